@@ -1,0 +1,135 @@
+"""The variables of a problem: what they are called and what values they can take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+from lacunary.errors import SchemaError, StateError
+
+__all__ = ["Kind", "Label", "Schema", "Variable"]
+
+Label = str | int | float | bool
+Kind = Literal["discrete", "continuous"]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One variable: discrete with declared states, or continuous with optional bounds.
+
+    A *hidden* variable is never observed: its column, if there is one, holds only holes.
+    A discrete variable with a single state is legal and carries no information.
+    """
+
+    name: str
+    states: tuple[Label, ...] = ()
+    kind: Kind = "discrete"
+    ordered: bool = False
+    hidden: bool = False
+    bounds: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise SchemaError(f"a variable's name must be a non-empty text, not {self.name!r}")
+        if self.kind not in ("discrete", "continuous"):
+            raise SchemaError(f"{self.name}: kind must be 'discrete' or 'continuous', not {self.kind!r}")
+        if self.kind == "discrete" and not self.states:
+            raise SchemaError(f"{self.name}: a discrete variable needs at least one state")
+        if self.kind == "continuous" and self.states:
+            raise SchemaError(f"{self.name}: a continuous variable has no states")
+        if len(self.code) != len(self.states):
+            twice = next(s for i, s in enumerate(self.states) if s in self.states[:i])
+            raise SchemaError(f"{self.name}: the state {twice!r} is declared twice")
+
+    @property
+    def discrete(self) -> bool:
+        """Whether the variable takes one of finitely many states."""
+        return self.kind == "discrete"
+
+    @property
+    def size(self) -> int:
+        """Number of states; zero for a continuous variable."""
+        return len(self.states)
+
+    @cached_property
+    def code(self) -> Mapping[Label, int]:
+        """From a state to its position."""
+        return {state: position for position, state in enumerate(self.states)}
+
+    def encode(self, state: object) -> int:
+        """Position of a state; an unknown one is refused with the known ones listed."""
+        found = self.code.get(state) if isinstance(state, Label) else None
+        if found is None:
+            raise StateError(f"{self.name} has no state {state!r}; its states are {_listed(self.states)}")
+        return found
+
+
+@dataclass(frozen=True)
+class Schema:
+    """An ordered set of variables with distinct names."""
+
+    variables: tuple[Variable, ...]
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for variable in self.variables:
+            if variable.name in seen:
+                raise SchemaError(f"two variables are called {variable.name!r}; names must be distinct")
+            seen.add(variable.name)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The variables' names, in order."""
+        return tuple(variable.name for variable in self.variables)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of states of each variable, zero where continuous."""
+        return tuple(variable.size for variable in self.variables)
+
+    @cached_property
+    def hidden(self) -> tuple[str, ...]:
+        """Names of the variables that are never observed."""
+        return tuple(variable.name for variable in self.variables if variable.hidden)
+
+    @cached_property
+    def _index(self) -> Mapping[str, int]:
+        return {name: position for position, name in enumerate(self.names)}
+
+    def index(self, name: str) -> int:
+        """Position of the variable of that name."""
+        try:
+            return self._index[name]
+        except (KeyError, TypeError):
+            raise SchemaError(
+                f"there is no variable {name!r}; the variables are {_listed(self.names)}"
+            ) from None
+
+    def __getitem__(self, name: str) -> Variable:
+        return self.variables[self.index(name)]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._index
+
+    def __iter__(self) -> Iterator[Variable]:
+        return iter(self.variables)
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+    def extend(self, variables: Iterable[Variable]) -> Schema:
+        """Return the schema with further variables at its end."""
+        return Schema((*self.variables, *variables))
+
+    def hide(self, names: Iterable[str]) -> Schema:
+        """Return the schema with these variables marked as never observed."""
+        chosen = {self.variables[self.index(name)].name for name in names}
+        return Schema(tuple(replace(v, hidden=v.hidden or v.name in chosen) for v in self.variables))
+
+
+def _listed(items: Iterable[object], most: int = 12) -> str:
+    """Comma-separated items, shortened when there are many."""
+    known = [repr(item) for item in items]
+    return ", ".join(known[:most]) + (f", … ({len(known)} in all)" if len(known) > most else "")

@@ -1,0 +1,217 @@
+"""A table in which any cell may be empty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.schema import Schema, Variable
+from lacunary.errors import SchemaError, StateError, TableError
+
+__all__ = ["HOLE", "DistinctRows", "Table"]
+
+HOLE = -1
+"""The code of an unobserved discrete cell; an unobserved continuous cell is NaN."""
+
+
+@dataclass(frozen=True)
+class DistinctRows:
+    """The different rows of a table, each once.
+
+    Attributes
+    ----------
+    first
+        Where each distinct row first stands in the table; (distinct,).
+    inverse
+        Which distinct row each row of the table is; (rows,).
+    weights
+        Summed weight of the rows that are alike; (distinct,).
+    """
+
+    first: NDArray[np.int64]
+    inverse: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A schema, the values, the holes and the weights of the rows. Nothing in it changes.
+
+    Attributes
+    ----------
+    schema
+        The variables, in the order of the columns.
+    codes
+        Positions of the states of the discrete variables, ``HOLE`` where unobserved;
+        (rows, variables), with a column of ``HOLE`` for each continuous variable.
+    reals
+        Values of the continuous variables, NaN where unobserved; (rows, variables), or with no
+        columns at all where every variable is discrete.
+    weights
+        How many times each row counts; (rows,). N, the sample size, is their sum.
+    decisions
+        What `read` decided about the columns, a sentence each; shown by `describe`.
+    """
+
+    schema: Schema
+    codes: NDArray[np.signedinteger]
+    reals: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    weights: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    decisions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        rows, columns = self.codes.shape
+        if columns != len(self.schema):
+            raise TableError(f"{len(self.schema)} variables are declared but the codes have {columns} columns")
+        if self.weights.size == 0 and rows:
+            object.__setattr__(self, "weights", np.ones(rows))
+        if self.reals.size == 0:
+            width = 0 if all(v.discrete for v in self.schema) else columns
+            object.__setattr__(self, "reals", np.full((rows, width), np.nan))
+        self._check(rows)
+        for array in (self.codes, self.reals, self.weights):
+            array.flags.writeable = False
+
+    def _check(self, rows: int) -> None:
+        if self.weights.shape != (rows,):
+            raise TableError(f"{rows} rows need {rows} weights, not {self.weights.size}")
+        if not np.all(np.isfinite(self.weights)) or np.any(self.weights < 0):
+            where = int(np.flatnonzero(~(np.isfinite(self.weights) & (self.weights >= 0)))[0])
+            raise TableError(
+                f"weights must be finite and not negative; row {where + 1} has {self.weights[where]}"
+            )
+        sizes = np.array(self.schema.sizes, dtype=np.int64)
+        if rows and np.any((self.codes < HOLE) | (self.codes >= np.maximum(sizes, 0))):
+            raise TableError("a code lies outside its variable's states")
+        if np.any(np.isinf(self.reals)):
+            row, column = np.argwhere(np.isinf(self.reals))[0]
+            name = self.schema.names[column]
+            raise TableError(f"{name}, row {row + 1}: infinite values are not allowed; make it a hole or a number")
+
+    def __len__(self) -> int:
+        return int(self.codes.shape[0])
+
+    @property
+    def size(self) -> float:
+        """N: the sum of the weights."""
+        return float(self.weights.sum())
+
+    @cached_property
+    def holes(self) -> NDArray[np.bool_]:
+        """Which cells are unobserved; (rows, variables)."""
+        empty = self.codes == HOLE
+        if self.reals.shape[1]:
+            continuous = np.array([not v.discrete for v in self.schema])
+            empty[:, continuous] = np.isnan(self.reals[:, continuous])
+        return np.asarray(empty)
+
+    @cached_property
+    def distinct(self) -> DistinctRows:
+        """The different rows, each once, with the summed weights."""
+        first, inverse = _unique_rows(self.codes, np.array(self.schema.sizes), self.reals)
+        weights = np.bincount(inverse, weights=self.weights, minlength=len(first))
+        return DistinctRows(first, inverse, weights)
+
+    def select(self, names: Sequence[str]) -> Table:
+        """Return the table with these columns only, in this order."""
+        columns = [self.schema.index(name) for name in names]
+        schema = Schema(tuple(self.schema.variables[c] for c in columns))
+        reals = self.reals[:, columns] if self.reals.shape[1] else self.reals
+        return Table(schema, self.codes[:, columns], reals, self.weights, self.decisions)
+
+    def take(self, rows: NDArray[np.integer] | NDArray[np.bool_] | slice) -> Table:
+        """Return the table with these rows only, in this order."""
+        return Table(self.schema, self.codes[rows], self.reals[rows], self.weights[rows], self.decisions)
+
+    def align(self, schema: Schema) -> Table:
+        """Return the table as a model over ``schema`` sees it: its columns, its order, its state codes.
+
+        Columns the model does not know are left out; a column it does know may be absent only if the
+        model calls it hidden.
+        """
+        if schema == self.schema:
+            return self
+        rows = len(self)
+        dtype = np.min_scalar_type(-max(schema.sizes, default=1) - 1)
+        codes = np.full((rows, len(schema)), HOLE, dtype=dtype)
+        continuous = not all(v.discrete for v in schema)
+        reals = np.full((rows, len(schema) if continuous else 0), np.nan)
+        for column, variable in enumerate(schema):
+            if variable.name not in self.schema:
+                if not variable.hidden:
+                    raise SchemaError(
+                        f"the model's variable {variable.name!r} is not a column of the table; "
+                        "add the column, or declare the variable hidden"
+                    )
+                continue
+            given = self.schema.index(variable.name)
+            if variable.kind != self.schema.variables[given].kind:
+                raise SchemaError(
+                    f"{variable.name} is {variable.kind} in the model but "
+                    f"{self.schema.variables[given].kind} in the table; read the table with kinds=…"
+                )
+            if variable.discrete:
+                codes[:, column] = self._recode(given, variable)
+            else:
+                reals[:, column] = self.reals[:, given]
+        return Table(schema, codes, reals, self.weights, self.decisions)
+
+    def _recode(self, column: int, target: Variable) -> NDArray[np.signedinteger]:
+        source = self.schema.variables[column]
+        codes = self.codes[:, column]
+        if source.states == target.states:
+            return codes
+        translation = np.array([target.code.get(state, HOLE) for state in source.states] + [HOLE])
+        unknown = (translation[codes] == HOLE) & (codes != HOLE)
+        if np.any(unknown):
+            row = int(np.flatnonzero(unknown)[0])
+            state = source.states[codes[row]]
+            raise StateError(
+                f"{target.name}, row {row + 1}: the model has no state {state!r}; "
+                f"its states are {', '.join(map(repr, target.states))}"
+            )
+        return np.asarray(translation[codes])
+
+
+def _unique_rows(
+    codes: NDArray[np.signedinteger], sizes: NDArray[np.int64], reals: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """First occurrence of every distinct row, and which distinct row each row is.
+
+    Rows become one integer in mixed radix where that fits in 63 bits; few possible rows are then
+    found by counting, in time linear in the number of rows. Wider rows are ranked column group by
+    column group.
+    """
+    rows = codes.shape[0]
+    key = np.zeros(rows, dtype=np.int64)
+    capacity = 1
+    columns = [(codes[:, c].astype(np.int64) + 1, int(size) + 1) for c, size in enumerate(sizes) if size]
+    columns += [_ranks(reals[:, c]) for c, size in enumerate(sizes) if not size]
+    for digits, radix in columns:
+        if capacity * radix >= 2**62:
+            _, key = np.unique(key, return_inverse=True)
+            capacity = int(key.max(initial=0)) + 1
+        key = key * radix + digits
+        capacity *= radix
+    if capacity <= max(4 * rows, 2**16):
+        return _by_counting(key, capacity)
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    return first.astype(np.int64), inverse.astype(np.int64)
+
+
+def _by_counting(key: NDArray[np.int64], capacity: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    first = np.full(capacity, -1, dtype=np.int64)
+    first[key[::-1]] = np.arange(len(key) - 1, -1, -1)
+    present = np.flatnonzero(first >= 0)
+    rank = np.zeros(capacity, dtype=np.int64)
+    rank[present] = np.arange(len(present))
+    return first[present], rank[key]
+
+
+def _ranks(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
+    _, rank = np.unique(values, return_inverse=True)
+    return rank.astype(np.int64), int(rank.max(initial=0)) + 1

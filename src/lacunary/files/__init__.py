@@ -1,0 +1,1 @@
+"""Networks as files: BIF, XMLBIF, Hugin NET and the native JSON."""

@@ -1,0 +1,1 @@
+"""From a model and rows with holes to what the holes probably hold."""

@@ -1,0 +1,1 @@
+"""The only Numba in the house: few kernels, each with a slow twin in the tests."""

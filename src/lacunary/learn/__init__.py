@@ -1,0 +1,1 @@
+"""From a structure and a table to parameters."""

@@ -1,0 +1,1 @@
+"""Graphs, families of distributions, priors and beliefs, and what is counted for them."""

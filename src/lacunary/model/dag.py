@@ -1,0 +1,161 @@
+"""Directed acyclic graphs over a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from lacunary.data.schema import Schema
+from lacunary.errors import GraphError
+from lacunary.model.layout import Layout
+
+__all__ = ["Arc", "Dag"]
+
+Arc = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Dag:
+    """A schema, and the parents of each of its variables. Acyclic by construction.
+
+    Attributes
+    ----------
+    schema
+        The variables.
+    parents
+        For each variable, in the schema's order, the names of its parents, in the order in which
+        its table is indexed.
+    tied
+        Groups of variables whose families share one table: their counts are added (CH96, note 3).
+    """
+
+    schema: Schema
+    parents: tuple[tuple[str, ...], ...]
+    tied: tuple[tuple[str, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.parents) != len(self.schema):
+            raise GraphError(f"{len(self.schema)} variables need as many parent lists, not {len(self.parents)}")
+        for name, parents in zip(self.schema.names, self.parents, strict=True):
+            for parent in parents:
+                self.schema.index(parent)
+            if name in parents:
+                raise GraphError(f"{name} cannot be its own parent")
+            if len(set(parents)) != len(parents):
+                raise GraphError(f"{name} has a parent listed twice: {', '.join(parents)}")
+        cycle = _find_cycle(self.parent_indices)
+        if cycle:
+            path = " -> ".join(self.schema.names[i] for i in cycle)
+            raise GraphError(f"the arcs make a cycle: {path}")
+        self._check_tied()
+
+    def _check_tied(self) -> None:
+        seen: set[str] = set()
+        for group in self.tied:
+            shapes = {(self.schema[name].size, *(self.schema[p].size for p in self.parents_of(name))) for name in group}
+            if len(shapes) > 1:
+                raise GraphError(f"tied families need tables of one shape: {', '.join(group)}")
+            for name in group:
+                if name in seen:
+                    raise GraphError(f"{name} is in two groups of tied families")
+                seen.add(name)
+
+    @classmethod
+    def from_arcs(cls, schema: Schema, arcs: Iterable[Arc], *, tied: Iterable[Sequence[str]] = ()) -> Dag:
+        """Return the graph with these arcs, each a pair (from, to); parents keep the arcs' order."""
+        parents: dict[str, list[str]] = {name: [] for name in schema.names}
+        for tail, head in arcs:
+            schema.index(tail)
+            parents[schema[head].name].append(tail)
+        return cls(schema, tuple(map(tuple, parents.values())), tuple(map(tuple, tied)))
+
+    @classmethod
+    def from_parents(
+        cls, schema: Schema, parents: Mapping[str, Sequence[str]], *, tied: Iterable[Sequence[str]] = ()
+    ) -> Dag:
+        """Return the graph in which each named variable has these parents, and the others none."""
+        for name in parents:
+            schema.index(name)
+        chosen = tuple(tuple(parents.get(name, ())) for name in schema.names)
+        return cls(schema, chosen, tuple(map(tuple, tied)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables' names, in the schema's order."""
+        return self.schema.names
+
+    @cached_property
+    def arcs(self) -> tuple[Arc, ...]:
+        """All arcs (from, to), by child and then by parent."""
+        return tuple((p, name) for name, ps in zip(self.names, self.parents, strict=True) for p in ps)
+
+    @cached_property
+    def parent_indices(self) -> tuple[tuple[int, ...], ...]:
+        """The parents of each variable as positions in the schema."""
+        return tuple(tuple(self.schema.index(p) for p in ps) for ps in self.parents)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where each family's table lies in the flat vector of parameters."""
+        tied = tuple(tuple(self.schema.index(name) for name in group) for group in self.tied)
+        return Layout.of(self.schema.sizes, self.parent_indices, tied)
+
+    def parents_of(self, name: str) -> tuple[str, ...]:
+        """Return the parents of one variable."""
+        return self.parents[self.schema.index(name)]
+
+    def children_of(self, name: str) -> tuple[str, ...]:
+        """Return the children of one variable."""
+        self.schema.index(name)
+        return tuple(child for child, ps in zip(self.names, self.parents, strict=True) if name in ps)
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """The variables with every parent before its children; otherwise as in the schema."""
+        return tuple(self.names[i] for i in self.order_indices)
+
+    @cached_property
+    def order_indices(self) -> tuple[int, ...]:
+        """`order`, as positions in the schema."""
+        children: list[list[int]] = [[] for _ in self.names]
+        waiting = [len(ps) for ps in self.parent_indices]
+        for child, ps in enumerate(self.parent_indices):
+            for p in ps:
+                children[p].append(child)
+        ready = [i for i, count in enumerate(waiting) if count == 0]
+        order: list[int] = []
+        for i in ready:
+            order.append(i)
+            for child in children[i]:
+                waiting[child] -= 1
+                if waiting[child] == 0:
+                    ready.append(child)
+        return tuple(order)
+
+    def __str__(self) -> str:
+        parts = [f"{' '.join(ps)} -> {name}" for name, ps in zip(self.names, self.parents, strict=True) if ps]
+        lone = [name for name in self.names if not any(name in arc for arc in self.arcs)]
+        return "; ".join(parts + lone)
+
+
+def _find_cycle(parents: Sequence[Sequence[int]]) -> list[int]:
+    """Return the nodes of some directed cycle, the first repeated at the end; empty if there is none."""
+    state = [0] * len(parents)  # 0 unseen, 1 on the path, 2 done
+    for root in range(len(parents)):
+        if state[root]:
+            continue
+        path, iterators = [root], [iter(parents[root])]
+        state[root] = 1
+        while path:
+            step = next(iterators[-1], None)
+            if step is None:
+                state[path.pop()] = 2
+                iterators.pop()
+            elif state[step] == 1:
+                return [*path[path.index(step) :], step][::-1]
+            elif state[step] == 0:
+                state[step] = 1
+                path.append(step)
+                iterators.append(iter(parents[step]))
+    return []

@@ -1,0 +1,57 @@
+"""Expected sufficient statistics: all that learning ever needs to know of the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.errors import ParameterError
+from lacunary.model.dag import Dag
+
+__all__ = ["Stats"]
+
+
+@dataclass(frozen=True, eq=False)
+class Stats:
+    """Expected counts of a network's families over some rows, and those rows' log-likelihood.
+
+    Parts add: the statistics of two sets of rows are the sum of theirs, so rows can be split over
+    chunks, threads and machines at will. They are never scaled.
+
+    Attributes
+    ----------
+    dag
+        The graph whose families were counted.
+    counts
+        E[N_ijk], in the places given by ``dag.layout``; (size,).
+    log_likelihood
+        Σ over rows of weight · log p(observed cells), in nats.
+    weight
+        Σ over rows of weight: the sample size N.
+    """
+
+    dag: Dag
+    counts: NDArray[np.float64]
+    log_likelihood: float
+    weight: float
+
+    @classmethod
+    def zero(cls, dag: Dag) -> Stats:
+        """Return the statistics of no rows at all."""
+        return cls(dag, np.zeros(dag.layout.size), 0.0, 0.0)
+
+    def __add__(self, other: Stats) -> Stats:
+        if other.dag != self.dag:
+            raise ParameterError("statistics of different graphs do not add")
+        return Stats(
+            self.dag,
+            self.counts + other.counts,
+            self.log_likelihood + other.log_likelihood,
+            self.weight + other.weight,
+        )
+
+    def table(self, name: str) -> NDArray[np.float64]:
+        """Return one family's expected counts: parents first, the variable last."""
+        return self.dag.layout.table(self.counts, self.dag.schema.index(name))

@@ -1,0 +1,1 @@
+"""What a person sees: text, figures and the page."""
