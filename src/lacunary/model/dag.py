@@ -8,16 +8,17 @@ from functools import cached_property
 
 from lacunary.data.schema import Schema
 from lacunary.errors import GraphError
+from lacunary.model.arrows import Arc, write
 from lacunary.model.layout import Layout
 
 __all__ = ["Arc", "Dag"]
-
-Arc = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Dag:
     """A schema, and the parents of each of its variables. Acyclic by construction.
+
+    A discrete variable has discrete parents only. The text of a graph (``str``) is its arrow notation.
 
     Attributes
     ----------
@@ -36,29 +37,37 @@ class Dag:
 
     def __post_init__(self) -> None:
         if len(self.parents) != len(self.schema):
-            raise GraphError(f"{len(self.schema)} variables need as many parent lists, not {len(self.parents)}")
-        for name, parents in zip(self.schema.names, self.parents, strict=True):
-            for parent in parents:
-                self.schema.index(parent)
-            if name in parents:
-                raise GraphError(f"{name} cannot be its own parent")
-            if len(set(parents)) != len(parents):
-                raise GraphError(f"{name} has a parent listed twice: {', '.join(parents)}")
+            raise GraphError(
+                f"{len(self.schema)} variables need as many parent lists, not {len(self.parents)}"
+            )
+        for name, parents in zip(self.names, self.parents, strict=True):
+            self._check_family(name, parents)
         cycle = _find_cycle(self.parent_indices)
         if cycle:
-            path = " -> ".join(self.schema.names[i] for i in cycle)
-            raise GraphError(f"the arcs make a cycle: {path}")
+            raise GraphError(f"the arcs make a cycle: {' -> '.join(self.names[i] for i in cycle)}")
         self._check_tied()
+
+    def _check_family(self, name: str, parents: tuple[str, ...]) -> None:
+        if name in parents:
+            raise GraphError(f"{name} cannot be its own parent")
+        if len(set(parents)) != len(parents):
+            raise GraphError(f"{name} has a parent listed twice: {', '.join(parents)}")
+        continuous = [parent for parent in parents if not self.schema[parent].discrete]
+        if continuous and self.schema[name].discrete:
+            raise GraphError(
+                f"{continuous[0]} is continuous and cannot be a parent of {name}, which is discrete; "
+                f"turn the arc round, {name} -> {continuous[0]}, or make {continuous[0]} discrete"
+            )
 
     def _check_tied(self) -> None:
         seen: set[str] = set()
         for group in self.tied:
-            shapes = {(self.schema[name].size, *(self.schema[p].size for p in self.parents_of(name))) for name in group}
-            if len(shapes) > 1:
+            families = ((name, *self.parents_of(name)) for name in group)
+            if len({tuple(self.schema[member].size for member in family) for family in families}) > 1:
                 raise GraphError(f"tied families need tables of one shape: {', '.join(group)}")
             for name in group:
                 if name in seen:
-                    raise GraphError(f"{name} is in two groups of tied families")
+                    raise GraphError(f"{name} is tied twice; name it in one group of tied families, once")
                 seen.add(name)
 
     @classmethod
@@ -96,6 +105,15 @@ class Dag:
         return tuple(tuple(self.schema.index(p) for p in ps) for ps in self.parents)
 
     @cached_property
+    def child_indices(self) -> tuple[tuple[int, ...], ...]:
+        """The children of each variable as positions in the schema, in increasing order."""
+        children: list[list[int]] = [[] for _ in self.names]
+        for child, ps in enumerate(self.parent_indices):
+            for p in ps:
+                children[p].append(child)
+        return tuple(map(tuple, children))
+
+    @cached_property
     def layout(self) -> Layout:
         """Where each family's table lies in the flat vector of parameters."""
         tied = tuple(tuple(self.schema.index(name) for name in group) for group in self.tied)
@@ -107,8 +125,7 @@ class Dag:
 
     def children_of(self, name: str) -> tuple[str, ...]:
         """Return the children of one variable."""
-        self.schema.index(name)
-        return tuple(child for child, ps in zip(self.names, self.parents, strict=True) if name in ps)
+        return tuple(self.names[child] for child in self.child_indices[self.schema.index(name)])
 
     @cached_property
     def order(self) -> tuple[str, ...]:
@@ -118,25 +135,19 @@ class Dag:
     @cached_property
     def order_indices(self) -> tuple[int, ...]:
         """`order`, as positions in the schema."""
-        children: list[list[int]] = [[] for _ in self.names]
         waiting = [len(ps) for ps in self.parent_indices]
-        for child, ps in enumerate(self.parent_indices):
-            for p in ps:
-                children[p].append(child)
         ready = [i for i, count in enumerate(waiting) if count == 0]
         order: list[int] = []
         for i in ready:
             order.append(i)
-            for child in children[i]:
+            for child in self.child_indices[i]:
                 waiting[child] -= 1
                 if waiting[child] == 0:
                     ready.append(child)
         return tuple(order)
 
     def __str__(self) -> str:
-        parts = [f"{' '.join(ps)} -> {name}" for name, ps in zip(self.names, self.parents, strict=True) if ps]
-        lone = [name for name in self.names if not any(name in arc for arc in self.arcs)]
-        return "; ".join(parts + lone)
+        return write(self.names, self.parents)
 
 
 def _find_cycle(parents: Sequence[Sequence[int]]) -> list[int]:
