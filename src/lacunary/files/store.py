@@ -1,0 +1,158 @@
+"""Load and save things; the suffix of a file says its format."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lacunary.errors import FileError
+from lacunary.files import bif, native, net, xmlbif
+from lacunary.files.whole import write_whole
+from lacunary.infer.network import Network
+
+__all__ = ["MOST_BYTES", "load", "save"]
+
+MOST_BYTES = 128 * 2**20
+"""How large a file may be, after unpacking."""
+
+
+@dataclass(frozen=True)
+class _Format:
+    """A format: its name, its suffixes, how it begins, and how it is read and written."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    opening: re.Pattern[bytes]
+    parse: Callable[[bytes, bool], Any]
+    write: Callable[[Any], bytes]
+
+
+_SPACE = rb"(?:\xef\xbb\xbf)?(?:\s+|//[^\n]*|/\*[\s\S]*?\*/|%[^\n]*)*+"
+_FORMATS = (
+    _Format(
+        "BIF",
+        (".bif",),
+        re.compile(_SPACE + rb"(?:network|variable|probability)\b"),
+        lambda data, renormalize: bif.parse(_text(data), renormalize=renormalize),
+        lambda thing: bif.write(_network(thing, "BIF")).encode(),
+    ),
+    _Format(
+        "XMLBIF",
+        (".xmlbif", ".bifxml", ".xml"),
+        re.compile(_SPACE + rb"<"),
+        lambda data, renormalize: xmlbif.parse(data, renormalize=renormalize),
+        lambda thing: xmlbif.write(_network(thing, "XMLBIF")),
+    ),
+    _Format(
+        "Hugin NET",
+        (".net",),
+        re.compile(_SPACE + rb"(?:net|class)\b"),
+        lambda data, renormalize: net.parse(_text(data), renormalize=renormalize),
+        lambda thing: net.write(_network(thing, "NET")).encode(),
+    ),
+    _Format(
+        "native JSON",
+        (".json",),
+        re.compile(_SPACE + rb"\{"),
+        lambda data, renormalize: native.parse(_text(data), renormalize=renormalize),
+        lambda thing: native.write(thing).encode(),
+    ),
+)
+
+
+def load(path: str | os.PathLike[str], *, renormalize: bool = False) -> Any:
+    """Return what a file holds.
+
+    Parameters
+    ----------
+    path
+        A file ending in ``.bif``, ``.xmlbif`` (or ``.bifxml``, ``.xml``), ``.net`` or ``.json``, each
+        also with ``.gz``. The first three hold a `Network`; JSON holds any noun that `save` can write.
+    renormalize
+        Scale distributions that do not sum to one, which are otherwise an error.
+    """
+    found, packed = _format(path)
+    data = _read(path, packed)
+    try:
+        return found.parse(data, renormalize)
+    except FileError as problem:
+        looks = _guess(data)
+        if looks not in (found.name, None):
+            raise FileError(
+                f"{os.fspath(path)}: expected {found.name}, as its suffix says, but found {looks}; rename it"
+            ) from problem
+        raise FileError(f"{os.fspath(path)}: {problem}") from None
+
+
+def save(thing: object, path: str | os.PathLike[str]) -> None:
+    """Write a thing to a file, which then holds all of it or, on an error, what it held before.
+
+    BIF, XMLBIF and NET hold networks with text for states: labels that are not text become text, and
+    what these formats do not know (hidden, ordered, tied) is left out. JSON keeps everything.
+    """
+    found, packed = _format(path)
+    try:
+        data = found.write(thing)
+    except UnicodeEncodeError as problem:
+        raise FileError(
+            f"cannot write {os.fspath(path)}: a name is not valid text: {problem.reason}"
+        ) from None
+    write_whole(path, gzip.compress(data, mtime=0) if packed else data)
+
+
+def _format(path: str | os.PathLike[str]) -> tuple[_Format, bool]:
+    """Return the format that a path's suffix names, and whether the file is compressed."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    packed = suffixes[-1:] == [".gz"]
+    suffix = "".join(suffixes[-2:-1] if packed else suffixes[-1:])
+    for known in _FORMATS:
+        if suffix in known.suffixes:
+            return known, packed
+    listed = ", ".join(s for known in _FORMATS for s in known.suffixes)
+    raise FileError(f"{os.fspath(path)}: the suffix must be one of {listed}, with or without .gz")
+
+
+def _read(path: str | os.PathLike[str], packed: bool) -> bytes:
+    try:
+        with gzip.open(path) if packed else open(path, "rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as problem:
+        raise FileError(
+            f"{os.fspath(path)}: expected gzip-compressed data, as the suffix says: {problem}"
+        ) from None
+    except OSError as problem:
+        raise FileError(f"cannot read {os.fspath(path)}: {problem.strerror or problem}") from problem
+    if len(data) > MOST_BYTES:
+        raise FileError(f"{os.fspath(path)}: larger than the limit of {MOST_BYTES} bytes")
+    return bytes(data)
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        raise FileError(f"line {line}: this is not text in UTF-8 (byte {data[problem.start]:#04x})") from None
+
+
+def _network(thing: object, language: str) -> Network:
+    if not isinstance(thing, Network):
+        raise FileError(f"{language} holds networks, not a {type(thing).__name__}; save it as .json")
+    return thing
+
+
+def _guess(data: bytes) -> str | None:
+    """Return what some data look like, or None."""
+    if not data.strip():
+        return "an empty file"
+    if data.startswith(b"\x1f\x8b"):
+        return "gzip-compressed data"
+    if b"\x00" in data[:4096]:
+        return "binary data"
+    return next((known.name for known in _FORMATS if known.opening.match(data)), None)
