@@ -1,0 +1,71 @@
+"""A hidden class with 64 binary children: the specialists' home ground."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import ours, plain, rivals
+from benchmarks.measure import Effort, Line, best_threads, per_iteration
+
+__all__ = ["TITLE", "lines"]
+
+TITLE = "EM for a hidden root with 64 binary children, seconds per iteration"
+CHILDREN = 64
+SIZES = ((32, 400), (8, 100_000))
+ITERATIONS = 10
+PGMPY_ROWS = 10
+
+
+def lines(effort: Effort) -> Iterator[Line]:
+    """Measure both sizes, without holes and with 30 %."""
+    for classes, rows in SIZES:
+        for holes in (0.0, 0.3):
+            codes, start = problem(classes, rows, holes)
+            yield from _case(f"{classes} classes, {rows:,} rows, {holes:.0%} holes", codes, start, effort)
+
+
+def problem(classes: int, rows: int, holes: float) -> tuple[NDArray[np.int8], plain.HiddenRoot]:
+    """Return rows from a random model of this kind, and another random model to start from."""
+    rng = np.random.default_rng(0)
+    weights, ones = rng.dirichlet(np.ones(classes)), rng.uniform(0.05, 0.95, (classes, CHILDREN))
+    group = rng.choice(classes, rows, p=weights)
+    codes = (rng.random((rows, CHILDREN)) < ones[group]).astype(np.int8)
+    codes[rng.random(codes.shape) < holes] = -1
+    return codes, (rng.dirichlet(np.full(classes, 5.0)), rng.uniform(0.25, 0.75, (classes, CHILDREN)))
+
+
+def _case(case: str, codes: NDArray[np.int8], start: plain.HiddenRoot, effort: Effort) -> Iterator[Line]:
+    note = f"after {ITERATIONS} iterations"
+    network, table = ours.hidden_root(start), ours.binary(codes)
+    run = ours.em(network, table)
+    found = run(ITERATIONS).network.log_likelihood(table)
+    yield Line(case, "lacunary", per_iteration(run, effort), found, note)
+
+    by_hand = best_threads(lambda iterations: plain.em(codes, start, iterations), effort)
+    yield Line(case, "plain NumPy", by_hand, plain.em(codes, start, ITERATIONS + 1)[1], note)
+    yield _stepmix(case, codes, start, effort)
+    yield _pgmpy(case, codes, start, effort)
+
+
+def _stepmix(case: str, codes: NDArray[np.int8], start: plain.HiddenRoot, effort: Effort) -> Line:
+    if rivals.stepmix is None:
+        return Line(case, "StepMix", note="not installed")
+    run = rivals.stepmix_em(codes, start)
+    note = f"after {ITERATIONS} iterations"
+    if np.any(codes < 0):  # same fixed points, another path to them
+        note += ", its M-step passing over holes"
+    return Line(case, "StepMix", best_threads(run, effort), run(ITERATIONS), note)
+
+
+def _pgmpy(case: str, codes: NDArray[np.int8], start: plain.HiddenRoot, effort: Effort) -> Line:
+    if rivals.pgmpy is None:
+        return Line(case, "pgmpy", note="not installed")
+    if np.any(codes < 0):
+        return Line(case, "pgmpy", note="its EM leaves out every row with a hole")
+    few = codes[:PGMPY_ROWS]
+    run = rivals.pgmpy_hidden_root(few, ours.hidden_root(start), ours.ROOT)
+    scaled = per_iteration(run, effort) * len(codes) / len(few)
+    return Line(case, "pgmpy", scaled, note=f"≈ scaled from {len(few)} rows")

@@ -1,0 +1,124 @@
+"""What a measurement is, and how time is taken."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+__all__ = ["Effort", "Line", "best_threads", "machine", "per_iteration", "seconds"]
+
+PACKAGES = ("lacunary", "numpy", "numba", "pyagrum", "pgmpy", "stepmix")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One measurement. The first line of a case is what the others are compared with.
+
+    ``seconds`` is None where a rival is not installed or cannot do the case; ``note`` then says so.
+    """
+
+    case: str
+    who: str
+    seconds: float | None = None
+    log_likelihood: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to take.
+
+    Attributes
+    ----------
+    repeats
+        Measurements of which the median is taken.
+    span
+        Seconds one measurement should last, so that the clock's and the scheduler's noise is small.
+    patience
+        Seconds after which a measurement is not repeated any more.
+    rival_rows
+        Rows on which a rival whose time is linear in rows is measured; more are scaled and marked ≈.
+    """
+
+    repeats: int = 5
+    span: float = 0.3
+    patience: float = 20.0
+    rival_rows: int = 2_000
+
+    @classmethod
+    def quick(cls) -> Effort:
+        """Return the effort for a first look."""
+        return cls(repeats=3, span=0.1, patience=3.0, rival_rows=200)
+
+
+def seconds(call: Callable[[], object], effort: Effort) -> float:
+    """Return the median wall time of a call, after one call that is not counted."""
+    times = [_time(call)]
+    while len(times) <= effort.repeats and sum(times) < effort.patience:
+        times.append(_time(call))
+    return median(times[1:] or times)
+
+
+def per_iteration(run: Callable[[int], object], effort: Effort) -> float:
+    """Return the median wall time of an iteration, set-up excluded.
+
+    The time of one iteration is taken from the time of 1 + n, with n large enough to see.
+    """
+    began, more = perf_counter(), 1
+    run(1)
+    while _time(run, 1 + more) < effort.span and more < 4096:
+        more *= 2
+    times: list[float] = []
+    while not times or (len(times) < effort.repeats and perf_counter() - began < effort.patience):
+        once = _time(run, 1)
+        times.append((_time(run, 1 + more) - once) / more)
+    return median(times)
+
+
+def best_threads(run: Callable[[int], object], effort: Effort) -> float:
+    """Return `per_iteration` of code that rests on BLAS: with one thread or with all, what is better for it.
+
+    On small matrices BLAS can lose more by waiting for its threads than they gain.
+    """
+    try:
+        limits = import_module("threadpoolctl").threadpool_limits
+    except ImportError:
+        return per_iteration(run, effort)
+    with limits(1):
+        alone = per_iteration(run, effort)
+    return min(alone, per_iteration(run, effort))
+
+
+def machine() -> list[str]:
+    """Return the facts without which a time means nothing."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    facts = [f"{_processor()}, {cores} cores", f"{platform.system()}, Python {platform.python_version()}"]
+    return [*facts, ", ".join(f"{name} {_version(name)}" for name in PACKAGES)]
+
+
+def _time(call: Callable[..., object], *arguments: int) -> float:
+    began = perf_counter()
+    call(*arguments)
+    return perf_counter() - began
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "?")
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
