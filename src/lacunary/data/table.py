@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.schema import Schema, Variable
+from lacunary.data.schema import Label, Schema, Variable
 from lacunary.errors import SchemaError, StateError, TableError
 
-__all__ = ["HOLE", "DistinctRows", "Table"]
+if TYPE_CHECKING:
+    from lacunary.data.describe import Description
+
+__all__ = ["HOLE", "DistinctRows", "Table", "code_dtype", "positions", "unique_rows"]
 
 HOLE = -1
 """The code of an unobserved discrete cell; an unobserved continuous cell is NaN."""
@@ -55,6 +59,8 @@ class Table:
         How many times each row counts; (rows,). N, the sample size, is their sum.
     decisions
         What `read` decided about the columns, a sentence each; shown by `describe`.
+    library
+        The data frame library the table was read from, to which `to_frame` returns it.
     """
 
     schema: Schema
@@ -62,11 +68,14 @@ class Table:
     reals: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
     weights: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     decisions: tuple[str, ...] = ()
+    library: str | None = None
 
     def __post_init__(self) -> None:
         rows, columns = self.codes.shape
         if columns != len(self.schema):
-            raise TableError(f"{len(self.schema)} variables are declared but the codes have {columns} columns")
+            raise TableError(
+                f"{len(self.schema)} variables are declared but the codes have {columns} columns"
+            )
         if self.weights.size == 0 and rows:
             object.__setattr__(self, "weights", np.ones(rows))
         if self.reals.size == 0:
@@ -77,6 +86,10 @@ class Table:
             array.flags.writeable = False
 
     def _check(self, rows: int) -> None:
+        if self.reals.shape not in ((rows, 0), (rows, len(self.schema))):
+            raise TableError(
+                f"{rows} rows of {len(self.schema)} variables do not fit reals of {self.reals.shape}"
+            )
         if self.weights.shape != (rows,):
             raise TableError(f"{rows} rows need {rows} weights, not {self.weights.size}")
         if not np.all(np.isfinite(self.weights)) or np.any(self.weights < 0):
@@ -84,13 +97,17 @@ class Table:
             raise TableError(
                 f"weights must be finite and not negative; row {where + 1} has {self.weights[where]}"
             )
-        sizes = np.array(self.schema.sizes, dtype=np.int64)
-        if rows and np.any((self.codes < HOLE) | (self.codes >= np.maximum(sizes, 0))):
-            raise TableError("a code lies outside its variable's states")
+        if rows and self.codes.size:
+            low, high = self.codes.min(axis=0), self.codes.max(axis=0)
+            wrong = np.flatnonzero((low < HOLE) | (high >= np.array(self.schema.sizes)))
+            if wrong.size:
+                raise TableError(f"{self.schema.names[wrong[0]]}: a code lies outside the variable's states")
         if np.any(np.isinf(self.reals)):
             row, column = np.argwhere(np.isinf(self.reals))[0]
             name = self.schema.names[column]
-            raise TableError(f"{name}, row {row + 1}: infinite values are not allowed; make it a hole or a number")
+            raise TableError(
+                f"{name}, row {row + 1}: infinite values are not allowed; make it a hole or a number"
+            )
 
     def __len__(self) -> int:
         return int(self.codes.shape[0])
@@ -112,20 +129,20 @@ class Table:
     @cached_property
     def distinct(self) -> DistinctRows:
         """The different rows, each once, with the summed weights."""
-        first, inverse = _unique_rows(self.codes, np.array(self.schema.sizes), self.reals)
+        first, inverse = unique_rows(self.codes, self.schema.sizes, self.reals)
         weights = np.bincount(inverse, weights=self.weights, minlength=len(first))
-        return DistinctRows(first, inverse, weights)
+        return DistinctRows(first, inverse, weights.astype(np.float64, copy=False))
 
     def select(self, names: Sequence[str]) -> Table:
         """Return the table with these columns only, in this order."""
         columns = [self.schema.index(name) for name in names]
         schema = Schema(tuple(self.schema.variables[c] for c in columns))
         reals = self.reals[:, columns] if self.reals.shape[1] else self.reals
-        return Table(schema, self.codes[:, columns], reals, self.weights, self.decisions)
+        return replace(self, schema=schema, codes=self.codes[:, columns], reals=reals)
 
     def take(self, rows: NDArray[np.integer] | NDArray[np.bool_] | slice) -> Table:
         """Return the table with these rows only, in this order."""
-        return Table(self.schema, self.codes[rows], self.reals[rows], self.weights[rows], self.decisions)
+        return replace(self, codes=self.codes[rows], reals=self.reals[rows], weights=self.weights[rows])
 
     def align(self, schema: Schema) -> Table:
         """Return the table as a model over ``schema`` sees it: its columns, its order, its state codes.
@@ -136,8 +153,7 @@ class Table:
         if schema == self.schema:
             return self
         rows = len(self)
-        dtype = np.min_scalar_type(-max(schema.sizes, default=1) - 1)
-        codes = np.full((rows, len(schema)), HOLE, dtype=dtype)
+        codes = np.full((rows, len(schema)), HOLE, dtype=code_dtype(schema.sizes))
         continuous = not all(v.discrete for v in schema)
         reals = np.full((rows, len(schema) if continuous else 0), np.nan)
         for column, variable in enumerate(schema):
@@ -158,46 +174,76 @@ class Table:
                 codes[:, column] = self._recode(given, variable)
             else:
                 reals[:, column] = self.reals[:, given]
-        return Table(schema, codes, reals, self.weights, self.decisions)
+        return replace(self, schema=schema, codes=codes, reals=reals)
+
+    def describe(self) -> Description:
+        """Return what the table holds and what `read` decided about it, to print or to keep as JSON."""
+        from lacunary.data.describe import describe
+
+        return describe(self)
+
+    def to_frame(self, library: str | None = None, *, weights: str | None = None) -> Any:
+        """Return the table in a data frame library; see `lacunary.data.frame.to_frame`."""
+        from lacunary.data.frame import to_frame
+
+        return to_frame(self, library, weights=weights)
 
     def _recode(self, column: int, target: Variable) -> NDArray[np.signedinteger]:
         source = self.schema.variables[column]
         codes = self.codes[:, column]
         if source.states == target.states:
             return codes
-        translation = np.array([target.code.get(state, HOLE) for state in source.states] + [HOLE])
+        translation = np.append(positions(source.states, target), HOLE)
         unknown = (translation[codes] == HOLE) & (codes != HOLE)
         if np.any(unknown):
             row = int(np.flatnonzero(unknown)[0])
-            state = source.states[codes[row]]
             raise StateError(
-                f"{target.name}, row {row + 1}: the model has no state {state!r}; "
-                f"its states are {', '.join(map(repr, target.states))}"
+                f"{target.name}, row {row + 1}: there is no state {source.states[codes[row]]!r}; "
+                f"the states are {', '.join(map(repr, target.states))}"
             )
         return np.asarray(translation[codes])
 
 
-def _unique_rows(
-    codes: NDArray[np.signedinteger], sizes: NDArray[np.int64], reals: NDArray[np.float64]
+def code_dtype(sizes: Sequence[int]) -> np.dtype[np.signedinteger]:
+    """Return the smallest signed type that holds the codes of variables with so many states, and `HOLE`."""
+    return np.min_scalar_type(-max(sizes, default=0) - 1)
+
+
+def positions(labels: Sequence[Label], variable: Variable) -> NDArray[np.int64]:
+    """Return where each label stands among the variable's states, `HOLE` where it is none of them.
+
+    Files know text alone, so a label that is no state but is spelled like one is that state:
+    the integer 1 is the state ``"1"``, and the boolean true the state ``"True"`` or ``"true"``.
+    """
+    spelled = {str(state): position for position, state in enumerate(variable.states)}
+
+    def position(label: Label) -> int:
+        found = variable.code.get(label, spelled.get(str(label), HOLE))
+        return spelled.get(str(label).lower(), HOLE) if found == HOLE and isinstance(label, bool) else found
+
+    return np.array([position(label) for label in labels], dtype=np.int64)
+
+
+def unique_rows(
+    codes: NDArray[np.signedinteger], sizes: Sequence[int] | NDArray[np.int64], reals: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """First occurrence of every distinct row, and which distinct row each row is.
 
-    Rows become one integer in mixed radix where that fits in 63 bits; few possible rows are then
-    found by counting, in time linear in the number of rows. Wider rows are ranked column group by
-    column group.
+    Rows become one integer in mixed radix, a group of columns at a time where they do not fit in
+    62 bits together. If few rows are possible they are found by counting, in time linear in the
+    number of rows, else by sorting. Continuous columns enter by the rank of their value.
     """
-    rows = codes.shape[0]
-    key = np.zeros(rows, dtype=np.int64)
-    capacity = 1
-    columns = [(codes[:, c].astype(np.int64) + 1, int(size) + 1) for c, size in enumerate(sizes) if size]
-    columns += [_ranks(reals[:, c]) for c, size in enumerate(sizes) if not size]
-    for digits, radix in columns:
+    key, capacity = np.zeros(codes.shape[0], dtype=np.int64), 1
+    for column, size in enumerate(map(int, sizes)):
+        digits, radix = (codes[:, column], size + 1) if size else _ranks(reals[:, column])
         if capacity * radix >= 2**62:
-            _, key = np.unique(key, return_inverse=True)
-            capacity = int(key.max(initial=0)) + 1
-        key = key * radix + digits
+            key, capacity = _ranks(key)
+        key *= radix
+        key += digits
+        if size:
+            key += -HOLE  # in place: the table may fill most of the memory
         capacity *= radix
-    if capacity <= max(4 * rows, 2**16):
+    if capacity <= max(4 * len(key), 2**16):
         return _by_counting(key, capacity)
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
     return first.astype(np.int64), inverse.astype(np.int64)
@@ -212,6 +258,6 @@ def _by_counting(key: NDArray[np.int64], capacity: int) -> tuple[NDArray[np.int6
     return first[present], rank[key]
 
 
-def _ranks(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
-    _, rank = np.unique(values, return_inverse=True)
-    return rank.astype(np.int64), int(rank.max(initial=0)) + 1
+def _ranks(values: NDArray[np.int64] | NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
+    distinct, rank = np.unique(values, return_inverse=True)
+    return rank.astype(np.int64), max(len(distinct), 1)

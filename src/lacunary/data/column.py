@@ -1,0 +1,206 @@
+"""One column of a source: *labels*, which name states, or *numbers*, which count or measure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.schema import Label
+from lacunary.data.table import HOLE
+from lacunary.errors import TableError
+
+__all__ = ["Column", "Labels", "Levels", "Numbers", "Source", "of_array", "of_values", "parse_numbers"]
+
+EXACT = 2**53
+"""Whole numbers up to this size are exact as floats."""
+
+# Integers with a leading zero, or longer than a float holds, are codes (postcodes, keys), not numbers.
+CODE = re.compile(r"^[+-]?(?:0\d+|\d{16,})$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """A column of labels.
+
+    Attributes
+    ----------
+    levels
+        The distinct labels.
+    codes
+        Which level each row has, `HOLE` where it has none; (rows,).
+    origin
+        What the source holds there, for the record: "text", "categories", "booleans".
+    untyped
+        Whether the labels may turn out to be numbers, as in a text file, where all is text.
+    declared
+        Whether the source itself declares the levels and their order.
+    ordered
+        Whether that order means something.
+    """
+
+    name: str
+    levels: tuple[Label, ...]
+    codes: NDArray[np.signedinteger]
+    origin: str = "text"
+    untyped: bool = False
+    declared: bool = False
+    ordered: bool = False
+
+    def observed(self) -> NDArray[np.int64]:
+        """Return how many rows have each level."""
+        return np.bincount(self.codes[self.codes != HOLE], minlength=len(self.levels))
+
+    def first_row(self, level: int) -> int:
+        """Return the number, from 1, of the first row that has a level."""
+        return int(np.argmax(self.codes == level)) + 1
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A column of numbers, NaN where there is a hole; (rows,)."""
+
+    name: str
+    values: NDArray[np.float64]
+
+    def labels(self) -> Labels:
+        """Return the distinct numbers as levels in ascending order; whole ones become integers."""
+        seen = ~np.isnan(self.values)
+        codes = np.full(len(self.values), HOLE, dtype=np.int64)
+        levels, codes[seen] = _distinct(self.values[seen])
+        values = tuple(map(int, levels.tolist()) if self.whole else levels.tolist())
+        return Labels(self.name, values, codes, "whole numbers" if self.whole else "numbers", declared=True)
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether all are whole numbers, however they are stored (integers with holes become floats)."""
+        return bool(
+            np.all(np.isnan(self.values) | (self.values == np.floor(self.values)) & np.isfinite(self.values))
+        )
+
+
+Column = Labels | Numbers
+
+
+@dataclass(frozen=True)
+class Source:
+    """Named columns, made one at a time, so that a large source is never held twice in full.
+
+    Attributes
+    ----------
+    names
+        The names of all columns.
+    columns
+        From the names that are wanted and the marks of holes to those columns, in the order asked.
+    library
+        The data frame library the source belongs to, if any.
+    """
+
+    names: tuple[str, ...]
+    columns: Callable[[Sequence[str], Collection[str]], Iterable[Column]]
+    library: str | None = None
+
+
+class Levels(dict[Any, int]):
+    """Numbers distinct values as they come; None is `HOLE`."""
+
+    def __init__(self) -> None:
+        super().__init__({None: HOLE})
+
+    def __missing__(self, value: object) -> int:
+        self[value] = position = len(self) - 1
+        return position
+
+    def code(self, values: Sequence[object]) -> NDArray[np.int32]:
+        """Return the position of each value."""
+        return np.fromiter(map(self.__getitem__, values), dtype=np.int32, count=len(values))
+
+    @property
+    def distinct(self) -> tuple[Any, ...]:
+        """The distinct values, by position."""
+        return tuple(self)[1:]
+
+
+def of_array(name: str, array: NDArray[Any]) -> Column:
+    """Return the column of a one-dimensional array; NaN, None and masked cells are holes."""
+    if isinstance(array, np.ma.MaskedArray):
+        return of_values(name, array.tolist())  # masked cells become None
+    if array.dtype.kind in "iu" and array.size and max(-int(array.min()), int(array.max())) > EXACT:
+        return of_values(name, array.tolist())
+    if array.dtype.kind in "iuf":
+        return Numbers(name, array.astype(np.float64))
+    if array.dtype.kind == "b":
+        return Labels(name, (False, True), array.astype(np.int8), "booleans", declared=True)
+    return of_values(name, array.tolist())
+
+
+def of_values(name: str, values: Iterable[Any]) -> Column:
+    """Return the column of these Python values: text, numbers or booleans; None and NaN are holes."""
+    cells = [None if _is_hole(cell) else cell for cell in map(_plain, values)]
+    types = set(map(type, cells)) - {type(None)}
+    for foreign in (t for t in types if not issubclass(t, Label)):
+        row = next(row for row, cell in enumerate(cells) if type(cell) is foreign)
+        raise TableError(
+            f"{name}, row {row + 1}: {cells[row]!r} is neither text, number nor boolean; "
+            f"convert the column, or leave it out with drop=[{name!r}]"
+        )
+    if types == {bool}:
+        codes = [HOLE if cell is None else int(cell) for cell in cells]
+        return Labels(name, (False, True), np.array(codes), "booleans", declared=True)
+    if types <= {int, float}:
+        long = any(type(cell) is int and abs(cell) > EXACT for cell in cells)
+        if not long:
+            return Numbers(name, np.array(cells, dtype=np.float64))
+        return _text(name, cells, "integers too long to be exact numbers", cast=types != {int})
+    mixed = not all(issubclass(t, str) for t in types)
+    return _text(name, cells, "mixed values, read as text" if mixed else "text", cast=mixed)
+
+
+def parse_numbers(texts: Sequence[str]) -> NDArray[np.float64] | None:
+    """Return the numbers these texts stand for, or None if one of them stands for no number.
+
+    Numbers are decimal, with an optional exponent, or ``inf`` or ``nan``.
+    """
+    joined = "\n".join(texts)
+    if not joined.isascii() or "_" in joined or CODE.search(joined):
+        return None
+    try:
+        return np.array(list(map(float, texts)), dtype=np.float64)
+    except ValueError:
+        return None
+
+
+def _text(name: str, cells: list[Any], origin: str, *, cast: bool) -> Labels:
+    """Return a column of labels in the order of their first appearance."""
+    seen = Levels()
+    codes = seen.code([cell if cell is None else str(cell) for cell in cells] if cast else cells)
+    return Labels(name, seen.distinct, codes, origin)
+
+
+def _plain(cell: Any) -> Any:
+    return cell.item() if isinstance(cell, np.generic) else cell
+
+
+def _is_hole(cell: object) -> bool:
+    if isinstance(cell, float):
+        return cell != cell
+    # The nulls of pandas are known by name: pandas need not be installed.
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType")
+
+
+def _distinct(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Distinct values in ascending order and the position of each value, without sorting if they are few."""
+    low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
+    if high - low >= 2**16 or not np.all(values == np.floor(values)):
+        levels, codes = np.unique(values, return_inverse=True)
+        return levels, codes.astype(np.int64)
+    steps = (values - low).astype(np.int64)
+    present = np.flatnonzero(np.bincount(steps))
+    rank = np.zeros(2**16, dtype=np.int64)
+    rank[present] = np.arange(len(present))
+    return present + low, rank[steps]

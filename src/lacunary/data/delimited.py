@@ -1,0 +1,195 @@
+"""Tables in text files: CSV and TSV, also gzipped."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.column import Column, Labels, Levels, Numbers, Source, parse_numbers
+from lacunary.errors import FileError, TableError
+
+if TYPE_CHECKING:
+    from _csv import Reader
+
+__all__ = ["delimited"]
+
+CELLS = 2**19
+"""Cells that are held as text at a time."""
+
+TEXTS = 2**16
+"""Distinct texts of a column that are kept before it is tried as a column of numbers."""
+
+HEAD = 2**16
+"""Characters from which the delimiter is told."""
+
+
+def delimited(path: Path) -> Source:
+    """Return the columns of a text file with a header line, encoded as UTF-8.
+
+    Cells are stripped of blanks around them. Blank lines are skipped, except that in a file of one
+    column a blank line is an empty cell. The delimiter is a tab in ``.tsv`` and ``.tab`` files,
+    elsewhere the one of comma, semicolon and tab that splits the header into most names.
+    """
+    with _opened(path) as file:
+        head = file.read(HEAD)
+        delimiter = _delimiter(path, head)
+        file.seek(0)
+        header = _header(path, csv.reader(file, delimiter=delimiter, strict=True))
+
+    def columns(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
+        gathered = {name: _Gathered(name, marks) for name in wanted}
+        with _opened(path) as file:
+            reader = csv.reader(file, delimiter=delimiter, strict=True)
+            _header(path, reader)
+            for rows in _chunks(path, reader, len(header)):
+                for name, cells in zip(header, zip(*rows, strict=True), strict=True):
+                    if name in gathered:
+                        gathered[name].add(cells)
+        for name in wanted:
+            yield gathered.pop(name).column()
+
+    return Source(header, columns)
+
+
+class _Gathered:
+    """The cells of one column so far: coded texts or, once the texts get too many, numbers."""
+
+    def __init__(self, name: str, marks: Collection[str]) -> None:
+        self.name, self.marks = name, marks
+        self.levels = Levels()
+        self.codes: list[NDArray[np.int32]] = []
+        self.reals: list[NDArray[np.float64]] = []
+        self.most = TEXTS
+
+    def add(self, cells: Sequence[str]) -> None:
+        """Take in further cells."""
+        if self.reals:
+            self.reals.append(self._numbers(cells))
+            return
+        self.codes.append(self.levels.code(cells))
+        if len(self.levels) > self.most:
+            self._become_numbers()
+
+    def column(self) -> Column:
+        """Return the column; texts that differ by surrounding blanks alone are one."""
+        if self.reals:
+            return Numbers(self.name, np.concatenate(self.reals))
+        stripped = Levels()
+        where = stripped.code([text.strip() for text in self.levels.distinct])
+        codes = np.concatenate(self.codes) if self.codes else np.empty(0, dtype=np.int32)
+        return Labels(self.name, stripped.distinct, where[codes], untyped=True)
+
+    def _become_numbers(self) -> None:
+        """Keep values in place of texts, if all texts so far are numbers or marks of holes."""
+        values = parse_numbers(self._unmarked(self.levels.distinct))
+        if values is None:
+            self.most *= 2**15  # text after all: do not ask again
+            return
+        self.reals = [values[np.concatenate(self.codes)]]
+        self.levels, self.codes = Levels(), []
+
+    def _numbers(self, cells: Sequence[str]) -> NDArray[np.float64]:
+        texts = self._unmarked(cells)
+        values = parse_numbers(texts)
+        if values is None:
+            place = next(i for i, text in enumerate(texts) if parse_numbers([text]) is None)
+            row = sum(map(len, self.reals)) + place + 1
+            raise TableError(
+                f"{self.name}, row {row}: {texts[place]!r} is not a number, but all cells before it are; "
+                f"name it in holes=…, or leave the column out with drop=[{self.name!r}]"
+            )
+        return values
+
+    def _unmarked(self, cells: Sequence[str]) -> list[str]:
+        return ["nan" if text in self.marks else text for text in map(str.strip, cells)]
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[io.TextIOWrapper]:
+    """Open a text file, gzipped or not; whatever goes wrong while reading it is said by its name."""
+    try:
+        with open(path, "rb") as raw:
+            start = raw.read(2)
+            raw.seek(0)
+            packed = path.suffix.lower() == ".gz"
+            if packed != (start == b"\x1f\x8b"):
+                raise FileError(
+                    f"{path} is {'not gzipped, as its suffix says' if packed else 'gzipped; call it .gz'}"
+                )
+            plain = gzip.GzipFile(fileobj=raw) if packed else raw
+            with io.TextIOWrapper(plain, encoding="utf-8-sig", newline="") as file:
+                yield file
+    except UnicodeDecodeError as error:
+        raise FileError(
+            f"{path} is not UTF-8 text ({error.reason}); save it with the encoding UTF-8"
+        ) from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise FileError(f"{path} is broken gzip: {error}") from None
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def _delimiter(path: Path, head: str) -> str:
+    """Return the delimiter of a file that begins so."""
+    if "\0" in head:
+        raise FileError(f"{path} is not a text file: it holds zero bytes")
+    if {".tsv", ".tab"} & {suffix.lower() for suffix in path.suffixes[-2:]}:
+        return "\t"
+    return max(",;\t", key=lambda delimiter: len(_first(csv.reader(io.StringIO(head), delimiter=delimiter))))
+
+
+def _first(reader: Reader) -> list[str]:
+    """Return the first line that is not blank; nothing if there is none or it cannot be parsed."""
+    try:
+        return next((row for row in reader if any(map(str.strip, row))), [])
+    except csv.Error:
+        return []
+
+
+def _header(path: Path, reader: Reader) -> tuple[str, ...]:
+    try:
+        names = next((row for row in reader if row), None)
+    except csv.Error as error:
+        raise FileError(f"{path}, line {reader.line_num}: {error}") from None
+    if names is None:
+        raise FileError(f"{path} is empty; the first line must name the columns")
+    return tuple(map(str.strip, names))
+
+
+def _chunks(path: Path, reader: Reader, width: int) -> Iterator[list[list[str]]]:
+    """Yield the rows some at a time, all of the same width."""
+    while True:
+        line = reader.line_num
+        try:
+            rows = list(islice(reader, max(1, CELLS // width)))
+        except csv.Error as error:
+            raise FileError(f"{path}, line {reader.line_num}: {error}") from None
+        if not rows:
+            return
+        if set(map(len, rows)) != {width}:
+            rows = list(_regular(path, rows, width, line))
+        if rows:
+            yield rows
+
+
+def _regular(path: Path, rows: Iterable[list[str]], width: int, line: int) -> Iterator[list[str]]:
+    """Leave out blank lines and refuse rows with too few or too many cells."""
+    for row in rows:
+        line += 1
+        if len(row) == width:
+            yield row
+        elif width == 1 and not row:
+            yield [""]
+        elif any(map(str.strip, row)) or len(row) > 1:
+            raise FileError(f"{path}, line {line}: {len(row)} cells, but the header names {width} columns")
+        line += sum(cell.count("\n") for cell in row)

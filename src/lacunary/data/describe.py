@@ -1,0 +1,167 @@
+"""What a table holds, for people (as text) and for machines (as a dictionary)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from lacunary.data.schema import Kind, Label, Variable
+from lacunary.data.table import Table, unique_rows
+
+__all__ = ["Description", "Pattern", "VariableSummary", "describe"]
+
+PATTERNS = 10
+"""Hole patterns that are listed."""
+
+WIDTH = 80
+"""Characters that a list of states or names may take."""
+
+
+@dataclass(frozen=True)
+class VariableSummary:
+    """One variable: its kind, the states or the range and mean, and the share of holes in its column."""
+
+    name: str
+    kind: Kind
+    states: tuple[Label, ...]
+    ordered: bool
+    hidden: bool
+    holes: float
+    range: tuple[float, float] | None = None
+    mean: float | None = None
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A set of variables that are holes together, and in how many rows exactly these are."""
+
+    holes: tuple[str, ...]
+    rows: int
+
+
+@dataclass(frozen=True, repr=False)
+class Description:
+    """What a table holds and what was decided about it; prints as text.
+
+    Attributes
+    ----------
+    rows, distinct, size
+        Number of rows, of distinct rows, and N, the sum of the weights.
+    holes
+        Share of the cells that are holes.
+    variables
+        A summary of each.
+    patterns
+        The commonest hole patterns, of ``pattern_count`` in all.
+    decisions
+        What `read` decided about the columns.
+    """
+
+    rows: int
+    distinct: int
+    size: float
+    holes: float
+    variables: tuple[VariableSummary, ...]
+    patterns: tuple[Pattern, ...]
+    pattern_count: int
+    decisions: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the description as plain dictionaries, lists and numbers."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return "\n\n".join(
+            part for part in (self._head(), self._columns(), self._holes(), self._said()) if part
+        )
+
+    __repr__ = __str__
+
+    def _head(self) -> str:
+        weighted = "" if self.size == self.rows else f", N = {self.size:g} by weight"
+        return (
+            f"{self.rows} rows ({self.distinct} distinct){weighted}, {len(self.variables)} variables, "
+            f"{self.holes:.1%} holes"
+        )
+
+    def _columns(self) -> str:
+        rows = [("variable", "kind", "holes", "states")]
+        rows += [(v.name, _kind(v), f"{v.holes:.1%}", _content(v)) for v in self.variables]
+        width = [max(len(row[place]) for row in rows) for place in range(3)]
+        return "\n".join(
+            f"{name:<{width[0]}}  {kind:<{width[1]}}  {holes:>{width[2]}}  {content}".rstrip()
+            for name, kind, holes, content in rows
+        )
+
+    def _holes(self) -> str:
+        lines = [f"{p.rows:>9} rows: {_listed(p.holes) or 'no holes'}" for p in self.patterns]
+        more = self.pattern_count - len(self.patterns)
+        return "\n".join(["hole patterns", *lines, *([f"          and {more} more"] if more else [])])
+
+    def _said(self) -> str:
+        return (
+            "\n".join(["decisions", *(f"  {sentence}" for sentence in self.decisions)])
+            if self.decisions
+            else ""
+        )
+
+
+def describe(table: Table) -> Description:
+    """Return what a table holds; the same as ``table.describe()``."""
+    first, pattern = unique_rows(
+        -table.holes.astype(np.int8), (1,) * len(table.schema), np.empty((len(table), 0))
+    )
+    counts = np.bincount(pattern, minlength=len(first))
+    commonest = np.argsort(-counts, kind="stable")[:PATTERNS]
+    return Description(
+        rows=len(table),
+        distinct=len(table.distinct.first),
+        size=table.size,
+        holes=float(table.holes.mean()) if table.holes.size else 0.0,
+        variables=tuple(_summary(table, column, v) for column, v in enumerate(table.schema)),
+        patterns=tuple(_pattern(table, int(first[k]), int(counts[k])) for k in commonest),
+        pattern_count=len(first),
+        decisions=table.decisions,
+    )
+
+
+def _summary(table: Table, column: int, variable: Variable) -> VariableSummary:
+    empty = table.holes[:, column]
+    seen = table.reals[~empty, column] if not variable.discrete else np.empty(0)
+    return VariableSummary(
+        name=variable.name,
+        kind=variable.kind,
+        states=variable.states,
+        ordered=variable.ordered,
+        hidden=variable.hidden,
+        holes=float(empty.mean()) if len(table) else 0.0,
+        range=(float(seen.min()), float(seen.max())) if seen.size else None,
+        mean=float(np.average(seen, weights=table.weights[~empty])) if seen.size else None,
+    )
+
+
+def _pattern(table: Table, row: int, count: int) -> Pattern:
+    names = table.schema.names
+    return Pattern(tuple(names[column] for column in np.flatnonzero(table.holes[row])), count)
+
+
+def _kind(variable: VariableSummary) -> str:
+    return ("hidden " if variable.hidden else "") + ("ordered" if variable.ordered else variable.kind)
+
+
+def _content(variable: VariableSummary) -> str:
+    if variable.kind == "discrete":
+        return _listed(variable.states)
+    if variable.range is None:
+        return ""
+    return f"{variable.range[0]:g} to {variable.range[1]:g}, mean {variable.mean:g}"
+
+
+def _listed(items: tuple[Label, ...]) -> str:
+    """Return a list with commas, cut where it gets long."""
+    shown = ", ".join(map(str, items))
+    if len(shown) <= WIDTH:
+        return shown
+    return shown[:WIDTH].rpartition(", ")[0] + f", … ({len(items)} in all)"

@@ -1,0 +1,198 @@
+"""Data frames of any library, in and out. No other module knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.column import Column, Labels, Source, of_array, of_values
+from lacunary.data.schema import Label, Variable
+from lacunary.data.table import HOLE, Table
+from lacunary.errors import FileError, ParameterError, SchemaError, TableError
+
+__all__ = ["arrow_file", "from_frame", "to_frame"]
+
+LIBRARIES = ("pandas", "polars", "pyarrow", "dict")
+
+MAGIC = {".parquet": b"PAR1", ".pq": b"PAR1", ".feather": b"ARROW1", ".arrow": b"ARROW1", ".ipc": b"ARROW1"}
+"""How an Arrow file of each suffix begins."""
+
+
+def from_frame(native: object) -> Source:
+    """Return the columns of a pandas, polars or pyarrow frame, or of another that narwhals knows."""
+    import narwhals as nw
+    from narwhals.exceptions import DuplicateError
+
+    try:
+        frame: Any = nw.from_native(native)
+    except TypeError:
+        raise TableError(
+            f"a {type(native).__name__} cannot be read as a table; give a path, a data frame, an array with "
+            "two dimensions, a mapping from names to columns, or a list of rows, each a mapping"
+        ) from None
+    except DuplicateError as error:
+        raise SchemaError(f"names of columns must be distinct: {error}") from None
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    names = {str(name): name for name in frame.columns}
+
+    def columns(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
+        return (_column(name, frame[names[name]]) for name in wanted)
+
+    library = str(frame.implementation)
+    return Source(tuple(map(str, frame.columns)), columns, library if library in LIBRARIES else None)
+
+
+def arrow_file(path: Path) -> Source:
+    """Return the columns of a Parquet, Feather or Arrow file."""
+    magic = MAGIC[path.suffix.lower()]
+    try:
+        with open(path, "rb") as file:
+            start = file.read(len(magic))
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
+    if start != magic:
+        raise FileError(f"{path} is not what its suffix says: it does not begin with {magic.decode()}")
+    if find_spec("pyarrow") is None:
+        raise FileError(f"{path} needs pyarrow to be read: pip install lacunary[parquet]")
+    reader = import_module("pyarrow.parquet" if magic == b"PAR1" else "pyarrow.feather")
+    try:
+        source = from_frame(reader.read_table(path))
+    except (OSError, ValueError) as error:
+        if isinstance(error, SchemaError | TableError):
+            raise
+        raise FileError(f"{path} is damaged: {error}") from None
+    return Source(source.names, source.columns)
+
+
+def _column(name: str, series: Any) -> Column:
+    import narwhals as nw
+
+    if series.dtype in (nw.Categorical, nw.Enum):
+        return _categories(name, series)
+    if series.dtype.is_decimal():
+        series = series.cast(nw.Float64)
+    return (
+        of_array(name, series.to_numpy()) if series.dtype.is_numeric() else of_values(name, series.to_list())
+    )
+
+
+def _categories(name: str, series: Any) -> Column:
+    """Return categories in the order the library keeps them; polars' plain Categorical keeps none."""
+    native = series.to_native()
+    if series.implementation.is_pandas_like():
+        levels, codes, ordered = (
+            native.cat.categories.tolist(),
+            native.cat.codes.to_numpy(),
+            native.cat.ordered,
+        )
+    elif series.implementation.is_pyarrow() and len(native):
+        array = native.unify_dictionaries().combine_chunks()
+        levels, ordered = array.dictionary.to_pylist(), array.type.ordered
+        codes = array.indices.cast("int64").fill_null(HOLE).to_numpy(zero_copy_only=False)
+    elif hasattr(native.dtype, "categories") and type(native.dtype).__name__ == "Enum":
+        levels, ordered = native.dtype.categories.to_list(), True
+        codes = native.to_physical().cast(int).fill_null(HOLE).to_numpy()
+    else:
+        return of_values(name, series.to_list())
+    if None in levels:
+        return of_values(name, series.to_list())
+    labels = tuple(level if isinstance(level, Label) else str(level) for level in levels)
+    return Labels(name, labels, codes, "categories", declared=True, ordered=bool(ordered))
+
+
+def to_frame(table: Table, library: str | None = None, *, weights: str | None = None) -> Any:
+    """Return a table as a data frame, with states as their labels and holes as nulls.
+
+    Text states become categories that keep all declared states in order (in polars an ``Enum``);
+    integer, boolean and real columns keep their type and allow nulls.
+
+    Parameters
+    ----------
+    library
+        "pandas", "polars", "pyarrow" or "dict" (lists by name). By default the library the table was
+        read from, else pandas if it is installed, else "dict".
+    weights
+        Name of a column to add that holds the weights of the rows.
+    """
+    chosen = library or table.library or ("pandas" if find_spec("pandas") else "dict")
+    if chosen not in LIBRARIES:
+        raise ParameterError(f"library must be one of {', '.join(LIBRARIES)}, not {chosen!r}")
+    if chosen != "dict" and find_spec(chosen) is None:
+        raise ParameterError(f"{chosen} is not installed: pip install {chosen}")
+    if weights is not None and weights in table.schema:
+        raise SchemaError(f"there is a variable {weights!r} already; give the weights another name")
+    columns = [(variable, _values(table, variable)) for variable in table.schema]
+    if weights is not None:
+        columns.append((Variable(weights, kind="continuous"), table.weights))
+    make: Callable[[Variable, NDArray[Any]], Any] = {
+        "pandas": _pandas,
+        "polars": _polars,
+        "pyarrow": _arrow,
+    }.get(chosen, _cells)
+    filled = {variable.name: make(variable, values) for variable, values in columns}
+    if chosen == "dict":
+        return filled
+    return getattr(import_module(chosen), "table" if chosen == "pyarrow" else "DataFrame")(filled)
+
+
+def _values(table: Table, variable: Variable) -> NDArray[Any]:
+    column = table.schema.index(variable.name)
+    return (table.codes if variable.discrete else table.reals)[:, column]
+
+
+def _cells(variable: Variable, values: NDArray[Any]) -> list[Label | None]:
+    """Return a column as Python values."""
+    if variable.discrete:
+        labels = [*variable.states, None]  # the last, which HOLE points to
+        return [labels[code] for code in values.tolist()]
+    return [None if value != value else value for value in values.tolist()]
+
+
+def _type(variable: Variable) -> str:
+    """Return what the column of a variable holds: "real", "integer", "boolean" or "text"."""
+    types = set(map(type, variable.states))
+    if types == {int} and all(abs(state) < 2**63 for state in variable.states if isinstance(state, int)):
+        return "integer"
+    return "boolean" if types == {bool} else "real" if types <= {int, float} else "text"
+
+
+def _pandas(variable: Variable, values: NDArray[Any]) -> Any:
+    pd: Any = import_module("pandas")
+
+    kind = _type(variable)
+    if kind == "text":
+        return pd.Categorical.from_codes(values, categories=list(variable.states), ordered=variable.ordered)
+    if kind == "real":
+        return np.array(_cells(variable, values), dtype=np.float64) if variable.discrete else values.copy()
+    return pd.array(_cells(variable, values), dtype="Int64" if kind == "integer" else "boolean")
+
+
+def _polars(variable: Variable, values: NDArray[Any]) -> Any:
+    pl: Any = import_module("polars")
+
+    cells, kind = _cells(variable, values), _type(variable)
+    if kind == "text":
+        texts = [cell if cell is None else str(cell) for cell in cells]
+        return pl.Series(variable.name, texts, dtype=pl.Enum(list(map(str, variable.states))))
+    dtype = {"integer": pl.Int64, "boolean": pl.Boolean, "real": pl.Float64}[kind]
+    return pl.Series(variable.name, cells, dtype=dtype)
+
+
+def _arrow(variable: Variable, values: NDArray[Any]) -> Any:
+    pa: Any = import_module("pyarrow")
+
+    kind = _type(variable)
+    if kind == "text":
+        codes = pa.array(values, mask=values == HOLE)
+        return pa.DictionaryArray.from_arrays(
+            codes, list(map(str, variable.states)), ordered=variable.ordered
+        )
+    type_ = {"integer": pa.int64(), "boolean": pa.bool_(), "real": pa.float64()}[kind]
+    return pa.array(_cells(variable, values), type=type_)
