@@ -33,15 +33,18 @@ def arc_changes(first: Dag, second: Dag) -> int:
 
     Minimum, over the members A of the one class and B of the other, of the changes that turn A into B
     (TMCH98, section 7, Table 2: changes that leave the family of distributions as it is do not count).
+    Free changes are those before the first and after the last counted one; passing to an equivalent
+    graph half way is not, and could save a few changes more.
+
     A pair joined in one class only always costs one, so what is left is to choose the directions of the
     reversible arcs such that as few as possible of the pairs joined in both classes disagree.
 
     The minimum is exact, by branch and bound. Reversible arcs form connected components that can be
-    directed independently of one another, each by choosing its first variable, which directs the arcs
-    at least around it and leaves smaller components. Components of the two classes are treated
+    directed independently of one another, each by choosing its first variable, which directs at least
+    the arcs around it and leaves smaller components. Components of the two classes are treated
     together only as long as they share a pair that is still open; a choice that costs as much as the
-    best one known is not followed. The depth is at most the size of the largest cliques; should more
-    than `MAX_TRIALS` choices be needed, as can happen for cliques of ten variables and more, the
+    best one known is not followed. The depth is at most the size of the two largest cliques. Should more
+    than `MAX_TRIALS` choices be needed, as can happen between large and densely joined classes, the
     comparison is refused.
     """
     one, two = _patterns(first, second)
