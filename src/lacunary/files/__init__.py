@@ -1,6 +1,19 @@
 """Networks as files: BIF, XMLBIF, Hugin NET and the native JSON."""
 
+from lacunary.files.native import decode, encode, register
+from lacunary.files.nouns import decode_vector, encode_vector
+from lacunary.files.record import Record
 from lacunary.files.store import load, save
 from lacunary.files.whole import write_whole
 
-__all__ = ["load", "save", "write_whole"]
+__all__ = [
+    "Record",
+    "decode",
+    "decode_vector",
+    "encode",
+    "encode_vector",
+    "load",
+    "register",
+    "save",
+    "write_whole",
+]

@@ -117,7 +117,7 @@ class _Rows:
             self._fill(self._configuration(place + 1, close), self._numbers(close + 1, end), place)
         elif entry == "table":
             flat = self.tokens.numbers(
-                range(place + 1, end), self.child.size * len(self.values), "this table"
+                range(place + 1, end), end, self.child.size * len(self.values), "this table"
             )
             for configuration in range(len(self.values)):
                 self._fill(configuration, flat[configuration :: len(self.values)], place)
@@ -129,7 +129,7 @@ class _Rows:
             raise self.tokens.unexpected(place, "'(' or 'table' or 'default' or 'property'")
 
     def _numbers(self, start: int, end: int) -> list[float]:
-        return self.tokens.numbers(range(start, end), self.child.size, f"a row of {self.child.name!r}")
+        return self.tokens.numbers(range(start, end), end, self.child.size, f"a row of {self.child.name!r}")
 
     def _configuration(self, start: int, close: int) -> int:
         if close - start != len(self.parents):

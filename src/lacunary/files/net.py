@@ -106,18 +106,20 @@ def _family(tokens: Tokens) -> Family:
 
 
 def _read(tokens: Tokens, data: range, child: Variable, parents: Sequence[Variable]) -> NDArray[np.float64]:
+    if not data or tokens.all[data.start] != "(":
+        raise tokens.unexpected(data.start, "'('")
     places, depth = [], 0
     for place in data:
         token = tokens.all[place]
         depth += (token == "(") - (token == ")")
         if token not in "()":
             places.append(place)
-        if depth < 0 or (depth == 0 and place != data[-1]):
-            raise tokens.unexpected(place if depth < 0 else place + 1, "values within '(' and ')'")
+        if depth == 0 and place != data[-1]:
+            raise tokens.unexpected(place + 1, "';'")
     if depth:
         raise tokens.unexpected(data.stop, "')'")
     shape = [*(p.size for p in parents), child.size]
-    values = tokens.numbers(places, prod(shape), f"the potential of {child.name!r}")
+    values = tokens.numbers(places, data.stop, prod(shape), f"the potential of {child.name!r}")
     return np.array(values).reshape(shape)
 
 

@@ -98,14 +98,14 @@ class Tokens:
         except ValueError:
             raise self.unexpected(stop, repr(token)) from None
 
-    def numbers(self, places: Sequence[int], count: int, what: str) -> list[float]:
-        """Return the tokens at these places as ``count`` numbers that can be probabilities."""
+    def numbers(self, places: Sequence[int], end: int, count: int, what: str) -> list[float]:
+        """Return the tokens at these places, all before ``end``, as ``count`` numbers, none negative."""
         values = as_numbers([self.all[place] for place in places])
         if values is None:
             bad = next((p for p in places if as_numbers([self.all[p]]) is None), places[0])
             raise self.unexpected(bad, "a number that is not negative")
         if len(values) != count:
-            where = places[0] if len(places) else self.place
+            where = places[0] if places else end
             raise self.error(where, f"{what} needs {count} value{'s' * (count != 1)}, not {len(values)}")
         return values
 
