@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, nan
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,6 +46,16 @@ def test_the_documented_form_is_read() -> None:
     assert dict(zip(network.dag.names, network.dag.parents, strict=True)) == PARENTS
     for name, table in TABLES.items():
         np.testing.assert_array_equal(network.table(name), table)
+
+
+def test_the_examples_of_the_documentation_are_read() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "native-format.md").read_text()
+    network, schema = (parse(text) for text in re.findall(r"```json\n(.*?)```", page, re.DOTALL))
+    # As the page says: p(n | 1), p(y | 1), p(n | 2), p(y | 2); and the innermost index is budget's own.
+    assert network.table("immigration").tolist() == [[0.5, 0.5], [0.125, 0.875]]
+    assert network.table("budget")[0, 1].tolist() == [0.5, 0.25, 0.25]
+    assert network.dag.schema.hidden == ("bloc",)
+    assert schema["height"].bounds == (0, inf)
 
 
 def test_schemas_keep_kinds_bounds_flags_and_the_types_of_labels() -> None:

@@ -54,7 +54,7 @@ def test_what_pyagrum_writes_is_read(tmp_path: Path, suffix: str) -> None:
     theirs = pyagrum.fastBN("a{yes|no}->b[3]->d{low|mid|high};c{x|y}->b;a->d")
     path = tmp_path / f"x{suffix}"
     pyagrum.saveBN(theirs, str(path))
-    # It writes XMLBIF with six digits: three states miss one by up to 3 · 5e-7, and scaling moves them by that.
+    # It writes XMLBIF with six digits: three states miss one by up to 3 · 5e-7; scaling moves them by that.
     six_digits = suffix == ".bifxml"
     assert_same(
         load(path, renormalize=six_digits), pyagrum.loadBN(str(path)), 1.5e-6 if six_digits else SINGLE
