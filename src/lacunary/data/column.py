@@ -21,7 +21,7 @@ EXACT = 2**53
 """Whole numbers up to this size are exact as floats."""
 
 # Integers with a leading zero, or longer than a float holds, are codes (postcodes, keys), not numbers.
-CODE = re.compile(r"^[+-]?(?:0\d+|\d{16,})$", re.MULTILINE)
+CODE = re.compile(r"^\s*[+-]?(?:0\d+|\d{16,})\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,9 @@ class Labels:
     declared: bool = False
     ordered: bool = False
 
+    def __len__(self) -> int:
+        return len(self.codes)
+
     def observed(self) -> NDArray[np.int64]:
         """Return how many rows have each level."""
         return np.bincount(self.codes[self.codes != HOLE], minlength=len(self.levels))
@@ -67,6 +70,9 @@ class Numbers:
 
     name: str
     values: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.values)
 
     def labels(self) -> Labels:
         """Return the distinct numbers as levels in ascending order; whole ones become integers."""
@@ -141,7 +147,7 @@ def of_array(name: str, array: NDArray[Any]) -> Column:
 
 def of_values(name: str, values: Iterable[Any]) -> Column:
     """Return the column of these Python values: text, numbers or booleans; None and NaN are holes."""
-    cells = [None if _is_hole(cell) else cell for cell in map(_plain, values)]
+    cells = _plain(list(values))
     types = set(map(type, cells)) - {type(None)}
     for foreign in (t for t in types if not issubclass(t, Label)):
         row = next(row for row, cell in enumerate(cells) if type(cell) is foreign)
@@ -167,12 +173,13 @@ def parse_numbers(texts: Sequence[str]) -> NDArray[np.float64] | None:
     Numbers are decimal, with an optional exponent, or ``inf`` or ``nan``.
     """
     joined = "\n".join(texts)
-    if not joined.isascii() or "_" in joined or CODE.search(joined):
+    if not joined.isascii() or "_" in joined:
         return None
     try:
-        return np.array(list(map(float, texts)), dtype=np.float64)
+        values = np.fromiter(map(float, texts), dtype=np.float64, count=len(texts))
     except ValueError:
         return None
+    return None if np.any(values == np.floor(values)) and CODE.search(joined) else values
 
 
 def _text(name: str, cells: list[Any], origin: str, *, cast: bool) -> Labels:
@@ -182,15 +189,16 @@ def _text(name: str, cells: list[Any], origin: str, *, cast: bool) -> Labels:
     return Labels(name, seen.distinct, codes, origin)
 
 
-def _plain(cell: Any) -> Any:
-    return cell.item() if isinstance(cell, np.generic) else cell
-
-
-def _is_hole(cell: object) -> bool:
-    if isinstance(cell, float):
-        return cell != cell
-    # The nulls of pandas are known by name: pandas need not be installed.
-    return cell is None or type(cell).__name__ in ("NAType", "NaTType")
+def _plain(cells: list[Any]) -> list[Any]:
+    """Return the cells as Python values, with None for every hole."""
+    types = set(map(type, cells))
+    if types <= {str, int, bool, type(None)}:
+        return cells
+    if not types <= {str, int, bool, type(None), float}:
+        cells = [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]
+        # The nulls of pandas are known by name: pandas need not be installed.
+        cells = [None if type(cell).__name__ in ("NAType", "NaTType") else cell for cell in cells]
+    return [None if isinstance(cell, float) and cell != cell else cell for cell in cells]
 
 
 def _distinct(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

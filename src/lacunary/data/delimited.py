@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["delimited"]
 
-CELLS = 2**19
+CELLS = 2**16
 """Cells that are held as text at a time."""
 
 TEXTS = 2**16
@@ -99,8 +99,10 @@ class _Gathered:
         self.levels, self.codes = Levels(), []
 
     def _numbers(self, cells: Sequence[str]) -> NDArray[np.float64]:
-        texts = self._unmarked(cells)
-        values = parse_numbers(texts)
+        values = parse_numbers(cells)
+        if values is None:
+            texts = self._unmarked(cells)
+            values = parse_numbers(texts)
         if values is None:
             place = next(i for i, text in enumerate(texts) if parse_numbers([text]) is None)
             row = sum(map(len, self.reals)) + place + 1

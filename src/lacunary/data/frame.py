@@ -43,7 +43,7 @@ def from_frame(native: object) -> Source:
     names = {str(name): name for name in frame.columns}
 
     def columns(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
-        return (_column(name, frame[names[name]]) for name in wanted)
+        return (_column(name, frame.get_column(names[name])) for name in wanted)
 
     library = str(frame.implementation)
     return Source(tuple(map(str, frame.columns)), columns, library if library in LIBRARIES else None)

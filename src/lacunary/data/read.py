@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -91,11 +91,10 @@ def read(
     opened = _open(source, schema)
     marks = frozenset(map(str, [holes] if isinstance(holes, str) else holes))
     wanted = _wanted(opened.names, drop, weights, schema)
-    declared = (
-        _from_schema(schema, marks) if schema else _from_caller(opened.names, kinds, states, ordered, marks)
-    )
-    table = _table(opened, wanted, declared, weights)
-    return table.align(schema) if schema else table
+    if schema is None:
+        return _table(opened, wanted, _from_caller(opened.names, kinds, states, ordered, marks), weights)
+    table = _table(opened, wanted, _from_schema(schema, marks), weights).align(schema)
+    return replace(table, decisions=(*table.decisions, *_left_out(opened.names, wanted, drop)))
 
 
 def _table(
@@ -104,26 +103,27 @@ def _table(
     """Settle the wanted columns and put them together."""
     settled: list[Settled] = []
     counts: NDArray[np.float64] | None = None
+    rows: dict[int, str] = {}
     for column in opened.columns(wanted, declared.marks):
+        rows.setdefault(len(column), column.name)
         if isinstance(weights, str) and column.name == weights:
             counts = _weight_column(column, declared.marks)
-        else:
+        elif len(column):
             settled.append(settle(column, declared))
-            if len(settled[-1].values) != len(settled[0].values):
-                raise TableError(
-                    f"{column.name} has {len(settled[-1].values)} rows, "
-                    f"but {settled[0].variable.name} has {len(settled[0].values)}"
-                )
-    if not isinstance(weights, str) and weights is not None:
-        counts = _weights(weights, len(settled[0].values))
+    if len(rows) > 1:
+        raise TableError(
+            "columns differ in length: " + ", ".join(f"{name} has {n} rows" for n, name in rows.items())
+        )
+    if not settled:
+        raise TableError("there are no rows")
+    if weights is not None and not isinstance(weights, str):
+        counts = _weights(weights, *rows)
     return _joined(settled, counts, opened.library)
 
 
 def _joined(settled: list[Settled], counts: NDArray[np.float64] | None, library: str | None) -> Table:
     schema = Schema(tuple(column.variable for column in settled))
     rows = len(settled[0].values)
-    if counts is not None and len(counts) != rows:
-        raise TableError(f"there are {len(counts)} weights for {rows} rows")
     codes = np.full((rows, len(schema)), HOLE, dtype=code_dtype(schema.sizes))
     reals = np.full((rows, 0 if all(v.discrete for v in schema) else len(schema)), np.nan)
     for place, column in enumerate(settled):
@@ -138,11 +138,11 @@ def _wanted(
     """Return the columns to read; names must be there, distinct, and include those the caller speaks of."""
     dropped = {drop} if isinstance(drop, str) else set(drop)
     _known(names, dropped, "drop")
-    if isinstance(weights, str):
-        _known(names, [weights], "weights")
-    wanted = [name for name in names if name not in dropped or name == weights]
+    weight = weights if isinstance(weights, str) else None  # an array compares cell by cell
+    _known(names, [] if weight is None else [weight], "weights")
+    wanted = [name for name in names if name not in dropped or name == weight]
     if schema is not None:
-        wanted = [name for name in wanted if name in schema or name == weights]
+        wanted = [name for name in wanted if name in schema or name == weight]
     for place, name in enumerate(wanted):
         if not name:
             raise SchemaError(
@@ -152,9 +152,15 @@ def _wanted(
             raise SchemaError(
                 f"two columns are called {name!r}; names must be distinct (is there a header line?)"
             )
-    if not [name for name in wanted if name != weights]:
+    if not [name for name in wanted if name != weight]:
         raise TableError("there is no column left to read; the columns are " + ", ".join(map(repr, names)))
     return wanted
+
+
+def _left_out(names: Sequence[str], wanted: Sequence[str], drop: Collection[str]) -> Iterator[str]:
+    for name in names:
+        if name not in wanted and name not in drop:
+            yield f"{name}: left out, as the schema does not name it"
 
 
 def _known(names: tuple[str, ...], asked: Iterable[str], where: str) -> None:

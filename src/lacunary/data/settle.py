@@ -151,8 +151,8 @@ def without_marks(column: Column, marks: frozenset[str]) -> tuple[Column, str]:
 
 def _without_numbers(numbers: Numbers, marks: frozenset[str]) -> tuple[Numbers, str]:
     """Turn numbers into holes that a mark spells, as -9 does."""
-    spelled = [value[0] for mark in sorted(marks) if (value := parse_numbers([mark])) is not None]
-    found = np.isin(numbers.values, spelled)
+    spelled = [value for mark in marks if not isinstance(value := _value(mark), str)]
+    found = np.isin(numbers.values, spelled) if spelled else np.zeros(1, dtype=np.bool_)
     if not found.any():
         return numbers, ""
     shown = [_value(str(value)) for value in np.unique(numbers.values[found]).tolist()]
