@@ -1,0 +1,35 @@
+"""The one decorator for all kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+import numba
+
+__all__ = ["inlined", "kernel"]
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def kernel(function: F) -> F:
+    """Compile to machine code that runs without the interpreter's lock, and keep it on disk.
+
+    Where no folder is writable the code is compiled afresh in each process. Division follows
+    NumPy (no check for zero); sums may be reassociated and products fused, but NaN and infinity
+    keep their meaning.
+    """
+    return _compiled(function, forceinline=False)
+
+
+def inlined(function: F) -> F:
+    """Compile a piece of a kernel that is always merged into it: a call would cost more than the work."""
+    return _compiled(function, forceinline=True)
+
+
+def _compiled(function: F, *, forceinline: bool) -> F:
+    options = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract"}, "forceinline": forceinline}
+    try:
+        return cast(F, numba.njit(cache=True, **options)(function))
+    except RuntimeError:  # no folder on this machine can be written to
+        return cast(F, numba.njit(**options)(function))

@@ -1,0 +1,148 @@
+"""Arithmetic on lanes: a few neighbouring doubles that are read, changed and written together.
+
+LLVM cannot know that two arrays never overlap, and so would not use the vector units for such short
+runs on its own; these three operations say it outright.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from lacunary.kernels.compile import inlined
+
+__all__ = ["LANES", "Operations", "U", "operations", "product_run"]
+
+LANES = 8
+"""Doubles that one vector operation covers, and parameter vectors that one batch sweep carries."""
+
+U = np.uint64
+"""Unsigned indices spare the check for negative ones, which would keep loops from being vectorised."""
+
+Combine = Callable[[Any, Any, Any], Any]
+
+
+def _vectorized(combine: Combine) -> Any:
+    """Return op(dst, i, src, j): combine `LANES` doubles of ``dst`` from i on with those of ``src`` from j on."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def operation(typing: Any, dst: Any, i: Any, src: Any, j: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            def pointer(which: int) -> Any:
+                array = context.make_array(signature.args[which])(context, builder, arguments[which])
+                vector = ir.VectorType(ir.DoubleType(), LANES).as_pointer()
+                return builder.bitcast(builder.gep(array.data, [arguments[which + 1]]), vector)
+
+            target, source = pointer(0), pointer(2)
+            result = combine(builder, builder.load(target, align=8), builder.load(source, align=8))
+            builder.store(result, target, align=8)
+            return context.get_dummy_value()
+
+        return types.void(dst, types.int64, src, types.int64), generate
+
+    return operation
+
+
+assign_lanes = _vectorized(lambda builder, old, new: new)
+multiply_lanes = _vectorized(lambda builder, old, new: builder.fmul(old, new))
+add_lanes = _vectorized(lambda builder, old, new: builder.fadd(old, new))
+
+
+class Operations(NamedTuple):
+    """The three operations for one number of lanes, and the same over runs of any length."""
+
+    assign: Any
+    multiply: Any
+    add: Any
+    multiply_run: Any
+    add_run: Any
+
+
+@cache
+def operations(lanes: int, is_complex: bool) -> Operations:
+    """Return the operations for `LANES` doubles, for one, or for lanes of complex numbers."""
+    if lanes == LANES and not is_complex:
+        return Operations(assign_lanes, multiply_lanes, add_lanes, multiply_run, add_run)
+
+    @inlined
+    def assign(dst: Any, i: int, src: Any, j: int) -> None:
+        for b in range(lanes):
+            dst[U(i + b)] = src[U(j + b)]
+
+    @inlined
+    def multiply(dst: Any, i: int, src: Any, j: int) -> None:
+        for b in range(lanes):
+            dst[U(i + b)] *= src[U(j + b)]
+
+    @inlined
+    def add(dst: Any, i: int, src: Any, j: int) -> None:
+        for b in range(lanes):
+            dst[U(i + b)] += src[U(j + b)]
+
+    if not is_complex:
+        return Operations(assign, multiply, add, multiply_run, add_run)
+
+    @inlined
+    def multiply_each(dst: Any, i: int, src: Any, j: int, count: int) -> None:
+        for k in range(count):
+            dst[U(i + k)] *= src[U(j + k)]
+
+    @inlined
+    def add_each(dst: Any, i: int, src: Any, j: int, count: int) -> None:
+        for k in range(count):
+            dst[U(i + k)] += src[U(j + k)]
+
+    return Operations(assign, multiply, add, multiply_each, add_each)
+
+
+@inlined
+def multiply_run(dst: Any, i: int, src: Any, j: int, count: int) -> None:
+    """Multiply ``count`` neighbouring doubles."""
+    whole = count - count % LANES
+    for k in range(0, whole, LANES):
+        multiply_lanes(dst, i + k, src, j + k)
+    for k in range(whole, count):
+        dst[U(i + k)] *= src[U(j + k)]
+
+
+@inlined
+def add_run(dst: Any, i: int, src: Any, j: int, count: int) -> None:
+    """Add ``count`` neighbouring doubles."""
+    whole = count - count % LANES
+    for k in range(0, whole, LANES):
+        add_lanes(dst, i + k, src, j + k)
+    for k in range(whole, count):
+        dst[U(i + k)] += src[U(j + k)]
+
+
+@inlined
+def product_run(dst: Any, at: int, src: Any, start: Any, first: int, last: int, i: int) -> None:
+    """Multiply `LANES` doubles of ``dst`` by ``src`` from ``start[l] + i`` on, for first ≤ l < last.
+
+    The products stay in registers, which is why they are spelt out; factors are taken in pairs, so that
+    half of the multiplications need not wait for one another.
+    """
+    a, b, c, d = dst[U(at)], dst[U(at + 1)], dst[U(at + 2)], dst[U(at + 3)]
+    e, f, g, h = dst[U(at + 4)], dst[U(at + 5)], dst[U(at + 6)], dst[U(at + 7)]
+    if (last - first) % 2:
+        p = np.int64(start[U(first)]) + i
+        a, b, c, d = a * src[U(p)], b * src[U(p + 1)], c * src[U(p + 2)], d * src[U(p + 3)]
+        e, f, g, h = e * src[U(p + 4)], f * src[U(p + 5)], g * src[U(p + 6)], h * src[U(p + 7)]
+    for l in range(first + (last - first) % 2, last, 2):
+        p, q = np.int64(start[U(l)]) + i, np.int64(start[U(l + 1)]) + i
+        a *= src[U(p)] * src[U(q)]
+        b *= src[U(p + 1)] * src[U(q + 1)]
+        c *= src[U(p + 2)] * src[U(q + 2)]
+        d *= src[U(p + 3)] * src[U(q + 3)]
+        e *= src[U(p + 4)] * src[U(q + 4)]
+        f *= src[U(p + 5)] * src[U(q + 5)]
+        g *= src[U(p + 6)] * src[U(q + 6)]
+        h *= src[U(p + 7)] * src[U(q + 7)]
+    dst[U(at)], dst[U(at + 1)], dst[U(at + 2)], dst[U(at + 3)] = a, b, c, d
+    dst[U(at + 4)], dst[U(at + 5)], dst[U(at + 6)], dst[U(at + 7)] = e, f, g, h
