@@ -108,12 +108,20 @@ def test_a_file_cut_short_anywhere_is_an_error_with_line_and_column() -> None:
 
 
 def test_a_short_file_cannot_ask_for_a_huge_table() -> None:
-    names = [f"v{i}" for i in range(40)]
+    names = [f"v{i}" for i in range(30)]
     text = "".join(f"variable {name} {{ type discrete [2] {{ a b }}; }}\n" for name in names)
     text += f"probability ( v0 | {' '.join(names[1:])} ) {{ default 0.5 0.5; }}"
     with pytest.raises(
-        FileError, match=r"^line 41, column 15: .* has 1099511627776 values; the limit is 67108864"
+        FileError, match=r"^line 31, column 15: .* 1073741824 values .* the limit of 67108864"
     ):
+        bif.parse(text)
+
+
+def test_a_table_over_too_many_variables_is_refused() -> None:
+    names = [f"v{i}" for i in range(33)]
+    text = "".join(f"variable {name} {{ type discrete [1] {{ a }}; }}\n" for name in names)
+    text += f"probability ( v0 | {' '.join(names[1:])} ) {{ default 1; }}"
+    with pytest.raises(FileError, match=r"^line 34, column 15: .* over 33 variables; the limit is 32"):
         bif.parse(text)
 
 

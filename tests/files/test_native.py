@@ -182,11 +182,16 @@ def test_sums_can_be_scaled_and_the_rest_stays_as_it_is() -> None:
         parse(edited(lambda d: d["tables"].update(rain=[0, 0])), renormalize=True)
 
 
-def test_a_huge_table_is_refused_before_it_is_made() -> None:
-    document = encode(Dag.from_parents(Schema(tuple(Variable(f"v{i}", (0, 1)) for i in range(60))), {}))
-    document["parents"]["v0"] = [f"v{i}" for i in range(1, 60)]
+@pytest.mark.parametrize(
+    ("variables", "message"), [(30, "1073741824 values"), (60, "over 60 variables"), (20_000, "over 20000")]
+)
+def test_a_huge_table_is_refused_before_it_is_made(variables: int, message: str) -> None:
+    document = encode(
+        Dag.from_parents(Schema(tuple(Variable(f"v{i}", (0, 1)) for i in range(variables))), {})
+    )
+    document["parents"]["v0"] = [f"v{i}" for i in range(1, variables)]
     network = {"lacunary": "network", "version": 1, "dag": document, "tables": {"v0": [1.0]}}
-    with pytest.raises(FileError, match=f"tables.v0: expected {2**60} numbers, not 1"):
+    with pytest.raises(FileError, match=rf"tables\.v0: .*{message}"):
         parse(json.dumps(network))
 
 

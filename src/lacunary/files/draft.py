@@ -17,10 +17,13 @@ from lacunary.errors import FileError, ParameterError
 from lacunary.infer.network import SUM_TOLERANCE, Network
 from lacunary.model.dag import Dag
 
-__all__ = ["MOST_VALUES", "Declaration", "Draft", "Family", "Source", "Word"]
+__all__ = ["MOST_MEMBERS", "MOST_VALUES", "Declaration", "Draft", "Family", "Source", "Word", "too_large"]
 
 MOST_VALUES = 2**26
 """How many probabilities (half a gibibyte) a file may ask for: default rows make short files large."""
+
+MOST_MEMBERS = 32
+"""How many variables one table may be over: all that the arrays of some versions of NumPy can have."""
 
 
 @dataclass(frozen=True)
@@ -100,13 +103,11 @@ class Draft:
         for family in self.families:
             self._distinct(family.parents, "the parent {} is listed twice")
             members = [self._variable(word) for word in (family.child, *family.parents)]
-            values += prod(variable.size for variable in members)
-            if values > MOST_VALUES:
-                raise self.source.error(
-                    family.child.place,
-                    f"with the table of {family.child.text!r} the network has {values} values; "
-                    f"the limit is {MOST_VALUES}",
-                )
+            sizes = [variable.size for variable in members]
+            problem = too_large(sizes, values)
+            if problem:
+                raise self.source.error(family.child.place, f"{family.child.text!r}: {problem}")
+            values += prod(sizes)
             found[family.child.text] = family
         for declared in self.declarations:
             if declared.name.text not in found:
@@ -146,6 +147,15 @@ class Draft:
             if np.abs(tables[name].sum(axis=-1) - 1.0).max() > SUM_TOLERANCE:
                 return self._family[name].child.place
         return 0
+
+
+def too_large(sizes: Sequence[int], before: int = 0) -> str:
+    """Say why a table over variables of these sizes, after so many values, is refused; empty if it is not."""
+    if len(sizes) > MOST_MEMBERS:
+        return f"a table over {len(sizes)} variables; the limit is {MOST_MEMBERS}"
+    if before + prod(sizes) > MOST_VALUES:
+        return f"with a table of {prod(sizes)} values the network exceeds the limit of {MOST_VALUES}"
+    return ""
 
 
 def _unscaled(network: Network, tables: dict[str, NDArray[np.float64]]) -> Network:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from lacunary.data.schema import Label, Schema, Variable
 from lacunary.errors import FileError
+from lacunary.files.draft import too_large
 from lacunary.files.native import decode, encode, register
 from lacunary.files.record import Record, is_number
 from lacunary.infer.network import SUM_TOLERANCE, Network
@@ -31,17 +32,25 @@ def encode_vector(dag: Dag, vector: NDArray[np.float64]) -> dict[str, list[float
 
 def decode_vector(dag: Dag, tables: Record) -> NDArray[np.float64]:
     """Return the vector that `encode_vector` wrote."""
+    _check_sizes(dag, tables)
     layout = dag.layout
     parts = [np.empty(0)]
     for i in layout.blocks:
-        shape = [*(dag.schema.sizes[m] for m in layout.members[i][1:]), dag.schema.sizes[i]]
+        shape = [layout.sizes[member] for member in (*layout.members[i][1:], i)]
         values = tables.numbers(dag.names[i])
-        if len(values) != layout.states[i] * layout.configurations[i]:
-            wanted = layout.states[i] * layout.configurations[i]
-            raise tables.error(dag.names[i], f"expected {wanted} numbers, not {len(values)}")
+        if len(values) != prod(shape):
+            raise tables.error(dag.names[i], f"expected {prod(shape)} numbers, not {len(values)}")
         parts.append(layout.flat(values.reshape(shape)))
     tables.finish()
     return np.concatenate(parts)
+
+
+def _check_sizes(dag: Dag, tables: Record) -> None:
+    """Refuse tables too large to be laid out, before they are."""
+    for name, parents in zip(dag.names, dag.parents, strict=True):
+        problem = too_large([dag.schema[member].size for member in (name, *parents)])
+        if problem:
+            raise tables.error(name, problem)
 
 
 def _encode_variable(variable: Variable) -> dict[str, Any]:
