@@ -78,8 +78,9 @@ def test_a_million_rows_of_ten_binary_variables_are_at_most_59049() -> None:
 def test_wide_rows_do_not_fit_one_integer_and_are_still_told_apart() -> None:
     rng = np.random.default_rng(1)
     once = np.unique(rng.integers(HOLE, 5, (500, 80), dtype=np.int8), axis=0)
-    once = np.vstack([once, once[:20]])
-    once[-20:, 79] = (once[-20:, 79] + 2) % 5  # these differ from others in the last column alone
+    once = np.vstack([once, once[:20], once[:20]])
+    once[-40:-20, 79] = (once[-40:-20, 79] + 2) % 5  # these differ from others in the last column alone
+    once[-20:, 0] = (once[-20:, 0] + 2) % 5  # and these in the first
     codes = once[rng.permutation(np.repeat(np.arange(len(once)), 3))]
     distinct = Table(discrete([5] * 80), codes).distinct
     assert len(distinct.first) == len(np.unique(codes, axis=0))

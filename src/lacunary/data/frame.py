@@ -93,7 +93,7 @@ def _categories(name: str, series: Any) -> Column:
             native.cat.ordered,
         )
     elif series.implementation.is_pyarrow() and len(native):
-        array = native.unify_dictionaries().combine_chunks()
+        array = native.combine_chunks()
         levels, ordered = array.dictionary.to_pylist(), array.type.ordered
         codes = array.indices.cast("int64").fill_null(HOLE).to_numpy(zero_copy_only=False)
     elif hasattr(native.dtype, "categories") and type(native.dtype).__name__ == "Enum":
