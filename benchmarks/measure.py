@@ -69,17 +69,20 @@ def seconds(call: Callable[[], object], effort: Effort) -> float:
 def per_iteration(run: Callable[[int], object], effort: Effort) -> float:
     """Return the median wall time of an iteration, set-up excluded.
 
-    The time of one iteration is taken from the time of 1 + n, with n large enough to see.
+    The time of one iteration is taken from the time of 1 + n, with n so large that the difference is
+    well above the clock's noise and the set-up's. Whatever compiles must have run before.
     """
-    began, more = perf_counter(), 1
-    run(1)
-    while _time(run, 1 + more) < effort.span and more < 4096:
+    singles = [_time(run, 1)]
+    while len(singles) < 4 and sum(singles) < effort.patience / 4:
+        singles.append(_time(run, 1))
+    once, more, longer = min(singles), 1, _time(run, 2)
+    while longer - once < max(effort.span, once) and longer < effort.patience / 4 and more < 4096:
         more *= 2
-    times: list[float] = []
-    while not times or (len(times) < effort.repeats and perf_counter() - began < effort.patience):
-        once = _time(run, 1)
-        times.append((_time(run, 1 + more) - once) / more)
-    return median(times)
+        longer = _time(run, 1 + more)
+    times = [longer]
+    while len(times) < effort.repeats and sum(times) < effort.patience:
+        times.append(_time(run, 1 + more))
+    return (median(times) - once) / more
 
 
 def best_threads(run: Callable[[int], object], effort: Effort) -> float:

@@ -11,7 +11,7 @@ import lacunary as lac
 from benchmarks.plain import HiddenRoot
 from benchmarks.rivals import Case
 
-__all__ = ["ROOT", "binary", "cases", "em", "hidden_root", "load", "posteriors", "simulate", "with_holes"]
+__all__ = ["ROOT", "binary", "cases", "em", "hidden_root", "load", "posteriors", "simulate"]
 
 ROOT = "class"
 
@@ -22,14 +22,9 @@ def load(name: str) -> lac.Network:
 
 
 def simulate(network: lac.Network, rows: int, holes: float, rng: int = 0) -> lac.Table:
-    """Return rows drawn from the network, each cell emptied with the same probability."""
-    return with_holes(network.sample(rows, rng=rng), holes, rng)
-
-
-def with_holes(table: lac.Table, share: float, rng: int = 0) -> lac.Table:
-    """Return the table with this share of its cells emptied completely at random."""
-    empty = np.random.default_rng([rng, 1]).random(table.codes.shape) < share
-    return lac.Table(table.schema, np.where(empty, np.int8(-1), table.codes))
+    """Return rows drawn from the network, its hidden variables unseen and this share of the rest emptied."""
+    drawn = lac.hide(network.sample(rows, rng=rng), network.dag.schema.hidden)
+    return lac.make_holes(drawn, holes, rng=rng + 1)
 
 
 def binary(codes: NDArray[np.int8]) -> lac.Table:
