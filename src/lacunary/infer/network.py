@@ -17,6 +17,9 @@ __all__ = ["SUM_TOLERANCE", "Network", "random_network"]
 SUM_TOLERANCE = 1e-6
 """Printed probabilities are rounded: a distribution may miss one by this much and is then scaled."""
 
+ROUNDING = 1e-13
+"""What double arithmetic may leave of a sum of one; scaling would only disturb the last bits."""
+
 
 @dataclass(frozen=True, eq=False)
 class Network:
@@ -75,7 +78,9 @@ def _checked(dag: Dag, i: int, given: ArrayLike, renormalize: bool) -> NDArray[n
         raise ParameterError(f"the table of {name} holds a value that is not a probability")
     sums = table.sum(axis=-1, keepdims=True)
     miss = np.abs(sums - 1.0)
-    if miss.max() > SUM_TOLERANCE and not (renormalize and sums.min() > 0):
+    if sums.min() <= 0:
+        raise ParameterError(f"a distribution in the table of {name} holds only zeros")
+    if miss.max() > SUM_TOLERANCE and not renormalize:
         worst = np.unravel_index(int(miss.argmax()), miss.shape)[:-1]
         given_parents = ", ".join(
             f"{p}={dag.schema[p].states[w]!r}" for p, w in zip(dag.parents[i], worst, strict=True)
@@ -84,4 +89,4 @@ def _checked(dag: Dag, i: int, given: ArrayLike, renormalize: bool) -> NDArray[n
             f"p({name}{' | ' + given_parents if given_parents else ''}) sums to {sums[worst].item():.9g}, "
             f"which misses one by {miss.max():.3g}; pass renormalize=True to scale it"
         )
-    return table / sums
+    return np.where(miss > ROUNDING, table / sums, table)

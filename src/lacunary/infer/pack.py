@@ -19,8 +19,17 @@ from lacunary.data.table import HOLE, unique_rows
 from lacunary.errors import TooWideError
 from lacunary.infer.plan import JunctionTree, junction_tree
 from lacunary.kernels.lanes import LANES
-from lacunary.kernels.pack import Forest, Scopes, Slab, Tree, distinct_lists, fill_offsets, lay_rows, trace_patterns
-from lacunary.kernels.sweep import Kinds, Spots
+from lacunary.kernels.pack import (
+    Forest,
+    Scopes,
+    Slab,
+    Tree,
+    distinct_lists,
+    fill_offsets,
+    lay_rows,
+    trace_patterns,
+)
+from lacunary.kernels.cell import Kinds, Spots
 from lacunary.model.dag import Dag
 
 __all__ = ["MEMORY_BUDGET", "Chunk", "Packed", "pack"]
@@ -108,7 +117,9 @@ def pack(
     rows[:, [i for i, size in enumerate(dag.schema.sizes) if size == 1]] = 0  # known without looking
     is_open = rows == HOLE
     scopes, tree = _plan(dag, is_open.any(axis=0), targets or ())
-    first, pattern = unique_rows(np.where(is_open, HOLE, 0), np.ones(len(dag.schema), dtype=np.int64), NO_REALS)
+    first, pattern = unique_rows(
+        np.where(is_open, HOLE, 0), np.ones(len(dag.schema), dtype=np.int64), NO_REALS
+    )
     sizes = np.array(dag.schema.sizes, dtype=np.int64)
     forest = _trace(tree, scopes, sizes, is_open[first])
     shapes = _shapes(dag, tree, forest, budget)
@@ -117,7 +128,9 @@ def pack(
     width = sum(int(np.prod([dag.schema.sizes[v] for v in target])) for target in targets or ())
     constant = np.zeros(dag.layout.size)
     chunks = tuple(
-        _chunk(dag, part, forest, kinds, kind_of_node, tables, scopes, width, rows, weights, pattern, constant)
+        _chunk(
+            dag, part, forest, kinds, kind_of_node, tables, scopes, width, rows, weights, pattern, constant
+        )
         for part in _parts(forest, kinds.size[kind_of_node], pattern)
     )
     return Packed(dag, kinds, chunks, scopes, constant, rows, np.array(weights, dtype=np.float64))
@@ -254,8 +267,19 @@ def _tables(
         _refuse(dag, shapes.members[widest], float(at[-1]) * 4, budget)
     offsets = np.empty(int(at[-1]), dtype=np.int32)
     sizes = np.array(dag.schema.sizes, dtype=np.int64)
-    fill_offsets(_flat(shapes.members), _starts(shapes.members), sizes, _flat(steps), _starts(steps), shape, offsets, at)
-    identity = np.array([_radix(dag, shapes.members[s]) == step for s, step in zip(shape, steps, strict=True)])
+    fill_offsets(
+        _flat(shapes.members),
+        _starts(shapes.members),
+        sizes,
+        _flat(steps),
+        _starts(steps),
+        shape,
+        offsets,
+        at,
+    )
+    identity = np.array(
+        [_radix(dag, shapes.members[s]) == step for s, step in zip(shape, steps, strict=True)]
+    )
     place = at[:-1][which]
     short = np.where(identity[which], -1, place) if len(which) else place
     own, above, size = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
@@ -275,7 +299,13 @@ def _steps(
     for t, (s, kind) in enumerate(zip(shape.tolist(), (keys % kinds).tolist(), strict=True)):
         variables = shapes.members[s]
         if kind < len(bounds) - 1:
-            lead = dict(zip(member[bounds[kind] : bounds[kind + 1]], stride[bounds[kind] : bounds[kind + 1]], strict=True))
+            lead = dict(
+                zip(
+                    member[bounds[kind] : bounds[kind + 1]],
+                    stride[bounds[kind] : bounds[kind + 1]],
+                    strict=True,
+                )
+            )
         else:
             common = tuple(v for v in tree.separators[kind - len(bounds) + 1] if v in variables)
             lead = dict(zip(common, _radix(dag, common), strict=True))
@@ -373,7 +403,17 @@ def _chunk(
         root_start=np.zeros(len(mine) + 1, dtype=np.int64),
     )
     cells = lay_rows(
-        forest, kind_of_node, tables.above, scopes, families, width, codes[rows], weights[rows], mine, constant, out
+        forest,
+        kind_of_node,
+        tables.above,
+        scopes,
+        families,
+        width,
+        codes[rows],
+        weights[rows],
+        mine,
+        constant,
+        out,
     )
     slab = _trimmed(out, cells, separate)
     spots, value_room = _spots(kinds, slab)

@@ -131,7 +131,9 @@ def _total_size(steps: Steps, weight: list[float]) -> float:
     return math.fsum(math.exp(min(weight[v] + sum(weight[a] for a in ns), 700.0)) for v, ns in steps)
 
 
-def _tree(steps: Steps, scopes: list[frozenset[int]], weight: list[float], rank: Sequence[int]) -> JunctionTree:
+def _tree(
+    steps: Steps, scopes: list[frozenset[int]], weight: list[float], rank: Sequence[int]
+) -> JunctionTree:
     """Turn elimination steps into cliques, root first: each variable with those it was joined to."""
     when = {v: t for t, (v, _) in enumerate(steps)}
     last = len(steps) - 1

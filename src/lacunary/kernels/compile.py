@@ -28,7 +28,12 @@ def inlined(function: F) -> F:
 
 
 def _compiled(function: F, *, forceinline: bool) -> F:
-    options = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract"}, "forceinline": forceinline}
+    options = {
+        "nogil": True,
+        "error_model": "numpy",
+        "fastmath": {"reassoc", "contract"},
+        "forceinline": forceinline,
+    }
     try:
         return cast(F, numba.njit(cache=True, **options)(function))
     except RuntimeError:  # no folder on this machine can be written to

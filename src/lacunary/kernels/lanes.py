@@ -1,14 +1,15 @@
-"""Arithmetic on lanes: a few neighbouring doubles that are read, changed and written together.
+"""Arithmetic on lanes: parameter vectors that are swept together, side by side in the last axis.
 
-LLVM cannot know that two arrays never overlap, and so would not use the vector units for such short
-runs on its own; these three operations say it outright.
+Kernels take ``lanes``, a tuple with one item for each: its length is part of its type, so that every
+loop over lanes is unrolled when it is compiled. Real numbers ride one or `LANES` to a sweep, complex
+ones `COMPLEX_LANES`. LLVM cannot know that two arrays never overlap, and so would not use the vector
+units for runs this short on its own; the operations here say it outright.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -17,10 +18,13 @@ from numba.extending import intrinsic
 
 from lacunary.kernels.compile import inlined
 
-__all__ = ["LANES", "Operations", "U", "operations", "product_run"]
+__all__ = ["COMPLEX_LANES", "LANES", "U", "add", "add_run", "multiply", "multiply_run", "product_run"]
 
 LANES = 8
 """Doubles that one vector operation covers, and parameter vectors that one batch sweep carries."""
+
+COMPLEX_LANES = 4
+"""Complex parameter vectors that one sweep carries; must differ from 1 and `LANES`."""
 
 U = np.uint64
 """Unsigned indices spare the check for negative ones, which would keep loops from being vectorised."""
@@ -49,62 +53,34 @@ def _vectorized(combine: Combine) -> Any:
     return operation
 
 
-assign_lanes = _vectorized(lambda builder, old, new: new)
 multiply_lanes = _vectorized(lambda builder, old, new: builder.fmul(old, new))
 add_lanes = _vectorized(lambda builder, old, new: builder.fadd(old, new))
 
 
-class Operations(NamedTuple):
-    """The three operations for one number of lanes, and the same over runs of any length."""
-
-    assign: Any
-    multiply: Any
-    add: Any
-    multiply_run: Any
-    add_run: Any
-
-
-@cache
-def operations(lanes: int, is_complex: bool) -> Operations:
-    """Return the operations for `LANES` doubles, for one, or for lanes of complex numbers."""
-    if lanes == LANES and not is_complex:
-        return Operations(assign_lanes, multiply_lanes, add_lanes, multiply_run, add_run)
-
-    @inlined
-    def assign(dst: Any, i: int, src: Any, j: int) -> None:
-        for b in range(lanes):
-            dst[U(i + b)] = src[U(j + b)]
-
-    @inlined
-    def multiply(dst: Any, i: int, src: Any, j: int) -> None:
-        for b in range(lanes):
+@inlined
+def multiply(dst: Any, i: int, src: Any, j: int, lanes: Any) -> None:
+    """Multiply every lane at i by that at j."""
+    if len(lanes) == LANES:
+        multiply_lanes(dst, i, src, j)
+    else:
+        for b in range(len(lanes)):
             dst[U(i + b)] *= src[U(j + b)]
-
-    @inlined
-    def add(dst: Any, i: int, src: Any, j: int) -> None:
-        for b in range(lanes):
-            dst[U(i + b)] += src[U(j + b)]
-
-    if not is_complex:
-        return Operations(assign, multiply, add, multiply_run, add_run)
-
-    @inlined
-    def multiply_each(dst: Any, i: int, src: Any, j: int, count: int) -> None:
-        for k in range(count):
-            dst[U(i + k)] *= src[U(j + k)]
-
-    @inlined
-    def add_each(dst: Any, i: int, src: Any, j: int, count: int) -> None:
-        for k in range(count):
-            dst[U(i + k)] += src[U(j + k)]
-
-    return Operations(assign, multiply, add, multiply_each, add_each)
 
 
 @inlined
-def multiply_run(dst: Any, i: int, src: Any, j: int, count: int) -> None:
-    """Multiply ``count`` neighbouring doubles."""
-    whole = count - count % LANES
+def add(dst: Any, i: int, src: Any, j: int, lanes: Any) -> None:
+    """Add to every lane at i that at j."""
+    if len(lanes) == LANES:
+        add_lanes(dst, i, src, j)
+    else:
+        for b in range(len(lanes)):
+            dst[U(i + b)] += src[U(j + b)]
+
+
+@inlined
+def multiply_run(dst: Any, i: int, src: Any, j: int, count: int, lanes: Any) -> None:
+    """Multiply ``count`` neighbours from i on by those from j on."""
+    whole = 0 if len(lanes) == COMPLEX_LANES else count - count % LANES
     for k in range(0, whole, LANES):
         multiply_lanes(dst, i + k, src, j + k)
     for k in range(whole, count):
@@ -112,9 +88,9 @@ def multiply_run(dst: Any, i: int, src: Any, j: int, count: int) -> None:
 
 
 @inlined
-def add_run(dst: Any, i: int, src: Any, j: int, count: int) -> None:
-    """Add ``count`` neighbouring doubles."""
-    whole = count - count % LANES
+def add_run(dst: Any, i: int, src: Any, j: int, count: int, lanes: Any) -> None:
+    """Add to ``count`` neighbours from i on those from j on."""
+    whole = 0 if len(lanes) == COMPLEX_LANES else count - count % LANES
     for k in range(0, whole, LANES):
         add_lanes(dst, i + k, src, j + k)
     for k in range(whole, count):

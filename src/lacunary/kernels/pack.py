@@ -107,7 +107,11 @@ def trace_patterns(
     node_of = np.empty(cliques, np.int64)
     touched = np.empty(scopes.home.size, np.bool_)
     links = np.empty(cliques, np.int64)
-    count, load, common = np.empty(cliques, np.int64), np.empty(cliques, np.int64), np.empty(cliques, np.int64)
+    count, load, common = (
+        np.empty(cliques, np.int64),
+        np.empty(cliques, np.int64),
+        np.empty(cliques, np.int64),
+    )
     wide = np.empty(cliques, np.float64)
     into, final = np.empty(cliques, np.int64), np.empty(cliques, np.int64)
     clique, up, edge = np.empty(cliques, np.int64), np.empty(cliques, np.int64), np.empty(cliques, np.int64)
@@ -247,7 +251,9 @@ def distinct_lists(
         slot = np.int64(h & np.uint64(room - 1))
         while slots[slot] >= 0:
             other = first[slots[slot]]
-            if start[other + 1] - start[other] == length and _same(token, start[l], token, start[other], length):
+            if start[other + 1] - start[other] == length and _same(
+                token, start[l], token, start[other], length
+            ):
                 break
             slot = (slot + 1) & (room - 1)
         if slots[slot] < 0:

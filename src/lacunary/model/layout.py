@@ -78,7 +78,8 @@ class Layout:
     @cached_property
     def blocks(self) -> tuple[int, ...]:
         """One variable for every table: the first of each tied group, and every other variable."""
-        return tuple({self.start[i]: i for i in reversed(range(len(self.start)))}[s] for s in sorted(set(self.start)))
+        first = {start: i for i, start in reversed(list(enumerate(self.start)))}
+        return tuple(first[start] for start in sorted(first))
 
     @cached_property
     def group(self) -> NDArray[np.int64]:

@@ -1,0 +1,219 @@
+"""Sweep a prepared table under one or many parameter vectors, on all cores.
+
+What comes out does not depend on the number of threads: rows are cut into chunks by their content
+alone, each chunk adds into a place of its own, and the places are added in order.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.table import HOLE, Table
+from lacunary.errors import ImpossibleRowError
+from lacunary.infer.pack import MEMORY_BUDGET, Chunk, Packed, pack
+from lacunary.kernels.cell import Room
+from lacunary.kernels.lanes import COMPLEX_LANES, LANES
+from lacunary.kernels.sweep import sweep
+from lacunary.model.dag import Dag
+
+__all__ = ["Prepared", "in_parallel", "observed_log", "prepare"]
+
+T, R = TypeVar("T"), TypeVar("R")
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A graph and a table, laid out for sweeping: everything that does not depend on parameters.
+
+    Attributes
+    ----------
+    dag
+        The graph.
+    packed
+        The distinct rows.
+    inverse
+        Which distinct row each row of the table is; (rows,).
+    weight
+        Σ of the rows' weights: the sample size N.
+    """
+
+    dag: Dag
+    packed: Packed
+    inverse: NDArray[np.int64]
+    weight: float
+    _spare: list[Room] = field(default_factory=list, repr=False)
+
+    def expect(self, potentials: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return expected counts and log-likelihood under each of several parameter vectors.
+
+        Parameters
+        ----------
+        potentials
+            One parameter vector a row, each at most one, not necessarily normalised, zeros allowed;
+            complex for derivatives; (vectors, layout size).
+
+        Returns
+        -------
+        counts, log_likelihood
+            (vectors, layout size) and (vectors,); a log-likelihood is −∞ where some row has
+            probability zero.
+        """
+        counts = np.repeat(self.packed.constant[None], len(potentials), axis=0).astype(potentials.dtype)
+        log_likelihood = _dot_log(self.packed.constant, potentials)
+        blocks = _blocks(potentials)
+        tasks = [(block, chunk) for block in blocks for chunk in self.packed.chunks]
+        for (block, _), (part, log) in zip(tasks, in_parallel(self._sweep, tasks), strict=True):
+            counts[block.where] += part[: block.used]
+            log_likelihood[block.where] += log[: block.used]
+        return counts, log_likelihood
+
+    def log_evidence(self, potentials: NDArray[Any]) -> NDArray[Any]:
+        """Return the log-probability of each row's observed cells; (vectors, rows of the table)."""
+        rows = observed_log(self.packed, potentials)
+        tasks = [(block, chunk) for block in _blocks(potentials) for chunk in self.packed.chunks]
+        for (block, chunk), log in zip(tasks, in_parallel(self._roots, tasks), strict=True):
+            rows[block.where, chunk.rows] += log[: block.used]
+        return np.asarray(rows[:, self.inverse])
+
+    def check_possible(self, theta: NDArray[np.float64]) -> None:
+        """Raise an error that names the first row to which these parameters give probability zero."""
+        rows = np.flatnonzero(np.isneginf(self.log_evidence(theta[None])[0]))
+        if not len(rows):
+            return
+        codes = self.packed.codes[self.inverse[rows[0]]]
+        seen = [
+            f"{variable.name}={variable.states[code]}"
+            for variable, code in zip(self.dag.schema, codes, strict=True)
+            if code != HOLE and variable.size > 1
+        ]
+        raise ImpossibleRowError(
+            f"row {rows[0] + 1} has probability zero under the model ({len(rows)} such rows in all); "
+            f"it has {', '.join(seen[:8])}{', …' if len(seen) > 8 else ''}. "
+            "Give every state that can occur a positive probability, for example with a prior."
+        )
+
+    def _sweep(self, task: tuple[_Block, Chunk]) -> tuple[NDArray[Any], NDArray[Any]]:
+        block, chunk = task
+        counts = np.zeros(block.potential.size, dtype=block.potential.dtype)
+        _, total = self._run(block, chunk, counts)
+        return counts.reshape(-1, len(block.lanes)).T, total
+
+    def _roots(self, task: tuple[_Block, Chunk]) -> NDArray[Any]:
+        block, chunk = task
+        log, _ = self._run(block, chunk, np.empty(0, dtype=block.potential.dtype))
+        sums = np.zeros((len(chunk.slab.root_start) - 1, len(block.lanes)), dtype=log.dtype)
+        filled = np.flatnonzero(np.diff(chunk.slab.root_start))
+        if len(filled):
+            sums[filled] = np.add.reduceat(log[chunk.slab.root], chunk.slab.root_start[filled], axis=0)
+        return sums.T
+
+    def _run(self, block: _Block, chunk: Chunk, counts: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        width, dtype = len(block.lanes), block.potential.dtype
+        room = self.room(chunk, width, dtype)
+        log = np.empty((len(chunk.slab.kind), width), dtype=dtype)
+        total = np.zeros(width, dtype=dtype)
+        sweep(self.packed.kinds, chunk.slab, chunk.spots, block.potential, room, counts, log, total, block.lanes)
+        self._spare.append(room)
+        return log, total
+
+    def run(self, theta: NDArray[np.float64], chunk: Chunk, counts: NDArray[np.float64]) -> None:
+        """Sweep one chunk under one parameter vector, adding its readouts to ``counts``."""
+        self._run(_blocks(theta[None])[0], chunk, counts)
+
+    def room(self, chunk: Chunk, width: int, dtype: np.dtype[Any]) -> Room:
+        """Return working memory that fits, used before if possible: fresh memory costs page faults."""
+        value, shared, cells = chunk.value_room * width, chunk.shared_room * width, len(chunk.slab.kind)
+        for _ in range(len(self._spare)):
+            try:
+                room = self._spare.pop()
+            except IndexError:  # another thread took it
+                break
+            fits = room.value.size >= value and room.message.size >= shared and len(room.normalizer) >= cells
+            if fits and room.value.dtype == dtype and room.normalizer.shape[2] == width:
+                return room
+        return Room(
+            value=np.empty(value, dtype),
+            message=np.empty(shared, dtype),
+            belief=np.empty(shared, dtype),
+            normalizer=np.empty((cells, 2, width)),
+        )
+
+
+def prepare(dag: Dag, table: Table, *, budget: int = MEMORY_BUDGET) -> Prepared:
+    """Lay a table out for sweeping under parameters of this graph."""
+    aligned = table.align(dag.schema)
+    distinct = aligned.distinct
+    packed = pack(dag, aligned.codes[distinct.first], distinct.weights, budget=budget)
+    return Prepared(dag, packed, distinct.inverse, aligned.size)
+
+
+def observed_log(packed: Packed, potentials: NDArray[Any]) -> NDArray[Any]:
+    """Return, for each distinct row, the log of its fully observed factors; (vectors, rows)."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(potentials)
+    out = np.zeros((len(potentials), len(packed.codes)), dtype=potentials.dtype)
+    layout = packed.dag.layout
+    for members, strides, start in zip(layout.members, layout.strides, layout.start, strict=True):
+        codes = packed.codes[:, members]
+        known = np.flatnonzero((codes != HOLE).all(axis=1))
+        out[:, known] += logs[:, start + codes[known] @ np.array(strides)]
+    return out
+
+
+def in_parallel(function: Callable[[T], R], tasks: Iterable[T]) -> Iterable[R]:
+    """Apply a function that releases the interpreter's lock to all tasks; results in the tasks' order."""
+    listed = list(tasks)
+    if len(listed) < 2 or _threads() < 2:
+        return map(function, listed)
+    return _pool(os.getpid()).map(function, listed)
+
+
+def _threads() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+@cache
+def _pool(process: int) -> ThreadPoolExecutor:
+    """Return the threads of this process; a forked child must not inherit its parent's."""
+    return ThreadPoolExecutor(_threads(), thread_name_prefix="lacunary")
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Some parameter vectors side by side: which they are, how many, and their numbers with lanes last."""
+
+    where: slice
+    used: int
+    potential: NDArray[Any]
+    lanes: tuple[int, ...]
+
+
+def _blocks(potentials: NDArray[Any]) -> list[_Block]:
+    """Cut the vectors into blocks of as many lanes as one sweep carries; the last is filled up."""
+    vectors = len(potentials)
+    width = COMPLEX_LANES if np.iscomplexobj(potentials) else (1 if vectors == 1 else LANES)
+    blocks = []
+    for first in range(0, vectors, width):
+        part = potentials[first : first + width]
+        filled = np.concatenate([part, np.repeat(part[-1:], width - len(part), axis=0)])
+        where = slice(first, first + len(part))
+        blocks.append(_Block(where, len(part), np.ascontiguousarray(filled.T).reshape(-1), (0,) * width))
+    return blocks
+
+
+def _dot_log(counts: NDArray[np.float64], potentials: NDArray[Any]) -> NDArray[Any]:
+    """Return Σ counts · log potential for each vector, where nothing counted is nothing whatever the log."""
+    counted = counts > 0
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(potentials[:, counted]) @ counts[counted])

@@ -1,1 +1,0 @@
-"""Pure formulas that know no model."""
