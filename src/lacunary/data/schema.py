@@ -123,6 +123,10 @@ class Schema:
         """Return the schema with further variables at its end."""
         return Schema((*self.variables, *variables))
 
+    def reveal(self) -> Schema:
+        """Return the schema with no variable hidden."""
+        return Schema(tuple(replace(v, hidden=False) for v in self.variables)) if self.hidden else self
+
     def hide(self, names: Iterable[str]) -> Schema:
         """Return the schema with these variables marked as never observed."""
         chosen = {self.variables[self.index(name)].name for name in names}

@@ -148,23 +148,23 @@ class Table:
     def align(self, schema: Schema) -> Table:
         """Return the table as a model over ``schema`` sees it: its columns, its order, its state codes.
 
-        Columns the model does not know are left out; a column it does know may be absent only if the
-        model calls it hidden.
+        Columns the model does not know are left out. A variable the model calls hidden is never observed:
+        it needs no column, and if there is one it is seen as holes. Every other variable needs its column.
         """
-        if schema == self.schema:
+        if schema == self.schema and not schema.hidden:
             return self
         rows = len(self)
         codes = np.full((rows, len(schema)), HOLE, dtype=code_dtype(schema.sizes))
         continuous = not all(v.discrete for v in schema)
         reals = np.full((rows, len(schema) if continuous else 0), np.nan)
         for column, variable in enumerate(schema):
-            if variable.name not in self.schema:
-                if not variable.hidden:
-                    raise SchemaError(
-                        f"the model's variable {variable.name!r} is not a column of the table; "
-                        "add the column, or declare the variable hidden"
-                    )
+            if variable.hidden:
                 continue
+            if variable.name not in self.schema:
+                raise SchemaError(
+                    f"the model's variable {variable.name!r} is not a column of the table; "
+                    "add the column, or declare the variable hidden"
+                )
             given = self.schema.index(variable.name)
             if variable.kind != self.schema.variables[given].kind:
                 raise SchemaError(

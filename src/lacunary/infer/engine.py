@@ -120,7 +120,9 @@ class Prepared:
         room = self.room(chunk, width, dtype)
         log = np.empty((len(chunk.slab.kind), width), dtype=dtype)
         total = np.zeros(width, dtype=dtype)
-        sweep(self.packed.kinds, chunk.slab, chunk.spots, block.potential, room, counts, log, total, block.lanes)
+        sweep(
+            self.packed.kinds, chunk.slab, chunk.spots, block.potential, room, counts, log, total, block.lanes
+        )
         self._spare.append(room)
         return log, total
 
@@ -148,11 +150,10 @@ class Prepared:
 
 
 def prepare(dag: Dag, table: Table, *, budget: int = MEMORY_BUDGET) -> Prepared:
-    """Lay a table out for sweeping under parameters of this graph."""
-    aligned = table.align(dag.schema)
-    distinct = aligned.distinct
-    packed = pack(dag, aligned.codes[distinct.first], distinct.weights, budget=budget)
-    return Prepared(dag, packed, distinct.inverse, aligned.size)
+    """Lay a table whose columns are the graph's variables out for sweeping; see `Table.align`."""
+    distinct = table.distinct
+    packed = pack(dag, table.codes[distinct.first], distinct.weights, budget=budget)
+    return Prepared(dag, packed, distinct.inverse, table.size)
 
 
 def observed_log(packed: Packed, potentials: NDArray[Any]) -> NDArray[Any]:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lacunary.errors import ParameterError
-from lacunary.model.belief import Dirichlet, Prior
+from lacunary.infer.answers import Answers
+from lacunary.infer.belief import Dirichlet, Prior
 from lacunary.model.dag import Dag
 
 __all__ = ["SUM_TOLERANCE", "Network", "random_network"]
@@ -22,7 +23,7 @@ ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
+class Network(Answers):
     """A graph and its probabilities, ``theta``, in the places given by ``dag.layout``."""
 
     dag: Dag
@@ -52,6 +53,9 @@ class Network:
     def table(self, name: str) -> NDArray[np.float64]:
         """Return p(name | parents), indexed by the parents and last by the variable."""
         return self.dag.layout.table(self.theta, self.dag.schema.index(name))
+
+    def _parameters(self) -> NDArray[np.float64]:
+        return self.theta
 
     @property
     def tables(self) -> dict[str, NDArray[np.float64]]:

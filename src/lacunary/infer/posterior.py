@@ -96,11 +96,22 @@ def filled(
         room = prepared.room(chunk, 1, np.dtype(np.float64))
         first, last = chunk.rows.start, chunk.rows.stop
         bad: int = complete(
-            packed.kinds, chunk.slab, chunk.spots, sizes, theta, room, np.uint64(seed or 0), first, draws, out[first:last]
+            packed.kinds,
+            chunk.slab,
+            chunk.spots,
+            sizes,
+            theta,
+            room,
+            np.uint64(seed or 0),
+            first,
+            draws,
+            out[first:last],
         )
         return -1 if bad < 0 else first + bad
 
     failed = [row for row in in_parallel(fill, packed.chunks) if row >= 0]
     if failed:
-        raise ImpossibleRowError(f"row {failed[0] + 1} has probability zero under the model; its holes cannot be filled")
+        raise ImpossibleRowError(
+            f"row {failed[0] + 1} has probability zero under the model; its holes cannot be filled"
+        )
     return out

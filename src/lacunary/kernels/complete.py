@@ -16,7 +16,11 @@ __all__ = ["complete"]
 @inlined
 def _uniform(seed: Any, row: int, step: int) -> float:
     """Return a number in [0, 1) that depends on its arguments alone (the finaliser of SplitMix64)."""
-    z = seed + np.uint64(row) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(step) * np.uint64(0xD1B54A32D192ED03)
+    z = (
+        seed
+        + np.uint64(row) * np.uint64(0x9E3779B97F4A7C15)
+        + np.uint64(step) * np.uint64(0xD1B54A32D192ED03)
+    )
     for _ in range(2):
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -47,7 +51,9 @@ def _choose(value: Any, at: int, size: int, offsets: Any, own: int, shared: int,
 
 
 @inlined
-def _work_out(kinds: Kinds, slab: Slab, spots: Spots, c: int, at: int, potential: Any, room: Room, scale: Any) -> None:
+def _work_out(
+    kinds: Kinds, slab: Slab, spots: Spots, c: int, at: int, potential: Any, room: Room, scale: Any
+) -> None:
     fill(kinds, slab, spots, c, at, potential, room, (0,))
     if total(room.value, at, kinds.size[slab.kind[c]], scale, (0,)) < SMALL:
         fill_with_care(kinds, slab, spots, c, at, potential, room, np.zeros(1), (0,))
@@ -102,7 +108,9 @@ def complete(
                 kind = slab.kind[c]
                 draw = _uniform(seed, first_row + r, step) if draws else -1.0
                 step += 1
-                i = _choose(value, spots.value[c], kinds.size[kind], offsets, kinds.own[kind], waiting[many, 1], draw)
+                i = _choose(
+                    value, spots.value[c], kinds.size[kind], offsets, kinds.own[kind], waiting[many, 1], draw
+                )
                 if i < 0:
                     return r
                 for j in range(slab.child_start[c], slab.child_start[c + 1]):

@@ -88,7 +88,9 @@ class Layout:
         count = 0
         for i in self.blocks:
             q = self.configurations[i]
-            group[self.start[i] : self.start[i] + self.states[i] * q] = count + np.tile(np.arange(q), self.states[i])
+            group[self.start[i] : self.start[i] + self.states[i] * q] = count + np.tile(
+                np.arange(q), self.states[i]
+            )
             count += q
         return group
 

@@ -1,0 +1,149 @@
+"""What can be asked of a model with known parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.read import read
+from lacunary.data.schema import Label, Schema
+from lacunary.data.table import HOLE, Table, code_dtype
+from lacunary.errors import ImpossibleRowError, SchemaError
+from lacunary.infer.distribution import Distribution
+from lacunary.infer.engine import prepare
+from lacunary.infer.posterior import filled, marginals
+from lacunary.model.dag import Dag
+
+__all__ = ["Answers", "Target", "as_table"]
+
+Target = str | tuple[str, ...]
+
+
+class Answers:
+    """Queries, predictions, likelihoods and samples, for anything with a graph and parameters.
+
+    A table may be given as anything `lacunary.read` takes: a table, a frame, an array or a path.
+    """
+
+    dag: Dag
+
+    def _parameters(self) -> NDArray[np.float64]:
+        """Return p(variable | parents) for the next row, in the places given by ``dag.layout``."""
+        raise NotImplementedError
+
+    def query(self, *targets: str, given: Mapping[str, Label] | None = None) -> Distribution:
+        """Return the joint distribution of some variables given the states of others.
+
+        >>> import lacunary as lac
+        >>> network = lac.asia()
+        >>> round(network.query("lung", given={"smoke": "yes"})["yes"], 3)
+        0.1
+        """
+        if not targets:
+            raise SchemaError("name at least one variable to ask about")
+        if len(set(targets)) < len(targets):
+            raise SchemaError(f"a variable is asked about twice: {', '.join(targets)}")
+        case = self._case(given)
+        where = [self.dag.schema.index(name) for name in targets]
+        probabilities = marginals(self.dag, self._parameters(), case, [where])[0][0]
+        if not probabilities.sum() > 0:
+            raise ImpossibleRowError(f"what is given has probability zero: {dict(given or {})}")
+        return Distribution(tuple(self.dag.schema.variables[v] for v in where), probabilities)
+
+    def posterior(
+        self, table: Any, targets: Sequence[Target] | None = None
+    ) -> dict[Target, NDArray[np.float64]]:
+        """Return the posterior of variables, or of sets of variables, in every row of a table.
+
+        Parameters
+        ----------
+        table
+            Rows with holes.
+        targets
+            Names, or tuples of names for joint posteriors; by default every variable.
+
+        Returns
+        -------
+        dict
+            For each target (rows, states), or (rows, states of the first, states of the second, …).
+        """
+        chosen: Sequence[Target] = self.dag.names if targets is None else targets
+        sets = [[self.dag.schema.index(n) for n in ([t] if isinstance(t, str) else t)] for t in chosen]
+        rows = as_table(table, self.dag.schema)
+        found = dict(zip(chosen, marginals(self.dag, self._parameters(), rows, sets), strict=True))
+        if found and np.any(next(iter(found.values())).sum(axis=tuple(range(1, 1 + len(sets[0])))) == 0):
+            prepare(self.dag, rows).check_possible(self._parameters())
+        return found
+
+    def log_probability(self, table: Any) -> NDArray[np.float64]:
+        """Return the log-probability of each row's observed cells, in nats; −∞ for an impossible row."""
+        prepared = prepare(self.dag, as_table(table, self.dag.schema))
+        return np.asarray(prepared.log_evidence(self._parameters()[None])[0])
+
+    def log_likelihood(self, table: Any) -> float:
+        """Return Σ over rows of weight · log-probability of the observed cells, in nats."""
+        prepared = prepare(self.dag, as_table(table, self.dag.schema))
+        return float(prepared.expect(self._parameters()[None])[1][0])
+
+    def probability(self, given: Mapping[str, Label]) -> float:
+        """Return the probability of these states together."""
+        prepared = prepare(self.dag, self._case(given))
+        return float(np.exp(prepared.log_evidence(self._parameters()[None])[0, 0]))
+
+    def explain(self, given: Mapping[str, Label] | None = None) -> dict[str, Label]:
+        """Return the jointly most probable states of all variables given those of some."""
+        codes = filled(self.dag, self._parameters(), self._case(given).codes, seed=None)[0]
+        return {v.name: v.states[code] for v, code in zip(self.dag.schema, codes, strict=True)}
+
+    def sample(
+        self,
+        rows: int,
+        rng: int | np.random.Generator | None = None,
+        given: Mapping[str, Label] | None = None,
+    ) -> Table:
+        """Return rows drawn from the model, or from the model given the states of some variables.
+
+        Hidden variables are drawn as well and shown; the table calls no variable hidden.
+        """
+        random = np.random.default_rng(rng)
+        if given:
+            case = np.repeat(self._case(given).codes, rows, axis=0)
+            codes = filled(self.dag, self._parameters(), case, seed=int(random.integers(2**63)))
+        else:
+            codes = _forward(self.dag, self._parameters(), rows, random)
+        schema = self.dag.schema.reveal()
+        return Table(schema, codes.astype(code_dtype(schema.sizes)))
+
+    def _case(self, given: Mapping[str, Label] | None) -> Table:
+        """Return the table of one row with these states observed; hidden variables may be given too."""
+        schema = self.dag.schema.reveal()
+        codes = np.full((1, len(schema)), HOLE, dtype=code_dtype(schema.sizes))
+        for name, state in (given or {}).items():
+            codes[0, schema.index(name)] = schema[name].encode(state)
+        return Table(schema, codes)
+
+
+def as_table(source: Any, schema: Schema) -> Table:
+    """Return any source of rows as a table that a model over ``schema`` can use."""
+    return read(source, schema=schema)
+
+
+def _forward(
+    dag: Dag, theta: NDArray[np.float64], rows: int, random: np.random.Generator
+) -> NDArray[np.int32]:
+    """Draw rows, parents before children."""
+    layout = dag.layout
+    codes = np.zeros((rows, len(dag.schema)), dtype=np.int32)
+    for i in dag.order_indices:
+        parents, strides = list(layout.members[i][1:]), np.array(layout.strides[i][1:], dtype=np.int64)
+        configuration = codes[:, parents] @ strides if parents else np.zeros(rows, dtype=np.int64)
+        table = theta[layout.slice(i)].reshape(layout.states[i], layout.configurations[i])
+        edges = np.cumsum(table, axis=0)[:-1]
+        # The last state takes what rounding leaves; a state of probability zero is never drawn.
+        codes[:, i] = (random.random(rows) * table.sum(axis=0)[configuration] >= edges[:, configuration]).sum(
+            axis=0
+        )
+    return codes
