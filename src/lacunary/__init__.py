@@ -1,3 +1,158 @@
-"""Bayesian networks, and mixtures of them, from data with holes."""
+"""Bayesian networks, and mixtures of them, from data with holes.
+
+>>> import lacunary as lac
+>>> votes = lac.house_votes()
+>>> blocs = lac.naive_bayes(votes.schema, hidden="bloc", states=2)
+>>> network = lac.fit(blocs, votes, rng=0).network
+>>> network.query("bloc", given={"party": "democrat"}).probabilities.round(2).max() > 0.8
+True
+
+Names are loaded when they are first used, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lacunary.data.datasets import house_votes, soybean
+    from lacunary.data.holes import hide, make_holes
+    from lacunary.data.read import read
+    from lacunary.data.schema import Schema, Variable
+    from lacunary.data.table import Table
+    from lacunary.errors import (
+        FileError,
+        GraphError,
+        ImpossibleRowError,
+        LacunaryError,
+        ParameterError,
+        SchemaError,
+        StateError,
+        TableError,
+        TooWideError,
+    )
+    from lacunary.files.shipped import alarm, asia
+    from lacunary.files.store import load, save
+    from lacunary.infer.belief import BDeu, Belief, Dirichlet, PriorNetwork, bdeu, k2, prior_network
+    from lacunary.infer.distribution import Distribution
+    from lacunary.infer.expect import expect
+    from lacunary.infer.impute import impute
+    from lacunary.infer.network import Network, random_network
+    from lacunary.learn.fit import Fit, Start, fit
+    from lacunary.learn.loop import Progress
+    from lacunary.learn.start import Around, Draws, Tournament
+    from lacunary.learn.stop import Stop
+    from lacunary.model.dag import Dag
+    from lacunary.model.distance import arc_changes, structural_hamming_distance
+    from lacunary.model.equivalence import cpdag, equivalent
+    from lacunary.model.graph import d_separated, moral_graph, skeleton
+    from lacunary.model.make import dag, naive_bayes, random_dag
+    from lacunary.model.stats import Stats
 
 __version__ = "0.1.0"
+
+_HOME = {
+    "data.datasets": ("house_votes", "soybean"),
+    "data.holes": ("hide", "make_holes"),
+    "data.read": ("read",),
+    "data.schema": ("Schema", "Variable"),
+    "data.table": ("Table",),
+    "errors": (
+        "FileError",
+        "GraphError",
+        "ImpossibleRowError",
+        "LacunaryError",
+        "ParameterError",
+        "SchemaError",
+        "StateError",
+        "TableError",
+        "TooWideError",
+    ),
+    "files.shipped": ("alarm", "asia"),
+    "files.store": ("load", "save"),
+    "infer.belief": ("BDeu", "Belief", "Dirichlet", "PriorNetwork", "bdeu", "k2", "prior_network"),
+    "infer.distribution": ("Distribution",),
+    "infer.expect": ("expect",),
+    "infer.impute": ("impute",),
+    "infer.network": ("Network", "random_network"),
+    "learn.fit": ("Fit", "Start", "fit"),
+    "learn.loop": ("Progress",),
+    "learn.start": ("Around", "Draws", "Tournament"),
+    "learn.stop": ("Stop",),
+    "model.dag": ("Dag",),
+    "model.distance": ("arc_changes", "structural_hamming_distance"),
+    "model.equivalence": ("cpdag", "equivalent"),
+    "model.graph": ("d_separated", "moral_graph", "skeleton"),
+    "model.make": ("dag", "naive_bayes", "random_dag"),
+    "model.stats": ("Stats",),
+}
+_MODULE = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = [
+    "Around",
+    "BDeu",
+    "Belief",
+    "Dag",
+    "Dirichlet",
+    "Distribution",
+    "Draws",
+    "FileError",
+    "Fit",
+    "GraphError",
+    "ImpossibleRowError",
+    "LacunaryError",
+    "Network",
+    "ParameterError",
+    "PriorNetwork",
+    "Progress",
+    "Schema",
+    "SchemaError",
+    "Start",
+    "StateError",
+    "Stats",
+    "Stop",
+    "Table",
+    "TableError",
+    "TooWideError",
+    "Tournament",
+    "Variable",
+    "alarm",
+    "arc_changes",
+    "asia",
+    "bdeu",
+    "cpdag",
+    "d_separated",
+    "dag",
+    "equivalent",
+    "expect",
+    "fit",
+    "hide",
+    "house_votes",
+    "impute",
+    "k2",
+    "load",
+    "make_holes",
+    "moral_graph",
+    "naive_bayes",
+    "prior_network",
+    "random_dag",
+    "random_network",
+    "read",
+    "save",
+    "skeleton",
+    "soybean",
+    "structural_hamming_distance",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE:
+        raise AttributeError(f"module 'lacunary' has no attribute {name!r}")
+    value = getattr(import_module(f"lacunary.{_MODULE[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

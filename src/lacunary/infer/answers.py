@@ -30,7 +30,7 @@ class Answers:
 
     dag: Dag
 
-    def _parameters(self) -> NDArray[np.float64]:
+    def parameters(self) -> NDArray[np.float64]:
         """Return p(variable | parents) for the next row, in the places given by ``dag.layout``."""
         raise NotImplementedError
 
@@ -48,7 +48,7 @@ class Answers:
             raise SchemaError(f"a variable is asked about twice: {', '.join(targets)}")
         case = self._case(given)
         where = [self.dag.schema.index(name) for name in targets]
-        probabilities = marginals(self.dag, self._parameters(), case, [where])[0][0]
+        probabilities = marginals(self.dag, self.parameters(), case, [where])[0][0]
         if not probabilities.sum() > 0:
             raise ImpossibleRowError(f"what is given has probability zero: {dict(given or {})}")
         return Distribution(tuple(self.dag.schema.variables[v] for v in where), probabilities)
@@ -73,29 +73,29 @@ class Answers:
         chosen: Sequence[Target] = self.dag.names if targets is None else targets
         sets = [[self.dag.schema.index(n) for n in ([t] if isinstance(t, str) else t)] for t in chosen]
         rows = as_table(table, self.dag.schema)
-        found = dict(zip(chosen, marginals(self.dag, self._parameters(), rows, sets), strict=True))
+        found = dict(zip(chosen, marginals(self.dag, self.parameters(), rows, sets), strict=True))
         if found and np.any(next(iter(found.values())).sum(axis=tuple(range(1, 1 + len(sets[0])))) == 0):
-            prepare(self.dag, rows).check_possible(self._parameters())
+            prepare(self.dag, rows).check_possible(self.parameters())
         return found
 
     def log_probability(self, table: Any) -> NDArray[np.float64]:
         """Return the log-probability of each row's observed cells, in nats; −∞ for an impossible row."""
         prepared = prepare(self.dag, as_table(table, self.dag.schema))
-        return np.asarray(prepared.log_evidence(self._parameters()[None])[0])
+        return np.asarray(prepared.log_evidence(self.parameters()[None])[0])
 
     def log_likelihood(self, table: Any) -> float:
         """Return Σ over rows of weight · log-probability of the observed cells, in nats."""
         prepared = prepare(self.dag, as_table(table, self.dag.schema))
-        return float(prepared.expect(self._parameters()[None])[1][0])
+        return float(prepared.expect(self.parameters()[None])[1][0])
 
     def probability(self, given: Mapping[str, Label]) -> float:
         """Return the probability of these states together."""
         prepared = prepare(self.dag, self._case(given))
-        return float(np.exp(prepared.log_evidence(self._parameters()[None])[0, 0]))
+        return float(np.exp(prepared.log_evidence(self.parameters()[None])[0, 0]))
 
     def explain(self, given: Mapping[str, Label] | None = None) -> dict[str, Label]:
         """Return the jointly most probable states of all variables given those of some."""
-        codes = filled(self.dag, self._parameters(), self._case(given).codes, seed=None)[0]
+        codes = filled(self.dag, self.parameters(), self._case(given).codes, seed=None)[0]
         return {v.name: v.states[code] for v, code in zip(self.dag.schema, codes, strict=True)}
 
     def sample(
@@ -111,9 +111,9 @@ class Answers:
         random = np.random.default_rng(rng)
         if given:
             case = np.repeat(self._case(given).codes, rows, axis=0)
-            codes = filled(self.dag, self._parameters(), case, seed=int(random.integers(2**63)))
+            codes = filled(self.dag, self.parameters(), case, seed=int(random.integers(2**63)))
         else:
-            codes = _forward(self.dag, self._parameters(), rows, random)
+            codes = _forward(self.dag, self.parameters(), rows, random)
         schema = self.dag.schema.reveal()
         return Table(schema, codes.astype(code_dtype(schema.sizes)))
 

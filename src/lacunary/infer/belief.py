@@ -47,7 +47,7 @@ class Belief(Answers):
         layout = self.dag.layout
         return self.alpha / layout.total(self.alpha)[layout.group]
 
-    def _parameters(self) -> NDArray[np.float64]:
+    def parameters(self) -> NDArray[np.float64]:
         return self.mean()
 
 

@@ -13,7 +13,7 @@ from lacunary.infer.answers import Answers
 from lacunary.infer.belief import Dirichlet, Prior
 from lacunary.model.dag import Dag
 
-__all__ = ["SUM_TOLERANCE", "Network", "random_network"]
+__all__ = ["SUM_TOLERANCE", "Network", "check_table", "random_network"]
 
 SUM_TOLERANCE = 1e-6
 """Printed probabilities are rounded: a distribution may miss one by this much and is then scaled."""
@@ -47,14 +47,14 @@ class Network(Answers):
         for i, name in enumerate(dag.names):
             if name not in tables:
                 raise ParameterError(f"there is no table for {name}")
-            theta[dag.layout.slice(i)] = dag.layout.flat(_checked(dag, i, tables[name], renormalize))
+            theta[dag.layout.slice(i)] = dag.layout.flat(check_table(dag, i, tables[name], renormalize))
         return cls(dag, theta)
 
     def table(self, name: str) -> NDArray[np.float64]:
         """Return p(name | parents), indexed by the parents and last by the variable."""
         return self.dag.layout.table(self.theta, self.dag.schema.index(name))
 
-    def _parameters(self) -> NDArray[np.float64]:
+    def parameters(self) -> NDArray[np.float64]:
         return self.theta
 
     @property
@@ -72,7 +72,7 @@ def random_network(
     return Network(dag, dag.layout.normalize(draws))
 
 
-def _checked(dag: Dag, i: int, given: ArrayLike, renormalize: bool) -> NDArray[np.float64]:
+def check_table(dag: Dag, i: int, given: ArrayLike, renormalize: bool = False) -> NDArray[np.float64]:
     """Return one table with its shape, range and sums verified."""
     name, table = dag.names[i], np.asarray(given, dtype=np.float64)
     shape = tuple(dag.schema[p].size for p in dag.parents[i]) + (dag.schema.sizes[i],)

@@ -127,6 +127,13 @@ class Dag:
         """Return the children of one variable."""
         return tuple(self.names[child] for child in self.child_indices[self.schema.index(name)])
 
+    def without(self, names: Iterable[str]) -> Dag:
+        """Return the graph without these variables and their arcs; families are no longer tied."""
+        gone = {self.schema[name].name for name in names}
+        schema = Schema(tuple(v for v in self.schema if v.name not in gone))
+        kept = {name: [p for p in self.parents_of(name) if p not in gone] for name in schema.names}
+        return Dag.from_parents(schema, kept)
+
     @cached_property
     def order(self) -> tuple[str, ...]:
         """The variables with every parent before its children; otherwise as in the schema."""

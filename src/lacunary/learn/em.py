@@ -1,0 +1,101 @@
+"""Expectation–maximisation: the M-step, and the objective it climbs.
+
+One iteration replaces the parameters by those that would be best if the expected counts had been
+observed: θ_ijk ∝ E[N_ijk] + c_ijk, where c are the pseudo-counts of the prior (CH96 section 3.1,
+Lauritzen 1995). The objective g(θ) = log p(observed cells | θ) + log p(θ) never falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln, xlogy
+
+from lacunary.errors import ParameterError
+from lacunary.infer.belief import Belief
+from lacunary.infer.network import check_table
+from lacunary.model.dag import Dag
+
+__all__ = ["Basis", "Maximize", "maximize_rule"]
+
+Basis = Literal["softmax", "probability"]
+
+
+@dataclass(frozen=True, eq=False)
+class Maximize:
+    """The maximum-likelihood or maximum-a-posteriori step.
+
+    Attributes
+    ----------
+    dag
+        The graph.
+    pseudo
+        Pseudo-counts c: zero for maximum likelihood, α in the softmax basis, α − 1 in the
+        probability basis; (size,).
+    log_constant
+        The part of log p(θ) that does not depend on θ.
+    known
+        Parameters that are given and not learned, NaN elsewhere; (size,).
+    """
+
+    dag: Dag
+    pseudo: NDArray[np.float64]
+    log_constant: float
+    known: NDArray[np.float64]
+
+    def potentials(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what the sweep multiplies: the parameters themselves; (starts, size)."""
+        return points
+
+    def objective(
+        self, points: NDArray[np.float64], log_likelihood: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return g(θ) for each start, with every constant; (starts,)."""
+        return np.asarray(log_likelihood + self.log_constant + xlogy(self.pseudo, points).sum(axis=-1))
+
+    def improve(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the best parameters for these expected counts; (starts, size)."""
+        return self.settle(counts + self.pseudo)
+
+    def settle(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the nearest admissible parameters: distributions sum to one, known ones are as given."""
+        learned = self.dag.layout.normalize(points)
+        return np.where(np.isnan(self.known), learned, self.known)
+
+
+def maximize_rule(
+    belief: Belief, method: Literal["ml", "map"], basis: Basis, fixed: Mapping[str, ArrayLike] | None
+) -> Maximize:
+    """Return the step for this method, prior belief and basis.
+
+    In the softmax basis the density of θ carries the Jacobian Π θ of the map from free coordinates,
+    which turns the exponent α − 1 of the Dirichlet into α. Families in ``fixed`` have no prior.
+    """
+    dag = belief.dag
+    known = _known(dag, fixed)
+    free = np.isnan(known)
+    if method == "ml":
+        return Maximize(dag, np.zeros(dag.layout.size), 0.0, known)
+    if basis not in ("softmax", "probability"):
+        raise ParameterError(f"basis must be 'softmax' or 'probability', not {basis!r}")
+    if basis == "probability" and np.any(belief.alpha[free] < 1.0):
+        raise ParameterError(
+            "in the probability basis a Dirichlet with a hyperparameter below one has its peak on the border, "
+            "where the density is infinite; use basis='softmax', or a prior with every alpha at least 1"
+        )
+    pseudo = np.where(free, belief.alpha - (basis == "probability"), 0.0)
+    summed = dag.layout.total(belief.alpha)[np.unique(dag.layout.group[free])]
+    constant = float(gammaln(summed).sum() - gammaln(belief.alpha[free]).sum())
+    return Maximize(dag, pseudo, constant, known)
+
+
+def _known(dag: Dag, fixed: Mapping[str, ArrayLike] | None) -> NDArray[np.float64]:
+    known = np.full(dag.layout.size, np.nan)
+    for name, table in (fixed or {}).items():
+        i = dag.schema.index(name)
+        known[dag.layout.slice(i)] = dag.layout.flat(check_table(dag, i, table))
+    return known

@@ -1,0 +1,281 @@
+"""Fit the parameters of a graph to a table with holes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lacunary.data.table import Table
+from lacunary.errors import ParameterError, SchemaError
+from lacunary.infer.answers import as_table
+from lacunary.infer.belief import Belief, Dirichlet, Prior
+from lacunary.infer.engine import Prepared, prepare
+from lacunary.infer.network import Network
+from lacunary.learn.em import Basis, maximize_rule
+from lacunary.learn.loop import Climb, Progress, Rule, Watch, climb
+from lacunary.learn.start import Draws, Given, Starts, Tournament, available_cases
+from lacunary.learn.stop import Stop
+from lacunary.model.dag import Dag
+
+__all__ = ["Fit", "Start", "fit"]
+
+DEFAULT_STARTS = 20
+"""Starts where something is hidden; without hidden variables one is the default."""
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """One climb: where it ended, how high, and how it got there."""
+
+    network: Network
+    objective: float
+    log_likelihood: float
+    trace: tuple[float, ...]
+    iterations: int
+    converged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What learning found.
+
+    Attributes
+    ----------
+    network
+        The chosen parameters.
+    belief
+        The prior updated by the expected counts at these parameters.
+    objective
+        What was maximised, in nats: the log-likelihood, plus the log prior density for "map".
+    log_likelihood
+        log p(observed cells | parameters), in nats.
+    trace
+        The objective of the chosen start, step by step; it never falls.
+    converged
+        Whether the chosen start converged.
+    iterations
+        Sweeps of the chosen start over the data.
+    starts
+        Every start, in the order in which they were made.
+    method, basis
+        How the objective was defined.
+    interrupted
+        Whether the fit was ended from outside; ``fit(..., initial=this)`` goes on from here.
+    """
+
+    network: Network
+    belief: Belief
+    objective: float
+    log_likelihood: float
+    trace: tuple[float, ...]
+    converged: bool
+    iterations: int
+    starts: tuple[Start, ...]
+    method: str
+    basis: str
+    interrupted: bool = False
+
+    @property
+    def dag(self) -> Dag:
+        """The graph."""
+        return self.network.dag
+
+    def __str__(self) -> str:
+        state = "converged" if self.converged else ("interrupted" if self.interrupted else "not converged")
+        return (
+            f"fit by {self.method}: objective {self.objective:.4f}, log-likelihood {self.log_likelihood:.4f} nats; "
+            f"{state} after {self.iterations} iterations, best of {len(self.starts)} start(s)"
+        )
+
+
+def fit(
+    dag: Dag,
+    table: Any,
+    *,
+    method: Literal["ml", "map"] = "map",
+    prior: Prior | None = None,
+    basis: Basis = "softmax",
+    starts: int | Starts | None = None,
+    select: Literal["best"] = "best",
+    initial: Network | Fit | Sequence[Network] | None = None,
+    fixed: Mapping[str, ArrayLike] | None = None,
+    stop: Stop | None = None,
+    accelerate: bool = False,
+    watch: Watch | None = None,
+    rng: int | np.random.Generator = 0,
+) -> Fit:
+    """Learn the parameters of a graph from a table in which any cell may be empty.
+
+    Every row counts: the holes are summed out exactly. The same call gives the same numbers.
+
+    Parameters
+    ----------
+    dag
+        The graph; its hidden variables need no column.
+    table
+        Rows with holes: a table, a frame, an array or a path. Columns the graph does not name are ignored.
+    method
+        "ml" maximises the likelihood, "map" the likelihood times the prior density.
+    prior
+        A rule that gives the hyperparameters, by default ``Dirichlet(1)``.
+    basis
+        The coordinates in which the prior is a density: "softmax" adds pseudo-counts α, any α > 0;
+        "probability" adds α − 1, as in CH96, and needs α ≥ 1.
+    starts
+        How many random starts, or a rule for them: `Draws`, `Tournament`, `Around`. By default 20 where
+        something is hidden; otherwise one, from the rows in which each family is fully observed.
+    select
+        "best": the start of highest objective.
+    initial
+        A network, several, or an earlier fit to go on from, instead of ``starts``.
+    fixed
+        Tables that are known and not learned, by name: parents first, the variable last.
+    stop
+        When to stop; by default once the objective changes by less than 1e-8 of its size.
+    accelerate
+        Whether to extrapolate (SQUAREM): fewer sweeps, and the objective still never falls.
+    watch
+        Called after every sweep with a `Progress`; a true answer ends the fit.
+    rng
+        Seed or generator for the random starts.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> votes = lac.house_votes()
+    >>> blocs = lac.naive_bayes(votes.schema, hidden="bloc", states=2)
+    >>> found = lac.fit(blocs, votes, starts=5)
+    >>> found.converged
+    True
+    """
+    if method not in ("ml", "map"):
+        raise ParameterError(f"method must be 'ml' or 'map', not {method!r}")
+    if select != "best":
+        raise ParameterError(f"select must be 'best', not {select!r}")
+    rows = as_table(table, dag.schema)
+    _check_holes(dag, rows)
+    belief = (prior or Dirichlet(1.0))(dag)
+    rule = maximize_rule(belief, method, basis, fixed)
+    prepared = prepare(dag, rows)
+    maker = _starts(dag, starts, initial)
+    if maker is None:
+        points = available_cases(prepared.packed.constant, belief)[None]
+    else:
+        points = maker.points(belief, prior or Dirichlet(1.0), rows, np.random.default_rng(rng))
+    points = rule.settle(points)
+    limit = stop or Stop(relative=1e-8)
+    if isinstance(maker, Tournament):
+        climbs, interrupted = _tournament(prepared, rule, points, limit, accelerate, watch)
+    else:
+        climbs, interrupted = climb(prepared, rule, points, limit, accelerate=accelerate, watch=watch)
+    return _fit(prepared, belief, climbs, method, basis, interrupted)
+
+
+def _fit(
+    prepared: Prepared, belief: Belief, climbs: list[Climb], method: str, basis: str, interrupted: bool
+) -> Fit:
+    """Choose among the climbs and put the result together."""
+    dag = belief.dag
+    made = tuple(
+        Start(Network(dag, c.point), c.objective, c.log_likelihood, c.trace, c.iterations, c.converged)
+        for c in climbs
+    )
+    best = max(made, key=lambda start: start.objective)
+    if best.objective == -np.inf:
+        prepared.check_possible(best.network.theta)
+    counts, _ = prepared.expect(best.network.theta[None])
+    return Fit(
+        network=best.network,
+        belief=Belief(dag, belief.alpha + counts[0]),
+        objective=best.objective,
+        log_likelihood=best.log_likelihood,
+        trace=best.trace,
+        converged=best.converged,
+        iterations=best.iterations,
+        starts=made,
+        method=method,
+        basis=basis,
+        interrupted=interrupted,
+    )
+
+
+def _starts(
+    dag: Dag, starts: int | Starts | None, initial: Network | Fit | Sequence[Network] | None
+) -> Starts | None:
+    if initial is not None:
+        if starts is not None:
+            raise ParameterError("give either starts or initial, not both")
+        return Given(_initial(dag, initial))
+    if starts is None:
+        return Draws(DEFAULT_STARTS) if dag.schema.hidden else None
+    return Draws(starts) if isinstance(starts, int) else starts
+
+
+def _initial(dag: Dag, initial: Network | Fit | Sequence[Network]) -> NDArray[np.float64]:
+    if isinstance(initial, Fit):
+        networks: Sequence[Network] = [start.network for start in initial.starts]
+    else:
+        networks = [initial] if isinstance(initial, Network) else list(initial)
+    if not networks:
+        raise ParameterError("initial needs at least one network")
+    for network in networks:
+        if network.dag.schema != dag.schema or network.dag.parents != dag.parents:
+            raise ParameterError(
+                "initial must have the same variables and parents as the graph that is fitted"
+            )
+    return np.array([network.theta for network in networks])
+
+
+def _check_holes(dag: Dag, table: Table) -> None:
+    """Refuse a column of which nothing is observed, unless the graph says it is hidden."""
+    empty = table.holes.all(axis=0)
+    for variable, nothing in zip(dag.schema, empty, strict=True):
+        if nothing and not variable.hidden:
+            raise SchemaError(
+                f"nothing is observed of {variable.name}; declare it hidden (hidden=[{variable.name!r}]) "
+                "if that is meant"
+            )
+
+
+def _tournament(
+    prepared: Prepared,
+    rule: Rule,
+    points: NDArray[np.float64],
+    stop: Stop,
+    accelerate: bool,
+    watch: Watch | None,
+) -> tuple[list[Climb], bool]:
+    """Let the better half go on for twice as long until one is left; that one climbs to the end."""
+    ended: dict[int, Climb] = {}
+    alive = list(range(len(points)))
+    steps = 1
+    while len(alive) > 1:
+        # One sweep more than steps: the objective of the last point is only known once it is swept.
+        climbs, interrupted = climb(prepared, rule, points[alive], Stop(iterations=steps + 1), watch=watch)
+        ended |= {start: _joined(ended.get(start), c) for start, c in zip(alive, climbs, strict=True)}
+        if interrupted:
+            return [ended[s] for s in sorted(ended)], True
+        points[alive] = [ended[s].point for s in alive]
+        alive = sorted(alive, key=lambda s: -ended[s].objective)[: (len(alive) + 1) // 2]
+        steps *= 2
+    last, interrupted = climb(prepared, rule, points[alive], stop, accelerate=accelerate, watch=watch)
+    ended[alive[0]] = _joined(ended.get(alive[0]), last[0])
+    return [ended[s] for s in sorted(ended)], interrupted
+
+
+def _joined(earlier: Climb | None, later: Climb) -> Climb:
+    """Return two climbs of one start as one; the later begins where the earlier ended."""
+    if earlier is None:
+        return later
+    return Climb(
+        later.point,
+        later.objective,
+        later.log_likelihood,
+        earlier.trace + later.trace[1:],
+        earlier.iterations + later.iterations,
+        later.converged,
+    )

@@ -1,0 +1,216 @@
+"""The one loop: sweep, improve, until nothing is gained any more.
+
+Expectation–maximisation and variational Bayes differ only in the `Rule` that is plugged in. All starts
+climb together as a batch, so that a sweep looks everything up once for all of them; a start that has
+converged leaves the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.infer.engine import Prepared
+from lacunary.learn.stop import Stop
+
+__all__ = ["Climb", "Progress", "Rule", "Watch", "climb"]
+
+
+FAR = 300.0
+"""No leap leads further than this in log coordinates, so that none overflows."""
+
+
+class Rule(Protocol):
+    """What is done with expected counts."""
+
+    def potentials(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what the sweep multiplies at these points; (starts, size)."""
+        ...
+
+    def objective(
+        self, points: NDArray[np.float64], log_likelihood: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the value that must never fall; (starts,)."""
+        ...
+
+    def improve(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the next points; (starts, size)."""
+        ...
+
+    def settle(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the nearest admissible points to positive vectors; (starts, size)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Climb:
+    """Where one start has got to.
+
+    Attributes
+    ----------
+    point
+        The parameters at which ``objective`` and ``log_likelihood`` were worked out; (size,).
+    trace
+        The objective after each accepted step, the first at the start itself.
+    iterations
+        Sweeps over the data.
+    """
+
+    point: NDArray[np.float64]
+    objective: float
+    log_likelihood: float
+    trace: tuple[float, ...]
+    iterations: int
+    converged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """What `watch` is told after every sweep: how far it is, and the climbs as they stand."""
+
+    iteration: int
+    most: int
+    active: int
+    best: float
+    climbs: Callable[[], list[Climb]]
+
+
+Watch = Callable[[Progress], object]
+
+
+class _Batch:
+    """The state of all starts; arrays have one row a start."""
+
+    def __init__(self, points: NDArray[np.float64]) -> None:
+        starts = len(points)
+        self.points = points.copy()
+        self.kept = points.copy()  # the last accepted point of each start, whose objective is known
+        self.objective = np.full(starts, -np.inf)
+        self.log_likelihood = np.full(starts, -np.inf)
+        self.traces: list[list[float]] = [[] for _ in range(starts)]
+        self.iterations = np.zeros(starts, dtype=np.int64)
+        self.converged = np.zeros(starts, dtype=bool)
+
+    def accept(
+        self, which: NDArray[np.int64], objective: NDArray[np.float64], log: NDArray[np.float64]
+    ) -> None:
+        """Take the current points of these starts as their new places."""
+        self.kept[which] = self.points[which]
+        self.objective[which], self.log_likelihood[which] = objective, log
+        for start, value in zip(which, objective, strict=True):
+            self.traces[start].append(float(value))
+
+    def climbs(self) -> list[Climb]:
+        """Return where every start has got to."""
+        return [
+            Climb(
+                self.kept[s].copy(),
+                float(self.objective[s]),
+                float(self.log_likelihood[s]),
+                tuple(self.traces[s]),
+                int(self.iterations[s]),
+                bool(self.converged[s]),
+            )
+            for s in range(len(self.points))
+        ]
+
+
+def climb(
+    prepared: Prepared,
+    rule: Rule,
+    points: NDArray[np.float64],
+    stop: Stop,
+    *,
+    accelerate: bool = False,
+    watch: Watch | None = None,
+) -> tuple[list[Climb], bool]:
+    """Climb from every point until the rule says stop; also tell whether it was interrupted.
+
+    An interrupt from the keyboard, or a true answer from ``watch``, ends the climb with the best so far.
+    """
+    batch = _Batch(points)
+    leap = _Leap(rule, batch) if accelerate else None
+    active = np.arange(len(points))
+    try:
+        for iteration in range(1, stop.iterations + 1):
+            counts, log = prepared.expect(rule.potentials(batch.points[active]))
+            objective = rule.objective(batch.points[active], log)
+            batch.iterations[active] += 1
+            good = leap.landed(active, objective) if leap else np.ones(len(active), dtype=bool)
+            here = active[good]
+            before = batch.objective[here]
+            batch.accept(here, objective[good], log[good])
+            first = np.array([batch.traces[s][0] for s in here])
+            started = np.isfinite(before)
+            done = np.zeros(len(here), dtype=bool)
+            done[started] = stop.met(first[started], before[started], batch.objective[here][started])
+            batch.converged[here[done]] = True
+            following = rule.improve(counts[good][~done])
+            going = here[~done]
+            batch.points[going] = leap.ahead(going, following) if leap else following
+            active = active[~batch.converged[active]]
+            if watch is not None:
+                told = Progress(
+                    iteration, stop.iterations, len(active), float(batch.objective.max()), batch.climbs
+                )
+                if watch(told) is True:
+                    return batch.climbs(), True
+            if not len(active):
+                break
+    except KeyboardInterrupt:
+        return batch.climbs(), True
+    return batch.climbs(), False
+
+
+class _Leap:
+    """Squared extrapolation of the last two steps (SQUAREM; Varadhan & Roland 2008), in log coordinates.
+
+    After two plain steps x₀ → x₁ → x₂ with r = x₁ − x₀ and v = (x₂ − x₁) − r, the next point tried is
+    x₀ + 2sr + s²v with s = ‖r‖/‖v‖. It is kept only if its objective is no lower than that of x₁;
+    otherwise the start goes on from x₂ as if nothing had happened.
+    """
+
+    def __init__(self, rule: Rule, batch: _Batch) -> None:
+        starts = len(batch.points)
+        self.rule, self.batch = rule, batch
+        self.before = batch.points.copy()
+        self.fallback = batch.points.copy()
+        self.steps = np.zeros(starts, dtype=np.int64)
+        self.trying = np.zeros(starts, dtype=bool)
+
+    def landed(self, active: NDArray[np.int64], objective: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Tell which points are kept; a leap that lost ground is taken back."""
+        lost = self.trying[active] & ~(objective >= self.batch.objective[active])
+        back = active[lost]
+        self.batch.points[back] = self.fallback[back]
+        self.trying[active] = False
+        self.steps[back] = 0
+        return ~lost
+
+    def ahead(self, which: NDArray[np.int64], following: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the points to sweep next, given where a plain step leads."""
+        out = following.copy()
+        ready = self.steps[which] == 1
+        leaping = which[ready]
+        if len(leaping):
+            self.fallback[leaping] = following[ready]
+            out[ready] = self._extrapolate(self.before[leaping], self.batch.points[leaping], following[ready])
+        self.trying[leaping] = True
+        self.before[which] = self.batch.points[which]
+        self.steps[which] = np.where(ready, 0, 1)
+        return out
+
+    def _extrapolate(
+        self, zero: NDArray[np.float64], one: NDArray[np.float64], two: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        positive = (zero > 0) & (one > 0) & (two > 0)
+        a, b, c = (np.log(np.where(positive, x, 1.0)) for x in (zero, one, two))
+        r, v = b - a, (c - b) - (b - a)
+        size = np.linalg.norm(v, axis=1, keepdims=True)
+        s = np.clip(np.linalg.norm(r, axis=1, keepdims=True) / np.where(size > 0, size, 1.0), 1.0, 1e4)
+        leap = np.exp(np.clip(a + 2 * s * r + s * s * v, -FAR, FAR))
+        return self.rule.settle(np.where(positive, leap, two))

@@ -1,0 +1,140 @@
+"""Where climbs begin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.table import Table
+from lacunary.errors import ParameterError
+from lacunary.infer.belief import Belief, Prior
+from lacunary.infer.engine import prepare
+from lacunary.learn.em import maximize_rule
+from lacunary.learn.loop import climb
+from lacunary.learn.stop import Stop
+from lacunary.model.dag import Dag
+
+__all__ = ["Around", "Draws", "Given", "Starts", "Tournament", "available_cases"]
+
+
+class Starts(Protocol):
+    """A rule that gives the points from which to climb."""
+
+    def points(
+        self, belief: Belief, prior: Prior, table: Table, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Return the starting parameters; (starts, size)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Draws:
+    """``count`` random draws from the prior.
+
+    Hyperparameters below one are raised to one: a Dirichlet with smaller ones draws distributions
+    with all weight on one state, in whose corner a climb would stay.
+    """
+
+    count: int
+
+    def __post_init__(self) -> None:
+        _check_count(self.count)
+
+    def points(
+        self, belief: Belief, prior: Prior, table: Table, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Return the draws."""
+        shape = (self.count, belief.alpha.size)
+        return belief.dag.layout.normalize(rng.standard_gamma(np.maximum(belief.alpha, 1.0), size=shape))
+
+
+@dataclass(frozen=True)
+class Tournament:
+    """The halving tournament of CH96 section 4.
+
+    ``count`` draws take one step; the better half takes two more, the better half of these four,
+    and so on until one is left, which goes on until it stops. Better: of higher objective.
+    """
+
+    count: int = 64
+
+    def __post_init__(self) -> None:
+        _check_count(self.count)
+
+    def points(
+        self, belief: Belief, prior: Prior, table: Table, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Return the draws that enter."""
+        return Draws(self.count).points(belief, prior, table, rng)
+
+
+@dataclass(frozen=True)
+class Around:
+    """``count`` draws around the fit of the network without its hidden variables (TMCH98 section 5).
+
+    Each distribution of an observed variable is drawn, anew for every configuration of its hidden
+    parents, from a Dirichlet worth ``ess`` rows whose peak is the fitted distribution given the
+    observed parents alone. Distributions of hidden variables start uniform.
+    """
+
+    count: int = 20
+    ess: float = 200.0
+
+    def __post_init__(self) -> None:
+        _check_count(self.count)
+        if not self.ess > 0:
+            raise ParameterError(f"ess must be positive, not {self.ess}")
+
+    def points(
+        self, belief: Belief, prior: Prior, table: Table, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Return the draws."""
+        center = self._center(belief.dag, prior, table)
+        hidden = np.array([v.hidden for v in belief.dag.schema])[belief.dag.layout.variable]
+        alpha = 1.0 + self.ess * center
+        draws = belief.dag.layout.normalize(rng.standard_gamma(alpha, size=(self.count, alpha.size)))
+        return np.where(hidden, center, draws)
+
+    def _center(self, dag: Dag, prior: Prior, table: Table) -> NDArray[np.float64]:
+        seen = dag.without(dag.schema.hidden)
+        rule = maximize_rule(prior(seen), "map", "softmax", None)
+        prepared = prepare(seen, table.align(seen.schema))
+        start = available_cases(prepared.packed.constant, prior(seen))
+        fitted = climb(prepared, rule, start[None], Stop(relative=1e-6))[0][0].point
+        center = np.empty(dag.layout.size)
+        for i, variable in enumerate(dag.schema):
+            shape = [dag.schema[p].size for p in dag.parents[i]] + [variable.size]
+            if variable.hidden:
+                center[dag.layout.slice(i)] = 1.0 / variable.size
+                continue
+            known = seen.layout.table(fitted, seen.schema.index(variable.name))
+            spread = [1 if dag.schema[p].hidden else dag.schema[p].size for p in dag.parents[i]]
+            full = np.broadcast_to(known.reshape([*spread, variable.size]), shape)
+            center[dag.layout.slice(i)] = dag.layout.flat(full)
+        return center
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Points that the caller has."""
+
+    theta: NDArray[np.float64]
+
+    def points(
+        self, belief: Belief, prior: Prior, table: Table, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Return them."""
+        return self.theta
+
+
+def available_cases(constant: NDArray[np.float64], belief: Belief) -> NDArray[np.float64]:
+    """Return the predictive parameters given the rows in which a family is fully observed."""
+    return belief.dag.layout.normalize(constant + belief.alpha)
+
+
+def _check_count(count: int) -> None:
+    if count < 1:
+        raise ParameterError(f"at least one start is needed, not {count}")
