@@ -22,6 +22,8 @@ THEMES: dict[str, ModuleType] = {
 }
 RESULTS = Path(__file__).with_name("results.md")
 HEADINGS = ("case", "who", "time", "ratio", "log-likelihood", "remark")
+WIDTH = 150
+NUMBERS = ("time", "ratio", "log-likelihood")
 UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 
 
@@ -29,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the chosen themes, by default all of them."""
     options = _options(arguments)
     effort = Effort.quick() if options.quick else Effort(rival_rows=options.rival_rows)
-    console, facts, pages = Console(), machine(), []
+    console, facts, pages = Console(width=WIDTH), machine(), []
     console.print(*facts, sep="\n")
     for name in options.themes or THEMES:
         theme = THEMES[name]
@@ -58,8 +60,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _rows(lines: Iterable[Line]) -> list[tuple[str, ...]]:
-    """Lines as text, each with its ratio to the first of its case."""
+    """Lines as text, each with its ratio to the first of its case; the case is named once."""
     first: dict[str, float] = {}
+    named: set[str] = set()
     rows: list[tuple[str, ...]] = []
     for line in lines:
         time = ratio = ""
@@ -67,7 +70,8 @@ def _rows(lines: Iterable[Line]) -> list[tuple[str, ...]]:
             reference = first.setdefault(line.case, line.seconds)
             time, ratio = _duration(line.seconds), f"{_short(line.seconds / reference)}x"
         found = "" if line.log_likelihood is None else f"{line.log_likelihood:,.4f}"
-        rows.append((line.case, line.who, time, ratio, found, line.note))
+        rows.append(("" if line.case in named else line.case, line.who, time, ratio, found, line.note))
+        named.add(line.case)
     return rows
 
 
@@ -82,7 +86,9 @@ def _short(number: float) -> str:
 
 
 def _printed(title: str, rows: list[tuple[str, ...]]) -> Table:
-    table = Table(*HEADINGS, title=title, title_justify="left")
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for heading in HEADINGS:
+        table.add_column(heading, no_wrap=True, justify="right" if heading in NUMBERS else "left")
     for row in rows:
         table.add_row(*row)
     return table

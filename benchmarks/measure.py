@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -12,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-__all__ = ["Effort", "Line", "best_threads", "machine", "per_iteration", "seconds"]
+__all__ = ["Effort", "Line", "best_threads", "machine", "one_core", "per_iteration", "seconds"]
 
 PACKAGES = ("lacunary", "numpy", "numba", "pyagrum", "pgmpy", "stepmix")
 
@@ -97,6 +98,20 @@ def best_threads(run: Callable[[int], object], effort: Effort) -> float:
     with limits(1):
         alone = per_iteration(run, effort)
     return min(alone, per_iteration(run, effort))
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Keep what runs here, and what it would start, on one core."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
 
 
 def machine() -> list[str]:

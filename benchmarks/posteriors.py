@@ -18,7 +18,7 @@ PGMPY_ROWS = 30
 
 def lines(effort: Effort) -> Iterator[Line]:
     """Measure at 30 % and at 60 % holes."""
-    network = ours.load("alarm")
+    network = lac.alarm()
     for holes in (0.3, 0.6):
         yield from _case(network, ours.simulate(network, ROWS, holes), holes, effort)
 
