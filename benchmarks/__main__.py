@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from types import ModuleType
 
 from rich.console import Console
+from rich.status import Status
 from rich.table import Table
 
 from benchmarks import em, growth, hidden_root, posteriors
@@ -22,7 +23,7 @@ THEMES: dict[str, ModuleType] = {
 }
 RESULTS = Path(__file__).with_name("results.md")
 HEADINGS = ("case", "who", "time", "ratio", "log-likelihood", "remark")
-WIDTH = 150
+WIDTH = 160
 NUMBERS = ("time", "ratio", "log-likelihood")
 UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 
@@ -35,7 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     console.print(*facts, sep="\n")
     for name in options.themes or THEMES:
         theme = THEMES[name]
-        rows = _rows(theme.lines(effort))
+        with console.status("") as status:
+            rows = _rows(_shown(theme.lines(effort), status))
         console.print(_printed(theme.TITLE, rows))
         pages.append(_markdown(theme.TITLE, rows))
     if options.write:
@@ -57,6 +59,13 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     if options.write is None and not options.quick and not options.themes:
         options.write = RESULTS
     return options
+
+
+def _shown(lines: Iterable[Line], status: Status) -> Iterator[Line]:
+    """Pass the lines on, saying which was the last."""
+    for line in lines:
+        status.update(f"{line.case}: {line.who}")
+        yield line
 
 
 def _rows(lines: Iterable[Line]) -> list[tuple[str, ...]]:

@@ -50,12 +50,10 @@ def _rows(effort: Effort) -> Iterator[Line]:
         iteration, preparation = ours.em(start, table, effort)
         found.append((rows, distinct, iteration, finding + preparation))
     for rows, distinct, iteration, _ in found:
-        note = f"{distinct:,} distinct rows, {iteration * 1e3:.1f} ms an iteration"
-        yield Line(
-            "iteration, per distinct row of 10 variables", f"{rows:,} rows", iteration / distinct, note=note
-        )
+        note = f"10 variables, {distinct:,} distinct rows, {iteration * 1e3:.1f} ms an iteration"
+        yield Line("iteration, per distinct row", f"{rows:,} rows", iteration / distinct, note=note)
     for rows, _, _, preparation in found:
-        yield Line("preparation, per row of 10 variables", f"{rows:,} rows", preparation / rows)
+        yield Line("preparation, per row", f"{rows:,} rows", preparation / rows)
 
 
 def _width(effort: Effort) -> Iterator[Line]:
@@ -80,17 +78,20 @@ def _starts(effort: Effort) -> Iterator[Line]:
         together = [lac.random_network(truth.dag, rng=seed) for seed in range(starts)]
         iteration, _ = ours.em(together, table, effort)
         note = f"{iteration * 1e3:.2f} ms an iteration"
-        yield Line("starts together, per start", f"{starts} starts", iteration / starts, note=note)
+        yield Line(
+            "starts together, per start", f"{starts} start{'s' * (starts > 1)}", iteration / starts, note=note
+        )
 
 
 def _first_call(effort: Effort) -> Iterator[Line]:
     """Whole processes, interpreter included."""
-    yield Line("a new process", "import lacunary", _processor_seconds("import lacunary", effort), note="CPU")
+    spent = _processor_seconds("import lacunary", effort)
+    yield Line("import, CPU time of a process", "lacunary", spent)
     with TemporaryDirectory() as folder:
         cold = _wall_seconds(folder)
         warm = seconds(lambda: _wall_seconds(folder), effort)
-    yield Line("a new process", "first fit, nothing compiled yet", cold, note="wall")
-    yield Line("a new process", "first fit, compiled before", warm, note="wall")
+    yield Line("first fit of a process", "compiled before", warm)
+    yield Line("first fit of a process", "nothing compiled yet", cold)
 
 
 def _wall_seconds(cache: str) -> float:
