@@ -6,6 +6,7 @@ over holes begins with it.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,12 +21,17 @@ __all__ = ["SMALL", "Kinds", "Room", "Spots", "fill", "fill_with_care", "total"]
 SMALL = 1e-100
 """A sum below this is worked out anew with care; in any other, what vanished was 1e-200 of it."""
 
+LOG_2 = math.log(2.0)
+
+NO_POWER = -(2**62)
+"""Below every exponent: the largest of none."""
+
 
 class Kinds(NamedTuple):
     """What cells of one kind have in common: everything but the row's own states.
 
     A cell of kind k has ``size[k]`` configurations. Its links run from ``link_start[k]`` on: the entry that
-    link l multiplies into configuration i stands ``offsets[link_table[l] + i]`` after the base, or i after it
+    link k multiplies into configuration i stands ``offsets[link_table[k] + i]`` after the base, or i after it
     where the table is −1. Its readouts run from ``read_start[k]`` on. ``own[k]``
     leads from a configuration to one of the ``shared[k]`` it has in common with its parent; −1 at a root.
     ``shape[k]`` names its open variables: ``member`` from ``member_start[shape]`` on.
@@ -93,9 +99,9 @@ def fill(
             product_run(value, at + i, message, spots.heard, slab.child_start[c], slab.child_start[c + 1], i)
     if done == size:
         return
-    for l in range(start, stop):
-        base = np.int64(slab.base[U(l)])
-        table = -1 if plain else kinds.link_table[U(link + l - start)]
+    for k in range(start, stop):
+        base = np.int64(slab.base[U(k)])
+        table = -1 if plain else kinds.link_table[U(link + k - start)]
         if table < 0:
             multiply_run(value, at + done, potential, (base + done) * width, (size - done) * width, lanes)
         else:
@@ -112,43 +118,58 @@ def fill(
 
 
 @inlined
-def _rescale(value: Any, at: int, size: int, log: Any, lanes: Any) -> None:
-    """Divide a cell's values by their largest, lane by lane."""
+def _lift(value: Any, power: Any, at: int) -> None:
+    """Bring every value near one by a power of two, which is exact, and count its exponent apart."""
+    for i in range(power.size):
+        x = value[U(at + i)]
+        span = abs(x.real) + abs(x.imag)
+        if 0.0 < span < 0.5:
+            shift = max(math.frexp(span)[1], -1000)
+            value[U(at + i)] = x * math.ldexp(1.0, -shift)
+            power[i] += shift
+
+
+@inlined
+def _align(value: Any, power: Any, at: int, log: Any, lanes: Any) -> None:
+    """Give all values of a lane the largest exponent among them, and add that to the lane's log."""
     width = len(lanes)
     for b in range(width):
-        top = 0.0
-        for i in range(size):
-            top = max(top, value[U(at + i * width + b)].real)
-        if top > 0.0:
-            log[b] += np.log(top)
-            for i in range(size):
-                value[U(at + i * width + b)] /= top
+        top = NO_POWER
+        for i in range(b, power.size, width):
+            if value[U(at + i)] != 0.0:
+                top = max(top, power[i])
+        if top > NO_POWER:
+            log[b] += top * LOG_2
+            for i in range(b, power.size, width):  # a zero may have any exponent
+                value[U(at + i)] *= math.ldexp(1.0, min(max(power[i] - top, -1100), 0))
 
 
 @kernel
 def fill_with_care(
     kinds: Kinds, slab: Slab, spots: Spots, c: int, at: int, potential: Any, room: Room, log: Any, lanes: Any
 ) -> None:
-    """Do as `fill`, but rescale after every factor, so that no product can vanish on its way."""
+    """Do as `fill`, but with an exponent for every value, so that no product can vanish on its way."""
     width = len(lanes)
     value, offsets = room.value, kinds.offsets
     size = kinds.size[slab.kind[c]]
     link = kinds.link_start[slab.kind[c]]
     start = slab.base_start[c]
+    power = np.zeros(size * width, np.int64)
     for i in range(size * width):
         value[U(at + i)] = 1.0
-    for l in range(start, slab.base_start[c + 1]):
-        table = kinds.link_table[link + l - start]
+    for n in range(start, slab.base_start[c + 1]):
+        table = kinds.link_table[link + n - start]
         for i in range(size):
             step = offsets[table + i] if table >= 0 else i
-            multiply(value, at + i * width, potential, (slab.base[l] + step) * width, lanes)
-        _rescale(value, at, size, log, lanes)
+            multiply(value, at + i * width, potential, (slab.base[n] + step) * width, lanes)
+        _lift(value, power, at)
     for k in range(slab.child_start[c], slab.child_start[c + 1]):
         above = slab.above[k]
         for i in range(size):
             step = offsets[above + i] if above >= 0 else i
             multiply(value, at + i * width, room.message, (spots.heard[k] + step) * width, lanes)
-        _rescale(value, at, size, log, lanes)
+        _lift(value, power, at)
+    _align(value, power, at, log, lanes)
 
 
 @inlined
