@@ -13,8 +13,8 @@ from lacunary.errors import FileError
 from lacunary.files.draft import too_large
 from lacunary.files.native import decode, encode, register
 from lacunary.files.record import Record, is_number
-from lacunary.infer.network import SUM_TOLERANCE, Network
 from lacunary.infer.belief import Belief
+from lacunary.infer.network import SUM_TOLERANCE, Network
 from lacunary.model.dag import Dag
 
 __all__ = ["decode_vector", "encode_vector"]

@@ -39,7 +39,7 @@ class Belief(Answers):
 
     @property
     def log_normalizer(self) -> float:
-        """Σ_ij [log Γ(Σ_k α_ijk) − Σ_k log Γ(α_ijk)]: minus the log of the Dirichlets' normalising integral."""
+        """Σ_ij [log Γ(Σ_k α_ijk) − Σ_k log Γ(α_ijk)]: it makes the densities integrate to one."""
         return float(gammaln(self.dag.layout.total(self.alpha)).sum() - gammaln(self.alpha).sum())
 
     def mean(self) -> NDArray[np.float64]:
@@ -48,6 +48,7 @@ class Belief(Answers):
         return self.alpha / layout.total(self.alpha)[layout.group]
 
     def parameters(self) -> NDArray[np.float64]:
+        """Return the predictive probabilities: `mean`."""
         return self.mean()
 
 

@@ -6,12 +6,8 @@ alone, each chunk adds into a place of its own, and the places are added in orde
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +15,13 @@ from numpy.typing import NDArray
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError
 from lacunary.infer.pack import MEMORY_BUDGET, Chunk, Packed, pack
+from lacunary.infer.parallel import in_parallel
 from lacunary.kernels.cell import Room
 from lacunary.kernels.lanes import COMPLEX_LANES, LANES
 from lacunary.kernels.sweep import sweep
 from lacunary.model.dag import Dag
 
-__all__ = ["Prepared", "in_parallel", "observed_log", "prepare"]
-
-T, R = TypeVar("T"), TypeVar("R")
+__all__ = ["Prepared", "observed_log", "prepare"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,27 +162,6 @@ def observed_log(packed: Packed, potentials: NDArray[Any]) -> NDArray[Any]:
         known = np.flatnonzero((codes != HOLE).all(axis=1))
         out[:, known] += logs[:, start + codes[known] @ np.array(strides)]
     return out
-
-
-def in_parallel(function: Callable[[T], R], tasks: Iterable[T]) -> Iterable[R]:
-    """Apply a function that releases the interpreter's lock to all tasks; results in the tasks' order."""
-    listed = list(tasks)
-    if len(listed) < 2 or _threads() < 2:
-        return map(function, listed)
-    return _pool(os.getpid()).map(function, listed)
-
-
-def _threads() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
-
-
-@cache
-def _pool(process: int) -> ThreadPoolExecutor:
-    """Return the threads of this process; a forked child must not inherit its parent's."""
-    return ThreadPoolExecutor(_threads(), thread_name_prefix="lacunary")
 
 
 @dataclass(frozen=True, eq=False)

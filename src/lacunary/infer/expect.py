@@ -15,7 +15,8 @@ __all__ = ["expect"]
 def expect(network: Network, table: Any) -> Stats:
     """Return the expected counts of the network's families given a table, and its log-likelihood.
 
-    E[N_ijk] = Σ over rows of weight · p(variable i in state k, its parents in configuration j | observed cells).
+    E[N_ijk] = Σ over rows of weight · p(variable i in state k, its parents in configuration j | observed
+    cells): the E-step of EM (CH96 section 3.1), exact for any holes.
     """
     prepared = prepare(network.dag, as_table(table, network.dag.schema))
     counts, log_likelihood = prepared.expect(network.theta[None])

@@ -58,9 +58,7 @@ def impute(
 
 def _modes(model: Answers, rows: Table) -> Any:
     codes = rows.codes.astype(np.int64)
-    open_somewhere = [
-        name for name, empty in zip(rows.schema.names, rows.holes.any(axis=0), strict=True) if empty
-    ]
+    open_somewhere = [rows.schema.names[i] for i in np.flatnonzero(rows.holes.any(axis=0))]
     for name, posterior in model.posterior(rows, open_somewhere).items():
         column = rows.schema.index(str(name))
         codes[:, column] = np.where(codes[:, column] == HOLE, posterior.argmax(axis=1), codes[:, column])

@@ -55,6 +55,7 @@ class Network(Answers):
         return self.dag.layout.table(self.theta, self.dag.schema.index(name))
 
     def parameters(self) -> NDArray[np.float64]:
+        """Return ``theta``."""
         return self.theta
 
     @property
@@ -75,7 +76,7 @@ def random_network(
 def check_table(dag: Dag, i: int, given: ArrayLike, renormalize: bool = False) -> NDArray[np.float64]:
     """Return one table with its shape, range and sums verified."""
     name, table = dag.names[i], np.asarray(given, dtype=np.float64)
-    shape = tuple(dag.schema[p].size for p in dag.parents[i]) + (dag.schema.sizes[i],)
+    shape = (*(dag.schema[p].size for p in dag.parents[i]), dag.schema.sizes[i])
     if table.shape != shape:
         raise ParameterError(f"the table of {name} must have shape {shape}, not {table.shape}")
     if not np.all(np.isfinite(table)) or np.any(table < 0):

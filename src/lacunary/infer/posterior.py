@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError
-from lacunary.infer.engine import Prepared, in_parallel
+from lacunary.infer.engine import Prepared
 from lacunary.infer.pack import Chunk, pack
+from lacunary.infer.parallel import in_parallel
 from lacunary.kernels.complete import complete
 from lacunary.model.dag import Dag
 
@@ -75,7 +76,7 @@ def _some_marginals(
     for target, start in zip(targets, edges[:-1], strict=True):
         below = np.cumprod([1, *(dag.schema.sizes[v] for v in reversed(target))])[-2::-1]
         known = np.flatnonzero((packed.codes[:, target] != HOLE).all(axis=1))
-        out[known, start + packed.codes[np.ix_(known, target)] @ below] = 1.0
+        out[known, start + packed.codes[known][:, list(target)] @ below] = 1.0
     return out
 
 

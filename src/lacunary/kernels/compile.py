@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -28,6 +28,7 @@ def inlined(function: F) -> F:
 
 
 def _compiled(function: F, *, forceinline: bool) -> F:
+    njit: Any = numba.njit
     options = {
         "nogil": True,
         "error_model": "numpy",
@@ -35,6 +36,6 @@ def _compiled(function: F, *, forceinline: bool) -> F:
         "forceinline": forceinline,
     }
     try:
-        return cast(F, numba.njit(cache=True, **options)(function))
+        return cast(F, njit(cache=True, **options)(function))
     except RuntimeError:  # no folder on this machine can be written to
-        return cast(F, numba.njit(**options)(function))
+        return cast(F, njit(**options)(function))

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
+from numba import extending
 from numba.core import types
-from numba.extending import intrinsic
 
 from lacunary.kernels.compile import inlined
 
@@ -29,13 +29,14 @@ COMPLEX_LANES = 4
 U = np.uint64
 """Unsigned indices spare the check for negative ones, which would keep loops from being vectorised."""
 
+intrinsic: Any = extending.intrinsic
+
 Combine = Callable[[Any, Any, Any], Any]
 
 
 def _vectorized(combine: Combine) -> Any:
-    """Return op(dst, i, src, j): combine `LANES` doubles of ``dst`` from i on with those of ``src`` from j on."""
+    """Return op(dst, i, src, j), which combines `LANES` doubles from i on with those from j on."""
 
-    @intrinsic  # type: ignore[untyped-decorator]
     def operation(typing: Any, dst: Any, i: Any, src: Any, j: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             def pointer(which: int) -> Any:
@@ -50,7 +51,7 @@ def _vectorized(combine: Combine) -> Any:
 
         return types.void(dst, types.int64, src, types.int64), generate
 
-    return operation
+    return intrinsic(operation)
 
 
 multiply_lanes = _vectorized(lambda builder, old, new: builder.fmul(old, new))
@@ -58,7 +59,7 @@ add_lanes = _vectorized(lambda builder, old, new: builder.fadd(old, new))
 
 
 @inlined
-def multiply(dst: Any, i: int, src: Any, j: int, lanes: Any) -> None:
+def multiply(dst: Any, i: Any, src: Any, j: Any, lanes: Any) -> None:
     """Multiply every lane at i by that at j."""
     if len(lanes) == LANES:
         multiply_lanes(dst, i, src, j)
@@ -68,7 +69,7 @@ def multiply(dst: Any, i: int, src: Any, j: int, lanes: Any) -> None:
 
 
 @inlined
-def add(dst: Any, i: int, src: Any, j: int, lanes: Any) -> None:
+def add(dst: Any, i: Any, src: Any, j: Any, lanes: Any) -> None:
     """Add to every lane at i that at j."""
     if len(lanes) == LANES:
         add_lanes(dst, i, src, j)
@@ -78,7 +79,7 @@ def add(dst: Any, i: int, src: Any, j: int, lanes: Any) -> None:
 
 
 @inlined
-def multiply_run(dst: Any, i: int, src: Any, j: int, count: int, lanes: Any) -> None:
+def multiply_run(dst: Any, i: Any, src: Any, j: Any, count: int, lanes: Any) -> None:
     """Multiply ``count`` neighbours from i on by those from j on."""
     whole = 0 if len(lanes) == COMPLEX_LANES else count - count % LANES
     for k in range(0, whole, LANES):
@@ -88,7 +89,7 @@ def multiply_run(dst: Any, i: int, src: Any, j: int, count: int, lanes: Any) -> 
 
 
 @inlined
-def add_run(dst: Any, i: int, src: Any, j: int, count: int, lanes: Any) -> None:
+def add_run(dst: Any, i: Any, src: Any, j: Any, count: int, lanes: Any) -> None:
     """Add to ``count`` neighbours from i on those from j on."""
     whole = 0 if len(lanes) == COMPLEX_LANES else count - count % LANES
     for k in range(0, whole, LANES):
@@ -99,7 +100,7 @@ def add_run(dst: Any, i: int, src: Any, j: int, count: int, lanes: Any) -> None:
 
 @inlined
 def product_run(dst: Any, at: int, src: Any, start: Any, first: int, last: int, i: int) -> None:
-    """Multiply `LANES` doubles of ``dst`` by ``src`` from ``start[l] + i`` on, for first ≤ l < last.
+    """Multiply `LANES` doubles of ``dst`` by ``src`` from ``start[k] + i`` on, for first ≤ k < last.
 
     The products stay in registers, which is why they are spelt out; factors are taken in pairs, so that
     half of the multiplications need not wait for one another.
@@ -110,8 +111,8 @@ def product_run(dst: Any, at: int, src: Any, start: Any, first: int, last: int, 
         p = np.int64(start[U(first)]) + i
         a, b, c, d = a * src[U(p)], b * src[U(p + 1)], c * src[U(p + 2)], d * src[U(p + 3)]
         e, f, g, h = e * src[U(p + 4)], f * src[U(p + 5)], g * src[U(p + 6)], h * src[U(p + 7)]
-    for l in range(first + (last - first) % 2, last, 2):
-        p, q = np.int64(start[U(l)]) + i, np.int64(start[U(l + 1)]) + i
+    for k in range(first + (last - first) % 2, last, 2):
+        p, q = np.int64(start[U(k)]) + i, np.int64(start[U(k + 1)]) + i
         a *= src[U(p)] * src[U(q)]
         b *= src[U(p + 1)] * src[U(q + 1)]
         c *= src[U(p + 2)] * src[U(q + 2)]

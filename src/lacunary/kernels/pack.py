@@ -7,14 +7,24 @@ A node filled with a row's observed cells is a *cell*; rows share the cells in w
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.kernels.compile import inlined, kernel
 
-__all__ = ["Forest", "Scopes", "Slab", "Tree", "distinct_lists", "fill_offsets", "lay_rows", "trace_patterns"]
+__all__ = [
+    "Forest",
+    "Scopes",
+    "Slab",
+    "Tree",
+    "count_touched",
+    "distinct_lists",
+    "fill_offsets",
+    "lay_rows",
+    "trace_patterns",
+]
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -79,16 +89,28 @@ class Slab(NamedTuple):
 
 
 @inlined
-def _count_open(list_: NDArray[np.int32], first: int, last: int, is_open: NDArray[np.bool_], p: int) -> int:
+def _count_open(listed: NDArray[np.int32], first: int, last: int, is_open: NDArray[np.bool_], p: int) -> int:
     count = 0
     for k in range(first, last):
-        count += is_open[p, list_[k]]
+        count += is_open[p, listed[k]]
     return count
+
+
+@kernel
+def count_touched(
+    member: NDArray[np.int32], member_start: NDArray[np.int64], is_open: NDArray[np.bool_]
+) -> int:
+    """Count the lists of variables, over all patterns, in which some variable is open."""
+    touched = 0
+    for p in range(is_open.shape[0]):
+        for n in range(member_start.size - 1):
+            touched += _count_open(member, member_start[n], member_start[n + 1], is_open, p) > 0
+    return touched
 
 
 @inlined
 def _absorb(small: float, large: float, load: int) -> bool:
-    """Whether ``load`` factors cost less in a node of ``large`` configurations than a message from ``small``."""
+    """Whether ``load`` factors cost less in ``large`` configurations than in ``small`` and a message."""
     return (large - small) * load <= 3 * large + 24
 
 
@@ -221,19 +243,19 @@ def fill_offsets(
 
 @inlined
 def _same(a: NDArray[np.int32], i: int, b: NDArray[np.int32], j: int, count: int) -> bool:
+    alike = True
     for k in range(count):
-        if a[i + k] != b[j + k]:
-            return False
-    return True
+        alike = alike and a[i + k] == b[j + k]
+    return alike
 
 
 @kernel
 def distinct_lists(
     token: NDArray[np.int32], start: NDArray[np.int64], out: NDArray[np.int64], first: NDArray[np.int64]
 ) -> int:
-    """Number the different lists in order of first appearance; return how many there are.
+    """Give the different lists numbers in order of first appearance; return how many there are.
 
-    List l holds ``token[start[l]]`` … ``token[start[l + 1] − 1]``; ``out[l]`` takes its number and
+    List n holds ``token[start[n]]`` … ``token[start[n + 1] − 1]``; ``out[n]`` takes its number and
     ``first[number]`` the first list of that number.
     """
     lists = start.size - 1
@@ -242,30 +264,30 @@ def distinct_lists(
         room *= 2
     slots = np.full(room, -1, np.int64)
     found = 0
-    for l in range(lists):
-        length = start[l + 1] - start[l]
+    for n in range(lists):
+        length = start[n + 1] - start[n]
         h = np.uint64(length)
-        for k in range(start[l], start[l + 1]):
+        for k in range(start[n], start[n + 1]):
             h = (h ^ np.uint64(token[k])) * MIX
             h ^= h >> np.uint64(29)
         slot = np.int64(h & np.uint64(room - 1))
         while slots[slot] >= 0:
             other = first[slots[slot]]
             if start[other + 1] - start[other] == length and _same(
-                token, start[l], token, start[other], length
+                token, start[n], token, start[other], length
             ):
                 break
             slot = (slot + 1) & (room - 1)
         if slots[slot] < 0:
             slots[slot] = found
-            first[found] = l
+            first[found] = n
             found += 1
-        out[l] = slots[slot]
+        out[n] = slots[slot]
     return found
 
 
 @inlined
-def _lead(scopes: Scopes, codes: NDArray[np.int32], r: int, s: int) -> int:
+def _lead(scopes: Scopes, codes: NDArray[np.int32], r: int, s: int) -> Any:
     """Where the observed cells of row r lead in the table of scope s."""
     at = np.int64(scopes.start[s])
     for m in range(scopes.member_start[s], scopes.member_start[s + 1]):

@@ -31,9 +31,9 @@ def _read(
     link = kinds.read_start[slab.kind[c]]
     start = slab.read_start[c]
     plain = spots.plain[c]
-    for l in range(start, slab.read_start[c + 1]):
-        base = np.int64(slab.read[U(l)])
-        table = -1 if plain else kinds.read_table[U(link + l - start)]
+    for k in range(start, slab.read_start[c + 1]):
+        base = np.int64(slab.read[U(k)])
+        table = -1 if plain else kinds.read_table[U(link + k - start)]
         if table < 0:
             add_run(counts, base * width, value, at, size * width, lanes)
         else:

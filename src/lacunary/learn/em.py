@@ -84,7 +84,7 @@ def maximize_rule(
         raise ParameterError(f"basis must be 'softmax' or 'probability', not {basis!r}")
     if basis == "probability" and np.any(belief.alpha[free] < 1.0):
         raise ParameterError(
-            "in the probability basis a Dirichlet with a hyperparameter below one has its peak on the border, "
+            "in the probability basis a Dirichlet with a hyperparameter below one peaks on the border, "
             "where the density is infinite; use basis='softmax', or a prior with every alpha at least 1"
         )
     pseudo = np.where(free, belief.alpha - (basis == "probability"), 0.0)

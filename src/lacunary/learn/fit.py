@@ -16,7 +16,7 @@ from lacunary.infer.belief import Belief, Dirichlet, Prior
 from lacunary.infer.engine import Prepared, prepare
 from lacunary.infer.network import Network
 from lacunary.learn.em import Basis, maximize_rule
-from lacunary.learn.loop import Climb, Progress, Rule, Watch, climb
+from lacunary.learn.loop import Climb, Rule, Watch, climb
 from lacunary.learn.start import Draws, Given, Starts, Tournament, available_cases
 from lacunary.learn.stop import Stop
 from lacunary.model.dag import Dag
@@ -87,7 +87,8 @@ class Fit:
     def __str__(self) -> str:
         state = "converged" if self.converged else ("interrupted" if self.interrupted else "not converged")
         return (
-            f"fit by {self.method}: objective {self.objective:.4f}, log-likelihood {self.log_likelihood:.4f} nats; "
+            f"fit by {self.method}: objective {self.objective:.4f}, "
+            f"log-likelihood {self.log_likelihood:.4f} nats; "
             f"{state} after {self.iterations} iterations, best of {len(self.starts)} start(s)"
         )
 
@@ -232,9 +233,9 @@ def _initial(dag: Dag, initial: Network | Fit | Sequence[Network]) -> NDArray[np
 
 def _check_holes(dag: Dag, table: Table) -> None:
     """Refuse a column of which nothing is observed, unless the graph says it is hidden."""
-    empty = table.holes.all(axis=0)
-    for variable, nothing in zip(dag.schema, empty, strict=True):
-        if nothing and not variable.hidden:
+    for i in np.flatnonzero(table.holes.all(axis=0)):
+        variable = dag.schema.variables[i]
+        if not variable.hidden:
             raise SchemaError(
                 f"nothing is observed of {variable.name}; declare it hidden (hidden=[{variable.name!r}]) "
                 "if that is meant"

@@ -120,7 +120,7 @@ class Layout:
         rows = int(np.prod(lead))
         bins = (np.arange(rows)[:, None] * self.groups + self.group).ravel()
         summed = np.bincount(bins, weights=vector.ravel(), minlength=rows * self.groups)
-        return summed.reshape(*lead, self.groups)
+        return np.asarray(summed.reshape(*lead, self.groups), dtype=np.float64)
 
     def normalize(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
         """Scale each distribution to sum to one, a distribution of zeros to uniform; (..., size)."""

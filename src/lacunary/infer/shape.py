@@ -1,0 +1,221 @@
+"""Shapes, offset tables and kinds: what nodes have in common, worked out once for all of them.
+
+A *shape* is a set of open variables within a clique. A *table* leads from each configuration of a shape
+to a place in a family's parameters, or among the configurations a node shares with its parent. A *kind*
+is a shape with the scopes attached to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.errors import TooWideError
+from lacunary.infer.plan import JunctionTree
+from lacunary.kernels.cell import Kinds
+from lacunary.kernels.lanes import LANES
+from lacunary.kernels.pack import Forest, Scopes, distinct_lists, fill_offsets
+from lacunary.model.dag import Dag
+
+__all__ = ["Nodes", "flat", "list_sums", "sort_nodes", "starts"]
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """The kinds of nodes there are, which kind each is, and the table its parent hears it by."""
+
+    kinds: Kinds
+    kind: NDArray[np.int64]
+    above: NDArray[np.int64]
+
+
+def sort_nodes(
+    dag: Dag, tree: JunctionTree, scopes: Scopes, forest: Forest, *, separate: bool, budget: int
+) -> Nodes:
+    """Find what the nodes have in common; with ``separate`` readouts, families are not read out."""
+    shapes = _shapes(dag, tree, forest, budget)
+    kind, first = _distinct_kinds(forest, shapes)
+    lengths = np.diff(forest.scope_start)[first]
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    scope = forest.scope[np.arange(ends[-1]) + np.repeat(forest.scope_start[first] - ends[:-1], lengths)]
+    shape = shapes.of_node[first]
+    inner = np.flatnonzero(forest.up[first] >= 0)
+    joined = np.flatnonzero(forest.up >= 0)
+    parent = np.repeat(forest.node_start[:-1], np.diff(forest.node_start))[joined] + forest.up[joined]
+    goals = scopes.home.size + len(tree.cliques)  # a table leads to a scope or to a separator
+    keys = np.concatenate(
+        [
+            np.repeat(shape, lengths) * goals + scope,
+            shape[inner] * goals + scopes.home.size + forest.edge[first[inner]],
+            shapes.of_node[parent] * goals + scopes.home.size + forest.edge[joined],
+        ]
+    )
+    tables = _tables(dag, tree, scopes, shapes, keys, goals, budget)
+    links, owned = len(scope), len(scope) + len(inner)
+    own, shared = np.full(len(first), -1), np.zeros(len(first), dtype=np.int64)
+    own[inner], shared[inner] = tables.place[links:owned], tables.reach[links:owned]
+    above = np.zeros(len(kind), dtype=np.int64)
+    above[joined] = tables.short[owned:]
+    factor = scope < len(dag.schema)
+    read = ~factor if separate else factor
+    kinds = Kinds(
+        size=shapes.size[shape],
+        shared=shared,
+        own=own,
+        link_start=np.concatenate([[0], np.cumsum(factor)])[ends],
+        link_table=tables.short[:links][factor],
+        read_start=np.concatenate([[0], np.cumsum(read)])[ends],
+        read_table=tables.short[:links][read],
+        shape=shape,
+        member_start=starts(shapes.members),
+        member=flat(shapes.members),
+        offsets=tables.offsets,
+    )
+    return Nodes(kinds, kind, above)
+
+
+@dataclass(frozen=True)
+class _Shapes:
+    """The different sets of open variables that nodes have: which node has which, members and sizes."""
+
+    of_node: NDArray[np.int64]
+    members: list[tuple[int, ...]]
+    size: NDArray[np.int64]
+
+
+def _shapes(dag: Dag, tree: JunctionTree, forest: Forest, budget: int) -> _Shapes:
+    cliques = max(len(tree.cliques), 1)
+    widest = max((len(c) for c in tree.cliques), default=0)
+    if widest + np.log2(cliques) >= 62:
+        _refuse(dag, max(tree.cliques, key=len), float("inf"), budget)
+    keys, of_node = _number(forest.mask * cliques + forest.clique)
+    members = []
+    for mask, clique in zip((keys // cliques).tolist(), (keys % cliques).tolist(), strict=True):
+        variables = tree.cliques[clique]
+        members.append(tuple(v for place, v in enumerate(reversed(variables)) if mask >> place & 1)[::-1])
+    sizes = np.array(dag.schema.sizes, dtype=np.float64)
+    size = np.array([sizes[list(m)].prod() for m in members])
+    if size.size and size.max() * 8 * LANES > budget:
+        _refuse(dag, members[int(size.argmax())], float(size.max()) * 8 * LANES, budget)
+    return _Shapes(of_node, members, size.astype(np.int64))
+
+
+def _refuse(dag: Dag, clique: Sequence[int], needed: float, budget: int) -> None:
+    names = ", ".join(dag.names[v] for v in clique[:12]) + (", …" if len(clique) > 12 else "")
+    raise TooWideError(
+        f"exact inference would need about {needed / 2**30:.3g} GiB, more than the {budget / 2**30:.3g} GiB "
+        f"allowed: {len(clique)} variables are open together in one clique ({names}). "
+        "Remove arcs between them, observe some of them, or raise the budget."
+    )
+
+
+def _distinct_kinds(forest: Forest, shapes: _Shapes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give the different (shape, edge, scopes) of nodes numbers; return each node's, and a node for each."""
+    nodes = len(forest.clique)
+    lengths = np.diff(forest.scope_start)
+    start = np.concatenate([[0], np.cumsum(lengths + 2)])
+    token = np.empty(int(start[-1]), dtype=np.int32)
+    token[start[:-1]], token[start[:-1] + 1] = shapes.of_node, forest.edge
+    token[np.arange(len(forest.scope)) + 2 * (np.repeat(np.arange(nodes), lengths) + 1)] = forest.scope
+    kind, first = np.empty(nodes, dtype=np.int64), np.empty(nodes, dtype=np.int64)
+    count = distinct_lists(token, start, kind, first)
+    return kind, first[:count]
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """Offset tables, each once; where that of each key begins (short: −1 for the identity), and its reach."""
+
+    offsets: NDArray[np.int32]
+    place: NDArray[np.int64]
+    short: NDArray[np.int64]
+    reach: NDArray[np.int64]
+
+
+def _tables(
+    dag: Dag,
+    tree: JunctionTree,
+    scopes: Scopes,
+    shapes: _Shapes,
+    keys: NDArray[np.int64],
+    goals: int,
+    budget: int,
+) -> _Tables:
+    """Write the table of every different key, shape · goals + goal."""
+    unique, which = _number(keys)
+    shape = unique // goals
+    steps, reach = _steps(dag, tree, scopes, shapes, shape, unique % goals)
+    at = np.concatenate([[0], np.cumsum(shapes.size[shape])])
+    if at[-1] * 4 > budget:
+        _refuse(dag, shapes.members[int(shapes.size.argmax())], float(at[-1]) * 4, budget)
+    offsets = np.empty(int(at[-1]), dtype=np.int32)
+    members, sizes = shapes.members, np.array(dag.schema.sizes, dtype=np.int64)
+    fill_offsets(flat(members), starts(members), sizes, flat(steps), starts(steps), shape, offsets, at)
+    plain = [_radix(dag, members[s]) == step for s, step in zip(shape.tolist(), steps, strict=True)]
+    short = np.where(np.array(plain, dtype=bool), -1, at[:-1])
+    return _Tables(offsets, at[:-1][which], short[which], reach[which])
+
+
+def _steps(
+    dag: Dag,
+    tree: JunctionTree,
+    scopes: Scopes,
+    shapes: _Shapes,
+    shape: NDArray[np.int64],
+    goal: NDArray[np.int64],
+) -> tuple[list[tuple[int, ...]], NDArray[np.int64]]:
+    """Return how far a step in each open variable leads, and, for separators, to how many places."""
+    member, stride, bounds = scopes.member.tolist(), scopes.stride.tolist(), scopes.member_start.tolist()
+    families = len(bounds) - 1
+    steps, reach = [], np.zeros(len(shape), dtype=np.int64)
+    for t, (s, g) in enumerate(zip(shape.tolist(), goal.tolist(), strict=True)):
+        variables = shapes.members[s]
+        if g < families:
+            span = slice(bounds[g], bounds[g + 1])
+            lead = dict(zip(member[span], stride[span], strict=True))
+        else:
+            common = tuple(v for v in tree.separators[g - families] if v in variables)
+            lead = dict(zip(common, _radix(dag, common), strict=True))
+            reach[t] = np.prod([dag.schema.sizes[v] for v in common])
+        steps.append(tuple(lead.get(v, 0) for v in variables))
+    return steps, reach
+
+
+def _radix(dag: Dag, variables: Sequence[int]) -> tuple[int, ...]:
+    """How far a step in each variable leads when the last moves fastest."""
+    below, out = 1, []
+    for v in reversed(variables):
+        out.append(below)
+        below *= dag.schema.sizes[v]
+    return tuple(out[::-1])
+
+
+def _number(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the different keys, sorted, and which of them each is; in linear time where keys are small."""
+    top = int(keys.max(initial=0)) + 1
+    if top > max(4 * len(keys), 2**20):
+        unique, which = np.unique(keys, return_inverse=True)
+        return unique, which
+    present = np.zeros(top, dtype=bool)
+    present[keys] = True
+    rank = np.cumsum(present) - 1
+    return np.flatnonzero(present), rank[keys]
+
+
+def list_sums(values: NDArray[Any], start: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sum the values of each list, given where the lists start."""
+    return np.diff(np.concatenate([[0], np.cumsum(values)])[start])
+
+
+def flat(lists: Sequence[Sequence[int]]) -> NDArray[np.int32]:
+    """Return the items of all lists, one list after the other."""
+    return np.array([x for one in lists for x in one], dtype=np.int32)
+
+
+def starts(lists: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    """Return where each list starts in `flat`, and where the last one ends."""
+    return np.cumsum([0, *(len(one) for one in lists)], dtype=np.int64)
