@@ -24,6 +24,7 @@ THEMES: dict[str, ModuleType] = {
 RESULTS = Path(__file__).with_name("results.md")
 HEADINGS = ("case", "who", "time", "ratio", "log-likelihood", "remark")
 WIDTH = 160
+ROWS_HELP = "rows up to which slow rivals are measured; beyond, their times are scaled (default: %(default)s)"
 NUMBERS = ("time", "ratio", "log-likelihood")
 UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 
@@ -51,11 +52,13 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "themes", nargs="*", choices=[[], *THEMES], help="what to measure (default: everything)"
     )
     parser.add_argument("--quick", action="store_true", help="a first look, in a minute or two")
-    parser.add_argument("--rival-rows", type=int, default=Effort.rival_rows, help=Effort.__doc__)
+    parser.add_argument("--rival-rows", type=int, choices=em.ROWS, default=Effort.rival_rows, help=ROWS_HELP)
     parser.add_argument(
         "--write", type=Path, help=f"where the table goes (default for a full run: {RESULTS.name})"
     )
     options = parser.parse_args(arguments)
+    for unknown in sorted(set(options.themes) - set(THEMES)):
+        parser.error(f"there is no theme {unknown!r}; choose from {', '.join(THEMES)}")
     if options.write is None and not options.quick and not options.themes:
         options.write = RESULTS
     return options

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from dataclasses import replace
 
 import lacunary as lac
 from benchmarks import ours, rivals
 from benchmarks.measure import Effort, Line, one_core, per_iteration
 
-__all__ = ["TITLE", "lines"]
+__all__ = ["ROWS", "TITLE", "lines"]
 
 TITLE = "EM with 30 % of the cells missing, seconds per iteration"
 HOLES = 0.3
@@ -23,37 +22,43 @@ def lines(effort: Effort) -> Iterator[Line]:
     """Measure every network at every number of rows."""
     for name, truth in (("asia", lac.asia()), ("alarm", lac.alarm())):
         start = lac.random_network(truth.dag, rng=1)
-        table = ours.simulate(truth, max(ROWS), HOLES)
+        drawn = ours.simulate(truth, max(ROWS), HOLES)
         for rows in ROWS:
-            yield from _case(name, start, table.take(slice(rows)), effort)
+            case, table = f"{name}, {rows:,} rows", drawn.take(slice(rows))
+            iterations = ITERATIONS.get((name, rows), 3)
+            yield from _ours(case, start, table, iterations, effort)
+            if rows <= effort.rival_rows:
+                rival, measured = _pyagrum(case, start, table, iterations, effort), rows
+                yield rival
+            else:
+                yield _scaled(rival, case, measured, rows)
+            yield _pgmpy(case, table)
 
 
-def _case(name: str, start: lac.Network, table: lac.Table, effort: Effort) -> Iterator[Line]:
-    case = f"{name}, {len(table):,} rows"
-    iterations = ITERATIONS.get((name, len(table)), 3)
+def _ours(case: str, start: lac.Network, table: lac.Table, iterations: int, effort: Effort) -> Iterator[Line]:
     found = ours.log_likelihood(start, table, iterations)
-    yield Line(
-        case, "lacunary", ours.em(start, table, effort).iteration, found, f"after {iterations} iterations"
-    )
+    note = f"after {iterations} iterations"
+    yield Line(case, "lacunary", ours.em(start, table, effort).iteration, found, note)
     with one_core():
         alone = ours.em(start, table, effort).iteration
     yield Line(case, "lacunary, one core", alone, note=f"{alone / len(table) * 1e6:.3g} µs a row")
-    yield _pyagrum(case, start, table, iterations, effort)
-    yield _pgmpy(case, table)
 
 
 def _pyagrum(case: str, start: lac.Network, table: lac.Table, iterations: int, effort: Effort) -> Line:
     if rivals.gum is None:
         return Line(case, "pyAgrum", note="not installed")
-    few = table.take(slice(effort.rival_rows))
-    observed = ours.cases(few)
-    with TemporaryDirectory() as folder:
-        run = rivals.pyagrum_em(rivals.pyagrum_network(start), observed, Path(folder) / "rows.csv")
-        seconds = per_iteration(run, effort) * len(table) / len(few)
-        if len(few) < len(table):
-            return Line(case, "pyAgrum", seconds, note=f"≈ scaled from {len(few):,} rows")
-        found = rivals.pyagrum_log_likelihood(run(iterations), observed)
+    observed = ours.cases(table)
+    run = rivals.pyagrum_em(rivals.pyagrum_network(start), observed)
+    seconds = per_iteration(run, effort)
+    found = rivals.pyagrum_log_likelihood(run(iterations), observed)
     return Line(case, "pyAgrum", seconds, found, f"after {iterations} iterations")
+
+
+def _scaled(line: Line, case: str, measured: int, rows: int) -> Line:
+    """Return what a measurement comes to with more rows, its time being linear in them."""
+    if line.seconds is None:
+        return replace(line, case=case)
+    return Line(case, line.who, line.seconds * rows / measured, note=f"≈ scaled from {measured:,} rows")
 
 
 def _pgmpy(case: str, table: lac.Table) -> Line:

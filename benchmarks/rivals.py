@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -62,12 +63,14 @@ def pyagrum_network(network: lac.Network) -> Any:
     return twin
 
 
-def pyagrum_em(start: Any, cases: Sequence[Case], path: Path) -> Callable[[int], Any]:
+def pyagrum_em(start: Any, cases: Sequence[Case]) -> Callable[[int], Any]:
     """Return the run of some EM iterations, maximum likelihood, from exactly this start."""
     names = list(start.names())
-    with path.open("w", newline="") as file:
-        csv.writer(file).writerows([names, *([case.get(name, "?") for name in names] for case in cases)])
-    learner = gum.BNLearner(str(path), start, ["?"])
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.csv"
+        with path.open("w", newline="") as file:
+            csv.writer(file).writerows([names, *([case.get(name, "?") for name in names] for case in cases)])
+        learner = gum.BNLearner(str(path), start, ["?"])  # reads the file here and now
     learner.useNoPrior()
 
     def run(iterations: int) -> Any:
