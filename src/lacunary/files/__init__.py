@@ -1,5 +1,7 @@
 """Networks as files: BIF, XMLBIF, Hugin NET and the native JSON."""
 
+from lacunary.files.checkpoint import Checkpoint
+from lacunary.files.fits import Climbs
 from lacunary.files.native import decode, encode, register
 from lacunary.files.nouns import decode_vector, encode_vector
 from lacunary.files.record import Record
@@ -7,6 +9,8 @@ from lacunary.files.store import load, save
 from lacunary.files.whole import write_whole
 
 __all__ = [
+    "Checkpoint",
+    "Climbs",
     "Record",
     "decode",
     "decode_vector",

@@ -1,0 +1,138 @@
+"""Fits in the native format, and climbs that are still under way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any, overload
+
+import numpy as np
+
+from lacunary.files.native import decode, encode, register
+from lacunary.files.nouns import decode_vector, encode_vector
+from lacunary.files.record import Record
+from lacunary.infer.belief import Belief
+from lacunary.infer.network import SUM_TOLERANCE, Network
+from lacunary.learn.fit import Fit, Start
+from lacunary.model.dag import Dag
+
+__all__ = ["Climbs"]
+
+
+@dataclass(frozen=True, eq=False)
+class Climbs(Sequence[Network]):
+    """Where the starts of a fit had got to; as a sequence, their networks.
+
+    ``fit(..., initial=climbs)`` goes on from there.
+    """
+
+    dag: Dag
+    starts: tuple[Start, ...]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @overload
+    def __getitem__(self, place: int) -> Network: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Network]: ...
+    def __getitem__(self, place: int | slice) -> Network | Sequence[Network]:
+        return [start.network for start in self.starts][place]
+
+
+def _encode_start(start: Start) -> dict[str, Any]:
+    return {**_encode_end(start), "tables": encode_vector(start.network.dag, start.network.theta)}
+
+
+def _encode_end(end: Start | Fit) -> dict[str, Any]:
+    """Return how high a climb got, and how."""
+    return {
+        "objective": _finite(end.objective),
+        "log_likelihood": _finite(end.log_likelihood),
+        "iterations": end.iterations,
+        "converged": end.converged,
+        "trace": [_finite(value) for value in end.trace],
+    }
+
+
+def _decode_end(record: Record) -> dict[str, Any]:
+    return {
+        "objective": _logarithm(record, "objective"),
+        "log_likelihood": _logarithm(record, "log_likelihood"),
+        "iterations": record.integer("iterations"),
+        "converged": record.flag("converged"),
+        "trace": _trace(record),
+    }
+
+
+def _decode_starts(record: Record, dag: Dag) -> tuple[Start, ...]:
+    starts = []
+    for each in record.records("starts"):
+        starts.append(Start(network=_network(dag, each), **_decode_end(each)))
+        each.finish()
+    return tuple(starts)
+
+
+def _network(dag: Dag, record: Record) -> Network:
+    theta = decode_vector(dag, record.record("tables"))
+    if np.any(theta < 0) or np.any(np.abs(dag.layout.total(theta) - 1.0) > SUM_TOLERANCE):
+        raise record.error(
+            "tables", "a distribution is not one: it does not sum to one, or is negative somewhere"
+        )
+    return Network(dag, theta)
+
+
+def _finite(value: float) -> float | None:
+    """Return a logarithm as JSON can hold it: null is −∞, the logarithm of zero."""
+    return None if value == -inf else value
+
+
+def _logarithm(record: Record, key: str) -> float:
+    return -inf if record.value(key) is None else record.number(key)
+
+
+def _trace(record: Record) -> tuple[float, ...]:
+    values = record.list("trace")
+    finite = Record({"trace": [v for v in values if v is not None]}, record.path).numbers("trace").tolist()
+    following = iter(finite)
+    return tuple(-inf if value is None else next(following) for value in values)
+
+
+def _encode_fit(fit: Fit) -> dict[str, Any]:
+    return {
+        "network": encode(fit.network),
+        "alpha": encode_vector(fit.dag, fit.belief.alpha),
+        **_encode_end(fit),
+        "method": fit.method,
+        "basis": fit.basis,
+        "interrupted": fit.interrupted,
+        "starts": [_encode_start(start) for start in fit.starts],
+    }
+
+
+def _decode_fit(record: Record) -> Fit:
+    network = decode(record.record("network"), Network)
+    return Fit(
+        network=network,
+        belief=Belief(network.dag, decode_vector(network.dag, record.record("alpha"))),
+        **_decode_end(record),
+        starts=_decode_starts(record, network.dag),
+        method=record.text("method"),
+        basis=record.text("basis"),
+        interrupted=record.flag("interrupted"),
+    )
+
+
+def _decode_climbs(record: Record) -> Climbs:
+    dag = decode(record.record("dag"), Dag)
+    return Climbs(dag, _decode_starts(record, dag))
+
+
+register("fit", Fit, _encode_fit, _decode_fit)
+register(
+    "climbs",
+    Climbs,
+    lambda climbs: {"dag": encode(climbs.dag), "starts": [_encode_start(s) for s in climbs.starts]},
+    _decode_climbs,
+)
