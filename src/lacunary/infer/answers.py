@@ -42,12 +42,7 @@ class Answers:
         >>> round(network.query("lung", given={"smoke": "yes"})["yes"], 3)
         0.1
         """
-        if not targets:
-            raise SchemaError("name at least one variable to ask about")
-        if len(set(targets)) < len(targets):
-            raise SchemaError(f"a variable is asked about twice: {', '.join(targets)}")
-        case = self._case(given)
-        where = [self.dag.schema.index(name) for name in targets]
+        where, case = self._asked(targets), self._case(given)
         probabilities = marginals(self.dag, self.parameters(), case, [where])[0][0]
         if not probabilities.sum() > 0:
             raise ImpossibleRowError(f"what is given has probability zero: {dict(given or {})}")
@@ -71,7 +66,7 @@ class Answers:
             For each target (rows, states), or (rows, states of the first, states of the second, …).
         """
         chosen: Sequence[Target] = self.dag.names if targets is None else targets
-        sets = [[self.dag.schema.index(n) for n in ([t] if isinstance(t, str) else t)] for t in chosen]
+        sets = [self._asked([t] if isinstance(t, str) else t) for t in chosen]
         rows = as_table(table, self.dag.schema)
         found = dict(zip(chosen, marginals(self.dag, self.parameters(), rows, sets), strict=True))
         if found and np.any(next(iter(found.values())).sum(axis=tuple(range(1, 1 + len(sets[0])))) == 0):
@@ -116,6 +111,14 @@ class Answers:
             codes = _forward(self.dag, self.parameters(), rows, random)
         schema = self.dag.schema.reveal()
         return Table(schema, codes.astype(code_dtype(schema.sizes)))
+
+    def _asked(self, names: Sequence[str]) -> list[int]:
+        """Return where the variables stand that are asked about together."""
+        if not names:
+            raise SchemaError("name at least one variable to ask about")
+        if len(set(names)) < len(names):
+            raise SchemaError(f"a variable is asked about twice: {', '.join(names)}")
+        return [self.dag.schema.index(name) for name in names]
 
     def _case(self, given: Mapping[str, Label] | None) -> Table:
         """Return the table of one row with these states observed; hidden variables may be given too."""

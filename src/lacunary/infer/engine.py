@@ -104,11 +104,7 @@ class Prepared:
     def _roots(self, task: tuple[_Block, Chunk]) -> NDArray[Any]:
         block, chunk = task
         log, _ = self._run(block, chunk, np.empty(0, dtype=block.potential.dtype))
-        sums = np.zeros((len(chunk.slab.root_start) - 1, len(block.lanes)), dtype=log.dtype)
-        filled = np.flatnonzero(np.diff(chunk.slab.root_start))
-        if len(filled):
-            sums[filled] = np.add.reduceat(log[chunk.slab.root], chunk.slab.root_start[filled], axis=0)
-        return sums.T
+        return _row_sums(chunk, log)
 
     def _run(self, block: _Block, chunk: Chunk, counts: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         width, dtype = len(block.lanes), block.potential.dtype
@@ -121,9 +117,15 @@ class Prepared:
         self._spare.append(room)
         return log, total
 
-    def run(self, theta: NDArray[np.float64], chunk: Chunk, counts: NDArray[np.float64]) -> None:
-        """Sweep one chunk under one parameter vector, adding its readouts to ``counts``."""
-        self._run(_blocks(theta[None])[0], chunk, counts)
+    def run(
+        self, theta: NDArray[np.float64], chunk: Chunk, counts: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Sweep one chunk under one parameter vector, adding its readouts to ``counts``.
+
+        Returns the log of each row's factors with holes; see `observed_log` for the others.
+        """
+        log, _ = self._run(_blocks(theta[None])[0], chunk, counts)
+        return np.asarray(_row_sums(chunk, log)[0])
 
     def room(self, chunk: Chunk, width: int, dtype: np.dtype[Any]) -> Room:
         """Return working memory that fits, used before if possible: fresh memory costs page faults."""
@@ -149,6 +151,16 @@ def prepare(dag: Dag, table: Table, *, budget: int = MEMORY_BUDGET) -> Prepared:
     distinct = table.distinct
     packed = pack(dag, table.codes[distinct.first], distinct.weights, budget=budget)
     return Prepared(dag, packed, distinct.inverse, table.size)
+
+
+def _row_sums(chunk: Chunk, log: NDArray[Any]) -> NDArray[Any]:
+    """Add the log-sums of the roots of each row; (cells, lanes) → (lanes, rows)."""
+    start = chunk.slab.root_start
+    sums = np.zeros((len(start) - 1, log.shape[1]), dtype=log.dtype)
+    filled = np.flatnonzero(np.diff(start))
+    if len(filled):
+        sums[filled] = np.add.reduceat(log[chunk.slab.root], start[filled], axis=0)
+    return sums.T
 
 
 def observed_log(packed: Packed, potentials: NDArray[Any]) -> NDArray[Any]:

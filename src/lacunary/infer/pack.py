@@ -120,7 +120,7 @@ def pack(
         return _chunk(dag, part, forest, nodes, scopes, width, rows, weight, pattern)
 
     laid = list(in_parallel(lay, _parts(forest, nodes.kinds.size[nodes.kind], pattern)))
-    constant = np.sum([observed for _, observed in laid], axis=0)
+    constant = sum((observed for _, observed in laid), start=np.zeros(dag.layout.size))
     return Packed(dag, nodes.kinds, tuple(chunk for chunk, _ in laid), scopes, constant, rows, weight)
 
 

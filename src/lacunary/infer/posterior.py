@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError
-from lacunary.infer.engine import Prepared
+from lacunary.infer.engine import Prepared, observed_log
 from lacunary.infer.pack import Chunk, pack
 from lacunary.infer.parallel import in_parallel
 from lacunary.kernels.complete import complete
@@ -38,8 +38,11 @@ def marginals(
     Returns
     -------
     list of arrays
-        For each set, (rows, states of the first, states of the second, …).
+        For each set, (rows, states of the first, states of the second, …); all zero in a row of
+        probability zero, which has no posterior.
     """
+    if not targets:
+        return []
     sizes = [tuple(dag.schema.sizes[v] for v in target) for target in targets]
     edges = np.cumsum([0, *(int(np.prod(size)) for size in sizes)])
     width = int(edges[-1])
@@ -66,10 +69,11 @@ def _some_marginals(
     packed = pack(dag, codes, np.ones(rows), targets=targets)
     prepared = Prepared(dag, packed, np.arange(rows), float(rows))
     out = np.zeros((rows, width))
+    log = observed_log(packed, theta[None])[0]
 
     def read(chunk: Chunk) -> None:
         part = np.zeros((chunk.rows.stop - chunk.rows.start) * width)
-        prepared.run(theta, chunk, part)
+        log[chunk.rows] += prepared.run(theta, chunk, part)
         out[chunk.rows] = part.reshape(-1, width)
 
     list(in_parallel(read, packed.chunks))
@@ -77,6 +81,7 @@ def _some_marginals(
         below = np.cumprod([1, *(dag.schema.sizes[v] for v in reversed(target))])[-2::-1]
         known = np.flatnonzero((packed.codes[:, target] != HOLE).all(axis=1))
         out[known, start + packed.codes[known][:, list(target)] @ below] = 1.0
+    out[np.isneginf(log)] = 0.0
     return out
 
 
@@ -111,8 +116,9 @@ def filled(
         return -1 if bad < 0 else first + bad
 
     failed = [row for row in in_parallel(fill, packed.chunks) if row >= 0]
+    failed += np.flatnonzero(np.isneginf(observed_log(packed, theta[None])[0])).tolist()
     if failed:
         raise ImpossibleRowError(
-            f"row {failed[0] + 1} has probability zero under the model; its holes cannot be filled"
+            f"row {min(failed) + 1} has probability zero under the model; its holes cannot be filled"
         )
     return out
