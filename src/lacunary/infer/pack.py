@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from lacunary.data.table import HOLE, unique_rows
 from lacunary.infer.parallel import in_parallel
 from lacunary.infer.plan import JunctionTree, junction_tree
-from lacunary.infer.shape import Nodes, flat, list_sums, sort_nodes, starts
+from lacunary.infer.shape import Nodes, flat, list_sums, refuse, sort_nodes, starts
 from lacunary.kernels.cell import Kinds, Spots
+from lacunary.kernels.lanes import LANES
 from lacunary.kernels.pack import Forest, Scopes, Slab, Tree, count_touched, lay_rows, trace_patterns
 from lacunary.model.dag import Dag
 
@@ -120,6 +121,8 @@ def pack(
         return _chunk(dag, part, forest, nodes, scopes, width, rows, weight, pattern)
 
     laid = list(in_parallel(lay, _parts(forest, nodes.kinds.size[nodes.kind], pattern)))
+    for chunk, _ in laid:
+        _check_room(dag, nodes.kinds, chunk, budget)
     constant = sum((observed for _, observed in laid), start=np.zeros(dag.layout.size))
     return Packed(dag, nodes.kinds, tuple(chunk for chunk, _ in laid), scopes, constant, rows, weight)
 
@@ -244,6 +247,15 @@ def _chunk(
     spots, value_room = _spots(nodes.kinds, slab)
     shared_room = int(nodes.kinds.shared[slab.kind].sum())
     return Chunk(rows, slab, spots, value_room, shared_room), constant
+
+
+def _check_room(dag: Dag, kinds: Kinds, chunk: Chunk, budget: int) -> None:
+    """Refuse a chunk whose cells would need too much working memory together."""
+    needed = (chunk.value_room + 2.0 * chunk.shared_room) * 8 * LANES
+    if needed > budget:
+        shape = kinds.shape[kinds.size.argmax()]
+        clique = kinds.member[kinds.member_start[shape] : kinds.member_start[shape + 1]]
+        refuse(dag, clique.tolist(), needed, budget)
 
 
 def _spots(kinds: Kinds, slab: Slab) -> tuple[Spots, int]:

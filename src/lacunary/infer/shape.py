@@ -7,6 +7,7 @@ is a shape with the scopes attached to it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,7 @@ from lacunary.kernels.lanes import LANES
 from lacunary.kernels.pack import Forest, Scopes, distinct_lists, fill_offsets
 from lacunary.model.dag import Dag
 
-__all__ = ["Nodes", "flat", "list_sums", "sort_nodes", "starts"]
+__all__ = ["Nodes", "flat", "list_sums", "refuse", "sort_nodes", "starts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +92,7 @@ def _shapes(dag: Dag, tree: JunctionTree, forest: Forest, budget: int) -> _Shape
     cliques = max(len(tree.cliques), 1)
     widest = max((len(c) for c in tree.cliques), default=0)
     if widest + np.log2(cliques) >= 62:
-        _refuse(dag, max(tree.cliques, key=len), float("inf"), budget)
+        refuse(dag, max(tree.cliques, key=len), math.exp(min(tree.log_size, 700.0)) * 8 * LANES, budget)
     keys, of_node = _number(forest.mask * cliques + forest.clique)
     members = []
     for mask, clique in zip((keys // cliques).tolist(), (keys % cliques).tolist(), strict=True):
@@ -100,11 +101,12 @@ def _shapes(dag: Dag, tree: JunctionTree, forest: Forest, budget: int) -> _Shape
     sizes = np.array(dag.schema.sizes, dtype=np.float64)
     size = np.array([sizes[list(m)].prod() for m in members])
     if size.size and size.max() * 8 * LANES > budget:
-        _refuse(dag, members[int(size.argmax())], float(size.max()) * 8 * LANES, budget)
+        refuse(dag, members[int(size.argmax())], float(size.max()) * 8 * LANES, budget)
     return _Shapes(of_node, members, size.astype(np.int64))
 
 
-def _refuse(dag: Dag, clique: Sequence[int], needed: float, budget: int) -> None:
+def refuse(dag: Dag, clique: Sequence[int], needed: float, budget: int) -> None:
+    """Raise the error that a network is too wide, with the clique and the bytes it would need."""
     names = ", ".join(dag.names[v] for v in clique[:12]) + (", …" if len(clique) > 12 else "")
     raise TooWideError(
         f"exact inference would need about {needed / 2**30:.3g} GiB, more than the {budget / 2**30:.3g} GiB "
@@ -151,7 +153,7 @@ def _tables(
     steps, reach = _steps(dag, tree, scopes, shapes, shape, unique % goals)
     at = np.concatenate([[0], np.cumsum(shapes.size[shape])])
     if at[-1] * 4 > budget:
-        _refuse(dag, shapes.members[int(shapes.size.argmax())], float(at[-1]) * 4, budget)
+        refuse(dag, shapes.members[int(shapes.size.argmax())], float(at[-1]) * 4, budget)
     offsets = np.empty(int(at[-1]), dtype=np.int32)
     members, sizes = shapes.members, np.array(dag.schema.sizes, dtype=np.int64)
     fill_offsets(flat(members), starts(members), sizes, flat(steps), starts(steps), shape, offsets, at)
