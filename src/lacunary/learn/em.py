@@ -55,7 +55,11 @@ class Maximize:
         self, points: NDArray[np.float64], log_likelihood: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return g(θ) for each start, with every constant; (starts,)."""
-        return np.asarray(log_likelihood + self.log_constant + xlogy(self.pseudo, points).sum(axis=-1))
+        return np.asarray(log_likelihood + self.log_prior(points))
+
+    def log_prior(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return log p(θ) in the chosen basis, zero for maximum likelihood; (starts,)."""
+        return np.asarray(self.log_constant + xlogy(self.pseudo, points).sum(axis=-1))
 
     def improve(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the best parameters for these expected counts; (starts, size)."""

@@ -105,6 +105,11 @@ class Layout:
         counts = [self.states[i] * self.configurations[i] for i in self.blocks]
         return np.repeat(np.array(self.blocks, dtype=np.int64), counts)
 
+    @cached_property
+    def variable_of_group(self) -> NDArray[np.int64]:
+        """For each distribution, the variable whose table it is in."""
+        return np.repeat(np.array(self.blocks, dtype=np.int64), [self.configurations[i] for i in self.blocks])
+
     @property
     def free(self) -> int:
         """Number of free parameters: Σ over distributions of (states − 1)."""

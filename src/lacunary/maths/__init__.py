@@ -1,0 +1,1 @@
+"""Pure formulas that know no model."""

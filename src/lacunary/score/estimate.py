@@ -1,0 +1,55 @@
+"""An estimate of the marginal likelihood, with all that is known about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+__all__ = ["Estimate", "Kind"]
+
+Kind = Literal["exact", "lower bound", "approximation", "Monte Carlo"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimate of log p(table | graph), in nats; higher is better.
+
+    Attributes
+    ----------
+    method
+        Which estimate it is.
+    value
+        The estimate: the sum of its ``terms``.
+    kind
+        What can be said of it: exact, a lower bound, an approximation, or Monte Carlo.
+    terms
+        The parts it is the sum of, by name. No constant is left out.
+    stderr
+        Standard error of a Monte Carlo estimate.
+    dimension
+        Number of dimensions that were charged for, where the estimate charges for any.
+    where
+        At which parameters it was worked out, where it depends on any.
+    seconds
+        How long it took, without the fit it stands on.
+    details
+        What else is worth knowing, by name: the trace of a sampler, an effective sample size, ….
+    """
+
+    method: str
+    value: float
+    kind: Kind
+    terms: Mapping[str, float]
+    stderr: float | None = None
+    dimension: int | None = None
+    where: str | None = None
+    seconds: float = 0.0
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        error = "" if self.stderr is None else f" ± {self.stderr:.2g}"
+        return f"{self.method}: {self.value:.4f}{error} nats ({self.kind})"
