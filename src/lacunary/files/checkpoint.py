@@ -52,7 +52,7 @@ class Checkpoint:
     def _starts(self, progress: Progress) -> list[Start]:
         return [
             Start(
-                Network(self.dag, c.point), c.objective, c.log_likelihood, c.trace, c.iterations, c.converged
+                Network(self.dag, c.theta), c.objective, c.log_likelihood, c.trace, c.iterations, c.converged
             )
             for c in progress.climbs()
         ]

@@ -17,10 +17,11 @@ from scipy.special import gammaln, xlogy
 
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief
+from lacunary.infer.engine import Prepared
 from lacunary.infer.network import check_table
 from lacunary.model.dag import Dag
 
-__all__ = ["Basis", "Maximize", "maximize_rule"]
+__all__ = ["Basis", "Maximize", "known_parameters", "maximize_rule"]
 
 Basis = Literal["softmax", "probability"]
 
@@ -46,6 +47,14 @@ class Maximize:
     pseudo: NDArray[np.float64]
     log_constant: float
     known: NDArray[np.float64]
+
+    def begin(self, prepared: Prepared, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the points from which to climb, given starting parameters; (starts, size)."""
+        return self.settle(theta)
+
+    def parameters(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the parameters at these points: the points themselves; (starts, size)."""
+        return points
 
     def potentials(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what the sweep multiplies: the parameters themselves; (starts, size)."""
@@ -80,7 +89,7 @@ def maximize_rule(
     which turns the exponent α − 1 of the Dirichlet into α. Families in ``fixed`` have no prior.
     """
     dag = belief.dag
-    known = _known(dag, fixed)
+    known = known_parameters(dag, fixed)
     free = np.isnan(known)
     if method == "ml":
         return Maximize(dag, np.zeros(dag.layout.size), 0.0, known)
@@ -97,7 +106,8 @@ def maximize_rule(
     return Maximize(dag, pseudo, constant, known)
 
 
-def _known(dag: Dag, fixed: Mapping[str, ArrayLike] | None) -> NDArray[np.float64]:
+def known_parameters(dag: Dag, fixed: Mapping[str, ArrayLike] | None) -> NDArray[np.float64]:
+    """Return the parameters of the families that are given, NaN for those that are learned; (size,)."""
     known = np.full(dag.layout.size, np.nan)
     for name, table in (fixed or {}).items():
         i = dag.schema.index(name)

@@ -19,9 +19,12 @@ from lacunary.learn.em import Basis, maximize_rule
 from lacunary.learn.loop import Climb, Rule, Watch, climb
 from lacunary.learn.start import Draws, Given, Starts, Tournament, available_cases
 from lacunary.learn.stop import Stop
+from lacunary.learn.vbem import Update, update_rule
 from lacunary.model.dag import Dag
 
 __all__ = ["Fit", "Start", "fit"]
+
+Method = Literal["ml", "map", "variational"]
 
 DEFAULT_STARTS = 20
 """Starts where something is hidden; without hidden variables one is the default."""
@@ -46,11 +49,12 @@ class Fit:
     Attributes
     ----------
     network
-        The chosen parameters.
+        The chosen parameters; for "variational" the posterior's mean.
     belief
-        The prior updated by the expected counts at these parameters.
+        The prior updated by the expected counts at these parameters; for "variational" the posterior.
     objective
-        What was maximised, in nats: the log-likelihood, plus the log prior density for "map".
+        What was maximised, in nats: the log-likelihood, plus the log prior density for "map"; the lower
+        bound of the log evidence for "variational".
     log_likelihood
         log p(observed cells | parameters), in nats.
     trace
@@ -97,7 +101,7 @@ def fit(
     dag: Dag,
     table: Any,
     *,
-    method: Literal["ml", "map"] = "map",
+    method: Method = "map",
     prior: Prior | None = None,
     basis: Basis = "softmax",
     starts: int | Starts | None = None,
@@ -120,7 +124,8 @@ def fit(
     table
         Rows with holes: a table, a frame, an array or a path. Columns the graph does not name are ignored.
     method
-        "ml" maximises the likelihood, "map" the likelihood times the prior density.
+        "ml" maximises the likelihood, "map" the likelihood times the prior density; "variational" raises a
+        lower bound of the log evidence, with a posterior for the parameters (BG03).
     prior
         A rule that gives the hyperparameters, by default ``Dirichlet(1)``.
     basis
@@ -153,45 +158,65 @@ def fit(
     >>> found.converged
     True
     """
-    if method not in ("ml", "map"):
-        raise ParameterError(f"method must be 'ml' or 'map', not {method!r}")
+    if method not in ("ml", "map", "variational"):
+        raise ParameterError(f"method must be 'ml', 'map' or 'variational', not {method!r}")
     if select != "best":
         raise ParameterError(f"select must be 'best', not {select!r}")
     rows = as_table(table, dag.schema)
     _check_holes(dag, rows)
     belief = (prior or Dirichlet(1.0))(dag)
-    rule = maximize_rule(belief, method, basis, fixed)
+    rule: Rule = (
+        update_rule(belief, fixed) if method == "variational" else maximize_rule(belief, method, basis, fixed)
+    )
     prepared = prepare(dag, rows)
     maker = _starts(dag, starts, initial)
     if maker is None:
-        points = available_cases(prepared.packed.constant, belief)[None]
+        theta = available_cases(prepared.packed.constant, belief)[None]
     else:
-        points = maker.points(belief, prior or Dirichlet(1.0), rows, np.random.default_rng(rng))
-    points = rule.settle(points)
+        theta = maker.points(belief, prior or Dirichlet(1.0), rows, np.random.default_rng(rng))
+    points = rule.begin(prepared, theta)
     limit = stop or Stop(relative=1e-8)
     if isinstance(maker, Tournament):
         climbs, interrupted = _tournament(prepared, rule, points, limit, accelerate, watch)
     else:
         climbs, interrupted = climb(prepared, rule, points, limit, accelerate=accelerate, watch=watch)
-    return _fit(prepared, belief, climbs, method, basis, interrupted)
+    return _fit(prepared, rule, belief, climbs, method, basis, interrupted)
+
+
+def _belief(prepared: Prepared, rule: Rule, belief: Belief, climb: Climb) -> Belief:
+    """Return the approximate posterior: that of the bound, or the prior updated by the expected counts."""
+    if isinstance(rule, Update):
+        return Belief(belief.dag, climb.point)
+    counts, _ = prepared.expect(climb.theta[None])
+    return Belief(belief.dag, belief.alpha + counts[0])
 
 
 def _fit(
-    prepared: Prepared, belief: Belief, climbs: list[Climb], method: str, basis: str, interrupted: bool
+    prepared: Prepared,
+    rule: Rule,
+    belief: Belief,
+    climbs: list[Climb],
+    method: str,
+    basis: str,
+    interrupted: bool,
 ) -> Fit:
     """Choose among the climbs and put the result together."""
     dag = belief.dag
+    logs = [c.log_likelihood for c in climbs]
+    if isinstance(
+        rule, Update
+    ):  # what was climbed is a bound; the likelihood is that of the posterior's mean
+        logs = prepared.expect(np.array([c.theta for c in climbs]))[1].tolist()
     made = tuple(
-        Start(Network(dag, c.point), c.objective, c.log_likelihood, c.trace, c.iterations, c.converged)
-        for c in climbs
+        Start(Network(dag, c.theta), c.objective, log, c.trace, c.iterations, c.converged)
+        for c, log in zip(climbs, logs, strict=True)
     )
     best = max(made, key=lambda start: start.objective)
     if best.objective == -np.inf:
         prepared.check_possible(best.network.theta)
-    counts, _ = prepared.expect(best.network.theta[None])
     return Fit(
         network=best.network,
-        belief=Belief(dag, belief.alpha + counts[0]),
+        belief=_belief(prepared, rule, belief, climbs[made.index(best)]),
         objective=best.objective,
         log_likelihood=best.log_likelihood,
         trace=best.trace,
@@ -274,6 +299,7 @@ def _joined(earlier: Climb | None, later: Climb) -> Climb:
         return later
     return Climb(
         later.point,
+        later.theta,
         later.objective,
         later.log_likelihood,
         earlier.trace + later.trace[1:],

@@ -23,9 +23,20 @@ __all__ = ["Climb", "Progress", "Rule", "Watch", "climb"]
 FAR = 300.0
 """No leap leads further than this in log coordinates, so that none overflows."""
 
+GROW, SHRINK = 4.0, 2.0
+"""By how much the reach of leaps changes after one that succeeded and one that failed."""
+
 
 class Rule(Protocol):
     """What is done with expected counts."""
+
+    def begin(self, prepared: Prepared, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the points from which to climb, given starting parameters; (starts, size)."""
+        ...
+
+    def parameters(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the parameters that stand for these points; (starts, size)."""
+        ...
 
     def potentials(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what the sweep multiplies at these points; (starts, size)."""
@@ -53,7 +64,9 @@ class Climb:
     Attributes
     ----------
     point
-        The parameters at which ``objective`` and ``log_likelihood`` were worked out; (size,).
+        Where ``objective`` and ``log_likelihood`` were worked out; (size,).
+    theta
+        The parameters that stand for the point; (size,).
     trace
         The objective after each accepted step, the first at the start itself.
     iterations
@@ -61,6 +74,7 @@ class Climb:
     """
 
     point: NDArray[np.float64]
+    theta: NDArray[np.float64]
     objective: float
     log_likelihood: float
     trace: tuple[float, ...]
@@ -85,30 +99,48 @@ Watch = Callable[[Progress], object]
 class _Batch:
     """The state of all starts; arrays have one row a start."""
 
-    def __init__(self, points: NDArray[np.float64]) -> None:
+    def __init__(self, points: NDArray[np.float64], rule: Rule) -> None:
         starts = len(points)
+        self.rule = rule
         self.points = points.copy()
         self.kept = points.copy()  # the last accepted point of each start, whose objective is known
         self.objective = np.full(starts, -np.inf)
+        self.first = np.full(starts, -np.inf)  # the first objective that is finite
         self.log_likelihood = np.full(starts, -np.inf)
         self.traces: list[list[float]] = [[] for _ in range(starts)]
         self.iterations = np.zeros(starts, dtype=np.int64)
         self.converged = np.zeros(starts, dtype=bool)
 
     def accept(
-        self, which: NDArray[np.int64], objective: NDArray[np.float64], log: NDArray[np.float64]
-    ) -> None:
-        """Take the current points of these starts as their new places."""
+        self,
+        which: NDArray[np.int64],
+        objective: NDArray[np.float64],
+        log: NDArray[np.float64],
+        stop: Stop,
+        judged: NDArray[np.bool_],
+    ) -> NDArray[np.bool_]:
+        """Take the current points of these starts as their new places; tell which climbs are over."""
+        before = self.objective[which]
         self.kept[which] = self.points[which]
         self.objective[which], self.log_likelihood[which] = objective, log
+        self.first[which] = np.where(np.isfinite(self.first[which]), self.first[which], objective)
         for start, value in zip(which, objective, strict=True):
             self.traces[start].append(float(value))
+        risen = np.isfinite(before) & judged
+        done = np.zeros(len(which), dtype=bool)
+        done[risen] = stop.met(self.first[which][risen], before[risen], objective[risen])
+        self.converged[which[done]] = True
+        # A row that is impossible after a step stays so: what has probability zero then is never counted.
+        stuck = (self.iterations[which] > 1) & np.isneginf(before) & np.isneginf(objective)
+        return done | stuck
 
     def climbs(self) -> list[Climb]:
         """Return where every start has got to."""
+        theta = self.rule.parameters(self.kept)
         return [
             Climb(
                 self.kept[s].copy(),
+                theta[s].copy(),
                 float(self.objective[s]),
                 float(self.log_likelihood[s]),
                 tuple(self.traces[s]),
@@ -132,7 +164,7 @@ def climb(
 
     An interrupt from the keyboard, or a true answer from ``watch``, ends the climb with the best so far.
     """
-    batch = _Batch(points)
+    batch = _Batch(points, rule)
     leap = _Leap(rule, batch) if accelerate else None
     active = np.arange(len(points))
     try:
@@ -140,19 +172,15 @@ def climb(
             counts, log = prepared.expect(rule.potentials(batch.points[active]))
             objective = rule.objective(batch.points[active], log)
             batch.iterations[active] += 1
+            # What a leap gains says nothing of how far the top is: only plain steps are judged.
+            judged = ~leap.trying[active] if leap else np.ones(len(active), dtype=bool)
             good = leap.landed(active, objective) if leap else np.ones(len(active), dtype=bool)
             here = active[good]
-            before = batch.objective[here]
-            batch.accept(here, objective[good], log[good])
-            first = np.array([batch.traces[s][0] for s in here])
-            started = np.isfinite(before)
-            done = np.zeros(len(here), dtype=bool)
-            done[started] = stop.met(first[started], before[started], batch.objective[here][started])
-            batch.converged[here[done]] = True
-            following = rule.improve(counts[good][~done])
-            going = here[~done]
+            over = batch.accept(here, objective[good], log[good], stop, judged[good])
+            going = here[~over]
+            following = rule.improve(counts[good][~over])
             batch.points[going] = leap.ahead(going, following) if leap else following
-            active = active[~batch.converged[active]]
+            active = np.setdiff1d(active, here[over])
             if watch is not None:
                 told = Progress(
                     iteration, stop.iterations, len(active), float(batch.objective.max()), batch.climbs
@@ -171,7 +199,9 @@ class _Leap:
 
     After two plain steps x₀ → x₁ → x₂ with r = x₁ − x₀ and v = (x₂ − x₁) − r, the next point tried is
     x₀ + 2sr + s²v with s = ‖r‖/‖v‖. It is kept only if its objective is no lower than that of x₁;
-    otherwise the start goes on from x₂ as if nothing had happened.
+    otherwise the start goes on from x₂ as if nothing had happened. The norm weighs each coordinate by
+    its probability: logs of probabilities on their way to zero run off and would drown all others.
+    How far s may reach grows while leaps succeed and shrinks when one fails.
     """
 
     def __init__(self, rule: Rule, batch: _Batch) -> None:
@@ -181,12 +211,18 @@ class _Leap:
         self.fallback = batch.points.copy()
         self.steps = np.zeros(starts, dtype=np.int64)
         self.trying = np.zeros(starts, dtype=bool)
+        self.length = np.ones(starts)  # s of the last leap
+        self.reach = np.ones(starts)
 
     def landed(self, active: NDArray[np.int64], objective: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Tell which points are kept; a leap that lost ground is taken back."""
-        lost = self.trying[active] & ~(objective >= self.batch.objective[active])
-        back = active[lost]
+        tried = self.trying[active]
+        lost = tried & ~(objective >= self.batch.objective[active])
+        back, won = active[lost], active[tried & ~lost]
         self.batch.points[back] = self.fallback[back]
+        self.reach[back] = np.maximum(self.length[back] / SHRINK, 1.0)
+        full = won[self.length[won] >= self.reach[won]]
+        self.reach[full] *= GROW
         self.trying[active] = False
         self.steps[back] = 0
         return ~lost
@@ -198,19 +234,20 @@ class _Leap:
         leaping = which[ready]
         if len(leaping):
             self.fallback[leaping] = following[ready]
-            out[ready] = self._extrapolate(self.before[leaping], self.batch.points[leaping], following[ready])
+            out[ready] = self._extrapolate(leaping, following[ready])
         self.trying[leaping] = True
         self.before[which] = self.batch.points[which]
         self.steps[which] = np.where(ready, 0, 1)
         return out
 
-    def _extrapolate(
-        self, zero: NDArray[np.float64], one: NDArray[np.float64], two: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _extrapolate(self, which: NDArray[np.int64], two: NDArray[np.float64]) -> NDArray[np.float64]:
+        zero, one = self.before[which], self.batch.points[which]
         positive = (zero > 0) & (one > 0) & (two > 0)
         a, b, c = (np.log(np.where(positive, x, 1.0)) for x in (zero, one, two))
         r, v = b - a, (c - b) - (b - a)
-        size = np.linalg.norm(v, axis=1, keepdims=True)
-        s = np.clip(np.linalg.norm(r, axis=1, keepdims=True) / np.where(size > 0, size, 1.0), 1.0, 1e4)
+        step, bend = (np.sqrt((one * x * x).sum(axis=1)) for x in (r, v))
+        ratio = np.divide(step, bend, out=np.ones_like(step), where=bend > 0)
+        self.length[which] = np.clip(ratio, 1.0, self.reach[which])
+        s = self.length[which, None]
         leap = np.exp(np.clip(a + 2 * s * r + s * s * v, -FAR, FAR))
         return self.rule.settle(np.where(positive, leap, two))
