@@ -49,6 +49,10 @@ if TYPE_CHECKING:
     from lacunary.model.graph import d_separated, moral_graph, skeleton
     from lacunary.model.make import dag, naive_bayes, random_dag
     from lacunary.model.stats import Stats
+    from lacunary.score.compare import Comparison, compare
+    from lacunary.score.dimension import Dimension, dimension
+    from lacunary.score.estimate import Estimate
+    from lacunary.score.score import score
 
 __version__ = "0.1.0"
 
@@ -86,6 +90,10 @@ _HOME = {
     "model.graph": ("d_separated", "moral_graph", "skeleton"),
     "model.make": ("dag", "naive_bayes", "random_dag"),
     "model.stats": ("Stats",),
+    "score.compare": ("Comparison", "compare"),
+    "score.dimension": ("Dimension", "dimension"),
+    "score.estimate": ("Estimate",),
+    "score.score": ("score",),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
@@ -93,10 +101,13 @@ __all__ = [
     "Around",
     "BDeu",
     "Belief",
+    "Comparison",
     "Dag",
+    "Dimension",
     "Dirichlet",
     "Distribution",
     "Draws",
+    "Estimate",
     "FileError",
     "Fit",
     "GraphError",
@@ -121,9 +132,11 @@ __all__ = [
     "arc_changes",
     "asia",
     "bdeu",
+    "compare",
     "cpdag",
     "d_separated",
     "dag",
+    "dimension",
     "equivalent",
     "expect",
     "fit",
@@ -140,6 +153,7 @@ __all__ = [
     "random_network",
     "read",
     "save",
+    "score",
     "skeleton",
     "soybean",
     "structural_hamming_distance",

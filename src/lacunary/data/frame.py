@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +16,7 @@ from lacunary.data.schema import Label, Variable
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import FileError, ParameterError, SchemaError, TableError
 
-__all__ = ["arrow_file", "from_frame", "to_frame"]
+__all__ = ["arrow_file", "frame_of", "from_frame", "to_frame"]
 
 LIBRARIES = ("pandas", "polars", "pyarrow", "dict")
 
@@ -121,11 +121,7 @@ def to_frame(table: Table, library: str | None = None, *, weights: str | None = 
     weights
         Name of a column to add that holds the weights of the rows.
     """
-    chosen = library or table.library or ("pandas" if find_spec("pandas") else "dict")
-    if chosen not in LIBRARIES:
-        raise ParameterError(f"library must be one of {', '.join(LIBRARIES)}, not {chosen!r}")
-    if chosen != "dict" and find_spec(chosen) is None:
-        raise ParameterError(f"{chosen} is not installed: pip install {chosen}")
+    chosen = _library(library or table.library)
     if weights is not None and weights in table.schema:
         raise SchemaError(f"there is a variable {weights!r} already; give the weights another name")
     columns = [(variable, _values(table, variable)) for variable in table.schema]
@@ -137,9 +133,24 @@ def to_frame(table: Table, library: str | None = None, *, weights: str | None = 
         "pyarrow": _arrow,
     }.get(chosen, _cells)
     filled = {variable.name: make(variable, values) for variable, values in columns}
+    return frame_of(filled, chosen)
+
+
+def frame_of(columns: Mapping[str, Any], library: str | None = None) -> Any:
+    """Return columns by name as a frame of the library named; by default pandas if it is installed."""
+    chosen = _library(library)
     if chosen == "dict":
-        return filled
-    return getattr(import_module(chosen), "table" if chosen == "pyarrow" else "DataFrame")(filled)
+        return dict(columns)
+    return getattr(import_module(chosen), "table" if chosen == "pyarrow" else "DataFrame")(dict(columns))
+
+
+def _library(library: str | None) -> str:
+    chosen = library or ("pandas" if find_spec("pandas") else "dict")
+    if chosen not in LIBRARIES:
+        raise ParameterError(f"library must be one of {', '.join(LIBRARIES)}, not {chosen!r}")
+    if chosen != "dict" and find_spec(chosen) is None:
+        raise ParameterError(f"{chosen} is not installed: pip install {chosen}")
+    return chosen
 
 
 def _values(table: Table, variable: Variable) -> NDArray[Any]:

@@ -103,7 +103,7 @@ class Around:
         rule = maximize_rule(prior(seen), "map", "softmax", None)
         prepared = prepare(seen, table.align(seen.schema))
         start = available_cases(prepared.packed.constant, prior(seen))
-        fitted = climb(prepared, rule, start[None], Stop(relative=1e-6))[0][0].point
+        fitted = climb(prepared, rule, start[None], Stop(relative=1e-6))[0][0].theta
         center = np.empty(dag.layout.size)
         for i, variable in enumerate(dag.schema):
             shape = [dag.schema[p].size for p in dag.parents[i]] + [variable.size]

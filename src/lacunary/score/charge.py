@@ -6,7 +6,6 @@ from typing import Literal
 
 from lacunary.errors import ParameterError
 from lacunary.model.dag import Dag
-from lacunary.score.dimension import dimension as effective_dimension
 
 __all__ = ["Charge", "dimensions"]
 
@@ -18,5 +17,7 @@ def dimensions(dag: Dag, charge: Charge) -> int:
     if charge == "parameters":
         return dag.layout.free
     if charge == "effective":
-        return effective_dimension(dag).rank
+        from lacunary.score.dimension import dimension
+
+        return dimension(dag).rank
     raise ParameterError(f"dimension must be 'parameters' or 'effective', not {charge!r}")
