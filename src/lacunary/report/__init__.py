@@ -1,1 +1,20 @@
-"""What a person sees: text, figures and the page."""
+"""What was found, for people: as text, as a page, as figures."""
+
+from lacunary.report.page import page
+from lacunary.report.record import Candidate, Case, Profile, Study, study
+from lacunary.report.structure import Structure, structure
+from lacunary.report.text import text
+from lacunary.report.words import Words
+
+__all__ = [
+    "Candidate",
+    "Case",
+    "Profile",
+    "Structure",
+    "Study",
+    "Words",
+    "page",
+    "structure",
+    "study",
+    "text",
+]

@@ -1,0 +1,234 @@
+"""Figures, as SVG that can stand inside a page: its text and axes take the page's own colour."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from lacunary.learn.fit import Fit
+from lacunary.report.record import Candidate, Study
+from lacunary.report.words import minus, plain
+
+__all__ = ["heat_map", "png", "scores", "svg", "traces"]
+
+INK = "#010203"
+"""Stands for the page's own text colour, which takes its place in the SVG."""
+
+MUTED = "#7f8a96"
+ACCENT = "#d55e00"
+STEADY = "#0072b2"
+DIVERGING = LinearSegmentedColormap.from_list(
+    "orange to blue", ["#b35806", "#f1a340", "#f4f4f2", "#6aaed6", "#08519c"]
+)
+"""Orange to blue through near white: told apart with every common kind of colour blindness."""
+
+STYLE: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 10,
+    "text.color": INK,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.8,
+    "svg.fonttype": "none",
+    "savefig.transparent": True,
+}
+
+NEAR = 1e-3
+"""Nats below the best that are drawn as this much: a logarithmic axis has no zero."""
+
+
+def scores(study: Study) -> Figure:
+    """Draw the score against the number of classes."""
+    with rc_context(STYLE):
+        figure, axes = _canvas(6.4, 3.6)
+        k = np.array([c.classes for c in study.candidates])
+        bic = np.array([c.bic for c in study.candidates])
+        floor = _floor(bic)
+        inside = bic >= floor
+        axes.plot(k[inside], bic[inside], "-o", color=STEADY, linewidth=1.6, markersize=6)
+        best = study.best
+        axes.plot([best.classes], [best.bic], "o", color=ACCENT, markersize=10, zorder=3)
+        drawn = [c for c in study.candidates if c.bic >= floor]
+        for place, candidate in enumerate(drawn):
+            around = drawn[max(place - 1, 0) : place] + drawn[place + 1 : place + 2]
+            valley = all(other.bic > candidate.bic for other in around) and bool(around)
+            _label_score(axes, candidate, below=valley, bold=candidate is best)
+        for candidate in study.candidates:
+            if candidate.bic < floor:
+                _label_far(axes, candidate, floor, best.bic)
+        axes.set_ylim(floor, bic.max() + 0.18 * (bic.max() - floor))
+        axes.set_xlim(k.min() - 0.5, k.max() + 0.5)
+        axes.set_xlabel(f"number of {study.hidden} states")
+        axes.set_ylabel("BIC (nats; higher is better)")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: minus(value, 0)))
+        _rule(axes, "y")
+        return figure
+
+
+def heat_map(study: Study) -> Figure:
+    """Draw the chance of every state in every class; of two states only the last."""
+    rows = [
+        (name, state)
+        for name in study.telling
+        for state in range(study.table.schema[name].size)
+        if study.table.schema[name].size != 2 or state == 1
+    ]
+    values = np.array([study.chance(name)[:, state] for name, state in rows])
+    with rc_context(STYLE):
+        figure, axes = _canvas(max(6.4, 3.4 + 0.8 * len(study.classes)), 1.5 + 0.34 * len(rows))
+        image = axes.imshow(values, cmap=DIVERGING, vmin=0.0, vmax=1.0, aspect="auto")
+        for (row, column), value in np.ndenumerate(values):
+            ink = "#ffffff" if abs(value - 0.5) > 0.36 else "#16181b"
+            axes.text(column, row, f"{100 * value:.0f}", ha="center", va="center", color=ink, fontsize=9)
+        shares = [f"{p.label}\n{p.share:.0%}" for p in study.profiles]
+        axes.set_xticks(range(len(shares)), shares)
+        axes.set_yticks(range(len(rows)), [_row_name(study, *row) for row in rows])
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0)
+        axes.set_xlabel(f"{study.hidden}, and its share of the rows")
+        axes.xaxis.set_label_position("top")
+        axes.spines[:].set_visible(False)
+        _gaps(axes, values.shape)
+        bar = figure.colorbar(image, ax=axes, shrink=min(1.0, 3.2 / (0.34 * len(rows))), pad=0.03, aspect=14)
+        bar.set_label(_heat_label(study))
+        bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}"))
+        bar.outline.set_visible(False)
+        return figure
+
+
+def traces(fit: Fit) -> Figure:
+    """Draw how far below the best each start was, sweep by sweep."""
+    top = max(start.objective for start in fit.starts)
+    with rc_context(STYLE):
+        figure, axes = _canvas(6.4, 3.6)
+        ordered = sorted(fit.starts, key=lambda start: start.objective)
+        for start in ordered:
+            best = start is ordered[-1]
+            gap = np.maximum(top - np.array(start.trace), NEAR)
+            axes.plot(
+                np.arange(1, len(gap) + 1),
+                gap,
+                color=ACCENT if best else STEADY,
+                linewidth=2.0 if best else 0.9,
+                alpha=1.0 if best else 0.55,
+                label="best start" if best else ("other starts" if start is ordered[0] else None),
+            )
+        axes.set_yscale("log")
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        axes.minorticks_off()
+        axes.set_xlabel("iteration")
+        axes.set_ylabel("nats below the best")
+        axes.set_ylim(NEAR * 0.7, None)
+        axes.legend(frameon=False, loc="lower left", fontsize=9)
+        _rule(axes, "y")
+        return figure
+
+
+def svg(figure: Figure, name: str, title: str) -> str:
+    """Return a figure as an SVG element for a page; ``name`` keeps its identifiers apart from others'."""
+    FigureCanvasSVG(figure)
+    buffer = io.StringIO()
+    with rc_context({**STYLE, "svg.hashsalt": name}):
+        figure.savefig(
+            buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
+        )
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    # The style element would speak to the whole page.
+    text = re.sub(r"<metadata>.*?</metadata>|<defs>\s*<style.*?</style>\s*</defs>", "", text, flags=re.DOTALL)
+    text = re.sub(r'\bid="', f'id="{name}-', text)
+    text = re.sub(r'(url\(#|href="#)', rf"\1{name}-", text)
+    text = text.replace(INK, "currentColor").replace("'DejaVu Sans'", "system-ui, 'DejaVu Sans'")
+    head, body = text.split(">", 1)
+    head = re.sub(r' (?:width|height)="[\d.]+pt"', "", head)
+    look = f"max-width:{figure.get_figwidth():.2f}in;stroke-linejoin:round"
+    return head.replace("<svg", f'<svg role="img" aria-label="{escape(title)}" style="{look}"') + ">" + body
+
+
+def png(figure: Figure, path: str, *, dots: int = 120) -> None:
+    """Write a figure as a picture on white."""
+    FigureCanvasAgg(figure)
+    figure.savefig(path, format="png", dpi=dots, transparent=False, facecolor="white")
+
+
+def _canvas(width: float, height: float) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def _rule(axes: Axes, axis: str) -> None:
+    axes.grid(axis="y" if axis == "y" else "x", color=MUTED, alpha=0.3, linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def _gaps(axes: Axes, shape: Sequence[int]) -> None:
+    """Part the cells of a heat map by lines of nothing much."""
+    axes.set_xticks(np.arange(-0.5, shape[1]), minor=True)
+    axes.set_yticks(np.arange(-0.5, shape[0]), minor=True)
+    axes.grid(which="minor", color="#ffffff", linewidth=1.2)
+    axes.tick_params(which="minor", length=0)
+
+
+def _floor(bic: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
+    """Return where the axis begins: one score far below all others would flatten their differences."""
+    gaps = np.sort(bic.max() - bic)[::-1]
+    widest = gaps[1] if len(gaps) > 2 and gaps[0] > 5 * gaps[1] > 0 else gaps[0]
+    return float(bic.max() - 1.2 * max(widest, 1.0))
+
+
+def _label_score(axes: Axes, candidate: Candidate, *, below: bool, bold: bool) -> None:
+    """Write a score beside its point, on the side where no line runs."""
+    axes.annotate(
+        minus(candidate.bic, 0),
+        (candidate.classes, candidate.bic),
+        (0, -16 if below else 10),
+        textcoords="offset points",
+        ha="center",
+        fontsize=9,
+        fontweight="bold" if bold else "normal",
+    )
+
+
+def _label_far(axes: Axes, candidate: Candidate, floor: float, top: float) -> None:
+    """Point to a score that lies below the axis."""
+    axes.annotate(
+        f"{minus(candidate.bic, 0)}\n(off the scale)",
+        (candidate.classes, floor),
+        (candidate.classes, floor + 0.18 * (top - floor)),
+        ha="center",
+        fontsize=9,
+        arrowprops={"arrowstyle": "->", "color": INK, "linewidth": 0.8},
+    )
+
+
+def _row_name(study: Study, name: str, state: int) -> str:
+    variable = study.table.schema[name]
+    shown = plain(name)
+    return shown if variable.size == 2 else f"{shown}: {variable.states[state]}"
+
+
+def _heat_label(study: Study) -> str:
+    lasts = {study.table.schema[name].states[-1] for name in study.table.schema.names}
+    binary = all(size == 2 for size in study.table.schema.sizes)
+    return f"chance of “{lasts.pop()}” (%)" if binary and len(lasts) == 1 else "chance of the state (%)"
