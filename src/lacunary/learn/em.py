@@ -88,13 +88,13 @@ def maximize_rule(
     In the softmax basis the density of θ carries the Jacobian Π θ of the map from free coordinates,
     which turns the exponent α − 1 of the Dirichlet into α. Families in ``fixed`` have no prior.
     """
+    if basis not in ("softmax", "probability"):
+        raise ParameterError(f"basis must be 'softmax' or 'probability', not {basis!r}")
     dag = belief.dag
     known = known_parameters(dag, fixed)
     free = np.isnan(known)
     if method == "ml":
         return Maximize(dag, np.zeros(dag.layout.size), 0.0, known)
-    if basis not in ("softmax", "probability"):
-        raise ParameterError(f"basis must be 'softmax' or 'probability', not {basis!r}")
     if basis == "probability" and np.any(belief.alpha[free] < 1.0):
         raise ParameterError(
             "in the probability basis a Dirichlet with a hyperparameter below one peaks on the border, "
@@ -111,5 +111,8 @@ def known_parameters(dag: Dag, fixed: Mapping[str, ArrayLike] | None) -> NDArray
     known = np.full(dag.layout.size, np.nan)
     for name, table in (fixed or {}).items():
         i = dag.schema.index(name)
-        known[dag.layout.slice(i)] = dag.layout.flat(check_table(dag, i, table))
+        given, place = dag.layout.flat(check_table(dag, i, table)), dag.layout.slice(i)
+        if not np.all(np.isnan(known[place]) | (known[place] == given)):
+            raise ParameterError(f"{name} is tied to a family for which fixed gives another table")
+        known[place] = given
     return known

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lacunary.data.table import Table
-from lacunary.errors import ParameterError, SchemaError
+from lacunary.errors import ParameterError, SchemaError, TableError
 from lacunary.infer.answers import as_table
 from lacunary.infer.belief import Belief, Dirichlet, Prior
 from lacunary.infer.engine import Prepared, prepare
@@ -163,7 +163,7 @@ def fit(
     if select != "best":
         raise ParameterError(f"select must be 'best', not {select!r}")
     rows = as_table(table, dag.schema)
-    _check_holes(dag, rows)
+    _check_rows(dag, rows)
     belief = (prior or Dirichlet(1.0))(dag)
     rule: Rule = (
         update_rule(belief, fixed) if method == "variational" else maximize_rule(belief, method, basis, fixed)
@@ -180,6 +180,8 @@ def fit(
         climbs, interrupted = _tournament(prepared, rule, points, limit, accelerate, watch)
     else:
         climbs, interrupted = climb(prepared, rule, points, limit, accelerate=accelerate, watch=watch)
+    if not climbs[0].trace:  # interrupted before anything was known
+        raise KeyboardInterrupt
     return _fit(prepared, rule, belief, climbs, method, basis, interrupted)
 
 
@@ -238,7 +240,11 @@ def _starts(
         return Given(_initial(dag, initial))
     if starts is None:
         return Draws(DEFAULT_STARTS) if dag.schema.hidden else None
-    return Draws(starts) if isinstance(starts, int) else starts
+    if isinstance(starts, int | np.integer):
+        return Draws(int(starts))
+    if not hasattr(starts, "points"):
+        raise ParameterError(f"starts must be a number or a rule such as Draws(20), not {starts!r}")
+    return starts
 
 
 def _initial(dag: Dag, initial: Network | Fit | Sequence[Network]) -> NDArray[np.float64]:
@@ -249,15 +255,34 @@ def _initial(dag: Dag, initial: Network | Fit | Sequence[Network]) -> NDArray[np
     if not networks:
         raise ParameterError("initial needs at least one network")
     for network in networks:
-        if network.dag.schema != dag.schema or network.dag.parents != dag.parents:
+        if not isinstance(network, Network):
+            raise ParameterError(f"initial must be a network, several, or a fit, not {network!r}")
+        if _shape(network.dag) != _shape(dag):
             raise ParameterError(
-                "initial must have the same variables and parents as the graph that is fitted"
+                "initial must have the variables, states, parents and tied families of the fitted graph"
             )
     return np.array([network.theta for network in networks])
 
 
-def _check_holes(dag: Dag, table: Table) -> None:
-    """Refuse a column of which nothing is observed, unless the graph says it is hidden."""
+def _shape(dag: Dag) -> object:
+    """Return all that parameters depend on; which variables are hidden is not of it."""
+    return [(v.name, v.states) for v in dag.schema], dag.parents, dag.tied
+
+
+def _check_rows(dag: Dag, table: Table) -> None:
+    """Refuse what cannot be learned from.
+
+    That is a continuous variable, no rows or none that count, or a column of which nothing is observed
+    although the graph does not call it hidden.
+    """
+    for variable in dag.schema:
+        if not variable.discrete:
+            raise SchemaError(
+                f"{variable.name} is continuous; only discrete variables can be learned: "
+                f"read it with kinds={{{variable.name!r}: 'discrete'}} or cut it into intervals"
+            )
+    if not table.size > 0:
+        raise TableError("there are no rows to learn from" if not len(table) else "all rows have weight zero")
     for i in np.flatnonzero(table.holes.all(axis=0)):
         variable = dag.schema.variables[i]
         if not variable.hidden:
@@ -297,6 +322,8 @@ def _joined(earlier: Climb | None, later: Climb) -> Climb:
     """Return two climbs of one start as one; the later begins where the earlier ended."""
     if earlier is None:
         return later
+    if not later.trace:  # interrupted before its first sweep was done
+        return earlier
     return Climb(
         later.point,
         later.theta,

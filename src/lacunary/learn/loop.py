@@ -21,7 +21,7 @@ __all__ = ["Climb", "Progress", "Rule", "Watch", "climb"]
 
 
 FAR = 300.0
-"""No leap leads further than this in log coordinates, so that none overflows."""
+"""No leap is longer than so many steps or leads further in log coordinates, so that none overflows."""
 
 GROW, SHRINK = 4.0, 2.0
 """By how much the reach of leaps changes after one that succeeded and one that failed."""
@@ -185,7 +185,8 @@ def climb(
                 told = Progress(
                     iteration, stop.iterations, len(active), float(batch.objective.max()), batch.climbs
                 )
-                if watch(told) is True:
+                # Not any true answer: what a print or a write returns must not end the fit.
+                if isinstance(answer := watch(told), bool | np.bool_) and answer:
                     return batch.climbs(), True
             if not len(active):
                 break
@@ -222,7 +223,7 @@ class _Leap:
         self.batch.points[back] = self.fallback[back]
         self.reach[back] = np.maximum(self.length[back] / SHRINK, 1.0)
         full = won[self.length[won] >= self.reach[won]]
-        self.reach[full] *= GROW
+        self.reach[full] = np.minimum(self.reach[full] * GROW, FAR)
         self.trying[active] = False
         self.steps[back] = 0
         return ~lost

@@ -53,7 +53,7 @@ class Draws:
 
 @dataclass(frozen=True)
 class Tournament:
-    """The halving tournament of CH96 section 4.
+    """The halving tournament of CH96 section 3.
 
     ``count`` draws take one step; the better half takes two more, the better half of these four,
     and so on until one is left, which goes on until it stops. Better: of higher objective.
@@ -85,36 +85,39 @@ class Around:
 
     def __post_init__(self) -> None:
         _check_count(self.count)
-        if not self.ess > 0:
-            raise ParameterError(f"ess must be positive, not {self.ess}")
+        if not 0 < self.ess < np.inf:
+            raise ParameterError(f"ess must be positive and finite, not {self.ess}")
 
     def points(
         self, belief: Belief, prior: Prior, table: Table, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Return the draws."""
-        center = self._center(belief.dag, prior, table)
-        hidden = np.array([v.hidden for v in belief.dag.schema])[belief.dag.layout.variable]
+        layout = belief.dag.layout
+        fitted = self._fitted(belief.dag, prior, table)
+        center = layout.normalize(fitted)
         alpha = 1.0 + self.ess * center
-        draws = belief.dag.layout.normalize(rng.standard_gamma(alpha, size=(self.count, alpha.size)))
-        return np.where(hidden, center, draws)
+        draws = layout.normalize(rng.standard_gamma(alpha, size=(self.count, alpha.size)))
+        return np.where(fitted > 0, draws, center)
 
-    def _center(self, dag: Dag, prior: Prior, table: Table) -> NDArray[np.float64]:
+    def _fitted(self, dag: Dag, prior: Prior, table: Table) -> NDArray[np.float64]:
+        """Return the fitted tables, added up where families are tied, zeros where all are hidden; (size,)."""
         seen = dag.without(dag.schema.hidden)
         rule = maximize_rule(prior(seen), "map", "softmax", None)
         prepared = prepare(seen, table.align(seen.schema))
         start = available_cases(prepared.packed.constant, prior(seen))
-        fitted = climb(prepared, rule, start[None], Stop(relative=1e-6))[0][0].theta
-        center = np.empty(dag.layout.size)
+        climbs, interrupted = climb(prepared, rule, start[None], Stop(relative=1e-6))
+        if interrupted:
+            raise KeyboardInterrupt
+        fitted = np.zeros(dag.layout.size)
         for i, variable in enumerate(dag.schema):
-            shape = [dag.schema[p].size for p in dag.parents[i]] + [variable.size]
             if variable.hidden:
-                center[dag.layout.slice(i)] = 1.0 / variable.size
                 continue
-            known = seen.layout.table(fitted, seen.schema.index(variable.name))
+            shape = [dag.schema[p].size for p in dag.parents[i]] + [variable.size]
+            known = seen.layout.table(climbs[0].theta, seen.schema.index(variable.name))
             spread = [1 if dag.schema[p].hidden else dag.schema[p].size for p in dag.parents[i]]
             full = np.broadcast_to(known.reshape([*spread, variable.size]), shape)
-            center[dag.layout.slice(i)] = dag.layout.flat(full)
-        return center
+            fitted[dag.layout.slice(i)] += dag.layout.flat(full)
+        return fitted
 
 
 @dataclass(frozen=True, eq=False)
