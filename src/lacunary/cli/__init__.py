@@ -1,0 +1,12 @@
+"""The command line: parse, call a verb, print."""
+
+# In the order in which help lists the commands.
+from lacunary.cli import demo, look, learn, ask, fill  # isort: skip
+from lacunary.cli.app import app
+
+__all__ = ["app", "ask", "demo", "fill", "learn", "look", "main"]
+
+
+def main() -> None:
+    """Run the command that the arguments name."""
+    app(prog_name="lacunary")

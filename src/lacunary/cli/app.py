@@ -1,0 +1,84 @@
+"""The commands' common ground: how they fail, and what ``lacunary --help`` says."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from lacunary.errors import LacunaryError
+
+__all__ = ["INTERRUPTED", "WRONG", "app", "complain", "examples"]
+
+WRONG = 1
+INTERRUPTED = 130
+
+EXIT_CODES = """Exit codes:
+
+- 0: all is well
+- 1: the data, the model or a file is wrong; the message says what, where and what to do
+- 2: the command was not understood
+- 130: interrupted; a fit keeps its best so far and writes it to --out
+
+`lacunary COMMAND --help` shows examples of each command.
+"""
+
+
+class Commands(TyperGroup):
+    """Commands whose failures are one message, not a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; turn what a user can put right into a message and an exit code."""
+        try:
+            return super().invoke(ctx)
+        except LacunaryError as problem:
+            complain(str(problem))
+            raise typer.Exit(WRONG) from None
+        except KeyboardInterrupt:
+            complain("interrupted; nothing was written")
+            raise typer.Exit(INTERRUPTED) from None
+
+
+app = typer.Typer(
+    cls=Commands,
+    help="Bayesian networks from data with holes: learn them, ask them, fill the holes.",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def complain(message: str) -> None:
+    """Say on the error stream what went wrong."""
+    typer.echo(f"lacunary: {message}", err=True)
+
+
+def examples(*lines: str) -> str:
+    """Return an epilog of commands to try; one after the other, they run as they stand."""
+    return "\n".join(["Examples:", "", *(f"- `{line}`" for line in lines)])
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from lacunary import __version__
+
+        typer.echo(f"lacunary {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Take what stands before the command."""
+    # Names of states can be anything; a terminal that cannot show one must not stop the work.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")

@@ -1,0 +1,201 @@
+"""What is written on the command line, turned into tables, graphs, models and states."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import lacunary as lac
+
+__all__ = [
+    "Data",
+    "Drop",
+    "Given",
+    "Hidden",
+    "Holes",
+    "Json",
+    "Model",
+    "Out",
+    "Rng",
+    "Weights",
+    "check_out",
+    "data_path",
+    "given_states",
+    "graph_of",
+    "is_arrows",
+    "is_model",
+    "model_of",
+    "opened",
+    "pairs",
+    "pairs_of_states",
+    "reading",
+]
+
+MODELS = (".bif", ".xmlbif", ".bifxml", ".xml", ".net", ".json")
+TABLES = (".csv", ".tsv", ".tab", ".txt")
+SHIPPED_NETWORKS = ("asia", "alarm")
+SHIPPED_TABLES = ("house_votes", "soybean")
+ARROWS = ("->", "<-", "→", "←", ";")
+
+Data = Annotated[
+    str, typer.Argument(help="A table: CSV, TSV (also .gz), Parquet, Feather; or house_votes, soybean.")
+]
+Model = Annotated[
+    str, typer.Argument(help="A model file (.json, .bif, .xmlbif, .net, also .gz); or asia, alarm.")
+]
+Given = Annotated[
+    list[str] | None,
+    typer.Option("--given", "-g", metavar="NAME=STATE", help="What is known; may be repeated."),
+]
+Hidden = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hidden",
+        metavar="NAME[=K]",
+        help="A variable that is never observed, with K states or NAME=a,b,c; may be repeated.",
+    ),
+]
+Holes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--holes", metavar="TEXT", help="A cell that is a hole, in place of '', NA, NaN, ?; may be repeated."
+    ),
+]
+Drop = Annotated[
+    list[str] | None, typer.Option("--drop", metavar="COLUMN", help="A column to leave out; may be repeated.")
+]
+Weights = Annotated[
+    str | None,
+    typer.Option("--weights", metavar="COLUMN", help="The column that says how often each row counts."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
+Out = Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="Where to write.")]
+Rng = Annotated[int | None, typer.Option("--rng", help="Seed; without it every run draws anew.")]
+
+
+def pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
+    """Return NAME=VALUE texts as a mapping."""
+    found: dict[str, str] = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise typer.BadParameter(f"{text!r} is not NAME=VALUE", param_hint=option)
+        if name.strip() in found:
+            raise typer.BadParameter(f"{name.strip()!r} is named twice", param_hint=option)
+        found[name.strip()] = value.strip()
+    return found
+
+
+def pairs_of_states(option: str, texts: Sequence[str] | None) -> dict[str, int | list[str] | None]:
+    """Return NAME=K, NAME=a,b,c and NAME alone as a mapping to a number, labels or None."""
+    alone = {text.strip(): None for text in texts or () if "=" not in text}
+    given = pairs(option, [text for text in texts or () if "=" in text])
+    return {**alone, **{name: _states(option, name, value) for name, value in given.items()}}
+
+
+def _states(option: str, name: str, value: str) -> int | list[str]:
+    labels = [label.strip() for label in value.split(",")]
+    if len(labels) > 1:
+        return labels
+    if not value.isdecimal() or not int(value):
+        raise typer.BadParameter(
+            f"{name}={value}: give the number of states, or their labels with commas between",
+            param_hint=option,
+        )
+    return int(value)
+
+
+def is_arrows(text: str) -> bool:
+    """Tell whether a model is written as arrows."""
+    return not os.path.isfile(text) and any(arrow in text for arrow in ARROWS)
+
+
+def is_model(text: str) -> bool:
+    """Tell whether a text names a model, and not a table."""
+    return is_arrows(text) or text in SHIPPED_NETWORKS or _suffix(text) in MODELS
+
+
+def opened(text: str, *, renormalize: bool = False) -> Any:
+    """Return what a model's text stands for: what a file holds, a shipped network, a drawn graph."""
+    if is_arrows(text):
+        return lac.dag(text)
+    if text in SHIPPED_NETWORKS and not os.path.isfile(text):
+        return getattr(lac, text)()
+    return lac.load(text, renormalize=renormalize)
+
+
+def model_of(text: str) -> lac.Network | lac.Belief:
+    """Return the model that a text stands for; it must have probabilities."""
+    thing = opened(text)
+    if isinstance(thing, lac.Fit):
+        return thing.network
+    if isinstance(thing, lac.Network | lac.Belief):
+        return thing
+    raise lac.FileError(
+        f"{text}: a {type(thing).__name__.lower()} has no probabilities to ask; learn them with lacunary fit"
+    )
+
+
+def graph_of(text: str, hidden: Mapping[str, int | list[str] | None]) -> lac.Dag:
+    """Return the graph of a model file, some of its variables hidden."""
+    thing = opened(text)
+    dag = thing if isinstance(thing, lac.Dag) else getattr(thing, "dag", None)
+    if dag is None:
+        raise lac.FileError(f"{text}: a {type(thing).__name__.lower()} is no model to fit")
+    for name, states in hidden.items():
+        size = dag.schema[name].size
+        if states is not None and (states if isinstance(states, int) else len(states)) != size:
+            raise lac.SchemaError(f"{text} gives {name} {size} states; leave them out of --hidden {name}")
+    return lac.Dag(dag.schema.hide(hidden), dag.parents, dag.tied)
+
+
+def given_states(schema: lac.Schema, texts: Sequence[str] | None) -> dict[str, Any]:
+    """Return NAME=STATE texts as states of the model's variables, which need not be texts."""
+    return {name: _state(schema[name], text) for name, text in pairs("--given", texts).items()}
+
+
+def _state(variable: lac.Variable, text: str) -> Any:
+    spelled = {str(state): state for state in variable.states}
+    if text not in spelled:
+        variable.encode(text)  # says which states there are
+    return spelled[text]
+
+
+def data_path(text: str) -> str:
+    """Return the path of a table, which may be one that ships with the package."""
+    from lacunary.data.datasets import dataset_path
+
+    return str(dataset_path(text)) if text in SHIPPED_TABLES and not os.path.isfile(text) else text
+
+
+def reading(
+    holes: Sequence[str] | None, drop: Sequence[str] | None, weights: str | None = None
+) -> dict[str, Any]:
+    """Return the settings with which a table is read."""
+    settings: dict[str, Any] = {"drop": list(drop or ()), "weights": weights}
+    return settings if holes is None else {**settings, "holes": holes}
+
+
+def check_out(path: str | None, suffixes: Sequence[str]) -> None:
+    """Refuse a place that cannot be written to before any work is done."""
+    if path is None:
+        return
+    if _suffix(path) not in suffixes:
+        raise lac.FileError(f"{path}: the suffix must be one of {', '.join(suffixes)}, with or without .gz")
+    folder = Path(path).absolute().parent
+    if not folder.is_dir():
+        raise lac.FileError(f"cannot write {path}: there is no folder {folder}")
+    if not os.access(folder, os.W_OK) or Path(path).is_dir():
+        raise lac.FileError(
+            f"cannot write {path}: {'it is a folder' if Path(path).is_dir() else 'not allowed'}"
+        )
+
+
+def _suffix(path: str) -> str:
+    """Return a file's suffix, without a .gz behind it."""
+    last = Path(path).suffix.lower()
+    return Path(path).with_suffix("").suffix.lower() if last == ".gz" else last

@@ -1,0 +1,189 @@
+"""``lacunary query`` and ``lacunary sample``."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Annotated, Any
+
+import typer
+
+import lacunary as lac
+from lacunary.cli.app import app, examples
+from lacunary.cli.arguments import (
+    TABLES,
+    Given,
+    Holes,
+    Json,
+    Model,
+    Out,
+    Rng,
+    check_out,
+    data_path,
+    given_states,
+    model_of,
+    reading,
+)
+from lacunary.cli.sheet import delimited, put
+from lacunary.cli.show import Waiting, emit, show
+
+__all__ = ["query", "sample"]
+
+
+@app.command(
+    epilog=examples(
+        "lacunary query asia lung --given smoke=yes",
+        "lacunary query asia lung bronc --given xray=yes --given dysp=yes --json",
+        "lacunary query asia --explain --given dysp=yes",
+        "lacunary query alarm HYPOVOLEMIA --given BP=LOW",
+    )
+)
+def query(
+    model: Model,
+    targets: Annotated[
+        list[str] | None, typer.Argument(metavar="TARGET...", help="The variables to ask about, jointly.")
+    ] = None,
+    given: Given = None,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain", help="The jointly most probable states of all variables, or of the targets."
+        ),
+    ] = False,
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Ask for every row of a table, given its observed cells."),
+    ] = None,
+    out: Out = None,
+    holes: Holes = None,
+    json: Json = False,
+) -> None:
+    """Ask a model for the probabilities of some variables given the states of others.
+
+    With --data: one line a row, one column a state, named TARGET=STATE; to --out (.csv, .tsv) or the screen.
+
+    --json prints: targets, given, probability_of_given, distribution (a list of states and probability); with
+    --explain: given, explanation, probability; with --data: targets, rows, columns, probabilities, or out.
+    """
+    if not targets and not explain:
+        raise typer.BadParameter("name at least one variable", param_hint="TARGET")
+    if data is not None and (given or explain):
+        raise typer.BadParameter(
+            "every row says itself what is given; leave out --given and --explain", param_hint="--data"
+        )
+    if out is not None and data is None:
+        raise typer.BadParameter(
+            "only the answers for a table (--data) are written to a file", param_hint="--out"
+        )
+    network = model_of(model)
+    if data is not None:
+        _posteriors(network, targets or [], data, out, reading(holes, None), json)
+    elif explain:
+        _explanation(network, targets, given_states(network.dag.schema, given), json)
+    else:
+        _distribution(network, targets or [], given_states(network.dag.schema, given), json)
+
+
+def _distribution(model: Any, targets: list[str], given: dict[str, Any], json: bool) -> None:
+    with Waiting("asking"):
+        chance = _possible(model, given)
+        found = model.query(*targets, given=given)
+    if not json:
+        show(str(found))
+        return
+    states = product(*(variable.states for variable in found.variables))
+    answers = zip(states, found.probabilities.ravel().tolist(), strict=True)
+    emit(
+        {
+            "targets": targets,
+            "given": given,
+            "probability_of_given": chance,
+            "distribution": [
+                {"states": dict(zip(targets, at, strict=True)), "probability": p} for at, p in answers
+            ],
+        }
+    )
+
+
+def _explanation(model: Any, targets: list[str] | None, given: dict[str, Any], json: bool) -> None:
+    with Waiting("asking"):
+        chance = _possible(model, given)
+        found = model.explain(given)
+        probability = model.probability(found) / chance
+    for name in targets or ():
+        model.dag.schema.index(name)
+    shown = {name: state for name, state in found.items() if not targets or name in targets}
+    if json:
+        emit({"given": given, "explanation": shown, "probability": probability})
+        return
+    width = max(map(len, shown))
+    for name, state in shown.items():
+        show(f"{name:<{width}}  {state}{'  (given)' if name in given else ''}")
+    show(f"all variables together are so with probability {probability:.4g}{' given this' if given else ''}")
+
+
+def _possible(model: Any, given: dict[str, Any]) -> float:
+    """Return the probability of what is given, which must not be zero."""
+    chance = float(model.probability(given)) if given else 1.0
+    if not chance > 0:
+        said = ", ".join(f"{name}={state}" for name, state in given.items())
+        raise lac.ImpossibleRowError(f"what is given has probability zero: {said}")
+    return chance
+
+
+def _posteriors(
+    model: Any, targets: list[str], data: str, out: str | None, wanted: dict[str, Any], json: bool
+) -> None:
+    check_out(out, TABLES)
+    with Waiting(f"reading {data}") as waiting:
+        rows = lac.read(data_path(data), schema=model.dag.schema, **wanted)
+        waiting.say("asking about every row")
+        found = model.posterior(rows, targets)
+        columns = {
+            f"{name}={state}": found[name][:, place].tolist()
+            for name in targets
+            for place, state in enumerate(model.dag.schema[name].states)
+        }
+        if out is not None:
+            put(delimited(columns, out), out)
+    if json:
+        answer = (
+            {"out": out} if out else {"probabilities": list(map(list, zip(*columns.values(), strict=True)))}
+        )
+        emit({"targets": targets, "rows": len(rows), "columns": list(columns), **answer})
+    elif out:
+        show(f"written: {out} ({len(rows)} rows)")
+    else:
+        put(delimited(columns, None), None)
+
+
+@app.command(
+    epilog=examples(
+        "lacunary sample asia --rows 5 --rng 1",
+        "lacunary sample alarm --rows 1000 --given BP=LOW --out alarm.csv",
+    )
+)
+def sample(
+    model: Model,
+    rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="How many rows to draw.")] = 10,
+    given: Given = None,
+    rng: Rng = None,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Draw rows from a model, or from a model given some states; hidden variables are drawn as well.
+
+    To --out (.csv, .tsv, also .gz) or the screen. --json prints: rows, columns, and table (by column) or out.
+    """
+    check_out(out, TABLES)
+    network = model_of(model)
+    with Waiting(f"drawing {rows} rows"):
+        known = given_states(network.dag.schema, given)
+        columns = network.sample(rows, rng, given=known).to_frame("dict")
+        if out is not None:
+            put(delimited(columns, out), out)
+    if json:
+        emit({"rows": rows, "columns": list(columns), **({"out": out} if out else {"table": columns})})
+    elif out:
+        show(f"written: {out} ({rows} rows)")
+    else:
+        put(delimited(columns, None), None)

@@ -1,0 +1,124 @@
+"""``lacunary describe`` and ``lacunary convert``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import lacunary as lac
+from lacunary.cli.app import app, examples
+from lacunary.cli.arguments import (
+    MODELS,
+    Drop,
+    Hidden,
+    Holes,
+    Json,
+    Weights,
+    check_out,
+    data_path,
+    is_arrows,
+    is_model,
+    opened,
+    pairs_of_states,
+    reading,
+)
+from lacunary.cli.show import Waiting, emit, show
+
+__all__ = ["convert", "describe"]
+
+
+@app.command(
+    epilog=examples(
+        "lacunary describe house_votes",
+        "lacunary describe alarm --json",
+        'lacunary describe "A -> C <- H -> D <- B" --hidden H=3',
+    )
+)
+def describe(
+    what: Annotated[
+        str, typer.Argument(metavar="DATA|MODEL", help="A table, a model file, or a graph in arrows.")
+    ],
+    hidden: Hidden = None,
+    holes: Holes = None,
+    drop: Drop = None,
+    weights: Weights = None,
+    json: Json = False,
+) -> None:
+    """Say what a table holds and how it was read, or what a model is made of.
+
+    --json prints, of a table: rows, distinct, size, holes, variables, patterns, pattern_count, decisions; of
+    a model: kind, variables (name, kind, states, hidden, parents), arcs, parameters, largest_clique,
+    largest_clique_size.
+    """
+    if is_model(what):
+        _structure(what, pairs_of_states("--hidden", hidden), json)
+        return
+    if hidden:
+        raise typer.BadParameter("only a graph has hidden variables", param_hint="--hidden")
+    with Waiting(f"reading {what}"):
+        description = lac.read(data_path(what), **reading(holes, drop, weights)).describe()
+    if json:
+        emit(description.to_dict())
+    else:
+        show(str(description))
+
+
+def _structure(text: str, hidden: dict[str, Any], json: bool) -> None:
+    from lacunary.report import structure
+
+    known = {name: states for name, states in hidden.items() if states is not None}
+    thing = lac.dag(text, states=known, hidden=list(hidden)) if is_arrows(text) else opened(text)
+    dag = thing if isinstance(thing, lac.Dag) else getattr(thing, "dag", None)
+    if dag is None:
+        raise lac.FileError(f"{text}: a {type(thing).__name__.lower()} is no model")
+    found = structure(dag)
+    if json:
+        emit({"kind": type(thing).__name__.lower(), **found.to_dict()})
+        return
+    show(
+        f"{type(thing).__name__.lower()}: {len(found.variables)} variables, {found.arcs} arcs, "
+        f"{found.parameters} free parameters"
+    )
+    show(
+        f"largest clique when nothing is observed: {found.largest_clique_size} configurations of "
+        f"{', '.join(found.largest_clique) or 'nothing'}"
+    )
+    if isinstance(thing, lac.Fit):
+        show(str(thing))
+    show("")
+    width = max((len(v.name) for v in found.variables), default=0)
+    for v in found.variables:
+        states = ", ".join(map(str, v.states)) if v.states else v.kind
+        above = f"  <- {', '.join(v.parents)}" if v.parents else ""
+        show(f"{v.name:<{width}}  {states}{'  (hidden)' if v.hidden else ''}{above}")
+
+
+@app.command(
+    epilog=examples("lacunary convert asia asia.json", "lacunary convert asia.json asia.net"),
+)
+def convert(
+    source: Annotated[str, typer.Argument(metavar="IN", help="A model file; or asia, alarm.")],
+    target: Annotated[
+        str, typer.Argument(metavar="OUT", help="A file: .json, .bif, .xmlbif, .net, also .gz.")
+    ],
+    renormalize: Annotated[
+        bool, typer.Option("--renormalize", help="Scale distributions that do not sum to one.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Write a model in another format, or the same one renormalised.
+
+    BIF, XMLBIF and NET hold networks only: of a fit they get its network. --json prints: kind, source, out.
+    """
+    check_out(target, MODELS)
+    thing = opened(source, renormalize=renormalize)
+    if isinstance(thing, lac.Fit) and ".json" not in Path(target).suffixes:
+        thing = thing.network
+    lac.save(thing, target)
+    kind = type(thing).__name__.lower()
+    if json:
+        emit({"kind": kind, "source": source, "out": target})
+    else:
+        show(f"written: {target} ({kind})")

@@ -1,0 +1,116 @@
+"""Delimited text: written from columns, or kept cell by cell as it stands in a file."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Sheet", "delimited", "delimiter_of", "put", "quoted"]
+
+
+def delimiter_of(path: str | None) -> str:
+    """Return what parts the cells of a file that is to be written."""
+    suffixes = Path(path).suffixes if path else []
+    return "\t" if {".tsv", ".tab"} & {suffix.lower() for suffix in suffixes[-2:]} else ","
+
+
+def delimited(columns: Mapping[str, Sequence[Any]], path: str | None) -> str:
+    """Return columns as text with a header line; a hole is an empty cell."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter_of(path), lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()
+
+
+def put(text: str, path: str | None) -> None:
+    """Write text to a file, whole or not at all, or to the screen."""
+    if path is None:
+        sys.stdout.write(text)
+        return
+    from lacunary.files import write_whole
+
+    data = text.encode()
+    write_whole(path, gzip.compress(data, mtime=0) if path.lower().endswith(".gz") else data)
+
+
+def quoted(cell: str, delimiter: str) -> str:
+    """Return a cell as it is written, in quotes where it needs them."""
+    special = any(mark in cell for mark in (delimiter, '"', "\n", "\r"))
+    return '"' + cell.replace('"', '""') + '"' if special else cell
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A delimited file whose cells are kept as they are written, quotes and blanks included.
+
+    Attributes
+    ----------
+    delimiter, ending
+        What parts cells, and what ends lines.
+    header
+        The cells of the header line.
+    rows
+        The cells of every row. Blank lines are left out, as they are no rows.
+    """
+
+    delimiter: str
+    ending: str
+    header: list[str]
+    rows: list[list[str]]
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Sheet:
+        """Return a file that `lacunary.read` has read before and found in order."""
+        raw = Path(path).read_bytes()
+        if os.fspath(path).lower().endswith(".gz"):
+            raw = gzip.decompress(raw)
+        text = raw.decode("utf-8-sig")
+        lines = text.splitlines() or [""]
+        first = next((line for line in lines if line), "")
+        tabs = delimiter_of(os.fspath(path)) == "\t"
+        delimiter = "\t" if tabs else max(",;\t", key=lambda d: len(next(csv.reader([first], delimiter=d))))
+        ending = "\r\n" if "\r\n" in text else "\n"
+        records = list(_records(text, delimiter))
+        start = next(place for place, record in enumerate(records) if record != [""])
+        header = records[start]
+        return cls(delimiter, ending, header, [r for r in records[start + 1 :] if len(r) == len(header)])
+
+    @property
+    def names(self) -> list[str]:
+        """The columns' names, as `lacunary.read` knows them."""
+        return [_value(cell).strip() for cell in self.header]
+
+    def text(self, rows: Iterable[Sequence[str]], further: Sequence[str] = ()) -> str:
+        """Return rows as text under the header, which gets further columns at its end."""
+        header = [*self.header, *(quoted(name, self.delimiter) for name in further)]
+        lines = (self.delimiter.join(row) for row in (header, *rows))
+        return self.ending.join([*lines, ""])
+
+
+def _records(text: str, delimiter: str) -> Iterable[list[str]]:
+    """Go over the lines of a file, each as its cells."""
+    part = re.escape(delimiter)
+    cell = re.compile(rf'("(?:[^"]|"")*+"[^{part}\r\n]*+|[^{part}\r\n]*+)({part}|\r\n|\r|\n|\Z)')
+    record: list[str] = []
+    place = 0
+    while place < len(text) or record:
+        match = cell.match(text, place)
+        assert match is not None, "a cell may be empty, so one always matches"
+        record.append(match.group(1))
+        place = match.end()
+        if match.group(2) != delimiter:
+            yield record
+            record = []
+
+
+def _value(cell: str) -> str:
+    return cell[1:-1].replace('""', '"') if len(cell) > 1 and cell[0] == cell[-1] == '"' else cell

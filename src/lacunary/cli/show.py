@@ -1,0 +1,91 @@
+"""What the commands put on the screen: answers on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from time import monotonic
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+if TYPE_CHECKING:
+    import lacunary as lac
+
+__all__ = ["Waiting", "emit", "show"]
+
+PATIENCE = 1.0
+"""Seconds that may pass before anything is said about waiting."""
+
+
+def emit(data: Any) -> None:
+    """Print data as JSON, and nothing else."""
+    typer.echo(json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2, default=str))
+
+
+def show(thing: RenderableType) -> None:
+    """Print text or a grid; colours only on a terminal."""
+    Console(highlight=False, soft_wrap=isinstance(thing, str)).print(thing, markup=False)
+
+
+class _Late(Progress):
+    """A progress display that keeps out of sight until waiting gets long."""
+
+    def __init__(self, *columns: Any, **settings: Any) -> None:
+        self.began = monotonic()
+        super().__init__(*columns, **settings)
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Return the lines to show: none, at first."""
+        return super().get_renderables() if monotonic() - self.began > PATIENCE else ()
+
+
+class Waiting:
+    """Says on a terminal what is being done, once it takes longer than a moment; silent in a pipe.
+
+    With ``watch`` of `fit`: how many starts have arrived, the iteration, and the best objective.
+    """
+
+    def __init__(self, what: str) -> None:
+        console = Console(stderr=True)
+        self._display = _Late(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._display.add_task(what, total=None)
+        self._starts = 0
+
+    def __enter__(self) -> Waiting:
+        self._display.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._display.stop()
+
+    def say(self, what: str) -> None:
+        """Say what is being done now."""
+        self._starts = 0
+        self._display.update(self._task, description=what, total=None, completed=0)
+
+    def watch(self, progress: lac.Progress, what: str = "fitting") -> None:
+        """Say how far a fit is."""
+        if progress.iteration == 1:
+            self._starts = 0
+        self._starts = max(self._starts, progress.active)
+        self._display.update(
+            self._task,
+            description=f"{what}: {progress.active} of {self._starts} starts climbing, "
+            f"iteration {progress.iteration}, best {progress.best:.4f}",
+            total=self._starts,
+            completed=self._starts - progress.active,
+        )
