@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-__all__ = ["Effort", "Line", "best_threads", "machine", "one_core", "per_iteration", "seconds"]
+__all__ = ["Effort", "Line", "best_threads", "machine", "one_core", "per_iteration", "per_step", "seconds"]
 
 PACKAGES = ("lacunary", "numpy", "numba", "pyagrum", "pgmpy", "stepmix")
 
@@ -67,17 +67,26 @@ def seconds(call: Callable[[], object], effort: Effort) -> float:
     return median(times[1:] or times)
 
 
-def per_iteration(run: Callable[[int], object], effort: Effort) -> float:
-    """Return the median wall time of an iteration, set-up excluded.
+def per_step(steps: Iterator[object], effort: Effort) -> float:
+    """Return the median wall time of a step, the first, which sets up, excluded."""
+    next(steps)
+    times: list[float] = []
+    while len(times) < effort.repeats or (sum(times) < effort.repeats * effort.span and len(times) < 500):
+        times.append(_time(lambda: next(steps)))
+    return median(times)
 
-    The time of one iteration is taken from the time of 1 + n, with n so large that the difference is
-    well above the clock's noise and the set-up's. Whatever compiles must have run before.
+
+def per_iteration(run: Callable[[int], object], effort: Effort) -> float:
+    """Return the wall time of an iteration of something that can only be run from start to end.
+
+    The least time of one iteration is taken from the median time of 1 + n, with n so large that the
+    difference is well above the clock's noise and the set-up's.
     """
     singles = [_time(run, 1)]
-    while len(singles) < 4 and sum(singles) < effort.patience / 4:
+    while len(singles) < 4 and singles[-1] < effort.patience / 4:
         singles.append(_time(run, 1))
     once, more, longer = min(singles), 1, _time(run, 2)
-    while longer - once < max(effort.span, once) and longer < effort.patience / 4 and more < 4096:
+    while longer - once < max(effort.span, once) and longer < effort.patience / 4 and more < 256:
         more *= 2
         longer = _time(run, 1 + more)
     times = [longer]
@@ -86,18 +95,18 @@ def per_iteration(run: Callable[[int], object], effort: Effort) -> float:
     return (median(times) - once) / more
 
 
-def best_threads(run: Callable[[int], object], effort: Effort) -> float:
-    """Return `per_iteration` of code that rests on BLAS: with one thread or with all, what is better for it.
+def best_threads(measure: Callable[[], float]) -> float:
+    """Return the better of two measurements of code that rests on BLAS: with one thread, and with all.
 
     On small matrices BLAS can lose more by waiting for its threads than they gain.
     """
     try:
         limits = import_module("threadpoolctl").threadpool_limits
     except ImportError:
-        return per_iteration(run, effort)
+        return measure()
     with limits(1):
-        alone = per_iteration(run, effort)
-    return min(alone, per_iteration(run, effort))
+        alone = measure()
+    return min(alone, measure())
 
 
 @contextmanager

@@ -6,7 +6,7 @@ axis so that every reduction runs along contiguous memory, rows in blocks that s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,25 +21,21 @@ HiddenRoot = tuple[Array, Array]
 """p(class), (classes,), and p(child = 1 | class), (classes, children)."""
 
 
-def em(codes: NDArray[np.int8], start: HiddenRoot) -> Callable[[int], float]:
-    """Return the run of some iterations from this start; it gives the log-likelihood then reached.
+def em(codes: NDArray[np.int8], start: HiddenRoot) -> Iterator[float]:
+    """Iterate from this start without end, giving the log-likelihood that each iteration set out from.
 
     ``codes`` holds 0, 1 and −1 for a hole; (rows, children). A hole counts as its expectation, as in
     EM for any network, so that the iterates are comparable.
     """
     blocks = [_design(codes[first : first + BLOCK]) for first in range(0, len(codes), BLOCK)]
-
-    def run(iterations: int) -> float:
-        weights, ones = start
-        for _ in range(iterations):
-            mass, counts, _ = _expect(blocks, weights, ones)
-            holes = counts.shape[1] > ones.shape[1]
-            seen_ones, seen = np.hsplit(counts, 2) if holes else (counts, mass[:, None])
-            weights = mass / mass.sum()
-            ones = (seen_ones + (mass[:, None] - seen) * ones) / mass[:, None]
-        return _expect(blocks, weights, ones)[2]
-
-    return run
+    weights, ones = start
+    while True:
+        mass, counts, log_likelihood = _expect(blocks, weights, ones)
+        holes = counts.shape[1] > ones.shape[1]
+        seen_ones, seen = np.hsplit(counts, 2) if holes else (counts, mass[:, None])
+        weights = mass / mass.sum()
+        ones = (seen_ones + (mass[:, None] - seen) * ones) / mass[:, None]
+        yield log_likelihood
 
 
 def _design(codes: NDArray[np.int8]) -> Array:

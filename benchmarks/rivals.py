@@ -36,7 +36,8 @@ Case = dict[str, str]
 """What is observed in one row: states by variable."""
 
 
-def _optional(name: str) -> Any:
+def _load(name: str) -> Any:
+    """Return a module without its warnings, or None where it is not installed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -45,7 +46,7 @@ def _optional(name: str) -> Any:
             return None
 
 
-gum, pgmpy, stepmix = _optional("pyagrum"), _optional("pgmpy"), _optional("stepmix.stepmix")
+gum, pgmpy, stepmix = _load("pyagrum"), _load("pgmpy"), _load("stepmix.stepmix")
 
 
 def pyagrum_network(network: lac.Network) -> Any:
@@ -102,9 +103,9 @@ def pyagrum_posteriors(engine: str, network: Any, cases: Sequence[Case]) -> list
 
 def pgmpy_network(network: lac.Network) -> Any:
     """Return the same network as pgmpy holds it."""
-    dag, cpd = network.dag, import_module("pgmpy.factors.discrete").TabularCPD
+    dag, cpd = network.dag, _load("pgmpy.factors.discrete").TabularCPD
     states = {variable.name: list(variable.states) for variable in dag.schema}
-    twin = import_module("pgmpy.models").DiscreteBayesianNetwork(dag.arcs)
+    twin = _load("pgmpy.models").DiscreteBayesianNetwork(dag.arcs)
     twin.add_nodes_from(dag.names)
     for child in dag.names:
         parents = list(dag.parents_of(child))
@@ -122,7 +123,7 @@ def pgmpy_posteriors(network: Any, cases: Sequence[Case]) -> list[NDArray[np.flo
     One query a variable: asking for several at once, even with ``joint=False``, builds their joint table,
     which took up to 22 s for a row.
     """
-    engine, found = import_module("pgmpy.inference").VariableElimination(network), []
+    engine, found = _load("pgmpy.inference").VariableElimination(network), []
     for case in cases:
         holes = [name for name in network.nodes() if name not in case]
         found += [engine.query([name], evidence=case, show_progress=False).values for name in holes]
@@ -142,7 +143,7 @@ def pgmpy_hidden_root(codes: NDArray[np.int8], start: lac.Network, root: str) ->
         "init_cpds": {cpd.variable: cpd for cpd in twin.cpds},
         "show_progress": False,
     }
-    estimator = import_module("pgmpy.parameter_estimator").DiscreteEM
+    estimator = _load("pgmpy.parameter_estimator").DiscreteEM
     frame = pandas.DataFrame(codes, columns=children)
     return lambda iterations: estimator(max_iter=iterations, atol=0.0, **settings).fit(twin, frame)
 
