@@ -95,7 +95,7 @@ def filled(
     packed = pack(dag, codes, np.ones(len(codes)))
     prepared = Prepared(dag, packed, np.arange(len(codes)), float(len(codes)))
     sizes = np.array(dag.schema.sizes, dtype=np.int64)
-    out = packed.codes.copy()
+    out, parameters = packed.codes.copy(), np.array(theta)  # always writable, so that nothing compiles twice
     draws = seed is not None
 
     def fill(chunk: Chunk) -> int:
@@ -106,7 +106,7 @@ def filled(
             chunk.slab,
             chunk.spots,
             sizes,
-            theta,
+            parameters,
             room,
             np.uint64(seed or 0),
             first,
