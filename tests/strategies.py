@@ -18,6 +18,9 @@ from lacunary.model.dag import Dag
 HOLE_SHARES = (0.0, 0.3, 0.7, 1.0)
 TEXTURES = ("even", "random", "zeros", "tiny")
 
+Case = tuple[Network, Table]
+"""A network, and a table over its variables."""
+
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -124,10 +127,29 @@ def cases(
     max_parents: int = 3,
     max_rows: int = 12,
     weighted: bool = True,
-) -> tuple[Network, Table]:
+) -> Case:
     """A network and a table it could have produced: what most tests of inference and learning need."""
     network = draw(networks(min_variables, max_variables, min_states, max_states, max_hidden, max_parents))
     return network, draw(sampled_tables(network, max_rows=max_rows, weighted=weighted))
+
+
+@st.composite
+def loaded_cases(draw: st.DrawFn, max_core: int = 4, max_leaves: int = 40, max_rows: int = 6) -> Case:
+    """A few variables with holes and many observed children: merging cliques then seldom pays."""
+    core = draw(dags(1, max_core, min_states=2, max_parents=2))
+    names = [f"L{i}" for i in range(draw(st.integers(0, max_leaves)))]
+    schema = core.schema.extend(Variable(name, (0, 1)) for name in names)
+    rng = np.random.default_rng(draw(seeds))
+    parents = dict(zip(core.names, core.parents, strict=True))
+    for name in names:
+        count = min(int(rng.integers(1, 3)), len(core.names))
+        parents[name] = tuple(core.names[i] for i in rng.permutation(len(core.names))[:count])
+    dag = Dag.from_parents(schema, parents)
+    network = Network(dag, dag.layout.normalize(_weights(draw(st.sampled_from(TEXTURES)), dag, rng)))
+    codes = sample_codes(network, draw(st.integers(1, max_rows)), rng)
+    holes = rng.random((len(codes), len(core.names))) < draw(st.sampled_from((0.3, 0.6, 1.0)))
+    codes[:, : len(core.names)][holes] = HOLE
+    return network, Table(schema, codes.astype(np.int16), weights=rng.uniform(0, 3, size=len(codes)))
 
 
 def sample_codes(network: Network, rows: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -1,0 +1,28 @@
+"""Conditions under which results must not change: many threads or one, many chunks or few."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from lacunary.infer import pack, parallel
+
+
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut tables into chunks of a few rows each."""
+    monkeypatch.setattr(pack, "CHUNK_WORK", 50)
+
+
+@pytest.fixture
+def use_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
+    """Return a function that sets the number of threads, however many cores there are."""
+
+    def use(threads: int) -> None:
+        monkeypatch.setattr(parallel, "_threads", lambda: threads)
+        parallel._pool.cache_clear()
+
+    yield use
+    monkeypatch.undo()
+    parallel._pool.cache_clear()

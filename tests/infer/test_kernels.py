@@ -1,0 +1,264 @@
+"""Kernels that lay tables out, each beside a slow twin or the promises its docstring makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from lacunary.data.table import HOLE, Table
+from lacunary.infer.pack import Packed, pack
+from lacunary.infer.plan import JunctionTree, junction_tree
+from lacunary.kernels.pack import (
+    Forest,
+    Scopes,
+    Slab,
+    Tree,
+    count_touched,
+    distinct_lists,
+    fill_offsets,
+    trace_patterns,
+)
+from lacunary.model.make import dag
+from tests import naive
+from tests.strategies import Case, cases, loaded_cases, seeds
+
+
+def ragged(lists: Sequence[Sequence[int]]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Lists one after the other, and where each starts."""
+    return (
+        np.array([x for one in lists for x in one], dtype=np.int32),
+        np.cumsum([0, *map(len, lists)], dtype=np.int64),
+    )
+
+
+# Numbers ------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.lists(st.integers(-1, 2), max_size=3), max_size=40))
+def test_distinct_lists(lists: list[list[int]]) -> None:
+    token, start = ragged(lists)
+    number, first = np.empty(len(lists), dtype=np.int64), np.empty(len(lists), dtype=np.int64)
+    count = distinct_lists(token, start, number, first)
+    seen: dict[tuple[int, ...], int] = {}
+    for one in lists:
+        seen.setdefault(tuple(one), len(seen))
+    assert count == len(seen)
+    assert number.tolist() == [seen[tuple(one)] for one in lists]
+    assert first[:count].tolist() == [lists.index(list(one)) for one in seen]
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=3, unique=True), min_size=1, max_size=4),
+    seeds,
+)
+def test_fill_offsets(shapes: list[list[int]], seed: int) -> None:
+    """Every table of every shape: Σ over its open variables of state · step, the last variable fastest."""
+    rng, sizes = np.random.default_rng(seed), np.array([2, 3, 4, 1, 2])
+    of_table = rng.integers(0, len(shapes), size=6)
+    steps = [rng.integers(0, 50, size=len(shapes[s])).tolist() for s in of_table]
+    member, member_start = ragged(shapes)
+    step, step_start = ragged(steps)
+    start = np.cumsum([0, *(int(np.prod(sizes[shapes[s]])) for s in of_table)], dtype=np.int64)
+    out = np.full(start[-1], -7, dtype=np.int32)
+    fill_offsets(member, member_start, sizes, step, step_start, of_table, out, start)
+    for t, s in enumerate(of_table):
+        wanted = [
+            sum(state * by for state, by in zip(states, steps[t], strict=True))
+            for states in product(*(range(sizes[v]) for v in shapes[s]))
+        ]
+        assert out[start[t] : start[t + 1]].tolist() == wanted
+
+
+# Patterns -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node in plain words: its open variables, its parent's place, what joins them, its scopes."""
+
+    variables: frozenset[int]
+    up: int
+    joint: frozenset[int]
+    scopes: list[int]
+
+
+def trace(
+    tree: JunctionTree, scopes: Sequence[Sequence[int]], sizes: Sequence[int], patterns: NDArray[np.bool_]
+) -> list[list[Node]]:
+    """The nodes of each pattern."""
+    member, member_start = ragged(tree.cliques)
+    shared, shared_start = ragged(tree.separators)
+    flat, start = ragged(scopes)
+    arrays = Tree(member, member_start, shared, shared_start, np.array(tree.parent, dtype=np.int32))
+    none = np.zeros(0, dtype=np.int32)
+    listed = Scopes(flat, none, start, none, np.array(tree.home, dtype=np.int32))
+    room, links = count_touched(member, member_start, patterns), count_touched(flat, start, patterns)
+    assert room == sum(any(pattern[list(clique)]) for pattern in patterns for clique in tree.cliques)
+    out = Forest(
+        clique=np.zeros(room, dtype=np.int32),
+        mask=np.zeros(room, dtype=np.int64),
+        up=np.zeros(room, dtype=np.int32),
+        edge=np.zeros(room, dtype=np.int32),
+        scope=np.zeros(links, dtype=np.int32),
+        scope_start=np.zeros(room + 1, dtype=np.int64),
+        node_start=np.zeros(len(patterns) + 1, dtype=np.int64),
+    )
+    trace_patterns(arrays, listed, np.array(sizes, dtype=np.int64), patterns, out)
+    return [
+        [_node(tree, out, n) for n in range(first, last)] for first, last in pairwise(out.node_start.tolist())
+    ]
+
+
+def _node(tree: JunctionTree, forest: Forest, n: int) -> Node:
+    clique, up = tree.cliques[forest.clique[n]], int(forest.up[n])
+    bits = f"{forest.mask[n]:0{len(clique)}b}"
+    open_ = frozenset(v for v, bit in zip(clique, bits, strict=True) if bit == "1")
+    joint = frozenset(tree.separators[forest.edge[n]]) & open_ if up >= 0 else frozenset()
+    return Node(open_, up, joint, forest.scope[forest.scope_start[n] : forest.scope_start[n + 1]].tolist())
+
+
+@st.composite
+def forests(draw: st.DrawFn) -> tuple[list[list[int]], list[int], NDArray[np.bool_]]:
+    """Scopes (some many times, so that merging nodes does not always pay), sizes, patterns."""
+    variables = draw(st.integers(1, 7))
+    rng = np.random.default_rng(draw(seeds))
+    scopes = [
+        rng.choice(variables, size=rng.integers(1, min(variables, 3) + 1), replace=False).tolist()
+        for _ in range(draw(st.integers(1, 10)))
+    ]
+    repeated = [scope for scope in scopes for _ in range(draw(st.sampled_from((1, 1, 30))))]
+    patterns = rng.random((draw(st.integers(1, 6)), variables)) < draw(st.sampled_from((0.3, 0.6, 1.0)))
+    return repeated, draw(st.lists(st.integers(2, 4), min_size=variables, max_size=variables)), patterns
+
+
+@given(forests())
+def test_traced_patterns(case: tuple[list[list[int]], list[int], NDArray[np.bool_]]) -> None:
+    scopes, sizes, patterns = case
+    tree = junction_tree(scopes, sizes, range(len(sizes)))
+    for nodes, pattern in zip(trace(tree, scopes, sizes, patterns), patterns, strict=True):
+        open_ = set(np.flatnonzero(pattern).tolist()) & {v for scope in scopes for v in scope}
+        assert {v for node in nodes for v in node.variables} == open_
+        # Every scope with an open variable belongs to one node, which holds its open variables.
+        assert sorted(s for node in nodes for s in node.scopes) == [
+            s for s, scope in enumerate(scopes) if open_ & set(scope)
+        ]
+        assert all(open_ & set(scopes[s]) <= node.variables for node in nodes for s in node.scopes)
+        for n, node in enumerate(nodes):
+            above = nodes[node.up].variables if node.up >= 0 else frozenset()
+            assert node.variables
+            assert node.up < n
+            # What joins two nodes is all they have in common, and never nothing: else they are islands.
+            assert node.joint == node.variables & above
+            assert bool(node.joint) == (node.up >= 0)
+        # Running intersection: of the nodes that hold a variable one alone hangs on a node without it.
+        for v in open_:
+            assert sum(v in node.variables and v not in node.joint for node in nodes) == 1
+
+
+def test_more_nodes_than_open_variables() -> None:
+    """Nodes not worth merging are kept, also where the variable that made their clique is observed."""
+    scopes = [[0, 1]] * 100 + [[1, 2]] * 100 + [[2]] * 100 + [[0]] * 100
+    tree = junction_tree(scopes, [2, 2, 2], range(3))
+    patterns = np.array([[True, True, True], [False, True, True]])
+    assert [len(nodes) for nodes in trace(tree, scopes, [2, 2, 2], patterns)] == [3, 3]
+
+
+# Rows ---------------------------------------------------------------------------------------------------
+
+
+def cell(slab: Slab, c: int) -> tuple[object, ...]:
+    """All that makes a cell what it is."""
+
+    def part(values: NDArray[np.signedinteger], start: NDArray[np.int64]) -> tuple[int, ...]:
+        return tuple(values[start[c] : start[c + 1]].tolist())
+
+    return (
+        int(slab.kind[c]),
+        part(slab.base, slab.base_start),
+        part(slab.read, slab.read_start),
+        part(slab.child, slab.child_start),
+        part(slab.above, slab.child_start),
+    )
+
+
+def below(slab: Slab, c: int) -> list[int]:
+    """A cell and all cells that hang on it."""
+    children = slab.child[slab.child_start[c] : slab.child_start[c + 1]].tolist()
+    return [c, *(d for child in children for d in below(slab, child))]
+
+
+def packed_rows(case: Case) -> tuple[Packed, Table]:
+    network, table = case
+    return pack(network.dag, table.codes, table.weights), table
+
+
+@given(st.one_of(cases(), loaded_cases()))
+def test_no_two_cells_are_alike(case: Case) -> None:
+    packed, _ = packed_rows(case)
+    for chunk in packed.chunks:
+        cells = [cell(chunk.slab, c) for c in range(len(chunk.slab.kind))]
+        assert len(set(cells)) == len(cells)
+
+
+@given(st.one_of(cases(), loaded_cases()))
+def test_the_cells_of_a_row_hold_its_holes(case: Case) -> None:
+    """Down from its roots, children before parents, a row meets each open variable and no other."""
+    packed, table = packed_rows(case)
+    kinds, sizes = packed.kinds, np.array(table.schema.sizes)
+    for chunk in packed.chunks:
+        slab = chunk.slab
+        for r, row in enumerate(table.codes[chunk.rows]):
+            met = set()
+            for root in slab.root[slab.root_start[r] : slab.root_start[r + 1]]:
+                assert kinds.own[slab.kind[root]] == -1
+                for c in below(slab, root):
+                    assert all(
+                        child < c for child in slab.child[slab.child_start[c] : slab.child_start[c + 1]]
+                    )
+                    shape = kinds.shape[slab.kind[c]]
+                    members = kinds.member[kinds.member_start[shape] : kinds.member_start[shape + 1]]
+                    assert kinds.size[slab.kind[c]] == np.prod(sizes[members])
+                    met.update(members.tolist())
+            assert met == set(np.flatnonzero((row == HOLE) & (sizes > 1)).tolist())
+
+
+@given(st.one_of(cases(), loaded_cases()))
+def test_weights_arrive_at_the_roots(case: Case) -> None:
+    packed, table = packed_rows(case)
+    for chunk in packed.chunks:
+        slab = chunk.slab
+        wanted = np.zeros(len(slab.kind))
+        for r, weight in enumerate(table.weights[chunk.rows]):
+            wanted[slab.root[slab.root_start[r] : slab.root_start[r + 1]]] += weight
+        np.testing.assert_allclose(slab.weight, wanted, rtol=1e-14)  # a dozen weights, added in one order
+
+
+@given(st.one_of(cases(), loaded_cases()))
+def test_constant_counts_are_those_of_observed_families(case: Case) -> None:
+    network, table = case
+    packed, _ = packed_rows(case)
+    dag = network.dag
+    wanted = {name: np.zeros_like(network.table(name)) for name in dag.names}
+    for row, weight in naive.weighted_rows(table):
+        known = [0 if size == 1 else code for size, code in zip(dag.schema.sizes, row, strict=True)]
+        for i, parents in enumerate(dag.parent_indices):
+            states = (*(known[p] for p in parents), known[i])
+            if HOLE not in states:
+                wanted[dag.names[i]][states] += weight
+    for i, name in enumerate(dag.names):
+        np.testing.assert_allclose(dag.layout.table(packed.constant, i), wanted[name], rtol=1e-14)
+
+
+def test_rows_share_the_cells_in_which_they_agree() -> None:
+    """A -> B with A open: rows that differ in C, apart from them, end in one and the same cell."""
+    graph = dag("A -> B; C -> D")
+    rows = np.array([[HOLE, 1, 0, 0], [HOLE, 1, 1, 0], [HOLE, 1, 1, 1], [HOLE, 0, 1, 1]], dtype=np.int8)
+    (chunk,) = pack(graph, rows, np.array([1.0, 2.0, 4.0, 8.0])).chunks
+    assert chunk.slab.root.tolist() == [0, 0, 0, 1]
+    assert chunk.slab.weight.tolist() == [7.0, 8.0]
