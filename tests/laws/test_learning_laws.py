@@ -162,7 +162,7 @@ def relabelled(network: Network, names: set[str]) -> Network:
     )
     tables = {}
     for name in old.names:
-        axes = [a for a, member in enumerate((*old.parents_of(name), name)) if member in names]
+        axes = tuple(a for a, member in enumerate((*old.parents_of(name), name)) if member in names)
         tables[name] = np.flip(network.table(name), axes)
     return Network.from_tables(Dag(schema, old.parents, old.tied), tables)
 
