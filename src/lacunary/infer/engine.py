@@ -23,6 +23,9 @@ from lacunary.model.dag import Dag
 
 __all__ = ["Prepared", "observed_log", "prepare"]
 
+CACHE_LINE = 64
+"""Bytes that memory hands out at once."""
+
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
@@ -97,7 +100,8 @@ class Prepared:
 
     def _sweep(self, task: tuple[_Block, Chunk]) -> tuple[NDArray[Any], NDArray[Any]]:
         block, chunk = task
-        counts = np.zeros(block.potential.size, dtype=block.potential.dtype)
+        counts = _aligned(block.potential.size, block.potential.dtype)
+        counts[:] = 0.0
         _, total = self._run(block, chunk, counts)
         return counts.reshape(-1, len(block.lanes)).T, total
 
@@ -139,9 +143,9 @@ class Prepared:
             if fits and room.value.dtype == dtype and room.normalizer.shape[2] == width:
                 return room
         return Room(
-            value=np.empty(value, dtype),
-            message=np.empty(shared, dtype),
-            belief=np.empty(shared, dtype),
+            value=_aligned(value, dtype),
+            message=_aligned(shared, dtype),
+            belief=_aligned(shared, dtype),
             normalizer=np.empty((cells, 2, width)),
         )
 
@@ -193,10 +197,19 @@ def _blocks(potentials: NDArray[Any]) -> list[_Block]:
     blocks = []
     for first in range(0, vectors, width):
         part = potentials[first : first + width]
-        filled = np.concatenate([part, np.repeat(part[-1:], width - len(part), axis=0)])
-        where = slice(first, first + len(part))
-        blocks.append(_Block(where, len(part), np.ascontiguousarray(filled.T).reshape(-1), (0,) * width))
+        flat = _aligned(potentials.shape[1] * width, potentials.dtype)
+        side_by_side = flat.reshape(-1, width)
+        side_by_side[:, : len(part)] = part.T
+        side_by_side[:, len(part) :] = part[-1][:, None]
+        blocks.append(_Block(slice(first, first + len(part)), len(part), flat, (0,) * width))
     return blocks
+
+
+def _aligned(size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return uninitialised memory on the border of a cache line, which a vector then never straddles."""
+    bytes_ = np.empty(size * dtype.itemsize + CACHE_LINE, dtype=np.uint8)
+    shift = -bytes_.ctypes.data % CACHE_LINE
+    return bytes_[shift : shift + size * dtype.itemsize].view(dtype)
 
 
 def _dot_log(counts: NDArray[np.float64], potentials: NDArray[Any]) -> NDArray[Any]:

@@ -79,11 +79,12 @@ def _eliminate(graph: dict[int, set[int]], weight: list[float], cost: Cost) -> S
     """Remove variables cheapest first, joining their neighbours; return (variable, its neighbours then)."""
     around = {v: set(ns) for v, ns in graph.items()}
     current = {v: cost(v, around, weight) for v in around}
-    heap = [(c, v) for v, c in current.items()]
+    degree = {v: len(ns) for v, ns in graph.items()}  # between equals, leaves go before the hub they hang on
+    heap = [(c, degree[v], v) for v, c in current.items()]
     heapq.heapify(heap)
     steps: Steps = []
     while heap:
-        c, v = heapq.heappop(heap)
+        c, _, v = heapq.heappop(heap)
         if v not in around or c != current[v]:
             continue
         ns = around.pop(v)
@@ -99,7 +100,7 @@ def _eliminate(graph: dict[int, set[int]], weight: list[float], cost: Cost) -> S
             fresh = cost(a, around, weight)
             if fresh != current[a]:
                 current[a] = fresh
-                heapq.heappush(heap, (fresh, a))
+                heapq.heappush(heap, (fresh, degree[a], a))
     return steps
 
 
@@ -112,7 +113,8 @@ def _fill_then_weight(v: int, around: dict[int, set[int]], weight: list[float]) 
     ns = around[v]
     if len(ns) > MANY:
         return len(ns) * len(ns) / 2, len(ns)
-    return sum(len(ns) - 1 - len(ns & around[a]) for a in ns) / 2, sum(weight[a] for a in ns)
+    missing = sum(len(ns) - 1 - len(ns & around[a]) for a in ns) / 2
+    return missing, round(weight[v] + sum(weight[a] for a in ns), 9)
 
 
 def _weight_only(v: int, around: dict[int, set[int]], weight: list[float]) -> tuple[float, float]:
@@ -124,7 +126,7 @@ def _weighted_fill(v: int, around: dict[int, set[int]], weight: list[float]) -> 
     if len(ns) > MANY:
         return float("inf"), len(ns)
     missing = sum(weight[a] * weight[b] for a in ns for b in ns - around[a] if a < b)
-    return round(missing, 9), sum(weight[a] for a in ns)
+    return round(missing, 9), round(weight[v] + sum(weight[a] for a in ns), 9)
 
 
 def _total_size(steps: Steps, weight: list[float]) -> float:
