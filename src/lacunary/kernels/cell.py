@@ -16,10 +16,12 @@ from lacunary.kernels.compile import inlined, kernel
 from lacunary.kernels.lanes import LANES, U, add, multiply, multiply_run, product_run
 from lacunary.kernels.pack import Slab
 
-__all__ = ["SMALL", "Kinds", "Room", "Spots", "fill", "fill_with_care", "total"]
+__all__ = ["LARGE", "SMALL", "Kinds", "Room", "Spots", "fill", "fill_with_care", "total"]
 
 SMALL = 1e-100
 """A sum below this is worked out anew with care; in any other, what vanished was 1e-200 of it."""
+
+LARGE = 1 / SMALL
 
 LOG_2 = math.log(2.0)
 

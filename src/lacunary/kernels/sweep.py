@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lacunary.kernels.cell import SMALL, Kinds, Room, Spots, fill, fill_with_care, total
+from lacunary.kernels.cell import LARGE, SMALL, Kinds, Room, Spots, fill, fill_with_care, total
 from lacunary.kernels.compile import inlined, kernel
 from lacunary.kernels.lanes import U, add, add_run, multiply
 from lacunary.kernels.pack import Slab
@@ -90,7 +90,7 @@ def sweep(
             for b in range(width):
                 product[b] *= room.normalizer[child, 0, b]
                 log[b] += room.normalizer[child, 1, b]
-                if product[b] < SMALL:
+                if product[b] < SMALL or product[b] > LARGE:  # a sum may exceed one
                     log[b] += np.log(product[b])
                     product[b] = 1.0
         if own < 0:
