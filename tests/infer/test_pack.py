@@ -1,0 +1,98 @@
+"""What may be packed, what is refused, and what is counted but once."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from lacunary.data.schema import Schema, Variable
+from lacunary.data.table import HOLE, Table
+from lacunary.errors import TooWideError
+from lacunary.infer.engine import prepare
+from lacunary.infer.network import random_network
+from lacunary.infer.pack import pack
+from lacunary.model.dag import Dag
+from lacunary.model.make import random_dag
+
+
+def joined(hidden: int) -> tuple[Dag, Table]:
+    """Hidden binary causes, each two with an observed effect in common: one clique of them all."""
+    causes = [f"H{i}" for i in range(hidden)]
+    pairs = list(combinations(causes, 2))
+    effects = [f"{one}{two}" for one, two in pairs]
+    schema = Schema(
+        (*(Variable(c, (0, 1), hidden=True) for c in causes), *(Variable(e, (0, 1)) for e in effects))
+    )
+    graph = Dag.from_parents(schema, dict(zip(effects, pairs, strict=True)))
+    row = np.array([[HOLE] * hidden + [0] * len(effects)], dtype=np.int8)
+    return graph, Table(schema, row)
+
+
+@pytest.mark.parametrize(("hidden", "needed"), [(40, 2.0**40 * 64), (70, 2.0**70 * 64)])
+def test_a_clique_that_is_too_wide_is_refused_before_it_is_allocated(hidden: int, needed: float) -> None:
+    """64 bytes a configuration: eight lanes of eight bytes each."""
+    graph, table = joined(hidden)
+    tracemalloc.start()
+    with pytest.raises(TooWideError) as refused:
+        prepare(graph, table)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    message = str(refused.value)
+    assert f"about {needed / 2**30:.3g} GiB, more than the 4 GiB allowed" in message
+    assert f"{hidden} variables are open together" in message
+    assert f"(H{hidden - 1}, " in message or "(H0, " in message
+    assert peak < 100e6
+
+
+def test_the_budget_can_be_set() -> None:
+    graph, table = joined(12)
+    prepare(graph, table)
+    with pytest.raises(TooWideError, match=r"about 0\.000244 GiB"):  # 2¹² · 64 bytes
+        prepare(graph, table, budget=2**12 * 64 - 1)
+
+
+def test_many_cliques_are_refused_together() -> None:
+    """Each is small, but a row needs all of them at once: 200 cliques of 2⁹ configurations, 64 bytes each."""
+    names = [f"X{i}" for i in range(208)]
+    schema = Schema(tuple(Variable(name, (0, 1)) for name in names))
+    graph = Dag.from_parents(schema, {name: names[max(i - 8, 0) : i] for i, name in enumerate(names)})
+    table = Table(schema, np.full((1, len(names)), HOLE, dtype=np.int8))
+    prepare(graph, table)
+    with pytest.raises(TooWideError):
+        prepare(graph, table, budget=200 * 2**9 * 64)
+
+
+def test_observed_variables_do_not_widen_a_clique() -> None:
+    """The same graph, too wide if all causes are hidden, is nothing but constants once they are observed."""
+    graph, table = joined(40)
+    packed = pack(graph, np.zeros_like(table.codes), np.ones(1))
+    assert packed.constant.sum() == len(graph.names)
+    assert all(len(chunk.slab.kind) == 0 for chunk in packed.chunks)
+
+
+def test_rows_that_are_alike_are_packed_once() -> None:
+    graph = random_dag(10, 0.3, max_parents=3, states=2, rng=1)
+    codes = np.random.default_rng(0).integers(-1, 2, size=(3, 10)).astype(np.int8)
+    table = Table(graph.schema, np.tile(codes, (1000, 1)))
+    prepared = prepare(graph, table)
+    assert len(prepared.packed.codes) == 3
+    assert prepared.packed.weights.tolist() == [1000.0] * 3
+    assert prepared.log_evidence(random_network(graph).theta[None]).shape == (1, 3000)
+
+
+def test_packing_is_linear_in_the_number_of_children() -> None:
+    """20 000 children of a hidden root: what is quadratic would take minutes."""
+    names = [f"X{i}" for i in range(20_000)]
+    schema = Schema((Variable("H", (0, 1), hidden=True), *(Variable(name, (0, 1)) for name in names)))
+    graph = Dag.from_parents(schema, dict.fromkeys(names, ("H",)))
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, size=(4, len(schema)))
+    codes[rng.random(codes.shape) < 0.3] = HOLE
+    codes[:, 0] = HOLE
+    start = time.process_time()
+    prepare(graph, Table(schema, codes.astype(np.int8)))
+    assert time.process_time() - start < 20
