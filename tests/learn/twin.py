@@ -65,7 +65,7 @@ def step(network: Network, table: Table, problem: Problem) -> Network:
     """One iteration of EM; tied families add their counts."""
     counts = naive.expected_counts(network, table)
     for group in network.dag.tied:
-        together = sum(counts[name] for name in group)
+        together = np.sum([counts[name] for name in group], axis=0)
         counts |= dict.fromkeys(group, together)
     tables: Tables = {name: closed_form(counts[name], problem.pseudo) for name in network.dag.names}
     for name, known in problem.fixed.items():
