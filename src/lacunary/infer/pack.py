@@ -245,7 +245,7 @@ def _chunk(
         out,
     )
     slab = _trimmed(out, cells, separate)
-    spots, value_room = _spots(nodes.kinds, slab)
+    spots, value_room = _spots(nodes, slab)
     shared_room = int(nodes.kinds.shared[slab.kind].sum())
     return Chunk(rows, slab, spots, value_room, shared_room), constant
 
@@ -259,22 +259,20 @@ def _check_room(dag: Dag, kinds: Kinds, chunk: Chunk, budget: int) -> None:
         refuse(dag, clique.tolist(), needed, budget)
 
 
-def _spots(kinds: Kinds, slab: Slab) -> tuple[Spots, int]:
+def _spots(nodes: Nodes, slab: Slab) -> tuple[Spots, int]:
     """Give every cell its place in working memory; all roots use one and the same, after the others."""
+    kinds = nodes.kinds
     size, is_root = kinds.size[slab.kind], kinds.own[slab.kind] < 0
     kept = np.where(is_root, 0, size)
     scratch = int(kept.sum())
     shared = kinds.shared[slab.kind]
     shared_at = np.cumsum(shared) - shared
-    linked = list_sums(kinds.link_table >= 0, kinds.link_start) + list_sums(
-        kinds.read_table >= 0, kinds.read_start
-    )
     led = list_sums(slab.above >= 0, slab.child_start)
     spots = Spots(
         value=np.where(is_root, scratch, np.cumsum(kept) - kept),
         shared=shared_at,
-        heard=shared_at[slab.child],
-        plain=(linked[slab.kind] == 0) & (led == 0),
+        heard=shared_at[slab.child].astype(np.int32),
+        plain=nodes.plain[slab.kind] & (led == 0),
     )
     return spots, scratch + int(size[is_root].max(initial=0))
 

@@ -27,11 +27,15 @@ __all__ = ["Nodes", "flat", "list_sums", "refuse", "sort_nodes", "starts"]
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """The kinds of nodes there are, which kind each is, and the table its parent hears it by."""
+    """The kinds of nodes there are, which kind each is, and the table its parent hears it by.
+
+    ``plain[k]`` tells that cells of kind k need no table for their links and readouts.
+    """
 
     kinds: Kinds
     kind: NDArray[np.int64]
     above: NDArray[np.int64]
+    plain: NDArray[np.bool_]
 
 
 def sort_nodes(
@@ -76,7 +80,10 @@ def sort_nodes(
         member=flat(shapes.members),
         offsets=tables.offsets,
     )
-    return Nodes(kinds, kind, above)
+    led = list_sums(kinds.link_table >= 0, kinds.link_start) + list_sums(
+        kinds.read_table >= 0, kinds.read_start
+    )
+    return Nodes(kinds, kind, above, led == 0)
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ class Spots(NamedTuple):
 
     value: NDArray[np.int64]
     shared: NDArray[np.int64]
-    heard: NDArray[np.int64]
+    heard: NDArray[np.int32]
     plain: NDArray[np.bool_]
 
 
@@ -110,7 +110,7 @@ def fill(
             for i in range(size):
                 multiply(value, at + i * width, potential, (base + offsets[U(table + i)]) * width, lanes)
     for k in range(slab.child_start[c], slab.child_start[c + 1]):
-        heard = spots.heard[U(k)]
+        heard = np.int64(spots.heard[U(k)])
         above = slab.above[U(k)]
         if above < 0:
             multiply_run(value, at + done, message, (heard + done) * width, (size - done) * width, lanes)

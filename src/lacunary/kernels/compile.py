@@ -34,6 +34,8 @@ def _compiled(function: F, *, forceinline: bool) -> F:
         "error_model": "numpy",
         "fastmath": {"reassoc", "contract"},
         "forceinline": forceinline,
+        "no_cfunc_wrapper": True,
+        "no_cpython_wrapper": forceinline,
     }
     try:
         return cast(F, njit(cache=True, **options)(function))

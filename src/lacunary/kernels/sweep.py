@@ -40,7 +40,7 @@ def _read(
             for i in range(size):
                 add(counts, (base + offsets[U(table + i)]) * width, value, at + i * width, lanes)
     for k in range(slab.child_start[c], slab.child_start[c + 1]):
-        heard = spots.heard[U(k)]
+        heard = np.int64(spots.heard[U(k)])
         above = -1 if plain else slab.above[U(k)]
         if above < 0:
             add_run(room.belief, heard * width, value, at, size * width, lanes)
