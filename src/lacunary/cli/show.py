@@ -54,7 +54,7 @@ class Waiting:
         self._display = _Late(
             SpinnerColumn(),
             TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=16),
             TimeElapsedColumn(),
             console=console,
             transient=True,
@@ -82,10 +82,11 @@ class Waiting:
         if progress.iteration == 1:
             self._starts = 0
         self._starts = max(self._starts, progress.active)
+        done = self._starts - progress.active
         self._display.update(
             self._task,
-            description=f"{what}: {progress.active} of {self._starts} starts climbing, "
-            f"iteration {progress.iteration}, best {progress.best:.4f}",
+            description=f"{what}: {done}/{self._starts} starts, iteration {progress.iteration}, "
+            f"best {progress.best:.2f}",
             total=self._starts,
-            completed=self._starts - progress.active,
+            completed=done,
         )

@@ -1,0 +1,148 @@
+"""The page and its figures: whole, self-contained, and showing the numbers of the study."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from io import StringIO
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from rich.console import Console
+
+import lacunary as lac
+from lacunary.report import Study, Words, figures, page, study, text
+
+WORDS = Words("Blocs <& more>", "member", "vote", "From the archive.")
+
+
+@pytest.fixture(scope="module")
+def votes() -> Study:
+    return study(lac.house_votes(), hidden="bloc", classes=[1, 2, 3], aside="party", starts=3)
+
+
+@pytest.fixture(scope="module")
+def html(votes: Study) -> str:
+    return page(votes, WORDS)
+
+
+class Outline(HTMLParser):
+    """Every element that is opened has to be closed; collects attributes and words."""
+
+    VOID = frozenset({"meta", "br", "path", "use", "rect", "image"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.words = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.ids += [given["id"] or ""] if "id" in given else []
+        self.links += [given[k] or "" for k in ("href", "src", "xlink:href") if k in given]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+def outline(html: str) -> Outline:
+    parser = Outline()
+    parser.feed(html)
+    parser.close()
+    return parser
+
+
+def test_the_page_is_well_formed(html: str) -> None:
+    found = outline(html)
+    assert found.open == []
+    assert len(found.ids) == len(set(found.ids)), "identifiers of the figures must not collide"
+
+
+def test_the_page_needs_nothing_from_elsewhere(html: str) -> None:
+    found = outline(html)
+    assert all(link.startswith("#") for link in found.links)
+    assert {link[1:] for link in found.links} <= set(found.ids)
+    assert not re.search(r"<(script|link|iframe|img)\b|@import|url\((?!#)", html)
+
+
+def test_the_page_shows_the_numbers(html: str, votes: Study) -> None:
+    words = outline(html).words
+    for number in ("435", "392", "232", "2856", "203"):
+        assert re.search(rf"\b{number}\b", words)
+    for candidate in votes.candidates:
+        assert f"{abs(candidate.bic):,.1f}" in words
+
+
+def test_what_users_write_is_escaped(html: str) -> None:
+    assert "<title>Blocs &lt;&amp; more&gt;</title>" in html
+    assert "<& more>" not in html
+
+
+def test_light_dark_phone_and_print(html: str) -> None:
+    for needed in ("prefers-color-scheme: dark", 'name="viewport"', "@media print", 'lang="en"'):
+        assert needed in html
+    assert figures.INK not in html, "axes and texts must take the page's own colour"
+    assert html.count("currentColor") > 50
+
+
+def test_the_same_study_gives_the_same_page(html: str, votes: Study) -> None:
+    assert page(votes, WORDS) == html
+
+
+def texts(svg: str) -> list[str]:
+    root = ElementTree.fromstring(svg)
+    return ["".join(element.itertext()).strip() for element in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_figures_label_their_axes(votes: Study) -> None:
+    found = texts(figures.svg(figures.scores(votes), "scores", "Scores"))
+    assert "BIC (nats; higher is better)" in found
+    assert "number of bloc states" in found
+    found = texts(figures.svg(figures.traces(votes.best.fit), "traces", "Traces"))
+    assert {"iteration", "nats below the best", "best start", "other starts"} <= set(found)
+
+
+def test_the_heat_map_shows_every_vote_in_every_class(votes: Study) -> None:
+    found = texts(figures.svg(figures.heat_map(votes), "profiles", "Profiles"))
+    assert "mx missile" in found
+    assert "chance of “y” (%)" in found
+    expected = f"{100 * votes.chance('mx_missile')[0, 1]:.0f}"
+    assert expected in found
+
+
+def test_a_lone_far_score_does_not_flatten_the_others(votes: Study) -> None:
+    bic = [c.bic for c in votes.candidates]
+    assert bic[2] - bic[0] > 5 * (bic[2] - bic[1]), "the first must be far off for this test to speak"
+    low, _ = figures.scores(votes).axes[0].get_ylim()
+    assert bic[0] < low < bic[1]
+
+
+def test_figures_become_pictures(votes: Study, tmp_path: Path) -> None:
+    figures.png(figures.scores(votes), str(tmp_path / "scores.png"))
+    assert (tmp_path / "scores.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_states_beyond_two_get_a_line_each() -> None:
+    table = lac.read({"x": ["a", "b", "c", None] * 5, "y": [1, 2, None, 1] * 5})
+    found = study(table, hidden="kind", classes=[1, 2], starts=2)
+    assert {"x: a", "x: b", "x: c", "y"} <= set(texts(figures.svg(figures.heat_map(found), "p", "Profiles")))
+    assert outline(page(found, Words())).open == []
+
+
+def test_text_for_a_pipe_is_plain(votes: Study) -> None:
+    file = StringIO()
+    Console(width=100, file=file).print(text(votes, WORDS))
+    shown = file.getvalue()
+    assert "\x1b" not in shown
+    assert "would lose 203 of 435" in shown
+    assert re.search(r"^\s*3\s+50\s", shown, re.MULTILINE)
+    assert "higher is better" in shown
