@@ -106,7 +106,7 @@ def texts(svg: str) -> list[str]:
 def test_figures_label_their_axes(votes: Study) -> None:
     found = texts(figures.svg(figures.scores(votes), "scores", "Scores"))
     assert "BIC (nats; higher is better)" in found
-    assert "number of bloc states" in found
+    assert "number of blocs" in found
     found = texts(figures.svg(figures.traces(votes.best.fit), "traces", "Traces"))
     assert {"iteration", "nats below the best", "best start", "other starts"} <= set(found)
 

@@ -28,7 +28,7 @@ def emit(data: Any) -> None:
 
 def show(thing: RenderableType) -> None:
     """Print text or a grid; colours only on a terminal."""
-    Console(highlight=False, soft_wrap=isinstance(thing, str)).print(thing, markup=False)
+    Console(highlight=False, emoji=False, soft_wrap=isinstance(thing, str)).print(thing, markup=False)
 
 
 class _Late(Progress):

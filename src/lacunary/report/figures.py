@@ -77,7 +77,7 @@ def scores(study: Study) -> Figure:
                 _label_far(axes, candidate, floor, best.bic)
         axes.set_ylim(floor, bic.max() + 0.18 * (bic.max() - floor))
         axes.set_xlim(k.min() - 0.5, k.max() + 0.5)
-        axes.set_xlabel(f"number of {study.hidden} states")
+        axes.set_xlabel(f"number of {study.hidden}s")
         axes.set_ylabel("BIC (nats; higher is better)")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
