@@ -164,7 +164,8 @@ def test_traced_patterns(case: tuple[list[list[int]], list[int], NDArray[np.bool
 def test_more_nodes_than_open_variables() -> None:
     """Nodes not worth merging are kept, also where the variable that made their clique is observed."""
     scopes = [[0, 1]] * 100 + [[1, 2]] * 100 + [[2]] * 100 + [[0]] * 100
-    tree = junction_tree(scopes, [2, 2, 2], range(3))
+    home = (2,) * 100 + (1,) * 100 + (0,) * 100 + (2,) * 100
+    tree = JunctionTree(((2,), (1, 2), (0, 1)), (-1, 0, 1), ((), (2,), (1,)), home, np.log(4))
     patterns = np.array([[True, True, True], [False, True, True]])
     assert [len(nodes) for nodes in trace(tree, scopes, [2, 2, 2], patterns)] == [3, 3]
 

@@ -132,9 +132,8 @@ def _lift(value: Any, power: Any, at: int) -> None:
 
 
 @inlined
-def _align(value: Any, power: Any, at: int, log: Any, lanes: Any) -> None:
+def _align(value: Any, power: Any, at: int, log: Any, width: int) -> None:
     """Give all values of a lane the largest exponent among them, and add that to the lane's log."""
-    width = len(lanes)
     for b in range(width):
         top = NO_POWER
         for i in range(b, power.size, width):
@@ -148,10 +147,12 @@ def _align(value: Any, power: Any, at: int, log: Any, lanes: Any) -> None:
 
 @kernel
 def fill_with_care(
-    kinds: Kinds, slab: Slab, spots: Spots, c: int, at: int, potential: Any, room: Room, log: Any, lanes: Any
+    kinds: Kinds, slab: Slab, spots: Spots, c: int, at: int, potential: Any, room: Room, log: Any, width: int
 ) -> None:
-    """Do as `fill`, but with an exponent for every value, so that no product can vanish on its way."""
-    width = len(lanes)
+    """Do as `fill`, but with an exponent for every value, so that no product can vanish on its way.
+
+    It is rarely needed, and so compiled once for any number of lanes, ``width``.
+    """
     value, offsets = room.value, kinds.offsets
     size = kinds.size[slab.kind[c]]
     link = kinds.link_start[slab.kind[c]]
@@ -163,15 +164,17 @@ def fill_with_care(
         table = kinds.link_table[link + n - start]
         for i in range(size):
             step = offsets[table + i] if table >= 0 else i
-            multiply(value, at + i * width, potential, (slab.base[n] + step) * width, lanes)
+            for b in range(width):
+                value[at + i * width + b] *= potential[(slab.base[n] + step) * width + b]
         _lift(value, power, at)
     for k in range(slab.child_start[c], slab.child_start[c + 1]):
         above = slab.above[k]
         for i in range(size):
             step = offsets[above + i] if above >= 0 else i
-            multiply(value, at + i * width, room.message, (spots.heard[k] + step) * width, lanes)
+            for b in range(width):
+                value[at + i * width + b] *= room.message[(spots.heard[k] + step) * width + b]
         _lift(value, power, at)
-    _align(value, power, at, log, lanes)
+    _align(value, power, at, log, width)
 
 
 @inlined

@@ -56,7 +56,7 @@ def _work_out(
 ) -> None:
     fill(kinds, slab, spots, c, at, potential, room, (0,))
     if total(room.value, at, kinds.size[slab.kind[c]], scale, (0,)) < SMALL:
-        fill_with_care(kinds, slab, spots, c, at, potential, room, np.zeros(1), (0,))
+        fill_with_care(kinds, slab, spots, c, at, potential, room, np.zeros(1), np.int64(1))
 
 
 @kernel

@@ -335,8 +335,8 @@ def lay_rows(
     room = 16
     while room < 2 * out.kind.size:
         room *= 2
-    slots = np.full(room, -1, np.int32)
-    cells = 0
+    slots = np.full(room, -1, np.int64)
+    cells = np.int64(0)
     for r in range(codes.shape[0]):
         first = forest.node_start[pattern[r]]
         last = forest.node_start[pattern[r] + 1]

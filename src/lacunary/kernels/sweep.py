@@ -83,7 +83,7 @@ def sweep(
             log[b] = 0.0
         fill(kinds, slab, spots, c, at, potential, room, lanes)
         if total(value, at, size, scale, lanes) < SMALL:
-            fill_with_care(kinds, slab, spots, c, at, potential, room, log, lanes)
+            fill_with_care(kinds, slab, spots, c, at, potential, room, log, np.int64(width))
             total(value, at, size, scale, lanes)
         for k in range(slab.child_start[c], slab.child_start[c + 1]):
             child = slab.child[k]
