@@ -101,6 +101,27 @@ def test_one_half_of_the_children_speaks_against_the_other(vectors: int) -> None
     np.testing.assert_allclose(graph.layout.table(counts[-1], 0), [0.5, 0.5], rtol=1e-8)
 
 
+@pytest.mark.xfail(
+    reason="what a cell tells its parent spans 1e±308: evidence of 700 nats against it from above finds zeros",
+)
+def test_two_hidden_variables_that_must_agree_and_whose_children_do_not() -> None:
+    """By symmetry both states are even; but each side alone rules one of them out beyond 1e-2000."""
+    names = [f"X{i}" for i in range(WIDE)]
+    hidden = (Variable("G", (0, 1), hidden=True), Variable("H", (0, 1), hidden=True))
+    schema = Schema((*hidden, *(Variable(name, (0, 1)) for name in names)))
+    parents = {name: ("G",) if i < WIDE // 2 else ("H",) for i, name in enumerate(names)}
+    graph = Dag.from_parents(schema, {"H": ("G",), **parents})
+    tables = {"G": [0.5, 0.5], "H": [[1.0, 0.0], [0.0, 1.0]]} | {
+        name: [[0.9, 0.1], [0.1, 0.9]] if i < WIDE // 2 else [[0.1, 0.9], [0.9, 0.1]]
+        for i, name in enumerate(names)
+    }
+    network = Network.from_tables(graph, tables)
+    table = Table(schema, np.array([[HOLE, HOLE] + [0] * WIDE], dtype=np.int8))
+    counts, log_likelihood = prepare(graph, table).expect(network.theta[None])
+    assert log_likelihood[0] == pytest.approx(WIDE // 2 * math.log(0.09), rel=RELATIVE)
+    np.testing.assert_allclose(graph.layout.table(counts[0], 0), [0.5, 0.5], rtol=1e-8)
+
+
 # Chains -------------------------------------------------------------------------------------------------
 
 
