@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import dirichlet
 
@@ -82,6 +82,7 @@ def test_bdeu_spreads_its_rows_evenly(dag: Dag, ess: float) -> None:
         np.testing.assert_allclose(table, ess / table.size, rtol=1e-14)
 
 
+@settings(max_examples=40)
 @given(networks(max_variables=5, textures=("even", "random")), positive, st.data())
 def test_a_prior_network_is_worth_its_rows_in_every_family(
     network: Network, ess: float, data: st.DataObject
@@ -103,6 +104,7 @@ def test_a_prior_network_is_worth_its_rows_in_every_family(
             assert table.sum() == pytest.approx(ess, rel=1e-10)
 
 
+@settings(max_examples=40)
 @given(dags(), positive)
 def test_an_even_prior_network_is_bdeu(dag: Dag, ess: float) -> None:
     even = Network(dag, dag.layout.normalize(np.ones(dag.layout.size)))

@@ -59,13 +59,13 @@ def test_networks_with_holes(case: Case) -> None:
     assert_as_enumerated(*case)
 
 
-@settings(max_examples=200)
+@settings(max_examples=150)
 @given(dense)
 def test_dense_binary_networks(case: Case) -> None:
     assert_as_enumerated(*case)
 
 
-@settings(max_examples=200)
+@settings(max_examples=150)
 @given(loaded_cases())
 def test_many_observed_children(case: Case) -> None:
     """Cliques are then kept apart and pass messages, which small networks hardly do."""

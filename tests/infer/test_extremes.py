@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -102,7 +103,7 @@ def test_one_half_of_the_children_speaks_against_the_other(vectors: int) -> None
 
 
 @pytest.mark.xfail(
-    reason="what a cell tells its parent spans 1e±308: evidence of 700 nats against it from above finds zeros",
+    reason="a message spans 1e±308: where evidence of 700 nats from above speaks against it, it holds zeros"
 )
 def test_two_hidden_variables_that_must_agree_and_whose_children_do_not() -> None:
     """By symmetry both states are even; but each side alone rules one of them out beyond 1e-2000."""
@@ -111,7 +112,7 @@ def test_two_hidden_variables_that_must_agree_and_whose_children_do_not() -> Non
     schema = Schema((*hidden, *(Variable(name, (0, 1)) for name in names)))
     parents = {name: ("G",) if i < WIDE // 2 else ("H",) for i, name in enumerate(names)}
     graph = Dag.from_parents(schema, {"H": ("G",), **parents})
-    tables = {"G": [0.5, 0.5], "H": [[1.0, 0.0], [0.0, 1.0]]} | {
+    tables: dict[str, Any] = {"G": [0.5, 0.5], "H": [[1.0, 0.0], [0.0, 1.0]]} | {
         name: [[0.9, 0.1], [0.1, 0.9]] if i < WIDE // 2 else [[0.1, 0.9], [0.9, 0.1]]
         for i, name in enumerate(names)
     }

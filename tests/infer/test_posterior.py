@@ -37,7 +37,7 @@ def assert_posteriors(network: Network, table: Table, targets: list[list[int]]) 
         np.testing.assert_allclose(p, np.array(wanted), rtol=RELATIVE, atol=0)
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(st.one_of(cases(), cases(max_variables=9, max_states=2, max_parents=4)), st.data())
 def test_posteriors_of_any_sets(case: Case, data: st.DataObject) -> None:
     assert_posteriors(*case, draw_targets(data, case[0]))
@@ -71,7 +71,7 @@ def test_an_impossible_row_has_no_posterior(network: Network, data: st.DataObjec
 # Fillings -----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(st.one_of(cases(), cases(max_variables=9, max_states=2), loaded_cases(max_leaves=25)))
 def test_no_filling_is_more_probable(case: Case) -> None:
     """There may be ties: what counts is the probability."""
