@@ -19,7 +19,7 @@ from lacunary.errors import FileError
 from lacunary.files import Record, decode, encode, register
 from lacunary.files.native import _FORMS, parse, write
 from lacunary.infer.network import Network, random_network
-from lacunary.model.belief import Belief, bdeu
+from lacunary.infer.belief import Belief, bdeu
 from lacunary.model.dag import Dag
 from tests.files.samples import JSON, PARENTS, STATES, TABLES
 

@@ -1,10 +1,10 @@
 """The command line: parse, call a verb, print."""
 
 # In the order in which help lists the commands.
-from lacunary.cli import demo, look, learn, ask, fill  # isort: skip
+from lacunary.cli import demo, look, learn, ask, fill, weigh  # isort: skip
 from lacunary.cli.app import app
 
-__all__ = ["app", "ask", "demo", "fill", "learn", "look", "main"]
+__all__ = ["app", "ask", "demo", "fill", "learn", "look", "main", "weigh"]
 
 
 def main() -> None:

@@ -33,7 +33,7 @@ from lacunary.cli.arguments import (
 )
 from lacunary.cli.show import Waiting, emit, show
 
-__all__ = ["fit"]
+__all__ = ["fit", "prior_of", "problem_of"]
 
 NEAR = 0.1
 """Nats within which two starts count as having found the same peak."""
@@ -44,6 +44,7 @@ class Method(StrEnum):
 
     ml = "ml"
     map = "map"
+    variational = "variational"
 
 
 class Basis(StrEnum):
@@ -81,7 +82,9 @@ def fit(
         list[str] | None,
         typer.Option("--kinds", metavar="NAME=KIND", help="discrete or continuous; may be repeated."),
     ] = None,
-    method: Annotated[Method, typer.Option(help="Maximum likelihood, or maximum a posteriori.")] = Method.map,
+    method: Annotated[
+        Method, typer.Option(help="Maximum likelihood, maximum a posteriori, or variational Bayes.")
+    ] = Method.map,
     prior: Annotated[
         str, typer.Option(metavar="k2|dirichlet=A|bdeu=ESS", help="The prior of 'map'.")
     ] = "dirichlet=1",
@@ -126,14 +129,14 @@ def fit(
         )
     check_out(out, MODELS)
     check_out(checkpoint, (".json",))
-    given_prior = _prior(prior)
+    given_prior = prior_of(prior)
     earlier = opened(resume) if resume else None
     if isinstance(earlier, lac.Dag | lac.Belief | lac.Schema):
         raise lac.FileError(f"{resume}: a {type(earlier).__name__.lower()} holds no parameters to go on from")
     with Waiting(f"reading {data}") as waiting:
         declared = {"kinds": pairs("--kinds", kinds), "states": _labels(states)}
         wanted = reading(holes, drop, weights)
-        dag, table = _problem(data, model or resume, pairs_of_states("--hidden", hidden), wanted, declared)
+        dag, table = problem_of(data, model or resume, pairs_of_states("--hidden", hidden), wanted, declared)
         waiting.say("compiling kernels, once…")
         found = lac.fit(
             dag,
@@ -160,7 +163,7 @@ def fit(
         raise typer.Exit(INTERRUPTED)
 
 
-def _problem(
+def problem_of(
     data: str,
     model: str | None,
     hidden: Mapping[str, int | list[str] | None],
@@ -206,7 +209,8 @@ def _labels(texts: list[str] | None) -> dict[str, list[Any]]:
     return {name: list(range(s)) if isinstance(s, int) else list(s or ()) for name, s in found.items()}
 
 
-def _prior(text: str) -> lac.Dirichlet | lac.BDeu:
+def prior_of(text: str) -> lac.Dirichlet | lac.BDeu:
+    """Return the prior that a text such as bdeu=1 stands for."""
     name, _, value = text.partition("=")
     try:
         number = float(value) if value else 1.0

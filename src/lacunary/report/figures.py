@@ -19,8 +19,9 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from lacunary.learn.fit import Fit
 from lacunary.report.record import Candidate, Study
 from lacunary.report.words import minus, plain
+from lacunary.score.compare import Comparison
 
-__all__ = ["heat_map", "png", "scores", "svg", "traces"]
+__all__ = ["evidence", "heat_map", "png", "scores", "svg", "traces"]
 
 INK = "#010203"
 """Stands for the page's own text colour, which takes its place in the SVG."""
@@ -52,6 +53,10 @@ STYLE: dict[Any, Any] = {
     "savefig.transparent": True,
 }
 
+LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555")
+MARKS = ("o", "s", "^", "D", "v", "P", "X")
+"""Colours told apart with every common kind of colour blindness, and marks for those who print in grey."""
+
 NEAR = 1e-3
 """Nats below the best that are drawn as this much: a logarithmic axis has no zero."""
 
@@ -82,6 +87,43 @@ def scores(study: Study) -> Figure:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: minus(value, 0)))
+        _rule(axes, "y")
+        return figure
+
+
+def evidence(comparison: Comparison) -> Figure:
+    """Draw the log evidence of every model, a line for each estimate.
+
+    Against the number of hidden states where that is all the models differ in (as CH96 does), and
+    against the number of parameters otherwise (as BG03 does).
+    """
+    hidden = {dag.schema.hidden for dag in comparison.models.values()}
+    names = next(iter(hidden))
+    by_states = len(hidden) == 1 and len(names) == 1
+    with rc_context(STYLE):
+        figure, axes = _canvas(6.8, 4.0)
+        x = np.array(
+            [
+                dag.schema[names[0]].size if by_states else dag.layout.free
+                for dag in comparison.models.values()
+            ]
+        )
+        order = np.argsort(x, kind="stable")
+        tops = [float(np.max(comparison.values(method))) for method in comparison.methods]
+        lows = [float(np.sort(comparison.values(method))[len(x) // 4]) for method in comparison.methods]
+        for place, method in enumerate(comparison.methods):
+            values = comparison.values(method)
+            errors = [comparison.estimates[name][method].stderr or 0.0 for name in comparison.models]
+            style = {"color": LINES[place % len(LINES)], "marker": MARKS[place % len(MARKS)], "label": method}
+            line = "-" if by_states else "none"
+            axes.errorbar(x[order], values[order], yerr=np.array(errors)[order], linestyle=line, **style)
+        room = max(tops) - min(lows)
+        axes.set_ylim(min(lows) - 0.15 * room, max(tops) + 0.08 * room)
+        axes.set_xlabel(f"number of states of {plain(names[0])}" if by_states else "number of parameters")
+        axes.set_ylabel("log evidence (nats; higher is better)")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: minus(value, 0)))
+        axes.legend(frameon=False, loc="best", fontsize=9)
         _rule(axes, "y")
         return figure
 

@@ -1,0 +1,250 @@
+"""``lacunary score``, ``lacunary compare`` and ``lacunary dimension``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+import lacunary as lac
+from lacunary.cli.app import app, examples
+from lacunary.cli.arguments import (
+    Data,
+    Drop,
+    Hidden,
+    Holes,
+    Json,
+    Weights,
+    check_out,
+    data_path,
+    graph_of,
+    is_arrows,
+    pairs_of_states,
+    reading,
+)
+from lacunary.cli.learn import prior_of, problem_of
+from lacunary.cli.show import Waiting, emit, show
+
+__all__ = ["compare", "dimension", "score"]
+
+FIGURES = (".svg", ".png")
+MOST_STATES = 1000
+
+Prior = Annotated[str, typer.Option(metavar="k2|dirichlet=A|bdeu=ESS", help="The prior of the parameters.")]
+Starts = Annotated[
+    int | None, typer.Option(min=1, help="Random starts of each fit; 20 unless told, if something is hidden.")
+]
+Seed = Annotated[int, typer.Option(help="Seed.")]
+Effective = Annotated[
+    bool, typer.Option("--effective", help="Charge for the effective dimension, not for all parameters.")
+]
+
+
+@app.command(
+    epilog=examples(
+        "lacunary score house_votes --hidden bloc=3 --drop party",
+        "lacunary score house_votes --hidden bloc=2 --drop party --method variational --json",
+        'lacunary score house_votes "party -> crime immigration" --method exact --drop mx_missile',
+    )
+)
+def score(
+    data: Data,
+    model: Annotated[
+        str | None,
+        typer.Argument(help="A model file or a graph; without it --hidden NAME=K: latent classes."),
+    ] = None,
+    hidden: Hidden = None,
+    method: Annotated[
+        str, typer.Option(help="The estimate; an unknown one lists the known.")
+    ] = "cheeseman-stutz",
+    prior: Prior = "dirichlet=1",
+    effective: Effective = False,
+    starts: Starts = None,
+    rng: Seed = 0,
+    holes: Holes = None,
+    drop: Drop = None,
+    weights: Weights = None,
+    json: Json = False,
+) -> None:
+    """Estimate the log marginal likelihood of a model: how strongly a table speaks for it, in nats.
+
+    Higher is better. --json prints: method, value, kind, stderr, dimension, where, seconds, terms.
+    """
+    with Waiting(f"reading {data}") as waiting:
+        wanted = reading(holes, drop, weights)
+        dag, table = problem_of(data, model, pairs_of_states("--hidden", hidden), wanted, {})
+        waiting.say(f"{method}: compiling kernels, once…")
+        found = lac.score(
+            dag,
+            table,
+            method,
+            prior=prior_of(prior),
+            dimension="effective" if effective else "parameters",
+            starts=starts,
+            rng=rng,
+        )
+    if json:
+        emit(_record(found))
+        return
+    show(f"log evidence  {found.value:.4f} nats{_error(found)}, {found.kind}; higher is better")
+    for name, value in found.terms.items():
+        show(f"  {value:>14.4f}  {name}")
+    if found.dimension is not None:
+        show(f"dimensions charged for: {found.dimension}")
+    if found.where:
+        show(f"worked out at: {found.where}")
+    if note := found.details.get("note"):
+        show(str(note))
+
+
+@app.command(
+    epilog=examples(
+        "lacunary compare house_votes --hidden bloc --states 1..4 --drop party",
+        "lacunary compare house_votes --hidden bloc --states 2,3 --drop party -o blocs.svg",
+        'lacunary compare house_votes "party -> crime" "party; crime" --methods exact,bic',
+    )
+)
+def compare(
+    data: Data,
+    models: Annotated[
+        list[str] | None, typer.Argument(metavar="MODEL...", help="Model files or graphs.")
+    ] = None,
+    hidden: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Compare latent classes: NAME with each number of --states."),
+    ] = None,
+    states: Annotated[
+        str, typer.Option(metavar="1..8", help="Numbers of states: a range, or a list with commas.")
+    ] = "1..6",
+    methods: Annotated[
+        str, typer.Option(metavar="NAME,NAME", help="The estimates, with commas between.")
+    ] = "bic,cheeseman-stutz,variational",
+    prior: Prior = "dirichlet=1",
+    effective: Effective = False,
+    starts: Starts = None,
+    rng: Seed = 0,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="FILE", help="A figure: .svg or .png.")
+    ] = None,
+    holes: Holes = None,
+    drop: Drop = None,
+    weights: Weights = None,
+    json: Json = False,
+) -> None:
+    """Weigh several models of the same columns against each other by their marginal likelihood.
+
+    Prints the log evidence of every model by every estimate, in nats, higher is better, and the posterior
+    probability of each model. --json prints a list of: model, method, log_evidence, stderr, kind,
+    probability, rank, parameters, dimension, seconds.
+    """
+    check_out(out, FIGURES)
+    with Waiting(f"reading {data}") as waiting:
+        wanted = reading(holes, drop, weights)
+        named, table = _candidates(data, models or [], hidden, _numbers(states), wanted)
+        waiting.say("compiling kernels, once…")
+        found = lac.compare(
+            named,
+            table,
+            [name.strip() for name in methods.split(",")],
+            prior=prior_of(prior),
+            dimension="effective" if effective else "parameters",
+            starts=starts,
+            rng=rng,
+            watch=lambda done, total, what: waiting.say(f"{what} ({done + 1} of {total})"),
+        )
+        if out:
+            from lacunary.files import write_whole
+            from lacunary.report import figures
+
+            drawn = figures.evidence(found)
+            write_whole(out, figures.png(drawn) if out.endswith(".png") else figures.svg(drawn))
+    if json:
+        emit(found.rows())
+        return
+    show(str(found))
+    show("")
+    show("posterior probability of each model, all equally probable before")
+    for name in found.methods:
+        shares = zip(found.models, found.probabilities(name), strict=True)
+        show(f"  {name}: " + ", ".join(f"{model} {share:.3f}" for model, share in shares if share > 0.0005))
+    if out:
+        show(f"\nwritten: {out}")
+
+
+@app.command(
+    epilog=examples(
+        'lacunary dimension "A -> C <- H -> D <- B" --states 2 --hidden H',
+        'lacunary dimension "H -> A B C D" --states 2 --hidden H=3 --json',
+    )
+)
+def dimension(
+    model: Annotated[str, typer.Argument(help="A graph such as 'A -> C <- H -> D <- B', or a model file.")],
+    states: Annotated[
+        int, typer.Option(min=1, help="States of every variable, where not told otherwise.")
+    ] = 2,
+    hidden: Hidden = None,
+    json: Json = False,
+) -> None:
+    """Count the dimensions of what a network with hidden variables can say about the others.
+
+    The rank of the map from its parameters to the distribution of the observed variables, in exact
+    arithmetic at random parameters. --json prints: rank, parameters, hidden.
+    """
+    asked = pairs_of_states("--hidden", hidden)
+    if is_arrows(model):
+        sizes: dict[str, Any] = dict.fromkeys(lac.dag(model).names, states)
+        sizes |= {name: k for name, k in asked.items() if k is not None}
+        dag = lac.dag(model, states=sizes, hidden=list(asked))
+    else:
+        dag = graph_of(model, asked)
+    with Waiting("working out the rank"):
+        found = lac.dimension(dag)
+    if json:
+        emit({"rank": found.rank, "parameters": found.parameters, "hidden": list(dag.schema.hidden)})
+        return
+    show(f"effective dimension {found.rank}, of {found.parameters} free parameters")
+
+
+def _candidates(
+    data: str, models: Sequence[str], hidden: str | None, numbers: Sequence[int], wanted: Mapping[str, Any]
+) -> tuple[dict[str, lac.Dag], lac.Table]:
+    """Return the models by name, and the table they are weighed on."""
+    if bool(models) == (hidden is not None):
+        raise typer.BadParameter("give two or more models, or --hidden NAME", param_hint="MODEL")
+    if hidden is not None:
+        table = lac.read(data_path(data), **wanted)
+        return {f"{hidden}={k}": lac.naive_bayes(table.schema, hidden, k) for k in numbers}, table
+    problems = {text: problem_of(data, text, {}, wanted, {}) for text in models}
+    table = lac.read(data_path(data), **wanted)
+    return {text: dag for text, (dag, _) in problems.items()}, table
+
+
+def _numbers(text: str) -> list[int]:
+    """Return 1..8 or 1,2,4 as numbers."""
+    span = re.fullmatch(r"\s*(\d+)\s*\.\.\s*(\d+)\s*", text)
+    try:
+        chosen = range(int(span[1]), int(span[2]) + 1) if span else [int(part) for part in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not 1..8 or 1,2,4", param_hint="--states") from None
+    if not chosen or min(chosen) < 1 or max(chosen) > MOST_STATES:
+        raise typer.BadParameter(f"numbers of states lie between 1 and {MOST_STATES}", param_hint="--states")
+    return list(chosen)
+
+
+def _record(found: lac.Estimate) -> dict[str, Any]:
+    return {
+        "method": found.method,
+        "value": found.value,
+        "kind": found.kind,
+        "stderr": found.stderr,
+        "dimension": found.dimension,
+        "where": found.where,
+        "seconds": found.seconds,
+        "terms": dict(found.terms),
+    }
+
+
+def _error(found: lac.Estimate) -> str:
+    return "" if found.stderr is None else f" ± {found.stderr:.2g}"
