@@ -22,6 +22,10 @@ RULES = {
     # 1e-4 of the climb is 0.05 nats, and 1e-6 of it 0.0005.
     "share": (Stop(share=1e-4), 3),
     "smaller share": (Stop(share=1e-6), 4),
+    # The objective's size is that of the last: 0.0015 of 499 nats is less than one, of 1 000 it is not.
+    "relative to the last": (Stop(relative=0.0015), 3),
+    # The climb includes the last change: 500 nats are 500/500 at first, and 1/501 then.
+    "share of all": (Stop(share=1 / 500.5), 2),
     "absolute": (Stop(absolute=0.5), 3),
     # 1 nat is not below 1 nat.
     "absolute, on the bound": (Stop(absolute=1.0), 3),
