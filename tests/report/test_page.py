@@ -127,7 +127,7 @@ def test_a_lone_far_score_does_not_flatten_the_others(votes: Study) -> None:
 
 
 def test_figures_become_pictures(votes: Study, tmp_path: Path) -> None:
-    figures.png(figures.scores(votes), str(tmp_path / "scores.png"))
+    (tmp_path / "scores.png").write_bytes(figures.picture(figures.scores(votes), "png"))
     assert (tmp_path / "scores.png").read_bytes().startswith(b"\x89PNG")
 
 

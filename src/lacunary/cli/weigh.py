@@ -158,8 +158,9 @@ def compare(
             from lacunary.files import write_whole
             from lacunary.report import figures
 
-            drawn = figures.evidence(found)
-            write_whole(out, figures.png(drawn) if out.endswith(".png") else figures.svg(drawn))
+            write_whole(
+                out, figures.picture(figures.evidence(found), "png" if out.endswith("png") else "svg")
+            )
     if json:
         emit(found.rows())
         return

@@ -147,7 +147,7 @@ def _align(value: Any, power: Any, at: int, log: Any, width: int) -> None:
 
 @kernel
 def fill_with_care(
-    kinds: Kinds, slab: Slab, spots: Spots, c: int, at: int, potential: Any, room: Room, log: Any, width: int
+    kinds: Kinds, slab: Slab, spots: Spots, c: int, at: int, potential: Any, room: Room, log: Any, width: Any
 ) -> None:
     """Do as `fill`, but with an exponent for every value, so that no product can vanish on its way.
 

@@ -391,11 +391,11 @@ def lay_rows(
         for s in range(families):
             if _observed(scopes, codes, r, s):
                 constant[_lead(scopes, codes, r, s)] += weights[r]
-    return cells
+    return int(cells)
 
 
 @inlined
-def _alike(slab: Slab, a: int, b: int) -> bool:
+def _alike(slab: Slab, a: Any, b: Any) -> bool:
     """Whether two cells hold the same numbers whatever the parameters are."""
     children = slab.child_start[b + 1] - slab.child_start[b]
     if slab.kind[a] != slab.kind[b] or slab.child_start[a + 1] - slab.child_start[a] != children:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from html import escape
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib import rc_context
@@ -21,7 +21,7 @@ from lacunary.report.record import Candidate, Study
 from lacunary.report.words import minus, plain
 from lacunary.score.compare import Comparison
 
-__all__ = ["evidence", "heat_map", "png", "scores", "svg", "traces"]
+__all__ = ["evidence", "heat_map", "picture", "scores", "svg", "traces"]
 
 INK = "#010203"
 """Stands for the page's own text colour, which takes its place in the SVG."""
@@ -114,9 +114,15 @@ def evidence(comparison: Comparison) -> Figure:
         for place, method in enumerate(comparison.methods):
             values = comparison.values(method)
             errors = [comparison.estimates[name][method].stderr or 0.0 for name in comparison.models]
-            style = {"color": LINES[place % len(LINES)], "marker": MARKS[place % len(MARKS)], "label": method}
-            line = "-" if by_states else "none"
-            axes.errorbar(x[order], values[order], yerr=np.array(errors)[order], linestyle=line, **style)
+            axes.errorbar(
+                x[order],
+                values[order],
+                yerr=np.array(errors)[order],
+                linestyle="-" if by_states else "none",
+                color=LINES[place % len(LINES)],
+                marker=MARKS[place % len(MARKS)],
+                label=method,
+            )
         room = max(tops) - min(lows)
         axes.set_ylim(min(lows) - 0.15 * room, max(tops) + 0.08 * room)
         axes.set_xlabel(f"number of states of {plain(names[0])}" if by_states else "number of parameters")
@@ -220,10 +226,13 @@ def svg(figure: Figure, name: str, title: str) -> str:
     return head.replace("<svg", f'<svg role="img" aria-label="{escape(title)}" style="{look}"') + ">" + body
 
 
-def png(figure: Figure, path: str, *, dots: int = 120) -> None:
-    """Write a figure as a picture on white."""
-    FigureCanvasAgg(figure)
-    figure.savefig(path, format="png", dpi=dots, transparent=False, facecolor="white")
+def picture(figure: Figure, form: Literal["png", "svg"], *, dots: int = 150) -> bytes:
+    """Return a figure as a file of its own, on white."""
+    FigureCanvasAgg(figure) if form == "png" else FigureCanvasSVG(figure)
+    buffer = io.BytesIO()
+    metadata = {"Date": None} if form == "svg" else {}
+    figure.savefig(buffer, format=form, dpi=dots, transparent=False, facecolor="white", metadata=metadata)
+    return buffer.getvalue()
 
 
 def _canvas(width: float, height: float) -> tuple[Figure, Axes]:
