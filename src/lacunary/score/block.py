@@ -24,6 +24,9 @@ __all__ = ["Block", "derivatives"]
 AFFORDABLE = 2**27
 """Clique configurations, over all rows, that may be swept so that observed variables can stay soft."""
 
+SPARE = 4
+"""… or clique configurations for each parameter: there are as many numbers in the Jacobian anyway."""
+
 COVERAGE = 20
 """Rows for each configuration of the fixed variables of a family: all are met, but for e⁻²⁰ of them."""
 
@@ -70,7 +73,7 @@ class Block:
     @cached_property
     def contractions(self) -> tuple[Contraction, ...]:
         """One for each district, with as many soft variables as can be afforded."""
-        budget = max(AFFORDABLE / (self.bound + MARGIN), 4.0 * self.columns)
+        budget = max(AFFORDABLE / (self.bound + MARGIN), SPARE * self.columns)
         return tuple(_soften(district, self.layout, budget) for district in self.districts)
 
     @cached_property

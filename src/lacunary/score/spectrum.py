@@ -34,8 +34,9 @@ def spectrum(block: Block, theta: Vector, rng: np.random.Generator) -> tuple[Vec
     tables = {s: theta[s : s + _size(block, s)].reshape(_shape(block, s)) for s in block.places}
     matrix = np.concatenate([_rows(block, district, tables, rng) for district in block.districts], axis=1)
     length = np.linalg.norm(matrix, axis=1, keepdims=True)
-    values = np.linalg.svd(matrix / np.where(length > 0, length, 1.0), compute_uv=False)
-    values = np.pad(values, (0, block.columns - len(values))).astype(np.float64)
+    found = np.linalg.svd(matrix / np.where(length > 0, length, 1.0), compute_uv=False)
+    values = np.zeros(block.columns)
+    values[: len(found)] = found
     zero = max(matrix.shape) * np.finfo(np.float64).eps * values.max(initial=0.0)
     return values, int((values > zero).sum())
 
