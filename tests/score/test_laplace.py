@@ -293,7 +293,7 @@ def test_a_saddle_is_named(dimension: Charge) -> None:
     table = Table(graph.schema, codes, weights=np.array([8.0, 1, 1, 1, 1, 1, 1, 8]))
     alike = Network(graph, np.full(graph.layout.size, 0.5))
     problem = Problem(graph, table, Dirichlet(1.0), given=fit(graph, table, initial=alike))
-    with pytest.raises(ParameterError, match=r"a saddle.* rises along 1 of 7"):
+    with pytest.raises(ParameterError, match=r"a saddle.* upwards along 1 of 7"):
         laplace(problem, dimension=dimension)
 
 

@@ -187,8 +187,8 @@ def _no_peak(problem: Problem, pulled: NDArray[np.float64], where: str) -> str:
     message = f"Laplace's approximation needs a peak, but the point ({where}) is "
     if down:
         return message + (
-            f"a saddle: the log posterior rises along {down} of {len(values)} directions; "
-            "fit with more starts, or stop later, as with stop=Stop(relative=1e-12)"
+            f"a saddle, or short of the peak: the log posterior bends upwards along {down} of {len(values)} "
+            "directions; stop later, as with stop=Stop(relative=1e-10), or fit with more starts"
         )
     rank = dimensions(problem.dag, "effective")
     return message + (

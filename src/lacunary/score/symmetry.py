@@ -66,10 +66,10 @@ class _Graph:
         for v in reversed(dag.order_indices):
             if v not in hidden or any(child in seen for child in dag.child_indices[v]):
                 seen.add(v)
-        kept = [v for v in range(len(sizes)) if v in seen and sizes[v] > 1]
-        self.families = {v: tuple(m for m in dag.layout.members[v] if m in kept) for v in kept}
+        kept = {v for v in range(len(sizes)) if v in seen and sizes[v] > 1}
+        self.families = {v: tuple(m for m in dag.layout.members[v] if m in kept) for v in sorted(kept)}
         self.arcs = {(p, v) for v, members in self.families.items() for p in members[1:]}
-        self.hidden = [v for v in kept if v in hidden]
+        self.hidden = sorted(kept & hidden)
         names = [[dag.schema.index(name) for name in group] for group in dag.tied]
         self.tied = [[v for v in group if v in self.families] for group in names]
         self.steps = 0
@@ -113,8 +113,8 @@ class _Graph:
             looks = {
                 v: (
                     colors[v],
-                    tuple(sorted(colors[p] for p, child in self.arcs if child == v)),
-                    tuple(sorted(colors[child] for p, child in self.arcs if p == v)),
+                    tuple(sorted(colors[p] for p in self.families[v][1:])),
+                    tuple(sorted(colors[c] for c in self.dag.child_indices[v] if c in self.families)),
                 )
                 for v in self.families
             }
