@@ -549,6 +549,13 @@ def test_at_a_random_point_the_rank_is_generic(seed: int) -> None:
     assert np.all(np.diff(found.singular_values) <= 0)
 
 
+@pytest.mark.parametrize(("arrows", "tied", "hidden"), TIED)
+def test_at_a_point_of_tied_tables(arrows: str, tied: list[list[str]], hidden: str) -> None:
+    model = dag(arrows, hidden=hidden.split(), tied=tied)
+    point = random_point(model, 2)
+    assert dimension(model, at=network_at(model, point)).rank == brute_dimension(model, point)
+
+
 @pytest.mark.parametrize("children", [3, 4])
 def test_at_merged_classes_the_rank_falls(children: int) -> None:
     """Where two classes agree, their weights do not matter, and of each child one direction is left."""
