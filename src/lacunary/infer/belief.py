@@ -101,8 +101,11 @@ class PriorNetwork:
         _check_positive("ess", self.ess)
 
     def __call__(self, dag: Dag) -> Belief:
-        """α_ijk = ess · p(variable i in state k, its parents in configuration j), GHM96 section 2."""
-        alpha = np.empty(dag.layout.size)
+        """α_ijk = ess · p(variable i in state k, its parents in configuration j), GHM96 section 2.
+
+        Tied families share a table, and so what the rows drawn would tell of it: theirs are added.
+        """
+        alpha = np.zeros(dag.layout.size)
         for i, name in enumerate(dag.names):
             self._check(dag, name)
             family = self.network.query(*dag.parents[i], name).probabilities
@@ -110,7 +113,7 @@ class PriorNetwork:
                 raise ParameterError(
                     f"the prior network gives a state of {name} probability zero; a prior must not"
                 )
-            alpha[dag.layout.slice(i)] = self.ess * dag.layout.flat(family)
+            alpha[dag.layout.slice(i)] += self.ess * dag.layout.flat(family)
         return Belief(dag, alpha)
 
     def _check(self, dag: Dag, name: str) -> None:

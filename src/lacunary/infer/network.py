@@ -41,13 +41,17 @@ class Network(Answers):
         Every distribution must sum to one within `SUM_TOLERANCE`, and is then scaled to do so
         exactly; ``renormalize=True`` scales whatever the sum is.
         """
-        theta = np.empty(dag.layout.size)
+        theta = np.full(dag.layout.size, np.nan)
         for name in tables:
             dag.schema.index(name)
         for i, name in enumerate(dag.names):
             if name not in tables:
                 raise ParameterError(f"there is no table for {name}")
-            theta[dag.layout.slice(i)] = dag.layout.flat(check_table(dag, i, tables[name], renormalize))
+            table = dag.layout.flat(check_table(dag, i, tables[name], renormalize))
+            shared = theta[dag.layout.slice(i)]
+            if not (np.isnan(shared) | (shared == table)).all():
+                raise ParameterError(f"{name} is tied to another family, but its table is not the same")
+            theta[dag.layout.slice(i)] = table
         return cls(dag, theta)
 
     def table(self, name: str) -> NDArray[np.float64]:

@@ -50,7 +50,7 @@ def _choose(value: Any, at: int, size: int, offsets: Any, own: int, shared: int,
     return best
 
 
-@inlined
+@kernel
 def _work_out(
     kinds: Kinds, slab: Slab, spots: Spots, c: int, at: int, potential: Any, room: Room, scale: Any
 ) -> None:
