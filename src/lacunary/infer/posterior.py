@@ -112,6 +112,7 @@ def filled(
             first,
             draws,
             out[first:last],
+            (0,),
         )
         return -1 if bad < 0 else first + bad
 

@@ -52,10 +52,18 @@ def _choose(value: Any, at: int, size: int, offsets: Any, own: int, shared: int,
 
 @kernel
 def _work_out(
-    kinds: Kinds, slab: Slab, spots: Spots, c: int, at: int, potential: Any, room: Room, scale: Any
+    kinds: Kinds,
+    slab: Slab,
+    spots: Spots,
+    c: int,
+    at: int,
+    potential: Any,
+    room: Room,
+    scale: Any,
+    lanes: Any,
 ) -> None:
-    fill(kinds, slab, spots, c, at, potential, room, (0,))
-    if total(room.value, at, kinds.size[slab.kind[c]], scale, (0,)) < SMALL:
+    fill(kinds, slab, spots, c, at, potential, room, lanes)
+    if total(room.value, at, kinds.size[slab.kind[c]], scale, lanes) < SMALL:
         fill_with_care(kinds, slab, spots, c, at, potential, room, np.zeros(1), np.int64(1))
 
 
@@ -71,11 +79,13 @@ def complete(
     first_row: int,
     draws: bool,
     out: Any,
+    lanes: Any,
 ) -> int:
     """Write states into the holes of ``out``, (rows, variables); return the first impossible row or −1.
 
     Going up, messages are sums if ``draws`` and maxima otherwise; going down, each cell picks a
-    configuration that agrees with its parent's. Row r uses the random numbers of ``first_row + r``.
+    configuration that agrees with its parent's. Row r uses the random numbers of ``first_row + r``. There is
+    one lane.
     """
     value, message, offsets = room.value, room.message, kinds.offsets
     scale = np.empty(1)
@@ -86,7 +96,7 @@ def complete(
             continue
         at = spots.value[c]
         s = spots.shared[c]
-        _work_out(kinds, slab, spots, c, at, potential, room, scale)
+        _work_out(kinds, slab, spots, c, at, potential, room, scale, lanes)
         message[s : s + kinds.shared[kind]] = 0.0
         for i in range(kinds.size[kind]):
             told = s + offsets[own + i]
@@ -101,7 +111,9 @@ def complete(
             waiting[0, 0] = slab.root[k]
             waiting[0, 1] = 0
             many = 1
-            _work_out(kinds, slab, spots, slab.root[k], spots.value[slab.root[k]], potential, room, scale)
+            _work_out(
+                kinds, slab, spots, slab.root[k], spots.value[slab.root[k]], potential, room, scale, lanes
+            )
             while many > 0:
                 many -= 1
                 c = waiting[many, 0]
