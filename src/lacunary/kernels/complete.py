@@ -97,23 +97,26 @@ def complete(
         at = spots.value[c]
         s = spots.shared[c]
         _work_out(kinds, slab, spots, c, at, potential, room, scale, lanes)
-        message[s : s + kinds.shared[kind]] = 0.0
+        many = kinds.shared[kind]
+        for j in range(many):
+            message[s + j] = 0.0
         for i in range(kinds.size[kind]):
             told = s + offsets[own + i]
             message[told] = message[told] + value[at + i] if draws else max(message[told], value[at + i])
-        top = message[s : s + kinds.shared[kind]].max()
-        if top > 0.0:
-            message[s : s + kinds.shared[kind]] /= top
+        top = 0.0
+        for j in range(many):
+            top = max(top, message[s + j])
+        for j in range(many):
+            message[s + j] /= top if top > 0.0 else 1.0
     waiting = np.empty((slab.kind.size + 1, 2), np.int64)
     for r in range(slab.root_start.size - 1):
         step = 0
         for k in range(slab.root_start[r], slab.root_start[r + 1]):
-            waiting[0, 0] = slab.root[k]
+            root = np.int64(slab.root[k])
+            waiting[0, 0] = root
             waiting[0, 1] = 0
             many = 1
-            _work_out(
-                kinds, slab, spots, slab.root[k], spots.value[slab.root[k]], potential, room, scale, lanes
-            )
+            _work_out(kinds, slab, spots, root, spots.value[root], potential, room, scale, lanes)
             while many > 0:
                 many -= 1
                 c = waiting[many, 0]
