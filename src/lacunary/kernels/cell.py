@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.kernels.compile import inlined, kernel
+from lacunary.kernels.compile import called, inlined
 from lacunary.kernels.lanes import LANES, U, add, multiply, multiply_run, product_run
 from lacunary.kernels.pack import Slab
 
@@ -145,7 +145,7 @@ def _align(value: Any, power: Any, at: int, log: Any, width: int) -> None:
                 value[U(at + i)] *= math.ldexp(1.0, min(max(power[i] - top, -1100), 0))
 
 
-@kernel
+@called
 def fill_with_care(
     kinds: Kinds, slab: Slab, spots: Spots, c: int, at: int, potential: Any, room: Room, log: Any, width: Any
 ) -> None:

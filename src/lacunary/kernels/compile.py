@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["inlined", "kernel"]
+__all__ = ["called", "inlined", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -27,7 +27,12 @@ def inlined(function: F) -> F:
     return _compiled(function, forceinline=True)
 
 
-def _compiled(function: F, *, forceinline: bool) -> F:
+def called(function: F) -> F:
+    """Compile a piece of a kernel that is called as a function: it is long, and used in several places."""
+    return _compiled(function, forceinline=False, from_python=False)
+
+
+def _compiled(function: F, *, forceinline: bool, from_python: bool = True) -> F:
     njit: Any = numba.njit
     options = {
         "nogil": True,
@@ -35,7 +40,7 @@ def _compiled(function: F, *, forceinline: bool) -> F:
         "fastmath": {"reassoc", "contract"},
         "forceinline": forceinline,
         "no_cfunc_wrapper": True,
-        "no_cpython_wrapper": forceinline,
+        "no_cpython_wrapper": forceinline or not from_python,
     }
     try:
         return cast(F, njit(cache=True, **options)(function))

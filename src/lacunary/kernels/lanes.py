@@ -16,7 +16,7 @@ from llvmlite import ir
 from numba import extending
 from numba.core import types
 
-from lacunary.kernels.compile import inlined
+from lacunary.kernels.compile import called, inlined
 
 __all__ = ["COMPLEX_LANES", "LANES", "U", "add", "add_run", "multiply", "multiply_run", "product_run"]
 
@@ -98,7 +98,7 @@ def add_run(dst: Any, i: Any, src: Any, j: Any, count: int, lanes: Any) -> None:
         dst[U(i + k)] += src[U(j + k)]
 
 
-@inlined
+@called
 def product_run(dst: Any, at: int, src: Any, start: Any, first: int, last: int, i: int) -> None:
     """Multiply `LANES` doubles of ``dst`` by ``src`` from ``start[k] + i`` on, for first ≤ k < last.
 

@@ -140,7 +140,8 @@ def trace_patterns(
     done = 0
     taken = 0
     for p in range(is_open.shape[0]):
-        links[:] = 0
+        for c in range(cliques):
+            links[c] = 0
         for s in range(scopes.home.size):
             first, last = scopes.member_start[s], scopes.member_start[s + 1]
             touched[s] = scopes.home[s] >= 0 and _count_open(scopes.member, first, last, is_open, p) > 0
