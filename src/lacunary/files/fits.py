@@ -15,6 +15,7 @@ from lacunary.files.record import Record
 from lacunary.infer.belief import Belief
 from lacunary.infer.network import SUM_TOLERANCE, Network
 from lacunary.learn.fit import Fit, Start
+from lacunary.learn.select import Selection
 from lacunary.model.dag import Dag
 
 __all__ = ["Climbs"]
@@ -107,6 +108,8 @@ def _encode_fit(fit: Fit) -> dict[str, Any]:
         "method": fit.method,
         "basis": fit.basis,
         "interrupted": fit.interrupted,
+        "constant": fit.constant,
+        "selection": {"name": fit.selection.name, "details": dict(fit.selection.details)},
         "starts": [_encode_start(start) for start in fit.starts],
     }
 
@@ -121,7 +124,15 @@ def _decode_fit(record: Record) -> Fit:
         method=record.text("method"),
         basis=record.text("basis"),
         interrupted=record.flag("interrupted"),
+        constant=record.number("constant"),
+        selection=_decode_selection(record.record("selection")),
     )
+
+
+def _decode_selection(record: Record) -> Selection:
+    selection = Selection(record.text("name"), dict(record.record("details").fields))
+    record.finish()
+    return selection
 
 
 def _decode_climbs(record: Record) -> Climbs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,10 +15,14 @@ from lacunary.infer.answers import as_table
 from lacunary.infer.belief import Belief, Dirichlet, Prior
 from lacunary.infer.engine import Prepared, prepare
 from lacunary.infer.network import Network
-from lacunary.learn.em import Basis, maximize_rule
+from lacunary.learn.align import aligned
+from lacunary.learn.em import Basis, Maximize, maximize_rule
+from lacunary.learn.found import Fit, Start
 from lacunary.learn.loop import Climb, Rule, Watch, climb
+from lacunary.learn.select import Select, Selection, choose, rule_of
 from lacunary.learn.start import Draws, Given, Starts, Tournament, available_cases
 from lacunary.learn.stop import Stop
+from lacunary.learn.tournament import tournament
 from lacunary.learn.vbem import Update, update_rule
 from lacunary.model.dag import Dag
 
@@ -30,73 +34,6 @@ DEFAULT_STARTS = 20
 """Starts where something is hidden; without hidden variables one is the default."""
 
 
-@dataclass(frozen=True, eq=False)
-class Start:
-    """One climb: where it ended, how high, and how it got there."""
-
-    network: Network
-    objective: float
-    log_likelihood: float
-    trace: tuple[float, ...]
-    iterations: int
-    converged: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """What learning found.
-
-    Attributes
-    ----------
-    network
-        The chosen parameters; for "variational" the posterior's mean.
-    belief
-        The prior updated by the expected counts at these parameters; for "variational" the posterior.
-    objective
-        What was maximised, in nats: the log-likelihood, plus the log prior density for "map"; the lower
-        bound of the log evidence for "variational".
-    log_likelihood
-        log p(observed cells | parameters), in nats.
-    trace
-        The objective of the chosen start, step by step; it never falls.
-    converged
-        Whether the chosen start converged.
-    iterations
-        Sweeps of the chosen start over the data.
-    starts
-        Every start, in the order in which they were made.
-    method, basis
-        How the objective was defined.
-    interrupted
-        Whether the fit was ended from outside; ``fit(..., initial=this)`` goes on from here.
-    """
-
-    network: Network
-    belief: Belief
-    objective: float
-    log_likelihood: float
-    trace: tuple[float, ...]
-    converged: bool
-    iterations: int
-    starts: tuple[Start, ...]
-    method: str
-    basis: str
-    interrupted: bool = False
-
-    @property
-    def dag(self) -> Dag:
-        """The graph."""
-        return self.network.dag
-
-    def __str__(self) -> str:
-        state = "converged" if self.converged else ("interrupted" if self.interrupted else "not converged")
-        return (
-            f"fit by {self.method}: objective {self.objective:.4f}, "
-            f"log-likelihood {self.log_likelihood:.4f} nats; "
-            f"{state} after {self.iterations} iterations, best of {len(self.starts)} start(s)"
-        )
-
-
 def fit(
     dag: Dag,
     table: Any,
@@ -105,7 +42,8 @@ def fit(
     prior: Prior | None = None,
     basis: Basis = "softmax",
     starts: int | Starts | None = None,
-    select: Literal["best"] = "best",
+    select: Select = "best",
+    select_options: Mapping[str, Any] | None = None,
     initial: Network | Fit | Sequence[Network] | None = None,
     fixed: Mapping[str, ArrayLike] | None = None,
     stop: Stop | None = None,
@@ -135,7 +73,12 @@ def fit(
         How many random starts, or a rule for them: `Draws`, `Tournament`, `Around`. By default 20 where
         something is hidden; otherwise one, from the rows in which each family is fully observed.
     select
-        "best": the start of highest objective.
+        How parameters are chosen from the starts: "best", of highest objective; "average", the mean of
+        every distribution; "entropy", the most entropic of the good ones; "max-entropy", the most
+        entropic of all parameters that score well; "global", with a certificate that none score
+        better; "ensemble", the best, with predictions averaged by `Fit.ensemble`. See docs/parameters.md.
+    select_options
+        Options of the selection by name, such as ``{"weights": "posterior"}`` or ``{"c": 0.9}``.
     initial
         A network, several, or an earlier fit to go on from, instead of ``starts``.
     fixed
@@ -160,16 +103,19 @@ def fit(
     """
     if method not in ("ml", "map", "variational"):
         raise ParameterError(f"method must be 'ml', 'map' or 'variational', not {method!r}")
-    if select != "best":
-        raise ParameterError(f"select must be 'best', not {select!r}")
+    choice, options = rule_of(select, select_options or {}), select_options or {}
     rows = as_table(table, dag.schema)
     _check_rows(dag, rows)
     belief = (prior or Dirichlet(1.0))(dag)
-    rule: Rule = (
+    rule: Maximize | Update = (
         update_rule(belief, fixed) if method == "variational" else maximize_rule(belief, method, basis, fixed)
     )
     prepared = prepare(dag, rows)
     maker = _starts(dag, starts, initial)
+    if isinstance(maker, Tournament) and select in ("average", "entropy", "ensemble"):
+        raise ParameterError(
+            f"select={select!r} needs starts that all climb to the end: use starts=Draws(30)"
+        )
     if maker is None:
         theta = available_cases(prepared.packed.constant, belief)[None]
     else:
@@ -177,12 +123,17 @@ def fit(
     points = rule.begin(prepared, theta)
     limit = stop or Stop(relative=1e-8)
     if isinstance(maker, Tournament):
-        climbs, interrupted = _tournament(prepared, rule, points, limit, accelerate, watch)
+        climbs, interrupted = tournament(prepared, rule, points, limit, accelerate, watch)
     else:
         climbs, interrupted = climb(prepared, rule, points, limit, accelerate=accelerate, watch=watch)
     if not climbs[0].trace:  # interrupted before anything was known
         raise KeyboardInterrupt
-    return _fit(prepared, rule, belief, climbs, method, basis, interrupted)
+    found = _fit(prepared, rule, belief, climbs, method, basis, interrupted)
+    if select == "best":
+        return found
+    found = _aligned(found, prepared, [belief.alpha, rule.known])
+    chosen = choose(choice, found, prepared, belief, fixed, options)
+    return _moved(found, chosen.network, prepared, rule, belief, Selection(select, chosen.details))
 
 
 def _belief(prepared: Prepared, rule: Rule, belief: Belief, climb: Climb, climbs: int) -> Belief:
@@ -196,7 +147,7 @@ def _belief(prepared: Prepared, rule: Rule, belief: Belief, climb: Climb, climbs
 
 def _fit(
     prepared: Prepared,
-    rule: Rule,
+    rule: Maximize | Update,
     belief: Belief,
     climbs: list[Climb],
     method: str,
@@ -229,7 +180,43 @@ def _fit(
         method=method,
         basis=basis,
         interrupted=interrupted,
+        constant=rule.log_constant if isinstance(rule, Maximize) else 0.0,
     )
+
+
+def _aligned(found: Fit, prepared: Prepared, like: Sequence[NDArray[np.float64]]) -> Fit:
+    """Return the fit with the states of hidden variables named in every start as in the best."""
+    theta = np.array([start.network.theta for start in found.starts])
+    best = int(found.scores.argmax())
+    renamed = aligned(prepared, theta, best, like)
+    starts = tuple(
+        start if place == best else replace(start, network=Network(found.dag, renamed[place]))
+        for place, start in enumerate(found.starts)
+    )
+    return replace(found, starts=starts)
+
+
+def _moved(
+    found: Fit, network: Network, prepared: Prepared, rule: Rule, belief: Belief, selection: Selection
+) -> Fit:
+    """Return the fit with other parameters than the best start's, and what holds at these."""
+    start = next((start for start in found.starts if start.network is network), None)
+    if start is not None and network is found.network:
+        return replace(found, selection=selection)
+    twins = np.repeat(network.theta[None], min(len(found.starts), 2), axis=0)
+    point = rule.begin(prepared, twins)
+    counts, log = prepared.expect(rule.potentials(point))
+    moved = replace(
+        found,
+        network=network,
+        belief=Belief(belief.dag, point[0] if isinstance(rule, Update) else belief.alpha + counts[0]),
+        objective=float(rule.objective(point, log)[0]),
+        log_likelihood=float(prepared.expect(twins)[1][0]) if isinstance(rule, Update) else float(log[0]),
+        selection=selection,
+    )
+    if start is None:
+        return moved
+    return replace(moved, trace=start.trace, converged=start.converged, iterations=start.iterations)
 
 
 def _starts(
@@ -291,46 +278,3 @@ def _check_rows(dag: Dag, table: Table) -> None:
                 f"nothing is observed of {variable.name}; declare it hidden (hidden=[{variable.name!r}]) "
                 "if that is meant"
             )
-
-
-def _tournament(
-    prepared: Prepared,
-    rule: Rule,
-    points: NDArray[np.float64],
-    stop: Stop,
-    accelerate: bool,
-    watch: Watch | None,
-) -> tuple[list[Climb], bool]:
-    """Let the better half go on for twice as long until one is left; that one climbs to the end."""
-    ended: dict[int, Climb] = {}
-    alive = list(range(len(points)))
-    steps = 1
-    while len(alive) > 1:
-        # One sweep more than steps: the objective of the last point is only known once it is swept.
-        climbs, interrupted = climb(prepared, rule, points[alive], Stop(iterations=steps + 1), watch=watch)
-        ended |= {start: _joined(ended.get(start), c) for start, c in zip(alive, climbs, strict=True)}
-        if interrupted:
-            return [ended[s] for s in sorted(ended)], True
-        points[alive] = [ended[s].point for s in alive]
-        alive = sorted(alive, key=lambda s: -ended[s].objective)[: (len(alive) + 1) // 2]
-        steps *= 2
-    last, interrupted = climb(prepared, rule, points[alive], stop, accelerate=accelerate, watch=watch)
-    ended[alive[0]] = _joined(ended.get(alive[0]), last[0])
-    return [ended[s] for s in sorted(ended)], interrupted
-
-
-def _joined(earlier: Climb | None, later: Climb) -> Climb:
-    """Return two climbs of one start as one; the later begins where the earlier ended."""
-    if earlier is None:
-        return later
-    if not later.trace:  # interrupted before its first sweep was done
-        return earlier
-    return Climb(
-        later.point,
-        later.theta,
-        later.objective,
-        later.log_likelihood,
-        earlier.trace + later.trace[1:],
-        earlier.iterations + later.iterations,
-        later.converged,
-    )

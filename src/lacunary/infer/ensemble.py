@@ -1,0 +1,77 @@
+"""Prediction with several models at once: their predictions are averaged, not their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from lacunary.data.schema import Label
+from lacunary.errors import ImpossibleRowError
+from lacunary.infer.answers import Answers, Target, as_table
+from lacunary.infer.distribution import Distribution
+from lacunary.infer.posterior import marginals
+
+__all__ = ["Ensemble"]
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Models over the same variables, with weights that sum to one.
+
+    What it says of a row is a mixture: each model counts by its weight times the probability it gave
+    to what is observed. It has no graph and no tables of its own.
+    """
+
+    models: tuple[Answers, ...]
+    weights: NDArray[np.float64]
+
+    def log_probability(self, table: Any) -> NDArray[np.float64]:
+        """Return log Σ weight · p(observed cells | model) for each row, in nats."""
+        return np.asarray(logsumexp(self._log_mass(table), axis=0))
+
+    def probability(self, given: Mapping[str, Label]) -> float:
+        """Return the probability of these states together."""
+        return float(self.weights @ [model.probability(given) for model in self.models])
+
+    def query(self, *targets: str, given: Mapping[str, Label] | None = None) -> Distribution:
+        """Return the joint distribution of some variables given the states of others."""
+        mass = self.weights * np.array([model.probability(given or {}) for model in self.models])
+        if not mass.sum() > 0:
+            raise ImpossibleRowError(f"what is given has probability zero: {dict(given or {})}")
+        told = [
+            (model.query(*targets, given=given), share)
+            for model, share in zip(self.models, mass / mass.sum(), strict=True)
+            if share > 0
+        ]
+        mean = np.sum([share * answer.probabilities for answer, share in told], axis=0)
+        return Distribution(told[0][0].variables, mean)
+
+    def posterior(
+        self, table: Any, targets: Sequence[Target] | None = None
+    ) -> dict[Target, NDArray[np.float64]]:
+        """Return the posterior of variables, or of sets of them, in every row; see `Answers.posterior`."""
+        schema = self.models[0].dag.schema
+        rows = as_table(table, schema)
+        chosen: Sequence[Target] = schema.names if targets is None else targets
+        sets = [[name] if isinstance(name, str) else list(name) for name in chosen]
+        logs = self._log_mass(rows)
+        if np.any(np.isneginf(logs).all(axis=0)):
+            raise ImpossibleRowError("a row has probability zero under every model; it has no posterior")
+        shares = np.exp(logs - logsumexp(logs, axis=0))
+        found = [np.zeros((len(rows), *(schema[name].size for name in names))) for names in sets]
+        for model, share in zip(self.models, shares, strict=True):
+            where = [[model.dag.schema.index(name) for name in names] for names in sets]
+            for total, part in zip(found, marginals(model.dag, model.parameters(), rows, where), strict=True):
+                total += share.reshape(-1, *[1] * (part.ndim - 1)) * part
+        return dict(zip(chosen, found, strict=True))
+
+    def _log_mass(self, table: Any) -> NDArray[np.float64]:
+        """Return log weight + log p(observed cells | model); (models, rows)."""
+        with np.errstate(divide="ignore"):
+            weights = np.log(self.weights)
+        return np.array([model.log_probability(table) for model in self.models]) + weights[:, None]

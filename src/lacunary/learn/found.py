@@ -1,0 +1,119 @@
+"""What learning found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.infer.belief import Belief
+from lacunary.infer.divergence import kl
+from lacunary.infer.ensemble import Ensemble
+from lacunary.infer.network import Network
+from lacunary.learn.select import Selection, local_entropy
+from lacunary.model.dag import Dag
+
+__all__ = ["Fit", "Start"]
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """One climb: where it ended, how high, and how it got there."""
+
+    network: Network
+    objective: float
+    log_likelihood: float
+    trace: tuple[float, ...]
+    iterations: int
+    converged: bool
+
+    @property
+    def entropy(self) -> float:
+        """The local entropy: Σ over all distributions of −Σ θ log θ, in nats."""
+        return float(local_entropy(self.network.dag, self.network.theta))
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What learning found.
+
+    Attributes
+    ----------
+    network
+        The chosen parameters; for "variational" the posterior's mean.
+    belief
+        The prior updated by the expected counts at these parameters; for "variational" the posterior.
+    objective
+        What was maximised, in nats: the log-likelihood, plus the log prior density for "map"; the lower
+        bound of the log evidence for "variational".
+    log_likelihood
+        log p(observed cells | parameters), in nats.
+    trace
+        The objective of the chosen start, or else of the best, step by step; it never falls.
+    converged
+        Whether that start converged.
+    iterations
+        Its sweeps over the data.
+    starts
+        Every start, in the order in which they were made. Unless the best is selected, the states of
+        hidden variables have the same names in all of them as in the best.
+    method, basis
+        How the objective was defined.
+    constant
+        The part of the objective that does not depend on parameters.
+    selection
+        How the parameters were chosen from the starts: its name, and details.
+    interrupted
+        Whether the fit was ended from outside; ``fit(..., initial=this)`` goes on from here.
+    """
+
+    network: Network
+    belief: Belief
+    objective: float
+    log_likelihood: float
+    trace: tuple[float, ...]
+    converged: bool
+    iterations: int
+    starts: tuple[Start, ...]
+    method: str
+    basis: str
+    interrupted: bool = False
+    constant: float = 0.0
+    selection: Selection = field(default_factory=Selection)
+
+    @property
+    def dag(self) -> Dag:
+        """The graph."""
+        return self.network.dag
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """The score S of every start: its objective without `constant`, ENT eq. 1; (starts,)."""
+        return np.array([start.objective for start in self.starts]) - self.constant
+
+    @property
+    def entropies(self) -> NDArray[np.float64]:
+        """The local entropy of every start, in nats, ENT eq. 2; (starts,)."""
+        return np.array([start.entropy for start in self.starts])
+
+    @cached_property
+    def distances(self) -> NDArray[np.float64]:
+        """KL(chosen ‖ start), in nats, for every start; (starts,)."""
+        return np.array([kl(self.network, start.network) for start in self.starts])
+
+    @property
+    def ensemble(self) -> Ensemble:
+        """All starts at once, for averaged predictions; weighted as selected, by default evenly."""
+        shares = self.selection.details.get("shares", [1 / len(self.starts)] * len(self.starts))
+        return Ensemble(tuple(start.network for start in self.starts), np.array(shares))
+
+    def __str__(self) -> str:
+        state = "converged" if self.converged else ("interrupted" if self.interrupted else "not converged")
+        chosen = f"{self.selection.name} of {len(self.starts)} start(s)"
+        return (
+            f"fit by {self.method}: objective {self.objective:.4f}, "
+            f"log-likelihood {self.log_likelihood:.4f} nats; "
+            f"{state} after {self.iterations} iterations, {chosen}"
+        )
