@@ -1,0 +1,145 @@
+"""The house is in order: sizes, words, layers, versions, sources."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import lacunary
+from tests.house.pages import ROOT
+
+SOURCE = ROOT / "src" / "lacunary"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+MOST_LINES = 350
+MOST_LINES_OF_KERNELS = 450
+"""Kernels that call one another share a file: Numba does not notice a change in another one."""
+
+MOST_STATEMENTS = 50
+MOST_STATEMENTS_OF_KERNELS = 90
+"""Lines of a function's body, from its first statement to its last, docstring and signature apart."""
+
+# Put together from halves, so that this file does not hold what it looks for.
+FORBIDDEN = {
+    "a path of some machine": re.compile(r"(?<![\w.])/(?:wor" r"k|home|root|Users)/\w"),
+    "a folder beside this one": re.compile(r"\.\./share" r"d|share" r"d/seeds"),
+    "a host of packages": re.compile(r"pypi\.or" r"g|pythonhosted|artifactor" r"y|jfro" r"g|nexus\.", re.I),
+    "a job left undone": re.compile(r"\b(?:TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b"),
+}
+
+
+def tracked() -> Iterator[Path]:
+    """Return the files of the project: those under version control, or all if there is none."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    names = listed.stdout.split("\0") if listed.returncode == 0 else []
+    found = [ROOT / name for name in names if name] or [
+        p for d in ("src", "tests", "docs") for p in (ROOT / d).rglob("*")
+    ]
+    return (path for path in found if path.is_file())
+
+
+def text_of(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def functions(path: Path) -> Iterator[tuple[str, int]]:
+    """Return the functions of a module, and how many lines their bodies have."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+            yield node.name, (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_modules_and_functions_are_short(path: Path) -> None:
+    kernels = path.parent.name == "kernels"
+    most = MOST_LINES_OF_KERNELS if kernels else MOST_LINES
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= most
+    bound = MOST_STATEMENTS_OF_KERNELS if kernels else MOST_STATEMENTS
+    long = {name: lines for name, lines in functions(path) if lines > bound}
+    assert not long
+
+
+def test_no_forbidden_words() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}, line {text.count(chr(10), 0, match.start()) + 1}: {match[0]!r} is {what}"
+        for path in tracked()
+        if (text := text_of(path)) is not None
+        for what, pattern in FORBIDDEN.items()
+        for match in pattern.finditer(text)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_the_forbidden_words_would_be_found() -> None:
+    bad = ["/home/someone", "../shared/x", "https://pypi.org/simple", "# TODO later"]
+    for text in bad:
+        assert any(pattern.search(text) for pattern in FORBIDDEN.values()), text
+
+
+def test_no_module_without_an_idea() -> None:
+    """A module is named after what it holds."""
+    vague = {"utils", "util", "misc", "core", "base", "helpers", "common", "tools"}
+    assert not {path.stem for path in MODULES} & vague
+
+
+def test_nothing_is_unpickled_or_evaluated() -> None:
+    """Files are data: reading one must never run it."""
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                modules = {alias.name for alias in node.names} | {getattr(node, "module", None)}
+                assert not modules & {"pickle", "marshal", "shelve", "dill", "joblib"}, path
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                assert node.func.id not in ("eval", "exec"), f"{path}, line {node.lineno}"
+
+
+def test_the_version_is_one() -> None:
+    assert PROJECT["project"]["version"] == lacunary.__version__
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"## {lacunary.__version__}" in changes
+
+
+def test_shipped_data_have_sources() -> None:
+    folder = SOURCE / "data" / "shipped"
+    sources = (folder / "SOURCES.md").read_text(encoding="utf-8")
+    data = [path.name for path in folder.iterdir() if path.suffix not in (".md", ".pyc")]
+    assert data
+    assert [name for name in data if name not in sources] == []
+
+
+def test_layers_list_every_package() -> None:
+    [layers] = [c for c in PROJECT["tool"]["importlinter"]["contracts"] if c["type"] == "layers"]
+    listed = {name.strip() for layer in layers["layers"] for name in layer.split("|")}
+    assert layers["exhaustive"]
+    there = {p.stem for p in SOURCE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    assert listed == there - {"__init__", "__main__"}
+
+
+@pytest.mark.parametrize(("module", "home"), [("numba", "kernels"), ("matplotlib", "report")])
+def test_heavy_imports_are_forbidden_everywhere_else(module: str, home: str) -> None:
+    [contract] = [
+        c for c in PROJECT["tool"]["importlinter"]["contracts"] if c.get("forbidden_modules") == [module]
+    ]
+    packages = {f"lacunary.{p.name}" for p in SOURCE.iterdir() if (p / "__init__.py").exists()}
+    assert set(contract["source_modules"]) | {f"lacunary.{home}", "lacunary.errors"} >= packages
+
+
+def test_packages_are_where_the_plan_says() -> None:
+    """ARCHITECTURE.md names every package and every file that sets the bar."""
+    plan = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    for package in (p.name for p in SOURCE.iterdir() if (p / "__init__.py").exists()):
+        assert f"`{package}/`" in plan, package
+    bar = plan.rpartition("## Files that set the bar")[2]
+    for name in re.findall(r"`([\w/]+\.py)`", bar):
+        assert (SOURCE / name).exists() or (ROOT / name).exists(), name
