@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,9 @@ MEMORY_BUDGET = 4 * 2**30
 CHUNK_WORK, CHUNKS = 400_000, 4
 """Operations, about a nanosecond each, that make a chunk worth handing out; and how many chunks there are
 before they grow instead: within a chunk rows share cells, so few large ones do less work than many small."""
+
+PATTERNS = 2048
+"""Hole patterns that are traced together; others are traced at the same time."""
 
 NO_REALS = np.empty((0, 0))
 
@@ -164,7 +168,12 @@ def _trace(
         shared_start=starts(tree.separators),
         parent=np.array(tree.parent, dtype=np.int32),
     )
-    nodes = count_touched(arrays.member, arrays.member_start, patterns)  # before any are merged
+    parts = [patterns[first : first + PATTERNS] for first in range(0, len(patterns), PATTERNS)] or [patterns]
+    return _joined(list(in_parallel(lambda part: _trace_some(arrays, scopes, sizes, part), parts)))
+
+
+def _trace_some(tree: Tree, scopes: Scopes, sizes: NDArray[np.int64], patterns: NDArray[np.bool_]) -> Forest:
+    nodes = count_touched(tree.member, tree.member_start, patterns)  # before any are merged
     out = Forest(
         clique=np.zeros(nodes, dtype=np.int32),
         mask=np.zeros(nodes, dtype=np.int64),
@@ -174,16 +183,30 @@ def _trace(
         scope_start=np.zeros(nodes + 1, dtype=np.int64),
         node_start=np.zeros(len(patterns) + 1, dtype=np.int64),
     )
-    trace_patterns(arrays, scopes, sizes, patterns, out)
-    used = int(out.node_start[-1])
+    trace_patterns(tree, scopes, sizes, patterns, out)
+    return out
+
+
+def _joined(parts: list[Forest]) -> Forest:
+    """Return the nodes of several sets of patterns as one, without the room that was left over."""
+    used = [int(part.node_start[-1]) for part in parts]
+    nodes, scopes = np.cumsum([0, *used]), np.cumsum([0, *(len(part.scope) for part in parts)])
+
+    def all_of(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(part, name)[:n] for part, n in zip(parts, used, strict=True)])
+
     return Forest(
-        out.clique[:used],
-        out.mask[:used],
-        out.up[:used],
-        out.edge[:used],
-        out.scope,
-        out.scope_start[: used + 1],
-        out.node_start,
+        clique=all_of("clique"),
+        mask=all_of("mask"),
+        up=all_of("up"),
+        edge=all_of("edge"),
+        scope=np.concatenate([part.scope for part in parts]),
+        scope_start=np.concatenate(
+            [p.scope_start[:n] + at for p, n, at in zip(parts, used, scopes, strict=False)] + [scopes[-1:]]
+        ),
+        node_start=np.concatenate(
+            [p.node_start[:-1] + at for p, at in zip(parts, nodes, strict=False)] + [nodes[-1:]]
+        ),
     )
 
 

@@ -157,50 +157,66 @@ def _tables(
     """Write the table of every different key, shape · goals + goal."""
     unique, which = _number(keys)
     shape = unique // goals
-    steps, reach = _steps(dag, tree, scopes, shapes, shape, unique % goals)
     at = np.concatenate([[0], np.cumsum(shapes.size[shape])])
     if at[-1] * 4 > budget:
         refuse(dag, shapes.members[int(shapes.size.argmax())], float(at[-1]) * 4, budget)
+    sizes = np.array(dag.schema.sizes, dtype=np.int64)
+    variables = _padded(shapes.members)[shape]
+    places = np.where(variables >= 0, sizes[variables], 1)
+    steps, reach = _steps(tree, scopes, variables, places, unique % goals)
+    is_plain = ((steps == _radix(places)) | (variables < 0)).all(axis=1)
+    members = shapes.members
+    lengths = np.concatenate([[0], np.cumsum((variables >= 0).sum(axis=1))])
     offsets = np.empty(int(at[-1]), dtype=np.int32)
-    members, sizes = shapes.members, np.array(dag.schema.sizes, dtype=np.int64)
-    fill_offsets(flat(members), starts(members), sizes, flat(steps), starts(steps), shape, offsets, at)
-    plain = [_radix(dag, members[s]) == step for s, step in zip(shape.tolist(), steps, strict=True)]
-    short = np.where(np.array(plain, dtype=bool), -1, at[:-1])
+    steps_flat = steps[variables >= 0].astype(np.int32)
+    fill_offsets(flat(members), starts(members), sizes, steps_flat, lengths, shape, offsets, at)
+    short = np.where(is_plain, -1, at[:-1])
     return _Tables(offsets, at[:-1][which], short[which], reach[which])
 
 
 def _steps(
-    dag: Dag,
     tree: JunctionTree,
     scopes: Scopes,
-    shapes: _Shapes,
-    shape: NDArray[np.int64],
+    variables: NDArray[np.int64],
+    places: NDArray[np.int64],
     goal: NDArray[np.int64],
-) -> tuple[list[tuple[int, ...]], NDArray[np.int64]]:
-    """Return how far a step in each open variable leads, and, for separators, to how many places."""
-    member, stride, bounds = scopes.member.tolist(), scopes.stride.tolist(), scopes.member_start.tolist()
-    families = len(bounds) - 1
-    steps, reach = [], np.zeros(len(shape), dtype=np.int64)
-    for t, (s, g) in enumerate(zip(shape.tolist(), goal.tolist(), strict=True)):
-        variables = shapes.members[s]
-        if g < families:
-            span = slice(bounds[g], bounds[g + 1])
-            lead = dict(zip(member[span], stride[span], strict=True))
-        else:
-            common = tuple(v for v in tree.separators[g - families] if v in variables)
-            lead = dict(zip(common, _radix(dag, common), strict=True))
-            reach[t] = np.prod([dag.schema.sizes[v] for v in common])
-        steps.append(tuple(lead.get(v, 0) for v in variables))
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how far a step in each open variable leads, and, for separators, to how many places.
+
+    ``variables`` and ``places`` are the open variables of each table's shape, padded with −1, and their
+    sizes, padded with 1; (tables, width).
+    """
+    families = scopes.home.size
+    steps, reach = np.zeros_like(variables), np.zeros(len(variables), dtype=np.int64)
+    led = np.flatnonzero(goal < families)
+    bounds = scopes.member_start[goal[led]], scopes.member_start[goal[led] + 1]
+    for k in range(int((bounds[1] - bounds[0]).max(initial=0))):
+        there = led[bounds[0] + k < bounds[1]]
+        entry = scopes.member_start[goal[there]] + k
+        steps[there] += np.where(
+            variables[there] == scopes.member[entry, None], scopes.stride[entry, None], 0
+        )
+    joint = np.flatnonzero(goal >= families)
+    shared = _padded(tree.separators)[goal[joint] - families]
+    common = (variables[joint][:, :, None] == np.where(shared >= 0, shared, -2)[:, None, :]).any(axis=2)
+    counted = np.where(common, places[joint], 1)
+    steps[joint] = np.where(common, _radix(counted), 0)
+    reach[joint] = counted.prod(axis=1)
     return steps, reach
 
 
-def _radix(dag: Dag, variables: Sequence[int]) -> tuple[int, ...]:
-    """How far a step in each variable leads when the last moves fastest."""
-    below, out = 1, []
-    for v in reversed(variables):
-        out.append(below)
-        below *= dag.schema.sizes[v]
-    return tuple(out[::-1])
+def _radix(places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how far a step in each variable leads when the last moves fastest; (tables, width)."""
+    below = np.cumprod(places[:, ::-1], axis=1)[:, ::-1]
+    return np.concatenate([below[:, 1:], np.ones((len(places), 1), dtype=np.int64)], axis=1)
+
+
+def _padded(lists: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    """Return the lists as rows of one array, filled up with −1."""
+    lengths = np.array([len(one) for one in lists], dtype=np.int64)
+    out = np.full((len(lists), int(lengths.max(initial=1))), -1, dtype=np.int64)
+    out[np.arange(out.shape[1]) < lengths[:, None]] = flat(lists)
+    return out
 
 
 def _number(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
