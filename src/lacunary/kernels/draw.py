@@ -1,9 +1,8 @@
-"""Markov chains over completions and parameters, from first step to last inside one kernel.
+"""Draw completions of all rows at once, and keep of them what a Markov chain needs: their counts.
 
-A chain needs of the completed rows only their counts. Going up, cells send sums as in every sweep; going
-down, each root spreads its weight over its configurations by a multinomial draw, and each cell spreads
-what all its parents sent it. Rows that are alike are drawn together: work grows with distinct cells.
-`docs/derivations/ais.md` derives the tempered family and its weights.
+Going up, cells send sums as in every sweep; going down, each root spreads its weight over its
+configurations by a multinomial draw, and each cell spreads what all its parents sent it. Rows that are alike
+are drawn together: work grows with distinct cells.
 """
 
 from __future__ import annotations
@@ -16,14 +15,13 @@ from numpy.typing import NDArray
 
 from lacunary.kernels.bare import bare, bare_inlined
 from lacunary.kernels.cell import SMALL, Kinds, Room, Spots
-from lacunary.kernels.compile import kernel
 from lacunary.kernels.pack import Slab
-from lacunary.kernels.variate import binomial, log_gamma_variate, normal, uniform
+from lacunary.kernels.variate import binomial, uniform
 
-__all__ = ["Scratch", "Target", "Trail", "draw_counts", "log_likelihood", "walk", "wander"]
+__all__ = ["FEW", "Scratch", "draw_counts", "log_likelihood"]
 
 
-FEW = 8.0
+FEW = 8
 """Completions that are drawn one by one rather than together."""
 
 
@@ -34,8 +32,12 @@ LOG_2 = math.log(2.0)
 
 
 class Scratch(NamedTuple):
-    """Room for one cell's draws and exponents, (largest size,) each, and three single numbers."""
+    """Room for one cell: which configurations were drawn and how often, exponents, three single numbers.
 
+    The first two are `FEW` longer than the largest cell, the third as long.
+    """
+
+    hit: NDArray[np.int64]
     drawn: NDArray[np.float64]
     power: NDArray[np.int64]
     shift: NDArray[np.int64]
@@ -43,31 +45,20 @@ class Scratch(NamedTuple):
     mass: NDArray[np.float64]
 
 
-class Target(NamedTuple):
-    """What the tempered family is made of, besides the rows' cells.
-
-    ``alpha`` are the prior's pseudo-counts, ``group`` says to which distribution each belongs, and ``total``
-    are their sums; ``constant`` are the counts no hole changes; ``log_ways`` is the log of the number of
-    completions of all rows.
-    """
-
-    alpha: NDArray[np.float64]
-    group: NDArray[np.int64]
-    total: NDArray[np.float64]
-    constant: NDArray[np.float64]
-    log_ways: float
-
-
-class Trail(NamedTuple):
-    """What a chain leaves behind: after every ``every`` steps its log-weight, counts and parameters.
-
-    Arrays without rows are not written. Shapes (kept,), (kept, size) and (kept, size).
-    """
-
-    every: int
-    log_weight: NDArray[np.float64]
-    counts: NDArray[np.float64]
-    log_theta: NDArray[np.float64]
+@bare_inlined
+def _spread_few(value: Any, at: int, size: int, mass: float, many: Any, scratch: Scratch, stream: Any) -> Any:
+    """Draw configurations one by one with chances in ``value``, which sum to ``mass``; return how many."""
+    for n in range(many):
+        left = uniform(stream) * mass
+        chosen = 0
+        for i in range(size - 1):  # without a branch that could be guessed wrongly
+            left -= value[at + i]
+            chosen += left >= 0.0
+        while chosen > 0 and value[at + chosen] == 0.0:  # rounding led past the last possible one
+            chosen -= 1
+        scratch.hit[n] = chosen
+        scratch.drawn[n] = 1.0
+    return many
 
 
 @bare_inlined
@@ -78,33 +69,44 @@ def _spread(
     message: Any,
     belief: Any,
     offsets: Any,
-    s: int,
     own: int,
+    s: int,
+    shared: int,
+    scratch: Scratch,
     stream: Any,
-    drawn: Any,
-) -> None:
-    """Spread ``belief`` of each shared configuration over those of a cell, as chances in ``value`` say.
+) -> int:
+    """Spread ``belief`` of each shared configuration over those of a cell, with chances in ``value``.
 
-    ``own`` leads from a configuration to the shared one, whose chances sum to ``message``; −1: to the first.
+    ``own`` leads from a configuration to the shared one, whose chances sum to ``message``; −1: to the only
+    one. Both are used up. Returns how many configurations were drawn.
     """
+    hits = 0
     for i in range(size):
         k = s + offsets[own + i] if own >= 0 else s
         x = value[at + i]
-        many = 0.0
         if belief[k] > 0.0 and x > 0.0:
+            many = 0.0
             if belief[k] <= FEW:
                 for _ in range(np.int64(belief[k])):
                     many += 1.0 if uniform(stream) * message[k] < x else 0.0
             else:
                 many = binomial(belief[k], x / message[k], stream)
-            belief[k] -= many
             message[k] -= x
-        drawn[i] = many
-    for i in range(size - 1, -1, -1):  # rounding may have let the last chance fall below one
-        k = s + offsets[own + i] if own >= 0 else s
-        if belief[k] > 0.0 and value[at + i] > 0.0:
-            drawn[i] += belief[k]
-            belief[k] = 0.0
+            if many > 0.0:
+                belief[k] -= many
+                scratch.hit[hits] = i
+                scratch.drawn[hits] = many
+                hits += 1
+    for k in range(s, s + shared):
+        if belief[k] > 0.0:  # rounding let the last chance fall below one
+            for i in range(size - 1, -1, -1):
+                if value[at + i] > 0.0 and (own < 0 or s + offsets[own + i] == k):
+                    scratch.hit[hits] = i
+                    scratch.drawn[hits] = belief[k]
+                    belief[k] = 0.0
+                    hits += 1
+                    break
+    return hits
 
 
 @bare_inlined
@@ -116,14 +118,6 @@ def _multiply(value: Any, at: int, factor: Any, lead: Any, offsets: Any, table: 
     else:
         for i in range(size):
             value[at + i] *= factor[lead + offsets[table + i]]
-
-
-@bare_inlined
-def _add(to: Any, lead: Any, offsets: Any, table: int, size: int, drawn: Any) -> None:
-    """Add what each configuration has drawn to the place it leads to."""
-    for i in range(size):
-        if drawn[i] > 0.0:
-            to[lead + (offsets[table + i] if table >= 0 else i)] += drawn[i]
 
 
 @bare_inlined
@@ -149,7 +143,7 @@ def _align(value: Any, at: int, size: int, power: Any) -> int:
     return top
 
 
-@bare
+@bare_inlined
 def _rise(
     kinds: Kinds, slab: Slab, spots: Spots, c: int, potential: Any, room: Room, scratch: Scratch
 ) -> float:
@@ -200,16 +194,20 @@ def _send(kinds: Kinds, kind: int, at: int, s: int, mass: float, room: Room) -> 
 
 
 @bare_inlined
-def _tell(kinds: Kinds, slab: Slab, spots: Spots, c: int, counts: Any, room: Room, scratch: Scratch) -> None:
+def _tell(
+    kinds: Kinds, slab: Slab, spots: Spots, c: int, hits: int, counts: Any, room: Room, scratch: Scratch
+) -> None:
     """Add what cell c has drawn to the counts, and pass it on to its children."""
-    kind = slab.kind[c]
-    size = kinds.size[kind]
-    link = kinds.read_start[kind] - slab.read_start[c]
+    offsets, hit, drawn = kinds.offsets, scratch.hit, scratch.drawn
+    link = kinds.read_start[slab.kind[c]] - slab.read_start[c]
     for k in range(slab.read_start[c], slab.read_start[c + 1]):
-        lead: Any = np.int64(slab.read[k])
-        _add(counts, lead, kinds.offsets, kinds.read_table[link + k], size, scratch.drawn)
+        table = kinds.read_table[link + k]
+        for n in range(hits):
+            counts[slab.read[k] + (offsets[table + hit[n]] if table >= 0 else hit[n])] += drawn[n]
     for k in range(slab.child_start[c], slab.child_start[c + 1]):
-        _add(room.belief, spots.heard[k], kinds.offsets, slab.above[k], size, scratch.drawn)
+        above = slab.above[k]
+        for n in range(hits):
+            room.belief[spots.heard[k] + (offsets[above + hit[n]] if above >= 0 else hit[n])] += drawn[n]
 
 
 @bare
@@ -228,6 +226,7 @@ def draw_counts(
     Returns False if some row has no possible completion.
     """
     value, message, belief, offsets = room.value, room.message, room.belief, kinds.offsets
+    one: Any = np.int64(1)
     for c in range(slab.kind.size):
         kind = slab.kind[c]
         own, size, at, s = kinds.own[kind], kinds.size[kind], spots.value[c], spots.shared[c]
@@ -239,113 +238,23 @@ def draw_counts(
         elif slab.weight[c] > 0.0:
             if not mass > 0.0:
                 return False
-            scratch.left[0] = slab.weight[c]
-            scratch.mass[0] = mass
-            _spread(value, at, size, scratch.mass, scratch.left, offsets, s - s, own, stream, scratch.drawn)
-            _tell(kinds, slab, spots, c, counts, room, scratch)
+            if slab.weight[c] <= FEW:
+                hits = _spread_few(value, at, size, mass, np.int64(slab.weight[c]), scratch, stream)
+            else:
+                scratch.left[0] = slab.weight[c]
+                scratch.mass[0] = mass
+                hits = _spread(
+                    value, at, size, scratch.mass, scratch.left, offsets, own, s - s, one, scratch, stream
+                )
+            _tell(kinds, slab, spots, c, hits, counts, room, scratch)
     for c in range(slab.kind.size - 1, -1, -1):
         kind = slab.kind[c]
         own, size, at, s = kinds.own[kind], kinds.size[kind], spots.value[c], spots.shared[c]
         if own >= 0:
-            _spread(value, at, size, message, belief, offsets, s, own, stream, scratch.drawn)
-            _tell(kinds, slab, spots, c, counts, room, scratch)
+            shared = kinds.shared[kind]
+            hits = _spread(value, at, size, message, belief, offsets, own, s, shared, scratch, stream)
+            _tell(kinds, slab, spots, c, hits, counts, room, scratch)
     return True
-
-
-@bare
-def _log_tempered(target: Target, tau: float, counts: Any, sums: Any) -> float:
-    """Return log ∫ p(θ) p(x, y | θ)^τ dθ − (1 − τ) · log_ways + log_ways, from the counts of x."""
-    for g in range(sums.size):
-        sums[g] = 0.0
-    log = tau * target.log_ways
-    for i in range(counts.size):
-        if counts[i] > 0.0:
-            sums[target.group[i]] += counts[i]
-            log += math.lgamma(target.alpha[i] + tau * counts[i]) - math.lgamma(target.alpha[i])
-    for g in range(sums.size):
-        if sums[g] > 0.0:
-            log += math.lgamma(target.total[g]) - math.lgamma(target.total[g] + tau * sums[g])
-    return log
-
-
-@bare
-def _draw_theta(
-    target: Target, tau: float, counts: Any, stream: Any, log_theta: Any, top: Any, sums: Any
-) -> None:
-    """Draw every distribution from Dirichlet(α + τ · counts), in logs: small ones may underflow."""
-    for g in range(sums.size):
-        top[g] = -np.inf
-        sums[g] = 0.0
-    for i in range(counts.size):
-        log_theta[i] = log_gamma_variate(target.alpha[i] + tau * counts[i], stream)
-        top[target.group[i]] = max(top[target.group[i]], log_theta[i])
-    for i in range(counts.size):
-        sums[target.group[i]] += math.exp(log_theta[i] - top[target.group[i]])
-    for g in range(sums.size):
-        top[g] += math.log(sums[g])
-    for i in range(counts.size):
-        log_theta[i] -= top[target.group[i]]
-
-
-@kernel
-def walk(
-    kinds: Kinds,
-    slab: Slab,
-    spots: Spots,
-    room: Room,
-    scratch: Scratch,
-    target: Target,
-    tau: Any,
-    potential: Any,
-    seed: Any,
-    trail: Trail,
-) -> float:
-    """Walk a chain over completions through the inverse temperatures ``tau``; return its log-weight.
-
-    The first completions are drawn under ``potential`` (all ones: uniformly). Each step then moves the
-    temperature on, which multiplies the weight by the ratio of the tempered densities of the counts, and
-    draws θ given the counts and completions given θ at the new temperature. NaN if a row had no completion.
-    """
-    size, groups = target.alpha.size, target.total.size
-    stream, counts, log_theta = np.empty(1, np.uint64), np.empty(size), np.empty(size)
-    stream[0] = seed
-    for i in range(size):
-        counts[i] = target.constant[i]
-    top, sums = np.empty(groups), np.empty(groups)
-    if not draw_counts(kinds, slab, spots, potential, room, scratch, stream, counts):
-        return math.nan
-    log_weight = 0.0
-    for k in range(1, tau.size):
-        if tau[k] != tau[k - 1]:
-            log_weight += _log_tempered(target, tau[k], counts, sums)
-            log_weight -= _log_tempered(target, tau[k - 1], counts, sums)
-        _draw_theta(target, tau[k], counts, stream, log_theta, top, sums)
-        for i in range(size):
-            potential[i] = math.exp(tau[k] * log_theta[i])
-            counts[i] = target.constant[i]
-        if not draw_counts(kinds, slab, spots, potential, room, scratch, stream, counts):
-            return math.nan
-        if k % trail.every == 0:
-            at = k // trail.every - 1
-            if at < trail.log_weight.size:
-                trail.log_weight[at] = log_weight
-            for i in range(size if at < trail.counts.shape[0] else 0):
-                trail.counts[at, i] = counts[i]
-            for i in range(size if at < trail.log_theta.shape[0] else 0):
-                trail.log_theta[at, i] = log_theta[i]
-    return log_weight
-
-
-@bare
-def _normalize(target: Target, log_size: Any, theta: Any, sums: Any) -> None:
-    """Write θ = g / Σ g, given log g."""
-    for g in range(sums.size):
-        sums[g] = 0.0
-    for i in range(theta.size):
-        theta[i] = math.exp(log_size[i])
-        sums[target.group[i]] += theta[i]
-    for i in range(theta.size):
-        theta[i] /= sums[target.group[i]]
 
 
 @bare
@@ -369,59 +278,3 @@ def log_likelihood(
         elif slab.weight[c] > 0.0:
             log += slab.weight[c] * whole
     return log
-
-
-@kernel
-def wander(
-    kinds: Kinds,
-    slab: Slab,
-    spots: Spots,
-    room: Room,
-    scratch: Scratch,
-    target: Target,
-    tau: Any,
-    usual: Any,
-    pace: Any,
-    tune: float,
-    log_size: Any,
-    seed: Any,
-    trail: Trail,
-) -> tuple[float, float]:
-    """Walk a chain over parameters through ``tau`` by Metropolis moves; return log-weight and acceptance.
-
-    The parameters are θ = g / Σ g with independent Gamma(α, 1) priors on g, so that a random walk on log g
-    needs no boundary. All of them move at once, each by a normal step of ``pace[k]`` over the root of its
-    pseudo-count α + τ · ``usual``. With ``tune`` > 0 the pace is not read but sought, so that this share of
-    proposals is accepted, and written down. The chain starts at ``log_size``; NaN: at a draw from the prior.
-    """
-    size = target.alpha.size
-    stream = np.empty(1, np.uint64)
-    stream[0] = seed
-    here, there, theta = np.empty(size), np.empty(size), np.empty(size)
-    sums = np.empty(target.total.size)
-    for i in range(size):
-        drawn = log_gamma_variate(target.alpha[i], stream)
-        here[i] = drawn if math.isnan(log_size[i]) else log_size[i]
-    _normalize(target, here, theta, sums)
-    log = log_likelihood(kinds, slab, spots, room, scratch, target.constant, theta)
-    log_weight, accepted, log_pace = 0.0, 0.0, math.log(pace[0])
-    for k in range(1, tau.size):
-        log_weight += (tau[k] - tau[k - 1]) * log
-        step = math.exp(log_pace) if tune > 0.0 else pace[k]
-        change = 0.0
-        for i in range(size):
-            there[i] = here[i] + step * normal(stream) / math.sqrt(target.alpha[i] + tau[k] * usual[i])
-            change += target.alpha[i] * (there[i] - here[i]) - math.exp(there[i]) + math.exp(here[i])
-        _normalize(target, there, theta, sums)
-        proposed = log_likelihood(kinds, slab, spots, room, scratch, target.constant, theta)
-        change += tau[k] * (proposed - log)
-        if change >= 0.0 or math.log(uniform(stream)) < change:
-            here, there = there, here
-            log = proposed
-            accepted += 1.0
-        if tune > 0.0:
-            log_pace += (min(1.0, math.exp(min(change, 0.0))) - tune) * 4.0 / math.sqrt(100.0 + k)
-            pace[k] = step
-        if k % trail.every == 0 and k // trail.every <= trail.log_weight.size:
-            trail.log_weight[k // trail.every - 1] = log_weight
-    return log_weight, accepted / max(tau.size - 1, 1)

@@ -23,8 +23,9 @@ from lacunary.errors import ImpossibleRowError, ParameterError, TooWideError
 from lacunary.infer.pack import MEMORY_BUDGET, Chunk
 from lacunary.infer.parallel import in_parallel
 from lacunary.kernels.cell import Room, Spots
-from lacunary.kernels.draw import Scratch, Target, Trail, walk, wander
+from lacunary.kernels.draw import FEW, Scratch
 from lacunary.kernels.pack import Slab
+from lacunary.kernels.walk import Target, Trail, walk, wander
 from lacunary.score.problem import Problem
 
 NOTHING = np.empty(0)
@@ -97,7 +98,7 @@ class Chains:
         every, keep
             Keep ``"trace"``, ``"counts"`` or ``"log_theta"`` after every so many steps.
         """
-        self._check_room(len(seeds), (len(tau) - 1) // every, keep)
+        self.check_room(len(seeds), (len(tau) - 1) // every, keep)
 
         def one(seed: int) -> Walk:
             trail = self._trail(len(tau) - 1, every, keep)
@@ -193,7 +194,8 @@ class Chains:
                 np.empty(self.chunk.value_room), np.empty(shared), np.empty(shared), np.empty((cells, 2, 1))
             ),
             Scratch(
-                drawn=np.empty(largest),
+                hit=np.empty(largest + FEW, dtype=np.int64),
+                drawn=np.empty(largest + FEW),
                 power=np.empty(largest, dtype=np.int64),
                 shift=np.empty(1, dtype=np.int64),
                 left=np.empty(1),
@@ -201,7 +203,7 @@ class Chains:
             ),
         )
 
-    def _check_room(self, chains: int, kept: int, keep: Sequence[str]) -> None:
+    def check_room(self, chains: int, kept: int, keep: Sequence[str]) -> None:
         """Refuse to keep more than fits into memory."""
         needed = 8.0 * len(self.target.alpha) * chains * kept * len(set(keep) & {"counts", "log_theta"})
         if needed > MEMORY_BUDGET:

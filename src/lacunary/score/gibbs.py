@@ -29,12 +29,14 @@ def gibbs(
     called the first in one chain may be the second in another.
     """
     check_positive(draws=draws, chains=chains, thin=thin)
+    laid = chains_of(problem)
+    laid.check_room(chains, draws, ("log_theta",))
     ramp = straight(max(burn // 2, 1))
     settle = max(burn - burn // 2, 0)
     wait = -(-(len(ramp) - 1 + settle) // thin)  # whole multiples of thin come before the first draw
     stay = np.ones(wait * thin - (len(ramp) - 1) + draws * thin)
     tau, generator = np.concatenate([ramp, stay]), np.random.default_rng(problem.rng if rng is None else rng)
-    walks = chains_of(problem).walk(tau, seeds(generator, chains), every=thin, keep=("log_theta",))
+    walks = laid.walk(tau, seeds(generator, chains), every=thin, keep=("log_theta",))
     return np.exp(walks.log_theta[:, wait:])
 
 
@@ -56,6 +58,7 @@ def ladder(
     check_positive(draws=draws, chains=chains)
     laid, generator = chains_of(problem), np.random.default_rng(problem.rng)
     tau = tuned(laid, temperatures - 1, generator)
+    laid.check_room(chains, temperatures * (burn + draws), ("counts",))
     steps = np.concatenate([[0.0], np.repeat(tau, burn + draws)])
     counts = laid.walk(steps, seeds(generator, chains), keep=("counts",)).counts
     return laid, tau, counts.reshape(chains, temperatures, burn + draws, -1)[:, :, burn:]
