@@ -57,7 +57,7 @@ class Bounded:
         layout = self.rule.dag.layout
         highest = np.full(layout.groups, -np.inf)
         np.maximum.at(highest, layout.group, eta)
-        return self.rule.settle(np.exp(eta - highest[layout.group])[None])[0]
+        return np.asarray(self.rule.settle(np.exp(eta - highest[layout.group])[None])[0])
 
     def score(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return S = log-likelihood + Σ pseudo · log θ, and ∂S/∂η = n − θ Σn with n = E[N] + pseudo."""

@@ -1,0 +1,277 @@
+"""Boxes of parameters: how high the objective can be in them, and where in them its maximum can lie.
+
+Everything is expectation–maximisation seen from the other side, for many boxes at once. With intervals for
+parameters an EM step gives intervals for the next ones: a maximum, which EM does not move, lies in both
+(`contract`). The E-step bounds the log of a sum from below by weighted logs of its terms; over a box chords
+bound it from above in the same form, and an M-step maximises that (`chords`, `fill`). And where the second
+derivatives show the objective to be concave, one tangent plane bounds it (`concave`, `Boxes.tangent`).
+See docs/derivations/global-map.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logsumexp
+
+from lacunary.learn.monomials import LogSums
+
+__all__ = ["SMALLEST", "Bounder"]
+
+Array = NDArray[np.float64]
+
+SMALLEST = 1e-300
+"""Stands for a probability of zero, whose logarithm would not be finite."""
+
+ROUNDING = 1e-13
+"""By how much, relatively, interval ends are moved outwards to cover rounding."""
+
+CLIMBS = 500
+"""The most steps of a climb; near a maximum inside the simplices Newton's need a handful."""
+
+HALVINGS = 30
+"""Steps of bisection that find which parameters a box cuts; the bound is valid wherever they end."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bounder:
+    """Works on boxes: arrays ``low`` and ``high`` of shape (boxes, parameters)."""
+
+    sums: LogSums
+
+    @cached_property
+    def _member(self) -> Array:
+        """Which parameter is in which distribution, as ones and zeros; (parameters, distributions)."""
+        return np.asarray(self.sums.group[:, None] == np.arange(self.sums.group.max() + 1), dtype=np.float64)
+
+    @cached_property
+    def _apart(self) -> tuple[Array, Array]:
+        """power_rh − power_rh' for all pairs of terms, its positive and its negative part, flat."""
+        power = self.sums.power
+        difference = (power[:, :, None, :] - power[:, None, :, :]).reshape(-1, power.shape[2])
+        return np.maximum(difference, 0.0).T.copy(), np.minimum(difference, 0.0).T.copy()
+
+    def total(self, values: Array) -> Array:
+        """Sum over each distribution, repeated for its members; (..., parameters)."""
+        return np.asarray(values @ self._member @ self._member.T)
+
+    def value(self, theta: Array) -> Array:
+        """Return the objective; (points, parameters) → (points,)."""
+        phi = np.log(theta)
+        return np.asarray(phi @ self.sums.linear + logsumexp(self._terms(phi), axis=2) @ self.sums.weight)
+
+    def counts(self, theta: Array) -> Array:
+        """Return the E-step: expected counts with what is outside of the sums; (points, parameters)."""
+        terms = self._terms(np.log(theta))
+        share = np.exp(terms - logsumexp(terms, axis=2, keepdims=True))
+        return self._counts(share)
+
+    def _terms(self, phi: Array) -> Array:
+        """Return the logs of the terms; (points, sums, terms)."""
+        return np.asarray(np.einsum("rhk,nk->nrh", self.sums.power, phi, optimize=True) + self.sums.offset)
+
+    def _counts(self, share: Array) -> Array:
+        weighted = share * self.sums.weight[:, None]
+        return np.asarray(
+            self.sums.linear + np.einsum("nrh,rhk->nk", weighted, self.sums.power, optimize=True)
+        )
+
+    def _ratios(self, low: Array, high: Array) -> Array:
+        """Return the highest log-ratio of term h to term h'; (boxes, sums, terms, terms)."""
+        up, down = self._apart
+        sums, terms = self.sums.offset.shape
+        ratio = (np.log(high) @ up + np.log(low) @ down).reshape(-1, sums, terms, terms)
+        with np.errstate(invalid="ignore"):
+            offset = self.sums.offset[:, :, None] - self.sums.offset[:, None, :]
+        # A term that is not there (offset −∞) is never larger than one that is, nor than itself.
+        return np.asarray(ratio + np.where(np.isnan(offset), -np.inf, offset))
+
+    def contract(self, low: Array, high: Array, steps: int = 3) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """Shrink boxes around the fixed points of EM in them; also tell which may hold any."""
+        for _ in range(steps):
+            ratio = self._ratios(low, high)
+            with np.errstate(over="ignore", divide="ignore"):
+                most = 1.0 / np.exp(-ratio).sum(axis=3)
+                least = 1.0 / np.exp(ratio).sum(axis=2)
+            absent = np.isneginf(self.sums.offset)
+            most, least = np.where(absent, 0.0, most), np.where(absent, 0.0, least)
+            n_low, n_high = self._counts(least), self._counts(most)
+            low = np.fmax(low, _share(n_low, self.total(n_high) - n_high) * (1 - ROUNDING))
+            high = np.fmin(high, _share(n_high, self.total(n_low) - n_low) * (1 + ROUNDING))
+            low, high = self._within_simplex(low, high)
+        possible = np.asarray((low <= high).all(axis=1))
+        return low, np.maximum(low, high), possible
+
+    def _within_simplex(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """Cut each probability to what the others leave of one."""
+        above = 1.0 - (self.total(low) - low)
+        below = 1.0 - (self.total(high) - high)
+        slack = 4 * ROUNDING
+        return np.maximum(low, below - slack), np.minimum(high, above + slack)
+
+    def chords(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """Bound each sum's log by constant + Σ share · log term; (boxes, sums) and (boxes, sums, terms).
+
+        log(e^a + e^b) = b + softplus(a − b), and softplus lies below its chord over the interval in
+        which a − b lies: s a + (1 − s) b + t. Terms are taken in one after the other.
+        """
+        ratio = self._ratios(low, high)
+        share = np.zeros(ratio.shape[:3])
+        share[:, :, :1] = 1.0
+        constant = np.zeros(ratio.shape[:2])
+        for h in range(1, ratio.shape[2]):
+            there = np.flatnonzero(~np.isneginf(self.sums.offset[:, h]))
+            top = logsumexp(ratio[:, there][:, :, :h, h], axis=2)
+            bottom = logsumexp(-ratio[:, there][:, :, h, :h], axis=2)
+            slope, start = _chord(bottom, top)
+            share[:, there, :h] *= slope[:, :, None]
+            share[:, there, h] = 1.0 - slope
+            constant[:, there] = slope * constant[:, there] + start
+        return constant, share
+
+    def roof(self, low: Array, high: Array) -> tuple[Array, Array, Array]:
+        """Return an upper bound over each box, where it is attained, and how much each sum lends to it.
+
+        (boxes,), (boxes, parameters), and the chords' excess there, (boxes, sums).
+        """
+        constant, share = self.chords(low, high)
+        offset = np.where(np.isneginf(self.sums.offset), 0.0, self.sums.offset)
+        constant += (share * offset).sum(axis=2)
+        theta, highest = self.fill(self._counts(share), low, high)
+        terms = self._terms(np.log(theta))
+        chord = constant + (share * np.where(np.isneginf(terms), 0.0, terms - offset)).sum(axis=2)
+        excess = (chord - logsumexp(terms, axis=2)) * self.sums.weight
+        return constant @ self.sums.weight + highest, theta, excess
+
+    def fill(self, counts: Array, low: Array, high: Array) -> tuple[Array, Array]:
+        """Maximise Σ count · log θ within boxes: an M-step; return θ and an upper bound of the maximum.
+
+        θ = count/ν cut to the box, where ν makes a distribution sum to one. By duality
+        Σ (count log θ − ν θ) + ν, at the θ that belongs to any ν > 0, is an upper bound.
+        """
+        with np.errstate(divide="ignore", over="ignore"):
+            a = self._over(np.where(counts > 0, np.log(counts / high), np.inf), np.minimum)
+            b = self._over(np.where(counts > 0, np.log(counts / low), -np.inf), np.maximum)
+        a, b = np.where(np.isfinite(a), a, 0.0), np.where(np.isfinite(b), b, 0.0)
+        for _ in range(HALVINGS):
+            middle = (a + b) / 2
+            heavy = self.total(np.clip(counts * np.exp(-middle), low, high)) > 1.0
+            a, b = np.where(heavy, middle, a), np.where(heavy, b, middle)
+        height = self._settled(counts, low, high, np.exp((a + b) / 2))
+        theta = np.clip(counts / height, low, high)
+        bound = (counts * np.log(theta) - height * theta + height / self.total(np.ones_like(theta))).sum(
+            axis=1
+        )
+        return theta, bound
+
+    def _settled(self, counts: Array, low: Array, high: Array, height: Array) -> Array:
+        """Return the exact height, given which parameters are not cut."""
+        plain = counts / height
+        inside = (plain > low) & (plain < high)
+        left = 1.0 - self.total(np.where(inside, 0.0, np.clip(plain, low, high)))
+        wanted = self.total(np.where(inside, counts, 0.0))
+        return np.where((left > 0) & (wanted > 0), wanted / np.where(left > 0, left, 1.0), height)
+
+    def _over(self, values: Array, combine: np.ufunc) -> Array:
+        """Combine over each distribution, repeated for its members; (boxes, parameters)."""
+        parts = [combine.reduce(values[:, m > 0], axis=1) for m in self._member.T]
+        return np.asarray(np.array(parts).T[:, self.sums.group])
+
+    def tangent(self, theta: Array, low: Array, high: Array) -> Array:
+        """Return the highest value within boxes of the tangent planes at points in them; (boxes,).
+
+        max g · θ over a distribution is at most ν + Σ max((g − ν) low, (g − ν) high), least at one of the g.
+        """
+        slope = self.counts(theta) / theta
+        excess = slope[:, None, :] - slope[:, :, None]
+        same = self.sums.group[:, None] == self.sums.group
+        over = np.maximum(excess * low[:, None, :], excess * high[:, None, :])
+        linear = self._over(slope + np.where(same, over, 0.0).sum(axis=2), np.minimum)
+        highest = (linear / self.total(np.ones_like(theta))).sum(axis=1)
+        return np.asarray(self.value(theta) + highest - (slope * theta).sum(axis=1))
+
+    def climb(self, theta: Array) -> Array:
+        """Return the local maximum that EM leads to from one point; Newton's steps where they lead up."""
+        value = self.value(theta[None])[0]
+        for _ in range(CLIMBS):
+            step = self.counts(theta[None])[0]
+            em = np.maximum(step / self.total(step), SMALLEST)
+            middle, _ = self._curvature(theta[None], theta[None])
+            along = self._directions
+            slope, bend = along.T @ (step / theta), along.T @ middle[0] @ along
+            leap = theta - along @ np.linalg.lstsq(bend, slope, rcond=None)[0]
+            tries = np.stack([em, leap if leap.min() > 0 else em])
+            reached = self.value(tries)
+            k = int(reached.argmax())
+            if not reached[k] > value:
+                break
+            theta, value = tries[k], reached[k]
+        return theta
+
+    def concave(self, low: Array, high: Array) -> NDArray[np.bool_]:
+        """Tell in which boxes the second derivatives prove the objective concave along the simplices.
+
+        The Hessian is at most M + E in the order of quadratic forms, |E| ≤ R entry by entry. With −M = Q Λ Qᵀ
+        on the simplices' directions and B = Q Λ^(−1/2), it is negative definite if |B|ᵀ R |B| has norm < 1.
+        """
+        middle, radius = self._curvature(low, high)
+        along = self._directions
+        values, vectors = np.linalg.eigh(-along.T @ middle @ along)
+        definite = values[:, 0] > 0
+        scale = 1.0 / np.sqrt(np.where(definite[:, None], values, 1.0))
+        basis = np.abs(along @ (vectors * scale[:, None, :]))
+        norm = (basis.transpose(0, 2, 1) @ radius @ basis).sum(axis=2).max(axis=1, initial=0.0)
+        return np.asarray(definite & (norm < 1.0))
+
+    @cached_property
+    def _directions(self) -> Array:
+        """An orthonormal basis of the directions in which distributions keep their sum."""
+        full = np.linalg.svd(self._member)[0]
+        return full[:, self._member.shape[1] :]
+
+    def _curvature(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """Return M and R of `concave`, from Σ weight (H/p − g gᵀ/p²) − linear/θ².
+
+        p is a sum, g and H its derivatives. They have coefficients that are not negative, so they are least at low and greatest at high.
+        """
+        (p_low, g_low, h_low), (p_high, g_high, h_high) = self._derivatives(low), self._derivatives(high)
+        most, least = h_high / p_low[..., None, None], h_low / p_high[..., None, None]
+        g, around = (g_high + g_low) / 2, (g_high - g_low) / 2
+        outer = g[..., :, None] * g[..., None, :]
+        cross = g[..., :, None] * around[..., None, :]
+        square = p_high[..., None, None] ** 2
+        middle = (most + least) / 2 - outer / square
+        radius = (most - least) / 2 + (cross + cross.swapaxes(-1, -2)) / square
+        spread = np.einsum("nrkl,r->nkl", middle, self.sums.weight)
+        spread[:, range(low.shape[1]), range(low.shape[1])] -= self.sums.linear / high**2
+        return spread, np.einsum("nrkl,r->nkl", radius, self.sums.weight)
+
+    def _derivatives(self, theta: Array) -> tuple[Array, Array, Array]:
+        """Return each sum, its gradient and its Hessian; (points, sums), then one and two more axes."""
+        term = np.exp(self._terms(np.log(theta)))
+        power = self.sums.power
+        gradient = np.einsum("nrh,rhk->nrk", term, power) / theta[:, None, :]
+        pairs = power[..., :, None] * power[..., None, :]
+        each = range(power.shape[2])
+        pairs[..., each, each] -= power
+        both = theta[:, :, None] * theta[:, None, :]
+        return term.sum(axis=2), gradient, np.einsum("nrh,rhkl->nrkl", term, pairs) / both[:, None]
+
+
+def _share(part: Array, rest: Array) -> Array:
+    """Return part / (part + rest), NaN, which fmin and fmax pass over, where nothing is counted."""
+    whole = part + rest
+    return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), np.nan)
+
+
+def _chord(bottom: Array, top: Array) -> tuple[Array, Array]:
+    """Return slope and intercept of softplus' chord over intervals, of its tangent where they are points."""
+    with np.errstate(invalid="ignore"):
+        length = top - bottom
+    at_bottom, at_top = np.logaddexp(0.0, bottom), np.logaddexp(0.0, top)
+    wide = length > 1e-6
+    slope = np.where(wide, (at_top - at_bottom) / np.where(wide, length, 1.0), expit(bottom))
+    return slope, np.maximum(at_bottom - slope * bottom, at_top - slope * top)
