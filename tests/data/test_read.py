@@ -313,7 +313,7 @@ def test_a_schema_says_how_to_read() -> None:
         ({"x": []}, {}, TableError, "no rows"),
         ({}, {}, TableError, "no column"),
         ([], {}, TableError, "no column"),
-        ({"x": [1]}, {"drop": ["x"]}, TableError, "no column left"),
+        ({"x": [1]}, {"drop": ["x"]}, TableError, "no column to read"),
         ({"x": "abc"}, {}, TableError, "x: a column is a sequence"),
         ({"x": 3}, {}, TableError, "x: a column is a sequence"),
         ({"x": np.eye(2)}, {}, TableError, "one dimension"),

@@ -142,7 +142,8 @@ def _wanted(
     _known(names, [] if weight is None else [weight], "weights")
     wanted = [name for name in names if name not in dropped or name == weight]
     if schema is not None:
-        wanted = [name for name in wanted if name in schema or name == weight]
+        seen = {variable.name for variable in schema if not variable.hidden}
+        wanted = [name for name in wanted if name in seen or name == weight]
     for place, name in enumerate(wanted):
         if not name:
             raise SchemaError(
@@ -153,7 +154,10 @@ def _wanted(
                 f"two columns are called {name!r}; names must be distinct (is there a header line?)"
             )
     if not [name for name in wanted if name != weight]:
-        raise TableError("there is no column left to read; the columns are " + ", ".join(map(repr, names)))
+        missing = "" if schema is None else f" of {', '.join(map(repr, schema.names))}"
+        raise TableError(
+            f"there is no column{missing} to read; the columns are " + ", ".join(map(repr, names))
+        )
     return wanted
 
 

@@ -151,7 +151,8 @@ class Table:
         Columns the model does not know are left out. A variable the model calls hidden is never observed:
         it needs no column, and if there is one it is seen as holes. Every other variable needs its column.
         """
-        if schema == self.schema and not schema.hidden:
+        hidden = [i for i, variable in enumerate(schema) if variable.hidden]
+        if schema == self.schema and self.holes[:, hidden].all():
             return self
         rows = len(self)
         codes = np.full((rows, len(schema)), HOLE, dtype=code_dtype(schema.sizes))
