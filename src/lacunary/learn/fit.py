@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,14 +19,14 @@ from lacunary.learn.align import aligned
 from lacunary.learn.em import Basis, Maximize, maximize_rule
 from lacunary.learn.found import Fit, Start
 from lacunary.learn.loop import Climb, Rule, Watch, climb
-from lacunary.learn.select import Select, Selection, choose, rule_of
+from lacunary.learn.select import Choice, Select, Selection, rule_of
 from lacunary.learn.start import Draws, Given, Starts, Tournament, available_cases
 from lacunary.learn.stop import Stop
 from lacunary.learn.tournament import tournament
 from lacunary.learn.vbem import Update, update_rule
 from lacunary.model.dag import Dag
 
-__all__ = ["Fit", "Start", "fit"]
+__all__ = ["Fit", "Start", "fit", "reselect"]
 
 Method = Literal["ml", "map", "variational"]
 
@@ -103,13 +103,11 @@ def fit(
     """
     if method not in ("ml", "map", "variational"):
         raise ParameterError(f"method must be 'ml', 'map' or 'variational', not {method!r}")
-    choice, options = rule_of(select, select_options or {}), select_options or {}
+    choice = rule_of(select, select_options or {})
     rows = as_table(table, dag.schema)
     _check_rows(dag, rows)
     belief = (prior or Dirichlet(1.0))(dag)
-    rule: Maximize | Update = (
-        update_rule(belief, fixed) if method == "variational" else maximize_rule(belief, method, basis, fixed)
-    )
+    rule = _rule(belief, method, basis, fixed)
     prepared = prepare(dag, rows)
     maker = _starts(dag, starts, initial)
     if isinstance(maker, Tournament) and select in ("average", "entropy", "ensemble"):
@@ -129,11 +127,35 @@ def fit(
     if not climbs[0].trace:  # interrupted before anything was known
         raise KeyboardInterrupt
     found = _fit(prepared, rule, belief, climbs, method, basis, interrupted)
-    if select == "best":
-        return found
-    found = _aligned(found, prepared, [belief.alpha, rule.known])
-    chosen = choose(choice, found, prepared, belief, fixed, options)
-    return _moved(found, chosen.network, prepared, rule, belief, Selection(select, chosen.details))
+    return found if select == "best" else _selected(found, choice, prepared, rule, belief, fixed)
+
+
+def reselect(
+    found: Fit,
+    table: Any,
+    select: Select,
+    *,
+    prior: Prior | None = None,
+    fixed: Mapping[str, ArrayLike] | None = None,
+    select_options: Mapping[str, Any] | None = None,
+) -> Fit:
+    """Choose anew from the starts of a fit, without climbing again.
+
+    The table, the prior and what is fixed must be those of the fit.
+    """
+    choice = rule_of(select, select_options or {})
+    belief = (prior or Dirichlet(1.0))(found.dag)
+    rule = _rule(belief, found.method, found.basis, fixed)
+    prepared = prepare(found.dag, as_table(table, found.dag.schema))
+    return _selected(found, choice, prepared, rule, belief, fixed)
+
+
+def _rule(
+    belief: Belief, method: str, basis: str, fixed: Mapping[str, ArrayLike] | None
+) -> Maximize | Update:
+    if method == "variational":
+        return update_rule(belief, fixed)
+    return maximize_rule(belief, cast(Literal["ml", "map"], method), cast(Basis, basis), fixed)
 
 
 def _belief(prepared: Prepared, rule: Rule, belief: Belief, climb: Climb, climbs: int) -> Belief:
@@ -184,39 +206,48 @@ def _fit(
     )
 
 
+def _selected(
+    found: Fit,
+    choice: Choice,
+    prepared: Prepared,
+    rule: Maximize | Update,
+    belief: Belief,
+    fixed: Mapping[str, ArrayLike] | None,
+) -> Fit:
+    """Return the fit with the parameters that a rule chooses from the starts, and what holds at these."""
+    if choice.name != "best":
+        found = _aligned(found, prepared, [belief.alpha, rule.known])
+    chosen = choice(found, prepared, belief, fixed)
+    theta = np.repeat(chosen.network.theta[None], min(len(found.starts), 2), axis=0)
+    point = rule.begin(prepared, theta)
+    counts, log = prepared.expect(rule.potentials(point))
+    climbed = next((s for s in found.starts if s.network is chosen.network), None)
+    best = climbed or max(found.starts, key=lambda start: start.objective)
+    objective = rule.objective(point, log)
+    if isinstance(rule, Update):  # what was swept belongs to the bound; the likelihood is that of the mean
+        log = prepared.expect(theta)[1]
+    return replace(
+        found,
+        network=chosen.network,
+        belief=Belief(belief.dag, point[0] if isinstance(rule, Update) else belief.alpha + counts[0]),
+        objective=best.objective if climbed else float(objective[0]),
+        log_likelihood=float(log[0]),
+        trace=best.trace,
+        converged=best.converged,
+        iterations=best.iterations,
+        selection=Selection(choice.name, chosen.details),
+    )
+
+
 def _aligned(found: Fit, prepared: Prepared, like: Sequence[NDArray[np.float64]]) -> Fit:
     """Return the fit with the states of hidden variables named in every start as in the best."""
     theta = np.array([start.network.theta for start in found.starts])
-    best = int(found.scores.argmax())
-    renamed = aligned(prepared, theta, best, like)
+    renamed = aligned(prepared, theta, int(found.scores.argmax()), like)
     starts = tuple(
-        start if place == best else replace(start, network=Network(found.dag, renamed[place]))
-        for place, start in enumerate(found.starts)
+        start if np.array_equal(new, old) else replace(start, network=Network(found.dag, new))
+        for start, old, new in zip(found.starts, theta, renamed, strict=True)
     )
     return replace(found, starts=starts)
-
-
-def _moved(
-    found: Fit, network: Network, prepared: Prepared, rule: Rule, belief: Belief, selection: Selection
-) -> Fit:
-    """Return the fit with other parameters than the best start's, and what holds at these."""
-    start = next((start for start in found.starts if start.network is network), None)
-    if start is not None and network is found.network:
-        return replace(found, selection=selection)
-    twins = np.repeat(network.theta[None], min(len(found.starts), 2), axis=0)
-    point = rule.begin(prepared, twins)
-    counts, log = prepared.expect(rule.potentials(point))
-    moved = replace(
-        found,
-        network=network,
-        belief=Belief(belief.dag, point[0] if isinstance(rule, Update) else belief.alpha + counts[0]),
-        objective=float(rule.objective(point, log)[0]),
-        log_likelihood=float(prepared.expect(twins)[1][0]) if isinstance(rule, Update) else float(log[0]),
-        selection=selection,
-    )
-    if start is None:
-        return moved
-    return replace(moved, trace=start.trace, converged=start.converged, iterations=start.iterations)
 
 
 def _starts(

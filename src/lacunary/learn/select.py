@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SELECTIONS",
+    "Choice",
     "Chosen",
     "Select",
     "Selection",
     "Weights",
     "average",
     "check_threshold",
-    "choose",
     "ensemble",
     "entropy",
     "local_entropy",
@@ -71,8 +71,25 @@ class Selection:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-def rule_of(select: str, options: Mapping[str, Any]) -> Callable[..., Chosen]:
-    """Return the rule of this name, with its options checked but for their values."""
+@dataclass(frozen=True)
+class Choice:
+    """A rule of selection with its options."""
+
+    name: str
+    rule: Callable[..., Chosen]
+    options: Mapping[str, Any]
+
+    def __call__(
+        self, fit: Fit, prepared: Prepared, belief: Belief, fixed: Mapping[str, ArrayLike] | None
+    ) -> Chosen:
+        """Apply the rule; one that moves parameters is told which are fixed."""
+        given = {"fixed": fixed} if "fixed" in inspect.signature(self.rule).parameters else {}
+        chosen = self.rule(fit, prepared, belief, **given, **self.options)
+        return Chosen(chosen.network, {str(name): _plain(value) for name, value in chosen.details.items()})
+
+
+def rule_of(select: str, options: Mapping[str, Any]) -> Choice:
+    """Return the rule of this name; options it does not know are refused."""
     if select not in SELECTIONS:
         raise ParameterError(f"select must be one of {', '.join(map(repr, SELECTIONS))}, not {select!r}")
     rule = _rule(select)
@@ -87,21 +104,9 @@ def rule_of(select: str, options: Mapping[str, Any]) -> Callable[..., Chosen]:
                 f"select={select!r} has no option {name!r}; "
                 + (f"its options are {', '.join(known)}" if known else "it has none")
             )
-    return rule
-
-
-def choose(
-    rule: Callable[..., Chosen],
-    fit: Fit,
-    prepared: Prepared,
-    belief: Belief,
-    fixed: Mapping[str, ArrayLike] | None,
-    options: Mapping[str, Any],
-) -> Chosen:
-    """Apply a rule; one that moves parameters is told which are fixed."""
-    given = {"fixed": fixed} if "fixed" in inspect.signature(rule).parameters else {}
-    chosen = rule(fit, prepared, belief, **given, **options)
-    return Chosen(chosen.network, {str(name): _plain(value) for name, value in chosen.details.items()})
+    if "c" in options:
+        check_threshold(options["c"])
+    return Choice(select, rule, options)
 
 
 def best(fit: Fit, prepared: Prepared, belief: Belief) -> Chosen:
