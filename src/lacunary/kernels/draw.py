@@ -161,6 +161,7 @@ def _rise(
     for care in range(2):
         for i in range(size):
             value[at + i] = 1.0
+        for i in range(size * care):
             power[i] = 0
         for k in range(factors):
             if k < links:

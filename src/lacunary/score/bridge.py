@@ -10,8 +10,6 @@ The evidence is the product of all ratios, because the ladder begins at Z_0 = 1.
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
@@ -41,21 +39,16 @@ def bridge(
     -----
     Unlike `ais` the estimate is biased where chains do not reach equilibrium at some temperature.
     """
-    laid, tau, counts = ladder(problem, temperatures, draws, burn, chains)
-    pairs = list(enumerate(pairwise(tau)))
-
-    def differences(rung: int, low: float, high: float) -> NDArray[np.float64]:
-        return laid.log_tempered(high, counts[:, rung]) - laid.log_tempered(low, counts[:, rung])
-
-    up = [differences(k, low, high) for k, (low, high) in pairs]  # each (chains, draws)
-    down = [differences(k + 1, low, high) for k, (low, high) in pairs]
+    climbed = ladder(problem, temperatures, draws, burn, chains)
+    up = [climbed.rise(k, k, k + 1) for k in range(temperatures - 1)]  # each (chains, draws)
+    down = [climbed.rise(k + 1, k, k + 1) for k in range(temperatures - 1)]
 
     def log_ratios(which: NDArray[np.int64]) -> float:
         return sum(_log_ratio(a[which].ravel(), b[which].ravel()) for a, b in zip(up, down, strict=True))
 
     value, error = jackknife(log_ratios, chains)
     note = too_few(chains)
-    details = {"tau": tau, "trustworthy": not note, "note": note}
+    details = {"tau": climbed.tau, "trustworthy": not note, "note": note}
     return Estimate("bridge", value, "Monte Carlo", {"log ratios": value}, stderr=error, details=details)
 
 

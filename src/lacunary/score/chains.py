@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma, gammaln, polygamma
+from scipy.special import gammaln
 
 from lacunary.data.table import HOLE
 from lacunary.errors import ImpossibleRowError, ParameterError, TooWideError
@@ -166,20 +166,6 @@ class Chains:
         cells = gammaln(alpha + tau * counts) - gammaln(alpha)
         sums = gammaln(total) - gammaln(total + tau * layout.total(counts))
         return np.asarray(cells.sum(axis=-1) + sums.sum(axis=-1) + tau * self.target.log_ways)
-
-    def slope(self, tau: float, counts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the derivative of `log_tempered` by τ; (..., size) → (...)."""
-        layout, sums = self.problem.dag.layout, self.problem.dag.layout.total(counts)
-        cells = (counts * digamma(self.target.alpha + tau * counts)).sum(axis=-1)
-        groups = (sums * digamma(layout.total(self.target.alpha) + tau * sums)).sum(axis=-1)
-        return np.asarray(cells - groups + self.target.log_ways)
-
-    def curvature(self, tau: float, counts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the second derivative of `log_tempered` by τ; (..., size) → (...)."""
-        sums = self.problem.dag.layout.total(counts)
-        cells = (counts**2 * polygamma(1, self.target.alpha + tau * counts)).sum(axis=-1)
-        groups = (sums**2 * polygamma(1, self.target.total + tau * sums)).sum(axis=-1)
-        return np.asarray(cells - groups)
 
     def _sizes(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return log g with θ = g / Σ g, the sums being what the prior expects."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,7 @@ from lacunary.score.chains import Chains, chains_of, check_positive, seeds
 from lacunary.score.problem import Problem
 from lacunary.score.schedule import straight, tuned
 
-__all__ = ["gibbs", "ladder"]
+__all__ = ["Ladder", "gibbs", "ladder"]
 
 
 def gibbs(
@@ -40,25 +42,42 @@ def gibbs(
     return np.exp(walks.log_theta[:, wait:])
 
 
-def ladder(
-    problem: Problem, temperatures: int, draws: int, burn: int, chains: int
-) -> tuple[Chains, NDArray[np.float64], NDArray[np.float64]]:
-    """Draw counts of completions at every rung of a ladder from prior to posterior.
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """Draws at every rung from prior to posterior.
+
+    Attributes
+    ----------
+    laid
+        The tempered family.
+    tau
+        The rungs' inverse temperatures; (rungs,).
+    counts
+        Counts of the completions drawn; (chains, rungs, draws, size).
+    """
+
+    laid: Chains
+    tau: NDArray[np.float64]
+    counts: NDArray[np.float64]
+
+    def rise(self, at: int, low: int, high: int) -> NDArray[np.float64]:
+        """Return log f_high − log f_low of the draws at a rung; (chains, draws)."""
+        counts = self.counts[:, at]
+        return self.laid.log_tempered(self.tau[high], counts) - self.laid.log_tempered(self.tau[low], counts)
+
+
+def ladder(problem: Problem, temperatures: int, draws: int, burn: int, chains: int) -> Ladder:
+    """Draw completions at every rung of a ladder from prior to posterior.
 
     Every chain climbs the ladder once; at each rung it settles for ``burn`` steps and keeps ``draws``.
     Rungs lie close where a pilot run found that much happens.
-
-    Returns
-    -------
-    chains, tau, counts
-        (temperatures,), and (chains, temperatures, draws, size).
     """
     if temperatures < 2:
         raise ParameterError(f"temperatures must be at least two, prior and posterior, not {temperatures}")
     check_positive(draws=draws, chains=chains)
     laid, generator = chains_of(problem), np.random.default_rng(problem.rng)
-    tau = tuned(laid, temperatures - 1, generator)
     laid.check_room(chains, temperatures * (burn + draws), ("counts",))
+    tau = tuned(laid, temperatures - 1, generator)
     steps = np.concatenate([[0.0], np.repeat(tau, burn + draws)])
     counts = laid.walk(steps, seeds(generator, chains), keep=("counts",)).counts
-    return laid, tau, counts.reshape(chains, temperatures, burn + draws, -1)[:, :, burn:]
+    return Ladder(laid, tau, counts.reshape(chains, temperatures, burn + draws, -1)[:, :, burn:])
