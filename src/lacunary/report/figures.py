@@ -16,12 +16,15 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from lacunary.infer.divergence import kl
+from lacunary.infer.network import Network
 from lacunary.learn.fit import Fit
+from lacunary.learn.select import local_entropy
 from lacunary.report.record import Candidate, Study
 from lacunary.report.words import minus, plain
 from lacunary.score.compare import Comparison
 
-__all__ = ["evidence", "heat_map", "picture", "scores", "svg", "traces"]
+__all__ = ["evidence", "heat_map", "picture", "scores", "starts", "svg", "traces"]
 
 INK = "#010203"
 """Stands for the page's own text colour, which takes its place in the SVG."""
@@ -36,6 +39,11 @@ DIVERGING = LinearSegmentedColormap.from_list(
 
 Fewer than fifty colours, so that the scale beside the map is drawn and not embedded as a picture.
 """
+
+NEARNESS = LinearSegmentedColormap.from_list(
+    "dark to light", ["#08306b", "#2171b5", "#6aaed6", "#c6dbef"], N=45
+)
+"""Dark blue for what is near, fading as it gets far."""
 
 STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -201,6 +209,42 @@ def traces(fit: Fit) -> Figure:
         axes.set_ylabel("nats below the best")
         axes.set_ylim(NEAR * 0.7, None)
         axes.legend(frameon=False, loc="lower left", fontsize=9)
+        _rule(axes, "y")
+        return figure
+
+
+def starts(fit: Fit, truth: Network | None = None) -> Figure:
+    """Draw the entropy of every start against its score, and where the chosen parameters lie.
+
+    Where the truth is known, the darker a start the nearer it is: KL(truth ‖ start) (ENT, Figure 1).
+    """
+    with rc_context(STYLE):
+        figure, axes = _canvas(6.4, 4.0)
+        look: dict[str, Any] = {"s": 34, "edgecolors": INK, "linewidths": 0.5, "label": "start"}
+        if truth is None:
+            axes.scatter(fit.scores, fit.entropies, color=STEADY, **look)
+        else:
+            far = np.array([kl(truth, start.network) for start in fit.starts])
+            shades = axes.scatter(fit.scores, fit.entropies, c=far, cmap=NEARNESS, **look)
+            bar = figure.colorbar(shades, ax=axes, pad=0.02, aspect=24)
+            bar.set_label("KL from the truth (nats)")
+            bar.outline.set_visible(False)
+        axes.scatter(
+            [fit.objective - fit.constant],
+            [float(local_entropy(fit.dag, fit.network.theta))],
+            s=150,
+            facecolors="none",
+            edgecolors=ACCENT,
+            linewidths=2.0,
+            label=f"chosen: {fit.selection.name}",
+        )
+        axes.set_xlabel("score (nats; higher is better)")
+        axes.set_ylabel("local entropy (nats)")
+        axes.xaxis.set_major_locator(MaxNLocator(6))
+        axes.xaxis.set_major_formatter(
+            FuncFormatter(lambda value, _: f"{value:,.6g}".replace("-", "\N{MINUS SIGN}"))
+        )
+        axes.legend(frameon=False, loc="best", fontsize=9)
         _rule(axes, "y")
         return figure
 
