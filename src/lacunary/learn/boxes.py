@@ -23,8 +23,8 @@ __all__ = ["SMALLEST", "Bounder"]
 
 Array = NDArray[np.float64]
 
-SMALLEST = 1e-300
-"""Stands for a probability of zero, whose logarithm would not be finite."""
+SMALLEST = 1e-30
+"""No probability is taken to be smaller; what this costs the maximum is far below rounding."""
 
 ROUNDING = 1e-13
 """By how much, relatively, interval ends are moved outwards to cover rounding."""
@@ -32,8 +32,59 @@ ROUNDING = 1e-13
 CLIMBS = 500
 """The most steps of a climb; near a maximum inside the simplices Newton's need a handful."""
 
-HALVINGS = 30
+HALVINGS = 20
 """Steps of bisection that find which parameters a box cuts; the bound is valid wherever they end."""
+
+
+@dataclass(frozen=True, eq=False)
+class Simplices:
+    """Numbers in groups that sum to at most one: distributions, or events that exclude each other."""
+
+    group: NDArray[np.int64]
+
+    @cached_property
+    def member(self) -> Array:
+        """Which number is in which group, as ones and zeros; (numbers, groups)."""
+        return np.asarray(self.group[:, None] == np.arange(self.group.max(initial=-1) + 1), dtype=np.float64)
+
+    def total(self, values: Array) -> Array:
+        """Sum over each group, repeated for its members; (..., numbers)."""
+        return np.asarray(values @ self.member @ self.member.T)
+
+    def over(self, values: Array, combine: np.ufunc) -> Array:
+        """Combine over each group, repeated for its members; (boxes, numbers)."""
+        out = np.empty_like(values)
+        for m in self.member.T > 0:
+            out[:, m] = combine.reduce(values[:, m], axis=1)[:, None]
+        return out
+
+    def fill(self, counts: Array, low: Array, high: Array) -> tuple[Array, Array]:
+        """Maximise Σ count · log θ within boxes; return θ and an upper bound of the maximum.
+
+        θ = count/ν cut to the box, where ν makes a group sum to one. By duality Σ (count log θ − ν θ) + ν,
+        at the θ that belongs to any ν > 0, is an upper bound.
+        """
+        with np.errstate(divide="ignore", over="ignore"):
+            a = self.over(np.where(counts > 0, np.log(counts / high), np.inf), np.minimum)
+            b = self.over(np.where(counts > 0, np.log(counts / low), -np.inf), np.maximum)
+        a, b = np.where(np.isfinite(a), a, 0.0), np.where(np.isfinite(b), b, 0.0)
+        for _ in range(HALVINGS):
+            middle = (a + b) / 2
+            heavy = self.total(np.clip(counts * np.exp(-middle), low, high)) > 1.0
+            a, b = np.where(heavy, middle, a), np.where(heavy, b, middle)
+        height = self._settled(counts, low, high, np.exp((a + b) / 2))
+        height = np.where(self.total(counts) > 0, height, 0.0)  # nothing is counted: nothing is to be gained
+        theta = np.clip(counts / np.where(height > 0, height, 1.0), low, high)
+        parts = counts * np.log(theta) - height * theta + height / self.total(np.ones_like(theta))
+        return theta, parts.sum(axis=1)
+
+    def _settled(self, counts: Array, low: Array, high: Array, height: Array) -> Array:
+        """Return the exact height, given which numbers are not cut."""
+        plain = counts / height
+        inside = (plain > low) & (plain < high)
+        left = 1.0 - self.total(np.where(inside, 0.0, np.clip(plain, low, high)))
+        wanted = self.total(np.where(inside, counts, 0.0))
+        return np.where((left > 0) & (wanted > 0), wanted / np.where(left > 0, left, 1.0), height)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +94,13 @@ class Bounder:
     sums: LogSums
 
     @cached_property
-    def _member(self) -> Array:
-        """Which parameter is in which distribution, as ones and zeros; (parameters, distributions)."""
-        return np.asarray(self.sums.group[:, None] == np.arange(self.sums.group.max() + 1), dtype=np.float64)
+    def _simplices(self) -> Simplices:
+        return Simplices(self.sums.group)
+
+    @cached_property
+    def _cells(self) -> Simplices:
+        cell = self.sums.events.cell
+        return Simplices(np.unique(cell[cell >= 0], return_inverse=True)[1].astype(np.int64))
 
     @cached_property
     def _apart(self) -> tuple[Array, Array]:
@@ -56,7 +111,11 @@ class Bounder:
 
     def total(self, values: Array) -> Array:
         """Sum over each distribution, repeated for its members; (..., parameters)."""
-        return np.asarray(values @ self._member @ self._member.T)
+        return np.asarray(self._simplices.total(values))
+
+    def fill(self, counts: Array, low: Array, high: Array) -> tuple[Array, Array]:
+        """Maximise Σ count · log θ within boxes: an M-step; see `Simplices.fill`."""
+        return self._simplices.fill(counts, low, high)
 
     def value(self, theta: Array) -> Array:
         """Return the objective; (points, parameters) → (points,)."""
@@ -99,8 +158,9 @@ class Bounder:
             absent = np.isneginf(self.sums.offset)
             most, least = np.where(absent, 0.0, most), np.where(absent, 0.0, least)
             n_low, n_high = self._counts(least), self._counts(most)
-            low = np.fmax(low, _share(n_low, self.total(n_high) - n_high) * (1 - ROUNDING))
-            high = np.fmin(high, _share(n_high, self.total(n_low) - n_low) * (1 + ROUNDING))
+            fewest = _share(n_low, self.total(n_high) - n_high) * (1 - ROUNDING)
+            most = _share(n_high, self.total(n_low) - n_low) * (1 + ROUNDING)
+            low, high = np.fmax(low, fewest), np.fmin(high, np.maximum(most, SMALLEST))
             low, high = self._within_simplex(low, high)
         possible = np.asarray((low <= high).all(axis=1))
         return low, np.maximum(low, high), possible
@@ -132,6 +192,26 @@ class Bounder:
             constant[:, there] = slope * constant[:, there] + start
         return constant, share
 
+    def lid(self, low: Array, high: Array) -> Array:
+        """Return an upper bound that is good for wide boxes; (boxes,).
+
+        No event is more probable than at the box's upper corner, and events that exclude each other have
+        probabilities that sum to at most one: the highest Σ weight · log probability is found by `fill`.
+        """
+        events, phi = self.sums.events, np.log(high)
+        log_sums = logsumexp(self._terms(phi), axis=2) if len(self.sums.weight) else np.zeros((len(low), 0))
+        cap = phi @ events.power.T + np.pad(log_sums, ((0, 0), (0, 1)))[:, events.sum] + events.offset
+        whole = events.cell >= 0
+        alone = cap @ events.weight
+        outside = self._simplices.fill(np.broadcast_to(events.outside, low.shape), low, high)[1]
+        bound = outside - events.weight @ events.offset  # the objective has no such constant
+        if not whole.any():
+            return np.asarray(bound + alone)
+        top = np.exp(cap[:, whole])
+        weight = np.broadcast_to(events.weight[whole], top.shape)
+        shared = self._cells.fill(weight, np.full_like(top, SMALLEST), np.maximum(top, SMALLEST))[1]
+        return np.asarray(bound + np.minimum(alone, shared + cap[:, ~whole] @ events.weight[~whole]))
+
     def roof(self, low: Array, high: Array) -> tuple[Array, Array, Array]:
         """Return an upper bound over each box, where it is attained, and how much each sum lends to it.
 
@@ -144,41 +224,7 @@ class Bounder:
         terms = self._terms(np.log(theta))
         chord = constant + (share * np.where(np.isneginf(terms), 0.0, terms - offset)).sum(axis=2)
         excess = (chord - logsumexp(terms, axis=2)) * self.sums.weight
-        return constant @ self.sums.weight + highest, theta, excess
-
-    def fill(self, counts: Array, low: Array, high: Array) -> tuple[Array, Array]:
-        """Maximise Σ count · log θ within boxes: an M-step; return θ and an upper bound of the maximum.
-
-        θ = count/ν cut to the box, where ν makes a distribution sum to one. By duality
-        Σ (count log θ − ν θ) + ν, at the θ that belongs to any ν > 0, is an upper bound.
-        """
-        with np.errstate(divide="ignore", over="ignore"):
-            a = self._over(np.where(counts > 0, np.log(counts / high), np.inf), np.minimum)
-            b = self._over(np.where(counts > 0, np.log(counts / low), -np.inf), np.maximum)
-        a, b = np.where(np.isfinite(a), a, 0.0), np.where(np.isfinite(b), b, 0.0)
-        for _ in range(HALVINGS):
-            middle = (a + b) / 2
-            heavy = self.total(np.clip(counts * np.exp(-middle), low, high)) > 1.0
-            a, b = np.where(heavy, middle, a), np.where(heavy, b, middle)
-        height = self._settled(counts, low, high, np.exp((a + b) / 2))
-        theta = np.clip(counts / height, low, high)
-        bound = (counts * np.log(theta) - height * theta + height / self.total(np.ones_like(theta))).sum(
-            axis=1
-        )
-        return theta, bound
-
-    def _settled(self, counts: Array, low: Array, high: Array, height: Array) -> Array:
-        """Return the exact height, given which parameters are not cut."""
-        plain = counts / height
-        inside = (plain > low) & (plain < high)
-        left = 1.0 - self.total(np.where(inside, 0.0, np.clip(plain, low, high)))
-        wanted = self.total(np.where(inside, counts, 0.0))
-        return np.where((left > 0) & (wanted > 0), wanted / np.where(left > 0, left, 1.0), height)
-
-    def _over(self, values: Array, combine: np.ufunc) -> Array:
-        """Combine over each distribution, repeated for its members; (boxes, parameters)."""
-        parts = [combine.reduce(values[:, m > 0], axis=1) for m in self._member.T]
-        return np.asarray(np.array(parts).T[:, self.sums.group])
+        return np.minimum(constant @ self.sums.weight + highest, self.lid(low, high)), theta, excess
 
     def tangent(self, theta: Array, low: Array, high: Array) -> Array:
         """Return the highest value within boxes of the tangent planes at points in them; (boxes,).
@@ -189,7 +235,7 @@ class Bounder:
         excess = slope[:, None, :] - slope[:, :, None]
         same = self.sums.group[:, None] == self.sums.group
         over = np.maximum(excess * low[:, None, :], excess * high[:, None, :])
-        linear = self._over(slope + np.where(same, over, 0.0).sum(axis=2), np.minimum)
+        linear = self._simplices.over(slope + np.where(same, over, 0.0).sum(axis=2), np.minimum)
         highest = (linear / self.total(np.ones_like(theta))).sum(axis=1)
         return np.asarray(self.value(theta) + highest - (slope * theta).sum(axis=1))
 
@@ -198,7 +244,8 @@ class Bounder:
         value = self.value(theta[None])[0]
         for _ in range(CLIMBS):
             step = self.counts(theta[None])[0]
-            em = np.maximum(step / self.total(step), SMALLEST)
+            whole = self.total(step)
+            em = np.maximum(np.where(whole > 0, step / np.where(whole > 0, whole, 1.0), theta), SMALLEST)
             middle, _ = self._curvature(theta[None], theta[None])
             along = self._directions
             slope, bend = along.T @ (step / theta), along.T @ middle[0] @ along
@@ -218,6 +265,8 @@ class Bounder:
         on the simplices' directions and B = Q Λ^(−1/2), it is negative definite if |B|ᵀ R |B| has norm < 1.
         """
         middle, radius = self._curvature(low, high)
+        known = np.asarray(np.isfinite(radius + middle).all(axis=(1, 2)))
+        middle, radius = (np.where(known[:, None, None], x, 0.0) for x in (middle, radius))
         along = self._directions
         values, vectors = np.linalg.eigh(-along.T @ middle @ along)
         definite = values[:, 0] > 0
@@ -229,36 +278,48 @@ class Bounder:
     @cached_property
     def _directions(self) -> Array:
         """An orthonormal basis of the directions in which distributions keep their sum."""
-        full = np.linalg.svd(self._member)[0]
-        return full[:, self._member.shape[1] :]
+        member = self._simplices.member
+        return np.asarray(np.linalg.svd(member)[0][:, member.shape[1] :])
 
     def _curvature(self, low: Array, high: Array) -> tuple[Array, Array]:
         """Return M and R of `concave`, from Σ weight (H/p − g gᵀ/p²) − linear/θ².
 
-        p is a sum, g and H its derivatives. They have coefficients that are not negative, so they are least at low and greatest at high.
+        p is a sum, g and H its derivatives. They have coefficients that are not negative, so they are least
+        at low and greatest at high.
         """
-        (p_low, g_low, h_low), (p_high, g_high, h_high) = self._derivatives(low), self._derivatives(high)
-        most, least = h_high / p_low[..., None, None], h_low / p_high[..., None, None]
-        g, around = (g_high + g_low) / 2, (g_high - g_low) / 2
-        outer = g[..., :, None] * g[..., None, :]
-        cross = g[..., :, None] * around[..., None, :]
-        square = p_high[..., None, None] ** 2
-        middle = (most + least) / 2 - outer / square
-        radius = (most - least) / 2 + (cross + cross.swapaxes(-1, -2)) / square
-        spread = np.einsum("nrkl,r->nkl", middle, self.sums.weight)
-        spread[:, range(low.shape[1]), range(low.shape[1])] -= self.sums.linear / high**2
-        return spread, np.einsum("nrkl,r->nkl", radius, self.sums.weight)
+        (p_low, g_low, t_low), (p_high, g_high, t_high) = self._slopes(low), self._slopes(high)
+        weight = self.sums.weight
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            most = self._bends(t_high * (weight / p_low)[..., None], high)
+            least = self._bends(t_low * (weight / p_high)[..., None], low)
+        scale = (np.sqrt(weight) / p_high)[..., None]
+        g, around = (g_high + g_low) / 2 * scale, (g_high - g_low) / 2 * scale
+        cross = g.swapaxes(1, 2) @ around
+        middle = (most + least) / 2 - g.swapaxes(1, 2) @ g
+        each = range(low.shape[1])
+        middle[:, each, each] -= self.sums.linear / high**2
+        return middle, (most - least) / 2 + cross + cross.swapaxes(1, 2)
 
-    def _derivatives(self, theta: Array) -> tuple[Array, Array, Array]:
-        """Return each sum, its gradient and its Hessian; (points, sums), then one and two more axes."""
+    def _slopes(self, theta: Array) -> tuple[Array, Array, Array]:
+        """Return each sum, its gradient and its terms; (points, sums), with parameters, with terms."""
         term = np.exp(self._terms(np.log(theta)))
-        power = self.sums.power
-        gradient = np.einsum("nrh,rhk->nrk", term, power) / theta[:, None, :]
-        pairs = power[..., :, None] * power[..., None, :]
-        each = range(power.shape[2])
-        pairs[..., each, each] -= power
-        both = theta[:, :, None] * theta[:, None, :]
-        return term.sum(axis=2), gradient, np.einsum("nrh,rhkl->nrkl", term, pairs) / both[:, None]
+        gradient = np.einsum("nrh,rhk->nrk", term, self.sums.power, optimize=True) / theta[:, None, :]
+        return term.sum(axis=2), gradient, term
+
+    def _bends(self, term: Array, theta: Array) -> Array:
+        """Return the second derivatives of a weighted sum of terms; (points, parameters, parameters)."""
+        parameters = theta.shape[1]
+        flat = term.reshape(len(term), -1) @ self._pairs
+        return flat.reshape(-1, parameters, parameters) / (theta[:, :, None] * theta[:, None, :])
+
+    @cached_property
+    def _pairs(self) -> Array:
+        """power_k (power_l − [k = l]): what two derivatives bring down; (sums · terms, parameters²)."""
+        power = self.sums.power.reshape(-1, self.sums.power.shape[2])
+        pairs = power[:, :, None] * power[:, None, :]
+        each = range(power.shape[1])
+        pairs[:, each, each] -= power
+        return pairs.reshape(len(power), -1)
 
 
 def _share(part: Array, rest: Array) -> Array:

@@ -1,15 +1,15 @@
-"""The highest maximum of all, with proof: spatial branch and bound on boxes of parameters (ENT section 4.1)."""
+"""The highest maximum of all, with proof: branch and bound on boxes of parameters (ENT section 4.1)."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import xlogy
 
 from lacunary.data.table import HOLE
 from lacunary.errors import ParameterError
@@ -34,7 +34,7 @@ BATCH = 128
 NUMBERS = 4_000_000
 """Floating-point numbers that the second derivatives of a batch may take."""
 
-INNER = 8
+INNER = 3
 """Steps of EM within a box, to find a point there that is worth trying."""
 
 
@@ -140,14 +140,8 @@ def _interchangeable(prepared: Prepared, rule: Maximize) -> list[list[int]]:
         if h in tied or (prepared.packed.codes[:, h] != HOLE).any() or tied.intersection(relatives):
             continue
         if all(_blind(rule, vector, i, h) for i in relatives for vector in (rule.pseudo, rule.known)):
-            places = np.moveaxis(
-                np.arange(dag.layout.size)[dag.layout.slice(h)].reshape(
-                    len(dag.schema.variables[h].states), -1
-                ),
-                0,
-                0,
-            )
-            chains.append([int(p) for p in places[:, 0]])
+            first = dag.layout.start[h]
+            chains.append([first + k * dag.layout.configurations[h] for k in range(dag.layout.states[h])])
     return chains
 
 
@@ -187,7 +181,7 @@ class Search:
         """Search until the gap is closed or the budget is used up."""
         self._offer(start[None])
         parameters = len(start)
-        low, high = self._ordered(np.full((1, parameters), SMALLEST), np.ones((1, parameters)), root=True)
+        low, high = self._ordered(np.full((1, parameters), SMALLEST), np.ones((1, parameters)))
         boxes = self._visit(low, high, np.full(1, np.inf))
         while len(boxes.upper) and self.nodes < self.budget.nodes and time.monotonic() < self.budget.deadline:
             boxes, chosen = boxes.taken(self.batch)
@@ -210,13 +204,13 @@ class Search:
         tangent = self._under_tangents(boxes)
         return self._closed(boxes.lowered(tangent))
 
-    def _ordered(self, low: Array, high: Array, root: bool = False) -> tuple[Array, Array]:
+    def _ordered(self, low: Array, high: Array) -> tuple[Array, Array]:
         low, high = low.copy(), high.copy()
         for chain in self.chains:
-            for rank, (one, two) in enumerate(zip(chain, chain[1:], strict=False)):
+            for rank, (one, two) in enumerate(pairwise(chain)):
                 high[:, two] = np.minimum(high[:, two], np.minimum(high[:, one], 1.0 / (rank + 2)))
                 low[:, one] = np.maximum(low[:, one], low[:, two])
-        return low, np.maximum(low, high)
+        return low, high
 
     def _offer(self, theta: Array) -> None:
         """Keep the best of some points if it beats what is known, and climb from it."""
@@ -284,7 +278,7 @@ class Boxes:
         return self.where(order[count:]), self.where(order[:count])
 
     def split(self) -> tuple[Array, Array, Array]:
-        """Return the ends and bounds of both halves; halves of the angle arcsin √θ, even near zero and one."""
+        """Return the ends and bounds of both halves; halves of the angle arcsin √θ, fair near the ends."""
         each = np.arange(len(self.cut))
         ends = np.arcsin(np.sqrt(np.stack([self.low[each, self.cut], self.high[each, self.cut]])))
         middle = np.sin(ends.mean(axis=0)) ** 2

@@ -24,7 +24,7 @@ from lacunary.infer.engine import Prepared
 from lacunary.learn.em import Maximize
 from lacunary.model.dag import Dag
 
-__all__ = ["TERMS", "LogSums", "write_out"]
+__all__ = ["TERMS", "Events", "LogSums", "write_out"]
 
 TERMS = 20_000
 """Ways to fill the holes of all different rows that are written out before a problem is refused."""
@@ -34,6 +34,55 @@ DUST = 1e-13
 
 Polynomial = dict[tuple[int, ...], float]
 """Coefficients by product: the places of its factors, sorted, repeated for powers."""
+
+Island = tuple[tuple[int, ...], tuple[int, ...]]
+"""Families, and the states of all variables, ``HOLE`` where open."""
+
+Key = tuple[tuple[tuple[int, ...], float], ...]
+"""A polynomial as something that can be compared: its items, sorted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """What was observed, each with its probability: a product of shared factors times one of the sums.
+
+    Attributes
+    ----------
+    weight
+        How often it was observed; (events,).
+    offset
+        Log of a known factor that is not in the sum; (events,).
+    power
+        The shared factors; (events, parameters).
+    sum
+        Which sum, or −1 for none; (events,).
+    cell
+        Events of the same cell exclude each other: their probabilities sum to at most one. −1 where part
+        of the probability is left out, so that this cannot be said; (events,).
+    outside
+        Counts that belong to no event: fully observed families and pseudo-counts; (parameters,).
+    """
+
+    weight: NDArray[np.float64]
+    offset: NDArray[np.float64]
+    power: NDArray[np.float64]
+    sum: NDArray[np.int64]
+    cell: NDArray[np.int64]
+    outside: NDArray[np.float64]
+
+    def within(self, mine: NDArray[np.bool_], rows: NDArray[np.bool_]) -> Events:
+        """Return what concerns these parameters and sums."""
+        number = np.append(np.where(rows, np.cumsum(rows) - 1, -1), -1)
+        kept = (number[self.sum] >= 0) | (self.power[:, mine] > 0).any(axis=1)
+        split = (self.power[:, ~mine] > 0).any(axis=1) | ((self.sum >= 0) & (number[self.sum] < 0))
+        return Events(
+            self.weight[kept],
+            self.offset[kept],
+            self.power[kept][:, mine],
+            number[self.sum][kept],
+            np.where(split, -1, self.cell)[kept],
+            self.outside[mine],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +103,8 @@ class LogSums:
         Logs of the coefficients, −∞ beyond a sum's last term; (sums, terms).
     power
         How often each parameter is a factor; (sums, terms, parameters).
+    events
+        The same function as it came from the data, before shared factors were added up in ``linear``.
     """
 
     places: NDArray[np.int64]
@@ -62,6 +113,7 @@ class LogSums:
     weight: NDArray[np.float64]
     offset: NDArray[np.float64]
     power: NDArray[np.float64]
+    events: Events
 
     def parts(self) -> Iterator[LogSums]:
         """Yield the parts that share no distribution and so can be maximised one by one."""
@@ -77,6 +129,7 @@ class LogSums:
                 self.weight[rows],
                 self.offset[rows],
                 self.power[rows][:, :, mine],
+                self.events.within(mine, rows),
             )
 
 
@@ -89,25 +142,40 @@ def write_out(prepared: Prepared, rule: Maximize, terms: int = TERMS) -> LogSums
         If the holes of the different rows can be filled in more than ``terms`` ways.
     """
     dag, packed = prepared.dag, prepared.packed
-    islands: Counter[tuple[tuple[int, ...], tuple[int, ...]]] = Counter()
+    islands: Counter[Island] = Counter()
     for codes, weight in zip(packed.codes.tolist(), packed.weights.tolist(), strict=True):
-        for island in _islands(dag, codes):
+        for island in _islands(dag, codes) if weight > 0 else ():
             islands[island] += weight
     _check_terms(dag, islands, terms)
-    linear = packed.constant + rule.pseudo
-    sums: defaultdict[tuple[tuple[tuple[int, ...], float], ...], float] = defaultdict(float)
+    sums: dict[Key, int] = {}
+    events = []
     for (families, codes), weight in islands.items():
         polynomial = _collapsed(dag, _polynomial(dag, rule.known, families, codes))
         shared = _shared(polynomial)
-        for place, power in shared.items():
-            linear[place] += weight * power
         rest = {tuple(sorted((Counter(m) - shared).elements())): a for m, a in polynomial.items()}
-        if len(rest) > 1:
-            sums[tuple(sorted(rest.items()))] += weight
-    return _arrays(dag, np.isnan(rule.known), linear, {key: w for key, w in sums.items() if w > 0})
+        place = sums.setdefault(tuple(sorted(rest.items())), len(sums)) if len(rest) > 1 else -1
+        heads = tuple(min(code, 0) if i in families else code for i, code in enumerate(codes))
+        offset = 0.0 if place >= 0 else float(np.log(next(iter(rest.values()))))
+        events.append(_Event((families, heads), weight, offset, shared, place))
+    return _arrays(dag, np.isnan(rule.known), packed.constant + rule.pseudo, list(sums), events)
 
 
-def _islands(dag: Dag, codes: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+@dataclass(frozen=True)
+class _Event:
+    """An island as observed.
+
+    Which heads are open and what they are conditional on; its weight; the log of its coefficient, or 0
+    where that is in the sum; its shared factors; its sum.
+    """
+
+    cell: Island
+    weight: float
+    offset: float
+    shared: Counter[int]
+    sum: int
+
+
+def _islands(dag: Dag, codes: Sequence[int]) -> Iterator[Island]:
     """Yield the families that go together in a row, with the states of their members, ``HOLE`` elsewhere.
 
     Open variables without observed descendants sum to one and are left out.
@@ -134,7 +202,7 @@ def _merged(sets: Sequence[set[int]]) -> list[set[int]]:
     return out
 
 
-def _check_terms(dag: Dag, islands: Counter[tuple[tuple[int, ...], tuple[int, ...]]], terms: int) -> None:
+def _check_terms(dag: Dag, islands: Counter[Island], terms: int) -> None:
     needed = sum(
         float(np.prod([size for size, code in zip(dag.schema.sizes, codes, strict=True) if code == HOLE]))
         for _, codes in islands
@@ -195,10 +263,7 @@ def _shared(polynomial: Polynomial) -> Counter[int]:
 
 
 def _arrays(
-    dag: Dag,
-    free: NDArray[np.bool_],
-    linear: NDArray[np.float64],
-    sums: dict[tuple[tuple[tuple[int, ...], float], ...], float],
+    dag: Dag, free: NDArray[np.bool_], outside: NDArray[np.float64], sums: list[Key], events: list[_Event]
 ) -> LogSums:
     places = np.flatnonzero(free)
     at = {int(place): k for k, place in enumerate(places)}
@@ -209,5 +274,30 @@ def _arrays(
             offset[r, h] = np.log(coefficient)
             for place in factors:
                 power[r, h, at[place]] += 1.0
-    group = np.unique(dag.layout.group[places], return_inverse=True)[1].astype(np.int64)
-    return LogSums(places, group, linear[places], np.array(list(sums.values())), offset, power)
+    seen = _events(at, outside[places], events)
+    summed = seen.sum >= 0
+    return LogSums(
+        places,
+        np.unique(dag.layout.group[places], return_inverse=True)[1].astype(np.int64),
+        seen.outside + seen.weight @ seen.power,
+        np.bincount(seen.sum[summed], weights=seen.weight[summed], minlength=len(sums)).astype(np.float64),
+        offset,
+        power,
+        seen,
+    )
+
+
+def _events(at: dict[int, int], outside: NDArray[np.float64], events: list[_Event]) -> Events:
+    power = np.zeros((len(events), len(at)))
+    for e, event in enumerate(events):
+        for place, times in event.shared.items():
+            power[e, at[place]] = times
+    cells = {cell: c for c, cell in enumerate(dict.fromkeys(event.cell for event in events))}
+    return Events(
+        np.array([event.weight for event in events], dtype=np.float64),
+        np.array([event.offset for event in events], dtype=np.float64),
+        power,
+        np.array([event.sum for event in events], dtype=np.int64),
+        np.array([cells[event.cell] for event in events], dtype=np.int64),
+        outside,
+    )
