@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lacunary.kernels.bare import bare, bare_inlined
 from lacunary.kernels.cell import SMALL, Kinds, Room, Spots
+from lacunary.kernels.lanes import U
 from lacunary.kernels.pack import Slab
 from lacunary.kernels.variate import binomial, uniform
 
@@ -52,7 +53,7 @@ def _spread_few(value: Any, at: int, size: int, mass: float, many: Any, scratch:
         left = uniform(stream) * mass
         chosen = 0
         for i in range(size - 1):  # without a branch that could be guessed wrongly
-            left -= value[at + i]
+            left -= value[U(at + i)]
             chosen += left >= 0.0
         while chosen > 0 and value[at + chosen] == 0.0:  # rounding led past the last possible one
             chosen -= 1
@@ -114,10 +115,10 @@ def _multiply(value: Any, at: int, factor: Any, lead: Any, offsets: Any, table: 
     """Multiply each configuration by the factor it leads to."""
     if table < 0:
         for i in range(size):
-            value[at + i] *= factor[lead + i]
+            value[U(at + i)] *= factor[U(lead + i)]
     else:
         for i in range(size):
-            value[at + i] *= factor[lead + offsets[table + i]]
+            value[U(at + i)] *= factor[U(lead + offsets[U(table + i)])]
 
 
 @bare_inlined
@@ -160,7 +161,7 @@ def _rise(
     scratch.shift[0] = 0
     for care in range(2):
         for i in range(size):
-            value[at + i] = 1.0
+            value[U(at + i)] = 1.0
         for i in range(size * care):
             power[i] = 0
         for k in range(factors):
@@ -177,7 +178,7 @@ def _rise(
             scratch.shift[0] = _align(value, at, size, power)
         mass = 0.0
         for i in range(size):
-            mass += value[at + i]
+            mass += value[U(at + i)]
         if mass >= SMALL:
             break
     return mass
@@ -204,11 +205,13 @@ def _tell(
     for k in range(slab.read_start[c], slab.read_start[c + 1]):
         table = kinds.read_table[link + k]
         for n in range(hits):
-            counts[slab.read[k] + (offsets[table + hit[n]] if table >= 0 else hit[n])] += drawn[n]
+            step = offsets[U(table + hit[U(n)])] if table >= 0 else hit[U(n)]
+            counts[U(slab.read[U(k)] + step)] += drawn[U(n)]
     for k in range(slab.child_start[c], slab.child_start[c + 1]):
         above = slab.above[k]
         for n in range(hits):
-            room.belief[spots.heard[k] + (offsets[above + hit[n]] if above >= 0 else hit[n])] += drawn[n]
+            step = offsets[U(above + hit[U(n)])] if above >= 0 else hit[U(n)]
+            room.belief[U(spots.heard[U(k)] + step)] += drawn[U(n)]
 
 
 @bare
