@@ -152,7 +152,7 @@ def wrong(name: str, content: str) -> Callable[[], Path]:
             "nonsense is not in the schema",
         ),
         (["fit", "house_votes", "--hidden", "party=2"], "'party' is a variable already"),
-        (["fit", "house_votes", "asia"], "no column left to read"),
+        (["fit", "house_votes", "asia"], "to read; the columns are"),
         (["fit", "house_votes", "asia", "--hidden", "lung=3"], "gives lung 2 states"),
         (["fit", "house_votes", "--hidden", "h=2", "--prior", "bdeu=-1"], "ess must be positive"),
         (
@@ -165,7 +165,7 @@ def wrong(name: str, content: str) -> Callable[[], Path]:
         (["fit", "house_votes", "--resume", wrong("x.json", "{}")], "there is no field 'lacunary'"),
         (["sample", "asia", "--out", "no/rows.csv"], "there is no folder"),
         (["sample", "asia", "--given", "either=no", "--given", "lung=yes"], "probability zero"),
-        (["impute", "asia", "house_votes", "--out", "x.csv"], "no column left to read"),
+        (["impute", "asia", "house_votes", "--out", "x.csv"], "to read; the columns are"),
         (["convert", "asia", "asia.txt"], "the suffix must be one of"),
         (["convert", "A -> B", "x.bif"], "BIF holds networks, not a Dag"),
         (["demo", "--out", wrong("file", "")], "cannot write to"),

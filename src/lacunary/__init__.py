@@ -4,7 +4,7 @@
 >>> votes = lac.house_votes()
 >>> blocs = lac.naive_bayes(votes.schema, hidden="bloc", states=2)
 >>> network = lac.fit(blocs, votes, rng=0).network
->>> network.query("bloc", given={"party": "democrat"}).probabilities.round(2).max() > 0.8
+>>> bool(network.query("bloc", given={"party": "democrat"}).probabilities.max() > 0.8)
 True
 
 Names are loaded when they are first used, so that importing the package costs next to nothing.
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
         TableError,
         TooWideError,
     )
+    from lacunary.evidence.compare import Comparison, compare
+    from lacunary.evidence.estimate import Estimate
+    from lacunary.evidence.score import score
+    from lacunary.files.checkpoint import Checkpoint
     from lacunary.files.shipped import alarm, asia
     from lacunary.files.store import load, save
     from lacunary.infer.belief import BDeu, Belief, Dirichlet, PriorNetwork, bdeu, k2, prior_network
@@ -49,10 +53,7 @@ if TYPE_CHECKING:
     from lacunary.model.graph import d_separated, moral_graph, skeleton
     from lacunary.model.make import dag, naive_bayes, random_dag
     from lacunary.model.stats import Stats
-    from lacunary.score.compare import Comparison, compare
-    from lacunary.score.dimension import Dimension, dimension
-    from lacunary.score.estimate import Estimate
-    from lacunary.score.score import score
+    from lacunary.rank.dimension import Dimension, dimension
 
 __version__ = "0.1.0"
 
@@ -73,6 +74,7 @@ _HOME = {
         "TableError",
         "TooWideError",
     ),
+    "files.checkpoint": ("Checkpoint",),
     "files.shipped": ("alarm", "asia"),
     "files.store": ("load", "save"),
     "infer.belief": ("BDeu", "Belief", "Dirichlet", "PriorNetwork", "bdeu", "k2", "prior_network"),
@@ -90,10 +92,10 @@ _HOME = {
     "model.graph": ("d_separated", "moral_graph", "skeleton"),
     "model.make": ("dag", "naive_bayes", "random_dag"),
     "model.stats": ("Stats",),
-    "score.compare": ("Comparison", "compare"),
-    "score.dimension": ("Dimension", "dimension"),
-    "score.estimate": ("Estimate",),
-    "score.score": ("score",),
+    "evidence.compare": ("Comparison", "compare"),
+    "rank.dimension": ("Dimension", "dimension"),
+    "evidence.estimate": ("Estimate",),
+    "evidence.score": ("score",),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
@@ -101,6 +103,7 @@ __all__ = [
     "Around",
     "BDeu",
     "Belief",
+    "Checkpoint",
     "Comparison",
     "Dag",
     "Dimension",

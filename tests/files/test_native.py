@@ -18,8 +18,8 @@ from lacunary.data.schema import Schema, Variable
 from lacunary.errors import FileError
 from lacunary.files import Record, decode, encode, register
 from lacunary.files.native import _FORMS, parse, write
-from lacunary.infer.network import Network, random_network
 from lacunary.infer.belief import Belief, bdeu
+from lacunary.infer.network import Network, random_network
 from lacunary.model.dag import Dag
 from tests.files.samples import JSON, PARENTS, STATES, TABLES
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from lacunary.data.schema import Schema, Variable
 from lacunary.errors import FileError
 from lacunary.files import bif, load, native, net, save, xmlbif
-from lacunary.infer.network import Network
 from lacunary.infer.belief import Belief
+from lacunary.infer.network import Network
 from lacunary.model.dag import Dag
 from tests.strategies import networks
 

@@ -11,8 +11,8 @@ import pytest
 
 from lacunary.errors import FileError
 from lacunary.files import load, save, store
-from lacunary.infer.network import Network, random_network
 from lacunary.infer.belief import Dirichlet
+from lacunary.infer.network import Network, random_network
 from tests.files.samples import BIF, JSON, NET, NET_CLASS, TABLES, XMLBIF
 
 TEXTS = {".bif": BIF, ".net": NET, ".xml": XMLBIF, ".xmlbif": XMLBIF, ".bifxml": XMLBIF, ".json": JSON}

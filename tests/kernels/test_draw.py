@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from lacunary.data.table import HOLE, Table
+from lacunary.evidence.chains import chains_of
+from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Dirichlet
 from lacunary.infer.network import Network, random_network
 from lacunary.kernels.draw import draw_counts, log_likelihood
 from lacunary.model.make import dag
-from lacunary.score.chains import chains_of
-from lacunary.score.problem import Problem
 from tests import naive
 
 RARE = 1e-4

@@ -34,6 +34,9 @@ BATCH = 128
 NUMBERS = 4_000_000
 """Floating-point numbers that the second derivatives of a batch may take."""
 
+ROUNDING = 1e-12
+"""What sums and logarithms may lose, relatively; it is added to the upper bound."""
+
 INNER = 3
 """Steps of EM within a box, to find a point there that is worth trying."""
 
@@ -187,7 +190,7 @@ class Search:
             boxes, chosen = boxes.taken(self.batch)
             boxes = boxes.joined(self._visit(*chosen.split()))
             boxes = self._closed(boxes)
-        upper = max(self.value, self.closed, boxes.upper.max(initial=-np.inf))
+        upper = max(self.value, self.closed, boxes.upper.max(initial=-np.inf)) + ROUNDING * abs(self.value)
         return Certificate(self.theta, self.value, float(upper), self.nodes)
 
     def _visit(self, low: Array, high: Array, above: Array) -> Boxes:

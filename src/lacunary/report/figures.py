@@ -16,13 +16,13 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from lacunary.evidence.compare import Comparison
 from lacunary.infer.divergence import kl
 from lacunary.infer.network import Network
 from lacunary.learn.fit import Fit
 from lacunary.learn.select import local_entropy
 from lacunary.report.record import Candidate, Study
 from lacunary.report.words import minus, plain
-from lacunary.score.compare import Comparison
 
 __all__ = ["evidence", "heat_map", "picture", "scores", "starts", "svg", "traces"]
 

@@ -1,0 +1,215 @@
+"""Annealed importance sampling: an unbiased estimate of the evidence (Neal 2001; BG03 section 4.1).
+
+A chain is led from the prior to the posterior in small steps; the product of the ratios of unnormalised
+densities along its way is a weight whose mean is the evidence, however short or badly mixing the chain.
+
+Two kinds of moves. ``"gibbs"`` anneals p(θ) p(x, y | θ)^τ u(x)^(1−τ) over completions x and parameters θ
+with exact draws of each given the other; the weights integrate θ out in closed form, so that they do not
+vary at all where nothing is hidden. ``"metropolis"`` is BG03's: it anneals p(θ) p(y | θ)^τ by a random walk
+on the parameters. `docs/derivations/ais.md` derives both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+from lacunary.errors import ParameterError
+from lacunary.evidence.chains import Chains, Walks, chains_of, check_positive, seeds
+from lacunary.evidence.estimate import Estimate
+from lacunary.evidence.problem import Problem
+from lacunary.evidence.schedule import (
+    PILOTS,
+    bent,
+    check_schedule,
+    pilot_steps,
+    spread_steps,
+    straight,
+    tuned,
+)
+from lacunary.infer.network import Network
+
+__all__ = ["ais", "average_weight"]
+
+Moves = Literal["gibbs", "metropolis"]
+
+BUDGET = 2**24
+"""Steps of all chains together after which a run that grows gives up."""
+
+ENOUGH = 10.0
+"""Effective chains below which a standard error says little."""
+
+KEPT = 256
+"""Points of a trace that are kept."""
+
+ACCEPTED = 0.234
+"""The share of proposals that a random walk in many dimensions had best accept (Roberts et al. 1997)."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """How chains go: their moves, their schedule, and the pace of proposals along it."""
+
+    moves: Moves
+    tau: NDArray[np.float64]
+    pace: NDArray[np.float64]
+
+    def run(self, laid: Chains, numbers: list[int], start: NDArray[np.float64] | None) -> Walks:
+        """Run a chain for each number."""
+        every = max((len(self.tau) - 1) // KEPT, 1)
+        if self.moves == "gibbs":
+            return laid.walk(self.tau, numbers, start=start, every=every, keep=("trace",))
+        return laid.wander(self.tau, numbers, self.pace, start=start, every=every, keep=("trace",))
+
+
+def ais(
+    problem: Problem,
+    *,
+    steps: int = 2048,
+    chains: int = 16,
+    moves: Moves = "gibbs",
+    schedule: str | float | ArrayLike = "tuned",
+    stderr: float | None = None,
+    budget: int = BUDGET,
+    start: Network | None = None,
+) -> Estimate:
+    """Estimate the log marginal likelihood by annealed importance sampling.
+
+    Parameters
+    ----------
+    steps, chains
+        Temperatures that each chain passes, and chains. One chain gives no standard error.
+    moves
+        ``"gibbs"``, exact draws of completions and parameters in turn, or ``"metropolis"``, a random walk on
+        the parameters as in BG03, at a pace that a pilot run found to be accepted often enough.
+    schedule
+        ``"tuned"``: steps lie where a pilot run found them to be needed; ``"straight"``; a positive number,
+        the bend of a schedule that lingers near the prior; or inverse temperatures that rise from 0 to 1.
+    stderr
+        Grow until the standard error is at most this, from ``steps`` and ``chains`` on: twice the steps,
+        anew, while weights are uneven, and twice the chains otherwise.
+    budget
+        Steps of all chains after which growing stops.
+    start
+        Begin every chain at these parameters instead of a draw from the prior, as BG03 did with the true
+        ones. This is a diagnostic: the weights are then not unbiased.
+
+    Returns
+    -------
+    Estimate
+        The log of the mean weight. ``details`` hold ``log_weights``, their ``trace`` (chains, points) at
+        inverse temperatures ``tau``, ``ess`` (the effective number of chains, (Σw)² / Σw²), ``acceptance``,
+        ``steps``, ``chains``, and whether the standard error is ``trustworthy`` with a ``note`` if not.
+    """
+    check_positive(steps=steps, chains=chains, budget=budget)
+    if moves not in ("gibbs", "metropolis"):
+        raise ParameterError(f"moves must be 'gibbs' or 'metropolis', not {moves!r}")
+    laid, rng = chains_of(problem), np.random.default_rng(problem.rng)
+    theta = None if start is None else _theta(problem, start)
+    way = _way(laid, moves, schedule, steps, rng)
+    walks, spent = way.run(laid, seeds(rng, chains), theta), (len(way.tau) - 1) * chains
+    while stderr is not None and not _enough(walks.log_weights, stderr) and 2 * spent <= budget:
+        if len(walks.log_weights) >= ENOUGH and _ess(walks.log_weights) > len(walks.log_weights) / 2:
+            walks = _both(walks, way.run(laid, seeds(rng, len(walks.log_weights)), theta))
+        else:
+            way = _way(laid, moves, schedule, 2 * (len(way.tau) - 1), rng)
+            walks = way.run(laid, seeds(rng, max(len(walks.log_weights), 2 * int(ENOUGH))), theta)
+        spent += (len(way.tau) - 1) * len(walks.log_weights)
+    return _estimate(way, walks, stderr, start is not None)
+
+
+def average_weight(log_weights: NDArray[np.float64]) -> tuple[float, float | None]:
+    """Return the log of the mean weight and its standard error to first order; None for a single weight."""
+    chains = len(log_weights)
+    value = float(logsumexp(log_weights) - np.log(chains))
+    if chains < 2:
+        return value, None
+    relative = np.exp(log_weights - value)
+    return value, float(relative.std(ddof=1) / np.sqrt(chains))
+
+
+def _ess(log_weights: NDArray[np.float64]) -> float:
+    return float(np.exp(2 * logsumexp(log_weights) - logsumexp(2 * log_weights)))
+
+
+def _enough(log_weights: NDArray[np.float64], stderr: float) -> bool:
+    error = average_weight(log_weights)[1]
+    return error is not None and error <= stderr and _ess(log_weights) >= ENOUGH
+
+
+def _theta(problem: Problem, start: Network) -> NDArray[np.float64]:
+    if start.dag.layout != problem.dag.layout:
+        raise ParameterError("the network to start from does not have the same variables, states and arcs")
+    return start.theta
+
+
+def _way(
+    laid: Chains, moves: Moves, schedule: str | float | ArrayLike, steps: int, rng: np.random.Generator
+) -> _Way:
+    """Settle the schedule, and the pace of proposals if any, by pilot runs where that is asked for."""
+    chosen = None if isinstance(schedule, str) and schedule == "tuned" else _given(schedule, steps)
+    if moves == "gibbs":
+        return _Way(moves, tuned(laid, steps, rng) if chosen is None else chosen, np.empty(0))
+    pilot = bent(4 * pilot_steps(steps))
+    first = np.full(len(pilot), 1.0)
+    found = laid.wander(pilot, seeds(rng, PILOTS), first, tune=ACCEPTED, keep=("trace",))
+    tau = spread_steps(pilot, found.trace, steps) if chosen is None else chosen
+    pace = np.exp(np.log(found.pace[:, 1:]).mean(axis=0))
+    return _Way(moves, tau, np.interp(tau, pilot[1:], pace))
+
+
+def _given(schedule: str | float | ArrayLike, steps: int) -> NDArray[np.float64]:
+    if isinstance(schedule, str):
+        if schedule != "straight":
+            raise ParameterError(f"schedule must be 'tuned', 'straight', a bend or numbers, not {schedule!r}")
+        return straight(steps)
+    if isinstance(schedule, int | float):
+        return bent(steps, schedule)
+    return check_schedule(np.asarray(schedule, dtype=np.float64))
+
+
+def _both(one: Walks, other: Walks) -> Walks:
+    return Walks(
+        *(np.concatenate([getattr(one, name), getattr(other, name)]) for name in one.__dataclass_fields__)
+    )
+
+
+def _estimate(way: _Way, walks: Walks, asked: float | None, started: bool) -> Estimate:
+    value, error = average_weight(walks.log_weights)
+    steps, chains, ess = len(way.tau) - 1, len(walks.log_weights), _ess(walks.log_weights)
+    every = max(steps // KEPT, 1)
+    note = _note(ess, chains, error, asked, started)
+    details: dict[str, Any] = {
+        "log_weights": walks.log_weights,
+        "trace": walks.trace,
+        "tau": way.tau[every::every],
+        "ess": ess,
+        "steps": steps,
+        "chains": chains,
+        "moves": way.moves,
+        "acceptance": float(walks.acceptance.mean()),
+        "trustworthy": not note,
+        "note": note,
+    }
+    return Estimate("ais", value, "Monte Carlo", {"log mean weight": value}, stderr=error, details=details)
+
+
+def _note(ess: float, chains: int, error: float | None, asked: float | None, started: bool) -> str:
+    """Say why the standard error is not to be trusted; nothing if it is."""
+    notes = []
+    if started:
+        notes.append("chains began at given parameters: a diagnostic, not an unbiased estimate")
+    if chains < ENOUGH:
+        notes.append(f"{chains} chains are too few to tell the error; take at least {ENOUGH:.0f}")
+    elif ess < ENOUGH:
+        notes.append(
+            f"the weights of {chains} chains count for {ess:.1f} only, so that the error is itself unsure "
+            "and the value probably too low; take more steps"
+        )
+    if asked is not None and (error is None or error > asked):
+        notes.append(f"the standard error asked for, {asked:g}, was not reached within the budget")
+    return "; ".join(notes)

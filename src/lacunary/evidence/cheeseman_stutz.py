@@ -1,0 +1,43 @@
+"""The estimate of Cheeseman and Stutz: the evidence of expected data, corrected for their fit.
+
+With D′ the imaginary complete data whose counts are the expected ones at θ (CH96 eq. 13)
+
+    log p(D) ≈ log p(D′) − log p(D′ | θ) + d′/2 · log N + log p(D | θ) − d/2 · log N.
+
+Without its two terms in log N (GHM96 section 6) it is a lower bound of the evidence: it equals the
+variational bound after one update of the parameters' posterior from θ's responsibilities (BG03).
+d′ counts the parameters, which complete data identify; d may be the effective dimension. TMCH98
+eq. 11 prints the powers of N upside down.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import xlogy
+
+from lacunary.evidence.charge import Charge, dimensions
+from lacunary.evidence.estimate import Estimate
+from lacunary.evidence.exact import complete_log_evidence
+from lacunary.evidence.problem import At, Problem
+
+__all__ = ["cheeseman_stutz"]
+
+
+def cheeseman_stutz(
+    problem: Problem, *, at: At = "map", dimension: Charge = "parameters", plain: bool = False
+) -> Estimate:
+    """Return the estimate; ``plain`` leaves out the terms in log N, which makes it a lower bound."""
+    point = problem.point(at)
+    terms = {
+        "evidence of the expected data": complete_log_evidence(problem.belief, point.counts),
+        "fit of the expected data": -float(xlogy(point.counts, point.theta).sum()),
+        "log-likelihood": point.log_likelihood,
+    }
+    if plain:
+        return Estimate("cheeseman-stutz", sum(terms.values()), "lower bound", terms, where=point.where)
+    full, d = dimensions(problem.dag, "parameters"), dimensions(problem.dag, dimension)
+    half_log = float(np.log(problem.size)) / 2
+    terms |= {"dimension of the expected data": full * half_log, "dimension of the data": -d * half_log}
+    return Estimate(
+        "cheeseman-stutz", sum(terms.values()), "approximation", terms, dimension=d, where=point.where
+    )

@@ -1,0 +1,158 @@
+"""Chib's estimate: the evidence from the posterior's density at one point (Chib 1995).
+
+At any parameters θ*,
+
+    log p(y) = log p(y | θ*) + log p(θ*) − log p(θ* | y),
+
+and the posterior's density is the mean of Dirichlet(θ*; α + N(x)) over Gibbs draws of the completions x.
+States of a hidden variable may be renamed without changing the posterior, but a chain hardly ever does so
+and then sees one of many equal modes; the density is therefore averaged over all renamings of θ* as well
+(Neal 1999; Frühwirth-Schnatter 2004), or over some at random where there are too many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import permutations, product
+from math import factorial, log, prod
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, logsumexp
+
+from lacunary.data.table import HOLE
+from lacunary.evidence.chains import chains_of, check_positive, seeds
+from lacunary.evidence.estimate import Estimate
+from lacunary.evidence.jackknife import jackknife, too_few
+from lacunary.evidence.problem import At, Problem
+from lacunary.evidence.schedule import straight
+from lacunary.model.dag import Dag
+
+__all__ = ["chib", "relabellings"]
+
+RELABELLINGS = 5040
+"""Renamings that are all tried; with more, so many are drawn."""
+
+MOVABLE = 6
+"""Hidden variables whose exchanges are all tried; with more, none are."""
+
+Swap = Mapping[int, int]
+"""Which hidden variable takes the place of which."""
+
+
+def chib(
+    problem: Problem,
+    *,
+    at: At = "map",
+    draws: int = 500,
+    burn: int = 500,
+    chains: int = 16,
+    most: int = RELABELLINGS,
+) -> Estimate:
+    """Estimate the log marginal likelihood from the posterior's density at one point.
+
+    Parameters
+    ----------
+    at
+        θ* is what a Dirichlet posterior with the expected counts at this point has for its mean.
+    draws, burn, chains
+        Gibbs draws of each chain, and steps before them, the first half of which anneal. The standard error
+        comes from the chains' differences (jackknife).
+    most
+        Renamings of hidden states that are averaged over.
+
+    Notes
+    -----
+    Modes other than renamings of one another, of which each chain sees one, are weighted as often as chains
+    happened to end in them. `ais` weighs them rightly.
+    """
+    check_positive(draws=draws, chains=chains, most=most)
+    layout, alpha = problem.dag.layout, problem.belief.alpha
+    rng = np.random.default_rng(problem.rng)
+    theta = layout.normalize(alpha + problem.point(at).counts)
+    ramp = straight(max(burn // 2, 1))
+    tau = np.concatenate([ramp, np.ones(max(burn - burn // 2, 0) + draws)])
+    counts = chains_of(problem).walk(tau, seeds(rng, chains), keep=("counts",)).counts[:, -draws:]
+    renamed, everything = relabellings(problem, most, rng)
+    ordinates = _log_densities(problem, alpha + counts, np.log(theta[renamed]))
+
+    def log_posterior(which: NDArray[np.int64]) -> float:
+        return float(logsumexp(ordinates[which]) - log(ordinates[which].size))
+
+    density, error = jackknife(log_posterior, chains)
+    terms = {
+        "log-likelihood": float(problem.prepared.expect(theta[None])[1][0]),
+        "log prior density": problem.belief.log_normalizer + float((alpha - 1) @ np.log(theta)),
+        "log posterior density": -density,
+    }
+    notes = [too_few(chains), "" if everything else f"only {len(renamed)} renamings at random were tried"]
+    note = "; ".join(filter(None, notes))
+    details = {"relabellings": len(renamed), "trustworthy": not note, "note": note}
+    value = sum(terms.values())
+    return Estimate("chib", value, "Monte Carlo", terms, stderr=error, where=at, details=details)
+
+
+def relabellings(problem: Problem, most: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], bool]:
+    """Return renamings that leave the posterior as it is, and whether these are all.
+
+    Each is an order of the parameters, θ[renaming]; (renamings, size). States may change names where a
+    variable is hidden in every row, and such variables may change places where the arcs allow it. Renamings
+    under which the prior or shared tables would not be the same are left out.
+    """
+    hidden = np.flatnonzero((problem.prepared.packed.codes == HOLE).all(axis=0)).tolist()
+    sizes = [problem.dag.schema.sizes[v] for v in hidden]
+    swaps = list(_swaps(problem.dag, hidden))
+    everything = len(swaps) * prod(map(factorial, sizes)) <= most
+    wanted: Iterable[tuple[Swap, Sequence[Sequence[int]]]]
+    if everything:
+        wanted = product(swaps, product(*(permutations(range(size)) for size in sizes)))
+    else:
+        wanted = [
+            (swaps[rng.integers(len(swaps))], [rng.permutation(size).tolist() for size in sizes])
+            for _ in range(most)
+        ]
+    alpha = problem.belief.alpha
+    orders = (_order(problem.dag, swap, dict(zip(hidden, new, strict=True))) for swap, new in wanted)
+    kept = [order for order in orders if order.min() >= 0 and np.array_equal(alpha[order], alpha)]
+    return np.array(kept or [np.arange(len(alpha))]), everything
+
+
+def _swaps(dag: Dag, hidden: Sequence[int]) -> Iterator[Swap]:
+    """Yield the ways for hidden variables to change places that keep sizes and arcs; the identity first."""
+    parents = [frozenset(ps) for ps in dag.parent_indices]
+    places = permutations(hidden) if len(hidden) <= MOVABLE else iter([tuple(hidden)])
+    for order in places:
+        swap = dict(zip(hidden, order, strict=True))
+        if all(dag.schema.sizes[a] == dag.schema.sizes[b] for a, b in swap.items()) and all(
+            frozenset(swap.get(p, p) for p in ps) == parents[swap.get(i, i)] for i, ps in enumerate(parents)
+        ):
+            yield swap
+
+
+def _order(dag: Dag, swap: Swap, rename: Mapping[int, Sequence[int]]) -> NDArray[np.int64]:
+    """Return where each parameter stands after a renaming; −1 where shared tables would disagree."""
+    layout = dag.layout
+    order = np.full(layout.size, -1)
+    for i, (members, strides, start) in enumerate(
+        zip(layout.members, layout.strides, layout.start, strict=True)
+    ):
+        to = swap.get(i, i)
+        reach = dict(zip(layout.members[to], layout.strides[to], strict=True))
+        grid = np.indices([layout.sizes[m] for m in members]).reshape(len(members), -1)
+        here, there = np.full(grid.shape[1], start), np.full(grid.shape[1], layout.start[to])
+        for m, stride, states in zip(members, strides, grid, strict=True):
+            here += stride * states
+            there += reach[swap.get(m, m)] * np.array(rename.get(m, range(layout.sizes[m])))[states]
+        if np.any((order[here] >= 0) & (order[here] != there)):
+            return np.full(layout.size, -1)
+        order[here] = there
+    return order
+
+
+def _log_densities(
+    problem: Problem, posterior: NDArray[np.float64], log_theta: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return log Dirichlet(θ; posterior) for all pairs; (chains, draws, renamings)."""
+    layout = problem.dag.layout
+    normalizer = gammaln(layout.total(posterior)).sum(axis=-1) - gammaln(posterior).sum(axis=-1)
+    return np.asarray((posterior - 1.0) @ log_theta.T + normalizer[..., None])

@@ -1,0 +1,214 @@
+"""Weigh several models against each other, by several estimates side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+from lacunary.data.frame import frame_of
+from lacunary.data.read import read
+from lacunary.errors import ParameterError, SchemaError
+from lacunary.evidence.average import ModelAverage
+from lacunary.evidence.charge import Charge
+from lacunary.evidence.estimate import Estimate
+from lacunary.evidence.problem import At, Problem
+from lacunary.evidence.score import estimate, pose
+from lacunary.infer.belief import Belief, Prior
+from lacunary.infer.network import Network
+from lacunary.learn.em import Basis
+from lacunary.learn.start import Starts
+from lacunary.learn.stop import Stop
+from lacunary.model.dag import Dag
+
+__all__ = ["Comparison", "compare"]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Estimates of the log evidence of several models, by several methods.
+
+    Attributes
+    ----------
+    models
+        The graphs, by the names they are shown under.
+    methods
+        The estimates, in the order asked for.
+    estimates
+        For each model, its estimate by each method.
+    log_prior
+        Log prior probability of each model.
+    """
+
+    models: Mapping[str, Dag]
+    methods: tuple[str, ...]
+    estimates: Mapping[str, Mapping[str, Estimate]]
+    log_prior: NDArray[np.float64]
+    problems: Mapping[str, Problem]
+
+    def values(self, method: str) -> NDArray[np.float64]:
+        """Return the estimates of one method, in the models' order."""
+        if method not in self.methods:
+            raise ParameterError(f"{method!r} was not compared; compared were {', '.join(self.methods)}")
+        return np.array([self.estimates[name][method].value for name in self.models])
+
+    def probabilities(self, method: str) -> NDArray[np.float64]:
+        """Return the posterior probability of each model according to one method."""
+        logs = self.values(method) + self.log_prior
+        return np.asarray(np.exp(logs - logsumexp(logs)))
+
+    def best(self, method: str | None = None) -> str:
+        """Return the name of the model of highest posterior probability, by the first method unless told."""
+        return list(self.models)[int(np.argmax(self.probabilities(method or self.methods[0])))]
+
+    def average(self, method: str | None = None) -> ModelAverage:
+        """Return all models as one predictor, each weighted by its posterior probability."""
+        chosen = method or self.methods[0]
+        return ModelAverage(tuple(self._predictor(name) for name in self.models), self.probabilities(chosen))
+
+    def _predictor(self, name: str) -> Belief | Network:
+        """Return the variational posterior if there is one, and the MAP network otherwise."""
+        found = self.estimates[name].get("variational")
+        if found is not None:
+            posterior: Belief = found.details["posterior"]
+            return posterior
+        problem = self.problems[name]
+        return Network(problem.dag, problem.point("map").theta.copy())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one record for each model and method."""
+        out = []
+        for method in self.methods:
+            probabilities = self.probabilities(method)
+            ranks = (-self.values(method)).argsort().argsort() + 1
+            for i, name in enumerate(self.models):
+                found = self.estimates[name][method]
+                out.append(
+                    {
+                        "model": name,
+                        "method": method,
+                        "log_evidence": found.value,
+                        "stderr": found.stderr,
+                        "kind": found.kind,
+                        "probability": float(probabilities[i]),
+                        "rank": int(ranks[i]),
+                        "parameters": self.models[name].layout.free,
+                        "dimension": found.dimension,
+                        "seconds": found.seconds,
+                    }
+                )
+        return out
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Return `rows` as a data frame: "pandas", "polars", "pyarrow", or "dict" for lists by name."""
+        rows = self.rows()
+        return frame_of({key: [row[key] for row in rows] for key in rows[0]}, library)
+
+    def __str__(self) -> str:
+        width = max(len(name) for name in [*self.models, "model"])
+        head = f"{'model':<{width}}  {'d':>5}  " + "  ".join(f"{m:>15}" for m in self.methods)
+        lines = ["log evidence in nats, higher is better; * the most probable model", head]
+        best = {method: self.best(method) for method in self.methods}
+        for name, dag in self.models.items():
+            cells = [
+                f"{self.estimates[name][m].value:>14.2f}{'*' if best[m] == name else ' '}"
+                for m in self.methods
+            ]
+            lines.append(f"{name:<{width}}  {dag.layout.free:>5}  " + "  ".join(cells))
+        return "\n".join(lines)
+
+
+def compare(
+    models: Sequence[Dag] | Mapping[str, Dag],
+    table: Any,
+    methods: Sequence[str] = ("bic", "cheeseman-stutz", "variational"),
+    *,
+    prior: Prior | None = None,
+    model_prior: ArrayLike | None = None,
+    at: At = "map",
+    dimension: Charge = "parameters",
+    basis: Basis = "softmax",
+    starts: int | Starts | None = None,
+    stop: Stop | None = None,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    watch: Callable[[int, int, str], object] | None = None,
+    rng: int = 0,
+) -> Comparison:
+    """Weigh several models of the same observed variables against each other.
+
+    Parameters
+    ----------
+    models
+        Graphs, or graphs by name.
+    table
+        Rows with holes: a table, a frame, an array or a path.
+    methods
+        Which estimates to make; see `lacunary.score`. Those that stand on a fit share it.
+    model_prior
+        Prior probabilities of the models, uniform unless given.
+    options
+        Further options, by method.
+    watch
+        Called with how many estimates are done, how many there are, and what is being done.
+    prior, at, dimension, basis, starts, stop, rng
+        As in `lacunary.score`.
+    """
+    named = _named(models)
+    _check_comparable(named)
+    log_prior = _log_prior(model_prior, len(named))
+    rows = read(table)
+    shared = {"at": at, "dimension": dimension}
+    problems = {
+        name: pose(dag, rows, prior=prior, basis=basis, starts=starts, stop=stop, rng=rng)
+        for name, dag in named.items()
+    }
+    estimates: dict[str, dict[str, Estimate]] = {name: {} for name in named}
+    tasks = [(name, method) for name in named for method in methods]
+    for done, (name, method) in enumerate(tasks):
+        if watch is not None:
+            watch(done, len(tasks), f"{name}: {method}")
+        estimates[name][method] = estimate(problems[name], method, shared, (options or {}).get(method, {}))
+    return Comparison(named, tuple(methods), estimates, log_prior, problems)
+
+
+def _named(models: Sequence[Dag] | Mapping[str, Dag]) -> dict[str, Dag]:
+    """Return the models by name: the number of hidden states where that tells them apart, else numbered."""
+    if isinstance(models, Mapping):
+        named = dict(models)
+    else:
+        labels = [_label(dag) for dag in models]
+        if len(set(labels)) < len(labels) or not all(labels):
+            labels = [f"model {i + 1}" for i in range(len(labels))]
+        named = dict(zip(labels, models, strict=True))
+    if not named:
+        raise ParameterError("there are no models to compare")
+    return named
+
+
+def _label(dag: Dag) -> str:
+    return ", ".join(f"{name}={dag.schema[name].size}" for name in dag.schema.hidden)
+
+
+def _check_comparable(models: Mapping[str, Dag]) -> None:
+    """Refuse models whose evidences are of different data."""
+    seen = {name: {v.name: v.states for v in dag.schema if not v.hidden} for name, dag in models.items()}
+    first = next(iter(seen))
+    for name, variables in seen.items():
+        if variables != seen[first]:
+            differ = sorted(set(variables) ^ set(seen[first])) or ["the states of some variables"]
+            raise SchemaError(
+                f"{first!r} and {name!r} are not comparable: they must have the same observed variables "
+                f"with the same states, but differ in {', '.join(differ)}"
+            )
+
+
+def _log_prior(model_prior: ArrayLike | None, models: int) -> NDArray[np.float64]:
+    prior = np.full(models, 1.0 / models) if model_prior is None else np.asarray(model_prior, dtype=float)
+    if prior.shape != (models,) or np.any(prior < 0) or not prior.sum() > 0:
+        raise ParameterError(f"model_prior needs {models} probabilities")
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(prior / prior.sum()))

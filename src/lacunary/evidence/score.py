@@ -1,0 +1,143 @@
+"""The verb `score`: weigh one model by any estimate of its marginal likelihood."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib import import_module
+from inspect import signature
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from lacunary.errors import ParameterError
+from lacunary.evidence.charge import Charge
+from lacunary.evidence.estimate import Estimate
+from lacunary.evidence.problem import At, Problem
+from lacunary.infer.answers import as_table
+from lacunary.infer.belief import Dirichlet, Prior
+from lacunary.learn.em import Basis
+from lacunary.learn.fit import Fit
+from lacunary.learn.start import Starts
+from lacunary.learn.stop import Stop
+from lacunary.model.dag import Dag
+
+__all__ = ["METHODS", "estimate", "pose", "score"]
+
+METHODS: Mapping[str, str] = {
+    "exact": "exact.exact",
+    "map": "peak.peak",
+    "bic": "bic.bic",
+    "draper": "draper.draper",
+    "laplace": "laplace.laplace",
+    "mled": "mled.mled",
+    "cheeseman-stutz": "cheeseman_stutz.cheeseman_stutz",
+    "variational": "variational.variational",
+    "ais": "ais.ais",
+    "path": "path.path",
+    "bridge": "bridge.bridge",
+    "chib": "chib.chib",
+}
+"""The estimates, by the names people call them, and where they live; loaded when first asked for."""
+
+
+def score(
+    model: Dag | Fit,
+    table: Any,
+    method: str = "cheeseman-stutz",
+    *,
+    prior: Prior | None = None,
+    at: At = "map",
+    dimension: Charge = "parameters",
+    basis: Basis = "softmax",
+    starts: int | Starts | None = None,
+    stop: Stop | None = None,
+    rng: int | np.random.Generator = 0,
+    **options: Any,
+) -> Estimate:
+    """Estimate log p(table | graph): how strongly the data speak for a model, in nats. Higher is better.
+
+    Parameters
+    ----------
+    model
+        A graph, or a fit, whose parameters then are the point at which estimates are worked out.
+    table
+        Rows with holes: a table, a frame, an array or a path.
+    method
+        "exact", "map", "bic", "draper", "laplace", "mled", "cheeseman-stutz", "variational", "ais",
+        "path", "bridge" or "chib".
+    prior
+        A rule that gives the hyperparameters, by default ``Dirichlet(1)``.
+    at
+        "map" or "ml": the point at which the asymptotic estimates are worked out.
+    dimension
+        "parameters" or "effective": the dimensions that are charged for.
+    basis, starts, stop, rng
+        How the point is found; see `lacunary.fit`.
+    **options
+        What the method takes beside these; see its own documentation.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> votes = lac.house_votes()
+    >>> two = lac.naive_bayes(votes.schema, hidden="bloc", states=2)
+    >>> one = lac.naive_bayes(votes.schema, hidden="bloc", states=1)
+    >>> bool(lac.score(two, votes).value > lac.score(one, votes).value)
+    True
+    """
+    problem = pose(model, table, prior=prior, basis=basis, starts=starts, stop=stop, rng=rng)
+    shared = {"at": at, "dimension": dimension}
+    return estimate(problem, method, shared, options)
+
+
+def pose(
+    model: Dag | Fit,
+    table: Any,
+    *,
+    prior: Prior | None = None,
+    basis: Basis = "softmax",
+    starts: int | Starts | None = None,
+    stop: Stop | None = None,
+    rng: int | np.random.Generator = 0,
+) -> Problem:
+    """Return a model and a table as a problem that several estimates can share."""
+    dag = model.dag if isinstance(model, Fit) else model
+    return Problem(
+        dag,
+        as_table(table, dag.schema),
+        prior or Dirichlet(1.0),
+        basis=basis,
+        starts=starts,
+        stop=stop,
+        rng=rng,
+        given=model if isinstance(model, Fit) else None,
+    )
+
+
+def estimate(
+    problem: Problem, method: str, shared: Mapping[str, Any], options: Mapping[str, Any]
+) -> Estimate:
+    """Work one estimate out and time it; of ``shared`` it takes what it knows, of ``options`` all."""
+    function = _function(method)
+    known = set(signature(function).parameters) - {"problem"}
+    unknown = set(options) - known
+    if unknown:
+        raise ParameterError(
+            f"{method!r} has no option {', '.join(sorted(unknown))}; "
+            f"it takes {', '.join(sorted(known)) or 'none'}"
+        )
+    if known & {"at"} and "at" in shared:
+        problem.point(shared["at"])  # the fit is shared work, not this estimate's
+    began = perf_counter()
+    found = function(problem, **{k: v for k, v in shared.items() if k in known}, **options)
+    return replace(found, seconds=perf_counter() - began)
+
+
+def _function(method: str) -> Callable[..., Estimate]:
+    if method not in METHODS:
+        raise ParameterError(f"there is no estimate {method!r}; the known ones are {', '.join(METHODS)}")
+    module, name = METHODS[method].split(".")
+    function: Callable[..., Estimate] = getattr(import_module(f"lacunary.evidence.{module}"), name)
+    return function

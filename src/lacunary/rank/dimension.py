@@ -1,0 +1,176 @@
+"""The effective dimension of a network with hidden variables (GHM96).
+
+Parameters are redundant where moving them changes nothing that can be observed. What counts is the rank of
+the Jacobian of the map from the free parameters to the observable distribution: almost everywhere it is
+the same number (GHM96 theorem 1), and that is found in exact arithmetic modulo a large prime. At given
+parameters, where it can be smaller, it is read off singular values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.errors import GraphError, ParameterError
+from lacunary.infer.network import Network
+from lacunary.model.dag import Dag
+from lacunary.rank.block import Block
+from lacunary.rank.chart import Chart, SigmoidChart, TableChart
+from lacunary.rank.district import blocks
+from lacunary.rank.generic import generic_rank
+from lacunary.rank.spectrum import spectrum
+from lacunary.rank.trek import Trek
+
+__all__ = ["Dimension", "dimension"]
+
+Family = str | Mapping[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Dimension:
+    """How many dimensions the distributions have that a network can give to what is observed.
+
+    Attributes
+    ----------
+    rank
+        The effective dimension: rank of the Jacobian, almost everywhere or at the given parameters.
+    parameters
+        The number of free parameters.
+    doubt
+        A bound on the probability that ``rank`` is too small by bad luck; it is never too large. Zero
+        where the rank is proven, None where no bound is known.
+    singular_values
+        At given parameters: of the parts with hidden variables (the others have full rank), in
+        decreasing order, scaled as `lacunary.rank.spectrum` says.
+    gap
+        The smallest singular value that counts over the largest that does not; infinite if none is left out.
+    """
+
+    rank: int
+    parameters: int
+    doubt: float | None = 0.0
+    singular_values: NDArray[np.float64] | None = None
+    gap: float | None = None
+
+    def __str__(self) -> str:
+        gap = "" if self.gap is None else f", gap {self.gap:.3g}"
+        return f"rank {self.rank}, parameters {self.parameters}{gap}"
+
+
+def dimension(
+    dag: Dag,
+    *,
+    at: Network | None = None,
+    family: Family | None = None,
+    rng: int | np.random.Generator | None = 0,
+) -> Dimension:
+    """Return the effective dimension of a network beside its number of parameters.
+
+    Parameters
+    ----------
+    dag
+        The graph; its schema says what is hidden. All variables discrete, or all continuous (linear
+        Gaussian: a mean, a variance and a coefficient for each arc).
+    at
+        Parameters at which to take the rank, in floating point; without them the rank is the one that
+        holds almost everywhere, in exact arithmetic.
+    family
+        ``"sigmoid"`` for every variable, or for some by name (GHM96 section 8); otherwise tables.
+    rng
+        Seed or generator of the random points.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> print(dimension(lac.dag("A -> C <- H -> D <- B", hidden="H")))
+    rank 9, parameters 11
+    """
+    continuous = [variable.name for variable in dag.schema if not variable.discrete]
+    if len(continuous) == len(dag.schema):
+        return _gaussian(dag, at, family, np.random.default_rng(rng))
+    if continuous:
+        raise GraphError(
+            f"{continuous[0]} is continuous and others are discrete: the dimension is known for networks "
+            "that are all discrete or all continuous"
+        )
+    charts = _charts(dag, family)
+    parts = [Block(districts, dag.layout, charts) for districts in blocks(dag)]
+    parameters = sum(chart.size for chart in charts.values())
+    if at is not None:
+        return _at(dag, at, family, parts, parameters, np.random.default_rng(rng))
+    return _generic(parts, parameters, np.random.default_rng(rng))
+
+
+def _generic(parts: Iterable[Block], parameters: int, rng: np.random.Generator) -> Dimension:
+    """Add up the ranks of parts that share no parameter."""
+    rank, doubts = 0, [0.0]
+    known = True
+    for part in parts:
+        if part.trivial:
+            rank += part.columns
+            continue
+        own, doubt = generic_rank(part, rng)
+        rank += own
+        known &= doubt is not None
+        doubts.append(doubt or 0.0)
+    return Dimension(rank, parameters, min(1.0, sum(doubts)) if known else None)
+
+
+def _at(
+    dag: Dag,
+    at: Network,
+    family: Family | None,
+    parts: Iterable[Block],
+    parameters: int,
+    rng: np.random.Generator,
+) -> Dimension:
+    if at.dag != dag:
+        raise ParameterError("at must be a network of the same graph: same variables, parents and ties")
+    if family is not None:
+        raise ParameterError("a network has tables: leave out family, or leave out at")
+    rank, kept, dropped = 0, [np.empty(0)], [np.empty(0)]
+    for part in parts:
+        if part.trivial:
+            rank += part.columns
+            continue
+        values, own = spectrum(part, at.theta, rng)
+        rank += own
+        kept.append(values[:own])
+        dropped.append(values[own:])
+    left, below = np.concatenate(kept), np.concatenate(dropped)
+    gap = left.min() / below.max() if len(left) and below.any() else np.inf
+    values = np.sort(np.concatenate([left, below]))[::-1]
+    return Dimension(rank, parameters, None, values, float(gap))
+
+
+def _gaussian(dag: Dag, at: Network | None, family: Family | None, rng: np.random.Generator) -> Dimension:
+    if at is not None or family is not None:
+        what = "at" if at is not None else "family"
+        raise ParameterError(f"{what} applies to discrete networks; every variable here is continuous")
+    trek = Trek(dag)
+    rank, doubt = generic_rank(trek, rng)
+    return Dimension(rank, trek.columns, doubt)
+
+
+def _charts(dag: Dag, family: Family | None) -> dict[int, Chart]:
+    """Return the parameters of each table, by its start in the layout."""
+    wanted = dict.fromkeys(dag.names, family) if isinstance(family, str) else dict(family or {})
+    layout = dag.layout
+    chosen: dict[int, Chart] = {}
+    for name, kind in wanted.items():
+        i = dag.schema.index(name)
+        if kind != "sigmoid":
+            raise ParameterError(f"{name}: the family {kind!r} is not known; there is 'sigmoid'")
+        if any(layout.sizes[m] != 2 for m in layout.members[i]):
+            raise ParameterError(f"{name}: a sigmoid family needs a binary variable and binary parents")
+        chosen[i] = SigmoidChart(len(dag.parents[i]))
+    for group in dag.tied:
+        if len({dag.schema.index(name) in chosen for name in group}) > 1:
+            raise ParameterError(f"tied variables need one family: {', '.join(group)}")
+    return {
+        layout.start[i]: chosen.get(i, TableChart(layout.states[i], layout.configurations[i]))
+        for i in layout.blocks
+    }

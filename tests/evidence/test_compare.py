@@ -1,0 +1,92 @@
+"""Comparisons of models, and predictions averaged over them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lacunary.data.datasets import house_votes
+from lacunary.data.table import Table
+from lacunary.errors import ParameterError, SchemaError
+from lacunary.evidence.compare import Comparison, compare
+from lacunary.evidence.score import score as weigh
+from lacunary.infer.network import Network
+from lacunary.model.make import dag, naive_bayes
+
+
+@pytest.fixture(scope="module")
+def votes() -> Table:
+    return house_votes().select(house_votes().schema.names[1:7])
+
+
+@pytest.fixture(scope="module")
+def found(votes: Table) -> Comparison:
+    graphs = [naive_bayes(votes.schema, hidden="bloc", states=k) for k in (1, 2, 3)]
+    return compare(graphs, votes, ["bic", "variational"], starts=4)
+
+
+def test_it_holds_what_score_says(found: Comparison, votes: Table) -> None:
+    assert list(found.models) == ["bloc=1", "bloc=2", "bloc=3"]
+    for name, graph in found.models.items():
+        for method in ("bic", "variational"):
+            alone = weigh(graph, votes, method, starts=4)
+            assert found.estimates[name][method].value == pytest.approx(alone.value, abs=1e-9)
+
+
+def test_probabilities_follow_bayes_rule(found: Comparison, votes: Table) -> None:
+    values = found.values("bic")
+    odds = np.exp(values - values.max())
+    assert found.probabilities("bic") == pytest.approx(odds / odds.sum(), rel=1e-12)
+    graphs = list(found.models.values())
+    tilted = compare(graphs, votes, ["bic"], model_prior=[1.0, 0.0, 0.0], starts=4)
+    assert tilted.probabilities("bic") == pytest.approx([1.0, 0.0, 0.0], abs=0)
+    assert tilted.best() == "bloc=1"
+
+
+def test_the_frame_has_a_row_a_model_and_method(found: Comparison) -> None:
+    frame = found.to_frame("pandas")
+    assert len(frame) == 6
+    assert set(frame["rank"]) == {1, 2, 3}
+    assert frame.groupby("method")["probability"].sum().to_numpy() == pytest.approx([1.0, 1.0], abs=1e-12)
+    assert found.to_frame("dict")["parameters"][:3] == [6, 13, 20]
+
+
+def test_averages_mix_the_models_by_their_probabilities(found: Comparison, votes: Table) -> None:
+    average = found.average("bic")
+    rows = votes.take(np.arange(5))
+    models = [found._predictor(name) for name in found.models]
+    direct = np.log(
+        sum(w * np.exp(m.log_probability(rows)) for w, m in zip(average.weights, models, strict=True))
+    )
+    assert average.log_probability(rows) == pytest.approx(direct, abs=1e-12)
+    first, second = votes.schema.names[:2]
+    joint = sum(
+        w * m.query(first, second).probabilities for w, m in zip(average.weights, models, strict=True)
+    )
+    answer = average.query(first, given={second: "y"}).probabilities
+    assert answer == pytest.approx(joint[:, 1] / joint[:, 1].sum(), abs=1e-12)
+
+
+def test_models_of_different_variables_are_refused(votes: Table) -> None:
+    a = naive_bayes(votes.schema, hidden="bloc", states=2)
+    b = naive_bayes(votes.select(votes.schema.names[:3]).schema, hidden="bloc", states=2)
+    with pytest.raises(SchemaError, match="not comparable"):
+        compare({"a": a, "b": b}, votes, ["bic"])
+
+
+def test_nothing_to_compare_and_bad_priors_are_refused(votes: Table) -> None:
+    a = naive_bayes(votes.schema, hidden="bloc", states=2)
+    with pytest.raises(ParameterError, match="no models"):
+        compare([], votes)
+    with pytest.raises(ParameterError, match="needs 1 probabilities"):
+        compare([a], votes, model_prior=[0.5, 0.5])
+    with pytest.raises(ParameterError, match="was not compared"):
+        compare([a], votes, ["bic"], starts=1).values("ais")
+
+
+def test_progress_is_told(votes: Table) -> None:
+    told: list[tuple[int, int, str]] = []
+    graph = dag("; ".join(votes.schema.names), schema=votes.schema)
+    compare({"empty": graph}, votes, ["bic", "mled"], watch=lambda *what: told.append(what))
+    assert told == [(0, 2, "empty: bic"), (1, 2, "empty: mled")]
+    assert isinstance(compare({"empty": graph}, votes, ["bic"])._predictor("empty"), Network)

@@ -1,0 +1,150 @@
+"""The exact evidence against brute force over completions, and the laws it must obey."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+from math import lgamma
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from lacunary.data.table import HOLE, Table
+from lacunary.errors import ParameterError, TooWideError
+from lacunary.evidence.exact import complete_log_evidence, exact, family_log_evidence
+from lacunary.evidence.score import pose
+from lacunary.infer.belief import BDeu, Belief, Dirichlet
+from lacunary.infer.network import Network
+from lacunary.model.dag import Dag
+from lacunary.model.make import dag, naive_bayes
+from tests.naive import log_sum
+from tests.strategies import cases
+
+# Sums of a few hundred log-gammas of size up to about 100 each: 1e-12 relative is their rounding.
+ROUNDING = 1e-10
+
+
+def evidence_of_rows(graph: Dag, rows: list[tuple[int, ...]], alpha: float) -> float:
+    """Return log p(complete rows) as the product of one-step-ahead predictions, from the definition."""
+    total = 0.0
+    for i, name in enumerate(graph.names):
+        parents = [graph.schema.index(p) for p in graph.parents_of(name)]
+        seen: dict[tuple[int, ...], list[int]] = {}
+        for row in rows:
+            counts = seen.setdefault(tuple(row[p] for p in parents), [0] * graph.schema.sizes[i])
+            total += np.log((counts[row[i]] + alpha) / (sum(counts) + alpha * len(counts)))
+            counts[row[i]] += 1
+    return total
+
+
+def brute_force(graph: Dag, table: Table, alpha: float) -> float:
+    """Return log Σ over completions of all rows together."""
+    options = []
+    for row, weight in zip(table.codes, table.weights, strict=True):
+        fillings = product(
+            *(range(s) if c == HOLE else [int(c)] for c, s in zip(row, graph.schema.sizes, strict=True))
+        )
+        options += [list(fillings)] * int(weight)
+    return log_sum([evidence_of_rows(graph, list(rows), alpha) for rows in product(*options)])
+
+
+def small_table(graph: Dag, codes: list[list[int]], weights: list[float] | None = None) -> Table:
+    given_weights = np.ones(len(codes)) if weights is None else np.array(weights)
+    return Table(graph.schema, np.array(codes, dtype=np.int8), weights=given_weights)
+
+
+@pytest.mark.parametrize("alpha", [0.3, 1.0, 1.01])
+def test_it_is_the_sum_over_completions(alpha: float) -> None:
+    graph = dag("A -> C <- H -> D <- B", states=2, hidden=["H"])
+    names = graph.names
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 2, size=(4, 5))
+    codes[:, names.index("H")] = HOLE
+    codes[1, names.index("A")] = HOLE
+    table = small_table(graph, codes.tolist())
+    found = exact(pose(graph, table, prior=Dirichlet(alpha)))
+    assert found.value == pytest.approx(brute_force(graph, table, alpha), abs=ROUNDING)
+    assert found.kind == "exact"
+
+
+def test_weights_are_repeated_rows() -> None:
+    graph = dag("H -> X Y", states={"H": 3, "X": 2, "Y": 2}, hidden=["H"])
+    codes = [[HOLE, 0, 1], [HOLE, 1, HOLE]]
+    table = small_table(graph, codes, [3.0, 2.0])
+    assert exact(pose(graph, table)).value == pytest.approx(brute_force(graph, table, 1.0), abs=ROUNDING)
+
+
+@settings(max_examples=60)
+@given(case=cases(max_variables=4, max_hidden=0, max_rows=8, weighted=False))
+def test_without_holes_it_is_the_chain_of_predictions(case: tuple[Network, Table]) -> None:
+    network, table = case
+    full = network.sample(len(table), rng=0)
+    rows = [tuple(int(c) for c in row) for row in full.codes]
+    found = exact(pose(network.dag, full, prior=Dirichlet(0.7)))
+    assert found.value == pytest.approx(evidence_of_rows(network.dag, rows, 0.7), abs=ROUNDING)
+
+
+def test_predictions_one_step_ahead_sum_to_it_in_any_order() -> None:
+    graph = naive_bayes(dag("X; Y", states=2).schema, hidden="H", states=2)
+    codes = np.array([[0, 1, HOLE], [1, 1, HOLE], [0, HOLE, HOLE]], dtype=np.int8)
+    whole = exact(pose(graph, small_table(graph, codes.tolist()))).value
+    for order in permutations(range(3)):
+        parts, before = 0.0, 0.0
+        for upto in range(1, 4):
+            now = exact(pose(graph, small_table(graph, codes[list(order[:upto])].tolist()))).value
+            parts += now - before
+            before = now
+        assert parts == pytest.approx(whole, abs=ROUNDING)
+
+
+def test_the_evidences_of_all_tables_of_two_rows_sum_to_one() -> None:
+    graph = dag("A -> B; H -> A B", states={"A": 2, "B": 3, "H": 2}, hidden=["H"])
+    columns = [graph.names.index(n) for n in ("A", "B")]
+    logs = []
+    for first in product(range(2), range(3)):
+        for second in product(range(2), range(3)):
+            codes = np.full((2, 3), HOLE)
+            codes[0, columns], codes[1, columns] = first, second
+            logs.append(exact(pose(graph, small_table(graph, codes.tolist()))).value)
+    assert log_sum(logs) == pytest.approx(0.0, abs=ROUNDING)
+
+
+def test_families_add_up_and_equivalent_graphs_agree_under_bdeu() -> None:
+    graphs = [dag(arrows, states=3) for arrows in ("A -> B -> C", "A <- B -> C", "A <- B <- C")]
+    table = Table(graphs[0].schema, np.random.default_rng(0).integers(0, 3, size=(50, 3)).astype(np.int8))
+    values = []
+    for graph in graphs:
+        problem = pose(graph, table.align(graph.schema), prior=BDeu(4.0))
+        counts = problem.prepared.packed.constant
+        values.append(complete_log_evidence(problem.belief, counts))
+        assert family_log_evidence(problem.belief, counts).sum() == pytest.approx(values[-1], abs=ROUNDING)
+    assert values[1:] == pytest.approx([values[0]] * 2, abs=ROUNDING)
+
+
+def test_one_coin_in_closed_form() -> None:
+    graph = dag("X", states=2)
+    table = small_table(graph, [[0]] * 3 + [[1]] * 2)
+    # Beta(1, 1) prior: 3! 2! / 6!
+    assert exact(pose(graph, table)).value == pytest.approx(lgamma(4) + lgamma(3) - lgamma(7), abs=ROUNDING)
+
+
+def test_too_many_completions_are_refused_with_their_number() -> None:
+    graph = dag("H -> X1 X2 X3 X4", states={"H": 8, "X1": 2, "X2": 2, "X3": 2, "X4": 2}, hidden=["H"])
+    rng = np.random.default_rng(0)
+    codes = np.column_stack([np.full(400, HOLE), rng.integers(0, 2, (400, 4))])
+    with pytest.raises(TooWideError, match=r"10\^361 completions"):  # 8^400 = 10^361.2
+        exact(pose(graph, small_table(graph, codes.tolist())))
+
+
+def test_half_a_row_has_no_completions() -> None:
+    graph = dag("H -> X", states=2, hidden=["H"])
+    with pytest.raises(ParameterError, match="whole weights"):
+        exact(pose(graph, small_table(graph, [[HOLE, 0]], [0.5])))
+
+
+def test_tied_families_share_their_counts() -> None:
+    graph = dag("X; Y", states=2, tied=[("X", "Y")])
+    table = small_table(graph, [[0, 0], [0, 1]])
+    # One coin thrown four times: three of one side, one of the other.
+    assert exact(pose(graph, table)).value == pytest.approx(lgamma(4) + lgamma(2) - lgamma(6), abs=ROUNDING)
+    assert isinstance(pose(graph, table).belief, Belief)

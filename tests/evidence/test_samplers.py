@@ -1,0 +1,171 @@
+"""Path sampling, bridge sampling and Chib's estimate against enumeration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lacunary.data.holes import hide
+from lacunary.evidence.bridge import _log_ratio, bridge
+from lacunary.evidence.chib import chib, relabellings
+from lacunary.evidence.estimate import Estimate
+from lacunary.evidence.exact import complete_log_evidence, exact
+from lacunary.evidence.jackknife import jackknife
+from lacunary.evidence.path import _integral, path
+from lacunary.evidence.problem import Problem
+from lacunary.infer.belief import Belief, Dirichlet
+from lacunary.infer.network import random_network
+from lacunary.model.dag import Dag
+from lacunary.model.make import dag
+from tests.evidence.small import classes, complete, holey
+
+SAMPLERS: list[Callable[..., Estimate]] = [path, bridge, chib]
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_within_three_standard_errors_of_enumeration(sampler: Callable[..., Estimate]) -> None:
+    """Of 10 problems one may be off: a right sampler misses by 3 errors about once in a hundred."""
+    off = 0
+    for seed in range(10):
+        problem = classes(seed, rows=8) if seed % 2 == 0 else holey(seed, rows=5)
+        estimate = sampler(problem)
+        assert estimate.stderr is not None
+        assert estimate.stderr < 0.2
+        assert estimate.kind == "Monte Carlo"
+        assert estimate.value == pytest.approx(sum(estimate.terms.values()))
+        off += abs(estimate.value - exact(problem).value) > 3 * estimate.stderr
+    assert off <= 1
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_without_holes_it_is_the_closed_form(sampler: Callable[..., Estimate]) -> None:
+    problem = complete()
+    estimate = sampler(problem)
+    closed = complete_log_evidence(problem.belief, problem.prepared.packed.constant)
+    # ratios do not vary then, and Chib's density is the posterior's own: nothing but rounding is left
+    assert estimate.value == pytest.approx(closed, rel=1e-11)
+    assert estimate.stderr == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_reproducible_and_honest_about_few_chains(sampler: Callable[..., Estimate]) -> None:
+    problem = classes(0)
+    assert sampler(problem, draws=10).value == sampler(problem, draws=10).value
+    few = sampler(problem, draws=10, chains=2)
+    assert not few.details["trustworthy"]
+    assert "too few" in few.details["note"]
+    assert sampler(problem, draws=10, chains=1).stderr is None
+
+
+def test_labels_that_never_switch_are_corrected_for() -> None:
+    """With clear classes every chain sees one labelling of three: 3! equal modes, log 6 = 1.79 nats."""
+    graph = dag("H -> A B C", states=3, hidden={"H": 3})
+    rows = [[0, 0, 0]] * 5 + [[1, 1, 1]] * 5 + [[2, 2, 2]] * 5
+    network = random_network(graph, rng=0)
+    table = hide(network.sample(15, rng=0), ["H"]).align(graph.schema)
+    codes = table.codes.copy()
+    codes[:, [graph.names.index(name) for name in "ABC"]] = rows
+    problem = Problem(graph, replace(table, codes=codes), Dirichlet(0.1))
+    estimate = chib(problem)
+    assert estimate.details["relabellings"] == 6
+    assert abs(estimate.value - exact(problem).value) < 0.1  # beside 1.79
+
+
+@pytest.mark.parametrize(
+    ("arrows", "hidden", "expected"),
+    [
+        ("H -> A B", {"H": 3}, 6),
+        ("H -> A B; G -> B", {"H": 2, "G": 3}, 2 * 6),
+        ("H -> A B; G -> A B", {"H": 2, "G": 2}, 2 * 2 * 2),  # the two may change places as well
+        ("H -> A B; G -> A C", {"H": 2, "G": 2}, 2 * 2),  # B and C are not the same
+        ("H -> G -> A", {"H": 2, "G": 2}, 2 * 2),
+        ("A -> B", {}, 1),
+    ],
+)
+def test_relabellings_leave_the_likelihood_as_it_is(
+    arrows: str, hidden: dict[str, int], expected: int
+) -> None:
+    graph = dag(arrows, states=2, hidden=hidden)
+    network = random_network(graph, rng=1)
+    problem = Problem(
+        graph, hide(network.sample(20, rng=2), list(hidden)).align(graph.schema), Dirichlet(1.0)
+    )
+    orders, everything = relabellings(problem, 5040, np.random.default_rng(0))
+    assert everything
+    assert len(orders) == len({tuple(order) for order in orders.tolist()}) == expected
+    _, logs = problem.prepared.expect(network.theta[orders])
+    assert logs == pytest.approx(logs[0], rel=1e-12)
+
+
+def test_relabellings_keep_the_prior() -> None:
+    def lopsided(dag: Dag) -> Belief:
+        return Belief(dag, np.arange(1.0, dag.layout.size + 1))
+
+    problem = replace(classes(0), prior=lopsided)
+    orders, _ = relabellings(problem, 5040, np.random.default_rng(0))
+    assert orders.tolist() == [list(range(problem.dag.layout.size))]
+
+
+def test_relabellings_keep_shared_tables() -> None:
+    """Two hidden variables with one table between them must be renamed together."""
+    graph = dag("G -> A; H -> B", states=2, hidden=["G", "H"], tied=[("G", "H"), ("A", "B")])
+    network = random_network(graph, rng=0)
+    problem = Problem(graph, hide(network.sample(9, rng=0), ["G", "H"]).align(graph.schema), Dirichlet(1.0))
+    orders, _ = relabellings(problem, 5040, np.random.default_rng(0))
+    assert len(orders) == 2
+    _, logs = problem.prepared.expect(network.theta[orders])
+    assert logs == pytest.approx(logs[0], rel=1e-12)
+
+
+def test_too_many_relabellings_are_drawn_and_it_is_said() -> None:
+    estimate = chib(classes(0, states=4), draws=20, most=10)
+    assert estimate.details["relabellings"] == 10
+    assert "at random" in estimate.details["note"]
+
+
+def test_bridge_equation() -> None:
+    """Between N(0, 1) and c · N(1, 1) the log ratio is log c; the difference of log densities is x − 1/2."""
+    rng = np.random.default_rng(0)
+    below, above = rng.standard_normal(4000), rng.standard_normal(4000) + 1.0
+    log_c = 3.7
+    found = _log_ratio(below - 0.5 + log_c, above - 0.5 + log_c)
+    # the bridge's error is at most that of plain importance sampling, √((e − 1)/n)
+    assert abs(found - log_c) < 4 * np.sqrt((np.e - 1) / 4000)
+    assert _log_ratio(np.full(3, 2.0), np.full(3, 2.0)) == 2.0
+
+
+def test_path_between_normals() -> None:
+    """Between N(0, 1) and c · N(m, 1), l = m x − m²/2 + log c has means ∓m²/2 and equal variances."""
+    rng = np.random.default_rng(0)
+    draws, log_c = rng.standard_normal((1, 4000)), 3.7
+    rises = [(0.5 * draws - 0.125 + log_c, 0.5 * (draws + 0.5) - 0.125 + log_c)]
+    # both ends use the same draws: only their mean, halved, is left
+    assert _integral(rises, np.array([0])) == pytest.approx(log_c + 0.5 * draws.mean(), abs=1e-9)
+
+
+def test_path_lies_between_its_bounds() -> None:
+    problem = classes(3, rows=8)
+    low, high = path(problem).details["bounds"]
+    assert low < exact(problem).value < high
+
+
+def test_jackknife_of_a_mean_is_its_standard_error() -> None:
+    numbers = np.array([1.0, 4.0, 2.0, 7.0])
+    value, error = jackknife(lambda which: float(numbers[which].mean()), 4)
+    assert value == 3.5
+    assert error == pytest.approx(numbers.std(ddof=1) / 2)
+
+
+def test_chib_terms() -> None:
+    """The prior's density is the Dirichlet's at θ*, and the likelihood that of the rows."""
+    problem = classes(1)
+    estimate = chib(problem, draws=50)
+    theta = problem.dag.layout.normalize(problem.belief.alpha + problem.point("map").counts)
+    assert estimate.terms["log-likelihood"] == pytest.approx(
+        float(problem.prepared.log_evidence(theta[None]).sum()), rel=1e-12
+    )
+    # Dirichlet(1) over two states has density 1
+    assert estimate.terms["log prior density"] == pytest.approx(0.0, abs=1e-12)

@@ -1,0 +1,156 @@
+"""Relabellings, counted against trying every one of them on a joint distribution."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+from math import exp, factorial, lgamma, log
+
+import numpy as np
+import pytest
+
+from lacunary.data.schema import Schema, Variable
+from lacunary.errors import ParameterError, TooWideError
+from lacunary.evidence import symmetry
+from lacunary.evidence.symmetry import check_symmetric, log_symmetry
+from lacunary.infer.belief import Belief, Dirichlet, bdeu
+from lacunary.infer.network import Network
+from lacunary.model.dag import Dag
+from lacunary.model.make import dag, naive_bayes
+
+GRAPHS = [
+    dag("H -> A B C", hidden={"H": 3}),
+    dag("A -> C <- H -> D <- B", hidden={"H": 2}),
+    dag("H -> A B C; G -> A B C", hidden=["H", "G"]),
+    dag("H -> A B; G -> A B C", hidden=["H", "G"]),
+    dag("H -> A B; G -> A B", hidden={"H": 2, "G": 3}),
+    dag("H -> A; G -> A; H -> G", hidden=["H", "G"]),
+    dag("F -> G H; G -> A B; H -> A B", hidden=["F", "G", "H"]),
+    dag("F -> A; G -> A; H -> A", hidden=["F", "G", "H"]),
+    dag("F -> A; G -> B; H -> A B", hidden=["F", "G", "H"]),
+    dag("F -> G -> A; H -> E -> A", hidden=["E", "F", "G", "H"]),
+    dag("A -> H -> B", hidden={"H": 3}),
+    dag("H -> A B; G -> A B", hidden={"H": 1, "G": 2}),  # one state has nothing to rename
+    dag("H -> A B; G -> A B", hidden={"H": 1, "G": 1}),
+    dag("H -> A; G -> A", hidden=["H", "G"], tied=[("H", "G")]),  # renamed together or not at all
+    dag("H -> A; G -> B; H -> C; G -> C", hidden=["H", "G"], tied=[("A", "B")]),
+    dag("H -> A; G -> A; H -> B; G -> B", hidden=["H", "G"], tied=[("A", "B")]),
+    dag("H G -> A; G H -> B", hidden=["H", "G"], tied=[("A", "B")]),  # the axes are crossed
+    dag("H -> A B; C -> D", hidden=["H"], tied=[("A", "D")]),  # A's table is held by an observed parent
+    dag("F -> A; G -> A; E -> A; D -> A", hidden=["D", "E", "F", "G"], tied=[("D", "E"), ("F", "G")]),
+]
+
+
+def joint(network: Network) -> np.ndarray:
+    """p(x) over all states, one axis for each variable."""
+    graph, sizes = network.dag, network.dag.schema.sizes
+    p = np.ones(sizes)
+    for i, name in enumerate(graph.names):
+        members = [*graph.parent_indices[i], i]
+        order = np.argsort(members)
+        shape = [sizes[v] if v in members else 1 for v in range(len(sizes))]
+        p = p * network.table(name).transpose(order).reshape(shape)
+    return p
+
+
+def conditionals(graph: Dag, p: np.ndarray) -> list[np.ndarray]:
+    """Every variable's table given its parents, parents first, read off a joint distribution."""
+    tables = []
+    for i, parents in enumerate(graph.parent_indices):
+        others = tuple(v for v in range(p.ndim) if v not in (*parents, i))
+        family = p.sum(axis=others)
+        kept = sorted((*parents, i))
+        family = family.transpose([kept.index(v) for v in (*parents, i)])
+        tables.append(family / family.sum(axis=-1, keepdims=True))
+    return tables
+
+
+def count_relabellings(graph: Dag) -> int:
+    """Try every permutation of hidden variables and of their states; keep what the graph can still say."""
+    hidden = [graph.schema.index(name) for name in graph.schema.hidden]
+    sizes, n = graph.schema.sizes, len(graph.schema)
+    theta = np.random.default_rng(5).gamma(2.0, size=graph.layout.size)
+    network = Network(graph, graph.layout.normalize(theta))
+    p, found = joint(network), set()
+    for images in permutations(hidden):
+        if any(sizes[v] != sizes[w] for v, w in zip(hidden, images, strict=True)):
+            continue
+        axes = list(range(n))
+        for v, w in zip(hidden, images, strict=True):
+            axes[v] = w
+        moved = p.transpose(axes)
+        for renamings in product(*(permutations(range(sizes[v])) for v in hidden)):
+            q = moved
+            for v, names in zip(hidden, renamings, strict=True):
+                q = np.take(q, names, axis=v)
+            point = _point(graph, q)
+            # Turning an arc between two hidden variables makes new numbers: that is no relabelling.
+            if point is not None and np.allclose(np.sort(point), np.sort(network.theta)):
+                found.add(point)
+    return len(found)
+
+
+def _point(graph: Dag, p: np.ndarray) -> tuple[float, ...] | None:
+    """The parameters that give a joint distribution, rounded; None if the graph has none."""
+    tables = conditionals(graph, p)
+    for group in graph.tied:
+        first, *rest = (tables[graph.schema.index(name)] for name in group)
+        if any(not np.allclose(first, other) for other in rest):
+            return None
+    flat = np.zeros(graph.layout.size)
+    for i, table in enumerate(tables):
+        flat[graph.layout.slice(i)] = graph.layout.flat(table)
+    if not np.allclose(joint(Network(graph, graph.layout.normalize(flat))), p):
+        return None
+    return tuple(np.round(flat, 9))
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=str)
+def test_counts_every_relabelling(graph: Dag) -> None:
+    # The count is a whole number below 1000: its log is exact to far better than one part in it.
+    assert exp(log_symmetry(graph)) == pytest.approx(count_relabellings(graph), rel=1e-9)
+
+
+def test_hidden_variables_without_observed_descendants_do_not_count() -> None:
+    graph = dag("H -> A B; A -> G; G -> F", hidden={"H": 2, "G": 3, "F": 4})
+    assert log_symmetry(graph) == pytest.approx(log(2), rel=1e-12)
+
+
+def test_nothing_hidden_has_one_labelling() -> None:
+    assert log_symmetry(dag("A -> B -> C")) == 0.0
+
+
+def test_many_exchangeable_variables_are_counted_without_listing_them() -> None:
+    names = [f"H{i}" for i in range(12)]
+    graph = dag("; ".join(f"{name} -> A" for name in names), hidden=names)
+    # 12! · 2^12 is about 2·10^12: no list of them would end.
+    assert log_symmetry(graph) == pytest.approx(lgamma(13) + 12 * log(2), rel=1e-12)
+
+
+def test_large_state_spaces() -> None:
+    schema = Schema(tuple(Variable(f"X{i}", (0, 1)) for i in range(64)))
+    assert log_symmetry(naive_bayes(schema, "H", 32)) == pytest.approx(log(factorial(32)), rel=1e-12)
+
+
+def test_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(symmetry, "BUDGET", 3)
+    with pytest.raises(TooWideError, match="3 hidden variables"):
+        log_symmetry(dag("F -> A; G -> A; H -> A", hidden=["F", "G", "H"]))
+
+
+def test_priors_that_tell_states_apart_are_refused() -> None:
+    graph = dag("H -> A B", hidden=["H"])
+    check_symmetric(Dirichlet(0.7)(graph))
+    check_symmetric(bdeu(3.0)(graph))
+    uneven = np.ones(graph.layout.size)
+    uneven[graph.layout.slice(graph.schema.index("B"))] = graph.layout.flat(
+        np.array([[1.0, 2.0], [3.0, 4.0]])
+    )
+    with pytest.raises(ParameterError, match="states of H apart"):
+        check_symmetric(Belief(graph, uneven))
+
+
+def test_priors_may_tell_observed_states_apart() -> None:
+    graph = dag("H -> A B", hidden=["H"])
+    alpha = np.ones(graph.layout.size)
+    alpha[graph.layout.slice(graph.schema.index("B"))] = graph.layout.flat(np.array([[1.0, 2.0], [1.0, 2.0]]))
+    check_symmetric(Belief(graph, alpha))
