@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from lacunary.files.store import load, save
     from lacunary.infer.belief import BDeu, Belief, Dirichlet, PriorNetwork, bdeu, k2, prior_network
     from lacunary.infer.distribution import Distribution
+    from lacunary.infer.divergence import family_distances, kl, marginal_kl
     from lacunary.infer.expect import expect
     from lacunary.infer.impute import impute
     from lacunary.infer.network import Network, random_network
@@ -79,6 +80,7 @@ _HOME = {
     "files.store": ("load", "save"),
     "infer.belief": ("BDeu", "Belief", "Dirichlet", "PriorNetwork", "bdeu", "k2", "prior_network"),
     "infer.distribution": ("Distribution",),
+    "infer.divergence": ("family_distances", "kl", "marginal_kl"),
     "infer.expect": ("expect",),
     "infer.impute": ("impute",),
     "infer.network": ("Network", "random_network"),
@@ -142,13 +144,16 @@ __all__ = [
     "dimension",
     "equivalent",
     "expect",
+    "family_distances",
     "fit",
     "hide",
     "house_votes",
     "impute",
     "k2",
+    "kl",
     "load",
     "make_holes",
+    "marginal_kl",
     "moral_graph",
     "naive_bayes",
     "prior_network",

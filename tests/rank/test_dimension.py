@@ -13,11 +13,11 @@ import pytest
 
 from lacunary.data.schema import Schema, Variable
 from lacunary.errors import GraphError, ParameterError, TooWideError
-from lacunary.evidence import block, generic
 from lacunary.infer.network import Network, random_network
 from lacunary.maths.prime import Reals
 from lacunary.model.dag import Dag
 from lacunary.model.make import dag, random_dag
+from lacunary.rank import block, generic
 from lacunary.rank.dimension import Dimension, dimension
 from lacunary.rank.district import blocks
 from lacunary.rank.jacobian import Contraction, Evidence
