@@ -177,7 +177,11 @@ class Chains:
         largest = int(self.problem.prepared.packed.kinds.size.max(initial=0))
         return (
             Room(
-                np.empty(self.chunk.value_room), np.empty(shared), np.empty(shared), np.empty((cells, 2, 1))
+                np.empty(self.chunk.value_room),
+                np.empty(shared),
+                np.empty(shared),
+                np.empty((cells, 2, 1)),
+                np.empty(largest, dtype=np.int64),
             ),
             Scratch(
                 hit=np.empty(largest + FEW, dtype=np.int64),

@@ -115,9 +115,9 @@ class Prepared:
         room = self.room(chunk, width, dtype)
         log = np.empty((len(chunk.slab.kind), width), dtype=dtype)
         total = np.zeros(width, dtype=dtype)
-        sweep(
-            self.packed.kinds, chunk.slab, chunk.spots, block.potential, room, counts, log, total, block.lanes
-        )
+        kinds, slab, spots, scratch = self.packed.kinds, chunk.slab, chunk.spots, np.empty((2, width))
+        scale = np.empty(width, dtype=dtype)
+        sweep(kinds, slab, spots, block.potential, room, counts, log, total, scale, *scratch, block.lanes)
         self._spare.append(room)
         return log, total
 
@@ -134,6 +134,7 @@ class Prepared:
     def room(self, chunk: Chunk, width: int, dtype: np.dtype[Any]) -> Room:
         """Return working memory that fits, used before if possible: fresh memory costs page faults."""
         value, shared, cells = chunk.value_room * width, chunk.shared_room * width, len(chunk.slab.kind)
+        widest = int(self.packed.kinds.size.max(initial=0)) * width
         for _ in range(len(self._spare)):
             try:
                 room = self._spare.pop()
@@ -147,6 +148,7 @@ class Prepared:
             message=_aligned(shared, dtype),
             belief=_aligned(shared, dtype),
             normalizer=np.empty((cells, 2, width)),
+            power=np.empty(widest, dtype=np.int64),
         )
 
 

@@ -70,13 +70,15 @@ class Room(NamedTuple):
 
     ``value``: the configurations of all cells but the roots, and the largest root's. ``message``: what each
     cell tells its parents. ``belief``: what the parents believe. ``normalizer``: for each cell the product,
-    and the log of what would not fit into it, of all sums up to there; (cells, 2, lanes).
+    and the log of what would not fit into it, of all sums up to there; (cells, 2, lanes). ``power``: room for
+    an exponent of every value of the largest cell.
     """
 
     value: NDArray[np.float64]
     message: NDArray[np.float64]
     belief: NDArray[np.float64]
     normalizer: NDArray[np.float64]
+    power: NDArray[np.int64]
 
 
 @inlined
@@ -120,9 +122,9 @@ def fill(
 
 
 @inlined
-def _lift(value: Any, power: Any, at: int) -> None:
+def _lift(value: Any, power: Any, at: int, many: int) -> None:
     """Bring every value near one by a power of two, which is exact, and count its exponent apart."""
-    for i in range(power.size):
+    for i in range(many):
         x = value[U(at + i)]
         span = abs(x.real) + abs(x.imag)
         if 0.0 < span < 0.5:
@@ -132,16 +134,16 @@ def _lift(value: Any, power: Any, at: int) -> None:
 
 
 @inlined
-def _align(value: Any, power: Any, at: int, log: Any, width: int) -> None:
+def _align(value: Any, power: Any, at: int, many: int, log: Any, width: int) -> None:
     """Give all values of a lane the largest exponent among them, and add that to the lane's log."""
     for b in range(width):
         top = NO_POWER
-        for i in range(b, power.size, width):
+        for i in range(b, many, width):
             if value[U(at + i)] != 0.0:
                 top = max(top, power[i])
         if top > NO_POWER:
             log[b] += top * LOG_2
-            for i in range(b, power.size, width):  # a zero may have any exponent
+            for i in range(b, many, width):  # a zero may have any exponent
                 value[U(at + i)] *= math.ldexp(1.0, min(max(power[i] - top, -1100), 0))
 
 
@@ -157,24 +159,25 @@ def fill_with_care(
     size = kinds.size[slab.kind[c]]
     link = kinds.link_start[slab.kind[c]]
     start = slab.base_start[c]
-    power = np.zeros(size * width, np.int64)
-    for i in range(size * width):
+    power, many = room.power, size * width
+    for i in range(many):
         value[U(at + i)] = 1.0
+        power[i] = 0
     for n in range(start, slab.base_start[c + 1]):
         table = kinds.link_table[link + n - start]
         for i in range(size):
             step = offsets[table + i] if table >= 0 else i
             for b in range(width):
                 value[at + i * width + b] *= potential[(slab.base[n] + step) * width + b]
-        _lift(value, power, at)
+        _lift(value, power, at, many)
     for k in range(slab.child_start[c], slab.child_start[c + 1]):
         above = slab.above[k]
         for i in range(size):
             step = offsets[above + i] if above >= 0 else i
             for b in range(width):
                 value[at + i * width + b] *= room.message[(spots.heard[k] + step) * width + b]
-        _lift(value, power, at)
-    _align(value, power, at, log, width)
+        _lift(value, power, at, many)
+    _align(value, power, at, many, log, width)
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""The one decorator for all kernels."""
+"""The decorators of all kernels."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["called", "inlined", "kernel"]
+__all__ = ["bare", "called", "inlined", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -19,28 +19,34 @@ def kernel(function: F) -> F:
     NumPy (no check for zero); sums may be reassociated and products fused, but NaN and infinity
     keep their meaning.
     """
-    return _compiled(function, forceinline=False)
+    return _compiled(function)
+
+
+def bare(function: F) -> F:
+    """Compile a kernel that makes no arrays of its own, and so need not count references.
+
+    Numba counts one whenever an array is taken out of a tuple, which on small cells is most of the time.
+    """
+    return _compiled(function, _nrt=False)
 
 
 def inlined(function: F) -> F:
-    """Compile a piece of a kernel that is always merged into it: a call would cost more than the work."""
-    return _compiled(function, forceinline=True)
+    """Compile a piece that is always merged into its kernel; it is bare, and cannot be called from Python."""
+    return _compiled(function, _nrt=False, forceinline=True, no_cpython_wrapper=True)
 
 
 def called(function: F) -> F:
-    """Compile a piece of a kernel that is called as a function: it is long, and used in several places."""
-    return _compiled(function, forceinline=False, from_python=False)
+    """Compile a piece that kernels call as a function: it is long, or rarely needed; it is bare."""
+    return _compiled(function, _nrt=False, no_cpython_wrapper=True)
 
 
-def _compiled(function: F, *, forceinline: bool, from_python: bool = True) -> F:
+def _compiled(function: F, **options: Any) -> F:
     njit: Any = numba.njit
-    options = {
+    options |= {
         "nogil": True,
         "error_model": "numpy",
         "fastmath": {"reassoc", "contract"},
-        "forceinline": forceinline,
         "no_cfunc_wrapper": True,
-        "no_cpython_wrapper": forceinline or not from_python,
     }
     try:
         return cast(F, njit(cache=True, **options)(function))

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.kernels.bare import bare, bare_inlined
 from lacunary.kernels.cell import SMALL, Kinds, Room, Spots
+from lacunary.kernels.compile import bare, inlined
 from lacunary.kernels.lanes import U
 from lacunary.kernels.pack import Slab
 from lacunary.kernels.variate import binomial, uniform
@@ -46,7 +46,7 @@ class Scratch(NamedTuple):
     mass: NDArray[np.float64]
 
 
-@bare_inlined
+@inlined
 def _spread_few(value: Any, at: int, size: int, mass: float, many: Any, scratch: Scratch, stream: Any) -> Any:
     """Draw configurations one by one with chances in ``value``, which sum to ``mass``; return how many."""
     for n in range(many):
@@ -62,7 +62,7 @@ def _spread_few(value: Any, at: int, size: int, mass: float, many: Any, scratch:
     return many
 
 
-@bare_inlined
+@inlined
 def _spread(
     value: Any,
     at: int,
@@ -110,7 +110,7 @@ def _spread(
     return hits
 
 
-@bare_inlined
+@inlined
 def _multiply(value: Any, at: int, factor: Any, lead: Any, offsets: Any, table: int, size: int) -> None:
     """Multiply each configuration by the factor it leads to."""
     if table < 0:
@@ -121,7 +121,7 @@ def _multiply(value: Any, at: int, factor: Any, lead: Any, offsets: Any, table: 
             value[U(at + i)] *= factor[U(lead + offsets[U(table + i)])]
 
 
-@bare_inlined
+@inlined
 def _lift(value: Any, at: int, size: int, power: Any) -> None:
     """Bring every value near one by a power of two, which is exact, and count its exponent apart."""
     for i in range(size):
@@ -132,7 +132,7 @@ def _lift(value: Any, at: int, size: int, power: Any) -> None:
             power[i] += shift
 
 
-@bare_inlined
+@inlined
 def _align(value: Any, at: int, size: int, power: Any) -> int:
     """Give all values the largest exponent among them, and return it."""
     top = -MANY
@@ -144,7 +144,7 @@ def _align(value: Any, at: int, size: int, power: Any) -> int:
     return top
 
 
-@bare_inlined
+@inlined
 def _rise(
     kinds: Kinds, slab: Slab, spots: Spots, c: int, potential: Any, room: Room, scratch: Scratch
 ) -> float:
@@ -184,7 +184,7 @@ def _rise(
     return mass
 
 
-@bare_inlined
+@inlined
 def _send(kinds: Kinds, kind: int, at: int, s: int, mass: float, room: Room) -> None:
     """Scale a cell to sum to one, and sum it over all but what it shares with its parents."""
     for k in range(s, s + kinds.shared[kind]):
@@ -195,7 +195,7 @@ def _send(kinds: Kinds, kind: int, at: int, s: int, mass: float, room: Room) -> 
         room.message[s + kinds.offsets[kinds.own[kind] + i]] += room.value[at + i]
 
 
-@bare_inlined
+@inlined
 def _tell(
     kinds: Kinds, slab: Slab, spots: Spots, c: int, hits: int, counts: Any, room: Room, scratch: Scratch
 ) -> None:

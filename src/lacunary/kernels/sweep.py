@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lacunary.kernels.cell import LARGE, SMALL, Kinds, Room, Spots, fill, fill_with_care, total
-from lacunary.kernels.compile import inlined, kernel
+from lacunary.kernels.compile import bare, inlined
 from lacunary.kernels.lanes import U, add, add_run, multiply
 from lacunary.kernels.pack import Slab
 
@@ -49,7 +49,7 @@ def _read(
                 add(room.belief, (heard + offsets[U(above + i)]) * width, value, at + i * width, lanes)
 
 
-@kernel
+@bare
 def sweep(
     kinds: Kinds,
     slab: Slab,
@@ -59,20 +59,21 @@ def sweep(
     counts: Any,
     root_log: Any,
     total_log: Any,
+    scale: Any,
+    product: Any,
+    log: Any,
     lanes: Any,
 ) -> None:
     """Sum out the holes of a chunk of rows.
 
     ``potential`` is flat, (size, lanes), at most one, zeros allowed, and need not be normalised.
     Posterior counts are added to ``counts``, flat too, unless it is empty; ``root_log`` takes the log-sum of
-    each root, (cells, lanes), and ``total_log`` their weighted sum.
+    each root, (cells, lanes), and ``total_log`` their weighted sum. The last three arrays, a number for each
+    lane, are working memory.
     """
     width = len(lanes)
     value, message, belief, offsets = room.value, room.message, room.belief, kinds.offsets
     cells = slab.kind.size
-    scale = np.empty(width, value.dtype)
-    product = np.empty(width, np.float64)
-    log = np.empty(width, np.float64)
     for c in range(cells):
         kind = slab.kind[c]
         own = kinds.own[kind]

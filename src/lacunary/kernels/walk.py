@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.kernels.bare import bare
 from lacunary.kernels.cell import Kinds, Room, Spots
-from lacunary.kernels.compile import kernel
+from lacunary.kernels.compile import bare, kernel
 from lacunary.kernels.draw import Scratch, draw_counts, log_likelihood
 from lacunary.kernels.pack import Slab
 from lacunary.kernels.variate import log_gamma_variate, normal, uniform

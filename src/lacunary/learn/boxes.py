@@ -120,7 +120,7 @@ class Bounder:
     def value(self, theta: Array) -> Array:
         """Return the objective; (points, parameters) → (points,)."""
         phi = np.log(theta)
-        return np.asarray(phi @ self.sums.linear + logsumexp(self._terms(phi), axis=2) @ self.sums.weight)
+        return np.asarray(phi @ self.sums.linear + self._log_sums(phi) @ self.sums.weight)
 
     def counts(self, theta: Array) -> Array:
         """Return the E-step: expected counts with what is outside of the sums; (points, parameters)."""
@@ -131,6 +131,12 @@ class Bounder:
     def _terms(self, phi: Array) -> Array:
         """Return the logs of the terms; (points, sums, terms)."""
         return np.asarray(np.einsum("rhk,nk->nrh", self.sums.power, phi, optimize=True) + self.sums.offset)
+
+    def _log_sums(self, phi: Array) -> Array:
+        """Return the logs of the sums; (points, sums)."""
+        if not len(self.sums.weight):
+            return np.zeros((len(phi), 0))
+        return np.asarray(logsumexp(self._terms(phi), axis=2))
 
     def _counts(self, share: Array) -> Array:
         weighted = share * self.sums.weight[:, None]
@@ -199,8 +205,8 @@ class Bounder:
         probabilities that sum to at most one: the highest Σ weight · log probability is found by `fill`.
         """
         events, phi = self.sums.events, np.log(high)
-        log_sums = logsumexp(self._terms(phi), axis=2) if len(self.sums.weight) else np.zeros((len(low), 0))
-        cap = phi @ events.power.T + np.pad(log_sums, ((0, 0), (0, 1)))[:, events.sum] + events.offset
+        log_sums = np.pad(self._log_sums(phi), ((0, 0), (0, 1)))  # the last for events without a sum
+        cap = phi @ events.power.T + log_sums[:, events.sum] + events.offset
         whole = events.cell >= 0
         alone = cap @ events.weight
         outside = self._simplices.fill(np.broadcast_to(events.outside, low.shape), low, high)[1]
