@@ -115,9 +115,11 @@ class Prepared:
         room = self.room(chunk, width, dtype)
         log = np.empty((len(chunk.slab.kind), width), dtype=dtype)
         total = np.zeros(width, dtype=dtype)
-        kinds, slab, spots, scratch = self.packed.kinds, chunk.slab, chunk.spots, np.empty((2, width))
-        scale = np.empty(width, dtype=dtype)
-        sweep(kinds, slab, spots, block.potential, room, counts, log, total, scale, *scratch, block.lanes)
+        kinds, slab, spots = self.packed.kinds, chunk.slab, chunk.spots
+        scale, (product, part) = np.empty(width, dtype=dtype), np.empty((2, width))
+        sweep(
+            kinds, slab, spots, block.potential, room, counts, log, total, scale, product, part, block.lanes
+        )
         self._spare.append(room)
         return log, total
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lacunary.kernels.compile import bare, inlined
+from lacunary.kernels.compile import bare
 
 __all__ = ["binomial", "log_gamma_variate", "normal", "uniform"]
 
@@ -23,7 +23,7 @@ FEW = 12.0
 """Successes expected in a binomial up to which they are counted one by one."""
 
 
-@inlined
+@bare
 def uniform(stream: Any) -> float:
     """Return a number in (0, 1), both ends excluded, and move the stream on."""
     z = stream[0] + STEP
