@@ -26,7 +26,18 @@ from lacunary.cli.sheet import Sheet
 from lacunary.data.datasets import dataset_path
 from tests import naive
 
-COMMANDS = ("demo", "describe", "convert", "fit", "query", "sample", "impute")
+COMMANDS = (
+    "demo",
+    "describe",
+    "convert",
+    "fit",
+    "query",
+    "sample",
+    "impute",
+    "score",
+    "compare",
+    "dimension",
+)
 PRINTED = 1e-12
 """Rounding alone: the numbers of Asia have two digits and are multiplied a few times."""
 

@@ -118,7 +118,7 @@ class Comparison:
                 f"{self.estimates[name][m].value:>14.2f}{'*' if best[m] == name else ' '}"
                 for m in self.methods
             ]
-            lines.append(f"{name:<{width}}  {dag.layout.free:>5}  " + "  ".join(cells))
+            lines.append(f"{name:<{width}}  {dag.layout.free:>5}  {'  '.join(cells)}".rstrip())
         return "\n".join(lines)
 
 

@@ -52,4 +52,5 @@ class Estimate:
 
     def __str__(self) -> str:
         error = "" if self.stderr is None else f" ± {self.stderr:.2g}"
-        return f"{self.method}: {self.value:.4f}{error} nats ({self.kind})"
+        note = f"; {self.details['note']}" if self.details.get("note") else ""
+        return f"{self.method}: {self.value:.4f}{error} nats ({self.kind}){note}"
