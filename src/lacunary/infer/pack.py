@@ -29,7 +29,7 @@ __all__ = ["MEMORY_BUDGET", "Chunk", "Packed", "pack"]
 MEMORY_BUDGET = 4 * 2**30
 """Bytes that tables and working memory may take before a network is refused as too wide."""
 
-CHUNK_WORK, CHUNKS = 400_000, 4
+CHUNK_WORK, CHUNKS = 2_000_000, 4
 """Operations, about a nanosecond each, that make a chunk worth handing out; and how many chunks there are
 before they grow instead: within a chunk rows share cells, so few large ones do less work than many small."""
 
@@ -218,7 +218,7 @@ def _parts(forest: Forest, size: NDArray[np.int64], pattern: NDArray[np.int64]) 
     cost = list_sums((3 + np.diff(forest.scope_start)) * (size + 4), forest.node_start)
     work = np.cumsum(cost[pattern])
     total = int(work[-1]) if len(work) else 0
-    parts = max(min(total // CHUNK_WORK, CHUNKS), total // (10 * CHUNK_WORK), 1)
+    parts = max(min(total // CHUNK_WORK, CHUNKS), total // (2 * CHUNK_WORK), 1)
     cuts = np.searchsorted(work, np.arange(1, parts) * (total / parts))
     edges = np.unique(np.concatenate([[0], cuts, [len(pattern)]]))
     return [slice(int(a), int(b)) for a, b in pairwise(edges)]

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import chain
 from typing import TypeVar
 
 __all__ = ["in_parallel"]
@@ -19,7 +20,10 @@ def in_parallel(function: Callable[[T], R], tasks: Iterable[T]) -> Iterable[R]:
     listed = list(tasks)
     if len(listed) < 2 or _threads() < 2:
         return map(function, listed)
-    return _pool(os.getpid()).map(function, listed)
+    pool = _pool(os.getpid())
+    others = [pool.submit(function, task) for task in listed[1:]]
+    # The first is done here meanwhile: waking another thread takes longer than some tasks do.
+    return chain([function(listed[0])], (other.result() for other in others))
 
 
 def _threads() -> int:

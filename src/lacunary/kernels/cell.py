@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.kernels.compile import called, inlined
-from lacunary.kernels.lanes import LANES, U, add, multiply, multiply_run, product_run
+from lacunary.kernels.lanes import LANES, U, add, gather_product, multiply, multiply_run
 from lacunary.kernels.pack import Slab
 
 __all__ = ["LARGE", "SMALL", "Kinds", "Room", "Spots", "fill", "fill_with_care", "total"]
@@ -98,9 +98,12 @@ def fill(
     plain = spots.plain[c]
     if width == 1 and plain:
         done = size - size % LANES
+        child, last_child = slab.child_start[c], slab.child_start[c + 1]
         for i in range(0, done, LANES):
-            product_run(value, at + i, potential, slab.base, start, stop, i)
-            product_run(value, at + i, message, spots.heard, slab.child_start[c], slab.child_start[c + 1], i)
+            gather_product(value, at + i, potential, slab.base, start, stop, i)
+            gather_product(
+                value, at + i, message, spots.heard, slab.child_start[c], slab.child_start[c + 1], i
+            )
     if done == size:
         return
     for k in range(start, stop):

@@ -14,11 +14,21 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import extending
-from numba.core import types
+from numba.core import cgutils, types
 
-from lacunary.kernels.compile import called, inlined
+from lacunary.kernels.compile import inlined
 
-__all__ = ["COMPLEX_LANES", "LANES", "U", "add", "add_run", "multiply", "multiply_run", "product_run"]
+__all__ = [
+    "COMPLEX_LANES",
+    "LANES",
+    "U",
+    "add",
+    "add_run",
+    "gather_product",
+    "multiply",
+    "multiply_run",
+    "scatter_sum",
+]
 
 LANES = 8
 """Doubles that one vector operation covers, and parameter vectors that one batch sweep carries."""
@@ -98,28 +108,74 @@ def add_run(dst: Any, i: Any, src: Any, j: Any, count: int, lanes: Any) -> None:
         dst[U(i + k)] += src[U(j + k)]
 
 
-@called
-def product_run(dst: Any, at: int, src: Any, start: Any, first: int, last: int, i: int) -> None:
-    """Multiply `LANES` doubles of ``dst`` by ``src`` from ``start[k] + i`` on, for first ≤ k < last.
+def _over_links(begin: Any, step: Any, end: Any) -> Any:
+    """Return op(run, at, array, base, first, last, i): `LANES` doubles meet one place of ``array`` a link.
 
-    The products stay in registers, which is why they are spelt out; factors are taken in pairs, so that
-    half of the multiplications need not wait for one another.
+    They are those of ``run`` from ``at`` on; link k, for first ≤ k < last, stands at ``base[k] + i``. What is
+    carried from link to link stays in registers, which a loop over arrays could not promise. The two
+    arrays must not overlap.
     """
-    a, b, c, d = dst[U(at)], dst[U(at + 1)], dst[U(at + 2)], dst[U(at + 3)]
-    e, f, g, h = dst[U(at + 4)], dst[U(at + 5)], dst[U(at + 6)], dst[U(at + 7)]
-    if (last - first) % 2:
-        p = np.int64(start[U(first)]) + i
-        a, b, c, d = a * src[U(p)], b * src[U(p + 1)], c * src[U(p + 2)], d * src[U(p + 3)]
-        e, f, g, h = e * src[U(p + 4)], f * src[U(p + 5)], g * src[U(p + 6)], h * src[U(p + 7)]
-    for k in range(first + (last - first) % 2, last, 2):
-        p, q = np.int64(start[U(k)]) + i, np.int64(start[U(k + 1)]) + i
-        a *= src[U(p)] * src[U(q)]
-        b *= src[U(p + 1)] * src[U(q + 1)]
-        c *= src[U(p + 2)] * src[U(q + 2)]
-        d *= src[U(p + 3)] * src[U(q + 3)]
-        e *= src[U(p + 4)] * src[U(q + 4)]
-        f *= src[U(p + 5)] * src[U(q + 5)]
-        g *= src[U(p + 6)] * src[U(q + 6)]
-        h *= src[U(p + 7)] * src[U(q + 7)]
-    dst[U(at)], dst[U(at + 1)], dst[U(at + 2)], dst[U(at + 3)] = a, b, c, d
-    dst[U(at + 4)], dst[U(at + 5)], dst[U(at + 6)], dst[U(at + 7)] = e, f, g, h
+
+    def operation(
+        typing: Any, run: Any, at: Any, array: Any, base: Any, first: Any, last: Any, i: Any
+    ) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            vector = ir.VectorType(ir.DoubleType(), LANES)
+            data = [
+                context.make_array(signature.args[which])(context, builder, arguments[which]).data
+                for which in (0, 2, 3)
+            ]
+
+            def place(pointer: Any, where: Any) -> Any:
+                return builder.bitcast(builder.gep(pointer, [where]), vector.as_pointer())
+
+            own = place(data[0], arguments[1])
+            carried = [cgutils.alloca_once_value(builder, value) for value in begin(builder, own, vector)]
+
+            def meet(k: Any, turn: int) -> None:
+                link = builder.sext(builder.load(builder.gep(data[2], [k])), ir.IntType(64))
+                step(builder, carried[turn % len(carried)], place(data[1], builder.add(link, arguments[6])))
+
+            one, count = arguments[4].type(1), builder.sub(arguments[5], arguments[4])
+            with cgutils.for_range(builder, builder.ashr(count, one)) as loop:  # pairs need not wait
+                k = builder.add(arguments[4], builder.shl(loop.index, one))
+                meet(k, 0)
+                meet(builder.add(k, one), 1)
+            with builder.if_then(builder.trunc(count, ir.IntType(1))):
+                meet(builder.sub(arguments[5], one), 0)
+            end(builder, carried, own)
+            return context.get_dummy_value()
+
+        whole = types.int64
+        return types.void(run, whole, array, base, whole, whole, whole), generate
+
+    return intrinsic(operation)
+
+
+def _load(builder: Any, pointer: Any) -> Any:
+    return builder.load(pointer, align=8)
+
+
+def _multiply_into(builder: Any, carried: Any, there: Any) -> None:
+    builder.store(builder.fmul(builder.load(carried), _load(builder, there)), carried)
+
+
+def _add_there(builder: Any, carried: Any, there: Any) -> None:
+    builder.store(builder.fadd(_load(builder, there), builder.load(carried)), there, align=8)
+
+
+def _store_product(builder: Any, carried: Any, own: Any) -> None:
+    builder.store(builder.fmul(*map(builder.load, carried)), own, align=8)
+
+
+gather_product = _over_links(
+    lambda builder, own, vector: [_load(builder, own), vector([ir.DoubleType()(1.0)] * LANES)],
+    _multiply_into,
+    _store_product,
+)
+"""Multiply ``run`` by the places of ``array`` that the links name."""
+
+scatter_sum = _over_links(
+    lambda builder, own, vector: [_load(builder, own)], _add_there, lambda builder, carried, own: None
+)
+"""Add ``run`` to the places of ``array`` that the links name."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from lacunary.kernels.cell import LARGE, SMALL, Kinds, Room, Spots, fill, fill_with_care, total
 from lacunary.kernels.compile import bare, inlined
-from lacunary.kernels.lanes import U, add, add_run, multiply
+from lacunary.kernels.lanes import LANES, U, add, add_run, multiply, scatter_sum
 from lacunary.kernels.pack import Slab
 
 __all__ = ["sweep"]
@@ -31,11 +31,22 @@ def _read(
     link = kinds.read_start[slab.kind[c]]
     start = slab.read_start[c]
     plain = spots.plain[c]
+    done = 0
+    if width == 1 and plain:
+        done = size - size % LANES
+        child, last_child = slab.child_start[c], slab.child_start[c + 1]
+        for i in range(0, done, LANES):
+            scatter_sum(value, at + i, counts, slab.read, start, slab.read_start[c + 1], i)
+            scatter_sum(
+                value, at + i, room.belief, spots.heard, slab.child_start[c], slab.child_start[c + 1], i
+            )
+    if done == size:
+        return
     for k in range(start, slab.read_start[c + 1]):
         base = np.int64(slab.read[U(k)])
         table = -1 if plain else kinds.read_table[U(link + k - start)]
         if table < 0:
-            add_run(counts, base * width, value, at, size * width, lanes)
+            add_run(counts, (base + done) * width, value, at + done, (size - done) * width, lanes)
         else:
             for i in range(size):
                 add(counts, (base + offsets[U(table + i)]) * width, value, at + i * width, lanes)
@@ -43,7 +54,7 @@ def _read(
         heard = np.int64(spots.heard[U(k)])
         above = -1 if plain else slab.above[U(k)]
         if above < 0:
-            add_run(room.belief, heard * width, value, at, size * width, lanes)
+            add_run(room.belief, (heard + done) * width, value, at + done, (size - done) * width, lanes)
         else:
             for i in range(size):
                 add(room.belief, (heard + offsets[U(above + i)]) * width, value, at + i * width, lanes)
