@@ -98,7 +98,6 @@ def fill(
     plain = spots.plain[c]
     if width == 1 and plain:
         done = size - size % LANES
-        child, last_child = slab.child_start[c], slab.child_start[c + 1]
         for i in range(0, done, LANES):
             gather_product(value, at + i, potential, slab.base, start, stop, i)
             gather_product(

@@ -40,6 +40,7 @@ U = np.uint64
 """Unsigned indices spare the check for negative ones, which would keep loops from being vectorised."""
 
 intrinsic: Any = extending.intrinsic
+tools: Any = cgutils
 
 Combine = Callable[[Any, Any, Any], Any]
 
@@ -130,14 +131,14 @@ def _over_links(begin: Any, step: Any, end: Any) -> Any:
                 return builder.bitcast(builder.gep(pointer, [where]), vector.as_pointer())
 
             own = place(data[0], arguments[1])
-            carried = [cgutils.alloca_once_value(builder, value) for value in begin(builder, own, vector)]
+            carried = [tools.alloca_once_value(builder, value) for value in begin(builder, own, vector)]
 
             def meet(k: Any, turn: int) -> None:
                 link = builder.sext(builder.load(builder.gep(data[2], [k])), ir.IntType(64))
                 step(builder, carried[turn % len(carried)], place(data[1], builder.add(link, arguments[6])))
 
             one, count = arguments[4].type(1), builder.sub(arguments[5], arguments[4])
-            with cgutils.for_range(builder, builder.ashr(count, one)) as loop:  # pairs need not wait
+            with tools.for_range(builder, builder.ashr(count, one)) as loop:  # pairs need not wait
                 k = builder.add(arguments[4], builder.shl(loop.index, one))
                 meet(k, 0)
                 meet(builder.add(k, one), 1)

@@ -34,7 +34,6 @@ def _read(
     done = 0
     if width == 1 and plain:
         done = size - size % LANES
-        child, last_child = slab.child_start[c], slab.child_start[c + 1]
         for i in range(0, done, LANES):
             scatter_sum(value, at + i, counts, slab.read, start, slab.read_start[c + 1], i)
             scatter_sum(
