@@ -49,7 +49,7 @@ def parity(ones: float, prior: tuple[float, float]) -> Small:
 
     p(agree) = θ² + (1 − θ)²: one parameter, with a maximum near each end if they mostly agree.
     """
-    free = make_dag("A -> C <- B", states=2)
+    free = make_dag("A -> C <- B", states=2, hidden=["A", "B"])
     tied = Dag(free.schema, free.parents, (("A", "B"),))
     differ = np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]])
     codes = np.full((2, 3), HOLE)
@@ -64,6 +64,11 @@ def parity(ones: float, prior: tuple[float, float]) -> Small:
     return Small(tied, table, asymmetric, {"C": differ})
 
 
+def coin(problem: Small, p: float) -> Network:
+    tables = {"A": [p, 1 - p], "B": [p, 1 - p], "C": problem.fixed["C"]}
+    return Network.from_tables(problem.dag, tables)
+
+
 class TestOneParameter:
     @pytest.mark.parametrize("prior", [(1.0, 1.2), (3.0, 1.0)])
     @pytest.mark.parametrize("ones", [3.0, 10.0, 40.0])
@@ -72,8 +77,7 @@ class TestOneParameter:
         found = certified(problem)
         check(found)
         points = np.linspace(0.0005, 0.9995, 2000)
-        coin = lambda p: {"A": [p, 1 - p], "B": [p, 1 - p], "C": problem.fixed["C"]}  # noqa: E731
-        values = grid(problem, [Network.from_tables(problem.dag, coin(p)) for p in points])
+        values = grid(problem, [coin(problem, p) for p in points])
         # On the grid nothing is higher; its best is half a cell from the maximum, with a curvature of at
         # most (rows + prior) / θ² there, where θ > 1/60.
         assert values.max() <= found.details["upper"]
@@ -82,8 +86,7 @@ class TestOneParameter:
 
     def test_em_from_a_bad_start_ends_lower(self) -> None:
         problem = parity(3.0, (3.0, 1.0))
-        coin = {"A": [0.05, 0.95], "B": [0.05, 0.95], "C": problem.fixed["C"]}
-        lost = problem.fit(initial=Network.from_tables(problem.dag, coin), stop=POLISHED)
+        lost = problem.fit(initial=coin(problem, 0.05), stop=POLISHED)
         assert lost.converged
         found = global_map(lost, problem.prepared, problem.belief, fixed=problem.fixed)
         check(found)
@@ -92,7 +95,7 @@ class TestOneParameter:
 
     def test_a_cause_seen_through_a_known_table(self) -> None:
         """A mixture of known distributions: concave, so one box is enough."""
-        dag = make_dag("A -> B", states=3)
+        dag = make_dag("A -> B", states=3, hidden=["A"])
         b = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.25, 0.25, 0.5]]
         codes = np.array([[HOLE, 0], [HOLE, 1], [HOLE, 2]])
         table = Table(dag.schema, codes, weights=np.array([11.0, 7.0, 4.0]))
@@ -122,19 +125,18 @@ def test_complete_rows_need_no_search() -> None:
 
 
 @pytest.mark.parametrize(
-    "problem",
-    [bn1(100, 1), bn1(200, 4), bn1(100, 3, both=True)],
+    ("problem", "starts"),
+    [(bn1(100, 1), 2000), (bn1(200, 4), 2000), (bn1(100, 3, both=True), 500)],
     ids=["bn1, 100 rows", "bn1, 200 rows", "both parents each"],
 )
-def test_no_start_is_higher(problem: Small) -> None:
-    many = problem.fit(starts=1000, stop=POLISHED, accelerate=True)
+def test_no_start_is_higher(problem: Small, starts: int) -> None:
+    many = problem.fit(starts=starts, stop=POLISHED, accelerate=True)
     found = certified(problem)
     check(found)
     objectives = np.array([start.objective for start in many.starts])
     # Rounding of sums of a few hundred logarithms; the certificate's own tolerance is not drawn on.
     assert found.details["objective"] >= objectives.max() - 1e-9
     assert found.details["upper"] >= objectives.max() - 1e-9
-    assert np.ptp(objectives) > 1e-3 or len(many.starts) == 1  # they do end in different places
 
 
 @pytest.mark.parametrize("prior", [bdeu(1.0), Dirichlet(1.0)], ids=["bdeu", "uniform"])
@@ -215,7 +217,7 @@ def test_what_is_refused() -> None:
         certified(problem, terms=3)
 
 
-def test_random_start_is_random() -> None:
+def test_the_starts_do_not_matter() -> None:
     """The certificate does not lean on the starts: from any of them the same maximum is found."""
     problem = bn1(100, 5)
     thetas = []

@@ -315,8 +315,8 @@ class Bounder:
     def _bends(self, term: Array, theta: Array) -> Array:
         """Return the second derivatives of a weighted sum of terms; (points, parameters, parameters)."""
         parameters = theta.shape[1]
-        flat = term.reshape(len(term), -1) @ self._pairs
-        return flat.reshape(-1, parameters, parameters) / (theta[:, :, None] * theta[:, None, :])
+        flat = term.reshape(len(term), len(self._pairs)) @ self._pairs
+        return flat.reshape(len(term), parameters, parameters) / (theta[:, :, None] * theta[:, None, :])
 
     @cached_property
     def _pairs(self) -> Array:

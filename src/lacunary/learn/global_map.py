@@ -97,7 +97,7 @@ def global_map(
         ``certified``, ``nodes``, ``seconds`` and ``parts`` (into how many problems it fell apart).
     """
     if fit.method == "variational":
-        raise ParameterError("select='global' maximises the likelihood or the posterior: use method='map'")
+        raise ParameterError("a variational fit has no global maximum to certify: use method='map'")
     if not tolerance > 0:
         raise ParameterError(f"tolerance must be positive, not {tolerance}")
     began = time.monotonic()
