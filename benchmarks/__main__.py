@@ -12,13 +12,15 @@ from rich.console import Console
 from rich.status import Status
 from rich.table import Table
 
-from benchmarks import em, growth, hidden_root, posteriors
+from benchmarks import em, evidence, growth, hidden_root, posteriors, selection
 from benchmarks.measure import Effort, Line, machine
 
 THEMES: dict[str, ModuleType] = {
     "em": em,
     "hidden_root": hidden_root,
     "posteriors": posteriors,
+    "evidence": evidence,
+    "selection": selection,
     "growth": growth,
 }
 RESULTS = Path(__file__).with_name("results.md")

@@ -18,7 +18,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from lacunary.data.table import Table
 from lacunary.infer.engine import Prepared
@@ -48,6 +47,8 @@ def aligned(
         Vectors of the same layout that tell states apart, such as the hyperparameters of the prior: a
         permutation that would change one of them is not made; (size,) each.
     """
+    from scipy.optimize import linear_sum_assignment  # a fifth of a second, which few fits need
+
     dag, out = prepared.dag, theta.copy()
     hidden = permutable(dag)
     if not hidden or len(theta) == 1:

@@ -68,6 +68,8 @@ class Maximize:
 
     def log_prior(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return log p(θ) in the chosen basis, zero for maximum likelihood; (starts,)."""
+        if not self.pseudo.any():
+            return np.full(points.shape[:-1], self.log_constant)
         return np.asarray(self.log_constant + xlogy(self.pseudo, points).sum(axis=-1))
 
     def improve(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:

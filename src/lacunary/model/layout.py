@@ -123,15 +123,18 @@ class Layout:
         """Sum each distribution; (..., size) → (..., groups)."""
         lead = vector.shape[:-1]
         rows = int(np.prod(lead))
-        bins = (np.arange(rows)[:, None] * self.groups + self.group).ravel()
+        bins = self.group if rows == 1 else (np.arange(rows)[:, None] * self.groups + self.group).ravel()
         summed = np.bincount(bins, weights=vector.ravel(), minlength=rows * self.groups)
         return np.asarray(summed.reshape(*lead, self.groups), dtype=np.float64)
 
     def normalize(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
         """Scale each distribution to sum to one, a distribution of zeros to uniform; (..., size)."""
-        total = self.total(vector)[..., self.group]
+        total = self.total(vector)
+        if total.all():
+            return np.asarray(vector / total[..., self.group])
+        spread = total[..., self.group]
         uniform = 1.0 / np.array(self.states, dtype=np.float64)[self.variable]
-        return np.where(total > 0, vector / np.where(total > 0, total, 1.0), uniform)
+        return np.where(spread > 0, vector / np.where(spread > 0, spread, 1.0), uniform)
 
     def table(self, vector: NDArray[np.float64], i: int) -> NDArray[np.float64]:
         """Return variable i's table as people index it: parents first, the variable last."""
