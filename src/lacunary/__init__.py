@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from lacunary.infer.expect import expect
     from lacunary.infer.impute import impute
     from lacunary.infer.network import Network, random_network
-    from lacunary.learn.fit import Fit, Start, fit
+    from lacunary.learn.fit import Fit, Start, fit, reselect
     from lacunary.learn.loop import Progress
     from lacunary.learn.start import Around, Draws, Tournament
     from lacunary.learn.stop import Stop
@@ -84,7 +84,7 @@ _HOME = {
     "infer.expect": ("expect",),
     "infer.impute": ("impute",),
     "infer.network": ("Network", "random_network"),
-    "learn.fit": ("Fit", "Start", "fit"),
+    "learn.fit": ("Fit", "Start", "fit", "reselect"),
     "learn.loop": ("Progress",),
     "learn.start": ("Around", "Draws", "Tournament"),
     "learn.stop": ("Stop",),
@@ -160,6 +160,7 @@ __all__ = [
     "random_dag",
     "random_network",
     "read",
+    "reselect",
     "save",
     "score",
     "skeleton",
