@@ -13,12 +13,12 @@ from scipy.special import logsumexp
 from lacunary.data.frame import frame_of
 from lacunary.data.read import read
 from lacunary.errors import ParameterError, SchemaError
-from lacunary.evidence.average import ModelAverage
 from lacunary.evidence.charge import Charge
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.score import estimate, pose
 from lacunary.infer.belief import Belief, Prior
+from lacunary.infer.ensemble import Ensemble
 from lacunary.infer.network import Network
 from lacunary.learn.em import Basis
 from lacunary.learn.start import Starts
@@ -65,10 +65,10 @@ class Comparison:
         """Return the name of the model of highest posterior probability, by the first method unless told."""
         return list(self.models)[int(np.argmax(self.probabilities(method or self.methods[0])))]
 
-    def average(self, method: str | None = None) -> ModelAverage:
+    def average(self, method: str | None = None) -> Ensemble:
         """Return all models as one predictor, each weighted by its posterior probability."""
         chosen = method or self.methods[0]
-        return ModelAverage(tuple(self._predictor(name) for name in self.models), self.probabilities(chosen))
+        return Ensemble(tuple(self._predictor(name) for name in self.models), self.probabilities(chosen))
 
     def _predictor(self, name: str) -> Belief | Network:
         """Return the variational posterior if there is one, and the MAP network otherwise."""

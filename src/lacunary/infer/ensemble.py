@@ -1,4 +1,4 @@
-"""Prediction with several models at once: their predictions are averaged, not their parameters."""
+"""Prediction with several models at once (CH96 section 2): predictions are averaged, not parameters."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ class Ensemble:
         found = [np.zeros((len(rows), *(schema[name].size for name in names))) for names in sets]
         for model, share in zip(self.models, shares, strict=True):
             where = [[model.dag.schema.index(name) for name in names] for names in sets]
-            for total, part in zip(found, marginals(model.dag, model.parameters(), rows, where), strict=True):
+            seen = rows.align(model.dag.schema)  # models may list their variables in different orders
+            for total, part in zip(found, marginals(model.dag, model.parameters(), seen, where), strict=True):
                 total += share.reshape(-1, *[1] * (part.ndim - 1)) * part
         return dict(zip(chosen, found, strict=True))
 
