@@ -1,0 +1,1 @@
+"""Finding the graph as well: moves, searches, scores that fall apart into families."""

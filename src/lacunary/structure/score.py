@@ -1,0 +1,75 @@
+"""What a search needs to know of a score: that it is a sum over families."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.schema import Schema
+
+__all__ = ["FamilyScore", "Parents", "allowed_arcs", "toggle", "total"]
+
+Parents = tuple[int, ...]
+"""Parents of a variable as positions in the schema, in increasing order."""
+
+
+class FamilyScore(Protocol):
+    """A score of graphs over n variables that is a sum of terms, one for each variable and its parents.
+
+    Scores are in nats, higher is better, and no constant is dropped: the sum over all families is the
+    log evidence (or its approximation) itself. Variables are positions in the schema. A score is asked
+    for the same families again and again: searches remember what they were told (`Cache`), so a score
+    need not.
+
+    Attributes
+    ----------
+    allowed
+        ``allowed[parent, child]`` is false where no graph that this score knows has the arc: on the
+        diagonal, and from a continuous parent to a discrete child (`allowed_arcs`). What a user requires
+        or forbids is no affair of the score; see `Rules`.
+    """
+
+    @property
+    def variables(self) -> int:
+        """How many variables there are: n."""
+        ...
+
+    @property
+    def allowed(self) -> NDArray[np.bool_]:
+        """Which arcs can be, ``[parent, child]``; (n, n)."""
+        ...
+
+    def family(self, child: int, parents: Parents) -> float:
+        """Return the child's term, given its parents in increasing order."""
+        ...
+
+    def toggled(self, child: int, parents: Parents) -> NDArray[np.float64]:
+        """Return the child's term with each variable put in or taken out of its parents; (n,).
+
+        Entry j is the term with parent j added if it is not among ``parents``, and removed if it is;
+        −inf where the arc is not allowed, or where the family is too large to be scored.
+        """
+        ...
+
+
+def toggle(parents: Parents, other: int) -> Parents:
+    """Return the parents with one more, or with that one less; in increasing order."""
+    if other in parents:
+        return tuple(p for p in parents if p != other)
+    return tuple(sorted((*parents, other)))
+
+
+def total(score: FamilyScore, parents: Sequence[Iterable[int]]) -> float:
+    """Return the score of a whole graph, given the parents of each variable."""
+    return float(sum(score.family(child, tuple(sorted(ps))) for child, ps in enumerate(parents)))
+
+
+def allowed_arcs(schema: Schema) -> NDArray[np.bool_]:
+    """Return which arcs kinds allow, ``[parent, child]``: all but to itself and continuous → discrete."""
+    discrete = np.array([variable.discrete for variable in schema], dtype=bool)
+    allowed = discrete[:, None] | ~discrete[None, :]
+    np.fill_diagonal(allowed, False)
+    return np.asarray(allowed)
