@@ -1,0 +1,48 @@
+"""The papers, reproduced: every table, figure and claim beside what was printed.
+
+A paper is a package ``papers/<key>/`` of two files; nothing needs to be registered.
+
+``claims.toml`` holds what was printed: ``[paper]`` with ``title``, ``authors`` and ``machine`` (what theirs
+ran on), then for every number or statement a ``[[claim]]`` as `Claim` spells out: ``id``, ``where``, ``says``,
+``printed`` (a number; nothing if it is a statement), ``tolerance`` and ``why``.
+
+``run.py`` holds ``PAPER = Paper(units, outcome)``, using ``import lacunary as lac`` alone:
+
+- ``units(size)`` lists the work for a size ("tiny" for tests, "glance", "full") as `Unit` objects: a
+  top-level function of the paper's package and its JSON arguments. A unit makes its own data from seeds (`seed_of`),
+  returns JSON without NaN, and is kept under ``OUT/work/<key>/``; a finished one is not done again. They may
+  run on several processes and are begun in the listed order, so the important ones come first.
+- ``outcome(results)`` makes an `Outcome` of what is done: listings (tables), drawings (figures, made by
+  functions of ``report/figures_*.py``) and, by claim id, what was `Found`. ``results.of(function)`` gives the
+  records of a function, each with ``arguments``, ``value`` and ``seconds``. Records can be missing (another
+  size, or a look at unfinished work): leave out what then has no answer, and the claim stays *open*.
+
+`edition` of a `Paper` is to be raised when its units come to mean something else.
+"""
+
+from __future__ import annotations
+
+from lacunary.papers.claims import Claim, Found, Judged, Verdict
+from lacunary.papers.outcome import Drawing, Listing, Outcome, Paper, Size
+from lacunary.papers.shelf import keys, paper
+from lacunary.papers.unit import Record, Results, Unit, seed_of
+from lacunary.papers.work import carry_out
+
+__all__ = [
+    "Claim",
+    "Drawing",
+    "Found",
+    "Judged",
+    "Listing",
+    "Outcome",
+    "Paper",
+    "Record",
+    "Results",
+    "Size",
+    "Unit",
+    "Verdict",
+    "carry_out",
+    "keys",
+    "paper",
+    "seed_of",
+]

@@ -1,0 +1,1 @@
+"""GHM96: the dimension of networks with hidden variables."""

@@ -1,0 +1,58 @@
+"""Numbers and tables as people read them."""
+
+from __future__ import annotations
+
+from lacunary.papers.claims import Judged
+from lacunary.papers.outcome import Cell, Listing
+
+__all__ = ["cell", "error_text", "in_columns", "time_text", "value_text"]
+
+
+def cell(value: Cell) -> str:
+    """Return a cell: text as it is, numbers with four significant digits, nothing for None."""
+    if value is None:
+        return ""
+    if isinstance(value, bool | str | int):
+        return str(value).replace("-", "\N{MINUS SIGN}") if isinstance(value, int) else str(value)
+    digits = f"{value:.4g}" if abs(value) < 1e4 else f"{value:.1f}"
+    return digits.replace("-", "\N{MINUS SIGN}")
+
+
+def value_text(judged: Judged) -> str:
+    """Return what was found."""
+    return "" if judged.found is None else cell(judged.found.value)
+
+
+def error_text(judged: Judged) -> str:
+    """Return the standard error of what was found."""
+    found = judged.found
+    return "" if found is None or found.error is None else f"± {found.error:.2g}"
+
+
+def time_text(judged: Judged) -> str:
+    """Return how long it took us."""
+    found = judged.found
+    if found is None or found.seconds is None:
+        return ""
+    seconds = found.seconds
+    if seconds < 1:
+        return f"{1000 * seconds:.2g} ms"
+    return f"{seconds:.3g} s" if seconds < 600 else f"{seconds / 60:.3g} min"
+
+
+def in_columns(listing: Listing) -> str:
+    """Return a listing as text with its columns under one another."""
+    grid = [list(listing.columns), *([cell(value) for value in row] for row in listing.rows)]
+    widths = [max(len(row[i]) for row in grid) for i in range(len(listing.columns))]
+    numbers = [
+        all(value is None or not isinstance(value, str) for value in column)
+        for column in (zip(*listing.rows, strict=True) if listing.rows else [[]] * len(listing.columns))
+    ]
+    lines = [
+        "  ".join(
+            text.rjust(width) if right else text.ljust(width)
+            for text, width, right in zip(row, widths, numbers, strict=True)
+        ).rstrip()
+        for row in grid
+    ]
+    return "\n".join([listing.title, "", *lines, *(["", listing.note] if listing.note else []), ""])
