@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -101,6 +102,21 @@ def test_tied_families_add_their_counts(case: Case, data: st.DataObject) -> None
     np.testing.assert_allclose(
         log_likelihood[0], naive.log_likelihood(network, table), rtol=RELATIVE, atol=LOG * table.size
     )
+
+
+@given(st.one_of(cases(), loaded_cases()), seeds)
+def test_other_weights_on_the_same_rows(case: Case, seed: int) -> None:
+    """As if the table had been given those weights from the start, zeros among them."""
+    network, table = case
+    rng = np.random.default_rng(seed)
+    weights = rng.uniform(0.0, 2.0, len(table)) * (rng.random(len(table)) < 0.8)
+    found = prepare(network.dag, table).weighed(weights)
+    wanted = prepare(network.dag, replace(table, weights=weights))
+    # The same products; weights of equal rows are added in another order.
+    for one, other in zip(found.expect(network.theta[None]), wanted.expect(network.theta[None]), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13)
+    np.testing.assert_allclose(found.packed.constant, wanted.packed.constant, rtol=1e-13)
+    assert found.weight == wanted.weight
 
 
 # Batches, chunks, threads -------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ alone, each chunk adds into a place of its own, and the places are added in orde
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,15 @@ class Prepared:
         for (block, chunk), log in zip(tasks, in_parallel(self._roots, tasks), strict=True):
             rows[block.where, chunk.rows] += log[: block.used]
         return np.asarray(rows[:, self.inverse])
+
+    def weighed(self, weights: NDArray[np.float64]) -> Prepared:
+        """Return the same table with other row weights, not negative; (rows of the table,).
+
+        All else is shared, so that weights may change from one iteration to the next, as in a mixture.
+        """
+        summed = np.bincount(self.inverse, weights, minlength=len(self.packed.weights))
+        packed = self.packed.weighed(summed.astype(np.float64, copy=False))
+        return replace(self, packed=packed, weight=float(np.sum(weights)))
 
     def check_possible(self, theta: NDArray[np.float64]) -> None:
         """Raise an error that names the first row to which these parameters give probability zero."""
@@ -176,11 +185,8 @@ def observed_log(packed: Packed, potentials: NDArray[Any]) -> NDArray[Any]:
     with np.errstate(divide="ignore"):
         logs = np.log(potentials)
     out = np.zeros((len(potentials), len(packed.codes)), dtype=potentials.dtype)
-    layout = packed.dag.layout
-    for members, strides, start in zip(layout.members, layout.strides, layout.start, strict=True):
-        codes = packed.codes[:, members]
-        known = np.flatnonzero((codes != HOLE).all(axis=1))
-        out[:, known] += logs[:, start + codes[known] @ np.array(strides)]
+    for start, (rows, places) in zip(packed.dag.layout.start, packed.observed, strict=True):
+        out[:, rows] += logs[:, start + places]
     return out
 
 

@@ -8,7 +8,8 @@ variables open) owns its offset tables, whatever patterns and rows it turns up i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -87,6 +88,32 @@ class Packed:
     constant: NDArray[np.float64]
     codes: NDArray[np.int32]
     weights: NDArray[np.float64]
+
+    @cached_property
+    def observed(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """For each family, the rows in which it is fully observed and where they lead in its table."""
+        layout, found = self.dag.layout, []
+        for members, strides in zip(layout.members, layout.strides, strict=True):
+            codes = self.codes[:, members]
+            rows = np.flatnonzero((codes != HOLE).all(axis=1))
+            found.append((rows, codes[rows] @ np.array(strides)))
+        return found
+
+    def weighed(self, weights: NDArray[np.float64]) -> Packed:
+        """Return the same rows with other weights; (rows,)."""
+        layout, constant = self.dag.layout, np.zeros(self.dag.layout.size)
+        for i, (rows, places) in enumerate(self.observed):
+            table = constant[layout.slice(i)]
+            table += np.bincount(places, weights[rows], minlength=len(table))
+        chunks = tuple(_weighed_chunk(chunk, weights[chunk.rows]) for chunk in self.chunks)
+        return replace(self, chunks=chunks, constant=constant, weights=weights)
+
+
+def _weighed_chunk(chunk: Chunk, weights: NDArray[np.float64]) -> Chunk:
+    slab = chunk.slab
+    of_roots = np.repeat(weights, np.diff(slab.root_start))
+    weight = np.bincount(slab.root, of_roots, minlength=len(slab.kind)).astype(np.float64, copy=False)
+    return replace(chunk, slab=slab._replace(weight=weight))
 
 
 def pack(
