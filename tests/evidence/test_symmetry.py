@@ -10,10 +10,10 @@ import pytest
 
 from lacunary.data.schema import Schema, Variable
 from lacunary.errors import ParameterError, TooWideError
-from lacunary.evidence import symmetry
 from lacunary.evidence.symmetry import check_symmetric, log_symmetry
 from lacunary.infer.belief import Belief, Dirichlet, bdeu
 from lacunary.infer.network import Network
+from lacunary.model import swaps
 from lacunary.model.dag import Dag
 from lacunary.model.make import dag, naive_bayes
 
@@ -132,7 +132,7 @@ def test_large_state_spaces() -> None:
 
 
 def test_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(symmetry, "BUDGET", 3)
+    monkeypatch.setattr(swaps, "BUDGET", 3)
     with pytest.raises(TooWideError, match="3 hidden variables"):
         log_symmetry(dag("F -> A; G -> A; H -> A", hidden=["F", "G", "H"]))
 

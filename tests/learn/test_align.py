@@ -12,6 +12,7 @@ import lacunary as lac
 from lacunary.infer.engine import prepare
 from lacunary.learn.align import aligned, permutable, permuted_places
 from lacunary.model.dag import Dag
+from lacunary.model.swaps import Swaps
 from tests import naive
 
 ROUNDING = 1e-12
@@ -98,3 +99,74 @@ def test_a_table_shared_by_families_that_mean_different_variables_is_not_renamed
     assert [own.names[h] for h in permutable(own)] == ["H", "G"]
     across = Dag(free.schema, free.parents, (("A", "C"),))
     assert permutable(across) == []
+
+
+SWAPPED = [
+    ("H -> A B C; G -> A B C", {"H": 3, "G": 3}),
+    ("H G -> A; G H -> B; H G -> C D", {"H": 2, "G": 2}),  # the axes are crossed
+    ("F -> A B; G -> A B; H -> A B; F G H -> C", {"F": 2, "G": 2, "H": 2}),
+    ("F -> G -> A B C; H -> E -> A B C", {"E": 2, "F": 2, "G": 2, "H": 2}),  # in pairs, or not at all
+    ("H -> A B; G -> A B; H -> F; G -> E", {"E": 2, "F": 2, "G": 2, "H": 2}),  # children nobody sees
+]
+
+
+def swapped(network: lac.Network, image: dict[str, str]) -> lac.Network:
+    """Let every variable play the part of its image, the slow way: through tables as people index them."""
+    tables = {}
+    for name in network.dag.names:
+        source = image.get(name, name)
+        axes = (*network.dag.parents_of(source), source)
+        wanted = [image.get(m, m) for m in (*network.dag.parents_of(name), name)]
+        tables[name] = network.table(source).transpose([axes.index(m) for m in wanted])
+    return lac.Network.from_tables(network.dag, tables)
+
+
+def relabelled(network: lac.Network, seed: int) -> list[lac.Network]:
+    """Return the network under every swap, with states renamed at random."""
+    dag, rng = network.dag, np.random.default_rng(seed)
+    out = []
+    for swap in Swaps(dag):
+        moved = swapped(network, {dag.names[v]: dag.names[w] for v, w in swap.items()})
+        orders = {h: tuple(rng.permutation(dag.schema[h].size).tolist()) for h in dag.schema.hidden}
+        out.append(renamed(moved, orders))
+    return out
+
+
+@pytest.mark.parametrize(("arrows", "hidden"), SWAPPED, ids=[arrows for arrows, _ in SWAPPED])
+def test_swapped_copies_come_back(arrows: str, hidden: dict[str, int]) -> None:
+    """The true names agree in most rows: Σ r·r + Σ s·s ≥ 2 Σ r·s, whatever the posteriors r and s."""
+    network = lac.random_network(lac.dag(arrows, states=2, hidden=hidden), rng=3)
+    table = lac.hide(network.sample(60, rng=0), list(hidden))
+    prepared = prepare(network.dag, table)
+    copied = relabelled(network, 1)
+    assert len(copied) > 1
+    for copy in copied:
+        assert copy.log_likelihood(table) == pytest.approx(network.log_likelihood(table), rel=ROUNDING)
+    theta = np.array([network.theta, *(copy.theta for copy in copied)])
+    np.testing.assert_array_equal(aligned(prepared, theta, 0), np.repeat(theta[:1], len(theta), axis=0))
+
+
+def test_variables_that_the_prior_tells_apart_keep_their_places() -> None:
+    dag = lac.dag("H -> A B C; G -> A B C", states=2, hidden=["H", "G"])
+    network = lac.random_network(dag, rng=3)
+    prepared = prepare(dag, lac.hide(network.sample(60, rng=0), ["H", "G"]))
+    other = swapped(network, {"H": "G", "G": "H"})
+    theta = np.array([network.theta, other.theta])
+    even, marked = np.ones(dag.layout.size), np.ones(dag.layout.size)
+    np.testing.assert_array_equal(aligned(prepared, theta, 0, [even])[1], network.theta)
+    marked[dag.layout.slice(dag.schema.index("H"))] = 2.0  # both states alike, but not as those of G
+    kept = lac.Network(dag, aligned(prepared, theta, 0, [marked])[1])
+    assert sorted(kept.table("H").tolist()) == sorted(other.table("H").tolist())
+
+
+def test_an_average_of_swapped_starts_is_each_of_them() -> None:
+    dag = lac.dag("H -> A B C; G -> A B C", states=3, hidden={"H": 2, "G": 2})
+    truth = lac.random_network(dag, rng=8)
+    table = lac.make_holes(lac.hide(truth.sample(80, rng=0), ["H", "G"]), 0.1, rng=1)
+    best = lac.fit(dag, table, starts=2).network
+    found = lac.fit(
+        dag, table, initial=relabelled(best, 2), select="average", stop=lac.Stop(relative=1e-8, iterations=1)
+    )
+    # Sweeps add in another order, so starts that are the same but for names agree to rounding.
+    np.testing.assert_allclose(found.network.theta, found.starts[0].network.theta, atol=1e-10)
+    assert np.ptp([start.network.theta for start in found.starts], axis=0).max() < 1e-10

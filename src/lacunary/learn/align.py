@@ -1,4 +1,4 @@
-"""Give the states of hidden variables the same names in all starts.
+"""Give hidden variables and their states the same names in all starts.
 
 The states of a hidden variable have no names but those that the start happened to give them: two
 climbs that found the same classes may have them in another order, and the mean of their tables would
@@ -8,32 +8,39 @@ posterior of the hidden variable in row n. The permutation of states is taken th
 an assignment problem. Hidden variables are taken one at a time, as r does not depend on how the states
 of others are named.
 
-Hidden variables that could change places *as a whole*, because the graph treats them alike, are left
-where they are.
+Hidden variables that the graph treats alike may have changed places *as a whole*. Of all swaps
+(`lacunary.model.swaps`) the one is taken for which the sum over variables of what renaming reaches is
+highest. The best assignment of variables to variables is at least as good as every swap; where it is one
+itself, as it is among variables with the same parents and children, nothing else need be tried.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.table import Table
-from lacunary.infer.engine import Prepared
-from lacunary.infer.posterior import marginals
+from lacunary.errors import TooWideError
+from lacunary.infer.engine import Prepared, observed_log
+from lacunary.infer.pack import Chunk, pack
+from lacunary.infer.parallel import in_parallel
 from lacunary.model.dag import Dag
+from lacunary.model.swaps import Swaps
 
-__all__ = ["aligned", "permutable", "permuted_places"]
+__all__ = ["aligned", "permutable", "permuted_places", "swapped_places"]
+
+Vector = NDArray[np.float64]
+Order = NDArray[np.int64]
+
+MOST_SWAPS = 5000
+"""Swaps that are tried one by one, where the best assignment of variables is none."""
 
 
-def aligned(
-    prepared: Prepared,
-    theta: NDArray[np.float64],
-    reference: int,
-    like: Sequence[NDArray[np.float64]] = (),
-) -> NDArray[np.float64]:
-    """Return parameter vectors with the states of hidden variables named as in one of them.
+def aligned(prepared: Prepared, theta: Vector, reference: int, like: Sequence[Vector] = ()) -> Vector:
+    """Return parameter vectors with hidden variables and their states named as in one of them.
 
     Parameters
     ----------
@@ -47,22 +54,14 @@ def aligned(
         Vectors of the same layout that tell states apart, such as the hyperparameters of the prior: a
         permutation that would change one of them is not made; (size,) each.
     """
-    from scipy.optimize import linear_sum_assignment  # a fifth of a second, which few fits need
-
-    dag, out = prepared.dag, theta.copy()
-    hidden = permutable(dag)
-    if not hidden or len(theta) == 1:
+    names = _Names(prepared, like)
+    out = theta.copy()
+    if not names.free or len(theta) == 1:
         return out
-    table = Table(dag.schema, prepared.packed.codes)
-    weights = prepared.packed.weights
-    names = [_responsibilities(dag, theta[reference], table, hidden)]
-    for start in (s for s in range(len(theta)) if s != reference):
-        mine = _responsibilities(dag, theta[start], table, hidden)
-        for h, a, b in zip(hidden, names[0], mine, strict=True):
-            _, order = linear_sum_assignment((a * weights[:, None]).T @ b, maximize=True)
-            places = permuted_places(dag, h, order)
-            if all(np.array_equal(vector[places], vector, equal_nan=True) for vector in like):
-                out[start] = out[start, places]
+    called = names.responsibilities(theta[reference])
+    for start in range(len(theta)):
+        if start != reference:
+            out[start] = names.renamed(called, theta[start])
     return out
 
 
@@ -86,7 +85,7 @@ def permutable(dag: Dag) -> list[int]:
     return [h for h, v in enumerate(dag.schema) if v.hidden and v.size > 1 and consistent(h)]
 
 
-def permuted_places(dag: Dag, variable: int, order: NDArray[np.int64]) -> NDArray[np.int64]:
+def permuted_places(dag: Dag, variable: int, order: Order) -> Order:
     """Return where each parameter is found if state k of a variable is what was state ``order[k]``.
 
     ``theta[places]`` is then the permuted vector. The variable is moved in its own table and in those
@@ -101,8 +100,113 @@ def permuted_places(dag: Dag, variable: int, order: NDArray[np.int64]) -> NDArra
     return places
 
 
-def _responsibilities(
-    dag: Dag, theta: NDArray[np.float64], table: Table, hidden: Sequence[int]
-) -> list[NDArray[np.float64]]:
-    """Return the posterior of each hidden variable in every distinct row; (rows, states) each."""
-    return marginals(dag, theta, table, [[h] for h in hidden])
+def swapped_places(dag: Dag, image: Mapping[int, int]) -> Order:
+    """Return where each parameter is found if variable v is what was variable ``image[v]``, a swap."""
+    layout, here = dag.layout, np.arange(dag.layout.size)
+    places = here.copy()
+    for i in layout.blocks:
+        source = layout.members[image[i]]
+        table = here[layout.slice(image[i])].reshape([layout.sizes[m] for m in source])
+        axes = [source.index(image[m]) for m in layout.members[i]]
+        places[layout.slice(i)] = table.transpose(axes).reshape(-1)
+    return places
+
+
+class _Names:
+    """The rows, laid out so as to ask for the hidden variables under many parameter vectors."""
+
+    def __init__(self, prepared: Prepared, like: Sequence[Vector]) -> None:
+        self.dag, self.like = prepared.dag, like
+        self.free = permutable(self.dag)
+        self.weights, self.rows = prepared.packed.weights, len(prepared.packed.codes)
+        self.edges = np.cumsum([0, *(self.dag.schema.sizes[h] for h in self.free)])
+        self._codes = prepared.packed.codes
+
+    @cached_property
+    def _asked(self) -> Prepared:
+        packed = pack(self.dag, self._codes, np.ones(self.rows), targets=[[h] for h in self.free])
+        return Prepared(self.dag, packed, np.arange(self.rows), float(self.rows))
+
+    @cached_property
+    def _swaps(self) -> Swaps | None:
+        """Which hidden variables can change places; None if none can."""
+        swaps = Swaps(self.dag)
+        colors = [swaps.colors[v] for v in swaps.hidden]
+        return swaps if len(set(colors)) < len(colors) else None
+
+    def responsibilities(self, theta: Vector) -> Vector:
+        """Return the posterior of every free variable in every distinct row, side by side; (rows, Σ states).
+
+        Zeros where a row has probability zero.
+        """
+        asked, width = self._asked, int(self.edges[-1])
+        out, log = np.zeros((self.rows, width)), observed_log(self._asked.packed, theta[None])[0]
+
+        def read(chunk: Chunk) -> None:
+            part = np.zeros((chunk.rows.stop - chunk.rows.start) * width)
+            log[chunk.rows] += asked.run(theta, chunk, part)
+            out[chunk.rows] = part.reshape(-1, width)
+
+        list(in_parallel(read, asked.packed.chunks))
+        out[np.isneginf(log)] = 0.0
+        return out
+
+    def renamed(self, called: Vector, theta: Vector) -> Vector:
+        """Return parameters with names as in the reference, whose responsibilities are ``called``."""
+        shared = (called * self.weights[:, None]).T @ self.responsibilities(theta)
+        image = self._image(shared)
+        if any(v != w for v, w in image.items()):
+            theta = theta[swapped_places(self.dag, image)]
+        for h in self.free:
+            order, _ = self._order(shared, h, image.get(h, h))
+            theta = theta[permuted_places(self.dag, h, order)]
+        return theta
+
+    def _order(self, shared: Vector, mine: int, theirs: int) -> tuple[Order, float]:
+        """Return which of their states is which of mine, and how many rows then agree."""
+        from scipy.optimize import linear_sum_assignment  # a fifth of a second, which few fits need
+
+        a, b = self.free.index(mine), self.free.index(theirs)
+        block = shared[self.edges[a] : self.edges[a + 1], self.edges[b] : self.edges[b + 1]]
+        _, order = linear_sum_assignment(block, maximize=True)
+        if not self._unseen(permuted_places(self.dag, mine, order)):
+            order = np.arange(len(block))
+        return order, float(block[np.arange(len(block)), order].sum())
+
+    def _image(self, shared: Vector) -> dict[int, int]:
+        """Return the best swap: the image of every variable, or nothing where none can be swapped."""
+        from scipy.optimize import linear_sum_assignment
+
+        swaps = self._swaps
+        if swaps is None:
+            return {}
+        stay = {v: v for v in swaps.families}
+        alike = [v for v in swaps.hidden if v in self.free]
+        value = np.full((len(alike), len(alike)), -np.inf)
+        for a, v in enumerate(alike):
+            for b, w in enumerate(alike):
+                if swaps.colors[v] == swaps.colors[w]:
+                    value[a, b] = self._order(shared, v, w)[1]
+        _, best = linear_sum_assignment(value, maximize=True)
+        image = stay | {v: alike[b] for v, b in zip(alike, best, strict=True)}
+        if image in swaps and self._unseen(swapped_places(self.dag, image)):
+            return image
+        return max(
+            self._others(), key=lambda s: sum(value[a, alike.index(s[v])] for a, v in enumerate(alike))
+        )
+
+    def _others(self) -> list[dict[int, int]]:
+        """Return the swaps that nothing tells apart, so far as they can be listed; to stay is one."""
+        assert self._swaps is not None
+        found = [{v: v for v in self._swaps.families}]
+        try:
+            for image in islice(self._swaps, MOST_SWAPS):
+                if self._unseen(swapped_places(self.dag, image)):
+                    found.append(image)
+        except TooWideError:  # what was found so far must do
+            pass
+        return found
+
+    def _unseen(self, places: Order) -> bool:
+        """Whether what tells states and variables apart does not notice a permutation."""
+        return all(np.array_equal(vector[places], vector, equal_nan=True) for vector in self.like)
