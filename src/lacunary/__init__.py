@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from lacunary.evidence.compare import Comparison, compare
     from lacunary.evidence.estimate import Estimate
+    from lacunary.evidence.sampled import Sampled, posterior_mean
     from lacunary.evidence.score import score
     from lacunary.files.checkpoint import Checkpoint
     from lacunary.files.shipped import alarm, asia
@@ -97,6 +98,7 @@ _HOME = {
     "evidence.compare": ("Comparison", "compare"),
     "rank.dimension": ("Dimension", "dimension"),
     "evidence.estimate": ("Estimate",),
+    "evidence.sampled": ("Sampled", "posterior_mean"),
     "evidence.score": ("score",),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
@@ -122,6 +124,7 @@ __all__ = [
     "ParameterError",
     "PriorNetwork",
     "Progress",
+    "Sampled",
     "Schema",
     "SchemaError",
     "Start",
@@ -156,6 +159,7 @@ __all__ = [
     "marginal_kl",
     "moral_graph",
     "naive_bayes",
+    "posterior_mean",
     "prior_network",
     "random_dag",
     "random_network",

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
-from lacunary.maths.mixing import effective_size, posterior_mean, split_rhat
+from lacunary.maths.mixing import effective_size, chain_mean, split_rhat
 
 CHAINS, DRAWS = 4, 20_000
 
@@ -25,7 +25,7 @@ def autoregressive(phi: float, quantities: int = 6) -> NDArray[np.float64]:
 @pytest.mark.parametrize("phi", [-0.5, 0.0, 0.5, 0.9])
 def test_effective_size_of_an_autoregression(phi: float) -> None:
     """Σ φ^|t| = (1 + φ)/(1 − φ), so S draws are worth S (1 − φ)/(1 + φ)."""
-    found = posterior_mean(autoregressive(phi))
+    found = chain_mean(autoregressive(phi))
     worth = (1 - phi) / (1 + phi)
     # The estimate of τ from S draws scatters by about √(2 (2M + 1)/S) with a window M of some τ: below 5 %;
     # the mean over six quantities by less than half of that.
@@ -61,7 +61,7 @@ def test_a_drift_is_seen_because_chains_are_split() -> None:
 
 def test_what_never_varies_is_known() -> None:
     draws = np.full((2, 100, 1), 0.25)
-    found = posterior_mean(draws)
+    found = chain_mean(draws)
     assert (found.mean[0], found.rhat[0], found.ess[0], found.stderr[0]) == (0.25, 1.0, 200.0, 0.0)
     stuck = np.repeat([[0.25], [0.75]], 100, axis=1)[:, :, None]
     assert split_rhat(stuck)[0] == np.inf
@@ -69,4 +69,4 @@ def test_what_never_varies_is_known() -> None:
 
 def test_too_few_draws_are_refused() -> None:
     with pytest.raises(ParameterError, match="at least 4 draws"):
-        posterior_mean(np.zeros((4, 3, 1)))
+        chain_mean(np.zeros((4, 3, 1)))

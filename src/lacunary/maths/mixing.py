@@ -16,7 +16,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 
 from lacunary.errors import ParameterError
 
-__all__ = ["Mean", "effective_size", "posterior_mean", "split_rhat"]
+__all__ = ["Mean", "effective_size", "chain_mean", "split_rhat"]
 
 LEAST = 4
 """Draws a chain must have, so that each half has a variance."""
@@ -44,7 +44,7 @@ class Mean:
     stderr: NDArray[np.float64]
 
 
-def posterior_mean(draws: NDArray[np.float64]) -> Mean:
+def chain_mean(draws: NDArray[np.float64]) -> Mean:
     """Return the mean of draws of several quantities with R̂ and effective size; (chains, draws, size).
 
     Where a variable is hidden its states are exchangeable, and a chain may call first what another
