@@ -89,7 +89,7 @@ def factor(moment: Array) -> Array:
     diagonal = np.diagonal(moment, axis1=-2, axis2=-1)
     floor = np.maximum(size * np.finfo(np.float64).eps * diagonal, np.finfo(np.float64).tiny)
     try:
-        lower: Array = np.linalg.cholesky(moment)
+        lower = np.asarray(np.linalg.cholesky(moment), dtype=np.float64)
     except np.linalg.LinAlgError:
         return _careful(moment, floor)
     pivots = np.diagonal(lower, axis1=-2, axis2=-1) ** 2
