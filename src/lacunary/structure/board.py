@@ -1,0 +1,146 @@
+"""A graph with all its moves and what each of them gains; after a move only what changed is scored again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.structure.move import Add, Move, Remove, Reverse
+from lacunary.structure.rules import Rules
+from lacunary.structure.score import FamilyScore, Parents
+from lacunary.structure.sketch import Sketch
+
+__all__ = ["Board"]
+
+ROUNDING = 1e-11
+"""Gains that differ by less than this part of the score are ties: rounding must not choose."""
+
+
+class Board:
+    """A graph, a score, the rules, and the gain of every single change.
+
+    Attributes
+    ----------
+    sketch
+        The graph.
+    terms
+        The score of each family; (n,).
+    gain
+        What putting the arc i → j in, or taking it out, adds to the score, at ``gain[i, j]``; (n, n).
+        It is there for every pair; which of them are moves, the graph and the rules say.
+    """
+
+    def __init__(self, score: FamilyScore, rules: Rules, parents: Sequence[Parents]) -> None:
+        self.score, self.rules = score, rules
+        self._set(parents)
+
+    def _set(self, parents: Sequence[Parents]) -> None:
+        n = len(parents)
+        self.sketch = Sketch(parents)
+        self.terms = np.array([self.score.family(child, tuple(ps)) for child, ps in enumerate(parents)])
+        self.gain = np.full((n, n), -np.inf)
+        self._stale = set(range(n))
+
+    def jump(self, parents: Sequence[Parents]) -> None:
+        """Go to another graph."""
+        if list(parents) != self.sketch.parents:
+            self._set(parents)
+
+    @property
+    def value(self) -> float:
+        """The score of the graph."""
+        return float(self.terms.sum())
+
+    @property
+    def tie(self) -> float:
+        """How little a gain must differ from another, or from zero, to be the same."""
+        return ROUNDING * max(abs(self.value), 1.0)
+
+    @property
+    def parents(self) -> tuple[Parents, ...]:
+        """The graph as it stands."""
+        return tuple(self.sketch.parents)
+
+    def delta(self, move: Move) -> float:
+        """Return what a move adds to the score."""
+        self._refresh()
+        there = self.gain[move.tail, move.head]
+        back = self.gain[move.head, move.tail] if isinstance(move, Reverse) else 0.0
+        return float(there + back)
+
+    def apply(self, move: Move) -> float:
+        """Make a move and return what it added to the score; ``move.opposite`` undoes it."""
+        delta = self.delta(move)
+        gained = [(c, self._gained(move, c)) for c in move.children]
+        self.sketch.apply(move)
+        for child, gain in gained:
+            self.terms[child] += gain
+            self._stale.add(child)
+        return delta
+
+    def _gained(self, move: Move, child: int) -> float:
+        other = move.head if child == move.tail else move.tail
+        return float(self.gain[other, child])
+
+    def _refresh(self) -> None:
+        """Score again the families whose parents have changed."""
+        for child in sorted(self._stale):
+            parents = self.sketch.parents[child]
+            self.terms[child] = self.score.family(child, parents)
+            self.gain[:, child] = self.score.toggled(child, parents) - self.terms[child]
+        self._stale.clear()
+
+    def _room(self) -> NDArray[np.bool_]:
+        """Which variables may have one more parent; (n,)."""
+        return np.array([len(ps) < self.rules.max_parents for ps in self.sketch.parents], dtype=bool)
+
+    def toggles(self) -> NDArray[np.float64]:
+        """Return the gain of every arc that may be put in or taken out, −inf elsewhere; (n, n)."""
+        self._refresh()
+        arcs = self.sketch.arcs
+        may_add = self.rules.free & ~arcs & ~self.sketch.above & self._room()
+        return np.where(may_add | (arcs & ~self.rules.required), self.gain, -np.inf)
+
+    def turns(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return tail, head and gain of every arc that may be turned round; (arcs,) each."""
+        self._refresh()
+        tails, heads = np.nonzero(self.sketch.arcs & ~self.rules.required & self.rules.free.T)
+        keep = self._room()[tails]
+        keep[keep] = self.sketch.reversible(tails[keep], heads[keep])
+        tails, heads = tails[keep], heads[keep]
+        return tails, heads, self.gain[tails, heads] + self.gain[heads, tails]
+
+    def toggle_move(self, tail: int, head: int) -> Move:
+        """Return the move that puts an arc in, or takes it out if it is there."""
+        return Remove(tail, head) if self.sketch.arcs[tail, head] else Add(tail, head)
+
+    def moves(self) -> Iterator[tuple[Move, float]]:
+        """Go over all moves and what they gain."""
+        toggles = self.toggles()
+        for tail, head in np.argwhere(toggles > -np.inf):
+            yield self.toggle_move(int(tail), int(head)), float(toggles[tail, head])
+        for tail, head, gain in zip(*self.turns(), strict=True):
+            if gain > -np.inf:
+                yield Reverse(int(tail), int(head)), float(gain)
+
+    def best(self, barred: NDArray[np.bool_] | None = None) -> tuple[Move | None, float]:
+        """Return the move that gains most, and what; of ties the first, and rather no turn.
+
+        ``barred[i, j]`` leaves out every move that touches the arc i → j or j → i.
+        """
+        toggles = self.toggles()
+        tails, heads, turned = self.turns()
+        if barred is not None:
+            toggles = np.where(barred, -np.inf, toggles)
+            turned = np.where(barred[tails, heads], -np.inf, turned)
+        here, there = toggles.max(initial=-np.inf), turned.max(initial=-np.inf)
+        if here == there == -np.inf:
+            return None, -np.inf
+        if here >= there - self.tie:
+            place = int(np.argmax(toggles.T >= here - self.tie))
+            head, tail = divmod(place, len(self.terms))
+            return self.toggle_move(tail, head), float(toggles[tail, head])
+        place = int(np.argmax(turned >= there - self.tie))
+        return Reverse(int(tails[place]), int(heads[place])), float(turned[place])

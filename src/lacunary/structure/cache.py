@@ -1,0 +1,75 @@
+"""Remember what a score said: searches come back to the same families again and again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.structure.score import FamilyScore, Parents, toggle
+
+__all__ = ["Cache"]
+
+Key = tuple[int, Parents]
+
+
+class Cache:
+    """A score that remembers, and forgets what it has not been asked for longest.
+
+    Parameters
+    ----------
+    score
+        The score that is asked when the answer is not known.
+    most
+        Families for which all toggled terms are kept; n numbers each.
+    """
+
+    def __init__(self, score: FamilyScore, most: int = 50_000) -> None:
+        self.score = score
+        self.most = max(int(most), 1)
+        self.asked = self.missed = 0
+        self._toggled: OrderedDict[Key, NDArray[np.float64]] = OrderedDict()
+        self._family: OrderedDict[Key, float] = OrderedDict()
+
+    @property
+    def variables(self) -> int:
+        """How many variables there are."""
+        return self.score.variables
+
+    @property
+    def allowed(self) -> NDArray[np.bool_]:
+        """Which arcs can be, ``[parent, child]``."""
+        return self.score.allowed
+
+    def family(self, child: int, parents: Parents) -> float:
+        """Return the child's term, also if it was learned when a neighbouring family was toggled."""
+        key = (child, parents)
+        known = self._family.get(key)
+        for parent in parents if known is None else ():
+            near = self._toggled.get((child, toggle(parents, parent)))
+            known = float(near[parent]) if near is not None else known
+        if known is None:
+            known = self.score.family(child, parents)
+        _keep(self._family, key, known, self.most)
+        return known
+
+    def toggled(self, child: int, parents: Parents) -> NDArray[np.float64]:
+        """Return the child's term with each variable put in or taken out of its parents; (n,)."""
+        key = (child, parents)
+        known = self._toggled.get(key)
+        self.asked += 1
+        if known is None:
+            self.missed += 1
+            known = self.score.toggled(child, parents)
+            known.flags.writeable = False
+        _keep(self._toggled, key, known, self.most)
+        return known
+
+
+def _keep(store: OrderedDict[Key, Any], key: Key, value: Any, most: int) -> None:
+    store[key] = value
+    store.move_to_end(key)
+    if len(store) > most:
+        store.popitem(last=False)

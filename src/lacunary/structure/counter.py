@@ -1,0 +1,166 @@
+"""Counts of families in a table without holes, for a child, its parents and every further parent at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.table import Table
+from lacunary.kernels.count import add_digit, count_alone, count_beside, count_bits
+from lacunary.structure.score import Parents
+
+__all__ = ["Block", "Counter", "Heights"]
+
+CELLS = 2**22
+"""Counts that are held at a time: 32 MiB."""
+
+ROOM = 4
+"""Configurations of the parents may be so many times as many as rows before the empty ones are left out."""
+
+WORD = 0.6
+"""What it costs to look at a word of 64 rows at once, where adding one row's weight somewhere costs one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Heights:
+    """Where in a table of counts each distinct row stands.
+
+    Attributes
+    ----------
+    members
+        The parents, and then the child.
+    place
+        u·r + k for the parents' configuration u and the child's state k; (distinct rows,).
+    configurations
+        How many u there are: all of them if ``dense``, else those that occur, renumbered.
+    states
+        r.
+    """
+
+    members: Parents
+    place: NDArray[np.int64]
+    configurations: int
+    states: int
+    dense: bool
+
+    @property
+    def height(self) -> int:
+        """How many places there are."""
+        return self.configurations * self.states
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some variables side by side, and where the columns of their states begin."""
+
+    variables: slice
+    first: NDArray[np.int64]
+
+
+class Counter:
+    """Distinct rows with their weights, laid out for counting.
+
+    ``columns`` holds, for each row and variable, where the variable's state stands among the states of
+    all. Where each row of the table counts once, ``bits`` also holds, for each such state, a bit for each
+    row: small families are counted 64 rows at a time.
+    """
+
+    def __init__(self, table: Table) -> None:
+        distinct = table.distinct
+        codes = table.codes[distinct.first]
+        self.sizes = table.schema.sizes
+        self.weights = np.ascontiguousarray(distinct.weights)
+        self.codes = np.ascontiguousarray(codes.T.astype(np.int32))
+        self.first = np.concatenate(([0], np.cumsum(self.sizes))).astype(np.int64)
+        self.columns = np.ascontiguousarray((codes + self.first[:-1]).astype(np.int32))
+        self.bits = _bits(table.codes, self.sizes) if np.all(table.weights == 1.0) else None
+
+    def heights(self, child: int, parents: Parents, *, dense: bool = False) -> Heights:
+        """Return where each row stands; with ``dense``, configurations that do not occur have a place too.
+
+        The first parent moves slowest, the child fastest.
+        """
+        rows = len(self.weights)
+        place, capacity, whole = np.zeros(rows, dtype=np.int64), 1, True
+        for parent in parents:
+            add_digit(place, self.codes[parent], self.sizes[parent])
+            capacity *= self.sizes[parent]
+            if capacity > ROOM * max(rows, 256) and not dense:
+                place, capacity = _renumbered(place, capacity)
+                whole = False
+        add_digit(place, self.codes[child], self.sizes[child])
+        return Heights((*parents, child), place, capacity, self.sizes[child], whole)
+
+    def alone(self, heights: Heights) -> NDArray[np.float64]:
+        """Return the counts of the child and its parents; (configurations · states,)."""
+        out = np.zeros(heights.height)
+        count_alone(heights.place, self.weights, out)
+        return out
+
+    def beside(self, heights: Heights) -> Iterator[tuple[Block, NDArray[np.float64]]]:
+        """Go over the counts with each further parent, as many variables at a time as memory allows.
+
+        The counts' columns are the states of the block's variables; (configurations · states, columns).
+        """
+        n, begin = len(self.sizes), 0
+        while begin < n:
+            most = self.first[begin] + max(CELLS // max(heights.height, 1), self.sizes[begin])
+            end = int(np.searchsorted(self.first, most, side="right")) - 1
+            block = Block(slice(begin, end), self.first[begin : end + 1] - self.first[begin])
+            yield block, self._counted(heights, block)
+            begin = end
+
+    def _counted(self, heights: Heights, block: Block) -> NDArray[np.float64]:
+        begin, end, shift = block.variables.start, block.variables.stop, self.first[block.variables.start]
+        width = int(block.first[-1])
+        counts = np.zeros((heights.height, width))
+        if self.bits is not None and self._few(heights, width - (end - begin), end - begin):
+            bits = self.bits[shift : shift + width]
+            count_bits(self._masks(heights.members), bits, block.first, counts)
+        else:
+            count_beside(
+                self.columns, heights.place, self.weights, begin, end, shift, width, counts.reshape(-1)
+            )
+        return counts
+
+    def _few(self, heights: Heights, states: int, variables: int) -> bool:
+        """Whether places are so few that looking at all rows' bits for each of them is less work."""
+        assert self.bits is not None
+        words = heights.height * (states + len(heights.members)) * self.bits.shape[1]
+        return heights.dense and WORD * words < len(self.weights) * variables
+
+    def _masks(self, members: Parents) -> NDArray[np.uint64]:
+        """Return, for each configuration, a bit for each row that has it; (configurations, words)."""
+        assert self.bits is not None
+        masks: NDArray[np.uint64] | None = None
+        for member in members:
+            own = self.bits[self.first[member] : self.first[member + 1]]
+            masks = own if masks is None else (masks[:, None] & own).reshape(-1, own.shape[1])
+        assert masks is not None
+        return masks
+
+
+def _bits(codes: NDArray[np.signedinteger], sizes: tuple[int, ...]) -> NDArray[np.uint64]:
+    """Return, for each state of each variable, a bit for each row that has it; (states, words)."""
+    rows = len(codes)
+    out = np.zeros((sum(sizes), -(-rows // 64) * 8), dtype=np.uint8)
+    state = 0
+    for column, size in zip(codes.T, sizes, strict=True):
+        packed = np.packbits(column == np.arange(size)[:, None], axis=1)
+        out[state : state + size, : packed.shape[1]] = packed
+        state += size
+    return out.view(np.uint64)
+
+
+def _renumbered(place: NDArray[np.int64], capacity: int) -> tuple[NDArray[np.int64], int]:
+    """Return the numbers with those that do not occur left out, order kept, and how many remain."""
+    if capacity > 2**22:
+        found, rank = np.unique(place, return_inverse=True)
+        return rank.astype(np.int64), len(found)
+    present = np.zeros(capacity, dtype=bool)
+    present[place] = True
+    rank = np.cumsum(present) - 1
+    return rank[place], int(rank[-1]) + 1

@@ -1,0 +1,158 @@
+"""What a user allows: arcs that must be, arcs that must not be, tiers, and how many parents at most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.schema import Schema
+from lacunary.errors import GraphError, ParameterError
+from lacunary.model.arrows import Arc, parse
+from lacunary.model.dag import Dag
+from lacunary.structure.score import Parents, allowed_arcs
+
+__all__ = ["ArcsGiven", "Rules"]
+
+ArcsGiven = str | Iterable[str | Arc]
+"""Arcs as pairs (from, to), as texts ``"A -> B"``, or as one text in the arrow notation."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """Which graphs are looked for.
+
+    Attributes
+    ----------
+    required
+        Arcs every graph has, ``[parent, child]``; (n, n).
+    free
+        Arcs a graph may have, the required ones among them; (n, n).
+    max_parents
+        How many parents a variable may have.
+    """
+
+    schema: Schema
+    required: NDArray[np.bool_]
+    free: NDArray[np.bool_]
+    max_parents: int
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema,
+        *,
+        required: ArcsGiven = (),
+        forbidden: ArcsGiven = (),
+        max_parents: int | None = None,
+        tiers: Sequence[Sequence[str]] | None = None,
+    ) -> Rules:
+        """Return the rules that a user's words stand for; refuse those that contradict each other.
+
+        ``tiers`` are groups of names from causes to effects: no arc goes from a later group to an
+        earlier one. Variables in no group are free.
+        """
+        n = len(schema)
+        must, must_not = _matrix(schema, required), _matrix(schema, forbidden)
+        kinds, order = allowed_arcs(schema), _tiers(schema, tiers)
+        _refuse(schema, must & must_not, "is both required and forbidden; leave it out of one of them")
+        _refuse(schema, must & ~kinds, "is required, but a discrete variable cannot have a continuous parent")
+        _refuse(schema, must & ~order, "is required, but the tiers forbid it")
+        most = _most(max_parents, n)
+        many = np.flatnonzero(must.sum(axis=0) > most)
+        if many.size:
+            name = schema.names[many[0]]
+            raise GraphError(
+                f"{name} has {int(must[:, many[0]].sum())} required parents, and max_parents is {most}; "
+                "raise max_parents or require fewer arcs"
+            )
+        rules = cls(schema, must, kinds & order & ~must_not, most)
+        rules._check_acyclic()
+        return rules
+
+    @classmethod
+    def none(cls, schema: Schema) -> Rules:
+        """Return the rules that forbid only what kinds forbid."""
+        return cls.of(schema)
+
+    def _check_acyclic(self) -> None:
+        try:
+            Dag.from_arcs(self.schema, _arcs(self.schema, self.required))
+        except GraphError as problem:
+            raise GraphError(f"the required arcs cannot all be: {problem}") from None
+
+    def start(self, dag: Dag | None) -> list[Parents]:
+        """Return the parents of a search's first graph: the one given, with the required arcs put in."""
+        n = len(self.schema)
+        arcs = np.zeros((n, n), dtype=bool)
+        for tail, head in dag.arcs if dag is not None else ():
+            arcs[self.schema.index(tail), self.schema.index(head)] = True
+        _refuse(self.schema, arcs & ~self.free, "is in the start, but forbidden")
+        arcs |= self.required
+        try:
+            Dag.from_arcs(self.schema, _arcs(self.schema, arcs))
+        except GraphError as problem:
+            raise GraphError(f"the start and the required arcs do not go together: {problem}") from None
+        many = np.flatnonzero(arcs.sum(axis=0) > self.max_parents)
+        if many.size:
+            raise GraphError(
+                f"{self.schema.names[many[0]]} starts with {int(arcs[:, many[0]].sum())} parents, "
+                f"and max_parents is {self.max_parents}"
+            )
+        return [tuple(map(int, np.flatnonzero(column))) for column in arcs.T]
+
+
+def _matrix(schema: Schema, given: ArcsGiven) -> NDArray[np.bool_]:
+    out = np.zeros((len(schema), len(schema)), dtype=bool)
+    for tail, head in _pairs(given):
+        if tail == head:
+            raise GraphError(f"an arc cannot go from {tail} to itself")
+        out[schema.index(tail), schema.index(head)] = True
+    return out
+
+
+def _pairs(given: Any) -> Iterable[Arc]:
+    for item in (given,) if isinstance(given, str) else given:
+        if isinstance(item, str):
+            arrows = parse(item)
+            if not arrows.arcs:
+                raise GraphError(f"{item!r} has no arrow; write arcs as 'A -> B'")
+            yield from arrows.arcs
+        else:
+            try:
+                tail, head = item
+            except (TypeError, ValueError):
+                raise GraphError(f"{item!r} is no arc; write 'A -> B' or ('A', 'B')") from None
+            yield tail, head
+
+
+def _tiers(schema: Schema, tiers: Sequence[Sequence[str]] | None) -> NDArray[np.bool_]:
+    """Return which arcs do not go back from a later tier to an earlier one."""
+    level = np.full(len(schema), np.nan)
+    for number, group in enumerate(tiers or ()):
+        for name in (group,) if isinstance(group, str) else group:
+            i = schema.index(name)
+            if not np.isnan(level[i]):
+                raise GraphError(f"{name} is in two tiers")
+            level[i] = number
+    return np.asarray(~(level[:, None] > level[None, :]))
+
+
+def _most(max_parents: int | None, n: int) -> int:
+    if max_parents is None:
+        return max(n - 1, 0)
+    if isinstance(max_parents, bool) or int(max_parents) != max_parents or max_parents < 0:
+        raise ParameterError(f"max_parents must be a whole number, zero or more, not {max_parents!r}")
+    return int(max_parents)
+
+
+def _arcs(schema: Schema, matrix: NDArray[np.bool_]) -> list[Arc]:
+    return [(schema.names[i], schema.names[j]) for i, j in np.argwhere(matrix)]
+
+
+def _refuse(schema: Schema, wrong: NDArray[np.bool_], why: str) -> None:
+    for tail, head in _arcs(schema, wrong)[:1]:
+        raise GraphError(f"{tail} -> {head} {why}")

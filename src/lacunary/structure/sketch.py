@@ -1,0 +1,89 @@
+"""A graph that is being changed an arc at a time, and always knows who is whose ancestor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.errors import GraphError
+from lacunary.structure.move import Add, Move, Remove
+from lacunary.structure.score import Parents, toggle
+
+__all__ = ["Sketch"]
+
+
+class Sketch:
+    """A directed acyclic graph in which single arcs change.
+
+    Attributes
+    ----------
+    parents
+        The parents of each variable, in increasing order.
+    arcs
+        ``arcs[i, j]`` says whether i → j; (n, n).
+    above
+        ``above[j, i]`` says whether i is an ancestor of j, and so j → i would make a cycle; (n, n).
+    """
+
+    def __init__(self, parents: Sequence[Iterable[int]]) -> None:
+        n = len(parents)
+        self.parents: list[Parents] = [()] * n
+        self.arcs = np.zeros((n, n), dtype=bool)
+        self.above = np.zeros((n, n), dtype=bool)
+        for child, others in enumerate(parents):
+            for parent in sorted(others):
+                if not self.may_add(parent, child):
+                    raise GraphError("the arcs make a cycle")
+                self.add(parent, child)
+
+    def __len__(self) -> int:
+        return len(self.parents)
+
+    @property
+    def size(self) -> int:
+        """How many arcs there are."""
+        return sum(map(len, self.parents))
+
+    def may_add(self, tail: int, head: int) -> bool:
+        """Whether tail → head is absent and would make no cycle."""
+        return not (tail == head or self.arcs[tail, head] or self.above[tail, head])
+
+    def may_reverse(self, tail: int, head: int) -> bool:
+        """Whether tail → head is there and no other path leads from tail to head."""
+        return bool(self.arcs[tail, head]) and not any(self.above[p, tail] for p in self.parents[head])
+
+    def reversible(self, tails: NDArray[np.int64], heads: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each of these arcs can be turned round without a cycle; (arcs,)."""
+        return ~np.any(self.above[:, tails] & self.arcs[:, heads], axis=0)
+
+    def apply(self, move: Move) -> None:
+        """Change the graph; the move must be one that keeps it acyclic."""
+        if isinstance(move, Add):
+            self.add(move.tail, move.head)
+        elif isinstance(move, Remove):
+            self.remove(move.tail, move.head)
+        else:
+            self.remove(move.tail, move.head)
+            self.add(move.head, move.tail)
+
+    def add(self, tail: int, head: int) -> None:
+        """Put in an arc: head and all below it have tail and all above it as ancestors."""
+        self.parents[head] = toggle(self.parents[head], tail)
+        self.arcs[tail, head] = True
+        below, over = self.above[:, head].copy(), self.above[tail].copy()
+        below[head] = over[tail] = True
+        self.above[below] |= over
+
+    def remove(self, tail: int, head: int) -> None:
+        """Take out an arc; ancestors are worked out anew for head and all below it, from the top."""
+        self.parents[head] = toggle(self.parents[head], tail)
+        self.arcs[tail, head] = False
+        changed = np.flatnonzero(self.above[:, head])
+        # An ancestor has fewer ancestors than its descendant, so this goes from the top down.
+        order = changed[np.argsort(self.above[changed].sum(axis=1), kind="stable")]
+        for node in (head, *order):
+            parents = list(self.parents[node])
+            self.above[node] = self.above[parents].any(axis=0)
+            self.above[node, parents] = True
