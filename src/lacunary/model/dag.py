@@ -119,6 +119,20 @@ class Dag:
         tied = tuple(tuple(self.schema.index(name) for name in group) for group in self.tied)
         return Layout.of(self.schema.sizes, self.parent_indices, tied)
 
+    @cached_property
+    def continuous(self) -> tuple[int, ...]:
+        """Where the continuous variables stand in the schema."""
+        return tuple(i for i, variable in enumerate(self.schema) if not variable.discrete)
+
+    @cached_property
+    def discrete(self) -> Dag:
+        """The graph of the discrete variables alone, whose tables take the same places in the layout."""
+        if not self.continuous:
+            return self
+        schema = Schema(tuple(variable for variable in self.schema if variable.discrete))
+        parents = tuple(self.parents_of(name) for name in schema.names)
+        return Dag(schema, parents, tuple(group for group in self.tied if group[0] in schema))
+
     def parents_of(self, name: str) -> tuple[str, ...]:
         """Return the parents of one variable."""
         return self.parents[self.schema.index(name)]

@@ -25,7 +25,8 @@ class Stats:
     dag
         The graph whose families were counted.
     counts
-        E[N_ijk], in the places given by ``dag.layout``; (size,).
+        E[N_ijk] and, for continuous variables, E[Σ z zᵀ], in the places given by ``dag.layout``;
+        (statistics size,).
     log_likelihood
         Σ over rows of weight · log p(observed cells), in nats.
     weight
@@ -40,7 +41,7 @@ class Stats:
     @classmethod
     def zero(cls, dag: Dag) -> Stats:
         """Return the statistics of no rows at all."""
-        return cls(dag, np.zeros(dag.layout.size), 0.0, 0.0)
+        return cls(dag, np.zeros(dag.layout.statistics_size), 0.0, 0.0)
 
     def __add__(self, other: Stats) -> Stats:
         if other.dag != self.dag:
@@ -53,5 +54,13 @@ class Stats:
         )
 
     def table(self, name: str) -> NDArray[np.float64]:
-        """Return one family's expected counts: parents first, the variable last."""
-        return self.dag.layout.table(self.counts, self.dag.schema.index(name))
+        """Return one family's expected counts: parents first, the variable last.
+
+        For a continuous variable: E[Σ z zᵀ] with z = (1, continuous parents, variable), discrete parents
+        first.
+        """
+        i, layout = self.dag.schema.index(name), self.dag.layout
+        if self.dag.schema[name].discrete:
+            return layout.table(self.counts, i)
+        moments = layout.moments(self.counts, i)
+        return moments.reshape(*(layout.sizes[p] for p in layout.members[i][1:]), *moments.shape[1:])
