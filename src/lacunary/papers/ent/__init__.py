@@ -1,0 +1,1 @@
+"""ENT, reproduced; README.md says what was settled before the run."""

@@ -1,0 +1,83 @@
+"""What is to be done for ENT, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from lacunary.papers import Size, Unit
+from lacunary.papers.ent.experiment import NETWORKS, figure_runs, table_block
+from lacunary.papers.ent.sensitivity import sensitivity_block
+from lacunary.papers.ent.small import BN1, bn1_block, bn2_block
+
+__all__ = ["BN1_ROWS", "BN2", "EXPERIMENTS", "SETTINGS", "STARTS_TRIED", "units"]
+
+EXPERIMENTS = 300
+WAVE = 100
+"""Experiments of every setting that are done before more are: a run that is cut short is then even."""
+
+SETTINGS = ((100, 0.3), (100, 0.6), (200, 0.3), (200, 0.6))
+BN1_ROWS = (100, 200, 300)
+BN2 = (([5, 3, 5], 300), ([8, 4, 8], 500))
+STARTS_TRIED = ("uniform", "1", "0.5")
+BLOCK = {"asia": 50, "alarm": 10, "random": 5}
+"""Experiments a unit: less than half a minute."""
+
+TRIED = {"asia": 100, "alarm": 30, "random": 20}
+"""Experiments a setting for the sensitivity table."""
+
+
+def units(size: Size) -> list[Unit]:
+    """Return the work."""
+    if size == "tiny":
+        return list(_tiny())
+    if size == "glance":
+        return [*_tables(0, None), *_rest(None)]
+    waves = [list(_tables(first, first + WAVE)) for first in range(0, EXPERIMENTS, WAVE)]
+    return [*waves[0], *_rest(WAVE), *waves[1], *waves[2], *_small(WAVE, EXPERIMENTS)]
+
+
+def _tiny() -> Iterator[Unit]:
+    for rows, missing in SETTINGS:
+        setting = {"network": "asia", "rows": rows, "missing": missing}
+        yield Unit(table_block, {**setting, "first": 0, "count": 3})
+    yield Unit(figure_runs, {"missing": 0.6, "runs": 30})
+    yield Unit(bn1_block, {"arcs": "one", "rows": 100, "first": 0, "count": 2})
+    yield Unit(bn2_block, {"states": [5, 3, 5], "rows": 300, "first": 0, "count": 2})
+    tried = {"network": "asia", "rows": 100, "missing": 0.6, "starts": "uniform"}
+    yield Unit(sensitivity_block, {**tried, "first": 0, "count": 2})
+
+
+def _tables(first: int, last: int | None) -> Iterator[Unit]:
+    """Return experiments for Tables 1–3; without a last one, a block of each setting."""
+    for network in NETWORKS:
+        for rows, missing in SETTINGS:
+            setting = {"network": network, "rows": rows, "missing": missing}
+            yield from _blocks(table_block, setting, first, last, BLOCK[network])
+
+
+def _rest(last: int | None) -> Iterator[Unit]:
+    for missing in (0.3, 0.6):
+        yield Unit(figure_runs, {"missing": missing, "runs": 1000})
+    yield from _small(0, last)
+    for network in NETWORKS if last else NETWORKS[:1]:
+        for starts in STARTS_TRIED if network == "asia" else STARTS_TRIED[:1]:
+            for rows, missing in SETTINGS if network != "random" else SETTINGS[:2]:
+                setting = {"network": network, "rows": rows, "missing": missing, "starts": starts}
+                count = TRIED[network] if last else None
+                yield from _blocks(sensitivity_block, setting, 0, count, 10 if network == "asia" else 5)
+
+
+def _small(first: int, last: int | None) -> Iterator[Unit]:
+    for arcs in BN1:
+        for rows in BN1_ROWS:
+            yield from _blocks(bn1_block, {"arcs": arcs, "rows": rows}, first, last, 5)
+    for states, rows in BN2:
+        yield from _blocks(bn2_block, {"states": states, "rows": rows}, first, last, 2)
+
+
+def _blocks(
+    function: Callable[..., Any], setting: dict[str, Any], first: int, last: int | None, count: int
+) -> Iterator[Unit]:
+    for begin in range(first, first + count if last is None else last, count):
+        yield Unit(function, {**setting, "first": begin, "count": count})
