@@ -1,0 +1,1 @@
+"""BG03, reproduced."""

@@ -1,0 +1,84 @@
+"""What is to be done for BG03, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from lacunary.papers import Size, Unit
+from lacunary.papers.bg03.structures import SIZES, structures
+from lacunary.papers.bg03.work import anneal, bounds_block, score_block
+
+__all__ = ["AVERAGED", "LENGTHS", "ROWS", "units"]
+
+ROWS = 480
+LENGTHS = tuple(2**k for k in range(6, 19))
+"""Annealing lengths, 64 to 262 144."""
+
+AVERAGED = (80, 160, 480, 1120, 2560)
+"""Sizes at which ranks are averaged over true parameters."""
+
+SETTINGS = 12
+"""True parameter settings of each kind; number 0 is that of the figures."""
+
+
+def units(size: Size) -> list[Unit]:
+    """Return the work."""
+    if size == "tiny":
+        return list(_tiny())
+    if size == "glance":
+        return [*_scored("apart", ROWS), *_annealed(LENGTHS[:9]), *_glance_ranks()]
+    return [
+        *_scored("apart", ROWS),
+        *_annealed(LENGTHS),
+        *(unit for rows in SIZES if rows != ROWS for unit in _scored("apart", rows)),
+        *_scored("shared", ROWS),
+        *(unit for rows in SIZES if rows != ROWS for unit in _bounds("shared", 1.0, 0, rows)),
+        *_averages(),
+    ]
+
+
+def _tiny() -> Iterator[Unit]:
+    same = {"parents": "apart", "alpha": 1.0, "setting": 0}
+    yield Unit(score_block, {**same, "rows": 40, "first": 110, "count": 3})
+    for rows in (40, 480):
+        yield Unit(bounds_block, {**same, "rows": rows, "first": 0, "count": 3})
+    for moves in ("gibbs", "metropolis"):
+        yield from (
+            Unit(anneal, {"parents": "apart", "rows": 40, "steps": n, "moves": moves, "chains": 3})
+            for n in LENGTHS[:2]
+        )
+
+
+def _scored(parents: str, rows: int) -> Iterator[Unit]:
+    yield from _blocks(score_block, {"parents": parents, "alpha": 1.0, "setting": 0, "rows": rows})
+
+
+def _bounds(parents: str, alpha: float, setting: int, rows: int) -> Iterator[Unit]:
+    same = {"parents": parents, "alpha": alpha, "setting": setting, "rows": rows}
+    yield from _blocks(bounds_block, same, 68)
+
+
+def _glance_ranks() -> Iterator[Unit]:
+    for rows in (40, 160, 1120):
+        yield from _bounds("apart", 1.0, 0, rows)
+
+
+def _annealed(lengths: tuple[int, ...]) -> Iterator[Unit]:
+    for steps in lengths:
+        for moves in ("metropolis", "gibbs"):
+            same = {"parents": "apart", "rows": ROWS}
+            yield Unit(anneal, {**same, "steps": steps, "moves": moves, "chains": 10})
+
+
+def _averages() -> Iterator[Unit]:
+    for setting in range(1, SETTINGS + 1):
+        for parents in ("apart", "shared"):
+            for alpha in (1.0, 0.5):
+                for rows in AVERAGED:
+                    yield from _bounds(parents, alpha, setting, rows)
+
+
+def _blocks(function: Callable[..., Any], same: dict[str, Any], count: int = 17) -> Iterator[Unit]:
+    for first in range(0, len(structures()), count):
+        yield Unit(function, {**same, "first": first, "count": count})
