@@ -29,14 +29,16 @@ U = np.uint64
 intrinsic: Any = extending.intrinsic
 
 
-@intrinsic
-def _ones(typing: Any, word: Any) -> Any:
+def _population(typing: Any, word: Any) -> Any:
     """Return how many bits of a word are set."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
 
     return types.uint64(types.uint64), generate
+
+
+_ones: Any = intrinsic(_population)
 
 
 @bare
@@ -103,19 +105,25 @@ def count_alone(place: NDArray[np.int64], weights: NDArray[np.float64], out: NDA
 
 @called
 def _log_gamma(x: float) -> float:
-    """log Γ(x) for x > 0, to about 1e-15 of its size: Stirling's series beyond 10, below it by steps up."""
+    """Return log Γ(x) for x > 0, to about 1e-15: Stirling's series beyond 10, below it by steps up."""
     steps = 1.0
     while x < 10.0:
         steps *= x
         x += 1.0
     y = 1.0 / (x * x)
-    series = (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y * (1 / 1188 - y * 691 / 360360))))) / x
+    series = (
+        1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y * (1 / 1188 - y * 691 / 360360))))
+    ) / x
     return (x - 0.5) * log(x) - x + HALF_LOG_TAU + series - (log(steps) if steps != 1.0 else 0.0)
 
 
 @bare
 def bd_terms(
-    counts: NDArray[np.float64], states: int, first: NDArray[np.int64], alpha: NDArray[np.float64], out: NDArray[np.float64]
+    counts: NDArray[np.float64],
+    states: int,
+    first: NDArray[np.int64],
+    alpha: NDArray[np.float64],
+    out: NDArray[np.float64],
 ) -> None:
     """Σ over configurations of [log Γ(α_j) − log Γ(α_j + N_j) + Σ_k log Γ(α_jk + N_jk) − log Γ(α_jk)].
 

@@ -139,7 +139,7 @@ class Board:
         if here == there == -np.inf:
             return None, -np.inf
         if here >= there - self.tie:
-            place = int(np.argmax(toggles.T >= here - self.tie))
+            place = int(np.argmax(here - self.tie <= toggles.T))
             head, tail = divmod(place, len(self.terms))
             return self.toggle_move(tail, head), float(toggles[tail, head])
         place = int(np.argmax(turned >= there - self.tie))

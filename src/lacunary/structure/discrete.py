@@ -16,10 +16,15 @@ from lacunary.errors import SchemaError, TableError
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
 from lacunary.kernels.count import bd_terms, log_likelihood_terms
 from lacunary.model.dag import Dag
-from lacunary.structure.counter import Counter, Heights
+from lacunary.structure.counter import Block, Counter
 from lacunary.structure.score import Parents, allowed_arcs, toggle
 
 __all__ = ["BD", "BIC", "check_complete"]
+
+Array = NDArray[np.float64]
+
+ALONE = Block(slice(0, 1), np.array([0, 1], dtype=np.int64))
+"""One column: no variable beside the parents."""
 
 
 class _Discrete:
@@ -42,28 +47,47 @@ class _Discrete:
         heights = self.counter.heights(child, parents)
         return self._one(child, parents, self.counter.alone(heights))
 
-    def toggled(self, child: int, parents: Parents) -> NDArray[np.float64]:
+    def toggled(self, child: int, parents: Parents) -> Array:
         """Return the child's term with each variable put in or taken out of its parents; (n,)."""
         heights = self.counter.heights(child, parents)
-        out = self._added(child, parents, heights)
+        out, alone = np.zeros(self.variables), np.empty(0)
+        for block, counts in self.counter.beside(heights):
+            alone = counts[:, : block.first[1]].sum(axis=1)  # over the states of any one variable
+            self._score(child, parents, block, counts, out[block.variables])
         for position, parent in enumerate(parents):
-            out[parent] = self._without(child, parents, position, heights)
+            out[parent] = self._without(child, parents, position, alone, heights.dense)
         out[~self.allowed[:, child]] = -np.inf
         return out
 
-    def _without(self, child: int, parents: Parents, position: int, heights: Heights) -> float:
+    def _without(self, child: int, parents: Parents, position: int, counts: Array, dense: bool) -> float:
+        """Return the child's term without one of its parents, from the counts with it."""
         rest = parents[:position] + parents[position + 1 :]
-        if not heights.dense:
+        if not dense:
             return self.family(child, rest)
-        shape = (*(self.schema.sizes[p] for p in parents), self.schema.sizes[child])
-        counts = self.counter.alone(heights).reshape(shape).sum(axis=position)
-        return self._one(child, rest, counts.reshape(-1))
+        before = int(self._configurations(parents[:position]))
+        fewer = counts.reshape(before, self.schema.sizes[parents[position]], -1).sum(axis=1)
+        return self._one(child, rest, fewer.reshape(-1))
 
-    def _added(self, child: int, parents: Parents, heights: Heights) -> NDArray[np.float64]:
+    def _one(self, child: int, parents: Parents, counts: Array) -> float:
+        """Return the child's term from the counts of its family alone."""
+        out = np.zeros(1)
+        self._score(child, parents, ALONE, counts[:, None], out)
+        return float(out[0])
+
+    def _score(
+        self,
+        child: int,
+        parents: Parents,
+        block: Block,
+        counts: Array,
+        out: Array,
+    ) -> None:
+        """Write the child's term with each variable of a block beside its parents; (variables,)."""
         raise NotImplementedError
 
-    def _one(self, child: int, parents: Parents, counts: NDArray[np.float64]) -> float:
-        raise NotImplementedError
+    def _many(self, parents: Parents, block: Block) -> Array:
+        """Return how many configurations the parents have with each variable of a block; (variables,)."""
+        return self._configurations(parents) * np.diff(block.first)
 
     def _configurations(self, parents: Parents) -> float:
         return float(prod(self.schema.sizes[p] for p in parents))
@@ -72,20 +96,19 @@ class _Discrete:
 class BIC(_Discrete):
     """Maximum log-likelihood less (log N)/2 for every free parameter; higher is better."""
 
-    def _added(self, child: int, parents: Parents, heights: Heights) -> NDArray[np.float64]:
-        out = np.zeros(self.variables)
-        for block, counts in self.counter.beside(heights):
-            log_likelihood_terms(counts, heights.states, block.first, out[block.variables])
-        q = self._configurations(parents) * np.array(self.schema.sizes)
-        return np.asarray(out - self._charge(child) * q)
-
-    def _one(self, child: int, parents: Parents, counts: NDArray[np.float64]) -> float:
-        out = np.zeros(1)
-        log_likelihood_terms(counts[:, None], self.schema.sizes[child], _ALONE, out)
-        return float(out[0] - self._charge(child) * self._configurations(parents))
+    def _score(
+        self,
+        child: int,
+        parents: Parents,
+        block: Block,
+        counts: Array,
+        out: Array,
+    ) -> None:
+        log_likelihood_terms(counts, self.schema.sizes[child], block.first, out)
+        out -= self._charge(child) * self._many(parents, block)
 
     def _charge(self, child: int) -> float:
-        """What one more configuration of the parents costs."""
+        """Return what one more configuration of the parents costs."""
         return 0.5 * log(max(self.size, 1.0)) * (self.schema.sizes[child] - 1)
 
 
@@ -101,7 +124,7 @@ class BD(_Discrete):
         super().__init__(table)
         self.prior = BDeu(1.0) if prior is None else prior
 
-    def toggled(self, child: int, parents: Parents) -> NDArray[np.float64]:
+    def toggled(self, child: int, parents: Parents) -> Array:
         """Return the child's term with each variable put in or taken out of its parents; (n,)."""
         if isinstance(self.prior, BDeu | Dirichlet):
             return super().toggled(child, parents)
@@ -116,26 +139,23 @@ class BD(_Discrete):
             return super().family(child, parents)
         return self._any(child, parents)
 
-    def _alpha(self, cells: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _alpha(self, cells: Array) -> Array:
         """Return α_ijk of tables with so many cells."""
         if isinstance(self.prior, BDeu):
             return self.prior.ess / cells
         assert isinstance(self.prior, Dirichlet)
         return np.full(cells.shape, float(self.prior.alpha))
 
-    def _added(self, child: int, parents: Parents, heights: Heights) -> NDArray[np.float64]:
-        out = np.zeros(self.variables)
-        sizes = np.array(self.schema.sizes, dtype=np.float64)
-        alpha = self._alpha(sizes * self._configurations(parents) * self.schema.sizes[child])
-        for block, counts in self.counter.beside(heights):
-            bd_terms(counts, heights.states, block.first, alpha[block.variables], out[block.variables])
-        return out
-
-    def _one(self, child: int, parents: Parents, counts: NDArray[np.float64]) -> float:
-        cells = np.array([self._configurations(parents) * self.schema.sizes[child]])
-        out = np.zeros(1)
-        bd_terms(counts[:, None], self.schema.sizes[child], _ALONE, self._alpha(cells), out)
-        return float(out[0])
+    def _score(
+        self,
+        child: int,
+        parents: Parents,
+        block: Block,
+        counts: Array,
+        out: Array,
+    ) -> None:
+        states = self.schema.sizes[child]
+        bd_terms(counts, states, block.first, self._alpha(states * self._many(parents, block)), out)
 
     def _any(self, child: int, parents: Parents) -> float:
         """Return the child's term under a rule whose α differ within a table."""
@@ -147,9 +167,6 @@ class BD(_Discrete):
         cells = gammaln(alpha + counts) - gammaln(alpha)
         whole = gammaln(alpha.sum(axis=1)) - gammaln((alpha + counts).sum(axis=1))
         return float(cells.sum() + whole.sum())
-
-
-_ALONE = np.array([0, 1], dtype=np.int64)
 
 
 def check_complete(table: Table) -> None:

@@ -56,7 +56,7 @@ class Sketch:
 
     def reversible(self, tails: NDArray[np.int64], heads: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each of these arcs can be turned round without a cycle; (arcs,)."""
-        return ~np.any(self.above[:, tails] & self.arcs[:, heads], axis=0)
+        return np.asarray(~np.any(self.above[:, tails] & self.arcs[:, heads], axis=0))
 
     def apply(self, move: Move) -> None:
         """Change the graph; the move must be one that keeps it acyclic."""

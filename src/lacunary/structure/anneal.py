@@ -1,0 +1,77 @@
+"""Simulated annealing: random moves, taken if they gain, and while it is hot also if they lose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp
+
+from lacunary.structure.board import Board
+from lacunary.structure.climb import check_at_least, climb
+from lacunary.structure.move import Add, Move, Remove, Reverse
+from lacunary.structure.walk import Walk
+
+__all__ = ["Anneal"]
+
+
+@dataclass(frozen=True)
+class Anneal:
+    """Take a random move that gains g nats with probability min(1, exp(g / T)), while T falls.
+
+    Attributes
+    ----------
+    hot, cold
+        The first and the last temperature, in nats; between them it falls geometrically.
+    moves
+        How many moves are proposed; by default 100 for every pair of variables.
+    """
+
+    hot: float = 20.0
+    cold: float = 0.1
+    moves: int | None = None
+    name = "anneal"
+
+    def __post_init__(self) -> None:
+        check_at_least(0, hot=self.hot, cold=self.cold)
+        check_at_least(1, moves=self.moves)
+
+    def run(self, walk: Walk) -> None:
+        """Search, and at the end climb from the best graph to the nearest top."""
+        n = len(walk.best)
+        moves = max(1, 50 * n * (n - 1)) if self.moves is None else self.moves
+        for step in range(int(walk.memory.get("step", 0)), moves if n > 1 else 0):
+            temperature = self.hot * (self.cold / self.hot) ** (step / moves)
+            move, chance = self._propose(walk)
+            walk.memory["step"] = step + 1
+            if move is None:
+                continue
+            gain = walk.board.delta(move)
+            if gain >= 0 or chance < exp(gain / temperature):
+                walk.take(move)
+                walk.tell(step / moves)
+        if walk.board.parents != walk.best and not walk.memory.get("climbing", False):
+            walk.jump(walk.best)
+        walk.memory["climbing"] = True
+        climb(walk)
+
+    def _propose(self, walk: Walk) -> tuple[Move | None, float]:
+        """Return a random change of a random pair if the rules allow it, and a number to weigh it by."""
+        n = len(walk.best)
+        one, other = int(walk.rng.integers(n)), int(walk.rng.integers(n - 1))
+        kind, chance = walk.rng.random(2)
+        tail, head = one, other + (other >= one)
+        return _legal(walk.board, tail, head, turn=kind < 0.5), float(chance)
+
+
+def _legal(board: Board, tail: int, head: int, *, turn: bool) -> Move | None:
+    """Return the move that changes tail → head, if there is one."""
+    rules, sketch = board.rules, board.sketch
+    if not sketch.arcs[tail, head]:
+        room = len(sketch.parents[head]) < rules.max_parents
+        may = room and rules.free[tail, head] and sketch.may_add(tail, head)
+        return Add(tail, head) if may else None
+    if rules.required[tail, head]:
+        return None
+    if not turn:
+        return Remove(tail, head)
+    room = len(sketch.parents[tail]) < rules.max_parents
+    return Reverse(tail, head) if room and rules.free[head, tail] and sketch.may_reverse(tail, head) else None

@@ -1,0 +1,157 @@
+"""The best graph there is, by dynamic programming over sets of variables.
+
+Silander and Myllymäki (2006): the best parents of a variable within a set are all of it that is allowed,
+or the best within a smaller set; the best graph on a set has a last variable with its best parents within
+the rest. Work and memory grow like n 2ⁿ⁻¹: with 20 variables 126 MB and, once families are scored, seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.errors import TooWideError
+from lacunary.structure.rules import Rules
+from lacunary.structure.score import FamilyScore, Parents
+from lacunary.structure.walk import Walk
+
+__all__ = ["Exact", "best_graph"]
+
+MOST_VARIABLES = 25
+MOST_FAMILIES = 4_000_000
+MOST_BYTES = 4 * 2**30
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Find a graph that no other beats; to about 20 variables."""
+
+    name = "exact"
+
+    def run(self, walk: Walk) -> None:
+        """Search, telling after each variable whose families are scored."""
+        tables = Tables(walk.board.score, walk.board.rules)
+        for child in range(tables.n):
+            tables.fill(child)
+            walk.tell((child + 1) / tables.n)
+        walk.jump(tables.best())
+
+
+def best_graph(score: FamilyScore, rules: Rules) -> list[Parents]:
+    """Return the parents of each variable in a graph of greatest score."""
+    tables = Tables(score, rules)
+    for child in range(tables.n):
+        tables.fill(child)
+    return tables.best()
+
+
+class Tables:
+    """The best parents of every variable within every set of the others.
+
+    A set of the n − 1 others is a number whose bits are its members, the child's own place left out.
+
+    Attributes
+    ----------
+    value, choice
+        For each child and set, the best term, and the parents that have it; (n, 2ⁿ⁻¹) each.
+    """
+
+    def __init__(self, score: FamilyScore, rules: Rules) -> None:
+        self.score, self.rules, self.n = score, rules, score.variables
+        _check_size(self.n, rules)
+        self.value = np.full((self.n, 1 << max(self.n - 1, 0)), -np.inf)
+        self.choice = np.zeros(self.value.shape, dtype=np.int32)
+
+    def fill(self, child: int) -> None:
+        """Score the child's families and spread the best of them over all sets that contain them."""
+        value, choice = self.value[child], self.choice[child]
+        required = _packed(child, tuple(map(int, np.flatnonzero(self.rules.required[:, child]))))
+        value[0] = self.score.family(child, ())
+        for parents, terms in self._families(child):
+            place = _packed(child, parents)
+            for other in self._further(child, parents):
+                value[place | _packed(child, (other,))] = terms[other]
+        sets = np.arange(len(value), dtype=np.int32)
+        value[(sets & required) != required] = -np.inf
+        choice[:] = sets
+        for bit in range(self.n - 1):
+            halves, chosen = value.reshape(-1, 2, 1 << bit), choice.reshape(-1, 2, 1 << bit)
+            better = halves[:, 0] >= halves[:, 1]
+            np.copyto(halves[:, 1], halves[:, 0], where=better)
+            np.copyto(chosen[:, 1], chosen[:, 0], where=better)
+
+    def _families(self, child: int) -> Iterator[tuple[Parents, NDArray[np.float64]]]:
+        """Go over parent sets that can grow, with the terms of what they grow to."""
+        waiting: list[Parents] = [()] if self.rules.max_parents else []
+        while waiting:
+            parents = waiting.pop()
+            further = self._further(child, parents)
+            if not further:
+                continue
+            yield parents, self.score.toggled(child, parents)
+            if len(parents) + 1 < self.rules.max_parents:
+                waiting += [(*parents, other) for other in further]
+
+    def _further(self, child: int, parents: Parents) -> list[int]:
+        """Return the candidates behind the last parent: so each set is reached once."""
+        free = self.rules.free[:, child] & self.score.allowed[:, child]
+        return [j for j in range(parents[-1] + 1 if parents else 0, self.n) if free[j]]
+
+    def best(self) -> list[Parents]:
+        """Return the parents of each variable in the best graph on all variables."""
+        n = self.n
+        top, last = np.full(1 << n, -np.inf), np.zeros(1 << n, dtype=np.int8)
+        top[0] = 0.0
+        sets = np.arange(1 << n, dtype=np.int64)
+        size = sum((sets >> bit) & 1 for bit in range(n))
+        for count in range(1, n + 1):
+            layer = sets[size == count]
+            for child in range(n):
+                with_child = layer[(layer >> child) & 1 == 1]
+                rest = with_child ^ (1 << child)
+                value = top[rest] + self.value[child, _dropped(rest, child)]
+                better = value > top[with_child]
+                top[with_child[better]] = value[better]
+                last[with_child[better]] = child
+        return self._traced(last)
+
+    def _traced(self, last: NDArray[np.int8]) -> list[Parents]:
+        out: list[Parents] = [()] * self.n
+        rest = (1 << self.n) - 1
+        while rest:
+            child = int(last[rest])
+            rest ^= 1 << child
+            packed = int(self.choice[child, int(_dropped(np.array([rest]), child)[0])])
+            out[child] = tuple(j + (j >= child) for j in range(self.n - 1) if packed >> j & 1)
+        return out
+
+
+def _packed(child: int, parents: Parents) -> int:
+    """Return parents as a set of the child's others."""
+    return sum(1 << (p - (p > child)) for p in parents)
+
+
+def _dropped(sets: NDArray[np.int64], child: int) -> NDArray[np.int64]:
+    """Return sets without the child's place."""
+    low = sets & ((1 << child) - 1)
+    return np.asarray(low | (sets >> (child + 1) << child))
+
+
+def _check_size(n: int, rules: Rules) -> None:
+    """Refuse what would take too long or too much memory, before any of it is taken."""
+    bytes_needed = n * 2 ** max(n - 1, 0) * 12 + 2**n * 18
+    if n > MOST_VARIABLES or bytes_needed > MOST_BYTES:
+        raise TooWideError(
+            f"exact search over {n} variables would take {bytes_needed / 2**30:,.1f} GiB; it is meant for "
+            "about 20: use method='tabu', or leave variables out"
+        )
+    candidates = rules.free.sum(axis=0)
+    families = sum(comb(int(c), k) for c in candidates for k in range(min(int(c), rules.max_parents) + 1))
+    if families > MOST_FAMILIES:
+        raise TooWideError(
+            f"exact search would score {families:,} families; give max_parents=4, or use method='tabu'"
+        )

@@ -1,0 +1,119 @@
+"""The best forest: every variable has one parent at most.
+
+For a score that Markov-equivalent graphs share this is the tree of Chow and Liu (1968), with arcs that
+do not pay left out. In general the gain of i → j and that of j → i differ, and the best forest is a
+branching of greatest weight (Chu and Liu 1965, Edmonds 1967).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.errors import GraphError
+from lacunary.structure.rules import Rules
+from lacunary.structure.score import FamilyScore, Parents
+from lacunary.structure.walk import Walk
+
+__all__ = ["Tree", "best_branching", "best_forest"]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Find the best graph in which no variable has more than one parent."""
+
+    name = "tree"
+
+    def run(self, walk: Walk) -> None:
+        """Search; there is nothing to climb, the best is known at once."""
+        walk.jump(best_forest(walk.board.score, walk.board.rules))
+
+
+def best_forest(score: FamilyScore, rules: Rules) -> list[Parents]:
+    """Return the parents of each variable in the best forest; arcs that gain nothing are left out."""
+    n = score.variables
+    many = np.flatnonzero(rules.required.sum(axis=0) > 1)
+    if many.size:
+        raise GraphError(f"{rules.schema.names[many[0]]} has two required parents; in a tree it has one")
+    gains = np.array([score.toggled(j, ()) - score.family(j, ()) for j in range(n)]).reshape(n, n).T
+    weights = np.where(rules.free & (gains > 0) & (rules.max_parents > 0), gains, -np.inf)
+    must = rules.required.any(axis=0)
+    weights[:, must] = np.where(rules.required[:, must], 0.0, -np.inf)
+    root = np.where(must, -np.inf, 0.0)
+    parent = best_branching(
+        np.vstack([np.column_stack([weights, np.full(n, -np.inf)]), np.append(root, 0.0)])
+    )
+    return [() if parent[j] == n else (int(parent[j]),) for j in range(n)]
+
+
+def best_branching(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the parent of every node but the last, the root, in the arborescence of greatest weight.
+
+    ``weights[i, j]`` is what i → j is worth, −inf where it cannot be; (n + 1, n + 1). Each node takes its
+    best parent; a cycle shrinks to a node whose own arcs count by what they improve, and is solved anew.
+    """
+    size = len(weights)
+    weights = weights.copy()
+    np.fill_diagonal(weights, -np.inf)
+    parent: NDArray[np.int64] = weights.argmax(axis=0)
+    parent[size - 1] = -1
+    cycle = _cycle(parent)
+    if not cycle:
+        return parent
+    inside = np.zeros(size, dtype=bool)
+    inside[cycle] = True
+    outside = np.flatnonzero(~inside)
+    smaller, entry, leaving = _shrunk(weights, parent, cycle, outside)
+    found = best_branching(smaller)
+    out = parent.copy()
+    for new, old in enumerate(outside[:-1]):
+        out[old] = _origin(int(found[new]), int(old), outside, leaving)
+    tail = _origin(int(found[len(outside) - 1]), -1, outside, leaving)
+    out[entry[tail]] = tail
+    return out
+
+
+def _shrunk(
+    weights: NDArray[np.float64], parent: NDArray[np.int64], cycle: Sequence[int], outside: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], dict[int, int], dict[int, int]]:
+    """Return the graph with the cycle as one node, and which of its nodes each arc enters and leaves."""
+    count = len(outside)
+    smaller = np.full((count + 1, count + 1), -np.inf)
+    order = [*range(count - 1), count]  # the root stays last, the cycle comes just before it
+    smaller[np.ix_(order, order)] = weights[np.ix_(outside, outside)]
+    nodes = np.array(cycle)
+    improved = weights[np.ix_(outside, nodes)] - weights[parent[nodes], nodes]
+    out_of = weights[np.ix_(nodes, outside)]
+    smaller[order, count - 1] = improved.max(axis=1)
+    smaller[count - 1, order] = out_of.max(axis=0)
+    entry = {int(o): int(nodes[k]) for o, k in zip(outside, improved.argmax(axis=1), strict=True)}
+    leaving = {int(o): int(nodes[k]) for o, k in zip(outside, out_of.argmax(axis=0), strict=True)}
+    return smaller, entry, leaving
+
+
+def _origin(found: int, head: int, outside: NDArray[np.int64], leaving: dict[int, int]) -> int:
+    """Return which node of the larger graph a parent in the smaller one stands for.
+
+    In the smaller graph come the nodes outside the cycle, then the cycle, and last the root.
+    """
+    count = len(outside)
+    if found == count - 1:
+        return leaving[head]
+    return int(outside[-1] if found == count else outside[found])
+
+
+def _cycle(parent: NDArray[np.int64]) -> list[int]:
+    """Return the nodes of some cycle; empty if there is none."""
+    colour = np.zeros(len(parent), dtype=np.int64)
+    for start in range(len(parent)):
+        node, path = start, []
+        while node >= 0 and colour[node] == 0:
+            colour[node] = start + 1
+            path.append(node)
+            node = int(parent[node])
+        if node >= 0 and colour[node] == start + 1:
+            return path[path.index(node) :]
+    return []

@@ -1,0 +1,154 @@
+"""A search under way: where it is, the best it has met, and what it has to remember to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from lacunary.data.schema import Schema
+from lacunary.model.dag import Dag
+from lacunary.structure.board import Board
+from lacunary.structure.move import Move
+from lacunary.structure.result import Step
+from lacunary.structure.score import Parents
+
+__all__ = ["Halt", "SearchProgress", "Trail", "Walk", "WatchSearch", "dag_of"]
+
+
+class Halt(Exception):
+    """The one who watches has seen enough."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trail:
+    """A search as it stands, from which it goes on as if it had never stopped.
+
+    Attributes
+    ----------
+    method
+        The search, by name; another cannot go on from here.
+    dag, best
+        Where the search is, and the best graph it has met.
+    path
+        The steps so far.
+    memory
+        What else the search remembers; made of what JSON can hold.
+    """
+
+    method: str
+    dag: Dag
+    best: Dag
+    path: tuple[Step, ...]
+    memory: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class SearchProgress:
+    """What ``watch`` is told after every step.
+
+    Attributes
+    ----------
+    steps, arcs, score
+        Steps taken, and the graph as it stands.
+    best
+        The best score so far.
+    part
+        How much of the search is done, between 0 and 1, where that is known.
+    trail
+        Returns the search as it stands, to be kept in a file.
+    """
+
+    method: str
+    steps: int
+    arcs: int
+    score: float
+    best: float
+    part: float | None
+    trail: Callable[[], Trail]
+
+
+WatchSearch = Callable[[SearchProgress], object]
+
+
+class Walk:
+    """A board on which a search moves, with the path behind it and the best graph it met."""
+
+    def __init__(
+        self,
+        method: str,
+        board: Board,
+        rng: np.random.Generator,
+        watch: WatchSearch | None = None,
+        trail: Trail | None = None,
+    ) -> None:
+        self.method, self.board, self.rng, self.watch = method, board, rng, watch
+        self.schema: Schema = board.rules.schema
+        self.path: list[Step] = []
+        self.memory: dict[str, Any] = {}
+        self.best: tuple[Parents, ...] = board.parents
+        self.top = board.value
+        if trail is not None:
+            self._resume(trail)
+
+    def _resume(self, trail: Trail) -> None:
+        self.board.jump(_sorted_parents(trail.best))
+        self.best, self.top = self.board.parents, self.board.value
+        self.board.jump(_sorted_parents(trail.dag))
+        self.path = list(trail.path)
+        self.memory = dict(trail.memory)
+        state = self.memory.pop("rng", None)
+        if state is not None:
+            self.rng.bit_generator.state = state
+
+    def take(self, move: Move) -> None:
+        """Make a move, note it, and note the graph if it is the best."""
+        gain = self.board.apply(move)
+        names = self.schema.names
+        self._note(Step(move.action, names[move.tail], names[move.head], gain, self.board.value))
+
+    def jump(self, parents: Sequence[Parents], step: Step | None = None) -> None:
+        """Go to another graph, and note it."""
+        before = self.board.value
+        self.board.jump(parents)
+        value = self.board.value
+        self._note(step or Step("jump", "", "", value - before, value))
+
+    def _note(self, step: Step) -> None:
+        self.path.append(step)
+        if step.score > self.top + self.board.tie:
+            self.best, self.top = self.board.parents, step.score
+
+    def tell(self, part: float | None = None) -> None:
+        """Say how far it is, at a moment from which the search could go on; stop if told to."""
+        if self.watch is None:
+            return
+        told = SearchProgress(
+            self.method,
+            len(self.path),
+            self.board.sketch.size,
+            self.board.value,
+            self.top,
+            part,
+            self.trail,
+        )
+        # Not any true answer: what a print or a write returns must not end the search.
+        if isinstance(answer := self.watch(told), bool | np.bool_) and answer:
+            raise Halt
+
+    def trail(self) -> Trail:
+        """Return the search as it stands."""
+        memory = {**self.memory, "rng": self.rng.bit_generator.state}
+        here, best = dag_of(self.schema, self.board.parents), dag_of(self.schema, self.best)
+        return Trail(self.method, here, best, tuple(self.path), memory)
+
+
+def dag_of(schema: Schema, parents: Iterable[Iterable[int]]) -> Dag:
+    """Return the graph in which each variable has the parents at these positions."""
+    return Dag(schema, tuple(tuple(schema.names[p] for p in ps) for ps in parents))
+
+
+def _sorted_parents(dag: Dag) -> list[Parents]:
+    return [tuple(sorted(ps)) for ps in dag.parent_indices]
