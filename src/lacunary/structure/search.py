@@ -1,0 +1,203 @@
+"""The verb `search`: find the graph as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any, Protocol
+
+import numpy as np
+
+from lacunary.data.read import read
+from lacunary.errors import ParameterError, TableError
+from lacunary.model.arrows import Arc
+from lacunary.model.dag import Dag
+from lacunary.structure.anneal import Anneal
+from lacunary.structure.best_first import BestFirst
+from lacunary.structure.board import Board
+from lacunary.structure.cache import Cache
+from lacunary.structure.choose import score_of
+from lacunary.structure.climb import Greedy, Tabu
+from lacunary.structure.exact import Exact
+from lacunary.structure.result import SearchResult
+from lacunary.structure.rules import ArcsGiven, Rules
+from lacunary.structure.score import FamilyScore, Parents
+from lacunary.structure.tree import Tree, best_forest
+from lacunary.structure.walk import Halt, Trail, Walk, WatchSearch, dag_of
+
+__all__ = ["METHODS", "SearchMethod", "method_of", "run", "search", "strengths"]
+
+
+class SearchMethod(Protocol):
+    """A way to search."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        ...
+
+    def run(self, walk: Walk) -> None:
+        """Walk over graphs until there is nothing more to do."""
+        ...
+
+
+METHODS: Mapping[str, Callable[[], SearchMethod]] = {
+    "greedy": Greedy,
+    "tabu": Tabu,
+    "best-first": BestFirst,
+    "anneal": Anneal,
+    "exact": Exact,
+    "tree": Tree,
+}
+"""The searches, by the names people call them."""
+
+
+def search(
+    table: Any,
+    *,
+    score: str | FamilyScore | None = None,
+    prior: Any = None,
+    method: str | SearchMethod = "greedy",
+    start: Dag | Trail | str | None = None,
+    hidden: Any = None,
+    schedule: Any = None,
+    required: ArcsGiven = (),
+    forbidden: ArcsGiven = (),
+    max_parents: int | None = None,
+    tiers: Sequence[Sequence[str]] | None = None,
+    watch: WatchSearch | None = None,
+    rng: int | np.random.Generator = 0,
+) -> SearchResult:
+    """Look for the graph that explains a table best.
+
+    Every row counts. A table with missing values, or hidden variables, is searched by structural EM.
+    The same call gives the same graph.
+
+    Parameters
+    ----------
+    table
+        The rows: a table, a frame, an array or a path.
+    score
+        "bdeu", "k2", "bd" (the evidence under any ``prior``) or "bic" for discrete variables; "bge" or
+        "bic" for continuous ones; "conditional-gaussian" or "bic" where both occur; or a `FamilyScore`. By
+        default the first of each. All are in nats, higher is better.
+    prior
+        The rule for hyperparameters, such as ``bdeu(10)``; given without a score, "bd" is meant.
+    method
+        "greedy", "tabu", "best-first", "anneal", "exact" (to about 20 variables), "tree"; or one of
+        `Greedy`, `Tabu`, `BestFirst`, `Anneal` with settings.
+    start
+        The graph to start from, by default without arcs; "tree" for the best tree; or a `Trail`, as a
+        `SearchCheckpoint` keeps it, to go on from.
+    hidden, schedule
+        Hidden variables, and how structural EM goes about it; see docs/structure.md.
+    required, forbidden
+        Arcs that must and must not be: ``"A -> B"``, pairs, or several.
+    max_parents
+        How many parents a variable may have.
+    tiers
+        Groups of names from causes to effects: no arc goes back to an earlier group.
+    watch
+        Called after every step with a `SearchProgress`; a true answer ends the search.
+    rng
+        Seed or generator of the searches that draw.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> rows = lac.asia().sample(2000, rng=0)
+    >>> found = lac.search(rows, method="tabu", max_parents=3)
+    >>> ("smoke", "bronc") in found.dag.arcs or ("bronc", "smoke") in found.dag.arcs
+    True
+    """
+    rows = read(table)
+    way = method_of(method)
+    limits: dict[str, Any] = {
+        "required": required,
+        "forbidden": forbidden,
+        "max_parents": max_parents,
+        "tiers": tiers,
+    }
+    if hidden or schedule is not None or rows.schema.hidden or rows.holes.any():
+        module = import_module("lacunary.structure.structural_em")
+        found: SearchResult = module.structural_em(
+            rows, score=score, prior=prior, method=way, start=start, hidden=hidden, schedule=schedule,
+            watch=watch, rng=rng, **limits,
+        )  # fmt: skip
+        return found
+    if not len(rows):
+        raise TableError("the table has no rows; there is nothing to learn a graph from")
+    family_score = score_of(rows, score, prior)
+    rules = Rules.of(rows.schema, **limits)
+    walk, interrupted = run(way, family_score, rules, start, watch=watch, rng=rng)
+    return SearchResult(
+        dag=dag_of(rows.schema, walk.best),
+        score=walk.top,
+        path=tuple(walk.path),
+        strengths=strengths(walk),
+        method=way.name,
+        interrupted=interrupted,
+        table=rows,
+        prior=getattr(family_score, "prior", None),
+    )
+
+
+def run(
+    method: SearchMethod,
+    score: FamilyScore,
+    rules: Rules,
+    start: Dag | Trail | str | None = None,
+    *,
+    watch: WatchSearch | None = None,
+    rng: int | np.random.Generator = 0,
+) -> tuple[Walk, bool]:
+    """Search with any score; return the walk, and whether it was interrupted.
+
+    An interrupt from the keyboard, or a true answer from ``watch``, ends the search with the best so far.
+    """
+    known = score if isinstance(score, Cache) else Cache(score)
+    board = Board(known, rules, _first(known, rules, start))
+    trail = start if isinstance(start, Trail) else None
+    if trail is not None and trail.method != method.name:
+        raise ParameterError(
+            f"the search to go on from is {trail.method!r}, not {method.name!r}; name the same method"
+        )
+    walk = Walk(method.name, board, np.random.default_rng(rng), watch, trail)
+    try:
+        method.run(walk)
+    except (KeyboardInterrupt, Halt):
+        return walk, True
+    return walk, False
+
+
+def method_of(method: str | SearchMethod) -> SearchMethod:
+    """Return the search that a name stands for."""
+    if not isinstance(method, str):
+        return method
+    if method not in METHODS:
+        raise ParameterError(f"method is one of {', '.join(map(repr, METHODS))}, not {method!r}")
+    return METHODS[method]()
+
+
+def strengths(walk: Walk) -> dict[Arc, float]:
+    """Return what the score would lose without each arc of the best graph, in nats."""
+    score, names = walk.board.score, walk.schema.names
+    out: dict[Arc, float] = {}
+    for child, parents in enumerate(walk.best):
+        here = score.family(child, parents)
+        for position, parent in enumerate(parents):
+            rest = parents[:position] + parents[position + 1 :]
+            out[names[parent], names[child]] = here - score.family(child, rest)
+    return out
+
+
+def _first(score: FamilyScore, rules: Rules, start: Dag | Trail | str | None) -> list[Parents]:
+    if isinstance(start, str):
+        if start not in ("empty", "tree"):
+            raise ParameterError(f"start is a Dag, a Trail, 'empty' or 'tree', not {start!r}")
+        return best_forest(score, rules) if start == "tree" else rules.start(None)
+    if isinstance(start, Trail):
+        return rules.start(start.dag)
+    if start is not None and not isinstance(start, Dag):
+        raise ParameterError(f"start is a Dag, a Trail, 'empty' or 'tree', not a {type(start).__name__}")
+    return rules.start(start)
