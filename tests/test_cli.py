@@ -37,6 +37,7 @@ COMMANDS = (
     "score",
     "compare",
     "dimension",
+    "reproduce",
 )
 PRINTED = 1e-12
 """Rounding alone: the numbers of Asia have two digits and are multiplied a few times."""
@@ -114,7 +115,12 @@ def test_version() -> None:
         ["fit", "house_votes", "--hidden", "a=2", "--prior", "dirichlet=x"],
         ["fit", "house_votes", "--hidden", "a=2", "--method", "guess"],
         ["fit", "house_votes", "--hidden", "a=2", "--states", "party"],
-        ["fit", "house_votes", "--tournament", "--resume", "x.json"],
+        ["fit", "house_votes", "--starts", "tournament", "--resume", "x.json"],
+        ["fit", "house_votes", "--hidden", "a=2", "--starts", "0"],
+        ["fit", "house_votes", "--hidden", "a=2", "--starts", "many"],
+        ["fit", "house_votes", "--hidden", "a=2", "--starts", "around=x"],
+        ["fit", "house_votes", "--hidden", "a=2", "--select", "worst"],
+        ["fit", "house_votes", "--hidden", "a=2", "--select-option", "c"],
         ["impute", "asia", "x.csv", "--copies", "2"],
         ["impute", "asia", "x.csv", "--json"],
         ["describe", "house_votes", "--hidden", "x"],
@@ -509,13 +515,17 @@ def test_fit_json_holds_the_numbers() -> None:
             "basis",
             "objective",
             "log_likelihood",
+            "entropy",
         ),
-        *("iterations", "converged", "bic", "interrupted", "out", "starts"),
+        *("iterations", "converged", "bic", "interrupted", "selection", "out", "starts"),
     ]
     assert found["log_likelihood"] == pytest.approx(expected, rel=1e-8)  # EM's stopping rule
     assert found["bic"] == pytest.approx(expected - 0.5 * np.log(6), rel=1e-8)
     assert (found["rows"], found["size"], found["holes"], found["parameters"]) == (3, 6.0, 1, 1)
-    assert list(found["starts"][0]) == ["objective", "log_likelihood", "iterations", "converged"]
+    assert list(found["starts"][0]) == ["objective", "log_likelihood", "entropy", "iterations", "converged"]
+    assert found["selection"] == {"name": "best", "details": {}}
+    # At a peak the objective is flat: 1e-8 of it leaves its root of the parameters open.
+    assert found["entropy"] == pytest.approx(-0.75 * np.log(0.75) - 0.25 * np.log(0.25), rel=1e-4)
 
 
 def test_fit_is_the_library_s_fit(blocs: Path) -> None:
@@ -532,11 +542,37 @@ def test_fit_options() -> None:
     plain = Result(*base, "--starts", 5).json
     fast = Result(*base, "--starts", 5, "--accelerate").json
     assert max(s["iterations"] for s in fast["starts"]) < max(s["iterations"] for s in plain["starts"])
-    assert len(Result(*base, "--tournament", "--starts", 8).json["starts"]) == 8
+    assert len(Result(*base, "--starts", "tournament=8").json["starts"]) == 8
     assert Result(*base, "--starts", 2, "--iterations", 2).json["converged"] is False
     other = Result(*base, "--starts", 5, "--prior", "dirichlet=1.01", "--basis", "probability").json
     assert other["basis"] == "probability"
     assert other["objective"] != plain["objective"]
+
+
+def test_fit_selects_from_the_starts() -> None:
+    base = ("fit", "house_votes", "h -> crime immigration mx_missile", "--hidden", "h=2", "--starts", 6)
+    for select, options in (("average", {"weights": "posterior"}), ("entropy", {"c": 0.9999})):
+        asked = [word for item in options.items() for word in ("--select-option", "{}={}".format(*item))]
+        result = Result(*base, "--select", select, *asked, "--out", f"{select}.json", "--json")
+        found = lac.load(f"{select}.json")
+        expected = lac.fit(
+            found.dag,
+            lac.house_votes(),
+            starts=6,
+            select=select,  # type: ignore[arg-type]
+            select_options=options,
+        )
+        assert found.network.theta.tobytes() == expected.network.theta.tobytes()
+        assert result.json["selection"]["details"].items() >= options.items()
+    quick = ("--select-option", "evaluations=100")
+    told = Result(*base, "--select", "max-entropy", *quick, "--figure", "starts.png")
+    assert "chosen by max-entropy; local entropy" in told.out
+    assert "of 6 starts" in told.out
+    assert Path("starts.png").read_bytes()[:4] == b"\x89PNG"
+    refused = Result(*base, "--select", "entropy", "--select-option", "seconds=3")
+    assert refused.code == 1
+    assert "its options are c" in refused.err
+    assert len(Result(*base[:-1], "around=4", "--json").json["starts"]) == 4
 
 
 def test_fit_a_model_file_with_a_hidden_variable() -> None:
@@ -713,7 +749,7 @@ def test_examples_in_help_run() -> None:
         for line in re.findall(r"`lacunary (.*)`", command.epilog or ""):
             words = shlex.split(line)
             ran.add(words[0])
-            if words[0] != "demo":  # has tests of its own
+            if words[0] not in ("demo", "reproduce"):  # have tests of their own
                 result = Result(*words)
                 assert result.code == 0, (line, result.err)
     assert ran == set(COMMANDS)

@@ -37,6 +37,7 @@ __all__ = [
 
 MODELS = (".bif", ".xmlbif", ".bifxml", ".xml", ".net", ".json")
 TABLES = (".csv", ".tsv", ".tab", ".txt")
+FIGURES = (".svg", ".png")
 SHIPPED_NETWORKS = ("asia", "alarm")
 SHIPPED_TABLES = ("house_votes", "soybean")
 ARROWS = ("->", "<-", "→", "←", ";")

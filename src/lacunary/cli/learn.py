@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 import os
 import tempfile
-from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +13,7 @@ import typer
 import lacunary as lac
 from lacunary.cli.app import INTERRUPTED, app, complain, examples
 from lacunary.cli.arguments import (
+    FIGURES,
     MODELS,
     Data,
     Drop,
@@ -23,86 +22,73 @@ from lacunary.cli.arguments import (
     Json,
     Weights,
     check_out,
-    data_path,
-    graph_of,
-    is_arrows,
     opened,
-    pairs,
     pairs_of_states,
     reading,
 )
-from lacunary.cli.show import Waiting, emit, show
+from lacunary.cli.problem import (
+    Basis,
+    Kinds,
+    Method,
+    ModelOrClasses,
+    Prior,
+    Seed,
+    Select,
+    SelectOptions,
+    Starts,
+    States,
+    declared_of,
+    options_of,
+    prior_of,
+    problem_of,
+    starts_of,
+)
+from lacunary.cli.show import Waiting, draw, emit, show
 
-__all__ = ["fit", "prior_of", "problem_of"]
+__all__ = ["fit"]
 
 NEAR = 0.1
 """Nats within which two starts count as having found the same peak."""
-
-
-class Method(StrEnum):
-    """What is maximised."""
-
-    ml = "ml"
-    map = "map"
-    variational = "variational"
-
-
-class Basis(StrEnum):
-    """The coordinates in which the prior is a density."""
-
-    softmax = "softmax"
-    probability = "probability"
 
 
 @app.command(
     epilog=examples(
         "lacunary fit house_votes --hidden bloc=3 --drop party --out blocs.json",
         'lacunary fit house_votes "bloc -> crime immigration mx_missile" --hidden bloc=2',
-        "lacunary fit soybean --hidden kind=4 --tournament --accelerate --prior bdeu=1",
+        "lacunary fit soybean --hidden kind=4 --starts tournament --accelerate --prior bdeu=1",
+        "lacunary fit house_votes --hidden bloc=3 --select average --figure starts.svg",
+        "lacunary fit house_votes --hidden bloc=3 --select entropy --select-option c=0.999",
         "lacunary fit house_votes --drop party --resume blocs.json --out blocs.json",
     )
 )
 def fit(
     data: Data,
-    model: Annotated[
-        str | None,
-        typer.Argument(
-            help="A model file, or a graph such as 'A -> B C; B -> C'. Without it, --hidden NAME=K makes "
-            "latent classes: NAME is the one parent of every column."
-        ),
-    ] = None,
+    model: ModelOrClasses = None,
     hidden: Hidden = None,
-    states: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--states", metavar="NAME=a,b,c", help="The states of a column, in order; may be repeated."
-        ),
-    ] = None,
-    kinds: Annotated[
-        list[str] | None,
-        typer.Option("--kinds", metavar="NAME=KIND", help="discrete or continuous; may be repeated."),
-    ] = None,
+    states: States = None,
+    kinds: Kinds = None,
     method: Annotated[
         Method, typer.Option(help="Maximum likelihood, maximum a posteriori, or variational Bayes.")
     ] = Method.map,
-    prior: Annotated[
-        str, typer.Option(metavar="k2|dirichlet=A|bdeu=ESS", help="The prior of 'map'.")
-    ] = "dirichlet=1",
+    prior: Prior = "dirichlet=1",
     basis: Annotated[Basis, typer.Option(help="Coordinates of the prior density.")] = Basis.softmax,
-    starts: Annotated[
-        int | None, typer.Option(min=1, help="Random starts; 20 unless told, if something is hidden.")
-    ] = None,
-    tournament: Annotated[
-        bool, typer.Option("--tournament", help="Halving tournament of 64 starts.")
-    ] = False,
+    starts: Starts = None,
+    select: Annotated[
+        Select, typer.Option(help="How parameters are chosen from the starts; see docs/parameters.md.")
+    ] = Select.best,
+    select_option: SelectOptions = None,
     accelerate: Annotated[bool, typer.Option("--accelerate", help="Extrapolate: fewer sweeps.")] = False,
     iterations: Annotated[int, typer.Option(min=1, help="The most sweeps over the data.")] = 2000,
-    rng: Annotated[int, typer.Option(help="Seed of the starts.")] = 0,
+    rng: Seed = 0,
     out: Annotated[
         str | None,
         typer.Option(
             "--out", "-o", metavar="FILE", help=".json keeps the whole fit; .bif, .xmlbif, .net the network."
         ),
+    ] = None,
+    figure: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="A figure of the starts, entropy against score: .svg or .png."),
     ] = None,
     resume: Annotated[
         str | None, typer.Option(metavar="FILE", help="Go on from a fit, a checkpoint or a network.")
@@ -119,43 +105,36 @@ def fit(
 
     Ctrl-C ends the fit, keeps the best so far, and writes --out all the same.
 
-    --json prints: rows, size, holes, variables, parameters, method, basis, objective, log_likelihood, bic,
-    converged, interrupted, iterations, out, and starts (a list of objective, log_likelihood, iterations,
-    converged).
+    --json prints: rows, size, holes, variables, parameters, method, basis, objective, log_likelihood,
+    entropy, iterations, converged, bic, interrupted, selection (name, details), out, and starts (a list of
+    objective, log_likelihood, entropy, iterations, converged).
     """
-    if tournament and resume:
-        raise typer.BadParameter(
-            "a tournament needs random starts; leave out --resume", param_hint="--tournament"
-        )
-    check_out(out, MODELS)
-    check_out(checkpoint, (".json",))
-    given_prior = prior_of(prior)
-    earlier = opened(resume) if resume else None
-    if isinstance(earlier, lac.Dag | lac.Belief | lac.Schema):
-        raise lac.FileError(f"{resume}: a {type(earlier).__name__.lower()} holds no parameters to go on from")
+    for path, suffixes in ((out, MODELS), (figure, FIGURES), (checkpoint, (".json",))):
+        check_out(path, suffixes)
+    earlier = _earlier(resume, starts)
+    how = {
+        "method": method.value,
+        "prior": prior_of(prior),
+        "basis": basis.value,
+        "starts": starts_of(starts),
+        "initial": earlier,
+        "select": select.value,
+        "select_options": options_of(select_option),
+        "stop": lac.Stop(relative=1e-8, iterations=iterations),
+    }
     with Waiting(f"reading {data}") as waiting:
-        declared = {"kinds": pairs("--kinds", kinds), "states": _labels(states)}
-        wanted = reading(holes, drop, weights)
+        wanted, declared = reading(holes, drop, weights), declared_of(kinds, states)
         dag, table = problem_of(data, model or resume, pairs_of_states("--hidden", hidden), wanted, declared)
         waiting.say("compiling kernels, once…")
-        found = lac.fit(
-            dag,
-            table,
-            method=method.value,
-            prior=given_prior,
-            basis=basis.value,
-            starts=None if resume else (lac.Tournament(starts or 64) if tournament else starts),
-            initial=earlier,
-            stop=lac.Stop(relative=1e-8, iterations=iterations),
-            accelerate=accelerate,
-            watch=_watch(waiting, checkpoint, dag),
-            rng=rng,
-        )
-    kept = _keep(found, out)
+        watch = _watch(waiting, checkpoint, dag)
+        found = lac.fit(dag, table, **how, accelerate=accelerate, watch=watch, rng=rng)
+        kept = _keep(found, out)
+        if figure:
+            draw("starts", found, figure)
     if json:
         emit(_summary(found, table, kept))
     else:
-        _tell(found, table, kept)
+        _tell(found, table, [path for path in (kept, figure) if path])
     if found.interrupted:
         complain(
             "interrupted; this is the best so far" + ("" if kept else " (--out FILE would have kept it)")
@@ -163,64 +142,18 @@ def fit(
         raise typer.Exit(INTERRUPTED)
 
 
-def problem_of(
-    data: str,
-    model: str | None,
-    hidden: Mapping[str, int | list[str] | None],
-    wanted: Mapping[str, Any],
-    declared: Mapping[str, Any],
-) -> tuple[lac.Dag, lac.Table]:
-    """Return the graph, and the table as the graph sees it."""
-    path = data_path(data)
-    if model is not None and not is_arrows(model):
-        dag = graph_of(model, hidden)
-        return _only_discrete(dag), lac.read(path, schema=dag.schema, **wanted)
-    table = lac.read(path, **wanted, **declared)
-    known = {name: states for name, states in hidden.items() if states is not None}
-    if model is not None:
-        names = lac.dag(model).names
-        schema = lac.Schema(tuple(v for v in table.schema if v.name in names))
-        dag = lac.dag(model, states=known, hidden=list(hidden), schema=schema)
-    elif len(known) == 1 == len(hidden):
-        dag = lac.naive_bayes(table.schema, *next(iter(known.items())))
-    else:
+def _earlier(resume: str | None, starts: str | None) -> Any:
+    """Return what a fit goes on from."""
+    if resume is None:
+        return None
+    if starts is not None:
         raise typer.BadParameter(
-            "give a model, or one --hidden NAME=K for latent classes", param_hint="MODEL"
+            "--resume goes on from where it was; leave out --starts", param_hint="--starts"
         )
-    return _only_discrete(dag), table
-
-
-def _only_discrete(dag: lac.Dag) -> lac.Dag:
-    continuous = [v.name for v in dag.schema if not v.discrete]
-    if continuous:
-        raise lac.SchemaError(
-            f"{', '.join(continuous)}: continuous, and only discrete variables can be fitted as yet; leave "
-            f"them out with --drop {continuous[0]}, or make their values states with "
-            f"--kinds {continuous[0]}=discrete"
-        )
-    return dag
-
-
-def _labels(texts: list[str] | None) -> dict[str, list[Any]]:
-    found = pairs_of_states("--states", texts)
-    alone = next((name for name, states in found.items() if states is None), None)
-    if alone is not None:
-        raise typer.BadParameter(f"{alone!r} is not NAME=a,b,c", param_hint="--states")
-    return {name: list(range(s)) if isinstance(s, int) else list(s or ()) for name, s in found.items()}
-
-
-def prior_of(text: str) -> lac.Dirichlet | lac.BDeu:
-    """Return the prior that a text such as bdeu=1 stands for."""
-    name, _, value = text.partition("=")
-    try:
-        number = float(value) if value else 1.0
-    except ValueError:
-        name = ""
-    if name == "k2" and not value:
-        return lac.k2()
-    if name not in ("dirichlet", "bdeu"):
-        raise typer.BadParameter(f"{text!r} is not k2, dirichlet=A or bdeu=ESS", param_hint="--prior")
-    return lac.Dirichlet(number) if name == "dirichlet" else lac.bdeu(number)
+    earlier = opened(resume)
+    if isinstance(earlier, lac.Dag | lac.Belief | lac.Schema):
+        raise lac.FileError(f"{resume}: a {type(earlier).__name__.lower()} holds no parameters to go on from")
+    return earlier
 
 
 def _watch(waiting: Waiting, checkpoint: str | None, dag: lac.Dag) -> Any:
@@ -262,6 +195,7 @@ def _summary(found: lac.Fit, table: lac.Table, out: str | None) -> dict[str, Any
         **_score(found),
         "bic": _bic(found, table),
         "interrupted": found.interrupted,
+        "selection": {"name": found.selection.name, "details": dict(found.selection.details)},
         "out": out,
         "starts": [_score(start) for start in found.starts],
     }
@@ -272,6 +206,7 @@ def _score(end: lac.Fit | lac.Start) -> dict[str, Any]:
     return {
         "objective": end.objective if finite else None,
         "log_likelihood": end.log_likelihood if finite else None,
+        "entropy": _entropy(end.network),
         "iterations": end.iterations,
         "converged": end.converged,
     }
@@ -281,10 +216,8 @@ def _bic(found: lac.Fit, table: lac.Table) -> float:
     return found.log_likelihood - found.dag.layout.free / 2 * math.log(table.size)
 
 
-def _tell(found: lac.Fit, table: lac.Table, out: str | None) -> None:
-    said = _summary(found, table, out)
-    near = sum(start.objective >= found.objective - NEAR for start in found.starts)
-    state = "converged" if found.converged else ("interrupted" if found.interrupted else "not converged")
+def _tell(found: lac.Fit, table: lac.Table, written: list[str]) -> None:
+    said = _summary(found, table, None)
     show(
         f"{said['rows']} rows, {said['holes']} holes, none dropped; {said['variables']} variables, "
         f"{said['parameters']} free parameters"
@@ -292,14 +225,42 @@ def _tell(found: lac.Fit, table: lac.Table, out: str | None) -> None:
     show(f"log-likelihood  {found.log_likelihood:14.4f} nats")
     show(f"objective       {found.objective:14.4f} nats ({found.method})")
     show(f"BIC             {said['bic']:14.4f} nats (higher is better)")
-    show(
-        f"{state} after {found.iterations} iterations; {near} of {len(found.starts)} starts came within "
-        f"{NEAR} nats of the best"
-    )
+    show(_climbs(found))
+    if found.selection.name != "best":
+        show(_choice(found))
     for name in found.dag.schema.hidden:
         show("")
         show(str(found.network.query(name)))
-    if out:
-        show(f"\nwritten: {out}")
-    elif not found.interrupted:
+    for path in written:
+        show(f"\nwritten: {path}")
+    if not written and not found.interrupted:
         show("\n--out FILE keeps the fit")
+
+
+def _climbs(found: lac.Fit) -> str:
+    state = "converged" if found.converged else ("interrupted" if found.interrupted else "not converged")
+    if len(found.starts) == 1:
+        return f"{state} after {found.iterations} iterations"
+    top = max(start.objective for start in found.starts)
+    near = sum(start.objective >= top - NEAR for start in found.starts)
+    return (
+        f"{state} after {found.iterations} iterations; {near} of {len(found.starts)} starts came within "
+        f"{NEAR} nats of the best"
+    )
+
+
+def _choice(found: lac.Fit) -> str:
+    """Say how the parameters were chosen, and what the rule has to say for itself."""
+    details = {k: v for k, v in found.selection.details.items() if not isinstance(v, list | dict)}
+    note = details.pop("note", None)
+    if note:
+        return str(note)
+    lines = [f"chosen by {found.selection.name}; local entropy {_entropy(found.network):.4f} nats"]
+    lines += [f"  {k:<14}  {f'{v:.6g}' if isinstance(v, float) else v}" for k, v in details.items()]
+    return "\n".join(lines)
+
+
+def _entropy(network: lac.Network) -> float:
+    from lacunary.learn.select import local_entropy
+
+    return float(local_entropy(network.dag, network.theta))

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 if TYPE_CHECKING:
     import lacunary as lac
 
-__all__ = ["Waiting", "emit", "show"]
+__all__ = ["Waiting", "draw", "emit", "show"]
 
 PATIENCE = 1.0
 """Seconds that may pass before anything is said about waiting."""
@@ -29,6 +29,15 @@ def emit(data: Any) -> None:
 def show(thing: RenderableType) -> None:
     """Print text or a grid; colours only on a terminal."""
     Console(highlight=False, emoji=False, soft_wrap=isinstance(thing, str)).print(thing, markup=False)
+
+
+def draw(what: str, thing: Any, path: str) -> None:
+    """Write a figure of `lacunary.report.figures` to a file, .svg or .png."""
+    from lacunary.files import write_whole
+    from lacunary.report import figures
+
+    form: Any = "png" if path.lower().endswith(".png") else "svg"
+    write_whole(path, figures.picture(getattr(figures, what)(thing), form))
 
 
 class _Late(Progress):

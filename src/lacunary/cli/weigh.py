@@ -11,6 +11,7 @@ import typer
 import lacunary as lac
 from lacunary.cli.app import app, examples
 from lacunary.cli.arguments import (
+    FIGURES,
     Data,
     Drop,
     Hidden,
@@ -24,19 +25,13 @@ from lacunary.cli.arguments import (
     pairs_of_states,
     reading,
 )
-from lacunary.cli.learn import prior_of, problem_of
-from lacunary.cli.show import Waiting, emit, show
+from lacunary.cli.problem import ModelOrClasses, Prior, Seed, Starts, prior_of, problem_of, starts_of
+from lacunary.cli.show import Waiting, draw, emit, show
 
 __all__ = ["compare", "dimension", "score"]
 
-FIGURES = (".svg", ".png")
 MOST_STATES = 1000
 
-Prior = Annotated[str, typer.Option(metavar="k2|dirichlet=A|bdeu=ESS", help="The prior of the parameters.")]
-Starts = Annotated[
-    int | None, typer.Option(min=1, help="Random starts of each fit; 20 unless told, if something is hidden.")
-]
-Seed = Annotated[int, typer.Option(help="Seed.")]
 Effective = Annotated[
     bool, typer.Option("--effective", help="Charge for the effective dimension, not for all parameters.")
 ]
@@ -51,10 +46,7 @@ Effective = Annotated[
 )
 def score(
     data: Data,
-    model: Annotated[
-        str | None,
-        typer.Argument(help="A model file or a graph; without it --hidden NAME=K: latent classes."),
-    ] = None,
+    model: ModelOrClasses = None,
     hidden: Hidden = None,
     method: Annotated[
         str, typer.Option(help="The estimate; an unknown one lists the known.")
@@ -82,7 +74,7 @@ def score(
             method,
             prior=prior_of(prior),
             dimension="effective" if effective else "parameters",
-            starts=starts,
+            starts=starts_of(starts),
             rng=rng,
         )
     if json:
@@ -150,17 +142,12 @@ def compare(
             [name.strip() for name in methods.split(",")],
             prior=prior_of(prior),
             dimension="effective" if effective else "parameters",
-            starts=starts,
+            starts=starts_of(starts),
             rng=rng,
             watch=lambda done, total, what: waiting.say(f"{what} ({done + 1} of {total})"),
         )
         if out:
-            from lacunary.files import write_whole
-            from lacunary.report import figures
-
-            write_whole(
-                out, figures.picture(figures.evidence(found), "png" if out.endswith("png") else "svg")
-            )
+            draw("evidence", found, out)
     if json:
         emit(found.rows())
         return

@@ -1,0 +1,188 @@
+"""What is to be learned or weighed, from the command line: graph and table, prior, starts, selection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import lacunary as lac
+from lacunary.cli.arguments import data_path, graph_of, is_arrows, pairs, pairs_of_states
+
+if TYPE_CHECKING:
+    from lacunary.learn.start import Starts as Rule
+
+__all__ = [
+    "Basis",
+    "Kinds",
+    "Method",
+    "ModelOrClasses",
+    "Prior",
+    "Seed",
+    "Select",
+    "SelectOptions",
+    "Starts",
+    "States",
+    "declared_of",
+    "options_of",
+    "prior_of",
+    "problem_of",
+    "starts_of",
+]
+
+
+class Method(StrEnum):
+    """What is maximised."""
+
+    ml = "ml"
+    map = "map"
+    variational = "variational"
+
+
+class Basis(StrEnum):
+    """The coordinates in which the prior is a density."""
+
+    softmax = "softmax"
+    probability = "probability"
+
+
+class Select(StrEnum):
+    """How parameters are chosen from the starts."""
+
+    best = "best"
+    average = "average"
+    entropy = "entropy"
+    max_entropy = "max-entropy"
+    global_ = "global"
+    ensemble = "ensemble"
+
+
+ModelOrClasses = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[MODEL]",
+        help="A model file, or a graph such as 'A -> B C; B -> C'. Without it, --hidden NAME=K makes latent "
+        "classes: NAME is the one parent of every column.",
+    ),
+]
+States = Annotated[
+    list[str] | None,
+    typer.Option("--states", metavar="NAME=a,b,c", help="The states of a column, in order; may be repeated."),
+]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option("--kinds", metavar="NAME=KIND", help="discrete or continuous; may be repeated."),
+]
+Prior = Annotated[str, typer.Option(metavar="k2|dirichlet=A|bdeu=ESS", help="The prior of the parameters.")]
+Starts = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N|tournament|around",
+        help="Random starts, 20 unless told if something is hidden; tournament[=64]: halve them until one "
+        "is left; around[=20]: near the fit without what is hidden.",
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Seed.")]
+SelectOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--select-option",
+        metavar="NAME=VALUE",
+        help="Of entropy and max-entropy: c=0.95, the share of the best score to keep; of average and "
+        "ensemble: weights=uniform|score|posterior; of global: seconds=60. May be repeated.",
+    ),
+]
+
+
+def problem_of(
+    data: str,
+    model: str | None,
+    hidden: Mapping[str, int | list[str] | None],
+    wanted: Mapping[str, Any],
+    declared: Mapping[str, Any],
+) -> tuple[lac.Dag, lac.Table]:
+    """Return the graph, and the table as the graph sees it."""
+    path = data_path(data)
+    if model is not None and not is_arrows(model):
+        dag = graph_of(model, hidden)
+        return _only_discrete(dag), lac.read(path, schema=dag.schema, **wanted)
+    table = lac.read(path, **wanted, **declared)
+    known = {name: states for name, states in hidden.items() if states is not None}
+    if model is not None:
+        names = lac.dag(model).names
+        schema = lac.Schema(tuple(v for v in table.schema if v.name in names))
+        dag = lac.dag(model, states=known, hidden=list(hidden), schema=schema)
+    elif len(known) == 1 == len(hidden):
+        dag = lac.naive_bayes(table.schema, *next(iter(known.items())))
+    else:
+        raise typer.BadParameter(
+            "give a model, or one --hidden NAME=K for latent classes", param_hint="MODEL"
+        )
+    return _only_discrete(dag), table
+
+
+def _only_discrete(dag: lac.Dag) -> lac.Dag:
+    continuous = [v.name for v in dag.schema if not v.discrete]
+    if continuous:
+        raise lac.SchemaError(
+            f"{', '.join(continuous)}: continuous, and only discrete variables can be fitted as yet; leave "
+            f"them out with --drop {continuous[0]}, or make their values states with "
+            f"--kinds {continuous[0]}=discrete"
+        )
+    return dag
+
+
+def declared_of(kinds: list[str] | None, states: list[str] | None) -> dict[str, Any]:
+    """Return what the caller says of columns, as `lacunary.read` takes it."""
+    found = pairs_of_states("--states", states)
+    alone = next((name for name, given in found.items() if given is None), None)
+    if alone is not None:
+        raise typer.BadParameter(f"{alone!r} is not NAME=a,b,c", param_hint="--states")
+    labels = {name: list(range(s)) if isinstance(s, int) else list(s or ()) for name, s in found.items()}
+    return {"kinds": pairs("--kinds", kinds), "states": labels}
+
+
+def prior_of(text: str) -> lac.Dirichlet | lac.BDeu:
+    """Return the prior that a text such as bdeu=1 stands for."""
+    name, _, value = text.partition("=")
+    try:
+        number = float(value) if value else 1.0
+    except ValueError:
+        name = ""
+    if name == "k2" and not value:
+        return lac.k2()
+    if name not in ("dirichlet", "bdeu"):
+        raise typer.BadParameter(f"{text!r} is not k2, dirichlet=A or bdeu=ESS", param_hint="--prior")
+    return lac.Dirichlet(number) if name == "dirichlet" else lac.bdeu(number)
+
+
+def starts_of(text: str | None) -> int | Rule | None:
+    """Return the starts that a text such as 30, tournament or around=10 stands for."""
+    if text is None:
+        return None
+    name, equals, number = ("draws", "=", text) if text.isdecimal() else text.partition("=")
+    if name not in ("draws", "tournament", "around") or (equals and not (number.isdecimal() and int(number))):
+        raise typer.BadParameter(
+            f"{text!r} is not a number from 1 on, tournament, tournament=64, around or around=20",
+            param_hint="--starts",
+        )
+    if name == "draws":
+        return int(number)
+    rule = lac.Tournament if name == "tournament" else lac.Around
+    return rule(int(number)) if equals else rule()
+
+
+def options_of(texts: list[str] | None) -> dict[str, Any]:
+    """Return options of a selection, numbers as numbers."""
+    return {name: _number(value) for name, value in pairs("--select-option", texts).items()}
+
+
+def _number(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
