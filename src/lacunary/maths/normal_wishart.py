@@ -60,6 +60,23 @@ class NormalWishart:
         object.__setattr__(self, "mu", mu)
         object.__setattr__(self, "tau", 0.5 * (tau + tau.T))
 
+    @classmethod
+    def about(cls, mean: ArrayLike, variance: ArrayLike, nu: float = 1.0) -> NormalWishart:
+        """Return the belief worth ``nu`` rows that peaks at this mean, these variances and no correlations.
+
+        α = ν + n and τ = ν diag(variance): in every DAG, regressions peak at coefficients zero and at these
+        variances. (n,) each.
+        """
+        mean = np.asarray(mean, dtype=np.float64)
+        tau = nu * np.diag(np.asarray(variance, dtype=np.float64))
+        return cls(nu, mean, nu + len(mean), tau)
+
+    def moved(self, origin: ArrayLike, scale: ArrayLike) -> NormalWishart:
+        """Return the belief about (x − origin)/scale; (n,) each."""
+        scale = np.broadcast_to(np.asarray(scale, dtype=np.float64), self.mu.shape)
+        centre = (self.mu - np.asarray(origin, dtype=np.float64)) / scale
+        return NormalWishart(self.nu, centre, self.alpha, self.tau / np.outer(scale, scale))
+
     @property
     def size(self) -> int:
         """The number of variables n."""

@@ -1,0 +1,210 @@
+"""Scale matrices with a family's parents swept out, and what one parent more or less would leave.
+
+For parents P of a child c and a positive definite matrix A, sweeping P out leaves r = A − A_·P A_PP⁻¹ A_P·.
+Then adding j to P multiplies |A_PP| by r_jj and lowers the child's rest r_cc by r_cj²/r_jj, and removing j
+divides by what j has left given the others, 1/(A_PP⁻¹)_jj, and raises the rest by β_j²/(A_PP⁻¹)_jj. Only
+the diagonal and the child's row of r are needed: the rows of L⁻¹A_P· (L the Cholesky factor of A_PP) give
+them in m²n operations, fresh from A each time. A matrix kept swept from move to move would take n² a move,
+which is more where families are small, and it drifts.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lacunary.kernels.compile import kernel
+
+__all__ = ["charged_terms", "integrated_terms", "swept_terms"]
+
+EPSILON = 2.0**-52
+
+
+@kernel
+def _sweep(matrix: Any, child: int, parents: Any, skip: int, rows: Any, left: Any, partial: Any) -> Any:
+    """Sweep all parents out but the one at position ``skip``; return log|A_PP| and whether all were sound.
+
+    Writes the rows of L⁻¹A_P· , the diagonal of r into ``left`` and the child's row of r into ``partial``. A
+    parent that is a linear combination of those before, to rounding, is unsound: nothing is regressed on it.
+    """
+    size = len(left)
+    log_det, sound = 0.0, True
+    for j in range(size):
+        left[j] = matrix[j, j]
+        partial[j] = matrix[child, j]
+    for i in range(len(parents)):
+        row, p = rows[i], parents[i]
+        if i == skip:
+            row[:] = 0.0
+            continue
+        row[:] = matrix[p]
+        for k in range(i):
+            share, other = rows[k, p], rows[k]
+            if share != 0.0:
+                for j in range(size):
+                    row[j] -= share * other[j]
+        floor = size * EPSILON * matrix[p, p]
+        if row[p] <= floor:
+            sound = False
+            row[:] = 0.0
+            row[p] = math.sqrt(floor)
+            log_det += math.log(floor)
+            continue
+        pivot = math.sqrt(row[p])
+        log_det += math.log(row[p])
+        share = row[child] / pivot
+        for j in range(size):
+            row[j] /= pivot
+            left[j] -= row[j] * row[j]
+            partial[j] -= share * row[j]
+    return log_det, sound
+
+
+@kernel
+def _removed(rows: Any, child: int, parents: Any, position: int, column: Any) -> Any:
+    """Return (A_PP⁻¹)_jj and β_j of the parent at this position, by solving L x = e_j; xᵀx and xᵀL⁻¹A_Pc."""
+    square, slope = 0.0, 0.0
+    for i in range(position, len(parents)):
+        value = 1.0 if i == position else 0.0
+        for k in range(position, i):
+            value -= rows[k, parents[i]] * column[k]
+        value /= rows[i, parents[i]]
+        column[i] = value
+        square += value * value
+        slope += value * rows[i, child]
+    return square, slope
+
+
+@kernel
+def swept_terms(stack: Any, child: int, parents: Any, log_det: Any, rest: Any) -> None:
+    """Write log|A_PP| and the child's rest for the parents with each variable put in or taken out.
+
+    Parameters
+    ----------
+    stack
+        Positive definite matrices A; (matrices, n, n).
+    child, parents
+        Positions; parents are (m,) and do not hold the child.
+    log_det, rest
+        Written: entry j for the parents with j put in or taken out, entry n, and the child's own, for the
+        parents as they are; (matrices, n + 1).
+    """
+    count, size = stack.shape[0], stack.shape[1]
+    m = len(parents)
+    rows, left, partial = np.empty((m, size)), np.empty(size), np.empty(size)
+    column = np.empty(m)
+    for q in range(count):
+        matrix, dets, rests = stack[q], log_det[q], rest[q]
+        least = size * EPSILON * matrix[child, child]
+        whole, sound = _sweep(matrix, child, parents, -1, rows, left, partial)
+        kept = max(left[child], least)
+        dets[size], rests[size] = whole, kept
+        for j in range(size):
+            floor = size * EPSILON * matrix[j, j]
+            if left[j] > floor and j != child:
+                dets[j] = whole + math.log(left[j])
+                rests[j] = max(kept - partial[j] * partial[j] / left[j], least)
+            else:
+                dets[j] = whole + (math.log(floor) if j != child else 0.0)
+                rests[j] = kept
+        if sound:
+            for i in range(m):
+                square, slope = _removed(rows, child, parents, i, column)
+                dets[parents[i]] = whole + math.log(square)
+                rests[parents[i]] = kept + slope * slope / square
+        else:  # what was redundant may not be so any more
+            for i in range(m):
+                without, _ = _sweep(matrix, child, parents, i, rows, left, partial)
+                dets[parents[i]], rests[parents[i]] = without, max(left[child], least)
+
+
+@kernel
+def _members(parents: Any, child: int, members: Any) -> None:
+    """Write how many parents there are after each toggle, and without one; (n + 1,)."""
+    m = len(parents)
+    members[:] = m + 1
+    for i in range(m):
+        members[parents[i]] = m - 1
+    members[child] = m
+    members[len(members) - 1] = m
+
+
+@kernel
+def integrated_terms(
+    scales: Any, counts: Any, prior: Any, nu: float, dof: float, child: int, parents: Any, out: Any
+) -> None:
+    """Write the log evidence of a child's regressions for each toggle of its parents, and for none.
+
+    Adds up, over configurations with N rows, with a = dof + number of parents, a* = a + N, ν* = ν + N and s
+    what the parents P leave of the child: ½ log(ν/ν*) + log Γ(a*/2)/Γ(a/2) − N/2 log π − ½ log |τ*_P|/|τ_P|
+    − a*/2 log s* + a/2 log s (docs/derivations/gaussian.md).
+
+    Parameters
+    ----------
+    scales, counts
+        Posterior scale matrices τ* and numbers of rows N of each configuration; (q, n, n) and (q,).
+    prior, nu, dof
+        Prior scale matrix τ, (1, n, n); ν; degrees of freedom of a family without parents.
+    child, parents
+        Positions; parents are (m,).
+    out
+        Written; (n + 1,).
+    """
+    many, size = len(counts), scales.shape[1]
+    log_det, rest = np.empty((many, size + 1)), np.empty((many, size + 1))
+    start, room = np.empty((1, size + 1)), np.empty((1, size + 1))
+    members = np.empty(size + 1, dtype=np.int64)
+    swept_terms(scales, child, parents, log_det, rest)
+    swept_terms(prior, child, parents, start, room)
+    _members(parents, child, members)
+    m = len(parents)
+    out[:] = 0.0
+    gains = np.empty(3)
+    for q in range(many):
+        rows = counts[q]
+        constant = 0.5 * math.log(nu / (nu + rows)) - 0.5 * rows * math.log(math.pi)
+        for k in range(3):
+            half = 0.5 * (dof + m - 1 + k)  # not positive where there is no parent to take out: not used
+            if half > 0.0:
+                gains[k] = constant + math.lgamma(half + 0.5 * rows) - math.lgamma(half)
+        for j in range(size + 1):
+            half = 0.5 * (dof + members[j])
+            value = gains[members[j] - m + 1] - 0.5 * (log_det[q, j] - start[0, j])
+            out[j] += value - (half + 0.5 * rows) * math.log(rest[q, j]) + half * math.log(room[0, j])
+
+
+@kernel
+def charged_terms(
+    scales: Any, counts: Any, floor: float, charge: float, blank: float, child: int, parents: Any, out: Any
+) -> None:
+    """Write the charged log-likelihood of a child's regressions for each toggle of its parents, and for none.
+
+    Adds up, over configurations with N rows, −N/2 log 2πσ² − s/2σ² with σ² = s/N but no less than ``floor``,
+    and takes ``charge`` off for each of m + 2 parameters, also those of ``blank`` configurations without
+    rows. −inf where a configuration has no more rows than a regression has coefficients.
+
+    Parameters
+    ----------
+    scales, counts
+        Scatter matrices and numbers of rows N of each configuration; (q, n, n) and (q,).
+    child, parents
+        Positions; parents are (m,).
+    out
+        Written; (n + 1,).
+    """
+    many, size = len(counts), scales.shape[1]
+    log_det, rest = np.empty((many, size + 1)), np.empty((many, size + 1))
+    members = np.empty(size + 1, dtype=np.int64)
+    swept_terms(scales, child, parents, log_det, rest)
+    _members(parents, child, members)
+    for j in range(size + 1):
+        out[j] = -charge * (members[j] + 2) * (many + blank)
+        for q in range(many):
+            rows = counts[q]
+            if rows <= members[j] + 1:
+                out[j] = -np.inf
+                break
+            variance = max(rest[q, j] / rows, floor)
+            out[j] -= 0.5 * (rows * math.log(2.0 * math.pi * variance) + rest[q, j] / variance)
