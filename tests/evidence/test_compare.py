@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from lacunary.errors import ParameterError, SchemaError
 from lacunary.evidence.compare import Comparison, compare
 from lacunary.evidence.score import score as weigh
 from lacunary.infer.network import Network
+from lacunary.learn.fit import Fit, fit
 from lacunary.model.make import dag, naive_bayes
 
 
@@ -90,3 +93,31 @@ def test_progress_is_told(votes: Table) -> None:
     compare({"empty": graph}, votes, ["bic", "mled"], watch=lambda *what: told.append(what))
     assert told == [(0, 2, "empty: bic"), (1, 2, "empty: mled")]
     assert isinstance(compare({"empty": graph}, votes, ["bic"])._predictor("empty"), Network)
+
+
+def test_fits_stand_for_their_graphs(votes: Table) -> None:
+    graphs = [naive_bayes(votes.schema, hidden="bloc", states=k) for k in (1, 2)]
+    fits = [fit(graph, votes, starts=3) for graph in graphs]
+    found = compare(fits, votes, ["bic"])
+    assert list(found.models) == ["bloc=1", "bloc=2"]
+    size = np.log(len(votes))
+    expected = [f.log_likelihood - f.dag.layout.free / 2 * size for f in fits]
+    assert found.values("bic") == pytest.approx(expected, rel=1e-12)
+
+
+def test_favourites_are_the_highest_by_each_estimate(found: Comparison) -> None:
+    favourites = found.favourites()
+    assert sorted(method for methods in favourites.values() for method in methods) == ["bic", "variational"]
+    for name, methods in favourites.items():
+        for method in methods:
+            assert found.values(method).max() == found.estimates[name][method].value
+
+
+@pytest.mark.parametrize("method", ["bic", "variational"])
+def test_an_interrupt_ends_the_comparison(votes: Table, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: object, **options: object) -> Fit:
+        return replace(fit(*arguments, **options), interrupted=True)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(f"lacunary.evidence.{'problem' if method == 'bic' else method}.fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        compare([naive_bayes(votes.schema, hidden="bloc", states=2)], votes, [method], starts=2)

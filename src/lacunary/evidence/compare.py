@@ -21,11 +21,14 @@ from lacunary.infer.belief import Belief, Prior
 from lacunary.infer.ensemble import Ensemble
 from lacunary.infer.network import Network
 from lacunary.learn.em import Basis
+from lacunary.learn.fit import Fit
 from lacunary.learn.start import Starts
 from lacunary.learn.stop import Stop
 from lacunary.model.dag import Dag
 
 __all__ = ["Comparison", "compare"]
+
+Models = Sequence[Dag | Fit] | Mapping[str, Dag | Fit]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +67,12 @@ class Comparison:
     def best(self, method: str | None = None) -> str:
         """Return the name of the model of highest posterior probability, by the first method unless told."""
         return list(self.models)[int(np.argmax(self.probabilities(method or self.methods[0])))]
+
+    def favourites(self) -> dict[str, tuple[str, ...]]:
+        """Return the models that some estimate puts first, each with these estimates."""
+        first = {method: self.best(method) for method in self.methods}
+        chosen = (name for name in self.models if name in first.values())
+        return {name: tuple(m for m, best in first.items() if best == name) for name in chosen}
 
     def average(self, method: str | None = None) -> Ensemble:
         """Return all models as one predictor, each weighted by its posterior probability."""
@@ -123,7 +132,7 @@ class Comparison:
 
 
 def compare(
-    models: Sequence[Dag] | Mapping[str, Dag],
+    models: Models,
     table: Any,
     methods: Sequence[str] = ("bic", "cheeseman-stutz", "variational"),
     *,
@@ -143,7 +152,8 @@ def compare(
     Parameters
     ----------
     models
-        Graphs, or graphs by name.
+        Graphs, or graphs by name. A fit may stand for its graph: estimates are then worked out at its
+        parameters.
     table
         Rows with holes: a table, a frame, an array or a path.
     methods
@@ -158,13 +168,14 @@ def compare(
         As in `lacunary.score`.
     """
     named = _named(models)
-    _check_comparable(named)
+    dags = {name: _dag(model) for name, model in named.items()}
+    _check_comparable(dags)
     log_prior = _log_prior(model_prior, len(named))
     rows = read(table)
     shared = {"at": at, "dimension": dimension}
     problems = {
-        name: pose(dag, rows, prior=prior, basis=basis, starts=starts, stop=stop, rng=rng)
-        for name, dag in named.items()
+        name: pose(model, rows, prior=prior, basis=basis, starts=starts, stop=stop, rng=rng)
+        for name, model in named.items()
     }
     estimates: dict[str, dict[str, Estimate]] = {name: {} for name in named}
     tasks = [(name, method) for name in named for method in methods]
@@ -172,15 +183,19 @@ def compare(
         if watch is not None:
             watch(done, len(tasks), f"{name}: {method}")
         estimates[name][method] = estimate(problems[name], method, shared, (options or {}).get(method, {}))
-    return Comparison(named, tuple(methods), estimates, log_prior, problems)
+    return Comparison(dags, tuple(methods), estimates, log_prior, problems)
 
 
-def _named(models: Sequence[Dag] | Mapping[str, Dag]) -> dict[str, Dag]:
+def _dag(model: Dag | Fit) -> Dag:
+    return model.dag if isinstance(model, Fit) else model
+
+
+def _named(models: Models) -> dict[str, Dag | Fit]:
     """Return the models by name: the number of hidden states where that tells them apart, else numbered."""
     if isinstance(models, Mapping):
         named = dict(models)
     else:
-        labels = [_label(dag) for dag in models]
+        labels = [_label(_dag(model)) for model in models]
         if len(set(labels)) < len(labels) or not all(labels):
             labels = [f"model {i + 1}" for i in range(len(labels))]
         named = dict(zip(labels, models, strict=True))

@@ -105,6 +105,8 @@ class Problem:
                 stop=self.stop,
                 rng=self.rng,
             )
+            if found is not self.given and found.interrupted:
+                raise KeyboardInterrupt  # half a climb is no peak to weigh a model by
             counts, log_likelihood = self.prepared.expect(found.network.theta[None])
             where = f"the given fit by {found.method}" if self.given else f"{at} ({self.basis} basis)"
             where = "ml" if key == "ml" else where

@@ -35,6 +35,8 @@ def variational(problem: Problem, *, start: Literal["random", "map"] = "random")
         stop=problem.stop,
         rng=problem.rng,
     )
+    if found.interrupted:
+        raise KeyboardInterrupt
     divergence = float(update_rule(problem.belief, None).divergence(found.belief.alpha[None])[0])
     terms = {"expected fit": found.objective + divergence, "divergence from the prior": -divergence}
     where = f"the variational posterior, started from {'the MAP' if initial else 'random draws'}"
