@@ -101,9 +101,7 @@ def climb(
     constant = belief.log_normalizer
     if fixed:  # known tables have no prior
         once = lac.Stop(iterations=1)
-        constant = lac.fit(
-            graph, table, prior=lac.bdeu(1), initial=initial, fixed=fixed, stop=once
-        ).constant
+        constant = lac.fit(graph, table, prior=lac.bdeu(1), initial=initial, fixed=fixed, stop=once).constant
     stop = OnScore(relative=relative, iterations=iterations, constant=constant)
     return lac.fit(
         graph, table, prior=lac.bdeu(1), initial=initial, fixed=fixed, stop=stop, accelerate=accelerate
