@@ -3,13 +3,13 @@
 A paper is a package ``papers/<key>/`` of two files; nothing needs to be registered.
 
 ``claims.toml`` holds what was printed: ``[paper]`` with ``title``, ``authors`` and ``machine`` (what theirs
-ran on), then for every number or statement a ``[[claim]]`` as `Claim` spells out: ``id``, ``where``, ``says``,
-``printed`` (a number; nothing if it is a statement), ``tolerance`` and ``why``.
+ran on), then for every number or statement a ``[[claim]]`` as `Claim` spells out: ``id``, ``where``,
+``says``, ``printed`` (a number; nothing if it is a statement), ``tolerance`` and ``why``.
 
 ``run.py`` holds ``PAPER = Paper(units, outcome)``, using ``import lacunary as lac`` alone:
 
 - ``units(size)`` lists the work for a size ("tiny" for tests, "glance", "full") as `Unit` objects: a
-  top-level function of the paper's package and its JSON arguments. A unit makes its own data from seeds (`seed_of`),
+  top-level function of the package and its JSON arguments. A unit makes its own data from seeds (`seed_of`),
   returns JSON without NaN, and is kept under ``OUT/work/<key>/``; a finished one is not done again. They may
   run on several processes and are begun in the listed order, so the important ones come first.
 - ``outcome(results)`` makes an `Outcome` of what is done: listings (tables), drawings (figures, made by

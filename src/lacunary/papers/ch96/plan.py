@@ -1,0 +1,123 @@
+"""How much of the work on CH96 is done at each size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from lacunary.papers import Size, Unit
+from lacunary.papers.ch96.settings import ROWS, Setting, states
+from lacunary.papers.ch96.work import free, reality, reference, weigh
+
+__all__ = ["units"]
+
+EPSILONS = (0.1, 0.001)
+"""Beside 0.01, at which everything is done."""
+
+SETTINGS = tuple(dict.fromkeys(ROWS))
+TINY = (Setting(8, 4, 100),)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Sizes of everything.
+
+    Attributes
+    ----------
+    settings, few
+        Which experiments, and whether with few of the numbers of hidden states.
+    models, sets
+        Random models of each setting, and data sets of each model; the paper has one and five.
+    spread
+        Data sets on which other ε are tried: for up to eight classes, and for more.
+    steps
+        Annealing steps of the reference, by c; nothing is annealed for a c that is not there.
+    reality
+        Sizes (n, c) of section 5, and how often each is repeated.
+    """
+
+    settings: Sequence[Setting]
+    few: bool
+    models: int
+    sets: int
+    spread: tuple[int, int]
+    steps: dict[int, int]
+    reality: Sequence[tuple[int, int]]
+    repeats: int
+
+
+PLANS: dict[Size, Plan] = {
+    "tiny": Plan(TINY, True, 1, 2, (1, 1), {4: 64}, ((6, 2),), 1),
+    "glance": Plan(SETTINGS, True, 1, 2, (1, 0), {4: 256}, ((12, 3), (18, 4)), 2),
+    "full": Plan(
+        SETTINGS,
+        False,
+        4,
+        5,
+        (5, 2),
+        {4: 4096, 8: 4096, 16: 2048, 32: 2048},
+        ((12, 3), (18, 4), (24, 5), (32, 6)),
+        5,
+    ),
+}
+"""What is done at each size; the units that matter most come first."""
+
+ANNEALED = {
+    4: range(2, 9),
+    8: (2, 4, 6, 7, 8, 9, 10, 12, 14),
+    16: (6, 8, 10, 12, 14, 16, 18, 20, 24),
+    32: (8, 16, 20, 24, 28, 32, 36, 40),
+}
+"""Numbers of hidden states at which the evidence is annealed."""
+
+
+def units(size: Size) -> Sequence[Unit]:
+    """Return the work."""
+    plan = PLANS[size]
+    return [
+        *_weighing(plan, model=0),
+        *_references(plan, size),
+        *_ranks(plan),
+        *_realities(plan),
+        *_epsilons(plan),
+        *(unit for model in range(1, plan.models) for unit in _weighing(plan, model=model)),
+    ]
+
+
+def _weighing(plan: Plan, model: int) -> Iterator[Unit]:
+    for setting in plan.settings:
+        for data in range(plan.sets):
+            for k in states(setting, few=plan.few):
+                extra = {"ml": True} if model == 0 else {}
+                yield Unit(weigh, _of(setting) | {"model": model, "data": data, "k": k} | extra)
+
+
+def _epsilons(plan: Plan) -> Iterator[Unit]:
+    for setting in plan.settings:
+        for data in range(plan.spread[setting.c > 8]):
+            for epsilon in EPSILONS:
+                for k in states(setting, few=plan.few):
+                    yield Unit(weigh, _of(setting) | {"model": 0, "data": data, "k": k, "epsilon": epsilon})
+
+
+def _references(plan: Plan, size: Size) -> Iterator[Unit]:
+    chosen = plan.settings if size == "full" else plan.settings[:1]
+    for setting in chosen:
+        for k in ANNEALED[setting.c] if size == "full" else (2, 4, 6):
+            how = {"model": 0, "data": 0, "k": k, "steps": plan.steps[setting.c]}
+            yield Unit(reference, _of(setting) | how)
+
+
+def _ranks(plan: Plan) -> Iterator[Unit]:
+    wanted = {(s.n, k) for s in plan.settings for k in states(s, few=plan.few)}
+    yield from (Unit(free, {"n": n, "k": k}) for n, k in sorted(wanted))
+
+
+def _realities(plan: Plan) -> Iterator[Unit]:
+    for n, c in plan.reality:
+        for repeat in range(plan.repeats):
+            yield Unit(reality, {"n": n, "c": c, "rows": 800, "repeat": repeat, "most": c + 3})
+
+
+def _of(setting: Setting) -> dict[str, int]:
+    return {"n": setting.n, "c": setting.c, "rows": setting.rows}
