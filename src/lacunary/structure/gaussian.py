@@ -154,15 +154,10 @@ class BGe(_Gaussian):
     def of(cls, table: Table, prior: NormalWishart | None = None) -> BGe:
         """Return the score on a table without holes; the prior is in the data's units.
 
-        Default prior: worth one row, ν = 1 and α = ν + n, with its peak at the columns' means and variances
-        and no correlations (`NormalWishart.about`).
+        By default it is worth one row, and peaks at the columns' means and variances and no correlations.
         """
         standard = standardise(table)
-        if prior is None:
-            belief = NormalWishart.about(np.zeros(len(standard.origin)), np.ones(len(standard.origin)))
-        else:
-            belief = prior.moved(standard.origin, standard.scale)
-        return cls(moments(standard.values, table.weights), belief, np.log(standard.scale))
+        return cls(standard.moments(), standard.belief(prior), np.log(standard.scale))
 
 
 class GaussianBIC(_Gaussian):
@@ -185,31 +180,57 @@ class GaussianBIC(_Gaussian):
     def of(cls, table: Table) -> GaussianBIC:
         """Return the score on a table without holes."""
         standard = standardise(table)
-        return cls(moments(standard.values, table.weights), np.log(standard.scale))
+        return cls(standard.moments(), np.log(standard.scale))
 
 
 @dataclass(frozen=True, eq=False)
 class Standard:
-    """Continuous columns with mean zero and variance one, and what they were before.
+    """Continuous columns, and how they are brought to mean zero and variance one.
 
     Attributes
     ----------
     columns
         Positions of the continuous variables in the schema; (n,).
     values
-        (x − origin)/scale; (rows, n).
+        The columns as they are; (rows, n).
+    weights
+        (rows,).
     origin, scale
         Means and standard deviations of the columns; (n,) each.
     """
 
     columns: NDArray[np.int64]
     values: Array
+    weights: Array
     origin: Array
     scale: Array
 
+    def moments(self, rows: NDArray[np.int64] | None = None) -> Array:
+        """Return the moments of standardised rows, by default all of them; (n + 1, n + 1)."""
+        values, weights = self.values, self.weights
+        if rows is not None:
+            values, weights = values[rows], weights[rows]
+        unit = np.concatenate([[1.0], self.scale])
+        return np.asarray(moments(values, weights, self.origin) / np.outer(unit, unit))
+
+    def belief(self, prior: NormalWishart | None) -> NormalWishart:
+        """Return a belief about the data's units as one about standardised columns.
+
+        Without one: worth one row, ν = 1 and α = ν + n, with its peak at the columns' means and variances and
+        no correlations (`NormalWishart.about`).
+        """
+        size = len(self.columns)
+        if prior is None:
+            return NormalWishart.about(np.zeros(size), np.ones(size))
+        if prior.size != size:
+            raise ParameterError(
+                f"there are {size} continuous variables, but the prior is about {prior.size}"
+            )
+        return prior.moved(self.origin, self.scale)
+
 
 def standardise(table: Table, *, mixed: bool = False) -> Standard:
-    """Return the continuous columns of a table without holes, standardised; refuse what cannot be scored."""
+    """Return the continuous columns of a table without holes; refuse what cannot be scored."""
     kinds = np.array([variable.discrete for variable in table.schema], dtype=bool)
     if kinds.any() and not mixed:
         name = table.schema.names[int(np.argmax(kinds))]
@@ -217,23 +238,27 @@ def standardise(table: Table, *, mixed: bool = False) -> Standard:
             f"{name} is discrete, and this score is for continuous variables; "
             "leave the score out to have it chosen by the variables' kinds"
         )
-    columns = np.flatnonzero(~kinds)
-    values = table.reals[:, columns] if len(columns) else np.empty((len(table), 0))
-    for position, column in enumerate(columns):
-        holes = int(np.isnan(values[:, position]).sum())
-        if holes:
-            raise TableError(
-                f"{table.schema.names[column]} has {holes} missing values, so its families cannot be scored; "
-                "no row is left out: search with structural EM, schedule='((EM)^10 Ec S* M)*'"
-            )
     if not table.size > 0:
         raise TableError("a table without rows says nothing about its variables")
+    columns = np.flatnonzero(~kinds)
+    values = table.reals[:, columns] if kinds.any() else table.reals
+    _check_observed([table.schema.names[column] for column in columns], values)
     weights = table.weights / table.size
     origin = weights @ values
-    scale = np.sqrt(weights @ (values - origin) ** 2)
+    spread = np.diagonal(moments(values, weights, origin))[1:]
+    scale = np.sqrt(spread)
     # A constant column of large numbers has a deviation that is all rounding.
     constant = scale <= 1e-14 * np.abs(origin)
     if constant.any():
         name = table.schema.names[int(columns[int(np.argmax(constant))])]
         raise TableError(f"{name} is constant: nothing can depend on it; leave the column out")
-    return Standard(columns, (values - origin) / scale, origin, scale)
+    return Standard(columns, values, table.weights, origin, scale)
+
+
+def _check_observed(names: list[str], values: Array) -> None:
+    for name, holes in zip(names, np.isnan(values).sum(axis=0), strict=True):
+        if holes:
+            raise TableError(
+                f"{name} has {holes} missing values, so its families cannot be scored; "
+                "no row is left out: search with structural EM, schedule='((EM)^10 Ec S* M)*'"
+            )
