@@ -1,16 +1,18 @@
-"""Searches that climb: greedy, with restarts, and with a memory of what was just changed (tabu)."""
+"""Searches that climb: greedy, and with a memory of what was just changed (tabu); both can start anew."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
+from lacunary.structure.move import Remove, Reverse
 from lacunary.structure.walk import Walk
 
-__all__ = ["Greedy", "Tabu", "check_at_least", "climb", "kick"]
+__all__ = ["Greedy", "Tabu", "check_at_least", "climb", "shake"]
 
 
 def climb(walk: Walk, most: int | None = None) -> bool:
@@ -26,13 +28,54 @@ def climb(walk: Walk, most: int | None = None) -> bool:
     return False
 
 
-def kick(walk: Walk, moves: int) -> None:
-    """Start anew: go back to the best graph and make random moves."""
+def shake(walk: Walk) -> None:
+    """Go back to the best graph and loosen it.
+
+    First as many random *covered* arcs are turned round as there are variables: i → j is covered if
+    i's parents are all of j's other parents. That leads to an equivalent graph (Chickering 1995), from which
+    other neighbours are in reach (Castelo and Kočka 2003). Then one variable in ten, drawn at random, loses
+    all arcs that are not required.
+    """
     walk.jump(walk.best)
-    for _ in range(moves):
-        choices = [move for move, _ in walk.board.moves()]
-        if choices:
-            walk.take(choices[int(walk.rng.integers(len(choices)))])
+    n, board = len(walk.best), walk.board
+    for _ in range(n):
+        covered = _covered(walk)
+        if covered:
+            walk.take(covered[int(walk.rng.integers(len(covered)))])
+    for node in walk.rng.choice(n, max(1, n // 10), replace=False):
+        loose = board.sketch.arcs & ~board.rules.required
+        for tail, head in np.argwhere(loose):
+            if node in (tail, head):
+                walk.take(Remove(int(tail), int(head)))
+
+
+def _covered(walk: Walk) -> list[Reverse]:
+    """Return the turns of covered arcs that the rules allow; they never make a cycle."""
+    parents, rules = walk.board.sketch.parents, walk.board.rules
+    return [
+        Reverse(tail, head)
+        for head, others in enumerate(parents)
+        for tail in others
+        if len(parents[tail]) + 1 == len(others)
+        and set(parents[tail]) < set(others)
+        and not rules.required[tail, head]
+        and rules.free[head, tail]
+    ]
+
+
+def _again(walk: Walk, restarts: int, one_round: Callable[[Walk], object]) -> None:
+    """Go one round, shake, and so on, until so many rounds in a row found nothing better."""
+    walk.memory = {"failed": -1, "mark": None, **walk.memory}
+    while True:
+        one_round(walk)
+        mark = walk.memory["mark"]
+        better = mark is None or walk.top > mark + walk.board.tie
+        walk.memory |= {"failed": 0 if better else walk.memory["failed"] + 1, "mark": walk.top}
+        if walk.memory["failed"] >= restarts or len(walk.best) < 2:
+            return
+        shake(walk)
+        walk.memory |= {"idle": 0, "recent": []}
+        walk.tell(walk.memory["failed"] / restarts)
 
 
 @dataclass(frozen=True)
@@ -42,27 +85,18 @@ class Greedy:
     Attributes
     ----------
     restarts
-        How often to shake the best graph and climb again.
-    kicks
-        Random moves of a shake; by default half as many as there are variables.
+        How many times in a row to `shake` the best graph and climb again without finding a better one.
     """
 
     restarts: int = 0
-    kicks: int | None = None
     name = "greedy"
 
     def __post_init__(self) -> None:
-        check_at_least(0, restarts=self.restarts, kicks=self.kicks)
+        check_at_least(0, restarts=self.restarts)
 
     def run(self, walk: Walk) -> None:
         """Search."""
-        walk.memory.setdefault("round", 0)
-        climb(walk)
-        while walk.memory["round"] < self.restarts:
-            kick(walk, _kicks(self.kicks, walk))
-            walk.memory["round"] += 1
-            walk.tell(walk.memory["round"] / self.restarts)
-            climb(walk)
+        _again(walk, self.restarts, climb)
 
 
 @dataclass(frozen=True)
@@ -74,37 +108,32 @@ class Tabu:
     Attributes
     ----------
     length
-        For how many moves a pair of variables is left alone; by default 10, and less on few variables.
+        For how many moves a pair of variables is left alone; fewer where there are few pairs.
     patience
-        Moves without a better graph after which the search ends or restarts; by default 15, or the number
-        of variables if that is more.
-    restarts, kicks
-        As of `Greedy`.
+        Moves without a better graph after which a round ends.
+    restarts
+        How many rounds in a row, each from the best graph after a `shake`, may find nothing better; by
+        default 15, or as many as there are variables if that is more.
     """
 
-    length: int | None = None
-    patience: int | None = None
-    restarts: int = 0
-    kicks: int | None = None
+    length: int = 10
+    patience: int = 15
+    restarts: int | None = None
     name = "tabu"
 
     def __post_init__(self) -> None:
-        check_at_least(0, length=self.length, restarts=self.restarts, kicks=self.kicks)
+        check_at_least(0, length=self.length, restarts=self.restarts)
         check_at_least(1, patience=self.patience)
 
     def run(self, walk: Walk) -> None:
         """Search."""
-        walk.memory = {"round": 0, "idle": 0, "recent": [], **walk.memory}
-        while self._round(walk) and walk.memory["round"] < self.restarts:
-            kick(walk, _kicks(self.kicks, walk))
-            walk.memory |= {"round": walk.memory["round"] + 1, "idle": 0, "recent": []}
-            walk.tell(walk.memory["round"] / self.restarts)
+        walk.memory = {"idle": 0, "recent": [], **walk.memory}
+        _again(walk, max(15, len(walk.best)) if self.restarts is None else self.restarts, self._round)
 
-    def _round(self, walk: Walk) -> bool:
+    def _round(self, walk: Walk) -> None:
         n = len(walk.best)
-        length = min(10, n * (n - 1) // 4) if self.length is None else self.length
-        patience = max(15, n) if self.patience is None else self.patience
-        while walk.memory["idle"] < patience:
+        length = min(self.length, n * (n - 1) // 4)
+        while walk.memory["idle"] < self.patience:
             top = walk.top
             move, gain = walk.board.best()
             if walk.board.value + gain <= top + walk.board.tie:
@@ -113,10 +142,9 @@ class Tabu:
                 break
             walk.take(move)
             recent = [*walk.memory["recent"], [move.tail, move.head]]
-            walk.memory["recent"] = recent[len(recent) - min(length, len(recent)) :]
+            walk.memory["recent"] = recent[max(len(recent) - length, 0) :]
             walk.memory["idle"] = 0 if walk.top > top else walk.memory["idle"] + 1
             walk.tell()
-        return True
 
 
 def _barred(n: int, recent: list[list[int]]) -> NDArray[np.bool_]:
@@ -124,10 +152,6 @@ def _barred(n: int, recent: list[list[int]]) -> NDArray[np.bool_]:
     for one, two in recent:
         out[one, two] = out[two, one] = True
     return out
-
-
-def _kicks(kicks: int | None, walk: Walk) -> int:
-    return max(2, len(walk.best) // 2) if kicks is None else kicks
 
 
 def check_at_least(least: int, **settings: float | None) -> None:
