@@ -657,8 +657,11 @@ def test_demo() -> None:
     assert [c["classes"] for c in found["candidates"]] == [1, 2, 3, 4, 5, 6]
     assert [c["parameters"] for c in found["candidates"]] == [17 * k - 1 for k in range(1, 7)]
     # EM stops 1e-10 of the objective short, where the likelihood is not at its own peak.
-    assert found["candidates"][0]["bic"] == pytest.approx(closed_form_bic(), abs=1e-3)
-    assert found["best"] == max(found["candidates"], key=lambda c: c["bic"])["classes"]
+    assert found["candidates"][0]["log_evidence"]["bic"] == pytest.approx(closed_form_bic(), abs=1e-3)
+    for method in ("bic", "cheeseman-stutz", "variational", "laplace"):
+        first = max(found["candidates"], key=lambda c: c["log_evidence"][method])["classes"]
+        assert method in found["favourites"][str(first)]
+    assert "cheeseman-stutz" in found["favourites"][str(found["best"])]
     assert sum(c["size"] for c in found["classes"]) == pytest.approx(435, rel=1e-9)
     assert Path(found["page"]) == Path("d/e/index.html")
     assert "<svg" in Path(found["page"]).read_text(encoding="utf-8")

@@ -79,7 +79,9 @@ def test_the_page_shows_the_numbers(html: str, votes: Study) -> None:
     for number in ("435", "392", "232", "2856", "203"):
         assert re.search(rf"\b{number}\b", words)
     for candidate in votes.candidates:
-        assert f"{abs(candidate.bic):,.1f}" in words
+        for value in candidate.log_evidence.values():
+            assert f"{abs(value):,.1f}" in words
+    assert "All four estimates speak for 3 blocs." in words
 
 
 def test_what_users_write_is_escaped(html: str) -> None:
@@ -104,9 +106,9 @@ def texts(svg: str) -> list[str]:
 
 
 def test_figures_label_their_axes(votes: Study) -> None:
-    found = texts(figures.svg(figures.scores(votes), "scores", "Scores"))
-    assert "BIC (nats; higher is better)" in found
-    assert "number of blocs" in found
+    found = texts(figures.svg(figures.evidence(votes.comparison), "evidence", "Evidence"))
+    assert {"log evidence (nats; higher is better)", "number of states of bloc"} <= set(found)
+    assert {"BIC", "Cheeseman\N{EN DASH}Stutz", "variational", "Laplace"} <= set(found)
     found = texts(figures.svg(figures.traces(votes.best.fit), "traces", "Traces"))
     assert {"iteration", "nats below the best", "best start", "other starts"} <= set(found)
 
@@ -120,15 +122,24 @@ def test_the_heat_map_shows_every_vote_in_every_class(votes: Study) -> None:
 
 
 def test_a_lone_far_score_does_not_flatten_the_others(votes: Study) -> None:
-    bic = [c.bic for c in votes.candidates]
+    bic = [c.log_evidence["bic"] for c in votes.candidates]
     assert bic[2] - bic[0] > 5 * (bic[2] - bic[1]), "the first must be far off for this test to speak"
-    low, _ = figures.scores(votes).axes[0].get_ylim()
+    axes = figures.evidence(votes.comparison).axes[0]
+    low, _ = axes.get_ylim()
     assert bic[0] < low < bic[1]
+    assert any("off the scale" in label.get_text() for label in axes.texts)
 
 
 def test_figures_become_pictures(votes: Study, tmp_path: Path) -> None:
-    (tmp_path / "scores.png").write_bytes(figures.picture(figures.scores(votes), "png"))
-    assert (tmp_path / "scores.png").read_bytes().startswith(b"\x89PNG")
+    (tmp_path / "profiles.png").write_bytes(figures.picture(figures.heat_map(votes), "png"))
+    assert (tmp_path / "profiles.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_single_start_has_no_figure_of_starts(html: str) -> None:
+    """With several the page has four figures: the evidence, the classes, the climbs and the starts."""
+    assert html.count("<svg") == 4
+    alone = study(lac.house_votes(), hidden="bloc", classes=[1], starts=1)
+    assert page(alone, WORDS).count("<svg") == 3
 
 
 def test_states_beyond_two_get_a_line_each() -> None:

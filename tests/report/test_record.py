@@ -9,6 +9,7 @@ import pytest
 
 import lacunary as lac
 from lacunary.report import Study, structure, study
+from lacunary.report.words import agreement
 from tests import naive
 
 
@@ -39,7 +40,7 @@ def closed_form(table: lac.Table) -> Iterator[float]:
 def test_one_class_has_the_bic_of_independent_columns(votes: Study) -> None:
     expected = sum(closed_form(votes.table)) - 16 / 2 * np.log(435)
     # EM stops 1e-10 of the objective short; the likelihood is not at its own peak, hence a looser bound.
-    assert votes.candidates[0].bic == pytest.approx(expected, abs=1e-3)
+    assert votes.candidates[0].log_evidence["bic"] == pytest.approx(expected, abs=1e-3)
     assert votes.candidates[0].parameters == 16
 
 
@@ -47,8 +48,28 @@ def test_more_classes_have_the_parameters_of_naive_bayes(votes: Study) -> None:
     assert [c.parameters for c in votes.candidates] == [k - 1 + 16 * k for k in (1, 2, 3)]
     for c in votes.candidates:
         expected = c.fit.log_likelihood - c.parameters / 2 * np.log(435)
-        assert c.bic == pytest.approx(expected, rel=1e-15)
-    assert votes.best.bic == max(c.bic for c in votes.candidates)
+        assert c.log_evidence["bic"] == pytest.approx(expected, rel=1e-12)  # sums in another order
+
+
+def test_the_best_is_the_one_of_highest_evidence_and_all_estimates_are_heard(votes: Study) -> None:
+    used = votes.table
+    for c in votes.candidates:
+        dag = lac.naive_bayes(used.schema, hidden="bloc", states=c.classes)
+        alone = lac.score(dag, used, "cheeseman-stutz", starts=5, stop=lac.Stop(relative=1e-10))
+        assert c.log_evidence["cheeseman-stutz"] == pytest.approx(alone.value, abs=1e-6)  # the same fit
+    for method in ("bic", "cheeseman-stutz", "variational", "laplace"):
+        first = max(votes.candidates, key=lambda c: c.log_evidence[method])
+        assert method in votes.favourites[first.classes]
+    assert sum(map(len, votes.favourites.values())) == 4
+    assert "cheeseman-stutz" in votes.favourites[votes.best.classes]
+
+
+def test_what_estimates_agree_on_in_words() -> None:
+    assert agreement({"5 blocs": ("bic", "laplace")}) == "Both estimates speak for 5 blocs."
+    assert agreement({"1 bloc": ("bic",)}) == "The one estimate speaks for 1 bloc."
+    assert agreement({"4": ("mled",), "5": ("bic", "draper", "laplace")}) == (
+        "BIC, draper and Laplace speak for 5; MLED speaks for 4."
+    )
 
 
 def test_renaming_the_classes_changes_no_probability(votes: Study) -> None:
@@ -93,7 +114,7 @@ def test_contrasts_and_information_by_hand() -> None:
         dag, {"h": [0.75, 0.25], "tells": [[1, 0], [0, 1]], "mute": [[0.5, 0.5], [0.5, 0.5]]}
     )
     posterior = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
-    found = Study(table, "h", None, (), network, posterior)
+    found = Study(table, "h", None, (), lac.compare([dag], table, ["bic"], starts=1), network, posterior)
     assert found.information("tells") == pytest.approx(-0.75 * np.log(0.75) - 0.25 * np.log(0.25), rel=1e-14)
     assert found.information("mute") == 0.0
     assert found.telling == ("tells", "mute")

@@ -151,7 +151,10 @@ def compare(
     if json:
         emit(found.rows())
         return
+    from lacunary.report.words import agreement
+
     show(str(found))
+    show(agreement(found.favourites()))
     show("")
     show("posterior probability of each model, all equally probable before")
     for name in found.methods:

@@ -15,16 +15,18 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
+from numpy.typing import NDArray
 
 from lacunary.evidence.compare import Comparison
 from lacunary.infer.divergence import kl
 from lacunary.infer.network import Network
 from lacunary.learn.fit import Fit
 from lacunary.learn.select import local_entropy
-from lacunary.report.record import Candidate, Study
+from lacunary.report.record import Study
+from lacunary.report.words import method as method_name
 from lacunary.report.words import minus, plain
 
-__all__ = ["evidence", "heat_map", "picture", "scores", "starts", "svg", "traces"]
+__all__ = ["evidence", "heat_map", "picture", "starts", "svg", "traces"]
 
 INK = "#010203"
 """Stands for the page's own text colour, which takes its place in the SVG."""
@@ -69,34 +71,8 @@ NEAR = 1e-3
 """Nats below the best that are drawn as this much: a logarithmic axis has no zero."""
 
 
-def scores(study: Study) -> Figure:
-    """Draw the score against the number of classes."""
-    with rc_context(STYLE):
-        figure, axes = _canvas(6.4, 3.6)
-        k = np.array([c.classes for c in study.candidates])
-        bic = np.array([c.bic for c in study.candidates])
-        floor = _floor(bic)
-        inside = bic >= floor
-        axes.plot(k[inside], bic[inside], "-o", color=STEADY, linewidth=1.6, markersize=6)
-        best = study.best
-        axes.plot([best.classes], [best.bic], "o", color=ACCENT, markersize=10, zorder=3)
-        drawn = [c for c in study.candidates if c.bic >= floor]
-        for place, candidate in enumerate(drawn):
-            around = drawn[max(place - 1, 0) : place] + drawn[place + 1 : place + 2]
-            valley = all(other.bic > candidate.bic for other in around) and bool(around)
-            _label_score(axes, candidate, below=valley, bold=candidate is best)
-        for candidate in study.candidates:
-            if candidate.bic < floor:
-                _label_far(axes, candidate, floor, best.bic)
-        axes.set_ylim(floor, bic.max() + 0.18 * (bic.max() - floor))
-        axes.set_xlim(k.min() - 0.5, k.max() + 0.5)
-        axes.set_xlabel(f"number of {study.hidden}s")
-        axes.set_ylabel("BIC (nats; higher is better)")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: minus(value, 0)))
-        _rule(axes, "y")
-        return figure
+LEAST_SPAN = 0.1
+"""Nats that an axis of scores or entropies spans at least."""
 
 
 def evidence(comparison: Comparison) -> Figure:
@@ -118,7 +94,7 @@ def evidence(comparison: Comparison) -> Figure:
         )
         order = np.argsort(x, kind="stable")
         tops = [float(np.max(comparison.values(method))) for method in comparison.methods]
-        lows = [float(np.sort(comparison.values(method))[len(x) // 4]) for method in comparison.methods]
+        floor = min(_floor(comparison.values(method)) for method in comparison.methods)
         for place, method in enumerate(comparison.methods):
             values = comparison.values(method)
             errors = [comparison.estimates[name][method].stderr or 0.0 for name in comparison.models]
@@ -129,10 +105,15 @@ def evidence(comparison: Comparison) -> Figure:
                 linestyle="-" if by_states else "none",
                 color=LINES[place % len(LINES)],
                 marker=MARKS[place % len(MARKS)],
-                label=method,
+                label=method_name(method),
             )
-        room = max(tops) - min(lows)
-        axes.set_ylim(min(lows) - 0.15 * room, max(tops) + 0.08 * room)
+        highest = np.max([comparison.values(method) for method in comparison.methods], axis=0)
+        for at, value in zip(x, highest, strict=True):
+            if value < floor:
+                _label_far(axes, float(at), float(value), floor, max(tops))
+        axes.set_ylim(floor, max(tops) + 0.08 * (max(tops) - floor))
+        if by_states:
+            axes.set_xlim(x.min() - 0.5, x.max() + 0.5)
         axes.set_xlabel(f"number of states of {plain(names[0])}" if by_states else "number of parameters")
         axes.set_ylabel("log evidence (nats; higher is better)")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -238,12 +219,15 @@ def starts(fit: Fit, truth: Network | None = None) -> Figure:
             linewidths=2.0,
             label=f"chosen: {fit.selection.name}",
         )
+        axes.set_xlim(_widened(*axes.get_xlim()))
+        axes.set_ylim(_widened(*axes.get_ylim()))
         axes.set_xlabel("score (nats; higher is better)")
         axes.set_ylabel("local entropy (nats)")
         axes.xaxis.set_major_locator(MaxNLocator(6))
         axes.xaxis.set_major_formatter(
             FuncFormatter(lambda value, _: f"{value:,.6g}".replace("-", "\N{MINUS SIGN}"))
         )
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
         axes.legend(frameon=False, loc="best", fontsize=9)
         _rule(axes, "y")
         return figure
@@ -289,32 +273,25 @@ def _rule(axes: Axes, axis: str) -> None:
     axes.set_axisbelow(True)
 
 
-def _floor(bic: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
-    """Return where the axis begins: one score far below all others would flatten their differences."""
-    gaps = np.sort(bic.max() - bic)[::-1]
+def _floor(values: NDArray[np.float64]) -> float:
+    """Return where the axis begins: one value far below all others would flatten their differences."""
+    gaps = np.sort(values.max() - values)[::-1]
     widest = gaps[1] if len(gaps) > 2 and gaps[0] > 5 * gaps[1] > 0 else gaps[0]
-    return float(bic.max() - 1.2 * max(widest, 1.0))
+    return float(values.max() - 1.2 * max(widest, 1.0))
 
 
-def _label_score(axes: Axes, candidate: Candidate, *, below: bool, bold: bool) -> None:
-    """Write a score beside its point, on the side where no line runs."""
+def _widened(low: float, high: float) -> tuple[float, float]:
+    """Return an axis on which starts that differ by rounding lie together, as they do in truth."""
+    short = max(LEAST_SPAN - (high - low), 0.0) / 2
+    return low - short, high + short
+
+
+def _label_far(axes: Axes, at: float, value: float, floor: float, top: float) -> None:
+    """Point to a value that lies below the axis."""
     axes.annotate(
-        minus(candidate.bic, 0),
-        (candidate.classes, candidate.bic),
-        (0, -16 if below else 10),
-        textcoords="offset points",
-        ha="center",
-        fontsize=9,
-        fontweight="bold" if bold else "normal",
-    )
-
-
-def _label_far(axes: Axes, candidate: Candidate, floor: float, top: float) -> None:
-    """Point to a score that lies below the axis."""
-    axes.annotate(
-        f"{minus(candidate.bic, 0)}\n(off the scale)",
-        (candidate.classes, floor),
-        (candidate.classes, floor + 0.18 * (top - floor)),
+        f"{minus(value, 0)}\n(off the scale)",
+        (at, floor),
+        (at, floor + 0.18 * (top - floor)),
         ha="center",
         fontsize=9,
         arrowprops={"arrowstyle": "->", "color": INK, "linewidth": 0.8},

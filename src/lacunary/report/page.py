@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from lacunary.report.record import Study
-from lacunary.report.text import BIC
-from lacunary.report.words import Words, minus, percent, plain
+from lacunary.report.words import EVIDENCE, Words, agreement, counted, method, minus, percent, plain
 
 __all__ = ["page"]
+
+NEAR = 0.1
+"""Nats within which two starts count as having found the same peak."""
 
 
 def page(study: Study, words: Words) -> str:
     """Return a study as HTML with its figures inside."""
     from lacunary.report import figures  # plotting takes a second to import, and only pages need it
 
+    def drawn(figure: Any, name: str, title: str) -> Markup:
+        return Markup(figures.svg(figure, name, title))
+
+    best = study.best
     return _template().render(
         study=study,
         words=words,
-        bic=BIC,
-        best=study.best,
+        explained=EVIDENCE,
+        agreement=agreement({counted(k, study.hidden): m for k, m in study.favourites.items()}),
+        best=best,
         lost=len(study.table) - study.complete,
-        reached=sum(start.objective > study.best.fit.objective - 0.1 for start in study.best.fit.starts),
-        scores=Markup(
-            figures.svg(figures.scores(study), "scores", f"BIC against the number of {study.hidden}s")
-        ),
-        heat_map=Markup(
-            figures.svg(figures.heat_map(study), "profiles", f"What each {study.hidden} is like")
-        ),
-        traces=Markup(figures.svg(figures.traces(study.best.fit), "traces", "How the starts climbed")),
+        reached=sum(start.objective > best.fit.objective - NEAR for start in best.fit.starts),
+        evidence=drawn(figures.evidence(study.comparison), "evidence", "Log evidence by several estimates"),
+        heat_map=drawn(figures.heat_map(study), "profiles", f"What each {study.hidden} is like"),
+        traces=drawn(figures.traces(best.fit), "traces", "How the starts climbed"),
+        starts=drawn(figures.starts(best.fit), "starts", "Entropy of the starts against their score"),
     )
 
 
@@ -41,5 +47,5 @@ def _template() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"minus": minus, "percent": percent, "plain": plain}
+    environment.filters |= {"minus": minus, "percent": percent, "plain": plain, "method": method}
     return environment.get_template("page.html.jinja")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -12,27 +11,22 @@ from numpy.typing import NDArray
 
 from lacunary.data.schema import Label, Variable
 from lacunary.data.table import HOLE, Table
-from lacunary.errors import ParameterError
+from lacunary.evidence.compare import Comparison
 from lacunary.infer.network import Network
-from lacunary.learn.fit import Fit, fit
-from lacunary.learn.loop import Progress
-from lacunary.learn.stop import Stop
-from lacunary.model.make import naive_bayes
+from lacunary.learn.fit import Fit
 
-__all__ = ["Candidate", "Case", "Contrast", "Profile", "Study", "study"]
+__all__ = ["DECIDES", "Candidate", "Case", "Contrast", "Profile", "Study"]
+
+DECIDES = "cheeseman-stutz"
+"""The estimate by which the number of classes is chosen: the one that `lacunary.score` makes unless told."""
 
 CONTRASTS = 3
 """How many variables are named for each class."""
 
-STOP = Stop(relative=1e-10)
-"""Tighter than the default: log-likelihoods are printed to a tenth of a nat and compared."""
-
-Watch = Callable[[int, Progress], object]
-
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """The best fit with one number of classes, and its score.
+    """The best fit with one number of classes, and how strongly the table speaks for it.
 
     Attributes
     ----------
@@ -40,14 +34,14 @@ class Candidate:
         How many states the hidden class has.
     parameters
         d: how many free parameters the model has.
-    bic
-        log p(table | fitted parameters) − d/2 · log N, in nats; higher is better.
+    log_evidence
+        Estimates of the log marginal likelihood by method, in nats; higher is better.
     """
 
     classes: int
     fit: Fit
     parameters: int
-    bic: float
+    log_evidence: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -96,6 +90,8 @@ class Study:
         The table of a column that was kept aside, to see what the classes mean.
     candidates
         A fit for every number of classes.
+    comparison
+        The candidates weighed against each other by several estimates.
     network
         The best candidate's network, its classes renamed A, B, … from the largest on.
     posterior
@@ -106,13 +102,20 @@ class Study:
     hidden: str
     aside: Table | None
     candidates: tuple[Candidate, ...]
+    comparison: Comparison
     network: Network
     posterior: NDArray[np.float64]
 
     @property
     def best(self) -> Candidate:
-        """The candidate of highest BIC."""
-        return max(self.candidates, key=lambda candidate: candidate.bic)
+        """The candidate of highest log evidence by the estimate that decides."""
+        return max(self.candidates, key=lambda candidate: candidate.log_evidence[DECIDES])
+
+    @property
+    def favourites(self) -> dict[int, tuple[str, ...]]:
+        """The numbers of classes that some estimate puts first, each with these estimates."""
+        by_name = dict(zip(self.comparison.models, self.candidates, strict=True))
+        return {by_name[name].classes: methods for name, methods in self.comparison.favourites().items()}
 
     @property
     def classes(self) -> tuple[Label, ...]:
@@ -181,6 +184,7 @@ class Study:
             "incomplete_rows": len(self.table) - self.complete,
             "observed_cells_in_incomplete_rows": self.wasted,
             "candidates": [_candidate(c) for c in self.candidates],
+            "favourites": {str(classes): list(methods) for classes, methods in self.favourites.items()},
             "best": self.best.classes,
             "classes": [_profile(p) for p in self.profiles],
             "cases": [
@@ -255,73 +259,12 @@ class Study:
         return np.where(self.aside.codes[:, 0] == HOLE, 0.0, 1.0 - expected[:, 0])
 
 
-def study(
-    table: Table,
-    *,
-    hidden: str = "class",
-    classes: Iterable[int] = range(1, 7),
-    aside: str | None = None,
-    starts: int = 20,
-    rng: int = 0,
-    watch: Watch | None = None,
-) -> Study:
-    """Fit a hidden class with each number of states above all columns of a table, and compare by BIC.
-
-    Parameters
-    ----------
-    table
-        Rows with holes; every column is discrete.
-    hidden
-        What to call the class.
-    classes
-        The numbers of states to try.
-    aside
-        A column that is not used to find the classes, but shown beside them.
-    starts, rng
-        As for `fit`.
-    watch
-        Called after every sweep with the number of states and a `Progress`; a true answer ends the study.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If a fit was interrupted: numbers of states that were not fitted cannot be compared.
-    """
-    used = table.select([name for name in table.schema.names if name != aside])
-    kept = None if aside is None else table.select([aside])
-    candidates = tuple(_fitted(used, hidden, k, starts, rng, watch) for k in classes)
-    if not candidates:
-        raise ParameterError("name at least one number of classes to try")
-    best = max(candidates, key=lambda candidate: candidate.bic)
-    network = _by_size(best.fit.network, used, hidden)
-    return Study(used, hidden, kept, candidates, network, network.posterior(used, [hidden])[hidden])
-
-
-def _fitted(table: Table, hidden: str, k: int, starts: int, rng: int, watch: Watch | None) -> Candidate:
-    dag = naive_bayes(table.schema, hidden=hidden, states=k)
-    told = None if watch is None else lambda progress: watch(k, progress)
-    found = fit(dag, table, starts=starts, stop=STOP, rng=rng, watch=told)
-    if found.interrupted:
-        raise KeyboardInterrupt
-    d = dag.layout.free
-    return Candidate(k, found, d, found.log_likelihood - d / 2 * float(np.log(table.size)))
-
-
-def _by_size(network: Network, table: Table, hidden: str) -> Network:
-    """Return the network with its classes named A, B, … from the most probable on."""
-    order = np.argsort(-network.table(hidden), kind="stable")
-    k = len(order)
-    labels = list(ascii_uppercase[:k]) if k <= len(ascii_uppercase) else [f"C{i + 1}" for i in range(k)]
-    tables = {name: given[order] for name, given in network.tables.items()}
-    return Network.from_tables(naive_bayes(table.schema, hidden=hidden, states=labels), tables)
-
-
 def _candidate(candidate: Candidate) -> dict[str, Any]:
     return {
         "classes": candidate.classes,
         "parameters": candidate.parameters,
         "log_likelihood": candidate.fit.log_likelihood,
-        "bic": candidate.bic,
+        "log_evidence": dict(candidate.log_evidence),
         "objective": candidate.fit.objective,
         "iterations": candidate.fit.iterations,
         "converged": candidate.fit.converged,

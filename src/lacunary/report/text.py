@@ -8,14 +8,9 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from lacunary.report.record import Profile, Study
-from lacunary.report.words import Words, minus, percent, plain
+from lacunary.report.words import EVIDENCE, Words, agreement, counted, method, minus, percent, plain
 
-__all__ = ["BIC", "text"]
-
-BIC = (
-    "BIC = log-likelihood \N{MINUS SIGN} d/2 · log N with d free parameters and N rows: a rough log marginal "
-    "likelihood, in nats; higher is better."
-)
+__all__ = ["text"]
 
 
 def text(study: Study, words: Words) -> RenderableType:
@@ -26,7 +21,8 @@ def text(study: Study, words: Words) -> RenderableType:
         "",
         _heading(f"How many {study.hidden}s?"),
         _comparison(study),
-        Text(BIC, style="dim"),
+        Text(EVIDENCE, style="dim"),
+        Text(agreement({counted(k, study.hidden): m for k, m in study.favourites.items()})),
         "",
         _heading(f"The {study.best.classes} {study.hidden}s"),
         _profiles(study, words),
@@ -57,18 +53,17 @@ def _grid(*columns: str) -> Grid:
 
 
 def _comparison(study: Study) -> Grid:
-    grid = _grid(f"{study.hidden}s", "parameters", "log-likelihood", "BIC", "below best", "<")
-    best = study.best
+    methods = study.comparison.methods
+    heads = (method(m).replace("\N{EN DASH}", "\N{EN DASH}\n") for m in methods)
+    grid = _grid(f"{study.hidden}s", "parameters", "log-\nlikelihood", *heads)
     for candidate in study.candidates:
-        chosen = candidate is best
+        firsts = study.favourites.get(candidate.classes, ())
         grid.add_row(
             str(candidate.classes),
             str(candidate.parameters),
             minus(candidate.fit.log_likelihood),
-            minus(candidate.bic),
-            f"{best.bic - candidate.bic:.1f}",
-            "best" if chosen else "",
-            style="bold" if chosen else None,
+            *(f"{minus(candidate.log_evidence[m])}{'*' if m in firsts else ' '}" for m in methods),
+            style="bold" if candidate is study.best else None,
         )
     return grid
 

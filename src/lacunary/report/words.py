@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Words", "minus", "percent", "plain"]
+__all__ = ["EVIDENCE", "Words", "agreement", "counted", "listed", "method", "minus", "percent", "plain"]
+
+EVIDENCE = (
+    "Estimates of the log marginal likelihood, in nats; higher is better. BIC, which charges log N / 2 for "
+    "each free parameter, is the roughest; the variational bound is never too high."
+)
+NAMES = {
+    "bic": "BIC",
+    "cheeseman-stutz": "Cheeseman\N{EN DASH}Stutz",
+    "laplace": "Laplace",
+    "mled": "MLED",
+    "ais": "AIS",
+}
+NUMBERS = ("no", "the one", "both", "all three", "all four", "all five", "all six")
 
 
 @dataclass(frozen=True)
@@ -42,3 +56,33 @@ def percent(share: float) -> str:
 def minus(value: float, digits: int = 1) -> str:
     """Return a number with thousands parted and a proper minus sign."""
     return f"{value:,.{digits}f}".replace("-", "\N{MINUS SIGN}")
+
+
+def method(name: str) -> str:
+    """Return an estimate's name as people write it."""
+    return NAMES.get(name, name)
+
+
+def counted(number: int, word: str) -> str:
+    """Return so many of something."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words with commas and an "and" between."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def agreement(favourites: Mapping[str, Sequence[str]]) -> str:
+    """Say which estimates speak for which model."""
+    groups = list(favourites.values())
+    count = sum(map(len, groups))
+    if len(groups) == 1:
+        all_of_them = NUMBERS[count] if count < len(NUMBERS) else f"all {count}"
+        said = f"{all_of_them} estimate{'s speak' if count > 1 else ' speaks'} for {next(iter(favourites))}"
+    else:
+        said = "; ".join(
+            f"{listed([method(m) for m in methods])} speak{'s' if len(methods) == 1 else ''} for {name}"
+            for name, methods in sorted(favourites.items(), key=lambda item: -len(item[1]))
+        )
+    return f"{said[0].upper()}{said[1:]}."
