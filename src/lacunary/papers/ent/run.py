@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PAPER"]
 
+NAMES = {"asia": "Asia", "alarm": "ALARM", "random": "random networks"}
+
 NOTES = (
     "The paper says neither how its starts are drawn nor when its climbs stop. Both were settled from its "
     "words and from a package of its time, and written down with the seeds and the rules for verdicts before "
@@ -76,10 +78,12 @@ def _ratios(results: Results) -> dict[str, dict[str, list[Ratio]]]:
         cells = [cell_of(results, network, rows, missing, "joint") for rows, missing in SETTINGS]
         if any(cell is None for cell in cells):
             continue
-        panels[network] = {
+        panels[NAMES[network]] = {
             method: [
                 Ratio(
-                    f"n = {rows}\n{missing:.0%}", MEDIANS[network]["joint"][i][place], *cell.relative(method)
+                    f"n = {rows}\n{missing:.0%} missing",
+                    MEDIANS[network]["joint"][i][place],
+                    *cell.relative(method),
                 )
                 for i, ((rows, missing), cell) in enumerate(zip(SETTINGS, cells, strict=True))
                 if cell is not None

@@ -9,7 +9,7 @@ import numpy as np
 
 from lacunary.papers import Found, Listing, Results, Verdict
 from lacunary.papers.ent.experiment import METHODS, NETWORKS, table_block
-from lacunary.papers.ent.judgement import Cell, number_verdict, rank_verdict, worst
+from lacunary.papers.ent.judgement import Cell, number_verdict, rank_verdict
 from lacunary.papers.ent.plan import SETTINGS
 from lacunary.papers.ent.printed import LEAF_TIE, MEDIANS, THREE
 
@@ -112,26 +112,21 @@ def _ranking(network: str, metric: str, cells: list[Cell]) -> Found:
         f"n = {rows}, {missing:.0%}: {cell.told}"
         for (rows, missing), cell in zip(SETTINGS, cells, strict=True)
     )
-    if metric == "joint" or network == "asia":
-        verdicts = [rank_verdict(cell, THREE) for cell in cells]
-    else:
-        verdicts = _leaf_verdicts(cells, ties=3 if network == "alarm" else 2)
-    same = sum(verdict == "reproduced" for verdict in verdicts)
-    return Found(f"{same} of {len(cells)} settings as printed", verdict=worst(verdicts), note=told)
+    ties = {"alarm": 3, "random": 2}.get(network, 0) if metric == "leaf" else 0
+    same, verdict = _as_printed(cells, ties)
+    return Found(f"{same} of {len(cells)} settings as printed", verdict=verdict, note=told)
 
 
-def _leaf_verdicts(cells: list[Cell], ties: int) -> list[Verdict]:
-    """Judge rankings of which print has ties in some settings, and does not say in which."""
+def _as_printed(cells: list[Cell], ties: int) -> tuple[int, Verdict]:
+    """Judge the rankings of four settings, of which print has so many with a tie and does not say which."""
     tied = [rank_verdict(cell, LEAF_TIE) for cell in cells]
     apart = [rank_verdict(cell, THREE) for cell in cells]
-    as_tied = sum(verdict == "reproduced" for verdict in tied)
-    out: list[Verdict] = []
-    for one, other in zip(tied, apart, strict=True):
-        fits = (one == "reproduced" and as_tied <= ties) or other == "reproduced"
-        out.append("reproduced" if fits else "not" if "near" not in (one, other) else "near")
-        if one == "reproduced" and as_tied > ties:
-            out[-1] = "near"
-    return out
+    same = min(tied.count("reproduced"), ties) + min(apart.count("reproduced"), len(cells) - ties)
+    if same == len(cells):
+        return same, "reproduced"
+    # Without ties in print a tie of ours is near only if the mean ranks have the printed order.
+    pairs = [(other,) if not ties else (one, other) for one, other in zip(tied, apart, strict=True)]
+    return same, "near" if all(set(pair) != {"not"} for pair in pairs) else "not"
 
 
 def remarks(results: Results) -> dict[str, Found]:
