@@ -152,6 +152,62 @@ def loaded_cases(draw: st.DrawFn, max_core: int = 4, max_leaves: int = 40, max_r
     return network, Table(schema, codes.astype(np.int16), weights=rng.uniform(0, 3, size=len(codes)))
 
 
+@st.composite
+def mixed_dags(
+    draw: st.DrawFn, max_variables: int = 6, max_states: int = 3, max_hidden: int = 2, max_parents: int = 3
+) -> Dag:
+    """Any graph over discrete and continuous variables, some of them hidden; at least one is continuous."""
+    names = [chr(ord("A") + i) for i in range(draw(st.integers(1, max_variables)))]
+    sizes = {name: draw(st.integers(0, max_states)) for name in names}
+    sizes[draw(st.sampled_from(names))] = 0
+    hidden = draw(st.sets(st.sampled_from(names), max_size=max_hidden))
+    schema = Schema(
+        tuple(
+            Variable(name, tuple(range(k)), "discrete" if k else "continuous", hidden=name in hidden)
+            for name, k in sizes.items()
+        )
+    )
+    parents, order = {}, draw(st.permutations(names))
+    for place, child in enumerate(order):
+        before = [name for name in order[:place] if sizes[name] or not sizes[child]]
+        if before:
+            parents[child] = draw(st.lists(st.sampled_from(before), unique=True, max_size=max_parents))
+    return Dag.from_parents(schema, parents)
+
+
+@st.composite
+def mixed_networks(
+    draw: st.DrawFn, max_variables: int = 6, max_states: int = 3, max_hidden: int = 2
+) -> Network:
+    """Such a graph with parameters; tables may hold zeros, and standard deviations go from 0.1 to 10."""
+    dag = draw(mixed_dags(max_variables, max_states, max_hidden))
+    texture, rng = draw(st.sampled_from(("even", "random", "zeros"))), np.random.default_rng(draw(seeds))
+    plain, layout = dag.discrete, dag.layout
+    theta = rng.normal(size=layout.size)
+    theta[: layout.tables] = plain.layout.normalize(_weights(texture, plain, rng)) if plain.names else 0
+    for i in layout.regressions:
+        layout.records(theta, i)[:, -1] = 10.0 ** rng.uniform(-2, 2, layout.configurations[i])
+    return Network(dag, theta)
+
+
+@st.composite
+def mixed_cases(
+    draw: st.DrawFn, max_variables: int = 6, max_states: int = 3, max_hidden: int = 2, max_rows: int = 8
+) -> Case:
+    """A mixed network and a table it could have produced, with holes of both kinds."""
+    network = draw(mixed_networks(max_variables, max_states, max_hidden))
+    rng = np.random.default_rng(draw(seeds))
+    table = network.sample(draw(st.integers(1, max_rows)), rng)
+    holes = rng.random(table.codes.shape) < draw(st.sampled_from(HOLE_SHARES))
+    holes[:, [v.hidden for v in network.dag.schema]] = True
+    codes, reals = np.where(holes, HOLE, table.codes), np.where(holes, np.nan, table.reals)
+    if draw(st.booleans()):
+        twice = rng.integers(0, len(codes), size=len(codes))
+        codes, reals = codes[twice], reals[twice]
+    weights = rng.uniform(0, 3, size=len(codes)) if draw(st.booleans()) else np.ones(len(codes))
+    return network, Table(network.dag.schema, codes.astype(np.int16), reals, weights)
+
+
 def sample_codes(network: Network, rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return complete rows drawn forwards, parents before children; a state of probability zero never is."""
     dag = network.dag

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from lacunary.data.read import read
 from lacunary.data.schema import Label, Schema
 from lacunary.data.table import HOLE, Table, code_dtype
-from lacunary.errors import ImpossibleRowError, SchemaError
+from lacunary.errors import ImpossibleRowError, SchemaError, StateError
+from lacunary.infer.complete import completed
 from lacunary.infer.distribution import Distribution
 from lacunary.infer.engine import prepare
 from lacunary.infer.posterior import filled, marginals
@@ -104,13 +105,13 @@ class Answers:
         Hidden variables are drawn as well and shown; the table calls no variable hidden.
         """
         random = np.random.default_rng(rng)
-        if given:
-            case = np.repeat(self._case(given).codes, rows, axis=0)
-            codes = filled(self.dag, self.parameters(), case, seed=int(random.integers(2**63)))
-        else:
-            codes = _forward(self.dag, self.parameters(), rows, random)
         schema = self.dag.schema.reveal()
-        return Table(schema, codes.astype(code_dtype(schema.sizes)))
+        if given:
+            case = self._case(given).take(np.zeros(rows, dtype=np.int64))
+            codes, reals = completed(self.dag, self.parameters(), case, random)
+        else:
+            codes, reals = _forward(self.dag, self.parameters(), rows, random)
+        return Table(schema, codes.astype(code_dtype(schema.sizes)), reals)
 
     def _asked(self, names: Sequence[str]) -> list[int]:
         """Return where the variables stand that are asked about together."""
@@ -124,9 +125,14 @@ class Answers:
         """Return the table of one row with these states observed; hidden variables may be given too."""
         schema = self.dag.schema.reveal()
         codes = np.full((1, len(schema)), HOLE, dtype=code_dtype(schema.sizes))
+        reals = np.full((1, len(schema) if self.dag.continuous else 0), np.nan)
         for name, state in (given or {}).items():
-            codes[0, schema.index(name)] = schema[name].encode(state)
-        return Table(schema, codes)
+            place = schema.index(name)
+            if schema[name].discrete:
+                codes[0, place] = schema[name].encode(state)
+            else:
+                reals[0, place] = _number(name, state)
+        return Table(schema, codes, reals)
 
 
 def as_table(source: Any, schema: Schema) -> Table:
@@ -134,19 +140,37 @@ def as_table(source: Any, schema: Schema) -> Table:
     return read(source, schema=schema)
 
 
+def _number(name: str, value: Label) -> float:
+    """Return the value given for a continuous variable."""
+    try:
+        number = float(value)
+    except ValueError:
+        number = float("nan")
+    if not np.isfinite(number):
+        raise StateError(f"{name} is continuous: what is given must be a finite number, not {value!r}")
+    return number
+
+
 def _forward(
     dag: Dag, theta: NDArray[np.float64], rows: int, random: np.random.Generator
-) -> NDArray[np.int32]:
-    """Draw rows, parents before children."""
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Draw rows, parents before children: codes and reals."""
     layout = dag.layout
     codes = np.zeros((rows, len(dag.schema)), dtype=np.int32)
+    reals = np.full((rows, len(dag.schema) if dag.continuous else 0), np.nan)
     for i in dag.order_indices:
         parents, strides = list(layout.members[i][1:]), np.array(layout.strides[i][1:], dtype=np.int64)
         configuration = codes[:, parents] @ strides if parents else np.zeros(rows, dtype=np.int64)
+        if not layout.sizes[i]:
+            record = layout.records(theta, i)[configuration]
+            middle = record[:, 0] + (record[:, 1:-1] * reals[:, list(layout.regressors[i])]).sum(axis=1)
+            reals[:, i] = middle + np.sqrt(record[:, -1]) * random.standard_normal(rows)
+            codes[:, i] = HOLE
+            continue
         table = theta[layout.slice(i)].reshape(layout.states[i], layout.configurations[i])
         edges = np.cumsum(table, axis=0)[:-1]
         # The last state takes what rounding leaves; a state of probability zero is never drawn.
         codes[:, i] = (random.random(rows) * table.sum(axis=0)[configuration] >= edges[:, configuration]).sum(
             axis=0
         )
-    return codes
+    return codes, reals

@@ -1,4 +1,4 @@
-"""Dirichlet beliefs about the tables of a discrete network, and the rules that start them."""
+"""Conjugate beliefs about the parameters of a network, and the rules that start them."""
 
 from __future__ import annotations
 
@@ -11,41 +11,94 @@ from scipy.special import gammaln
 
 from lacunary.errors import ParameterError
 from lacunary.infer.answers import Answers
+from lacunary.maths import regression
+from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.model.dag import Dag
 
-__all__ = ["BDeu", "Belief", "Dirichlet", "Prior", "PriorNetwork", "bdeu", "k2", "prior_network"]
+__all__ = [
+    "BDeu",
+    "Belief",
+    "Dirichlet",
+    "Prior",
+    "PriorNetwork",
+    "bdeu",
+    "k2",
+    "prior_network",
+    "with_regressions",
+]
 
 
 @dataclass(frozen=True, eq=False)
 class Belief(Answers):
-    """What is believed about the parameters of a network: a Dirichlet for each distribution.
+    """What is believed about the parameters of a network.
 
-    Prior and posterior are the same type: ``alpha`` holds one hyperparameter α_ijk for each θ_ijk,
-    in the places given by ``dag.layout``. Asked about a row, a belief answers with its predictive
-    probabilities, in which the parameters are integrated out: those of its `mean`.
+    For each table it is a Dirichlet, and for each regression the normal–inverse-gamma distribution that
+    follows from a Normal–Wishart (`lacunary.maths.regression`).
+
+    Prior and posterior are the same type: ``alpha`` holds one hyperparameter α_ijk for each θ_ijk and the
+    pseudo-moments T of each regression, in the places given by ``dag.layout`` for statistics: rows are
+    learned by adding theirs. Asked about a row, a belief answers with its predictive probabilities, in
+    which the parameters are integrated out: those of its `mean`.
+
+    Attributes
+    ----------
+    dag, alpha
+        The graph, and the hyperparameters; (statistics size,).
+    surplus
+        α − ν − n of the Normal–Wishart, which no row changes: a regression on m continuous parents has
+        T₀₀ + surplus + m + 1 degrees of freedom.
     """
 
     dag: Dag
     alpha: NDArray[np.float64]
+    surplus: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.alpha.shape != (self.dag.layout.size,):
+        layout = self.dag.layout
+        if self.alpha.shape != (layout.statistics_size,):
             raise ParameterError(
-                f"the network has {self.dag.layout.size} parameters, the belief {self.alpha.shape}"
+                f"the network has {layout.statistics_size} hyperparameters, the belief {self.alpha.shape}"
             )
-        if not np.all(np.isfinite(self.alpha)) or np.any(self.alpha <= 0):
+        if not np.all(np.isfinite(self.alpha)) or np.any(self.alpha[: layout.tables] <= 0):
             raise ParameterError("every Dirichlet hyperparameter must be positive and finite")
+        if any(np.any(self.dof(i) <= 0) for i in layout.regressions):
+            raise ParameterError("every regression needs a positive pseudo-count and degrees of freedom")
         self.alpha.flags.writeable = False
+
+    def dof(self, i: int) -> NDArray[np.float64]:
+        """Return the degrees of freedom of continuous variable i's regressions; (configurations,)."""
+        moments = self.dag.layout.moments(self.alpha, i)
+        return np.asarray(moments[:, 0, 0] + self.surplus + moments.shape[-1] - 1)
 
     @property
     def log_normalizer(self) -> float:
-        """Σ_ij [log Γ(Σ_k α_ijk) − Σ_k log Γ(α_ijk)]: it makes the densities integrate to one."""
-        return float(gammaln(self.dag.layout.total(self.alpha)).sum() - gammaln(self.alpha).sum())
+        """What makes the densities integrate to one: −log ∫ of their kernels, added up.
+
+        Σ_ij [log Γ(Σ_k α_ijk) − Σ_k log Γ(α_ijk)] − Σ over regressions of log Z.
+        """
+        layout = self.dag.layout
+        tables = self.alpha[: layout.tables]
+        dirichlet = float(gammaln(layout.total(tables)).sum() - gammaln(tables).sum())
+        parts = (
+            regression.log_normalizer(layout.moments(self.alpha, i), self.dof(i)) for i in layout.regressions
+        )
+        return dirichlet - sum(float(part.sum()) for part in parts)
 
     def mean(self) -> NDArray[np.float64]:
-        """E[θ], which is also the predictive probability of the next row's states."""
+        """E[θ], which is also the predictive probability of the next row's states.
+
+        Of a regression it is the expected intercept and coefficients, and the scale s/dof of its predictive
+        Student t in place of a variance; see `lacunary.maths.regression.predictive` for that itself.
+        """
         layout = self.dag.layout
-        return self.alpha / layout.total(self.alpha)[layout.group]
+        tables = self.alpha[: layout.tables]
+        out = np.empty(layout.size)
+        out[: layout.tables] = tables / layout.total(tables)[layout.group]
+        for i in layout.regressions:
+            moments, dof = layout.moments(self.alpha, i), self.dof(i)
+            theta = regression.mean(moments, dof + 2.0)  # whose variance is s / dof
+            layout.records(out, i)[:] = theta
+        return out
 
     def parameters(self) -> NDArray[np.float64]:
         """Return the predictive probabilities: `mean`."""
@@ -71,7 +124,7 @@ class Dirichlet:
 
     def __call__(self, dag: Dag) -> Belief:
         """α_ijk = alpha."""
-        return Belief(dag, np.full(dag.layout.size, float(self.alpha)))
+        return with_regressions(dag, np.full(dag.layout.tables, float(self.alpha)))
 
 
 @dataclass(frozen=True)
@@ -87,7 +140,7 @@ class BDeu:
         """α_ijk = ess / (r_i q_i)."""
         layout = dag.layout
         places = np.array([r * q for r, q in zip(layout.states, layout.configurations, strict=True)])
-        return Belief(dag, self.ess / places[layout.variable])
+        return with_regressions(dag, self.ess / places[layout.variable])
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +158,10 @@ class PriorNetwork:
 
         Tied families share a table, and so what the rows drawn would tell of it: theirs are added.
         """
-        alpha = np.zeros(dag.layout.size)
+        alpha = np.zeros(dag.layout.tables)
         for i, name in enumerate(dag.names):
+            if not dag.schema[name].discrete:
+                continue
             self._check(dag, name)
             family = self.network.query(*dag.parents[i], name).probabilities
             if family.min() <= 0:
@@ -114,12 +169,30 @@ class PriorNetwork:
                     f"the prior network gives a state of {name} probability zero; a prior must not"
                 )
             alpha[dag.layout.slice(i)] += self.ess * dag.layout.flat(family)
-        return Belief(dag, alpha)
+        return with_regressions(dag, alpha)
 
     def _check(self, dag: Dag, name: str) -> None:
         known = self.network.dag.schema
         if name not in known or known[name].states != dag.schema[name].states:
             raise ParameterError(f"the prior network does not have the variable {name} with the same states")
+
+
+def with_regressions(dag: Dag, tables: NDArray[np.float64], about: NormalWishart | None = None) -> Belief:
+    """Return the belief with these Dirichlets, and regressions that follow from a Normal–Wishart.
+
+    Every configuration of discrete parents has the same Normal–Wishart about all continuous variables, in
+    the schema's order; by default one worth a row of mean zero and covariance one.
+    """
+    layout, n = dag.layout, len(dag.continuous)
+    if not n:
+        return Belief(dag, tables)
+    known = about or NormalWishart(1.0, np.zeros(n), 1.0 + n, np.eye(n))
+    alpha = np.concatenate([tables, np.zeros(layout.statistics_size - layout.tables)])
+    place = {v: k for k, v in enumerate(dag.continuous)}
+    for i in dag.continuous:  # tied families share what rows would tell of both
+        family, _ = known.family(place[i], [place[p] for p in layout.regressors[i]])
+        layout.moments(alpha, i)[:] = family
+    return Belief(dag, alpha, known.surplus)
 
 
 def prior_network(network: Answers, ess: float) -> PriorNetwork:

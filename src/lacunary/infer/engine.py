@@ -165,6 +165,10 @@ class Prepared:
 
 def prepare(dag: Dag, table: Table, *, budget: int = MEMORY_BUDGET) -> Prepared:
     """Lay a table whose columns are the graph's variables out for sweeping; see `Table.align`."""
+    if dag.continuous:
+        from lacunary.infer.mixed import prepare_mixed  # which sweeps the discrete part with this file
+
+        return prepare_mixed(dag, table, budget=budget)
     distinct = table.distinct
     packed = pack(dag, table.codes[distinct.first], distinct.weights, budget=budget)
     return Prepared(dag, packed, distinct.inverse, table.size)

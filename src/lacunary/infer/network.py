@@ -1,4 +1,4 @@
-"""A discrete Bayesian network: a graph with a point value for every parameter."""
+"""A Bayesian network: a graph with a point value for every parameter."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from lacunary.errors import ParameterError
 from lacunary.infer.answers import Answers
 from lacunary.infer.belief import Dirichlet, Prior
+from lacunary.maths import regression as maths
 from lacunary.model.dag import Dag
+from lacunary.model.regression import Regression
 
-__all__ = ["SUM_TOLERANCE", "Network", "check_table", "random_network"]
+__all__ = ["SUM_TOLERANCE", "Network", "check_family", "check_table", "random_network"]
 
 SUM_TOLERANCE = 1e-6
 """Printed probabilities are rounded: a distribution may miss one by this much and is then scaled."""
@@ -24,7 +26,11 @@ ROUNDING = 1e-13
 
 @dataclass(frozen=True, eq=False)
 class Network(Answers):
-    """A graph and its probabilities, ``theta``, in the places given by ``dag.layout``."""
+    """A graph and its parameters, ``theta``, in the places given by ``dag.layout``.
+
+    They are the probabilities of discrete variables, and the intercepts, coefficients and variances of
+    continuous ones.
+    """
 
     dag: Dag
     theta: NDArray[np.float64]
@@ -32,13 +38,19 @@ class Network(Answers):
     def __post_init__(self) -> None:
         if self.theta.shape != (self.dag.layout.size,):
             raise ParameterError(f"the network has {self.dag.layout.size} parameters, not {self.theta.shape}")
+        for i in self.dag.layout.regressions:
+            _check_records(self.dag, i, self.dag.layout.records(self.theta, i))
         self.theta.flags.writeable = False
 
     @classmethod
-    def from_tables(cls, dag: Dag, tables: Mapping[str, ArrayLike], *, renormalize: bool = False) -> Network:
+    def from_tables(
+        cls, dag: Dag, tables: Mapping[str, ArrayLike | Regression], *, renormalize: bool = False
+    ) -> Network:
         """Return the network with these tables, each indexed by the parents and last by the variable.
 
-        Every distribution must sum to one within `SUM_TOLERANCE`, and is then scaled to do so
+        A continuous variable has a `Regression`, or an array indexed by its discrete parents whose last
+        axis holds intercept, coefficients of the continuous parents in their order, and variance. Every
+        distribution of a discrete one must sum to one within `SUM_TOLERANCE`, and is then scaled to do so
         exactly; ``renormalize=True`` scales whatever the sum is.
         """
         theta = np.full(dag.layout.size, np.nan)
@@ -47,7 +59,7 @@ class Network(Answers):
         for i, name in enumerate(dag.names):
             if name not in tables:
                 raise ParameterError(f"there is no table for {name}")
-            table = dag.layout.flat(check_table(dag, i, tables[name], renormalize))
+            table = check_family(dag, i, tables[name], renormalize)
             shared = theta[dag.layout.slice(i)]
             if not (np.isnan(shared) | (shared == table)).all():
                 raise ParameterError(f"{name} is tied to another family, but its table is not the same")
@@ -55,8 +67,17 @@ class Network(Answers):
         return cls(dag, theta)
 
     def table(self, name: str) -> NDArray[np.float64]:
-        """Return p(name | parents), indexed by the parents and last by the variable."""
+        """Return p(name | parents), indexed by the parents and last by the variable.
+
+        For a continuous variable the last axis holds intercept, coefficients and variance; see `regression`.
+        """
         return self.dag.layout.table(self.theta, self.dag.schema.index(name))
+
+    def regression(self, name: str) -> Regression:
+        """Return the regression of a continuous variable on its parents."""
+        if self.dag.schema[name].discrete:
+            raise ParameterError(f"{name} is discrete: it has a table, not a regression")
+        return Regression.of(self.table(name))
 
     def parameters(self) -> NDArray[np.float64]:
         """Return ``theta``."""
@@ -71,10 +92,48 @@ class Network(Answers):
 def random_network(
     dag: Dag, prior: Prior | None = None, rng: int | np.random.Generator | None = 0
 ) -> Network:
-    """Return a network whose distributions are drawn from the prior, by default uniformly."""
+    """Return a network whose distributions are drawn from the prior, by default uniformly.
+
+    Regressions are by default drawn from the `NormalWishart` worth one row of mean zero and variance one.
+    """
     belief = (prior or Dirichlet(1.0))(dag)
-    draws = np.random.default_rng(rng).standard_gamma(belief.alpha)
-    return Network(dag, dag.layout.normalize(draws))
+    random, layout = np.random.default_rng(rng), dag.layout
+    theta = np.empty(layout.size)
+    theta[: layout.tables] = layout.normalize(random.standard_gamma(belief.alpha[: layout.tables]))
+    for i in layout.regressions:
+        moments = layout.moments(belief.alpha, i)
+        layout.records(theta, i)[:] = maths.draw(moments, belief.dof(i), random)
+    return Network(dag, theta)
+
+
+def check_family(
+    dag: Dag, i: int, given: ArrayLike | Regression, renormalize: bool = False
+) -> NDArray[np.float64]:
+    """Return one family's parameters, verified, as its places in the vector."""
+    if dag.schema.sizes[i]:
+        if isinstance(given, Regression):
+            raise ParameterError(f"{dag.names[i]} is discrete: it needs a table, not a regression")
+        return dag.layout.flat(check_table(dag, i, given, renormalize))
+    name, layout = dag.names[i], dag.layout
+    records = given.records if isinstance(given, Regression) else np.asarray(given, dtype=np.float64)
+    shape = (*(layout.sizes[p] for p in layout.members[i][1:]), len(layout.regressors[i]) + 2)
+    if records.shape != shape:
+        raise ParameterError(
+            f"the regression of {name} must have shape {shape}, not {records.shape}: discrete parents first, "
+            "then intercept, a coefficient for each continuous parent, and the variance"
+        )
+    _check_records(dag, i, records)
+    return records.reshape(-1)
+
+
+def _check_records(dag: Dag, i: int, records: NDArray[np.float64]) -> None:
+    if not np.all(np.isfinite(records)):
+        raise ParameterError(f"the regression of {dag.names[i]} holds a number that is not finite")
+    if np.any(records[..., -1] <= 0):
+        raise ParameterError(
+            f"the regression of {dag.names[i]} has a variance that is not positive: "
+            f"{records[..., -1].min():.6g}; give even a nearly exact relation a small variance"
+        )
 
 
 def check_table(dag: Dag, i: int, given: ArrayLike, renormalize: bool = False) -> NDArray[np.float64]:

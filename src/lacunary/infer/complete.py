@@ -1,0 +1,77 @@
+"""Rows with every hole filled, of discrete and continuous variables alike."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.table import HOLE, Table
+from lacunary.infer.engine import prepare
+from lacunary.infer.gaussian import Posed
+from lacunary.infer.mixed import Mixed
+from lacunary.infer.posterior import filled
+from lacunary.infer.unit import Unit
+from lacunary.model.dag import Dag
+
+__all__ = ["completed"]
+
+
+def completed(
+    dag: Dag, theta: NDArray[np.float64], table: Table, random: np.random.Generator | None
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return codes and reals of the rows with every hole filled.
+
+    Discrete holes take a draw from their joint posterior or, without a generator, their jointly most
+    probable states, the continuous holes summed out. Given these, continuous holes take a draw or their mean.
+    """
+    seed = None if random is None else int(random.integers(2**63))
+    if not dag.continuous:
+        return filled(dag, theta, table.codes, seed=seed), table.reals
+    distinct = Table(table.schema, table.codes, table.reals)
+    prepared = prepare(dag, distinct)
+    assert isinstance(prepared, Mixed)
+    graph, inner, rows = prepared.discrete(theta)
+    where = [dag.schema.index(name) for name in dag.discrete.names]
+    codes = np.full(table.codes.shape, HOLE, dtype=np.int32)
+    codes[:, where] = filled(graph, inner, rows[prepared.inverse], seed=seed)[:, : len(where)]
+    reals = np.array(table.reals)
+    # Of the rows as they now are, every configuration is known.
+    known = prepare(dag, Table(table.schema.reveal(), codes, reals))
+    assert isinstance(known, Mixed)
+    for stand_in in known.stand_ins:
+        for unit in stand_in.units:
+            _fill(unit, unit.rows.under(unit.forms(theta)), known.inverse, reals, random)
+    return codes, reals
+
+
+def _fill(
+    unit: Unit,
+    posed: Posed,
+    inverse: NDArray[np.int64],
+    reals: NDArray[np.float64],
+    random: np.random.Generator | None,
+) -> None:
+    """Fill a unit's holes in place, given that every row allows one configuration alone."""
+    rows = unit.rows
+    mean, place = rows.sorted.copy(), np.empty(len(rows), dtype=np.int64)
+    place[rows.order] = np.arange(len(rows))
+    at = place[inverse]  # where each row of the table stands among the sorted distinct ones
+    noise = np.zeros((len(inverse), rows.sorted.shape[1]))
+    ends = [p.last for p in rows.patterns]
+    pattern = np.searchsorted(ends, at, side="right")
+    for c in range(len(unit.configurations)):
+        for where, z, shares in posed.filled(c):
+            mean[where] = z
+            numbers = np.arange(len(rows))[where]
+            for share in shares:
+                holes = rows.patterns[share.pattern].holes
+                if random is None or not len(holes):
+                    continue
+                mine = np.zeros(len(rows), dtype=bool)
+                mine[numbers[share.first : share.last]] = True
+                here = np.flatnonzero((pattern == share.pattern) & mine[at])
+                spread = posed.given(share.pattern, c)[1]
+                noise[np.ix_(here, holes)] = random.standard_normal((len(here), len(holes))) @ spread.T
+    full = (mean[at] + noise)[:, 1:]
+    columns = list(unit.variables)
+    reals[:, columns] = np.where(np.isnan(reals[:, columns]), full, reals[:, columns])

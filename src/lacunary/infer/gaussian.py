@@ -1,0 +1,265 @@
+"""Gaussian rows with holes: how probable they are, and what the holes probably hold.
+
+A density over z = (1, x) is kept by the root A of its quadratic form: log f(x) = g − ½‖Az‖². The rows of A
+are residuals divided by their standard deviations, one for each regression, so nothing is squared, inverted
+or subtracted that could cancel. Holes h are integrated out by the orthogonal decomposition A_h = UR of their
+columns: given the observed cells they have mean −R⁻¹UᵀA_o z_o and covariance R⁻¹R⁻ᵀ, and
+
+    log ∫ f dx_h = g + ½|h| log 2π − log|det R| − ½‖Az*‖²,
+
+where z* has the means in place of the holes. An error in them enters by its square only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dsyrk
+
+__all__ = ["Forms", "GaussianRows", "Posed"]
+
+Rows = NDArray[np.int64] | slice
+
+LARGE = 1e300
+"""Where squared residuals end, so that an outlier has a log-density however far it lies."""
+
+KEPT = 2**23
+"""Numbers that are kept for filling holes again; what is more is worked out anew when it is needed."""
+
+STEP = 4096
+"""Rows worked on at once: few enough to stay in the cache between one operation and the next."""
+
+LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+@dataclass(frozen=True, eq=False)
+class Forms:
+    """One density f(x) = exp(g − ½‖Az‖²) for each of several configurations, with z = (1, x).
+
+    Attributes
+    ----------
+    root
+        A; (configurations, k, n + 1).
+    constant
+        g; (configurations,).
+    """
+
+    root: NDArray[np.float64]
+    constant: NDArray[np.float64]
+
+    @classmethod
+    def normal(cls, mean: NDArray[np.float64], covariance: NDArray[np.float64]) -> Forms:
+        """Return normal densities; (configurations, n) and (configurations, n, n)."""
+        lower = np.linalg.cholesky(covariance)
+        n = mean.shape[-1]
+        centred = np.concatenate([-mean[..., None], np.broadcast_to(np.eye(n), covariance.shape)], axis=-1)
+        scale = np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(axis=-1)
+        return cls(np.linalg.solve(lower, centred), -0.5 * n * LOG_2PI - scale)
+
+    def reduced(self) -> Forms:
+        """Return the same densities with no more rows in A than columns."""
+        if self.root.shape[-2] <= self.root.shape[-1]:
+            return self
+        return Forms(np.asarray(np.linalg.qr(self.root, mode="r")), self.constant)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pattern:
+    """Rows with the same holes: where they begin and end among the sorted rows, and which are holes."""
+
+    first: int
+    last: int
+    holes: NDArray[np.int64]
+
+
+class GaussianRows:
+    """Rows of real numbers with holes, sorted by their pattern of holes.
+
+    Parameters
+    ----------
+    reals
+        The values, NaN where there is a hole; (rows, n).
+    allowed
+        The rows each configuration may explain, in any order; by default all rows.
+    columns
+        For each configuration, the column in which its log-densities and weights stand; by default each
+        has its own. Configurations that share one must not share rows.
+    """
+
+    def __init__(
+        self,
+        reals: NDArray[np.float64],
+        allowed: Sequence[NDArray[np.int64]] | None = None,
+        columns: NDArray[np.int64] | None = None,
+    ) -> None:
+        rows, n = reals.shape
+        empty = np.isnan(reals)
+        key = np.packbits(empty, axis=1) if n else np.zeros((rows, 1), dtype=np.uint8)
+        self.order = np.lexsort(key.T[::-1]) if empty.any() else np.arange(rows)
+        ends = np.flatnonzero((np.diff(key[self.order], axis=0) != 0).any(axis=1)) + 1
+        edges = [0, *ends.tolist(), rows] if rows else []
+        #: z = (1, x) of the sorted rows, zero where there is a hole; (rows, n + 1).
+        self.sorted = np.ones((rows, n + 1))
+        self.sorted[:, 1:] = np.where(empty, 0.0, reals)[self.order] if empty.any() else reals
+        self.patterns = [_Pattern(a, b, np.flatnonzero(empty[self.order[a]]) + 1) for a, b in pairwise(edges)]
+        self.columns = columns
+        self.allowed = None if allowed is None else [self._places(rows_) for rows_ in allowed]
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether no row has a hole."""
+        return all(not len(pattern.holes) for pattern in self.patterns)
+
+    def _places(self, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Return where these rows stand among the sorted ones, in their order; None if they are all."""
+        if len(rows) == len(self):
+            return None
+        chosen = np.zeros(len(self), dtype=bool)
+        chosen[rows] = True
+        return np.flatnonzero(chosen[self.order])
+
+    def under(self, forms: Forms) -> Posed:
+        """Return the rows as these densities see them."""
+        return Posed(self, forms.reduced())
+
+    def log_evidence(self, forms: Forms) -> NDArray[np.float64]:
+        """Return the log-density of each row's observed cells; (rows, configurations)."""
+        return self.under(forms).log_evidence()
+
+    def moments(self, forms: Forms, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return Σ over rows of weight · E[z zᵀ | observed cells]; (configurations, n + 1, n + 1).
+
+        ``weights`` are (rows, configurations).
+        """
+        return self.under(forms).moments(weights)
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """Holes given observed cells: slope (configurations, holes, n + 1), zero for the holes' own columns.
+
+    ``spread`` is R⁻¹ with covariance R⁻¹R⁻ᵀ, and ``log`` what integrating the holes out adds to log f.
+    """
+
+    slope: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    log: NDArray[np.float64]
+
+
+class Posed:
+    """Rows under some densities; what both questions need is worked out once."""
+
+    def __init__(self, rows: GaussianRows, forms: Forms) -> None:
+        self.rows, self.forms = rows, forms
+        configurations, _, width = forms.root.shape
+        needed = sum(len(p.holes) for p in rows.patterns) * width * configurations
+        self._kept = [_given(forms.root, p.holes) for p in rows.patterns] if needed <= KEPT else None
+        #: The column of each configuration in evidence and weights, and how many columns there are.
+        self.columns = np.arange(configurations) if rows.columns is None else rows.columns
+        self.width = int(self.columns.max(initial=-1)) + 1
+
+    def filled(self, c: int) -> Iterator[tuple[NDArray[np.int64] | slice, NDArray[np.float64], list[_Share]]]:
+        """Yield parts of configuration c's rows: their places, z*, and who has which share in them."""
+        places = None if self.rows.allowed is None else self.rows.allowed[c]
+        rows = len(self.rows) if places is None else len(places)
+        shares = self._shares(places)
+        for first in range(0, rows, STEP):
+            last = min(first + STEP, rows)
+            where: NDArray[np.int64] | slice = slice(first, last) if places is None else places[first:last]
+            z = self.rows.sorted[where]
+            here = [
+                _Share(s.pattern, max(s.first, first) - first, min(s.last, last) - first)
+                for s in shares
+                if s.first < last and s.last > first
+            ]
+            if not self.rows.complete:
+                z = z.copy()
+                for share in here:
+                    holes = self.rows.patterns[share.pattern].holes
+                    if len(holes):
+                        part = z[share.first : share.last]
+                        part[:, holes] = part @ self.given(share.pattern, c)[0].T
+            yield where, z, here
+
+    def given(self, pattern: int, c: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """Return slope, spread and log of a pattern's holes given its observed cells, in configuration c."""
+        if self._kept is not None:
+            known, at = self._kept[pattern], c
+        else:
+            known, at = _given(self.forms.root[c : c + 1], self.rows.patterns[pattern].holes), 0
+        return known.slope[at], known.spread[at], float(known.log[at])
+
+    def _shares(self, places: NDArray[np.int64] | None) -> list[_Share]:
+        """Return where the rows of each pattern begin and end among some of the sorted rows."""
+        if places is None:
+            return [_Share(k, p.first, p.last) for k, p in enumerate(self.rows.patterns)]
+        first = np.searchsorted(places, [p.first for p in self.rows.patterns])
+        last = np.searchsorted(places, [p.last for p in self.rows.patterns])
+        return [_Share(k, int(a), int(b)) for k, (a, b) in enumerate(zip(first, last, strict=True)) if a < b]
+
+    def log_evidence(self) -> NDArray[np.float64]:
+        """Return the log-density of each row's observed cells, −∞ where none is allowed; (rows, columns)."""
+        root, constant = self.forms.root, self.forms.constant
+        out = np.full((self.width, len(self.rows)), -np.inf)
+        for c in range(len(root)):
+            for where, z, shares in self.filled(c):
+                with np.errstate(over="ignore", invalid="ignore"):
+                    residual = z @ root[c].T
+                    squared = np.einsum("ij,ij->i", residual, residual)
+                log = constant[c] - 0.5 * np.fmin(squared, LARGE)
+                for share in shares:
+                    if len(self.rows.patterns[share.pattern].holes):
+                        log[share.first : share.last] += self.given(share.pattern, c)[2]
+                out[self.columns[c], where] = log
+        back = np.empty_like(out.T)
+        back[self.rows.order] = out.T
+        return back
+
+    def moments(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return Σ over rows of weight · E[z zᵀ | observed cells]; (configurations, n + 1, n + 1)."""
+        sorted_ = weights[self.rows.order].T
+        out = np.zeros((len(self.forms.root), *self.rows.sorted.shape[1:] * 2))
+        for c in range(len(out)):
+            weight = np.ascontiguousarray(sorted_[self.columns[c]])
+            for where, z, shares in self.filled(c):
+                rooted = z * np.sqrt(weight[where])[:, None]
+                out[c] += dsyrk(1.0, rooted.T)
+                for share in shares:
+                    holes = self.rows.patterns[share.pattern].holes
+                    if len(holes):
+                        spread = self.given(share.pattern, c)[1]
+                        total = weight[where][share.first : share.last].sum()
+                        out[c][np.ix_(holes, holes)] += np.triu(total * (spread @ spread.T))
+        upper = np.triu(out, 1)
+        return np.asarray(np.triu(out) + np.swapaxes(upper, -1, -2))
+
+
+@dataclass(frozen=True)
+class _Share:
+    """The rows of one pattern among some rows."""
+
+    pattern: int
+    first: int
+    last: int
+
+
+def _given(root: NDArray[np.float64], holes: NDArray[np.int64]) -> _Given:
+    """Return what holes are given the observed cells, for each of several roots A."""
+    if not len(holes):
+        empty = np.empty((len(root), 0, root.shape[-1]))
+        return _Given(empty, empty[:, :, :0], np.zeros(len(root)))
+    unit, upper = np.linalg.qr(root[:, :, holes])
+    spread = np.linalg.inv(upper)
+    seen = root.copy()
+    seen[:, :, holes] = 0.0
+    slope = -spread @ (np.swapaxes(unit, -1, -2) @ seen)
+    scale = np.log(np.abs(np.diagonal(upper, axis1=-2, axis2=-1))).sum(axis=-1)
+    return _Given(slope, spread, 0.5 * len(holes) * LOG_2PI - scale)

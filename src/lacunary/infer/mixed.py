@@ -1,0 +1,284 @@
+"""Discrete and continuous variables together, exactly, whatever the holes.
+
+The discrete engine does the discrete work. To it, the continuous cells of a row are one observed child of
+the discrete variables they depend on: a *stand-in*, whose state is the row and whose table holds, for every
+configuration c of its parents, p(observed continuous cells | c). One sweep then gives the counts of all
+tables, the log-likelihood, and, as the counts of the stand-ins, the weights of every (row, c): the
+continuous statistics are moments of the rows with these weights (TMCH98 eq. 14 and 16).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count, islice
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.schema import Schema, Variable
+from lacunary.data.table import HOLE, Table
+from lacunary.errors import ImpossibleRowError, TooWideError
+from lacunary.infer.engine import Prepared
+from lacunary.infer.gaussian import Posed
+from lacunary.infer.pack import MEMORY_BUDGET, pack
+from lacunary.infer.unit import Unit, units_of
+from lacunary.kernels.lanes import LANES
+from lacunary.model.dag import Dag
+
+__all__ = ["Mixed", "StandIn", "prepare_mixed"]
+
+LOWEST = -700.0
+"""Where the logs in a stand-in's table end, relative to its row's largest: the smallest normal double."""
+
+
+@dataclass(frozen=True, eq=False)
+class StandIn:
+    """What the discrete engine sees of some units: a child whose state is the row.
+
+    ``parents`` are discrete variables that are a hole somewhere; without any, the units' rows count as
+    they are and the engine is not asked.
+    """
+
+    parents: tuple[int, ...]
+    sizes: tuple[int, ...]
+    units: tuple[Unit, ...]
+
+    def spread(self, unit: Unit, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a unit's (rows, its configurations) as it stands in (rows, *sizes); to be broadcast."""
+        shape = [size if v in unit.open_core else 1 for v, size in zip(self.parents, self.sizes, strict=True)]
+        return table.reshape(len(table), *shape)
+
+    def summed(self, unit: Unit, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return (rows, *sizes) summed down to (rows, the unit's configurations)."""
+        others = tuple(k + 1 for k, v in enumerate(self.parents) if v not in unit.open_core)
+        return np.asarray(weights.sum(axis=others).reshape(len(weights), -1))
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """The rows under one vector: for each stand-in its units' rows, log-densities, and the rows' largest."""
+
+    posed: list[list[Posed]]
+    log: list[NDArray[np.float64]]
+    scale: list[NDArray[np.float64]]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Mixed(Prepared):
+    """A graph with continuous variables and a table, laid out for sweeping.
+
+    Vectors may be parameters or potentials; their length tells which.
+
+    Attributes
+    ----------
+    inner
+        The discrete variables and the stand-ins, packed.
+    codes, reals, weights
+        The distinct rows.
+    stand_ins
+        The continuous part.
+    """
+
+    inner: Prepared
+    codes: NDArray[np.signedinteger]
+    reals: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    stand_ins: tuple[StandIn, ...]
+
+    def expect(self, potentials: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return expected statistics, (vectors, statistics size), and log-likelihood, (vectors,)."""
+        statistics = np.zeros((len(potentials), self.dag.layout.statistics_size))
+        log_likelihood = np.empty(len(potentials))
+        for first in range(0, len(potentials), LANES):
+            some = slice(first, first + LANES)
+            self._expect_some(potentials[some], statistics[some], log_likelihood[some])
+        return statistics, log_likelihood
+
+    def _expect_some(
+        self,
+        vectors: NDArray[np.float64],
+        statistics: NDArray[np.float64],
+        log_likelihood: NDArray[np.float64],
+    ) -> None:
+        seen = [self._see(vector) for vector in vectors]
+        inner = np.array([self._inner_vector(v, s) for v, s in zip(vectors, seen, strict=True)])
+        counts, log = self.inner.expect(inner)
+        lost = self._lost(counts, seen)
+        if lost:
+            inner = np.array([self._inner_vector(v, s) for v, s in zip(vectors, lost, strict=True)])
+            counts, log = self.inner.expect(inner)
+            seen = lost
+        tables = self.dag.layout.tables
+        statistics[:, :tables] = counts[:, :tables]
+        for k, view in enumerate(seen):
+            log_likelihood[k] = log[k] + sum(float(self.weights @ scale) for scale in view.scale)
+            for stand_in, posed, weights in zip(
+                self.stand_ins, view.posed, self._weights(counts[k]), strict=True
+            ):
+                for unit, rows in zip(stand_in.units, posed, strict=True):
+                    unit.add_moments(rows.moments(stand_in.summed(unit, weights)), statistics[k])
+
+    def log_evidence(self, potentials: NDArray[Any]) -> NDArray[Any]:
+        """Return the log-density of each row's observed cells; (vectors, rows of the table)."""
+        out = np.empty((len(potentials), len(self.inverse)))
+        for k, vector in enumerate(potentials):
+            seen = self.see(vector)
+            rows = self.inner.log_evidence(self._inner_vector(vector, seen)[None])[0]
+            out[k] = rows + np.sum(seen.scale, axis=0)[self.inverse]
+        return out
+
+    def check_possible(self, theta: NDArray[np.float64]) -> None:
+        """Raise an error that names the first row to which these parameters give probability zero."""
+        rows = np.flatnonzero(np.isneginf(self.log_evidence(theta[None])[0]))
+        if not len(rows):
+            return
+        codes = self.codes[self.inverse[rows[0]]]
+        seen = [
+            f"{variable.name}={variable.states[code]}"
+            for variable, code in zip(self.dag.schema, codes, strict=True)
+            if code != HOLE and variable.size > 1
+        ]
+        raise ImpossibleRowError(
+            f"row {rows[0] + 1} has probability zero under the model ({len(rows)} such rows in all); "
+            f"it has {', '.join(seen[:8])}{', …' if len(seen) > 8 else ''}. "
+            "Give every state that can occur a positive probability, for example with a prior."
+        )
+
+    def discrete(
+        self, vector: NDArray[np.float64]
+    ) -> tuple[Dag, NDArray[np.float64], NDArray[np.signedinteger]]:
+        """Return a discrete graph, parameters and rows with the same posterior of all discrete variables."""
+        return self.inner.dag, self._inner_vector(vector, self.see(vector)), self.inner.packed.codes
+
+    def see(self, vector: NDArray[np.float64]) -> _Seen:
+        """Return the rows under one vector, scaled so that whatever is possible can be told from nothing."""
+        seen = self._see(vector)
+        counts, _ = self.inner.expect(self._inner_vector(vector, seen)[None])
+        lost = self._lost(counts, [seen])
+        return lost[0] if lost else seen
+
+    def _see(self, vector: NDArray[np.float64]) -> _Seen:
+        posed, logs, scales = [], [], []
+        for stand_in in self.stand_ins:
+            mine = [unit.rows.under(unit.forms(vector)) for unit in stand_in.units]
+            log = np.zeros((len(self.codes), *stand_in.sizes))
+            for unit, rows in zip(stand_in.units, mine, strict=True):
+                log = log + stand_in.spread(unit, rows.log_evidence())
+            posed.append(mine)
+            logs.append(log.reshape(len(log), -1))
+            scales.append(logs[-1].max(axis=1))
+        return _Seen(posed, logs, scales)
+
+    def _inner_vector(self, vector: NDArray[np.float64], seen: _Seen) -> NDArray[np.float64]:
+        """Return the tables with those of the stand-ins behind them."""
+        parts = [vector[: self.dag.layout.tables]]
+        for log, scale in zip(self._asked(seen.log), self._asked(seen.scale), strict=True):
+            parts.append(np.exp(np.clip(log - scale[:, None], LOWEST, 0.0)).ravel())
+        missing = self.inner.dag.layout.size - sum(len(part) for part in parts)
+        return np.concatenate([*parts, np.ones(missing)])
+
+    def _asked(self, things: Sequence[Any]) -> Iterator[Any]:
+        """Yield those that belong to stand-ins of which the engine is asked."""
+        return (thing for stand_in, thing in zip(self.stand_ins, things, strict=True) if stand_in.parents)
+
+    def _weights(self, counts: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+        """Yield for each stand-in the weight of every row and configuration; (rows, *sizes)."""
+        at, rows = self.dag.layout.tables, len(self.codes)
+        for stand_in in self.stand_ins:
+            if not stand_in.parents:
+                yield self.weights
+                continue
+            size = rows * prod(stand_in.sizes)
+            yield counts[at : at + size].reshape(rows, *stand_in.sizes)
+            at += size
+
+    def _lost(self, counts: NDArray[np.float64], seen: list[_Seen]) -> list[_Seen] | None:
+        """Return views with better scales if some row's likeliest configuration is impossible.
+
+        Beside one that is far more likely, all that are possible may vanish. The scale is then taken
+        over the configurations that the discrete part allows.
+        """
+        if not any(self._missed(c, s) for c, s in zip(counts, seen, strict=True)):
+            return None
+        return [self._rescaled(c, s) for c, s in zip(counts, seen, strict=True)]
+
+    def _missed(self, counts: NDArray[np.float64], seen: _Seen) -> bool:
+        for stand_in, weights, log in zip(self.stand_ins, self._weights(counts), seen.log, strict=True):
+            if stand_in.parents:
+                flat = weights.reshape(len(log), -1)
+                best = np.take_along_axis(flat, log.argmax(axis=1)[:, None], axis=1)[:, 0]
+                if np.any((best == 0) & (self.weights > 0)):
+                    return True
+        return False
+
+    def _rescaled(self, counts: NDArray[np.float64], seen: _Seen) -> _Seen:
+        scales = []
+        for weights, log, scale in zip(self._weights(counts), seen.log, seen.scale, strict=True):
+            possible = np.where(weights.reshape(len(log), -1) > 0, log, -np.inf).max(axis=1)
+            scales.append(np.where(np.isfinite(possible), possible, scale))
+        return _Seen(seen.posed, seen.log, scales)
+
+
+def prepare_mixed(dag: Dag, table: Table, *, budget: int = MEMORY_BUDGET) -> Mixed:
+    """Lay out a table for a graph with continuous variables; see `lacunary.infer.engine.prepare`."""
+    distinct = table.distinct
+    codes, reals = table.codes[distinct.first], table.reals[distinct.first]
+    stand_ins = _stand_ins(dag, units_of(dag, codes, reals, budget))
+    inner, seen = _inner(dag, codes, [s for s in stand_ins if s.parents], budget)
+    packed = pack(inner, seen, distinct.weights, budget=budget)
+    return Mixed(
+        dag,
+        packed,
+        distinct.inverse,
+        table.size,
+        inner=Prepared(inner, packed, distinct.inverse, table.size),
+        codes=codes,
+        reals=reals,
+        weights=distinct.weights,
+        stand_ins=tuple(stand_ins),
+    )
+
+
+def _stand_ins(dag: Dag, units: list[Unit]) -> list[StandIn]:
+    """Give every unit a stand-in; units whose open parents are among those of another share its.
+
+    What is multiplied before it is scaled cannot vanish in between, so few stand-ins are best.
+    """
+    groups: dict[tuple[int, ...], list[Unit]] = {}
+    for unit in sorted(units, key=lambda unit: -len(unit.open_core)):
+        wider = next((parents for parents in groups if set(unit.open_core) <= set(parents)), unit.open_core)
+        # What has no open parent needs no engine, unless it would be alone in that.
+        groups.setdefault(wider if unit.open_core else (), []).append(unit)
+    sizes = dag.schema.sizes
+    return [StandIn(ps, tuple(sizes[p] for p in ps), tuple(us)) for ps, us in groups.items()]
+
+
+def _inner(
+    dag: Dag, codes: NDArray[np.signedinteger], stand_ins: list[StandIn], budget: int
+) -> tuple[Dag, NDArray[np.int32]]:
+    """Return the discrete graph with the stand-ins as children, and the rows over its variables."""
+    rows = len(codes)
+    needed = float(rows) * sum(prod(s.sizes) for s in stand_ins) * 8 * 3 * LANES
+    if needed > budget:
+        widest = max(stand_ins, key=lambda s: prod(s.sizes))
+        names = ", ".join(dag.names[v] for v in widest.parents)
+        raise TooWideError(
+            f"exact inference would need about {needed / 2**30:.3g} GiB, more than the "
+            f"{budget / 2**30:.3g} GiB allowed: continuous variables depend on {names}, all of "
+            "which are open. Remove arcs from them to continuous variables, observe some of them, or raise the budget."
+        )
+    plain = dag.discrete
+    fresh = (name for k in count() if (name := f"rows {k}") not in plain.schema)
+    labels = list(islice(fresh, max(len(stand_ins), 0 if plain.names else 1)))  # never no variable at all
+    states = tuple(range(max(rows, 1))) if stand_ins else (0,)
+    schema = Schema((*plain.schema, *(Variable(name, states) for name in labels)))
+    parents = [tuple(dag.names[v] for v in s.parents) for s in stand_ins] or [()] * len(labels)
+    graph = Dag(schema, (*plain.parents, *parents), plain.tied)
+    where = [dag.schema.index(name) for name in plain.names]
+    own = np.repeat(
+        np.arange(rows)[:, None] if stand_ins else np.zeros((rows, 1), dtype=np.int64), len(labels), 1
+    )
+    return graph, np.concatenate([codes[:, where], own], axis=1).astype(np.int32)

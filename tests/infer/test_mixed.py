@@ -1,0 +1,120 @@
+"""Mixed networks against every configuration written down and a dense multivariate normal for each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import lacunary as lac
+from lacunary.errors import ParameterError, TooWideError
+from lacunary.infer.engine import prepare
+from lacunary.infer.expect import expect
+from lacunary.infer.mixed import prepare_mixed
+from lacunary.model.regression import Regression
+from tests import naive_mixed
+from tests.strategies import Case, mixed_cases
+
+CLOSE = 1e-8
+"""Two ways through doubles: conditioning loses the digits that the covariances' condition (about 1e4) takes."""
+
+
+@settings(max_examples=60)
+@given(mixed_cases())
+def test_log_evidence_is_that_of_the_dense_normals(case: Case) -> None:
+    network, table = case
+    slow = [naive_mixed.log_evidence(network, c, r) for c, r in zip(table.codes, table.reals, strict=True)]
+    assert network.log_probability(table) == pytest.approx(slow, rel=CLOSE, abs=CLOSE)
+    assert network.log_likelihood(table) == pytest.approx(table.weights @ slow, rel=CLOSE, abs=CLOSE)
+
+
+@settings(max_examples=60)
+@given(mixed_cases())
+def test_expected_statistics_are_those_of_the_dense_normals(case: Case) -> None:
+    network, table = case
+    found = expect(network, table)
+    for name, slow in naive_mixed.statistics(network, table).items():
+        scale = max(1.0, float(np.abs(slow).max()))
+        assert found.table(name) == pytest.approx(slow, rel=CLOSE, abs=CLOSE * scale)
+
+
+@settings(max_examples=20)
+@given(mixed_cases(max_variables=4))
+def test_several_vectors_are_swept_as_each_alone(case: Case) -> None:
+    network, table = case
+    prepared = prepare(network.dag, table)
+    other = np.array(network.theta)
+    for i in network.dag.layout.regressions:
+        network.dag.layout.records(other, i)[:] *= 1.5
+    both = np.array([network.theta, other])
+    counts, log = prepared.expect(both)
+    for k in range(2):
+        alone, log_alone = prepared.expect(both[k : k + 1])
+        assert np.allclose(counts[k], alone[0], rtol=1e-12, atol=1e-12)
+        assert log[k] == pytest.approx(log_alone[0], rel=1e-12)
+
+
+def test_an_impossible_favourite_does_not_hide_what_is_possible() -> None:
+    """Given x = 1000, state 0 would be likelier by 500,000 nats, but it has probability zero."""
+    dag = lac.dag("H -> x", hidden="H", kinds={"x": "continuous"})
+    network = lac.Network.from_tables(dag, {"H": [0.0, 1.0], "x": [[1000.0, 1.0], [0.0, 1.0]]})
+    log = network.log_probability({"x": [1000.0, 0.0]})
+    assert log == pytest.approx([-0.5 * 1000.0**2 - 0.5 * np.log(2 * np.pi), -0.5 * np.log(2 * np.pi)])
+    counts = expect(network, {"x": [1000.0, 0.0]})
+    assert counts.table("H") == pytest.approx([0.0, 2.0])
+    assert counts.table("x")[1] == pytest.approx(np.array([[2.0, 1000.0], [1000.0, 1e6]]))
+
+
+def test_an_outlier_has_a_finite_log_density() -> None:
+    dag = lac.dag("H -> x -> y", hidden="H", kinds={"x": "continuous", "y": "continuous"})
+    network = lac.Network.from_tables(
+        dag, {"H": [0.5, 0.5], "x": [[0.0, 1.0], [1.0, 1.0]], "y": [0.0, 1.0, 1e-12]}
+    )
+    log = network.log_probability({"x": [1e200, 0.0, np.nan], "y": [-1e200, 1e30, 3e15]})
+    assert np.all(np.isfinite(log))
+    counts = expect(network, {"x": [1e100, 0.0, np.nan], "y": [-1e100, 1e30, 3e15]}).counts
+    assert np.all(np.isfinite(counts))
+
+
+def test_a_nearly_exact_relation_conditions_well() -> None:
+    """y = x with noise of 1e-8: seeing y gives x to 1e-8, and the variance is never below zero."""
+    dag = lac.dag("x -> y", kinds="continuous")
+    network = lac.Network.from_tables(dag, {"x": [5.0, 1.0], "y": [0.0, 1.0, 1e-16]})
+    found = expect(network, {"x": [np.nan], "y": [7.0]}).table("x")
+    assert found[0, 1] == pytest.approx(7.0, abs=1e-7)
+    log = network.log_probability({"x": [np.nan], "y": [7.0]})
+    assert log == pytest.approx([-2.0 - 0.5 * np.log(2 * np.pi)], abs=1e-9)
+
+
+def test_families_that_are_not_open_stay_apart() -> None:
+    """A thousand children of a class, none with a hole, must not become one matrix of a thousand columns."""
+    dag = lac.dag(
+        "H -> " + " ".join(f"x{i}" for i in range(30)), hidden="H", kinds="continuous", states={"H": 2}
+    )
+    table = lac.random_network(dag).sample(5, 0)
+    units = prepare_mixed(dag, table.align(dag.schema)).stand_ins[0].units
+    assert len(units) == 30
+
+
+def test_too_many_open_configurations_are_refused() -> None:
+    parents = [f"d{i}" for i in range(12)]
+    dag = lac.dag(f"{' '.join(parents)} -> x", kinds={"x": "continuous"}, states=dict.fromkeys(parents, 4))
+    rows = lac.Table(dag.schema.hide(parents), np.full((5, 13), -1, dtype=np.int8), np.ones((5, 13)))
+    with pytest.raises(TooWideError, match=r"d0, d1"):
+        prepare(lac.Dag(rows.schema, dag.parents), rows)
+
+
+def test_bad_regressions_are_refused() -> None:
+    dag = lac.dag("d -> x; y -> x", kinds={"x": "continuous", "y": "continuous"})
+    good = {"d": [0.5, 0.5], "y": [0.0, 1.0]}
+    with pytest.raises(ParameterError, match=r"regression of x must have shape \(2, 3\)"):
+        lac.Network.from_tables(dag, {**good, "x": [0.0, 1.0, 1.0]})
+    with pytest.raises(ParameterError, match="variance that is not positive"):
+        lac.Network.from_tables(dag, {**good, "x": Regression([0.0, 1.0], [[1.0], [2.0]], [1.0, 0.0])})
+    with pytest.raises(ParameterError, match="not finite"):
+        lac.Network.from_tables(dag, {**good, "x": [[0.0, np.nan, 1.0]] * 2})
+    with pytest.raises(ParameterError, match="d is discrete"):
+        lac.Network.from_tables(dag, {**good, "d": Regression(0.0)})
+    network = lac.Network.from_tables(dag, {**good, "x": Regression([0.0, 1.0], [[1.0], [2.0]], [1.0, 4.0])})
+    assert network.regression("x").sd.tolist() == [1.0, 2.0]
+    assert network.regression("x").coefficients.tolist() == [[1.0], [2.0]]
