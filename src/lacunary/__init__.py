@@ -39,16 +39,21 @@ if TYPE_CHECKING:
     from lacunary.files.checkpoint import Checkpoint
     from lacunary.files.shipped import alarm, asia
     from lacunary.files.store import load, save
+    from lacunary.files.trails import SearchCheckpoint
     from lacunary.infer.belief import BDeu, Belief, Dirichlet, PriorNetwork, bdeu, k2, prior_network
     from lacunary.infer.distribution import Distribution
     from lacunary.infer.divergence import family_distances, kl, marginal_kl
     from lacunary.infer.expect import expect
     from lacunary.infer.impute import impute
+    from lacunary.infer.mixture import Mixture, Noise
     from lacunary.infer.network import Network, random_network
     from lacunary.learn.fit import Fit, Start, fit, reselect
     from lacunary.learn.loop import Progress
     from lacunary.learn.start import Around, Draws, Tournament
     from lacunary.learn.stop import Stop
+    from lacunary.maths.pareto import Pareto
+    from lacunary.mixture.fit import fit_mixture
+    from lacunary.mixture.found import MixtureFit, MixtureProgress
     from lacunary.model.dag import Dag
     from lacunary.model.distance import arc_changes, structural_hamming_distance
     from lacunary.model.equivalence import cpdag, equivalent
@@ -56,6 +61,12 @@ if TYPE_CHECKING:
     from lacunary.model.make import dag, naive_bayes, random_dag
     from lacunary.model.stats import Stats
     from lacunary.rank.dimension import Dimension, dimension
+    from lacunary.structure.anneal import Anneal
+    from lacunary.structure.best_first import BestFirst
+    from lacunary.structure.climb import Greedy, Tabu
+    from lacunary.structure.result import SearchResult, Step
+    from lacunary.structure.search import search
+    from lacunary.structure.walk import SearchProgress, Trail
 
 __version__ = "0.1.0"
 
@@ -84,11 +95,15 @@ _HOME = {
     "infer.divergence": ("family_distances", "kl", "marginal_kl"),
     "infer.expect": ("expect",),
     "infer.impute": ("impute",),
+    "infer.mixture": ("Mixture", "Noise"),
     "infer.network": ("Network", "random_network"),
     "learn.fit": ("Fit", "Start", "fit", "reselect"),
     "learn.loop": ("Progress",),
     "learn.start": ("Around", "Draws", "Tournament"),
     "learn.stop": ("Stop",),
+    "maths.pareto": ("Pareto",),
+    "mixture.fit": ("fit_mixture",),
+    "mixture.found": ("MixtureFit", "MixtureProgress"),
     "model.dag": ("Dag",),
     "model.distance": ("arc_changes", "structural_hamming_distance"),
     "model.equivalence": ("cpdag", "equivalent"),
@@ -100,13 +115,22 @@ _HOME = {
     "evidence.estimate": ("Estimate",),
     "evidence.sampled": ("Sampled", "posterior_mean"),
     "evidence.score": ("score",),
+    "files.trails": ("SearchCheckpoint",),
+    "structure.anneal": ("Anneal",),
+    "structure.best_first": ("BestFirst",),
+    "structure.climb": ("Greedy", "Tabu"),
+    "structure.result": ("SearchResult", "Step"),
+    "structure.search": ("search",),
+    "structure.walk": ("SearchProgress", "Trail"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "Anneal",
     "Around",
     "BDeu",
     "Belief",
+    "BestFirst",
     "Checkpoint",
     "Comparison",
     "Dag",
@@ -118,23 +142,35 @@ __all__ = [
     "FileError",
     "Fit",
     "GraphError",
+    "Greedy",
     "ImpossibleRowError",
     "LacunaryError",
+    "Mixture",
+    "MixtureFit",
+    "MixtureProgress",
     "Network",
+    "Noise",
     "ParameterError",
+    "Pareto",
     "PriorNetwork",
     "Progress",
     "Sampled",
     "Schema",
     "SchemaError",
+    "SearchCheckpoint",
+    "SearchProgress",
+    "SearchResult",
     "Start",
     "StateError",
     "Stats",
+    "Step",
     "Stop",
     "Table",
     "TableError",
+    "Tabu",
     "TooWideError",
     "Tournament",
+    "Trail",
     "Variable",
     "alarm",
     "arc_changes",
@@ -149,6 +185,7 @@ __all__ = [
     "expect",
     "family_distances",
     "fit",
+    "fit_mixture",
     "hide",
     "house_votes",
     "impute",
@@ -167,6 +204,7 @@ __all__ = [
     "reselect",
     "save",
     "score",
+    "search",
     "skeleton",
     "soybean",
     "structural_hamming_distance",

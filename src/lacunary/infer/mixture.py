@@ -1,0 +1,185 @@
+"""Mixtures of networks, each with a graph of its own, and a uniform component for what fits none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+from lacunary.data.schema import Label, Schema
+from lacunary.data.table import HOLE, Table, code_dtype
+from lacunary.errors import ImpossibleRowError, ParameterError, SchemaError
+from lacunary.infer.answers import as_table
+from lacunary.infer.network import Network
+
+__all__ = ["Mixture", "Noise", "shared_out"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """Independent uniform variables: continuous ones between bounds, discrete ones over their states.
+
+    Attributes
+    ----------
+    schema
+        The variables.
+    low, high
+        Bounds of each continuous variable; not looked at where a variable is discrete; (variables,).
+    """
+
+    schema: Schema
+    low: Array
+    high: Array
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):
+            array = np.broadcast_to(np.asarray(getattr(self, name), dtype=np.float64), (len(self.schema),))
+            object.__setattr__(self, name, array.copy())
+        for variable, low, high in zip(self.schema, self.low, self.high, strict=True):
+            if not variable.discrete and not -np.inf < low < high < np.inf:
+                raise ParameterError(f"{variable.name}: noise needs bounds low < high, not {low} and {high}")
+
+    def log_density(self, table: Table) -> Array:
+        """Return the log-density of each row's observed cells; −∞ beyond the bounds; (rows,)."""
+        out = np.zeros(len(table))
+        for i, variable in enumerate(self.schema):
+            seen = ~table.holes[:, i]
+            if variable.discrete:
+                out[seen] -= np.log(variable.size)
+                continue
+            inside = (table.reals[:, i] >= self.low[i]) & (table.reals[:, i] <= self.high[i])
+            out[seen] -= np.log(self.high[i] - self.low[i])
+            out[seen & ~inside] = -np.inf
+        return out
+
+    def draw(self, rows: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], Array]:
+        """Return codes and reals of rows drawn; (rows, variables) each."""
+        codes = np.full((rows, len(self.schema)), HOLE, dtype=np.int64)
+        reals = np.full((rows, len(self.schema)), np.nan)
+        for i, variable in enumerate(self.schema):
+            if variable.discrete:
+                codes[:, i] = rng.integers(variable.size, size=rows)
+            else:
+                reals[:, i] = rng.uniform(self.low[i], self.high[i], size=rows)
+        return codes, reals
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Networks over the same variables, each with its own graph, and how often each of them speaks.
+
+    p(row) = Σ_c weight_c · p(row | component c), and the noise component last if there is one.
+
+    Attributes
+    ----------
+    weights
+        They sum to one; that of the noise stands last; (components,) or (components + 1,).
+    components
+        The networks, all over the same variables in the same order.
+    noise
+        A uniform component, or none.
+    """
+
+    weights: Array
+    components: tuple[Network, ...]
+    noise: Noise | None = None
+
+    def __post_init__(self) -> None:
+        weights = np.array(self.weights, dtype=np.float64)
+        many = len(self.components) + (self.noise is not None)
+        if weights.shape != (many,):
+            raise ParameterError(f"{many} components need as many weights, not {weights.shape}")
+        if not np.all(weights >= 0) or abs(weights.sum() - 1.0) > 1e-9:
+            raise ParameterError(
+                f"weights must not be negative and sum to one, but sum to {weights.sum():.9g}"
+            )
+        if not self.components:
+            raise ParameterError("a mixture needs at least one component beside the noise")
+        if any(component.dag.schema != self.schema for component in self.components):
+            raise SchemaError("the components must have the same variables, in the same order")
+        weights.flags.writeable = False
+        object.__setattr__(self, "weights", weights)
+
+    @property
+    def schema(self) -> Schema:
+        """The variables."""
+        return self.components[0].dag.schema
+
+    @property
+    def dimension(self) -> int:
+        """Number of free parameters: of the components, and of the weights."""
+        return sum(c.dag.layout.free for c in self.components) + len(self.weights) - 1
+
+    def log_densities(self, table: Any) -> Array:
+        """Return log weight + log p(observed cells | component) for each row; (rows, components)."""
+        rows = as_table(table, self.schema)
+        logs = [component.log_probability(rows) for component in self.components]
+        logs += [self.noise.log_density(rows)] if self.noise is not None else []
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.stack(logs, axis=1) + np.log(self.weights))
+
+    def log_probability(self, table: Any) -> Array:
+        """Return the log-density of each row's observed cells, in nats; (rows,)."""
+        return np.asarray(logsumexp(self.log_densities(table), axis=1))
+
+    def log_likelihood(self, table: Any) -> float:
+        """Return Σ over rows of weight · log-density of the observed cells, in nats."""
+        rows = as_table(table, self.schema)
+        return float(rows.weights @ self.log_probability(rows))
+
+    def responsibilities(self, table: Any) -> Array:
+        """Return the probability that each row came from each component; (rows, components)."""
+        shares, log = shared_out(self.log_densities(table))
+        if np.any(np.isneginf(log)):
+            row = int(np.argmin(log))
+            raise ImpossibleRowError(f"row {row + 1} has probability zero under every component")
+        return shares
+
+    def sample(
+        self, rows: int, rng: int | np.random.Generator | None = None, component: int | None = None
+    ) -> Table:
+        """Return rows drawn from the mixture, or from one component (the noise is the last)."""
+        random = np.random.default_rng(rng)
+        many = len(self.weights)
+        if component is not None and not 0 <= component < many:
+            raise ParameterError(f"there are components 0 to {many - 1}, not {component}")
+        came = (
+            random.choice(many, size=rows, p=self.weights) if component is None else np.full(rows, component)
+        )
+        schema = self.schema.reveal()
+        codes = np.full((rows, len(schema)), HOLE, dtype=code_dtype(schema.sizes))
+        reals = np.full((rows, len(schema) if not all(v.discrete for v in schema) else 0), np.nan)
+        for c in np.unique(came):
+            where = np.flatnonzero(came == c)
+            if c < len(self.components):
+                drawn = self.components[c].sample(len(where), random)
+                codes[where], values = drawn.codes, drawn.reals
+            else:
+                assert self.noise is not None
+                codes[where], values = self.noise.draw(len(where), random)
+            reals[where] = values[:, : reals.shape[1]]
+        return Table(schema, codes, reals)
+
+    def weighed(self, given: Mapping[str, Label]) -> Array:
+        """Return how probable each component is given the values of some variables; (components,)."""
+        columns = {name: [given.get(name)] for name in self.schema.names}
+        return np.asarray(self.responsibilities(as_table(columns, self.schema.reveal()))[0])
+
+
+def shared_out(log_densities: ArrayLike) -> tuple[Array, Array]:
+    """Return each component's share in each row, and the rows' log-densities; (rows, components), (rows,).
+
+    A row of density zero everywhere is shared evenly.
+    """
+    logs = np.asarray(log_densities, dtype=np.float64)
+    log = np.asarray(logsumexp(logs, axis=1))
+    known = np.isfinite(log)
+    shares = np.full(logs.shape, 1.0 / logs.shape[1])
+    shares[known] = np.exp(logs[known] - log[known, None])
+    return shares, log

@@ -1,0 +1,1 @@
+"""Mixtures of networks whose components have structures of their own (TMCH98)."""

@@ -1,0 +1,168 @@
+"""A mixture while it is learned: the E-step, the M-step, and what the mixture is worth.
+
+With shares r_lc = p(component c | row l), EM alternates the shares and the models that would be best were
+the shares observed (TMCH98 sections 3–5). Mixture weights are at their mode in the softmax basis,
+(N_c + α_c)/(N + Σα), since the paper's hyperparameters lie below one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, xlogy
+
+from lacunary.evidence.estimate import Estimate
+from lacunary.infer.mixture import Mixture, Noise, shared_out
+from lacunary.mixture.component import Engine, Structure
+from lacunary.mixture.noise import Bounds
+
+__all__ = ["Blend", "Completed", "Mixer"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """Parameters of all components, their weights (the noise last), and the noise."""
+
+    models: Any
+    weights: Array
+    noise: Noise | None
+
+
+@dataclass(frozen=True, eq=False)
+class Completed:
+    """What an E-step gives: shares, the components' expected statistics, and the log-likelihood.
+
+    Attributes
+    ----------
+    shares
+        p(component | row), the noise last; (rows, components).
+    counts
+        Σ over rows of weight · share; (components,).
+    statistics
+        The engine's, of all components but the noise.
+    log_likelihood
+        log p(observed cells | parameters), in nats.
+    """
+
+    shares: Array
+    counts: Array
+    statistics: Any
+    log_likelihood: float
+
+
+@dataclass(frozen=True, eq=False)
+class Mixer:
+    """Rows, the engine of the components, the noise, and what is believed of the weights.
+
+    Attributes
+    ----------
+    engine
+        Components on the rows of the table.
+    row_weights
+        How often each row counts; (rows,).
+    noise
+        The noise on the same rows, or none.
+    ess
+        Σα of the Dirichlet over the weights.
+    noise_share
+        The noise's part of it; the components share the rest evenly. TMCH98: 1 and 0.01.
+    """
+
+    engine: Engine
+    row_weights: Array
+    noise: Bounds | None = None
+    ess: float = 1.0
+    noise_share: float = 0.01
+
+    def alpha(self, components: int) -> Array:
+        """Return the hyperparameters of the weights, the noise last."""
+        if self.noise is None:
+            return np.full(components, self.ess / components)
+        share = self.ess * self.noise_share
+        return np.append(np.full(components, (self.ess - share) / components), share)
+
+    def begin(self, structures: Sequence[Structure], ess: float, rng: np.random.Generator) -> Blend:
+        """Return a start: models drawn around the fit to all rows, equal weights (TMCH98 section 5)."""
+        many = len(structures) + (self.noise is not None)
+        noise = self.noise.maximize(np.ones(len(self.row_weights))) if self.noise else None
+        return Blend(self.engine.draw(structures, ess, rng), np.full(many, 1.0 / many), noise)
+
+    def expect(self, blend: Blend) -> Completed:
+        """Return shares and expected statistics of the complete model under the blend."""
+        logs = self.engine.log_evidence(blend.models)
+        if blend.noise is not None and self.noise is not None:
+            logs = np.column_stack([logs, blend.noise.log_density(self.noise.table)])
+        with np.errstate(divide="ignore"):
+            shares, rows = shared_out(logs + np.log(blend.weights))
+        own = shares[:, : shares.shape[1] - (blend.noise is not None)]
+        return Completed(
+            shares,
+            self.row_weights @ shares,
+            self.engine.statistics(blend.models, own),
+            float(self.row_weights @ rows),
+        )
+
+    def maximize(self, completed: Completed, structures: Sequence[Structure]) -> Blend:
+        """Return the blend of highest posterior density, were the shares observed."""
+        alpha = self.alpha(len(structures))
+        return Blend(
+            self.engine.maximize(completed.statistics, structures),
+            (completed.counts + alpha) / (completed.counts.sum() + alpha.sum()),
+            self.noise.maximize(completed.shares[:, -1]) if self.noise else None,
+        )
+
+    def log_prior(self, blend: Blend) -> float:
+        """Return the log prior density of all parameters; weights in the softmax basis."""
+        alpha = self.alpha(len(blend.weights) - (blend.noise is not None))
+        weights = gammaln(alpha.sum()) - gammaln(alpha).sum() + xlogy(alpha, blend.weights).sum()
+        noise = self.noise.log_prior(blend.noise) if self.noise and blend.noise else 0.0
+        return float(weights) + self.engine.log_prior(blend.models) + noise
+
+    def cheeseman_stutz(self, blend: Blend, structures: Sequence[Structure]) -> Estimate:
+        """Return the Cheeseman–Stutz estimate at the blend; the two dimensions are taken as equal."""
+        completed = self.expect(blend)
+        shares = completed.shares[:, -1] if self.noise else np.zeros(0)
+        evidence = self.log_evidence(completed, structures)
+        fit = float(xlogy(completed.counts, blend.weights).sum())
+        fit += float(self.engine.fit(completed.statistics, blend.models).sum())
+        fit += self.noise.fit(shares, blend.noise) if self.noise and blend.noise else 0.0
+        terms = {
+            "evidence of the expected data": evidence,
+            "fit of the expected data": -fit,
+            "log-likelihood": completed.log_likelihood,
+        }
+        return Estimate(
+            "cheeseman-stutz",
+            sum(terms.values()),
+            "approximation",
+            terms,
+            dimension=self.dimension(structures),
+            where="map",
+        )
+
+    def log_evidence(self, completed: Completed, structures: Sequence[Structure]) -> float:
+        """Return the evidence of the expected data, the criterion of the search (TMCH98 eq. 7 and 12)."""
+        alpha = self.alpha(len(structures))
+        total = float(
+            gammaln(alpha.sum())
+            - gammaln(alpha.sum() + completed.counts.sum())
+            + (gammaln(alpha + completed.counts) - gammaln(alpha)).sum()
+        )
+        for score, structure in zip(self.engine.scores(completed.statistics), structures, strict=True):
+            total += sum(score.family(child, parents) for child, parents in enumerate(structure))
+        return total + (self.noise.log_evidence(completed.shares[:, -1]) if self.noise else 0.0)
+
+    def dimension(self, structures: Sequence[Structure]) -> int:
+        """Return the number of free parameters."""
+        noise = self.noise.free + 1 if self.noise else 0
+        return self.engine.dimension(structures) + len(structures) - 1 + noise
+
+    def mixture(self, blend: Blend) -> Mixture:
+        """Return the blend as a mixture of networks, in the data's units."""
+        return Mixture(blend.weights, self.engine.networks(blend.models), blend.noise)

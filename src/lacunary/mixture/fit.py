@@ -1,0 +1,125 @@
+"""The verb `fit_mixture`: find the components, their structures and their number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import numpy as np
+
+from lacunary.data.read import read
+from lacunary.data.table import Table
+from lacunary.errors import ParameterError, TableError
+from lacunary.learn.stop import Stop
+from lacunary.maths.normal_wishart import NormalWishart
+from lacunary.mixture.blend import Mixer
+from lacunary.mixture.course import CONVERGED, Plan
+from lacunary.mixture.engine import engine_of
+from lacunary.mixture.found import MixtureFit, WatchMixture
+from lacunary.mixture.grow import Growth
+from lacunary.mixture.noise import NoiseGiven, noise_of
+from lacunary.structure.rules import ArcsGiven, Rules
+
+__all__ = ["fit_mixture"]
+
+StructureClass = Literal["learn", "tree", "empty", "complete"]
+
+
+def fit_mixture(
+    table: Any,
+    *,
+    components: int | str | Iterable[int] = "auto",
+    structure: StructureClass = "learn",
+    noise: NoiseGiven = False,
+    prior: NormalWishart | None = None,
+    weights: float = 1.0,
+    noise_share: float = 0.01,
+    starts: int | None = None,
+    ess: float = 200.0,
+    required: ArcsGiven = (),
+    forbidden: ArcsGiven = (),
+    max_parents: int | None = None,
+    em_steps: int | None = 10,
+    stop: Stop | None = None,
+    trace: bool = False,
+    watch: WatchMixture | None = None,
+    rng: int | np.random.Generator = 0,
+) -> MixtureFit:
+    """Learn a mixture of networks in which every component has a structure of its own (TMCH98).
+
+    Every row counts, whatever is missing in it. The same call gives the same mixture.
+
+    Parameters
+    ----------
+    table
+        The rows: a table, a frame, an array or a path.
+    components
+        How many; several numbers to try; or "auto": grow from one until the estimate has fallen twice.
+    structure
+        "learn" (MDAG), "tree", "empty" (variables independent within a component, MDIAG) or "complete"
+        (full covariance matrices, MFULL).
+    noise
+        A uniform component for outliers: True, bounds (low, high), bounds by name, or a `Pareto` belief.
+    prior
+        The Normal–Wishart belief about a component's complete model, in the data's units. By default it is
+        worth one row, about the columns' means and variances.
+    weights, noise_share
+        Σα of the Dirichlet over the weights, and the noise's part of it.
+    starts
+        How many times each number of components is tried; by default once.
+    ess
+        How many rows the belief around the fit to all rows is worth, from which starts are drawn.
+    required, forbidden, max_parents
+        Which graphs are looked for; see `lacunary.search`.
+    em_steps
+        Steps of EM between two searches; None for as many as it takes.
+    stop
+        When EM has converged; by default the last change over the change since the start is below 1e-6.
+    trace
+        Work the estimate out after every arc change.
+    watch
+        Called after every step with a `MixtureProgress`; a true answer ends learning with the best so far.
+    rng
+        Seed or generator of the starts.
+
+    Examples
+    --------
+    >>> import lacunary as lac, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.vstack([rng.normal(size=(200, 2)), rng.normal(6.0, 1.0, size=(200, 2))])
+    >>> len(lac.fit_mixture(x, structure="empty").mixture.components)
+    2
+    """
+    rows = read(table)
+    if not rows.size > 0:
+        raise TableError("there are no rows to learn from")
+    if structure not in ("learn", "tree", "empty", "complete"):
+        raise ParameterError(f"structure must be 'learn', 'tree', 'empty' or 'complete', not {structure!r}")
+    rules = Rules.of(rows.schema, required=required, forbidden=forbidden, max_parents=max_parents)
+    mixer = Mixer(engine_of(rows, prior), rows.weights, noise_of(noise, rows), weights, noise_share)
+    plan = Plan(structure, rules, em_steps=em_steps, trace=trace, stop=stop or CONVERGED)
+    growth = Growth(mixer, plan, _count("starts", 1 if starts is None else starts), ess, _seed(rng), watch)
+    return growth.run(None if components == "auto" else _numbers(components, rows))
+
+
+def _numbers(components: int | str | Iterable[int], rows: Table) -> list[int]:
+    if isinstance(components, str):
+        raise ParameterError(f"components must be a number, several, or 'auto', not {components!r}")
+    numbers = [components] if isinstance(components, int | np.integer) else list(components)
+    for many in numbers:
+        _count("components", many)
+        if many > rows.size:
+            raise ParameterError(f"{many} components for {rows.size:g} rows; there must be no more than rows")
+    if not numbers:
+        raise ParameterError("components names no number to try")
+    return [int(many) for many in numbers]
+
+
+def _count(name: str, value: Any) -> int:
+    if isinstance(value, bool) or int(value) != value or value < 1:
+        raise ParameterError(f"{name} must be a whole number of at least one, not {value!r}")
+    return int(value)
+
+
+def _seed(rng: int | np.random.Generator) -> int:
+    return int(rng.integers(2**62)) if isinstance(rng, np.random.Generator) else int(rng)

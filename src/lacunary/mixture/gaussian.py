@@ -1,0 +1,236 @@
+"""Gaussian components: all of them as one batch of matrices.
+
+Columns are standardised inside. A component is the root A of its density, log f = g − ½‖Az‖² with z = (1, x),
+one row of A for each regression divided by its standard deviation; see `lacunary.infer.gaussian`. Expected
+statistics are moment matrices Σ share · E[z zᵀ], from which the statistics of any structure are read off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.schema import Schema
+from lacunary.data.table import Table
+from lacunary.errors import TableError
+from lacunary.infer.gaussian import Forms, GaussianRows
+from lacunary.infer.network import Network
+from lacunary.maths import regression
+from lacunary.maths.normal_wishart import NormalWishart
+from lacunary.mixture.component import Structure
+from lacunary.model.dag import Dag
+from lacunary.structure.gaussian import BGe
+
+__all__ = ["Gaussian", "Gaussians"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+Solve = Callable[[Array, Array], Array]
+"""From moments (..., m + 2, m + 2) and degrees of freedom (...,) to parameters (..., m + 2)."""
+
+LOG_2PI = float(np.log(2.0 * np.pi))
+
+POOLED, SETTLED = 200, 1e-6
+"""The fit to all rows, around which starts are drawn: most steps, and the change at which it has settled."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussians:
+    """Components with their structures.
+
+    Attributes
+    ----------
+    structures
+        One for each component.
+    root
+        A, in standardised columns; (components, n, n + 1).
+    """
+
+    structures: tuple[Structure, ...]
+    root: Array
+
+    @cached_property
+    def precision(self) -> Array:
+        """Root of the precision of each regression's noise, the diagonal of A; (components, n)."""
+        return np.diagonal(self.root[:, :, 1:], axis1=1, axis2=2)
+
+    @cached_property
+    def forms(self) -> Forms:
+        """The densities as the rows' engine takes them."""
+        constant = np.log(self.precision).sum(axis=1) - 0.5 * self.root.shape[1] * LOG_2PI
+        return Forms(self.root, constant)
+
+
+class Gaussian:
+    """The engine of Gaussian components on one table.
+
+    Parameters
+    ----------
+    table
+        Rows, aligned with the components' schema: continuous variables, holes allowed.
+    prior
+        The belief over the complete model, in the data's units; its regressions are those of every
+        structure (parameter modularity). Default: worth one row, about the columns' means and variances.
+    """
+
+    def __init__(self, table: Table, prior: NormalWishart | None = None) -> None:
+        self.schema = table.schema
+        self.weights = table.weights
+        self.origin, self.scale = _standard(table)
+        n = len(self.schema)
+        standard = (table.reals - self.origin) / self.scale
+        self.rows = GaussianRows(standard)
+        #: What the units of the observed cells add to a row's log-density; (rows,).
+        self.units = -(~np.isnan(standard) @ np.log(self.scale))
+        self.belief = (
+            NormalWishart.about(np.zeros(n), np.ones(n))
+            if prior is None
+            else prior.moved(self.origin, self.scale)
+        )
+
+    @property
+    def start(self) -> Structure:
+        """No arcs: the class is the only hidden variable, and it is outside."""
+        return ((),) * len(self.schema)
+
+    def draw(self, structures: Sequence[Structure], ess: float, rng: np.random.Generator) -> Gaussians:
+        """Return components drawn around the fit of one to all rows (TMCH98 section 5).
+
+        Each regression is drawn from the conjugate belief worth ``ess`` rows that peaks at the fit.
+        """
+        moment = self._pooled(structures[0]) + self.belief.moments
+        divisor = moment[0, 0] - self.belief.nu + self.belief.alpha - self.belief.size
+        around = np.repeat(moment[None] * (ess / divisor), len(structures), axis=0)
+        return self._regressions(around, structures, lambda part, dof: regression.draw(part, dof, rng), ess)
+
+    def log_evidence(self, models: Gaussians) -> Array:
+        """Return the log-density of each row's observed cells, in the data's units; (rows, components)."""
+        return np.asarray(self.rows.log_evidence(models.forms) + self.units[:, None])
+
+    def statistics(self, models: Gaussians, shares: Array) -> Array:
+        """Return expected moments of the complete model; (components, n + 1, n + 1)."""
+        return self.rows.moments(models.forms, shares * self.weights[:, None])
+
+    def maximize(self, statistics: Array, structures: Sequence[Structure]) -> Gaussians:
+        """Return the regressions at the mode; with α = ν + n their divisor is N + ν."""
+        dof = statistics[:, 0, 0] + self.belief.alpha - self.belief.size
+        moment = statistics + self.belief.moments
+        return self._regressions(moment, structures, regression.peak, dof)
+
+    def log_prior(self, models: Gaussians) -> float:
+        """Return the log prior density, in the coordinates (intercept, coefficients/σ², 1/σ²)."""
+        fit = self.fit(np.repeat(self.belief.moments[None], len(models.root), axis=0), models)
+        flat = (self.belief.alpha - self.belief.size - self.belief.nu) * np.log(models.precision).sum()
+        volume = 0.5 * self.belief.nu * models.precision.size * LOG_2PI
+        return float(fit.sum() + flat + volume - sum(map(self._log_normalizer, models.structures)))
+
+    def scores(self, statistics: Array) -> list[BGe]:
+        """Return BGe of each component's expected data, in standardised units."""
+        return [BGe(moment, self.belief) for moment in statistics]
+
+    def fit(self, statistics: Array, models: Gaussians) -> Array:
+        """Return N g − ½ tr(A T Aᵀ), T the expected moments: in standardised units; (components,)."""
+        squares = np.einsum("cij,cij->c", models.root @ statistics, models.root)
+        return np.asarray(statistics[:, 0, 0] * models.forms.constant - 0.5 * squares)
+
+    def dimension(self, structures: Sequence[Structure]) -> int:
+        """Return how many intercepts, coefficients and variances there are."""
+        return sum(len(parents) + 2 for structure in structures for parents in structure)
+
+    def keep(self, models: Gaussians, which: NDArray[np.bool_]) -> Gaussians:
+        """Return some of the components."""
+        return Gaussians(
+            tuple(s for s, k in zip(models.structures, which, strict=True) if k), models.root[which]
+        )
+
+    def networks(self, models: Gaussians) -> tuple[Network, ...]:
+        """Return the components as networks, in the data's units."""
+        return tuple(
+            _network(self.schema, structure, self._in_units(root))
+            for structure, root in zip(models.structures, models.root, strict=True)
+        )
+
+    def _pooled(self, structure: Structure) -> Array:
+        """Return the moments of all rows, holes filled by the fit of one component; (n + 1, n + 1)."""
+        everything = np.ones((len(self.weights), 1))
+        model = self.maximize(np.zeros((1, *self.belief.moments.shape)), [structure])
+        moment = self.statistics(model, everything)
+        for _ in range(0 if self.rows.complete else POOLED):
+            before, model = model, self.maximize(moment, [structure])
+            moment = self.statistics(model, everything)
+            if np.abs(model.root - before.root).max() < SETTLED * np.abs(model.root).max():
+                break
+        return np.asarray(moment[0])
+
+    def _regressions(
+        self, moment: Array, structures: Sequence[Structure], solve: Solve, divisor: Array | float
+    ) -> Gaussians:
+        """Return the components whose regressions ``solve`` gives; families of one size are solved together.
+
+        ``divisor`` is what the mode's variance is divided by, one for each component: dof − m − 1.
+        """
+        n = len(self.schema)
+        root = np.zeros((len(structures), n, n + 1))
+        divisors = np.broadcast_to(divisor, (len(structures),))
+        for component, child, members in _by_size(structures):
+            part = moment[component[:, None, None], members[:, :, None], members[:, None, :]]
+            theta = solve(part, divisors[component] + members.shape[1] - 1)
+            contrast = np.concatenate([-theta[:, :-1], np.ones((len(theta), 1))], axis=1)
+            root[component[:, None], child[:, None], members] = contrast / np.sqrt(theta[:, -1:])
+        return Gaussians(tuple(structures), root)
+
+    def _log_normalizer(self, structure: Structure) -> float:
+        """Return log Z of the prior of all regressions of a structure."""
+        return sum(
+            float(regression.log_normalizer(*self.belief.family(child, parents)))
+            for child, parents in enumerate(structure)
+        )
+
+    def _in_units(self, root: Array) -> Array:
+        """Return A for columns in the data's units; (n, n + 1)."""
+        out = root.copy()
+        out[:, 1:] /= self.scale
+        out[:, 0] -= out[:, 1:] @ self.origin
+        return out
+
+
+def _by_size(structures: Sequence[Structure]) -> Iterator[tuple[Index, Index, Index]]:
+    """Yield families with equally many parents: component, child, and places of (1, parents, child) in z."""
+    families: dict[int, list[tuple[int, int, tuple[int, ...]]]] = {}
+    for component, structure in enumerate(structures):
+        for child, parents in enumerate(structure):
+            members = (0, *(p + 1 for p in parents), child + 1)
+            families.setdefault(len(parents), []).append((component, child, members))
+    for size in sorted(families):
+        components, children, places = zip(*families[size], strict=True)
+        yield np.array(components), np.array(children), np.array(places)
+
+
+def _network(schema: Schema, structure: Structure, root: Array) -> Network:
+    """Return one component as a network, given A in the data's units."""
+    names = schema.names
+    dag = Dag(schema, tuple(tuple(names[p] for p in parents) for parents in structure))
+    theta = np.empty(dag.layout.size)
+    for child, parents in enumerate(structure):
+        precision = root[child, child + 1]
+        slopes = -root[child, [0, *(p + 1 for p in parents)]] / precision
+        theta[dag.layout.slice(child)] = [*slopes, precision**-2]
+    return Network(dag, theta)
+
+
+def _standard(table: Table) -> tuple[Array, Array]:
+    """Return mean and standard deviation of each column's observed cells; (n,) each."""
+    seen = ~table.holes * table.weights[:, None]
+    total = seen.sum(axis=0)
+    if not total.all():
+        name = table.schema.names[int(np.argmin(total))]
+        raise TableError(f"nothing is observed of {name}; leave the column out")
+    values = np.where(table.holes, 0.0, table.reals)
+    origin = (seen * values).sum(axis=0) / total
+    scale = np.sqrt((seen * (values - origin) ** 2).sum(axis=0) / total)
+    # A constant column is taken as varying by one unit: the prior alone says how it could vary.
+    return origin, np.where(scale > 1e-14 * np.abs(origin), scale, 1.0)

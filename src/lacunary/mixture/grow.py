@@ -1,0 +1,85 @@
+"""The outer search: mixtures with more and more components, until that no longer pays (TMCH98 section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lacunary.mixture.blend import Mixer
+from lacunary.mixture.course import Course, Plan, State, Tick
+from lacunary.mixture.found import MixtureFit, MixtureProgress, Trial, WatchMixture
+
+__all__ = ["Growth"]
+
+PATIENCE = 2
+"""Growing ends when the estimate has fallen so many times in a row."""
+
+MOST = 100
+"""Growing ends here whatever the estimates say."""
+
+
+class _Enough(Exception):
+    """The one who watches has seen enough."""
+
+
+class Growth:
+    """Mixtures with various numbers of components on one table.
+
+    Every trial draws from a stream of its own, keyed by the seed, the number of components and the start,
+    so that no trial depends on those before it.
+    """
+
+    def __init__(
+        self, mixer: Mixer, plan: Plan, starts: int, ess: float, seed: int, watch: WatchMixture | None
+    ) -> None:
+        self.mixer, self.plan, self.starts, self.ess = mixer, plan, starts, ess
+        self.seed, self.watch = seed, watch
+        self.done: list[Trial] = []
+
+    def run(self, components: Sequence[int] | None) -> MixtureFit:
+        """Try these numbers of components, or grow if none are given; return the best mixture met."""
+        interrupted = False
+        try:
+            if components is None:
+                self._grow()
+            for many in components or ():
+                self._try(many)
+        except (KeyboardInterrupt, _Enough):
+            interrupted = True
+            if not self.done:
+                raise KeyboardInterrupt from None
+        best = max(self.done, key=lambda trial: trial.estimate.value)
+        return MixtureFit(best.mixture, best.estimate, tuple(self.done), self.plan.structure, interrupted)
+
+    def _grow(self) -> None:
+        before, fallen = -np.inf, 0
+        for many in range(1, min(MOST, int(self.mixer.row_weights.sum())) + 1):
+            value = self._try(many)
+            fallen = fallen + 1 if value < before else 0
+            before = value
+            if fallen >= PATIENCE:
+                return
+
+    def _try(self, many: int) -> float:
+        """Learn mixtures with so many components and return the highest estimate."""
+        return max(self._learn(many, start) for start in range(self.starts))
+
+    def _learn(self, many: int, start: int) -> float:
+        course = Course(self.mixer, self.plan, lambda state, tick: self._tell(many, start, state, tick))
+        state = course.begin(many, self.ess, np.random.default_rng([self.seed, many, start]))
+        for after in course.rounds(state):
+            state = after
+        estimate = self.mixer.cheeseman_stutz(state.blend, state.structures)
+        mixture = self.mixer.mixture(state.blend)
+        self.done.append(Trial(many, start, mixture, estimate, state.converged, state.ticks))
+        return estimate.value
+
+    def _tell(self, many: int, start: int, state: State, tick: Tick) -> None:
+        if self.watch is None:
+            return
+        best = max((trial.estimate.value for trial in self.done), default=None)
+        answer = self.watch(MixtureProgress(many, start, tick, best, state, tuple(self.done)))
+        # Not any true answer: what a print or a write returns must not end learning.
+        if isinstance(answer, bool | np.bool_) and answer:
+            raise _Enough

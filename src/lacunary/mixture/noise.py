@@ -1,0 +1,136 @@
+"""The noise component while it is learned: its bounds are fixed, or Pareto (TMCH98 section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.table import Table
+from lacunary.errors import ParameterError, TableError
+from lacunary.infer.mixture import Noise
+from lacunary.maths.pareto import Pareto
+
+__all__ = ["Bounds", "NoiseGiven", "noise_of"]
+
+Array = NDArray[np.float64]
+
+NoiseGiven = bool | tuple[float, float] | Mapping[str, tuple[float, float]] | Pareto
+"""Whether there is noise; its bounds, for all continuous variables or by name; or a belief about them."""
+
+DEFAULT_ALPHA = 2.0
+"""How many rows the default belief about bounds is worth, as in TMCH98 section 6.2."""
+
+
+class Bounds:
+    """Uniform noise on the rows of one table.
+
+    Parameters
+    ----------
+    table
+        The rows.
+    low, high
+        Bounds, of continuous variables; (variables,).
+    belief
+        What is believed of them, or none if they are fixed.
+    """
+
+    def __init__(self, table: Table, low: Array, high: Array, belief: Pareto | None = None) -> None:
+        self.table, self.belief = table, belief
+        self.fixed = Noise(table.schema, low, high)
+        self.columns = np.flatnonzero([not v.discrete for v in table.schema])
+
+    def maximize(self, shares: Array) -> Noise:
+        """Return the noise with the narrowest bounds that hold all it shares in, and what is believed."""
+        if self.belief is None:
+            return self.fixed
+        low, high = self.fixed.low.copy(), self.fixed.high.copy()
+        low[self.columns], high[self.columns] = self._after(shares).peak
+        return Noise(self.table.schema, low, high)
+
+    def log_prior(self, noise: Noise) -> float:
+        """Return the log prior density of the bounds; nothing if they are fixed."""
+        if self.belief is None:
+            return 0.0
+        return float(self.belief.log_density(noise.low[self.columns], noise.high[self.columns]).sum())
+
+    def log_evidence(self, shares: Array) -> float:
+        """Return the log evidence of the rows as far as they are noise."""
+        if self.belief is None:
+            return self.fit(shares, self.fixed)
+        after = self._after(shares)
+        gained = float((after.log_normalizer - self.belief.log_normalizer).sum())
+        return gained + self._states(shares)
+
+    def fit(self, shares: Array, noise: Noise) -> float:
+        """Return Σ share · log-density."""
+        logs = noise.log_density(self.table)
+        counted = shares > 0
+        return float(self.table.weights[counted] * shares[counted] @ logs[counted])
+
+    @property
+    def free(self) -> int:
+        """How many bounds are learned."""
+        return 0 if self.belief is None else 2 * len(self.columns)
+
+    def _after(self, shares: Array) -> Pareto:
+        assert self.belief is not None
+        return self.belief.update(self.table.reals[:, self.columns], shares * self.table.weights)
+
+    def _states(self, shares: Array) -> float:
+        """Return what the discrete variables, uniform over their states, add to the log evidence."""
+        sizes = np.array([np.log(v.size) if v.discrete else 0.0 for v in self.table.schema])
+        return -float((shares * self.table.weights) @ (~self.table.holes @ sizes))
+
+
+def noise_of(given: NoiseGiven, table: Table) -> Bounds | None:
+    """Return the noise that is meant.
+
+    ``True`` takes the bounds that the variables declare if all do; otherwise a Pareto belief worth two rows
+    on the range of each column, so that the bounds are learned.
+    """
+    if given is False:
+        return None
+    variables = table.schema.variables
+    columns = np.flatnonzero([not v.discrete for v in variables])
+    low, high = np.zeros(len(variables)), np.ones(len(variables))
+    if isinstance(given, Pareto):
+        if given.low.shape not in ((), (len(columns),)):
+            raise ParameterError(f"the belief about bounds must be about {len(columns)} continuous variables")
+        low[columns], high[columns] = given.low, given.high
+        belief = Pareto(*(np.broadcast_to(a, len(columns)) for a in (given.alpha, given.low, given.high)))
+        return Bounds(table, low, high, belief)
+    if given is True and not all(variables[c].bounds for c in columns):
+        low[columns], high[columns] = _range(table, columns)
+        return Bounds(
+            table, low, high, Pareto(np.full(len(columns), DEFAULT_ALPHA), low[columns], high[columns])
+        )
+    for c in columns:
+        low[c], high[c] = _bounds(given, variables[c].name, variables[c].bounds)
+    return Bounds(table, low, high)
+
+
+def _bounds(given: object, name: str, declared: tuple[float, float] | None) -> tuple[float, float]:
+    if given is True and declared is not None:
+        return declared
+    if isinstance(given, Mapping):
+        if name not in given:
+            raise ParameterError(f"noise gives no bounds for {name}; give (low, high) for every variable")
+        given = given[name]
+    if isinstance(given, tuple | list | np.ndarray) and len(given) == 2:
+        return float(given[0]), float(given[1])
+    raise ParameterError(f"noise must be True, (low, high), or such bounds by name, not {given!r}")
+
+
+def _range(table: Table, columns: NDArray[np.int64]) -> tuple[Array, Array]:
+    seen = ~np.isnan(table.reals[:, columns])
+    low = np.min(table.reals[:, columns], axis=0, where=seen, initial=np.inf)
+    high = np.max(table.reals[:, columns], axis=0, where=seen, initial=-np.inf)
+    for c, a, b in zip(columns, low, high, strict=True):
+        if not a < b:
+            raise TableError(
+                f"{table.schema.names[c]} does not vary, so noise has no range there; leave the column out, "
+                "or give the bounds of the noise"
+            )
+    return low, high
