@@ -150,4 +150,6 @@ def _is_definite(matrix: Array) -> bool:
     if not np.all(spread > 0):
         return False
     scaled = matrix / np.outer(spread, spread)
-    return bool(np.allclose(scaled, scaled.T, rtol=0, atol=1e-9) and np.linalg.eigvalsh(scaled)[0] > -1e-9)
+    return bool(
+        np.allclose(scaled, scaled.T, rtol=0, atol=1e-9) and np.all(np.linalg.eigvalsh(scaled) > -1e-9)
+    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -195,23 +196,28 @@ class Standard:
         The columns as they are; (rows, n).
     weights
         (rows,).
-    origin, scale
-        Means and standard deviations of the columns; (n,) each.
+    origin
+        Means of the columns; (n,).
+    whole
+        Moments of all rows, measured from the origin; (n + 1, n + 1).
     """
 
     columns: NDArray[np.int64]
     values: Array
     weights: Array
     origin: Array
-    scale: Array
+    whole: Array
+
+    @cached_property
+    def scale(self) -> Array:
+        """Standard deviations of the columns; (n,)."""
+        return np.asarray(np.sqrt(np.diagonal(self.whole)[1:] / self.whole[0, 0]))
 
     def moments(self, rows: NDArray[np.int64] | None = None) -> Array:
         """Return the moments of standardised rows, by default all of them; (n + 1, n + 1)."""
-        values, weights = self.values, self.weights
-        if rows is not None:
-            values, weights = values[rows], weights[rows]
         unit = np.concatenate([[1.0], self.scale])
-        return np.asarray(moments(values, weights, self.origin) / np.outer(unit, unit))
+        some = self.whole if rows is None else moments(self.values[rows], self.weights[rows], self.origin)
+        return np.asarray(some / np.outer(unit, unit))
 
     def belief(self, prior: NormalWishart | None) -> NormalWishart:
         """Return a belief about the data's units as one about standardised columns.
@@ -243,16 +249,14 @@ def standardise(table: Table, *, mixed: bool = False) -> Standard:
     columns = np.flatnonzero(~kinds)
     values = table.reals[:, columns] if kinds.any() else table.reals
     _check_observed([table.schema.names[column] for column in columns], values)
-    weights = table.weights / table.size
-    origin = weights @ values
-    spread = np.diagonal(moments(values, weights, origin))[1:]
-    scale = np.sqrt(spread)
+    origin = table.weights @ values / table.size
+    found = Standard(columns, values, table.weights, origin, moments(values, table.weights, origin))
     # A constant column of large numbers has a deviation that is all rounding.
-    constant = scale <= 1e-14 * np.abs(origin)
+    constant = found.scale <= 1e-14 * np.abs(origin)
     if constant.any():
         name = table.schema.names[int(columns[int(np.argmax(constant))])]
         raise TableError(f"{name} is constant: nothing can depend on it; leave the column out")
-    return Standard(columns, values, table.weights, origin, scale)
+    return found
 
 
 def _check_observed(names: list[str], values: Array) -> None:
