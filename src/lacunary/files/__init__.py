@@ -6,12 +6,14 @@ from lacunary.files.native import decode, encode, register
 from lacunary.files.nouns import decode_vector, encode_vector
 from lacunary.files.record import Record
 from lacunary.files.store import load, save
+from lacunary.files.trails import SearchCheckpoint
 from lacunary.files.whole import write_whole
 
 __all__ = [
     "Checkpoint",
     "Climbs",
     "Record",
+    "SearchCheckpoint",
     "decode",
     "decode_vector",
     "encode",

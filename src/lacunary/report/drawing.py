@@ -14,7 +14,7 @@ from lacunary.report.layers import Layered, layered
 __all__ = ["drawing"]
 
 HEIGHT, LAYER, GAP, MARGIN, BEND = 30.0, 78.0, 22.0, 14.0, 8.0
-LETTER, PADDING = 7.4, 24.0
+LETTER, PADDING = 8.2, 22.0
 THIN, THICK = 1.0, 4.0
 LONGEST = 28
 

@@ -18,6 +18,7 @@ from lacunary.structure.board import Board
 from lacunary.structure.cache import Cache
 from lacunary.structure.choose import score_of
 from lacunary.structure.climb import Greedy, Tabu
+from lacunary.structure.discrete import BD
 from lacunary.structure.exact import Exact
 from lacunary.structure.result import SearchResult
 from lacunary.structure.rules import ArcsGiven, Rules
@@ -138,7 +139,7 @@ def search(
         method=way.name,
         interrupted=interrupted,
         table=rows,
-        prior=getattr(family_score, "prior", None),
+        prior=family_score.prior if isinstance(family_score, BD) else prior,
     )
 
 
