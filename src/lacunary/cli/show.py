@@ -86,6 +86,12 @@ class Waiting:
         self._starts = 0
         self._display.update(self._task, description=what, total=None, completed=0)
 
+    def progress(self, what: str, part: float | None) -> None:
+        """Say what is being done, and how much of it is done where that is known."""
+        self._display.update(
+            self._task, description=what, total=None if part is None else 1.0, completed=part or 0.0
+        )
+
     def watch(self, progress: lac.Progress, what: str = "fitting") -> None:
         """Say how far a fit is."""
         if progress.iteration == 1:
