@@ -1,0 +1,275 @@
+"""Counts read off islands: a set of variables, by itself and with each other variable, in one pass."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.kernels.compile import called, kernel
+from lacunary.kernels.islands import Chart, Query, Rows, digits
+
+__all__ = ["Desk", "count_families"]
+
+
+class Desk(NamedTuple):
+    """Room for counting one row.
+
+    ``near`` and ``off`` hold, for each active part, the probability of each state of those of its members
+    that are asked for, and how far it leads in the counts; ``rest`` the distribution of its other members
+    given that state. ``mass`` collects, by place, what has been found, and ``hit`` the places. The rest
+    are numbers of each active part, or of each touched island, or of each variable.
+    """
+
+    near: NDArray[np.float64]
+    off: NDArray[np.int64]
+    rest: NDArray[np.float64]
+    mass: NDArray[np.float64]
+    hit: NDArray[np.int64]
+    island: NDArray[np.int64]
+    turn: NDArray[np.int64]
+    part: NDArray[np.int64]
+    near_at: NDArray[np.int64]
+    rest_at: NDArray[np.int64]
+    width: NDArray[np.int64]
+    pick: NDArray[np.int64]
+    digit: NDArray[np.int64]
+    state: NDArray[np.int64]
+
+
+@called
+def _read_part(chart: Chart, sizes: Any, query: Query, table: Any, at: int, desk: Desk, k: int) -> int:
+    """Reduce a part's table to the members asked for, and the others given these; return their states."""
+    part = desk.part[k]
+    begin, end = chart.member_start[part], chart.member_start[part + 1]
+    states, width = 1, 0
+    for m in range(begin, end):
+        v = chart.member[m]
+        desk.digit[m - begin] = 0
+        if query.stride[v] >= 0:
+            states *= sizes[v]
+        else:
+            width += sizes[v]
+    desk.width[k] = width
+    near, rest = desk.near_at[k], desk.rest_at[k]
+    for b in range(states):
+        desk.near[near + b] = 0.0
+    for c in range(states * width if query.columns > 1 else 0):
+        desk.rest[rest + c] = 0.0
+    for c in range(chart.size[part]):
+        value, b, off = table[at + c], 0, 0
+        for m in range(begin, end):
+            v = chart.member[m]
+            if query.stride[v] >= 0:
+                b = b * sizes[v] + desk.digit[m - begin]
+                off += query.stride[v] * desk.digit[m - begin]
+        desk.near[near + b] += value
+        desk.off[near + b] = off
+        if query.columns > 1:
+            place = rest + b * width
+            for m in range(begin, end):
+                v = chart.member[m]
+                if query.stride[v] < 0:
+                    desk.rest[place + desk.digit[m - begin]] += value
+                    place += sizes[v]
+        m = end - begin - 1
+        while m >= 0:
+            desk.digit[m] += 1
+            if desk.digit[m] < sizes[chart.member[begin + m]]:
+                break
+            desk.digit[m] = 0
+            m -= 1
+    for b in range(states if query.columns > 1 else 0):
+        if desk.near[near + b] > 0.0:
+            for c in range(width):
+                desk.rest[rest + b * width + c] /= desk.near[near + b]
+    return states
+
+
+@called
+def _spread_parts(
+    chart: Chart,
+    sizes: Any,
+    query: Query,
+    desk: Desk,
+    islands: int,
+    parts: int,
+    index: int,
+    mass: float,
+    out: Any,
+) -> None:
+    """Add a mass at one place to the columns of the other members of the touched islands."""
+    line = index * query.columns
+    for t in range(islands):
+        cut = chart.part_start[desk.island[t]]
+        for m in range(chart.member_start[cut], chart.member_start[cut + 1]):
+            v = chart.member[m]
+            if query.stride[v] < 0:
+                out[line + query.column[v] + desk.state[v]] += mass
+    for k in range(parts):
+        part = desk.part[k]
+        place = desk.rest_at[k] + desk.pick[k] * desk.width[k]
+        for m in range(chart.member_start[part], chart.member_start[part + 1]):
+            v = chart.member[m]
+            if query.stride[v] < 0:
+                to = line + query.column[v]
+                for x in range(sizes[v]):
+                    out[to + x] += mass * desk.rest[place + x]
+                place += sizes[v]
+
+
+@called
+def _count_state(
+    chart: Chart,
+    sizes: Any,
+    query: Query,
+    table: Any,
+    start: int,
+    desk: Desk,
+    islands: int,
+    base: int,
+    mass: float,
+    hits: int,
+    out: Any,
+) -> int:
+    """Count a row for one state of the cuts of all touched islands; return the number of places hit."""
+    parts, near, rest = 0, 0, 0
+    for t in range(islands):
+        island = desk.island[t]
+        cut, at = chart.part_start[island], start + chart.table_at[island]
+        cuts, z = chart.size[cut], desk.turn[t]
+        mass *= table[at + z]
+        begin, end = chart.member_start[cut], chart.member_start[cut + 1]
+        digits(chart.member, begin, end, sizes, z, desk.state)
+        for m in range(begin, end):
+            v = chart.member[m]
+            base += max(query.stride[v], 0) * desk.state[v]
+        offset = at + cuts + z * chart.block[island]
+        for part in range(cut + 1, chart.part_start[island + 1] if mass > 0.0 else 0):
+            desk.part[parts], desk.near_at[parts], desk.rest_at[parts] = part, near, rest
+            states = _read_part(chart, sizes, query, table, offset, desk, parts)
+            desk.pick[parts] = 0
+            offset += chart.size[part]
+            near += states
+            rest += states * desk.width[parts]
+            parts += 1
+    desk.near_at[parts] = near
+    while mass > 0.0:
+        here, index = mass, base
+        for k in range(parts):
+            here *= desk.near[desk.near_at[k] + desk.pick[k]]
+            index += desk.off[desk.near_at[k] + desk.pick[k]]
+        if here > 0.0:
+            if desk.mass[index] == 0.0:
+                desk.hit[hits] = index
+                hits += 1
+            desk.mass[index] += here
+            if query.columns > 1:
+                _spread_parts(chart, sizes, query, desk, islands, parts, index, here, out)
+        k = parts - 1
+        while k >= 0:
+            desk.pick[k] += 1
+            if desk.near_at[k] + desk.pick[k] < desk.near_at[k + 1]:
+                break
+            desk.pick[k] = 0
+            k -= 1
+        if k < 0:
+            break
+    return hits
+
+
+@called
+def _spread_rest(
+    chart: Chart,
+    rows: Rows,
+    row: int,
+    sizes: Any,
+    query: Query,
+    share: Any,
+    desk: Desk,
+    islands: int,
+    hits: int,
+    out: Any,
+) -> None:
+    """Add what a row was found to hold to the columns of all variables outside the touched islands."""
+    p, columns, n = rows.pattern[row], query.columns, rows.codes.shape[1]
+    for h in range(hits):
+        index = desk.hit[h]
+        mass, line = desk.mass[index], index * columns
+        desk.mass[index] = 0.0
+        out[line + columns - 1] += mass
+        if columns == 1:
+            continue
+        for v in range(n):
+            if rows.codes[row, v] >= 0 and query.stride[v] < 0:
+                out[line + query.column[v] + rows.codes[row, v]] += mass
+        t = 0
+        for island in range(chart.island_start[p], chart.island_start[p + 1]):
+            if t < islands and desk.island[t] == island:
+                t += 1
+                continue
+            begin = chart.member_start[chart.part_start[island]]
+            for m in range(begin, chart.member_start[chart.part_start[island + 1]]):
+                v = chart.member[m]
+                to, place = line + query.column[v], rows.share_start[row] + chart.share_at[m]
+                for x in range(sizes[v]):
+                    out[to + x] += mass * share[place + x]
+
+
+@kernel
+def count_families(
+    chart: Chart,
+    rows: Rows,
+    sizes: Any,
+    query: Query,
+    table: Any,
+    share: Any,
+    desk: Desk,
+    first: int,
+    last: int,
+    out: Any,
+) -> None:
+    """Add the expected counts of a set of variables, alone and with each other one, over some of the rows.
+
+    ``out`` has ``query.columns`` numbers for each configuration of the set: one for each state of each
+    variable outside it, and last that of the configuration itself.
+    """
+    for row in range(first, last):
+        if rows.weight[row] == 0.0:
+            continue
+        p, base, islands = rows.pattern[row], 0, 0
+        for k in range(query.member.size):
+            base += query.stride[query.member[k]] * max(rows.codes[row, query.member[k]], 0)
+        for island in range(chart.island_start[p], chart.island_start[p + 1]):
+            begin = chart.member_start[chart.part_start[island]]
+            for m in range(begin, chart.member_start[chart.part_start[island + 1]]):
+                if query.stride[chart.member[m]] >= 0:
+                    desk.island[islands], desk.turn[islands] = island, 0
+                    islands += 1
+                    break
+        hits = 0
+        while True:
+            hits = _count_state(
+                chart,
+                sizes,
+                query,
+                table,
+                rows.table_start[row],
+                desk,
+                islands,
+                base,
+                rows.weight[row],
+                hits,
+                out,
+            )
+            t = islands - 1
+            while t >= 0:
+                desk.turn[t] += 1
+                if desk.turn[t] < chart.size[chart.part_start[desk.island[t]]]:
+                    break
+                desk.turn[t] = 0
+                t -= 1
+            if t < 0:
+                break
+        _spread_rest(chart, rows, row, sizes, query, share, desk, islands, hits, out)

@@ -1,0 +1,140 @@
+"""Scores of families on expected counts: the criterion by which structural EM searches.
+
+With D′ the imaginary complete data whose counts are the expected ones under the present network, the score of
+any graph m is log p(D′ | m), a sum over families (TMCH98 eq. 12–13). The expected counts of a family, in the
+present graph or not, are read off the rows' islands (`lacunary.infer.islands`).
+"""
+
+from __future__ import annotations
+
+from math import log, prod
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from lacunary.errors import ParameterError
+from lacunary.infer.belief import BDeu, Dirichlet, Prior
+from lacunary.infer.islands import Islands
+from lacunary.kernels.count import bd_terms, log_likelihood_terms
+from lacunary.model.dag import Dag
+from lacunary.structure.score import Parents, allowed_arcs, toggle
+
+__all__ = ["ExpectedCounts"]
+
+Array = NDArray[np.float64]
+
+CELLS = 2**25
+"""Expected counts that are held at a time (256 MiB): a family for which they are more is not scored."""
+
+ALONE = np.array([0, 1], dtype=np.int64)
+"""One column: no variable beside the parents."""
+
+
+class ExpectedCounts:
+    """A score of families on what a network expects the rows to hold.
+
+    Counts need not be whole: the closed form of the evidence holds with log Γ of any number.
+
+    Parameters
+    ----------
+    islands
+        What the present network says about the rows' holes.
+    criterion
+        "bd": the log evidence of D′ under ``prior``; "bic": its maximum log-likelihood less (log N)/2
+        for every free parameter.
+    prior
+        A rule for the hyperparameters, by default ``bdeu(1)``.
+    """
+
+    def __init__(
+        self, islands: Islands, criterion: Literal["bd", "bic"] = "bd", prior: Prior | None = None
+    ) -> None:
+        if criterion not in ("bd", "bic"):
+            raise ParameterError(f"the criterion is 'bd' or 'bic', not {criterion!r}")
+        self.islands, self.criterion = islands, criterion
+        self.prior = BDeu(1.0) if prior is None else prior
+        self.schema = islands.charted.dag.schema
+        self.size = float(islands.charted.rows.weight.sum())
+        self.allowed = allowed_arcs(self.schema)
+        self._first = np.concatenate([[0], np.cumsum(self.schema.sizes)]).astype(np.int64)
+
+    @property
+    def variables(self) -> int:
+        """How many variables there are."""
+        return len(self.schema)
+
+    def counts(self, child: int, parents: Parents) -> Array:
+        """Return E[N_jk] of a family: parents first, in the order given, the child last."""
+        return self.islands.counts((*parents, child))
+
+    def family(self, child: int, parents: Parents) -> float:
+        """Return the child's term, given its parents."""
+        if self._cells(child, parents) > CELLS:
+            return -np.inf
+        return self._one(child, parents, self.counts(child, parents))
+
+    def toggled(self, child: int, parents: Parents) -> Array:
+        """Return the child's term with each variable put in or taken out of its parents; (n,)."""
+        if self._cells(child, parents) * (self._first[-1] + 1) > CELLS:
+            return self._removed(child, parents)
+        if self.criterion == "bd" and not isinstance(self.prior, BDeu | Dirichlet):
+            others = np.flatnonzero(self.allowed[:, child])
+            out = np.full(self.variables, -np.inf)
+            out[others] = [self.family(child, toggle(parents, int(other))) for other in others]
+            return out
+        wide = self.islands.counts_with_others((*parents, child))
+        out = np.zeros(self.variables)
+        self._terms(child, parents, wide, self._first, out)
+        alone = wide[:, -1].reshape([self.schema.sizes[v] for v in (*parents, child)])
+        for position, parent in enumerate(parents):
+            rest = parents[:position] + parents[position + 1 :]
+            out[parent] = self._one(child, rest, alone.sum(axis=position))
+        out[~self.allowed[:, child]] = -np.inf
+        return out
+
+    def _removed(self, child: int, parents: Parents) -> Array:
+        """Return the terms with each parent taken out; with one more the family is too large."""
+        out = np.full(self.variables, -np.inf)
+        for parent in parents:
+            out[parent] = self.family(child, toggle(parents, parent))
+        return out
+
+    def _cells(self, child: int, parents: Parents) -> int:
+        return prod(self.schema.sizes[v] for v in (*parents, child))
+
+    def _one(self, child: int, parents: Parents, counts: Array) -> float:
+        if self.criterion == "bd" and not isinstance(self.prior, BDeu | Dirichlet):
+            return self._any(child, parents, counts)
+        out = np.zeros(1)
+        self._terms(child, parents, np.ascontiguousarray(counts.reshape(-1, 1)), ALONE, out)
+        return float(out[0])
+
+    def _terms(
+        self, child: int, parents: Parents, counts: Array, first: NDArray[np.int64], out: Array
+    ) -> None:
+        """Write the child's term with each variable whose columns begin at ``first`` beside its parents."""
+        states = self.schema.sizes[child]
+        configurations = self._cells(child, parents) // states * np.diff(first).astype(np.float64)
+        if self.criterion == "bic":
+            log_likelihood_terms(counts, states, first, out)
+            out -= 0.5 * log(max(self.size, 1.0)) * (states - 1) * configurations
+        else:
+            bd_terms(counts, states, first, self._alpha(states * configurations), out)
+
+    def _alpha(self, cells: Array) -> Array:
+        """Return α_ijk of tables with so many cells."""
+        if isinstance(self.prior, BDeu):
+            return self.prior.ess / cells
+        assert isinstance(self.prior, Dirichlet)
+        return np.full(cells.shape, float(self.prior.alpha))
+
+    def _any(self, child: int, parents: Parents, counts: Array) -> float:
+        """Return the child's term under a rule whose α differ within a table."""
+        names = self.schema.names
+        dag = Dag.from_parents(self.schema, {names[child]: tuple(names[p] for p in parents)})
+        alpha = dag.layout.table(self.prior(dag).alpha, child)
+        cells = gammaln(alpha + counts) - gammaln(alpha)
+        whole = gammaln(alpha.sum(axis=-1)) - gammaln((alpha + counts).sum(axis=-1))
+        return float(cells.sum() + whole.sum())

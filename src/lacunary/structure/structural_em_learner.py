@@ -1,0 +1,163 @@
+"""What structural EM asks of a kind of network, and the answer for discrete ones.
+
+Structural EM itself knows nothing of counts: it deals in graphs, vectors of parameters and family scores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from lacunary.data.table import Table
+from lacunary.evidence.exact import complete_log_evidence
+from lacunary.infer.belief import Prior
+from lacunary.infer.engine import Prepared, prepare
+from lacunary.infer.islands import chart
+from lacunary.infer.network import Network
+from lacunary.learn.em import Maximize, maximize_rule
+from lacunary.learn.loop import climb
+from lacunary.learn.start import Around, available_cases
+from lacunary.learn.stop import Stop
+from lacunary.model.dag import Dag
+from lacunary.structure.expected import ExpectedCounts
+from lacunary.structure.score import FamilyScore
+
+__all__ = ["Climbed", "DiscreteLearner", "Learner", "Weighed"]
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Climbed:
+    """Where some steps of EM led: parameters, log-likelihood, and whether nothing more is gained."""
+
+    theta: Vector
+    log_likelihood: float
+    converged: bool
+    interrupted: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """A graph's Cheeseman–Stutz score in nats, at the maximum it was worked out at."""
+
+    score: float
+    theta: Vector
+    log_likelihood: float
+    interrupted: bool = False
+
+
+class Learner(Protocol):
+    """A kind of network, a table and a prior: all that structural EM needs to know of them.
+
+    Parameters are flat vectors, whatever they mean; graphs have their parents in the schema's order.
+    """
+
+    def start(self, dag: Dag, rng: np.random.Generator) -> Vector:
+        """Return parameters from which to begin."""
+        ...
+
+    def climb(self, dag: Dag, theta: Vector, steps: int | None) -> Climbed:
+        """Take steps of EM, or all there are until convergence."""
+        ...
+
+    def complete(self, dag: Dag, theta: Vector) -> FamilyScore:
+        """Return the score of any family on expected statistics under this network (TMCH98 eq. 12–14)."""
+        ...
+
+    def maximize(self, dag: Dag, score: FamilyScore) -> Vector:
+        """Return the best parameters of a graph, given the statistics behind a score from `complete`."""
+        ...
+
+    def weigh(self, dag: Dag, theta: Vector) -> Weighed:
+        """Return the graph's Cheeseman–Stutz score, at the maximum EM climbs to from these parameters."""
+        ...
+
+    def network(self, dag: Dag, theta: Vector) -> Network:
+        """Return the network with these parameters."""
+        ...
+
+
+@dataclass(eq=False)
+class DiscreteLearner:
+    """Discrete networks: exact inference by junction trees, expected counts by islands.
+
+    Attributes
+    ----------
+    table
+        The rows, aligned with the schema of all graphs.
+    criterion, prior
+        How families are scored on expected counts; see `ExpectedCounts`. EM maximises the posterior under
+        the same prior.
+    stop
+        When EM has converged.
+    starts
+        Draws from which EM begins where something is hidden; the best goes on.
+    """
+
+    table: Table
+    criterion: Literal["bd", "bic"]
+    prior: Prior
+    stop: Stop = field(default_factory=lambda: Stop(relative=1e-8, share=1e-6))
+    starts: int = 10
+    _prepared: dict[Dag, Prepared] = field(default_factory=dict, repr=False)
+
+    def start(self, dag: Dag, rng: np.random.Generator) -> Vector:
+        """Return the best of several draws around the fit without hidden variables (TMCH98 section 5)."""
+        if not dag.schema.hidden:
+            return available_cases(self._laid(dag).packed.constant, self.prior(dag))
+        points = Around(self.starts).points(self.prior(dag), self.prior, self.table, rng)
+        climbs, _ = climb(self._laid(dag), self._rule(dag), points, Stop(relative=1e-5))
+        return max(climbs, key=lambda one: one.objective).theta
+
+    def climb(self, dag: Dag, theta: Vector, steps: int | None) -> Climbed:
+        """Take steps of EM, or all there are until convergence."""
+        # One sweep more than steps: it tells how good the parameters are to which the last step led.
+        stop = self.stop if steps is None else Stop(iterations=steps + 1)
+        climbs, interrupted = climb(self._laid(dag), self._rule(dag), theta[None], stop)
+        [end] = climbs
+        if end.log_likelihood == -np.inf and not interrupted:
+            self._laid(dag).check_possible(end.theta)
+        return Climbed(end.theta, end.log_likelihood, end.converged, interrupted)
+
+    def complete(self, dag: Dag, theta: Vector) -> ExpectedCounts:
+        """Return the score of any family on expected counts under this network."""
+        return ExpectedCounts(chart(dag, self.table).under(theta), self.criterion, self.prior)
+
+    def maximize(self, dag: Dag, score: FamilyScore) -> Vector:
+        """Return the best parameters of a graph given expected counts."""
+        assert isinstance(score, ExpectedCounts)
+        counts = np.zeros(dag.layout.size)
+        for child, parents in enumerate(dag.parent_indices):
+            counts[dag.layout.slice(child)] = dag.layout.flat(score.counts(child, parents))
+        return np.asarray(self._rule(dag).improve(counts[None])[0])
+
+    def weigh(self, dag: Dag, theta: Vector) -> Weighed:
+        """Return log p(D′) − log p(D′ | θ) + log p(D | θ) at the maximum (CH96 eq. 13).
+
+        Its two terms in the log of N cancel, as the expected data have all parameters to charge for.
+        """
+        end = self.climb(dag, theta, None)
+        counts, log = self._laid(dag).expect(end.theta[None])
+        evidence = complete_log_evidence(self.prior(dag), counts[0])
+        score = evidence - float(xlogy(counts[0], end.theta).sum()) + float(log[0])
+        return Weighed(score, end.theta, float(log[0]), end.interrupted)
+
+    def network(self, dag: Dag, theta: Vector) -> Network:
+        """Return the network with these parameters."""
+        return Network(dag, theta)
+
+    def _rule(self, dag: Dag) -> Maximize:
+        return maximize_rule(self.prior(dag), "map", "softmax", None)
+
+    def _laid(self, dag: Dag) -> Prepared:
+        """Return the table laid out for a graph; the last two graphs are kept."""
+        if dag not in self._prepared:
+            while len(self._prepared) > 1:
+                del self._prepared[next(iter(self._prepared))]
+            self._prepared[dag] = prepare(dag, self.table)
+        return self._prepared[dag]
