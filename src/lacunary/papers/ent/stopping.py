@@ -40,7 +40,7 @@ def stopping_listing(results: Results) -> Listing:
         for starts in STARTS_TRIED:
             for stop in STOPS:
                 for (rows, missing), cell in _cells(results, network, starts, stop):
-                    (average, _), (entropy, _) = (cell.relative(method) for method in METHODS[:2])
+                    average, entropy = (cell.ratio(method) for method in METHODS[:2])
                     best = float(np.median(cell.values[:, METHODS.index("best")]))
                     setting = [network, STARTS[starts], stop, rows, f"{missing:.0%}", len(cell.values)]
                     lines.append([*setting, f"{average:.2f}", f"{entropy:.2f}", best, cell.told])
@@ -59,7 +59,7 @@ def curves(results: Results) -> dict[str, list[tuple[str, float, float]]]:
     out: dict[str, list[tuple[str, float, float]]] = {}
     for stop in STOPS[1:]:
         for (rows, missing), cell in _cells(results, "asia", "uniform", stop):
-            average, entropy = (cell.relative(method)[0] for method in METHODS[:2])
+            average, entropy = (cell.ratio(method) for method in METHODS[:2])
             out.setdefault(f"n = {rows}, {missing:.0%} missing", []).append((stop, average, entropy))
     return out
 
@@ -78,7 +78,7 @@ def endings(results: Results) -> dict[str, Found]:
             found["end-alarm"] = Found(told, note=f"{len(ends)} experiments")
     cells = [cell for _, cell in _cells(results, "asia", "uniform", STOPS[-1])]
     if len(cells) == len(SETTINGS):
-        ratios = np.array([[cell.relative(method)[0] for method in METHODS[:2]] for cell in cells])
+        ratios = np.array([[cell.ratio(method) for method in METHODS[:2]] for cell in cells])
         told = f"average {ratios[:, 0].mean():.3f}, entropy {ratios[:, 1].mean():.3f} of best"
         found["end-medians"] = Found(told, note="one means that nothing is gained")
     return found

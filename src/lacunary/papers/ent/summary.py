@@ -133,7 +133,7 @@ def remarks(results: Results) -> dict[str, Found]:
     """Return the answers to what section 3.1 says of Table 1 as a whole."""
     ratios = {
         metric: {
-            setting: [cell.relative(method)[0] for method in METHODS[:2]]
+            setting: [cell.ratio(method) for method in METHODS[:2]]
             for _, setting, cell in _cells(results, "asia", metric)
         }
         for metric in METRICS
