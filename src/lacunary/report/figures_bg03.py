@@ -114,7 +114,7 @@ def annealing(
     with rc_context(STYLE):
         figure = Figure(figsize=(5.2 * len(chains) + 0.4, 4.4), layout="constrained")
         grid = figure.subplots(1, len(chains), sharey=True, squeeze=False)[0]
-        floor = min(lines.values()) - 8.0 * (max(lines.values()) - min(lines.values()))
+        floor = min(lines.values()) - 2.0 * (max(lines.values()) - min(lines.values()))
         for axes, (title, (drawn, started)) in zip(grid, chains.items(), strict=True):
             for steps, weights in zip(lengths, drawn, strict=False):
                 first = steps == lengths[0]

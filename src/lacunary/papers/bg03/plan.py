@@ -7,7 +7,7 @@ from typing import Any
 
 from lacunary.papers import Size, Unit
 from lacunary.papers.bg03.structures import SIZES, structures
-from lacunary.papers.bg03.work import anneal, bounds_block, score_block
+from lacunary.papers.bg03.work import anneal, bounds_block, evidence_block, score_block
 
 __all__ = ["AVERAGED", "LENGTHS", "ROWS", "units"]
 
@@ -27,10 +27,11 @@ def units(size: Size) -> list[Unit]:
     if size == "tiny":
         return list(_tiny())
     if size == "glance":
-        return [*_scored("apart", ROWS), *_annealed(LENGTHS[:9]), *_glance_ranks()]
+        return [*_scored("apart", ROWS, steps=2048), *_annealed(LENGTHS[:7]), *_glance_ranks()]
     return [
         *_scored("apart", ROWS),
         *_annealed(LENGTHS),
+        *_evidence(),
         *(unit for rows in SIZES if rows != ROWS for unit in _scored("apart", rows)),
         *_scored("shared", ROWS),
         *(unit for rows in SIZES if rows != ROWS for unit in _bounds("shared", 1.0, 0, rows)),
@@ -50,8 +51,14 @@ def _tiny() -> Iterator[Unit]:
         )
 
 
-def _scored(parents: str, rows: int) -> Iterator[Unit]:
-    yield from _blocks(score_block, {"parents": parents, "alpha": 1.0, "setting": 0, "rows": rows})
+def _scored(parents: str, rows: int, **options: int) -> Iterator[Unit]:
+    same = {"parents": parents, "alpha": 1.0, "setting": 0, "rows": rows, **options}
+    yield from _blocks(score_block, same)
+
+
+def _evidence() -> Iterator[Unit]:
+    same = {"parents": "apart", "rows": ROWS, "steps": 4096, "chains": 8}
+    yield from _blocks(evidence_block, same, 8)
 
 
 def _bounds(parents: str, alpha: float, setting: int, rows: int) -> Iterator[Unit]:
@@ -60,7 +67,7 @@ def _bounds(parents: str, alpha: float, setting: int, rows: int) -> Iterator[Uni
 
 
 def _glance_ranks() -> Iterator[Unit]:
-    for rows in (40, 160, 1120):
+    for rows in (80, 1120):
         yield from _bounds("apart", 1.0, 0, rows)
 
 

@@ -10,7 +10,7 @@ import lacunary as lac
 from lacunary.papers import seed_of
 from lacunary.papers.bg03.structures import data, graph, structures, truth
 
-__all__ = ["STEPS", "anneal", "bounds_block", "score_block"]
+__all__ = ["STEPS", "anneal", "bounds_block", "evidence_block", "score_block"]
 
 STEPS = 16_384
 """Steps of BG03's annealing."""
@@ -25,19 +25,31 @@ Timed = tuple[Any, float]
 
 
 def score_block(
-    parents: str, alpha: float, setting: int, rows: int, first: int, count: int
+    parents: str, alpha: float, setting: int, rows: int, first: int, count: int, steps: int = STEPS
 ) -> list[dict[str, Any]]:
-    """Score some structures in every way, one chain of Metropolis moves as BG03 among them."""
+    """Score some structures in every way, one chain of Metropolis moves as in BG03 among them."""
     table, out = data(parents, alpha, setting, rows), []
     for code in structures()[first : first + count]:
         record = _bounds(code, table, alpha)
         seed = seed_of("bg03", "ais", parents, alpha, setting, rows, *code)
         options: dict[str, Any] = {"prior": lac.Dirichlet(alpha), "rng": seed}
         dag = graph(code)
-        ais = lac.score(dag, table, "ais", steps=STEPS, chains=1, moves="metropolis", **options)
+        ais = lac.score(dag, table, "ais", steps=steps, chains=1, moves="metropolis", **options)
         gibbs = lac.score(dag, table, "ais", steps=SHORT, chains=CHAINS, **options)
         record |= {"ais": ais.value, "gibbs": gibbs.value, "gibbs_error": gibbs.stderr}
         out.append({**record, "ais_seconds": ais.seconds, "gibbs_seconds": gibbs.seconds})
+    return out
+
+
+def evidence_block(
+    parents: str, rows: int, first: int, count: int, steps: int, chains: int
+) -> list[dict[str, Any]]:
+    """Estimate the evidence of some structures with many long chains of Gibbs moves."""
+    table, out = data(parents, 1.0, 0, rows), []
+    for code in structures()[first : first + count]:
+        seed = seed_of("bg03", "evidence", parents, rows, steps, *code)
+        found = lac.score(graph(code), table, "ais", steps=steps, chains=chains, rng=seed)
+        out.append({"structure": list(code), "value": found.value, "error": found.stderr})
     return out
 
 

@@ -61,7 +61,7 @@ def _rest(last: int | None) -> Iterator[Unit]:
         yield Unit(figure_runs, {"missing": missing, "runs": 1000})
     yield from _small(0, last)
     for network in NETWORKS if last else NETWORKS[:1]:
-        for starts in STARTS_TRIED if network == "asia" else STARTS_TRIED[:1]:
+        for starts in STARTS_TRIED if last and network == "asia" else STARTS_TRIED[:1]:
             for rows, missing in SETTINGS if network != "random" else SETTINGS[:2]:
                 setting = {"network": network, "rows": rows, "missing": missing, "starts": starts}
                 count = TRIED[network] if last else None
