@@ -639,3 +639,10 @@ def test_too_much_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     wide = dag("; ".join(f"H{i} -> X" for i in range(18)), hidden=[f"H{i}" for i in range(18)])
     with pytest.raises(TooWideError, match="hidden variables needs"):
         dimension(wide)
+
+
+def test_rounding_is_not_taken_for_a_dimension() -> None:
+    """One binary observed variable has one dimension; classes nearly alike leave a column of rounding errors."""
+    model = dag("H -> X", hidden="H")
+    for seed in range(200):
+        assert dimension(model, at=random_network(model, rng=seed)).rank == 1

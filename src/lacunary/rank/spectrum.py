@@ -23,13 +23,16 @@ __all__ = ["spectrum"]
 ENUMERATED = 4096
 """Up to so many configurations all of them are rows; beyond, rows are drawn from the network."""
 
+ROUNDING = 32
+"""Entries are sums that can nearly cancel, and scaling short columns to length one magnifies what is left."""
+
 Vector = NDArray[np.float64]
 
 
 def spectrum(block: Block, theta: Vector, rng: np.random.Generator) -> tuple[Vector, int]:
     """Return the singular values in decreasing order, one a parameter, and how many are not zero.
 
-    A value counts as zero below (longer side) · ε · (largest value): what rounding can make of zero.
+    A value counts as zero below ROUNDING · (longer side) · ε · (largest value): what rounding can make of zero.
     """
     tables = {s: theta[s : s + _size(block, s)].reshape(_shape(block, s)) for s in block.places}
     matrix = np.concatenate([_rows(block, district, tables, rng) for district in block.districts], axis=1)
@@ -37,7 +40,7 @@ def spectrum(block: Block, theta: Vector, rng: np.random.Generator) -> tuple[Vec
     found = np.linalg.svd(matrix / np.where(length > 0, length, 1.0), compute_uv=False)
     values = np.zeros(block.columns)
     values[: len(found)] = found
-    zero = max(matrix.shape) * np.finfo(np.float64).eps * values.max(initial=0.0)
+    zero = ROUNDING * max(matrix.shape) * np.finfo(np.float64).eps * values.max(initial=0.0)
     return values, int((values > zero).sum())
 
 

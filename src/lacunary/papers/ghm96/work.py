@@ -1,0 +1,123 @@
+"""The work on GHM96, in units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import lacunary as lac
+from lacunary.papers import seed_of
+from lacunary.papers.ghm96.structures import STRUCTURES
+
+__all__ = ["column", "grow", "rank", "truth"]
+
+POINTS = 10
+"""Random parameters at which the authors took each rank."""
+
+
+def rank(name: str) -> dict[str, Any]:
+    """Return the regular rank of a structure, and for tables its rank at ten random points."""
+    structure = STRUCTURES[name]
+    if structure.family == "gaussian":
+        dag = lac.dag(structure.arrows, hidden=list(structure.hidden), kinds="continuous")
+        found = lac.dimension(dag)
+        seen = sum(not variable.hidden for variable in dag.schema)
+        return _record(found, seen + seen * (seen + 1) // 2, [_again(dag, i) for i in range(POINTS)])
+    dag = lac.dag(structure.arrows, hidden=structure.hidden)
+    cells = int(np.prod([variable.size for variable in dag.schema if not variable.hidden])) - 1
+    if structure.family == "sigmoid":
+        found = lac.dimension(dag, family="sigmoid")
+        return _record(found, cells, [_again(dag, i, family="sigmoid") for i in range(POINTS)])
+    points = [
+        lac.dimension(dag, at=lac.random_network(dag, rng=seed_of("ghm96", name, i))).rank
+        for i in range(POINTS)
+    ]
+    return _record(lac.dimension(dag), cells, points)
+
+
+def _again(dag: lac.Dag, trial: int, **options: Any) -> int:
+    return lac.dimension(dag, rng=seed_of("ghm96 again", trial), **options).rank
+
+
+def _record(found: lac.Dimension, observable: int, trials: list[int]) -> dict[str, Any]:
+    return {
+        "rank": found.rank,
+        "parameters": found.parameters,
+        "observable": observable,
+        "doubt": found.doubt,
+        "trials": trials,
+    }
+
+
+def column(b: int, n: int, most: int) -> list[dict[str, int]]:
+    """Return rank and parameters of naive Bayes with n features of b states, for 1 to ``most`` classes."""
+    names = " ".join(f"X{i + 1}" for i in range(n))
+    out = []
+    for k in range(1, most + 1):
+        states = {f"X{i + 1}": b for i in range(n)}
+        found = lac.dimension(lac.dag(f"H -> {names}", states=states, hidden={"H": k}))
+        out.append({"k": k, "rank": found.rank, "parameters": found.parameters})
+    return out
+
+
+def truth(kind: str, n: int, k: int) -> lac.Network:
+    """Return the network that makes the data.
+
+    "regular": of fifty draws from the prior, the one whose Jacobian is best conditioned, so that what is
+    said of large samples shows early. "independent": all classes alike, so that the features are independent.
+    "pair": classes alike but for the first two features.
+    """
+    names = [f"X{i + 1}" for i in range(n)]
+    dag = lac.dag(f"H -> {' '.join(names)}", hidden={"H": k})
+    full = lac.dimension(dag).rank
+    draws = [lac.random_network(dag, rng=seed_of("ghm96 truth", n, k, i)) for i in range(50)]
+    best = max(draws, key=lambda network: _least(network, full))
+    alike = {"regular": [], "independent": names, "pair": names[2:]}[kind]
+    theta = best.theta.copy()
+    for name in alike:
+        place = dag.layout.slice(dag.schema.index(name))
+        same = dag.layout.table(theta, dag.schema.index(name)).mean(axis=0)
+        theta[place] = dag.layout.flat(np.tile(same, (k, 1)))
+    return lac.Network(dag, theta)
+
+
+def _least(network: lac.Network, full: int) -> float:
+    """Return the least singular value that counts, over the greatest."""
+    values = lac.dimension(network.dag, at=network).singular_values
+    assert values is not None
+    return float(values[full - 1] / values[0])
+
+
+def counted(network: lac.Network, rows: int, seed: int) -> lac.Table:
+    """Return a sample as one weighted row for each cell that occurs."""
+    observed = [variable for variable in network.dag.schema if not variable.hidden]
+    chances = network.query(*(variable.name for variable in observed)).probabilities.ravel()
+    counts = np.random.default_rng(seed).multinomial(rows, chances / chances.sum())
+    codes = np.indices([variable.size for variable in observed]).reshape(len(observed), -1).T
+    seen = counts > 0
+    return lac.Table(lac.Schema(tuple(observed)), codes[seen], weights=counts[seen].astype(float))
+
+
+def grow(kind: str, n: int, k: int, rows: int, repeat: int, steps: int) -> dict[str, Any]:
+    """Return scores of naive Bayes with k classes on a sample, and the evidence by annealing (0: none)."""
+    network = truth(kind, n, k)
+    table = counted(network, rows, seed_of("ghm96 sample", kind, n, k, rows, repeat))
+    dag, seed = network.dag, seed_of("ghm96 start", kind, n, k, rows, repeat)
+    stop = lac.Stop(relative=1e-12, iterations=2000)
+    found = lac.fit(dag, table, starts=10, stop=stop, accelerate=True, rng=seed)
+    top = lac.fit(dag, table, method="ml", starts=10, stop=stop, accelerate=True, rng=seed)
+    out: dict[str, Any] = {
+        "plain": lac.score(found, table, "cheeseman-stutz", plain=True).value,
+        "corrected": lac.score(found, table, "cheeseman-stutz", dimension="effective").value,
+        "bic": lac.score(top, table, "bic").value,
+        "bic-rank": lac.score(top, table, "bic", dimension="effective").value,
+        "log_likelihood": top.log_likelihood,
+        "ais": None,
+    }
+    if steps:
+        annealed = lac.score(
+            dag, table, "ais", moves="metropolis", steps=steps, chains=32, rng=seed_of("ghm96 ais", seed)
+        )
+        out |= {"ais": annealed.value, "stderr": annealed.stderr, "ess": annealed.details["ess"]}
+    return out
