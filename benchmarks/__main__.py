@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.status import Status
 from rich.table import Table
 
-from benchmarks import em, evidence, growth, hidden_root, posteriors, selection
+from benchmarks import em, evidence, gaussian_structure, growth, hidden_root, posteriors, selection
 from benchmarks.measure import Effort, Line, machine
 
 THEMES: dict[str, ModuleType] = {
@@ -22,6 +22,7 @@ THEMES: dict[str, ModuleType] = {
     "evidence": evidence,
     "selection": selection,
     "growth": growth,
+    "gaussian_structure": gaussian_structure,
 }
 RESULTS = Path(__file__).with_name("results.md")
 HEADINGS = ("case", "who", "time", "ratio", "log-likelihood", "remark")

@@ -131,7 +131,7 @@ class _Gaussian:
 class BGe(_Gaussian):
     """The log evidence of a Gaussian network under a Normal–Wishart belief over all variables.
 
-    Geiger & Heckerman 1994 and 2002, with the degrees of freedom of Kuipers, Moffa & Heckerman 2014: the
+    Geiger & Heckerman 1994 and 2002, as corrected by Kuipers, Moffa & Heckerman 2014: the
     belief about some of the variables has as many fewer as are left out. Equal on Markov-equivalent graphs.
 
     Parameters
