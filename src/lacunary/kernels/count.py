@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 
 from lacunary.kernels.compile import bare, called
 
-__all__ = ["add_digit", "bd_terms", "count_alone", "count_beside", "count_bits", "log_likelihood_terms"]
+__all__ = [
+    "add_digit",
+    "bd_terms",
+    "count_alone",
+    "count_beside",
+    "count_bits",
+    "count_masks",
+    "log_likelihood_terms",
+]
 
 HALF_LOG_TAU = 0.91893853320467274178
 """log √(2π)"""
@@ -94,6 +102,16 @@ def count_bits(
                 out[height, state] = found
                 rest -= found
             out[height, first[j + 1] - 1] = rest
+
+
+@bare
+def count_masks(masks: NDArray[np.uint64], out: NDArray[np.float64]) -> None:
+    """Count the rows that are in each mask; (places, words) → (places,)."""
+    for height in range(len(masks)):
+        found = U(0)
+        for word in range(masks.shape[1]):
+            found += _ones(masks[height, word])
+        out[height] = found
 
 
 @bare

@@ -30,6 +30,8 @@ class Board:
     gain
         What putting the arc i → j in, or taking it out, adds to the score, at ``gain[i, j]``; (n, n).
         It is there for every pair; which of them are moves, the graph and the rules say.
+
+    All it says depends on the graph alone, to the last bit, and not on the moves that led there.
     """
 
     def __init__(self, score: FamilyScore, rules: Rules, parents: Sequence[Parents]) -> None:
@@ -73,23 +75,17 @@ class Board:
     def apply(self, move: Move) -> float:
         """Make a move and return what it added to the score; ``move.opposite`` undoes it."""
         delta = self.delta(move)
-        gained = [(c, self._gained(move, c)) for c in move.children]
         self.sketch.apply(move)
-        for child, gain in gained:
-            self.terms[child] += gain
+        for child in move.children:
+            self.terms[child] = self.score.family(child, self.sketch.parents[child])
             self._stale.add(child)
         return delta
-
-    def _gained(self, move: Move, child: int) -> float:
-        other = move.head if child == move.tail else move.tail
-        return float(self.gain[other, child])
 
     def _refresh(self) -> None:
         """Score again the families whose parents have changed."""
         for child in sorted(self._stale):
-            parents = self.sketch.parents[child]
-            self.terms[child] = self.score.family(child, parents)
-            self.gain[:, child] = self.score.toggled(child, parents) - self.terms[child]
+            toggled = self.score.toggled(child, self.sketch.parents[child])
+            self.gain[:, child] = toggled - self.terms[child]
         self._stale.clear()
 
     def _room(self) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.structure.score import FamilyScore, Parents, toggle
+from lacunary.structure.score import FamilyScore, Parents
 
 __all__ = ["Cache"]
 
@@ -44,12 +44,13 @@ class Cache:
         return self.score.allowed
 
     def family(self, child: int, parents: Parents) -> float:
-        """Return the child's term, also if it was learned when a neighbouring family was toggled."""
+        """Return the child's term.
+
+        It is never taken from a neighbour's toggled terms, which round differently: what is said of a graph
+        must not depend on how a search came there.
+        """
         key = (child, parents)
         known = self._family.get(key)
-        for parent in parents if known is None else ():
-            near = self._toggled.get((child, toggle(parents, parent)))
-            known = float(near[parent]) if near is not None else known
         if known is None:
             known = self.score.family(child, parents)
         _keep(self._family, key, known, self.most)

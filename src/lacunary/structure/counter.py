@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.table import Table
-from lacunary.kernels.count import add_digit, count_alone, count_beside, count_bits
+from lacunary.kernels.count import add_digit, count_alone, count_beside, count_bits, count_masks
 from lacunary.structure.score import Parents
 
 __all__ = ["Block", "Counter", "Heights"]
@@ -97,7 +97,10 @@ class Counter:
     def alone(self, heights: Heights) -> NDArray[np.float64]:
         """Return the counts of the child and its parents; (configurations · states,)."""
         out = np.zeros(heights.height)
-        count_alone(heights.place, self.weights, out)
+        if self.bits is not None and self._few(heights, 1, 1):
+            count_masks(self._masks(heights.members), out)
+        else:
+            count_alone(heights.place, self.weights, out)
         return out
 
     def beside(self, heights: Heights) -> Iterator[tuple[Block, NDArray[np.float64]]]:

@@ -1,0 +1,172 @@
+"""Moves, the graph they change, and what they gain."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lacunary as lac
+from lacunary.errors import GraphError
+from lacunary.structure.board import Board
+from lacunary.structure.cache import Cache
+from lacunary.structure.discrete import BD
+from lacunary.structure.move import Add, Move, Remove, Reverse
+from lacunary.structure.rules import Rules
+from lacunary.structure.score import total
+from lacunary.structure.sketch import Sketch
+from tests import naive_structure as naive
+from tests.structure.small import chain, complete, rules
+
+Graph = tuple[tuple[int, ...], ...]
+
+
+def moved(parents: Graph, move: Move) -> Graph:
+    """The graph after a move, by its meaning."""
+    arcs = {(p, i) for i, ps in enumerate(parents) for p in ps}
+    if isinstance(move, Add):
+        arcs.add((move.tail, move.head))
+    else:
+        arcs.discard((move.tail, move.head))
+        if isinstance(move, Reverse):
+            arcs.add((move.head, move.tail))
+    return tuple(tuple(sorted(p for p, i in arcs if i == child)) for child in range(len(parents)))
+
+
+def all_moves(parents: Graph, limits: Rules) -> list[Move]:
+    """Every move that leads to another graph the rules allow."""
+    n = len(parents)
+    pairs = [(i, j) for i in range(n) for j in range(n) if i != j]
+    there = [(i, j) for i, j in pairs if i in parents[j]]
+    found: list[Move] = [Add(i, j) for i, j in pairs if i not in parents[j]]
+    found += [Remove(i, j) for i, j in there] + [Reverse(i, j) for i, j in there]
+    return [move for move in found if allowed(moved(parents, move), limits)]
+
+
+def allowed(parents: Graph, limits: Rules) -> bool:
+    arcs = np.zeros((len(parents), len(parents)), dtype=bool)
+    for child, ps in enumerate(parents):
+        arcs[list(ps), child] = True
+    good = not np.any(arcs & ~limits.free) and not np.any(limits.required & ~arcs)
+    return good and naive.acyclic(parents) and all(len(ps) <= limits.max_parents for ps in parents)
+
+
+@settings(max_examples=40)
+@given(data=st.data())
+def test_ancestors_follow_every_change(data: st.DataObject) -> None:
+    n = data.draw(st.integers(2, 6))
+    sketch = Sketch([()] * n)
+    for _ in range(data.draw(st.integers(0, 12))):
+        tail, head = data.draw(st.permutations(range(n)))[:2]
+        parents = tuple(sketch.parents)
+        assert sketch.may_add(tail, head) == (
+            tail not in parents[head] and naive.acyclic(moved(parents, Add(tail, head)))
+        )
+        turned = tail in parents[head] and naive.acyclic(moved(parents, Reverse(tail, head)))
+        assert sketch.may_reverse(tail, head) == turned
+        if sketch.may_add(tail, head):
+            move: Move = Add(tail, head)
+        elif turned and data.draw(st.booleans()):
+            move = Reverse(tail, head)
+        elif tail in parents[head]:
+            move = Remove(tail, head)
+        else:
+            continue
+        sketch.apply(move)
+        assert tuple(sketch.parents) == moved(parents, move)
+        for node in range(n):
+            assert set(np.flatnonzero(sketch.above[node])) == naive.ancestors(sketch.parents, node)
+
+
+@settings(max_examples=30)
+@given(data=st.data())
+def test_moves_are_all_there_are_and_gain_what_they_say(data: st.DataObject) -> None:
+    table = data.draw(complete(min_variables=2))
+    limits = data.draw(rules(table.schema))
+    score = BD(table)
+    board = Board(Cache(score), limits, limits.start(None))
+    for _ in range(3):
+        found = dict(board.moves())
+        assert set(found) == set(all_moves(board.parents, limits))
+        before = total(score, board.parents)
+        assert board.value == pytest.approx(before, abs=1e-8)
+        for move, gain in found.items():
+            after = total(score, moved(board.parents, move))
+            assert gain == pytest.approx(after - before, abs=1e-8)  # rounding of sums below 1000
+            assert board.delta(move) == gain
+        best, gain = board.best()
+        assert (best is None) == (not found)
+        if best is None:
+            break
+        assert gain == pytest.approx(max(found.values()), abs=1e-8)
+        parents = board.parents
+        board.apply(best)
+        assert board.parents == moved(parents, best)
+        board.apply(best.opposite)
+        assert board.parents == parents
+        board.apply(data.draw(st.sampled_from(list(found))))
+
+
+def test_only_what_changed_is_scored_again() -> None:
+    cache = Cache(BD(chain(6, 50)))
+    board = Board(cache, Rules.none(chain(6, 50).schema), [()] * 6)
+    board.best()
+    assert cache.missed == 6
+    board.apply(Add(0, 1))
+    board.best()
+    assert cache.missed == 7
+    board.apply(Reverse(0, 1))
+    board.best()
+    assert cache.missed == 8  # variable 1 is back to the parents it had
+
+
+def test_a_bounded_cache_forgets_but_says_the_same() -> None:
+    score = BD(chain(5, 40))
+    small, large = Cache(score, most=2), Cache(score)
+    for _ in range(2):
+        for child in range(5):
+            parents = ((child + 1) % 5,)
+            assert np.array_equal(small.toggled(child, parents), large.toggled(child, parents))
+            assert small.family(child, parents) == large.family(child, parents)
+    assert (small.missed, large.missed) == (10, 5)
+    assert len(small._toggled) == len(small._family) == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"required": "V0 -> V1", "forbidden": [("V0", "V1")]}, "V0 -> V1 is both required and forbidden"),
+        ({"required": ["V0 -> V1", "V1 -> V2 -> V0"]}, "required arcs cannot all be.*cycle"),
+        ({"required": "V0 V1 V2 -> V3", "max_parents": 2}, "V3 has 3 required parents, and max_parents is 2"),
+        ({"required": "V3 -> V0", "tiers": [["V0"], ["V3"]]}, "V3 -> V0 is required, but the tiers"),
+        ({"tiers": [["V0"], ["V0"]]}, "V0 is in two tiers"),
+        ({"required": [("V0", "V0")]}, "from V0 to itself"),
+        ({"required": "V0"}, "no arrow"),
+        ({"required": [3]}, "3 is no arc"),
+        ({"forbidden": "V0 -> X"}, "no variable 'X'"),
+        ({"max_parents": -1}, "max_parents must be a whole number"),
+        ({"max_parents": 1.5}, "max_parents must be a whole number"),
+    ],
+)
+def test_rules_that_contradict_each_other(given: dict[str, object], message: str) -> None:
+    with pytest.raises(lac.LacunaryError, match=message):
+        Rules.of(chain(4, 5).schema, **given)  # type: ignore[arg-type]
+
+
+def test_a_required_arc_that_kinds_forbid() -> None:
+    table = lac.read({"a": [0.5, 1.5, 2.25], "b": ["x", "y", "x"]})
+    with pytest.raises(GraphError, match="a -> b is required, but a discrete variable"):
+        Rules.of(table.schema, required="a -> b")
+
+
+def test_starts_that_break_the_rules() -> None:
+    schema = chain(3, 5).schema
+    dag = lac.Dag.from_arcs(schema, [("V0", "V1"), ("V2", "V1")])
+    with pytest.raises(GraphError, match="V0 -> V1 is in the start, but forbidden"):
+        Rules.of(schema, forbidden="V0 -> V1").start(dag)
+    with pytest.raises(GraphError, match=r"do not go together.*cycle"):
+        Rules.of(schema, required="V1 -> V0").start(dag)
+    with pytest.raises(GraphError, match="V1 starts with 2 parents, and max_parents is 1"):
+        Rules.of(schema, max_parents=1).start(dag)
+    assert Rules.of(schema, required="V1 -> V2").start(None) == [(), (), (1,)]
