@@ -54,9 +54,10 @@ class Heights:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some variables side by side, and where the columns of their states begin."""
+    """Some variables side by side, how many states each has, and where the columns of these begin."""
 
     variables: slice
+    sizes: NDArray[np.int64]
     first: NDArray[np.int64]
 
 
@@ -72,6 +73,7 @@ class Counter:
         distinct = table.distinct
         codes = table.codes[distinct.first]
         self.sizes = table.schema.sizes
+        self._sizes = np.array(self.sizes, dtype=np.int64)
         self.weights = np.ascontiguousarray(distinct.weights)
         self.codes = np.ascontiguousarray(codes.T.astype(np.int32))
         self.first = np.concatenate(([0], np.cumsum(self.sizes))).astype(np.int64)
@@ -112,7 +114,8 @@ class Counter:
         while begin < n:
             most = self.first[begin] + max(CELLS // max(heights.height, 1), self.sizes[begin])
             end = int(np.searchsorted(self.first, most, side="right")) - 1
-            block = Block(slice(begin, end), self.first[begin : end + 1] - self.first[begin])
+            first = self.first[begin : end + 1] - self.first[begin]
+            block = Block(slice(begin, end), self._sizes[begin:end], first)
             yield block, self._counted(heights, block)
             begin = end
 

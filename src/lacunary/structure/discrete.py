@@ -23,7 +23,7 @@ __all__ = ["BD", "BIC", "check_complete"]
 
 Array = NDArray[np.float64]
 
-ALONE = Block(slice(0, 1), np.array([0, 1], dtype=np.int64))
+ALONE = Block(slice(0, 1), np.ones(1, dtype=np.int64), np.array([0, 1], dtype=np.int64))
 """One column: no variable beside the parents."""
 
 
@@ -87,7 +87,7 @@ class _Discrete:
 
     def _many(self, parents: Parents, block: Block) -> Array:
         """Return how many configurations the parents have with each variable of a block; (variables,)."""
-        return self._configurations(parents) * np.diff(block.first)
+        return self._configurations(parents) * block.sizes
 
     def _configurations(self, parents: Parents) -> float:
         return float(prod(self.schema.sizes[p] for p in parents))
