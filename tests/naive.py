@@ -67,6 +67,16 @@ def expected_counts(network: Network, table: Table) -> dict[str, NDArray[np.floa
     return counts
 
 
+def joint_counts(network: Network, table: Table, members: Sequence[int]) -> NDArray[np.float64]:
+    """E[N] of each joint state of any variables, a family of the graph or not; one axis for each."""
+    counts = np.zeros([network.dag.schema.sizes[v] for v in members])
+    for row, weight in weighted_rows(table):
+        whole = evidence(network, row)
+        for x in completions(network, row):
+            counts[tuple(x[v] for v in members)] += weight * probability(network, x) / whole
+    return counts
+
+
 def posterior(network: Network, row: Sequence[int], names: Sequence[str]) -> NDArray[np.float64]:
     """p(named variables | observed cells), one axis for each name."""
     where = [network.dag.schema.index(name) for name in names]

@@ -10,15 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE, Table, unique_rows
 from lacunary.errors import ImpossibleRowError, TooWideError
+from lacunary.infer.island_trees import Answer, Trees
 from lacunary.infer.parallel import in_parallel
 from lacunary.infer.shape import flat, list_sums, starts
-from lacunary.kernels.island_counts import Desk, count_families
+from lacunary.kernels.island_counts import Desk, Given, count_families
 from lacunary.kernels.island_tables import fill_tables
 from lacunary.kernels.islands import Chart, Families, Graph, Query, Rows, chart_islands
 from lacunary.model.dag import Dag
@@ -28,7 +30,10 @@ __all__ = ["ISLAND_BUDGET", "Charted", "Islands", "chart"]
 CAP = 128
 """Configurations of an island beyond which it is cut: smaller parts are faster to read, more cuts slower."""
 
-ISLAND_BUDGET = 2**30
+LIMIT = 2**14
+"""Numbers beyond which the tables of one island are not written down: a junction tree is faster then."""
+
+ISLAND_BUDGET = 2**31
 """Bytes that the tables of all rows' islands may take together before a network is refused as too wide."""
 
 ROWS_AT_ONCE = 4096
@@ -87,7 +92,19 @@ class Charted:
                 f"a row has probability zero under the model: {', '.join(seen[:8])}"
                 f"{', …' if len(seen) > 8 else ''}. Give every state that can occur a positive probability."
             )
-        return Islands(self, table, share)
+        islands = Islands(self, table, share, self._trees(theta))
+        islands.trees.fill_shares(islands.column, share)
+        return islands
+
+    def _trees(self, theta: NDArray[np.float64]) -> Trees:
+        """Return the islands that have no tables."""
+        start = self.chart.island_start
+        large = [np.arange(a, b)[self.chart.tree[a:b] >= 0] for a, b in pairwise(start)]
+        many = np.diff(np.append(self.rows.tree_start, sum(len(large[p]) for p in self.rows.pattern)))
+        some = [large[p] for p in self.rows.pattern[many > 0]]
+        island = np.concatenate(some) if some else np.empty(0, dtype=np.int64)
+        row = np.repeat(np.arange(len(many)), many)
+        return Trees(self.dag, theta, self.chart, self.rows, row, island)
 
     @property
     def chunks(self) -> list[slice]:
@@ -103,6 +120,7 @@ class Islands:
     charted: Charted
     table: NDArray[np.float64]
     share: NDArray[np.float64]
+    trees: Trees
 
     def counts(self, members: Sequence[int]) -> NDArray[np.float64]:
         """Return E[N] of each joint state of some variables; one axis for each, in the order given."""
@@ -135,10 +153,13 @@ class Islands:
             stride[v] = below
             below *= int(sizes[v])
         query = Query(np.array(members, dtype=np.int64), stride, self.column, columns)
+        answer = self.trees.ask(members, stride, self.column)
+        room = charted.room
+        given = Given(answer.given.near + room[0], answer.given.many, answer.given.rest + room[1])
 
         def count(part: slice) -> NDArray[np.float64]:
             out = np.zeros(below * columns)
-            desk = _desk(len(sizes), charted.room, below)
+            desk = _desk(len(sizes), room, below, answer)
             count_families(
                 charted.chart,
                 charted.rows,
@@ -146,6 +167,7 @@ class Islands:
                 query,
                 self.table,
                 self.share,
+                given,
                 desk,
                 part.start,
                 part.stop,
@@ -157,17 +179,19 @@ class Islands:
         return sum(parts, start=np.zeros(below * columns)).reshape(below, columns)
 
 
-def _desk(n: int, room: tuple[int, int], places: int) -> Desk:
+def _desk(n: int, room: tuple[int, int], places: int, answer: Answer) -> Desk:
+    """Return room for counting; what junction trees say stands behind what is worked out on the way."""
     return Desk(
-        near=np.empty(room[0]),
-        off=np.empty(room[0], dtype=np.int64),
-        rest=np.empty(room[1]),
+        near=np.concatenate([np.empty(room[0]), answer.near]),
+        off=np.concatenate([np.empty(room[0], dtype=np.int64), answer.off]),
+        rest=np.concatenate([np.empty(room[1]), answer.rest]),
         mass=np.zeros(places),
         hit=np.empty(places, dtype=np.int64),
         island=np.empty(n + 1, dtype=np.int64),
         turn=np.empty(n + 1, dtype=np.int64),
         part=np.empty(n + 1, dtype=np.int64),
-        near_at=np.empty(n + 2, dtype=np.int64),
+        near_at=np.empty(n + 1, dtype=np.int64),
+        many=np.empty(n + 1, dtype=np.int64),
         rest_at=np.empty(n + 1, dtype=np.int64),
         width=np.empty(n + 1, dtype=np.int64),
         pick=np.empty(n + 1, dtype=np.int64),
@@ -176,7 +200,9 @@ def _desk(n: int, room: tuple[int, int], places: int) -> Desk:
     )
 
 
-def chart(dag: Dag, table: Table, *, cap: int = CAP, budget: int = ISLAND_BUDGET) -> Charted:
+def chart(
+    dag: Dag, table: Table, *, cap: int = CAP, limit: int = LIMIT, budget: int = ISLAND_BUDGET
+) -> Charted:
     """Find the islands of a table whose columns are the graph's variables; see `Table.align`.
 
     Raises `TooWideError` if the tables of all rows would take more than ``budget`` bytes.
@@ -187,8 +213,8 @@ def chart(dag: Dag, table: Table, *, cap: int = CAP, budget: int = ISLAND_BUDGET
     is_open = codes == HOLE
     ones = np.ones(len(sizes), dtype=np.int64)
     first, pattern = unique_rows(np.where(is_open, HOLE, 0), ones, np.empty((0, 0)))
-    found, log_size = _find(dag, is_open[first], cap)
-    layout = _lay(dag, found, log_size, pattern, budget)
+    found, log_size, tree = _find(dag, is_open[first], cap, limit)
+    layout = _lay(dag, found, log_size, tree, pattern, budget)
     children = dag.child_indices
     families = Families(
         member=flat(dag.layout.members).astype(np.int64),
@@ -199,17 +225,23 @@ def chart(dag: Dag, table: Table, *, cap: int = CAP, budget: int = ISLAND_BUDGET
         child_start=starts(children).astype(np.int64),
     )
     tables, shares = layout.tables[pattern], layout.shares[pattern]
+    trees = list_sums(tree >= 0, found[0])[pattern]
     rows = Rows(
-        codes, distinct.weights.copy(), pattern, np.cumsum(tables) - tables, np.cumsum(shares) - shares
+        codes,
+        distinct.weights.copy(),
+        pattern,
+        np.cumsum(tables) - tables,
+        np.cumsum(shares) - shares,
+        np.cumsum(trees) - trees,
     )
     places = int(tables.sum()), int(shares.sum())
     return Charted(dag, layout.chart, rows, families, sizes, layout.room, places)
 
 
 def _find(
-    dag: Dag, patterns: NDArray[np.bool_], cap: int
-) -> tuple[tuple[NDArray[np.int64], ...], NDArray[np.float64]]:
-    """Return where islands, parts and members start, the members, and the parts' log-sizes."""
+    dag: Dag, patterns: NDArray[np.bool_], cap: int, limit: int
+) -> tuple[tuple[NDArray[np.int64], ...], NDArray[np.float64], NDArray[np.int64]]:
+    """Return where islands, parts and members start, the members; the parts' log-sizes; islands' trees."""
     near: list[set[int]] = [set() for _ in dag.names]
     for family in dag.layout.members:
         for v in family:
@@ -224,10 +256,22 @@ def _find(
     island_start = np.empty(len(patterns) + 1, dtype=np.int64)
     part_start, member_start = np.empty(cells + 1, dtype=np.int64), np.empty(2 * cells + 1, dtype=np.int64)
     member, log_size = np.empty(cells, dtype=np.int64), np.empty(2 * cells)
-    chart_islands(graph, patterns, math.log(cap), island_start, part_start, member_start, member, log_size)
+    tree = np.empty(cells, dtype=np.int64)
+    chart_islands(
+        graph,
+        patterns,
+        math.log(cap),
+        math.log(limit),
+        island_start,
+        part_start,
+        member_start,
+        member,
+        log_size,
+        tree,
+    )
     parts = int(part_start[island_start[-1]])
     found = island_start, part_start[: island_start[-1] + 1], member_start[: parts + 1], member
-    return found, log_size[:parts]
+    return found, log_size[:parts], tree[: island_start[-1]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,12 +288,14 @@ def _lay(
     dag: Dag,
     found: tuple[NDArray[np.int64], ...],
     log_size: NDArray[np.float64],
+    tree: NDArray[np.int64],
     pattern: NDArray[np.int64],
     budget: int,
 ) -> _Laid:
     """Give every table its place, once it is known that they fit."""
     island_start, part_start, member_start, member = found
     size = np.exp(np.minimum(log_size, 300.0))  # whatever is larger is refused
+    size[part_start[:-1][tree >= 0] + 1] = 0.0  # the one part that has no table
     cut, is_cut = part_start[:-1], np.zeros(len(size), dtype=bool)
     is_cut[cut] = True
     block = list_sums(np.where(is_cut, 0.0, size), part_start)
@@ -272,6 +318,7 @@ def _lay(
         block,
         of_island[:-1] - of_island[island_start[owner]],
         of_member[:-1] - of_member[first_member[member_owner]],
+        tree,
     )
     near = np.where(is_cut, 0, whole)
     parts_of = part_start[island_start]

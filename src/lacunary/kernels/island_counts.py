@@ -10,7 +10,19 @@ from numpy.typing import NDArray
 from lacunary.kernels.compile import called, kernel
 from lacunary.kernels.islands import Chart, Query, Rows, digits
 
-__all__ = ["Desk", "count_families"]
+__all__ = ["Desk", "Given", "count_families"]
+
+
+class Given(NamedTuple):
+    """What junction trees say of the islands without tables: for each, where it stands in `Desk`.
+
+    ``near``, ``many`` and ``rest`` are where the probabilities of the states asked for begin, how many
+    these are, and where the distributions of the other members begin.
+    """
+
+    near: NDArray[np.int64]
+    many: NDArray[np.int64]
+    rest: NDArray[np.int64]
 
 
 class Desk(NamedTuple):
@@ -31,6 +43,7 @@ class Desk(NamedTuple):
     turn: NDArray[np.int64]
     part: NDArray[np.int64]
     near_at: NDArray[np.int64]
+    many: NDArray[np.int64]
     rest_at: NDArray[np.int64]
     width: NDArray[np.int64]
     pick: NDArray[np.int64]
@@ -39,19 +52,25 @@ class Desk(NamedTuple):
 
 
 @called
+def _width(chart: Chart, sizes: Any, query: Query, part: int) -> int:
+    """Return how many states the members of a part have that are not asked for, one after the other."""
+    width = 0
+    for m in range(chart.member_start[part], chart.member_start[part + 1]):
+        if query.stride[chart.member[m]] < 0:
+            width += sizes[chart.member[m]]
+    return width
+
+
+@called
 def _read_part(chart: Chart, sizes: Any, query: Query, table: Any, at: int, desk: Desk, k: int) -> int:
     """Reduce a part's table to the members asked for, and the others given these; return their states."""
     part = desk.part[k]
     begin, end = chart.member_start[part], chart.member_start[part + 1]
-    states, width = 1, 0
+    states, width = 1, desk.width[k]
     for m in range(begin, end):
-        v = chart.member[m]
         desk.digit[m - begin] = 0
-        if query.stride[v] >= 0:
-            states *= sizes[v]
-        else:
-            width += sizes[v]
-    desk.width[k] = width
+        if query.stride[chart.member[m]] >= 0:
+            states *= sizes[chart.member[m]]
     near, rest = desk.near_at[k], desk.rest_at[k]
     for b in range(states):
         desk.near[near + b] = 0.0
@@ -126,6 +145,8 @@ def _count_state(
     query: Query,
     table: Any,
     start: int,
+    given: Given,
+    tree_start: int,
     desk: Desk,
     islands: int,
     base: int,
@@ -134,7 +155,7 @@ def _count_state(
     out: Any,
 ) -> int:
     """Count a row for one state of the cuts of all touched islands; return the number of places hit."""
-    parts, near, rest = 0, 0, 0
+    parts, near, rest = np.int64(0), np.int64(0), np.int64(0)
     for t in range(islands):
         island = desk.island[t]
         cut, at = chart.part_start[island], start + chart.table_at[island]
@@ -147,14 +168,20 @@ def _count_state(
             base += max(query.stride[v], 0) * desk.state[v]
         offset = at + cuts + z * chart.block[island]
         for part in range(cut + 1, chart.part_start[island + 1] if mass > 0.0 else 0):
-            desk.part[parts], desk.near_at[parts], desk.rest_at[parts] = part, near, rest
-            states = _read_part(chart, sizes, query, table, offset, desk, parts)
-            desk.pick[parts] = 0
-            offset += chart.size[part]
-            near += states
-            rest += states * desk.width[parts]
+            desk.part[parts], desk.pick[parts] = part, 0
+            desk.width[parts] = _width(chart, sizes, query, part)
+            if chart.tree[island] >= 0:
+                which = tree_start + chart.tree[island]
+                desk.near_at[parts], desk.rest_at[parts] = given.near[which], given.rest[which]
+                desk.many[parts] = given.many[which]
+            else:
+                desk.near_at[parts], desk.rest_at[parts] = near, rest
+                states = _read_part(chart, sizes, query, table, offset, desk, parts)
+                desk.many[parts] = states
+                offset += chart.size[part]
+                near += states
+                rest += states * desk.width[parts]
             parts += 1
-    desk.near_at[parts] = near
     while mass > 0.0:
         here, index = mass, base
         for k in range(parts):
@@ -170,7 +197,7 @@ def _count_state(
         k = parts - 1
         while k >= 0:
             desk.pick[k] += 1
-            if desk.near_at[k] + desk.pick[k] < desk.near_at[k + 1]:
+            if desk.pick[k] < desk.many[k]:
                 break
             desk.pick[k] = 0
             k -= 1
@@ -225,6 +252,7 @@ def count_families(
     query: Query,
     table: Any,
     share: Any,
+    given: Given,
     desk: Desk,
     first: int,
     last: int,
@@ -238,7 +266,7 @@ def count_families(
     for row in range(first, last):
         if rows.weight[row] == 0.0:
             continue
-        p, base, islands = rows.pattern[row], 0, 0
+        p, base, islands = rows.pattern[row], np.int64(0), np.int64(0)
         for k in range(query.member.size):
             base += query.stride[query.member[k]] * max(rows.codes[row, query.member[k]], 0)
         for island in range(chart.island_start[p], chart.island_start[p + 1]):
@@ -248,7 +276,7 @@ def count_families(
                     desk.island[islands], desk.turn[islands] = island, 0
                     islands += 1
                     break
-        hits = 0
+        hits = np.int64(0)
         while True:
             hits = _count_state(
                 chart,
@@ -256,6 +284,8 @@ def count_families(
                 query,
                 table,
                 rows.table_start[row],
+                given,
+                rows.tree_start[row],
                 desk,
                 islands,
                 base,

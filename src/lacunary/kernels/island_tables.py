@@ -191,6 +191,9 @@ def fill_tables(
             state[v] = rows.codes[row, v]
         for island in range(chart.island_start[p], chart.island_start[p + 1]):
             at = rows.table_start[row] + chart.table_at[island]
+            if chart.tree[island] >= 0:
+                table[at] = 1.0
+                continue
             log = _fill_island(
                 families, chart, island, sizes, log_theta, state, table, at, stamp, found, scratch
             )

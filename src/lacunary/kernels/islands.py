@@ -8,6 +8,7 @@ cut, of products of tables, and the joint posterior of any set of variables is r
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +44,8 @@ class Chart(NamedTuple):
     The first part of an island is its cut, which may be empty. ``size`` is the number of a part's
     configurations, in which the last member moves fastest; ``block`` the sum of the sizes of an island's
     parts but the cut. Tables and marginals lie at ``table_at`` and ``share_at`` from the row's own start.
+    ``tree`` is −1, but for islands that would take too long to write down even when cut: these have one part
+    and no table, and are numbered within their pattern; what is asked of them comes from a junction tree.
     """
 
     island_start: NDArray[np.int64]
@@ -53,16 +56,21 @@ class Chart(NamedTuple):
     block: NDArray[np.int64]
     table_at: NDArray[np.int64]
     share_at: NDArray[np.int64]
+    tree: NDArray[np.int64]
 
 
 class Rows(NamedTuple):
-    """Distinct rows: states with −1 for a hole, weights, patterns, and where their numbers start."""
+    """Distinct rows: states with −1 for a hole, weights, patterns, and where their numbers start.
+
+    ``tree_start`` is the number of islands without tables in the rows before.
+    """
 
     codes: NDArray[np.int32]
     weight: NDArray[np.float64]
     pattern: NDArray[np.int64]
     table_start: NDArray[np.int64]
     share_start: NDArray[np.int64]
+    tree_start: NDArray[np.int64]
 
 
 class Query(NamedTuple):
@@ -155,19 +163,36 @@ def _cut_island(
         cuts += 1
 
 
+@called
+def _log_tables(graph: Graph, lot: Any, stop: int, label: Any, found: Any, log_cut: float) -> float:
+    """Return the log of the length of the tables of an island that has been cut."""
+    block = 1.0
+    for k in range(stop):
+        if label[lot[k]] == SEEN:
+            end = _component(graph, lot[k], label, SEEN, TRIED, found)
+            block += math.exp(_log_size(graph, found, end))
+    for k in range(stop):
+        if label[lot[k]] == TRIED:
+            label[lot[k]] = SEEN
+    return log_cut + math.log(block)
+
+
 @kernel
 def chart_islands(
     graph: Graph,
     patterns: Any,
     log_cap: float,
+    log_limit: float,
     island_start: Any,
     part_start: Any,
     member_start: Any,
     member: Any,
     log_size: Any,
+    tree: Any,
 ) -> None:
     """Find the islands of each pattern, cut until no part of several variables exceeds the cap.
 
+    An island whose tables would then be longer than the limit is left in one part, and numbered in ``tree``.
     ``log_size`` receives the log-size of each part. All arrays must be long enough: an open cell is one
     member, and gives rise to at most one island and two parts.
     """
@@ -177,6 +202,7 @@ def chart_islands(
     islands, parts, members = 0, 0, 0
     for p in range(patterns.shape[0]):
         island_start[p] = islands
+        trees = 0
         for v in range(n):
             label[v] = OPEN if patterns[p, v] else CLOSED
         for v in range(n):
@@ -184,11 +210,21 @@ def chart_islands(
                 continue
             stop = _component(graph, v, label, OPEN, SEEN, lot)
             part_start[islands] = parts
+            tree[islands] = -1
             islands += 1
             for k in range(n):  # other islands wait
                 if label[k] == OPEN:
                     label[k] = WAITING
             cuts = _cut_island(graph, lot, stop, log_cap, label, found, piece, cut)
+            if (
+                cuts > 0
+                and _log_tables(graph, lot, stop, label, found, _log_size(graph, cut, cuts)) > log_limit
+            ):
+                for k in range(cuts):
+                    label[cut[k]] = SEEN
+                cuts = 0
+                tree[islands - 1] = trees
+                trees += 1
             member_start[parts] = members
             log_size[parts] = _log_size(graph, cut, cuts)
             parts += 1

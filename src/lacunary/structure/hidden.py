@@ -92,7 +92,7 @@ def start_of(rules: Rules, given: Dag | None) -> Dag:
 
 
 def _over(schema: Schema, dag: Dag) -> Dag:
-    """Return a graph over some of the variables as one over all; hidden ones new to it point at all others."""
+    """Return a graph over some of the variables as one over all; new hidden ones point at all others."""
     arcs = list(dag.arcs)
     fresh = [v.name for v in schema if v.hidden and v.name not in dag.schema]
     arcs += [(name, v.name) for name in fresh for v in schema if not v.hidden]

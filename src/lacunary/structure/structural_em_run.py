@@ -44,7 +44,8 @@ class Round:
     arcs, moves
         Its arcs, and the moves that led to it.
     criterion
-        Its score on the expected statistics it was found with (TMCH98 eq. 12), in nats.
+        Its score on the expected statistics it was found with (TMCH98 eq. 12), in nats; None for the
+        initial graph.
     cheeseman_stutz, log_likelihood
         Its Cheeseman–Stutz score and log-likelihood, at the maximum EM climbs to.
     changed
@@ -56,7 +57,7 @@ class Round:
     arrows: str
     arcs: int
     moves: int
-    criterion: float
+    criterion: float | None
     cheeseman_stutz: float
     log_likelihood: float
     changed: bool
@@ -277,7 +278,7 @@ class Run:
             str(state.dag),
             len(state.dag.arcs),
             moves,
-            float("nan") if criterion is None else criterion,
+            criterion,
             score,
             weighed.log_likelihood,
             changed,
