@@ -220,3 +220,28 @@ def test_a_mixture_is_checked() -> None:
         lac.Mixture(np.array([0.5, 0.5]), (*found.components, *other.components))
     drawn = found.sample(50, rng=0, component=0)
     assert drawn.reals.shape == (50, 4)
+
+
+def test_gibbs_predicts_as_the_belief_does() -> None:
+    table, new = continuous(two_groups(15)), continuous(two_groups(2, seed=7))
+    prior = NormalWishart(2.0, np.array([1.0, 480.0, 2.0, 0.0]), 9.0, np.diag([1.0, 300.0, 1e-4, 9.0]))
+    found = fit_mixture(table, components=1, structure="complete", prior=prior)
+    told = found.predict(new, draws=4000, burn=0)
+    z = np.column_stack([np.ones(len(table)), table.reals])
+    known = prior.log_evidence(z.T @ z)
+    exact = []
+    for row in new.reals:
+        more = np.concatenate([[1.0], row])
+        exact.append(prior.log_evidence(z.T @ z + np.outer(more, more)) - known)
+    # With one component draws are independent; five standard errors are passed once in a million.
+    assert told.score == pytest.approx(np.mean(exact), abs=5 * told.stderr + 1e-6)
+    assert told.stderr < 0.05
+
+
+def test_gibbs_fills_holes_and_keeps_its_distance_small() -> None:
+    found = fit_mixture(continuous(two_groups(150, holes=0.2)), components=2, noise=True)
+    new = continuous(two_groups(100, seed=3, holes=0.1))
+    told, plugged = found.predict(new, draws=60, burn=20), found.predict(new, how="plug-in")
+    # 300 rows leave about d/2N of a nat between the point and the average, d = 25 parameters or so.
+    assert abs(told.score - plugged.score) < 0.15
+    assert np.isfinite(told.log_density).all()

@@ -93,13 +93,17 @@ class Mixer:
         noise = self.noise.maximize(np.ones(len(self.row_weights))) if self.noise else None
         return Blend(self.engine.draw(structures, ess, rng), np.full(many, 1.0 / many), noise)
 
-    def expect(self, blend: Blend) -> Completed:
-        """Return shares and expected statistics of the complete model under the blend."""
+    def log_densities(self, blend: Blend) -> Array:
+        """Return log weight + log p(observed cells | component), the noise last; (rows, components)."""
         logs = self.engine.log_evidence(blend.models)
         if blend.noise is not None and self.noise is not None:
             logs = np.column_stack([logs, blend.noise.log_density(self.noise.table)])
         with np.errstate(divide="ignore"):
-            shares, rows = shared_out(logs + np.log(blend.weights))
+            return np.asarray(logs + np.log(blend.weights))
+
+    def expect(self, blend: Blend) -> Completed:
+        """Return shares and expected statistics of the complete model under the blend."""
+        shares, rows = shared_out(self.log_densities(blend))
         own = shares[:, : shares.shape[1] - (blend.noise is not None)]
         return Completed(
             shares,

@@ -12,16 +12,25 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.table import Table
 from lacunary.infer.network import Network
 from lacunary.structure.score import FamilyScore, Parents
 
-__all__ = ["Engine", "Structure"]
+__all__ = ["Engine", "Rows", "Structure"]
 
 Structure = tuple[Parents, ...]
 """A graph: the parents of each variable, as positions in the schema, in increasing order."""
 
 
-class Engine(Protocol):
+class Rows(Protocol):
+    """Rows that components have a density for."""
+
+    def log_evidence(self, models: Any) -> NDArray[np.float64]:
+        """Return log p(observed cells | component) for each row; (rows, components)."""
+        ...
+
+
+class Engine(Rows, Protocol):
     """Components of one kind on the rows of one table.
 
     ``models`` and ``statistics`` are the engine's own: point parameters of all components, and expected
@@ -37,16 +46,24 @@ class Engine(Protocol):
         """Return models drawn around the fit of one component to all rows, worth ``ess`` rows."""
         ...
 
-    def log_evidence(self, models: Any) -> NDArray[np.float64]:
-        """Return log p(observed cells | component) for each row; (rows, components)."""
-        ...
-
     def statistics(self, models: Any, shares: NDArray[np.float64]) -> Any:
         """Return expected statistics of the complete model; shares are (rows, components)."""
         ...
 
     def maximize(self, statistics: Any, structures: Sequence[Structure]) -> Any:
         """Return the models of highest posterior density given these statistics."""
+        ...
+
+    def sample(self, statistics: Any, structures: Sequence[Structure], rng: np.random.Generator) -> Any:
+        """Return models drawn from the posterior given the statistics of complete rows."""
+        ...
+
+    def completed(self, models: Any, owner: NDArray[np.int64], rng: np.random.Generator) -> Any:
+        """Return the statistics of rows with holes drawn, each from the component that owns it; −1: none."""
+        ...
+
+    def others(self, table: Table) -> Rows:
+        """Return other rows, as these components see them."""
         ...
 
     def log_prior(self, models: Any) -> float:

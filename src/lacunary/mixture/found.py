@@ -4,12 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Literal
 
+import numpy as np
+
+from lacunary.errors import ParameterError
 from lacunary.evidence.estimate import Estimate
+from lacunary.infer.answers import as_table
 from lacunary.infer.mixture import Mixture
+from lacunary.mixture.blend import Blend, Mixer
+from lacunary.mixture.component import Structure
 from lacunary.mixture.course import State, Tick
+from lacunary.mixture.predict import Prediction, gibbs
 
-__all__ = ["MixtureFit", "MixtureProgress", "Trial", "WatchMixture"]
+__all__ = ["MixtureFit", "MixtureProgress", "Origin", "Trial", "WatchMixture"]
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """The rows and beliefs behind a mixture, and the mixture as they see it."""
+
+    mixer: Mixer
+    blend: Blend
+    structures: tuple[Structure, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +43,8 @@ class Trial:
         What was found; the estimate is Cheeseman–Stutz.
     ticks
         Every step that led there.
+    origin
+        What it was learned from, to go on learning from it; not kept in files.
     """
 
     asked: int
@@ -34,6 +53,7 @@ class Trial:
     estimate: Estimate
     converged: bool
     ticks: tuple[Tick, ...]
+    origin: Origin | None = None
 
     @property
     def components(self) -> int:
@@ -66,9 +86,40 @@ class MixtureFit:
     interrupted: bool = False
 
     @property
+    def chosen(self) -> Trial:
+        """The trial whose mixture was chosen."""
+        return next(trial for trial in self.path if trial.mixture is self.mixture)
+
+    @property
     def converged(self) -> bool:
         """Whether the chosen mixture's EM converged."""
-        return next(trial.converged for trial in self.path if trial.mixture is self.mixture)
+        return self.chosen.converged
+
+    def predict(
+        self,
+        table: Any,
+        *,
+        how: Literal["gibbs", "plug-in"] = "gibbs",
+        draws: int = 500,
+        burn: int = 100,
+        rng: int | np.random.Generator = 0,
+    ) -> Prediction:
+        """Return the log predictive density of rows that were not learned from.
+
+        "gibbs" averages over draws of the parameters given the structures (TMCH98 eq. 15), "plug-in" takes
+        the mixture as it is. Sampling needs the rows that were learned from, which files do not keep.
+        """
+        rows = as_table(table, self.mixture.schema)
+        if how == "plug-in":
+            return Prediction(self.mixture.log_probability(rows))
+        if how != "gibbs":
+            raise ParameterError(f"how must be 'gibbs' or 'plug-in', not {how!r}")
+        origin = self.chosen.origin
+        if origin is None:
+            raise ParameterError(
+                "the rows this was learned from are gone; use how='plug-in', or learn it again"
+            )
+        return gibbs(origin.mixer, origin.blend, origin.structures, rows, draws=draws, burn=burn, rng=rng)
 
     def __str__(self) -> str:
         many = len(self.mixture.components)

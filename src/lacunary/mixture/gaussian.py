@@ -65,6 +65,20 @@ class Gaussians:
         return Forms(self.root, constant)
 
 
+class Seen:
+    """Rows in standardised columns, whose log-densities are those of the data's units."""
+
+    def __init__(self, table: Table, origin: Array, scale: Array) -> None:
+        standard = (table.reals - origin) / scale
+        self.rows = GaussianRows(standard)
+        #: What the units of the observed cells add to a row's log-density; (rows,).
+        self.units = -(~np.isnan(standard) @ np.log(scale))
+
+    def log_evidence(self, models: Gaussians) -> Array:
+        """Return the log-density of each row's observed cells; (rows, components)."""
+        return np.asarray(self.rows.log_evidence(models.forms) + self.units[:, None])
+
+
 class Gaussian:
     """The engine of Gaussian components on one table.
 
@@ -82,10 +96,8 @@ class Gaussian:
         self.weights = table.weights
         self.origin, self.scale = _standard(table)
         n = len(self.schema)
-        standard = (table.reals - self.origin) / self.scale
-        self.rows = GaussianRows(standard)
-        #: What the units of the observed cells add to a row's log-density; (rows,).
-        self.units = -(~np.isnan(standard) @ np.log(self.scale))
+        self.seen = Seen(table, self.origin, self.scale)
+        self.rows = self.seen.rows
         self.belief = (
             NormalWishart.about(np.zeros(n), np.ones(n))
             if prior is None
@@ -109,7 +121,11 @@ class Gaussian:
 
     def log_evidence(self, models: Gaussians) -> Array:
         """Return the log-density of each row's observed cells, in the data's units; (rows, components)."""
-        return np.asarray(self.rows.log_evidence(models.forms) + self.units[:, None])
+        return self.seen.log_evidence(models)
+
+    def others(self, table: Table) -> Seen:
+        """Return other rows, as these components see them."""
+        return Seen(table, self.origin, self.scale)
 
     def statistics(self, models: Gaussians, shares: Array) -> Array:
         """Return expected moments of the complete model; (components, n + 1, n + 1)."""
@@ -120,6 +136,32 @@ class Gaussian:
         dof = statistics[:, 0, 0] + self.belief.alpha - self.belief.size
         moment = statistics + self.belief.moments
         return self._regressions(moment, structures, regression.peak, dof)
+
+    def sample(
+        self, statistics: Array, structures: Sequence[Structure], rng: np.random.Generator
+    ) -> Gaussians:
+        """Return regressions drawn from their posterior given the statistics of complete rows."""
+        dof = statistics[:, 0, 0] + self.belief.alpha - self.belief.size
+        moment = statistics + self.belief.moments
+        return self._regressions(moment, structures, lambda part, dofs: regression.draw(part, dofs, rng), dof)
+
+    def completed(self, models: Gaussians, owner: Index, rng: np.random.Generator) -> Array:
+        """Return the moments of rows whose holes are drawn, each row from the component that owns it.
+
+        ``owner`` is −1 for rows that no component owns; (rows,). The moments are (components, n + 1, n + 1).
+        """
+        posed = self.rows.under(models.forms)
+        mine = owner[self.rows.order]
+        out = np.zeros((len(models.root), *self.belief.moments.shape))
+        for c in range(len(out)):
+            for number, pattern in enumerate(self.rows.patterns):
+                where = pattern.first + np.flatnonzero(mine[pattern.first : pattern.last] == c)
+                z = self.rows.sorted[where].copy()
+                if len(pattern.holes) and len(where):
+                    slope, spread, _ = posed.given(number, c)
+                    z[:, pattern.holes] = z @ slope.T + rng.standard_normal((len(z), len(spread))) @ spread.T
+                out[c] += z.T @ z
+        return out
 
     def log_prior(self, models: Gaussians) -> float:
         """Return the log prior density, in the coordinates (intercept, coefficients/σ², 1/σ²)."""

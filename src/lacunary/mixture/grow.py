@@ -8,12 +8,15 @@ import numpy as np
 
 from lacunary.mixture.blend import Mixer
 from lacunary.mixture.course import Course, Plan, State, Tick
-from lacunary.mixture.found import MixtureFit, MixtureProgress, Trial, WatchMixture
+from lacunary.mixture.found import MixtureFit, MixtureProgress, Origin, Trial, WatchMixture
 
 __all__ = ["Growth"]
 
 PATIENCE = 2
-"""Growing ends when the estimate has fallen so many times in a row."""
+"""Growing ends when the estimate has not risen so many times in a row."""
+
+ROUNDING = 1e-9
+"""A rise of this part of the estimate is none."""
 
 MOST = 100
 """Growing ends here whatever the estimates say."""
@@ -53,12 +56,13 @@ class Growth:
         return MixtureFit(best.mixture, best.estimate, tuple(self.done), self.plan.structure, interrupted)
 
     def _grow(self) -> None:
-        before, fallen = -np.inf, 0
+        before, idle = -np.inf, 0
         for many in range(1, min(MOST, int(self.mixer.row_weights.sum())) + 1):
             value = self._try(many)
-            fallen = fallen + 1 if value < before else 0
+            # A mixture whose new component lost its rows ends where the last one did, up to rounding.
+            idle = 0 if value > before + ROUNDING * abs(value) else idle + 1
             before = value
-            if fallen >= PATIENCE:
+            if idle >= PATIENCE:
                 return
 
     def _try(self, many: int) -> float:
@@ -72,7 +76,8 @@ class Growth:
             state = after
         estimate = self.mixer.cheeseman_stutz(state.blend, state.structures)
         mixture = self.mixer.mixture(state.blend)
-        self.done.append(Trial(many, start, mixture, estimate, state.converged, state.ticks))
+        origin = Origin(self.mixer, state.blend, state.structures)
+        self.done.append(Trial(many, start, mixture, estimate, state.converged, state.ticks, origin))
         return estimate.value
 
     def _tell(self, many: int, start: int, state: State, tick: Tick) -> None:

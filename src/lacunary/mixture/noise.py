@@ -49,6 +49,14 @@ class Bounds:
         low[self.columns], high[self.columns] = self._after(shares).peak
         return Noise(self.table.schema, low, high)
 
+    def draw(self, shares: Array, rng: np.random.Generator) -> Noise:
+        """Return the noise with bounds drawn from their posterior given the rows it owns."""
+        if self.belief is None:
+            return self.fixed
+        low, high = self.fixed.low.copy(), self.fixed.high.copy()
+        low[self.columns], high[self.columns] = self._after(shares).draw(rng)
+        return Noise(self.table.schema, low, high)
+
     def log_prior(self, noise: Noise) -> float:
         """Return the log prior density of the bounds; nothing if they are fixed."""
         if self.belief is None:

@@ -1,0 +1,121 @@
+"""How well a mixture predicts rows it has not seen, its parameters integrated out by Gibbs sampling.
+
+Given the structures, components, holes and parameters of the training rows are drawn in turn, and the density
+of each new row is averaged over the draws: p(row | data, structures), TMCH98 eq. 15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from lacunary.data.table import Table
+from lacunary.errors import ParameterError
+from lacunary.infer.mixture import Noise, shared_out
+from lacunary.mixture.blend import Blend, Mixer
+from lacunary.mixture.component import Structure
+
+__all__ = ["Prediction", "gibbs"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Log predictive densities of some rows.
+
+    Attributes
+    ----------
+    log_density
+        log p(row | data, structures), in nats; (rows,).
+    draws
+        Draws of the parameters that were averaged; zero where they were at a point.
+    stderr
+        Standard error of the mean log-density that comes from the number of draws, by batches.
+    """
+
+    log_density: Array
+    draws: int = 0
+    stderr: float = 0.0
+
+    @property
+    def score(self) -> float:
+        """The logarithmic score of Good (1952): the mean log-density; higher is better."""
+        return float(self.log_density.mean())
+
+
+BATCHES = 10
+"""Parts of the draws whose spread tells how far their average can be trusted."""
+
+
+def gibbs(
+    mixer: Mixer,
+    blend: Blend,
+    structures: Sequence[Structure],
+    rows: Table,
+    *,
+    draws: int = 500,
+    burn: int = 100,
+    rng: int | np.random.Generator = 0,
+) -> Prediction:
+    """Return log p(row | data, structures) of rows, averaging over draws that start from the blend."""
+    if draws < BATCHES or burn < 0:
+        raise ParameterError(
+            f"at least {BATCHES} draws are needed, not {draws}, and burn must not be negative"
+        )
+    random = np.random.default_rng(rng)
+    others = mixer.engine.others(rows)
+    logs = np.empty((draws, len(rows)))
+    for step, drawn in enumerate(_chain(mixer, blend, structures, burn + draws, random)):
+        if step < burn:
+            continue
+        density = others.log_evidence(drawn.models)
+        if drawn.noise is not None:
+            density = np.column_stack([density, drawn.noise.log_density(rows)])
+        with np.errstate(divide="ignore"):
+            logs[step - burn] = logsumexp(density + np.log(drawn.weights), axis=1)
+    mean = logsumexp(logs, axis=0) - np.log(draws)
+    parts = [
+        logsumexp(part, axis=0).mean() - np.log(len(part)) for part in np.array_split(logs, BATCHES, axis=0)
+    ]
+    return Prediction(np.asarray(mean), draws, float(np.std(parts, ddof=1) / np.sqrt(BATCHES)))
+
+
+def _chain(
+    mixer: Mixer, blend: Blend, structures: Sequence[Structure], steps: int, rng: np.random.Generator
+) -> Iterator[Blend]:
+    """Yield parameters: owners of rows and holes given parameters, then parameters given these."""
+    noisy = blend.noise is not None
+    alpha = mixer.alpha(len(structures))
+    repeats = _whole(mixer.row_weights)
+    for _ in range(steps):
+        shares, _ = shared_out(mixer.log_densities(blend))
+        owner = (rng.random((len(shares), 1)) > np.cumsum(shares, axis=1)[:, :-1]).sum(axis=1)
+        counts = np.bincount(owner, weights=repeats, minlength=len(alpha))
+        own = np.where(owner < len(structures), owner, -1)
+        moments = mixer.engine.completed(blend.models, own, rng)
+        gammas = rng.standard_gamma(alpha + counts)
+        blend = Blend(
+            mixer.engine.sample(moments, structures, rng),
+            gammas / gammas.sum(),
+            _drawn_noise(mixer, np.asarray(owner == len(structures), dtype=np.float64), rng)
+            if noisy
+            else None,
+        )
+        yield blend
+
+
+def _drawn_noise(mixer: Mixer, owned: Array, rng: np.random.Generator) -> Noise:
+    assert mixer.noise is not None
+    return mixer.noise.draw(owned, rng)
+
+
+def _whole(weights: Array) -> Array:
+    """Refuse weights other than one: a row that counts thrice would have to be drawn three times."""
+    if np.any(weights != 1.0):
+        raise ParameterError("Gibbs sampling draws each row once; repeat rows instead of weighting them")
+    return weights
