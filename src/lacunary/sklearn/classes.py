@@ -1,0 +1,121 @@
+"""A hidden class above all columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import DensityMixin
+from sklearn.utils.validation import check_is_fitted
+
+from lacunary.data.schema import Kind
+from lacunary.infer.belief import Prior
+from lacunary.learn.fit import Method
+from lacunary.learn.select import Select
+from lacunary.learn.start import Starts
+from lacunary.model.make import naive_bayes
+from lacunary.sklearn.model import Array, Model, Unknown, free_name
+
+__all__ = ["LatentClassModel"]
+
+
+class LatentClassModel(DensityMixin, Model):  # type: ignore[misc]
+    """A hidden class above all columns, which are independent given it.
+
+    Parameters
+    ----------
+    n_classes
+        How many classes.
+    method, prior, starts, select
+        As for `lacunary.fit`.
+    kinds
+        "discrete" or "continuous", for all columns or by name; decided by `lacunary.read` unless given.
+    handle_unknown
+        What becomes of a value that ``fit`` never saw: "error", or "hole", as if it were missing.
+    max_iter, tol
+        The most sweeps, and the relative change of the objective at which they stop.
+    random_state
+        Seed of the starts.
+
+    Attributes
+    ----------
+    network_, fit_
+        The fitted network, and all that `lacunary.fit` found.
+    n_iter_, converged_
+        Sweeps over the data, and whether they were enough.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lacunary.sklearn import LatentClassModel
+    >>> X = np.array([[0, 0, 0], [0, 0, np.nan], [1, 1, 1], [1, np.nan, 1]])
+    >>> groups = LatentClassModel(n_classes=2).fit_predict(X)
+    >>> bool(groups[0] == groups[1] != groups[2] == groups[3])
+    True
+    """
+
+    def __init__(
+        self,
+        n_classes: int = 2,
+        *,
+        method: Method = "map",
+        prior: Prior | None = None,
+        starts: int | Starts | None = None,
+        select: Select = "best",
+        kinds: Kind | Mapping[str, Kind] | None = None,
+        handle_unknown: Unknown = "error",
+        max_iter: int = 2000,
+        tol: float = 1e-8,
+        random_state: Any = 0,
+    ) -> None:
+        super().__init__(
+            method=method,
+            prior=prior,
+            starts=starts,
+            select=select,
+            kinds=kinds,
+            handle_unknown=handle_unknown,
+            max_iter=max_iter,
+            tol=tol,
+            random_state=random_state,
+        )
+        self.n_classes = n_classes
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the classes."""
+        table, _ = self._rows(X, sample_weight)
+        self._learn(naive_bayes(table.schema, free_name("class", table.schema), self.n_classes), table)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Array:
+        """Find the classes, and return the most probable one of every row."""
+        return self.fit(X, y, sample_weight).predict(X)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of every class for every row; (rows, classes)."""
+        table = self._table(X)
+        name = self.network_.dag.schema.hidden[0]
+        return self.network_.posterior(table, [name])[name]
+
+    def predict(self, X: Any) -> Array:
+        """Return the most probable class of every row; (rows,)."""
+        return np.asarray(self.predict_proba(X).argmax(axis=1))
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Return the log-probability of each row's observed cells; (rows,)."""
+        table = self._table(X)
+        return self.network_.log_probability(table)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean of `score_samples`."""
+        return float(self.score_samples(X).mean())
+
+    def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
+        """Return rows drawn from the model, and their classes."""
+        check_is_fitted(self)
+        drawn = self.network_.sample(n_samples, np.random.default_rng(self._rng()))
+        columns = drawn.to_frame("dict")
+        classes = np.array(columns.pop(self.network_.dag.schema.hidden[0]))
+        return np.column_stack([np.array(column) for column in columns.values()]), classes

@@ -1,0 +1,117 @@
+"""Holes filled in a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+
+from lacunary.data.schema import Kind
+from lacunary.errors import ParameterError
+from lacunary.infer.belief import Prior
+from lacunary.infer.impute import How, impute
+from lacunary.learn.fit import Method
+from lacunary.learn.select import Select
+from lacunary.learn.start import Starts
+from lacunary.model.dag import Dag
+from lacunary.model.make import States, naive_bayes
+from lacunary.sklearn.model import Array, Model, Unknown, free_name, graph_of
+
+__all__ = ["NetworkImputer"]
+
+
+class NetworkImputer(OneToOneFeatureMixin, TransformerMixin, Model):  # type: ignore[misc]
+    """Fill the holes of a table with what a Bayesian network says about them.
+
+    Parameters
+    ----------
+    graph
+        Arrows over the names of columns, such as "x0 -> x1; x1 -> x2", or a graph. By default latent
+        classes: a hidden class is the one parent of every column.
+    n_classes
+        How many classes, if there is no graph.
+    hidden
+        Variables of the graph that are never observed, by name with their states.
+    how
+        "mode": the most probable state of each hole given the row's observed cells; "draw": one joint draw
+        for all holes of a row, as multiple imputation needs.
+    method, prior, starts, select, kinds, handle_unknown, max_iter, tol, random_state
+        As for `LatentClassModel`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lacunary.sklearn import NetworkImputer
+    >>> X = np.array([[0, 0], [0, 0], [1, 1], [1, 1], [1, np.nan]])
+    >>> NetworkImputer("x0 -> x1").fit_transform(X)[-1]
+    array([1., 1.])
+    """
+
+    def __init__(
+        self,
+        graph: str | Dag | None = None,
+        *,
+        n_classes: int = 4,
+        hidden: Mapping[str, States] | None = None,
+        how: How = "mode",
+        method: Method = "map",
+        prior: Prior | None = None,
+        starts: int | Starts | None = None,
+        select: Select = "best",
+        kinds: Kind | Mapping[str, Kind] | None = None,
+        handle_unknown: Unknown = "error",
+        max_iter: int = 2000,
+        tol: float = 1e-8,
+        random_state: Any = 0,
+    ) -> None:
+        super().__init__(
+            method=method,
+            prior=prior,
+            starts=starts,
+            select=select,
+            kinds=kinds,
+            handle_unknown=handle_unknown,
+            max_iter=max_iter,
+            tol=tol,
+            random_state=random_state,
+        )
+        self.graph = graph
+        self.n_classes = n_classes
+        self.hidden = hidden
+        self.how = how
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the network's probabilities from the rows, holes and all."""
+        table, _ = self._rows(X, sample_weight)
+        if self.graph is None:
+            graph = naive_bayes(table.schema, free_name("class", table.schema), self.n_classes)
+        else:
+            graph = graph_of(self.graph, table.schema, self.hidden)
+        self._learn(graph, table)
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Return the rows with their holes filled and nothing else changed; (rows, columns)."""
+        table = self._table(X)
+        if self.how == "probability":
+            raise ParameterError("how must be 'mode' or 'draw': probabilities would be other columns")
+        rng = np.random.default_rng(self._rng())
+        filled = impute(self.network_, table, how=self.how, rng=rng).to_frame("dict")
+        cells = np.asarray(X)
+        columns = [
+            _patched(cells[:, place], table.holes[:, table.schema.index(name)], filled[name])
+            for place, name in enumerate(self.schema_.names)
+        ]
+        return np.column_stack(columns)
+
+
+def _patched(column: Array, holes: NDArray[np.bool_], filled: Sequence[Any]) -> Array:
+    """Return a column with its holes taken from another."""
+    if not holes.any():
+        return column
+    out = column.astype(object) if column.dtype.kind in "USO" else column.copy()  # texts may be longer
+    out[holes] = np.array(filled, dtype=out.dtype)[holes]
+    return out

@@ -1,0 +1,177 @@
+"""What the estimators have in common: rows become a table, and a graph is fitted to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from lacunary.data.read import read
+from lacunary.data.schema import Kind, Schema, Variable
+from lacunary.data.table import HOLE, Table, positions
+from lacunary.errors import ParameterError
+from lacunary.infer.belief import Prior
+from lacunary.infer.network import Network
+from lacunary.learn.fit import Fit, Method, fit
+from lacunary.learn.select import Select
+from lacunary.learn.start import Starts
+from lacunary.learn.stop import Stop
+from lacunary.model.dag import Dag
+from lacunary.model.make import States, dag
+
+__all__ = ["Array", "Model", "Unknown", "free_name", "graph_of"]
+
+Unknown = Literal["error", "hole"]
+Array = NDArray[Any]
+
+
+class Model(BaseEstimator):  # type: ignore[misc]
+    """What the estimators have in common: rows become a table, a graph is fitted to it.
+
+    Attributes
+    ----------
+    network_
+        The fitted network.
+    fit_
+        All that `lacunary.fit` found.
+    n_iter_, converged_
+        Sweeps over the data, and whether they were enough.
+    """
+
+    def __init__(
+        self,
+        *,
+        method: Method = "map",
+        prior: Prior | None = None,
+        starts: int | Starts | None = None,
+        select: Select = "best",
+        kinds: Kind | Mapping[str, Kind] | None = None,
+        handle_unknown: Unknown = "error",
+        max_iter: int = 2000,
+        tol: float = 1e-8,
+        random_state: Any = 0,
+    ) -> None:
+        self.method = method
+        self.prior = prior
+        self.starts = starts
+        self.select = select
+        self.kinds = kinds
+        self.handle_unknown = handle_unknown
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.non_deterministic = False
+        return tags
+
+    def _learn(self, graph: Dag, table: Table) -> None:
+        """Fit a graph to a table and keep what was found."""
+        stop = Stop(relative=self.tol, iterations=self.max_iter)
+        self.fit_: Fit = fit(
+            graph,
+            table,
+            method=self.method,
+            prior=self.prior,
+            starts=self.starts,
+            select=self.select,
+            stop=stop,
+            rng=self._rng(),
+        )
+        self.network_: Network = self.fit_.network
+        self.n_iter_ = max(self.fit_.iterations, 1)
+        self.converged_ = self.fit_.converged
+
+    def _rng(self) -> int | np.random.Generator:
+        """Return the seed as `lacunary.fit` takes it: a number means the same there as here."""
+        if isinstance(self.random_state, np.random.Generator):
+            return self.random_state
+        if isinstance(self.random_state, int | np.integer):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _rows(self, X: Any, sample_weight: ArrayLike | None) -> tuple[Table, NDArray[np.bool_]]:
+        """Return the rows to learn from as a table, and which they are; its variables are kept."""
+        source, names = self._source(X, reset=True)
+        kinds = self.kinds
+        if isinstance(kinds, Mapping):
+            kinds = {name: kind for name, kind in kinds.items() if name in names}
+        table, kept = _counted(read(source, kinds=kinds), sample_weight)
+        self.schema_: Schema = table.schema
+        return table, kept
+
+    def _table(self, X: Any) -> Table:
+        """Return rows as a table over the variables that were learned from."""
+        check_is_fitted(self)
+        return read(self._known(*self._source(X, reset=False)), schema=self.schema_)
+
+    def _source(self, X: Any, *, reset: bool) -> tuple[Any, list[str]]:
+        """Return rows as `lacunary.read` takes them, checked as scikit-learn does, and their names."""
+        if hasattr(X, "columns"):  # a frame: the kinds of its columns would be lost in an array
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X, [str(name) for name in X.columns]
+        checked = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+        source = {f"x{place}": column for place, column in enumerate(np.asarray(checked).T)}
+        return source, list(source)
+
+    def _known(self, source: Any, names: Sequence[str]) -> Any:
+        """Return the source, with values that were never seen as holes if that is wanted."""
+        if self.handle_unknown not in ("error", "hole"):
+            raise ParameterError(f"handle_unknown must be 'error' or 'hole', not {self.handle_unknown!r}")
+        if self.handle_unknown == "error":
+            return source
+        columns = dict(zip(names, source if isinstance(source, Mapping) else source.columns, strict=True))
+        return {
+            name: _seen(list(source[column]), self.schema_[name])
+            for name, column in columns.items()
+            if name in self.schema_
+        }
+
+
+def graph_of(
+    graph: str | Dag | None, schema: Schema, hidden: Mapping[str, States] | None, above: str | None = None
+) -> Dag:
+    """Return the graph over the columns that arrows, a graph or nothing stand for."""
+    if graph is None:
+        return Dag.from_arcs(schema, [(above, name) for name in schema.names if name != above and above])
+    if isinstance(graph, Dag):
+        known = schema.extend(v for v in graph.schema if v.hidden and v.name not in schema)
+        return Dag.from_arcs(known, graph.arcs)
+    return dag(graph, schema=schema, states=dict(hidden or {}), hidden=list(hidden or ()))
+
+
+def free_name(name: str, schema: Schema) -> str:
+    """Return a name that no column has."""
+    while name in schema:
+        name += "_"
+    return name
+
+
+def _counted(table: Table, sample_weight: ArrayLike | None) -> tuple[Table, NDArray[np.bool_]]:
+    """Return the table with weights, and which rows are kept: those of weight zero are as if not there."""
+    if sample_weight is None:
+        return table, np.ones(len(table), dtype=np.bool_)
+    weights = _check_sample_weight(sample_weight, np.empty((len(table), 1)), ensure_non_negative=True)
+    kept = np.asarray(weights > 0)
+    if not kept.all():
+        kinds: dict[str, Kind] = {v.name: v.kind for v in table.schema}
+        table = read(table.take(kept).to_frame("dict"), kinds=kinds)
+    return replace(table, weights=np.asarray(weights[kept], dtype=np.float64)), kept
+
+
+def _seen(values: list[Any], variable: Variable) -> list[Any]:
+    """Return a column in which values that are no states are holes."""
+    if not variable.discrete:
+        return values
+    known = positions(values, variable) != HOLE
+    return [value if there else None for value, there in zip(values, known, strict=True)]
