@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.status import Status
 from rich.table import Table
 
-from benchmarks import em, evidence, gaussian_structure, growth, hidden_root, posteriors, selection
+from benchmarks import em, evidence, gaussian_structure, growth, hidden_root, posteriors, selection, structure
 from benchmarks.measure import Effort, Line, machine
 
 THEMES: dict[str, ModuleType] = {
@@ -21,6 +21,7 @@ THEMES: dict[str, ModuleType] = {
     "posteriors": posteriors,
     "evidence": evidence,
     "selection": selection,
+    "structure": structure,
     "growth": growth,
     "gaussian_structure": gaussian_structure,
 }

@@ -87,7 +87,7 @@ class _Discrete:
 
     def _many(self, parents: Parents, block: Block) -> Array:
         """Return how many configurations the parents have with each variable of a block; (variables,)."""
-        return self._configurations(parents) * block.sizes
+        return np.asarray(self._configurations(parents) * block.sizes, dtype=np.float64)
 
     def _configurations(self, parents: Parents) -> float:
         return float(prod(self.schema.sizes[p] for p in parents))

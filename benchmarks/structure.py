@@ -1,0 +1,150 @@
+"""Structure search on complete tables, beside pyAgrum, PyBNesian and pgmpy.
+
+Every graph found is scored by the same code, so that scores compare. Asia and Alarm ship with the package;
+name a folder with further networks (child.bif, insurance.bif) in LACUNARY_NETWORKS to measure them as well.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import lacunary as lac
+from benchmarks.measure import Effort, Line, seconds
+from benchmarks.rivals import gum, pgmpy
+
+__all__ = ["TITLE", "lines"]
+
+TITLE = "Structure search without holes (the column log-likelihood holds the score of the graph found)"
+SIZES = {
+    "asia": (1_000, 10_000),
+    "child": (1_000, 10_000),
+    "insurance": (1_000, 10_000),
+    "alarm": (1_000, 10_000),
+}
+SLOW_ROWS = 1_000
+"""Rows up to which pgmpy, which takes minutes on more, is measured; once."""
+
+Parents = list[tuple[str, ...]]
+
+
+def lines(effort: Effort) -> Iterator[Line]:
+    """Measure greedy search and tabu, each network at each size."""
+    for name, network in _networks():
+        for rows in SIZES[name]:
+            table = network.sample(rows, rng=1)
+            frame = table.to_frame("pandas").astype(str).astype("category")
+            yield from _bdeu(f"{name}, {rows} rows, BDeu", table, frame, effort)
+            yield from _bic(f"{name}, {rows} rows, BIC", table, frame, effort)
+
+
+def _networks() -> Iterator[tuple[str, lac.Network]]:
+    folder = os.environ.get("LACUNARY_NETWORKS")
+    for name in SIZES:
+        if name in ("asia", "alarm"):
+            yield name, getattr(lac, name)()
+        elif folder and (path := Path(folder) / f"{name}.bif").exists():
+            yield name, lac.load(path)
+
+
+def _bdeu(case: str, table: lac.Table, frame: Any, effort: Effort) -> Iterator[Line]:
+    for method in ("greedy", "tabu"):
+        yield _ours(case, table, method, "bdeu", effort)
+    if gum is None:
+        yield Line(case, "pyAgrum", note="not installed")
+    else:
+        for way in ("greedy", "tabu"):
+            yield _measured(case, f"pyAgrum {way}", table, "bdeu", partial(_agrum, table, frame, way), effort)
+    if pgmpy is not None and len(table) <= SLOW_ROWS:
+        yield _measured(case, "pgmpy greedy", table, "bdeu", lambda: _pgmpy(frame), None)
+
+
+def _bic(case: str, table: lac.Table, frame: Any, effort: Effort) -> Iterator[Line]:
+    for method in ("greedy", "tabu"):
+        yield _ours(case, table, method, "bic", effort)
+    try:
+        rival = import_module("pybnesian")
+    except ImportError:
+        yield Line(case, "PyBNesian", note="not installed")
+        return
+    yield _measured(case, "PyBNesian greedy", table, "bic", lambda: _pybnesian(rival, frame), effort)
+
+
+def _ours(case: str, table: lac.Table, method: str, score: str, effort: Effort) -> Line:
+    def run() -> lac.SearchResult:
+        fresh = lac.Table(table.schema, table.codes)  # with nothing worked out beforehand
+        return lac.search(fresh, method=method, score=score)
+
+    found = run()
+    return Line(case, f"lacunary {method}", seconds(run, effort), found.score, f"{len(found.dag.arcs)} arcs")
+
+
+def _measured(
+    case: str, who: str, table: lac.Table, score: str, call: Callable[[], Parents], effort: Effort | None
+) -> Line:
+    """Time a rival, or time it once where it is slow, and score its graph as ours are."""
+    with _quiet():
+        began = perf_counter()
+        parents = call()
+        taken = perf_counter() - began if effort is None else seconds(call, effort)
+    dag = lac.Dag(table.schema, tuple(parents))
+    value = lac.search(table, score=score, start=dag, method=_Stay()).score
+    return Line(case, who, taken, value, f"{len(dag.arcs)} arcs")
+
+
+class _Stay:
+    """A search that stays where it starts: it only scores."""
+
+    name = "stay"
+
+    def run(self, walk: Any) -> None:
+        """Do nothing."""
+
+
+def _agrum(table: lac.Table, frame: Any, way: str) -> Parents:
+    template = gum.BayesNet()
+    for variable in table.schema:
+        template.add(gum.LabelizedVariable(variable.name, "", [str(state) for state in variable.states]))
+    learner = gum.BNLearner(frame, template)
+    learner.useScoreBDeu()
+    if way == "tabu":
+        learner.useLocalSearchWithTabuList(100, 2)
+    else:
+        learner.useGreedyHillClimbing()
+    found = learner.learnDAG()
+    names = table.schema.names
+    return [tuple(names[p] for p in sorted(found.parents(i))) for i in range(len(names))]
+
+
+def _pgmpy(frame: Any) -> Parents:
+    estimators = import_module("pgmpy.estimators")
+    score = estimators.BDeu(frame, equivalent_sample_size=1)
+    found = estimators.HillClimbSearch(frame).estimate(scoring_method=score, show_progress=False)
+    return _from_arcs(frame.columns, found.edges())
+
+
+def _pybnesian(rival: Any, frame: Any) -> Parents:
+    empty = rival.DiscreteBN(list(frame.columns))
+    found = rival.hc(frame, start=empty, operators=["arcs"], score="bic")
+    return _from_arcs(frame.columns, found.arcs())
+
+
+def _from_arcs(names: Sequence[str], arcs: Any) -> Parents:
+    return [tuple(tail for tail, head in arcs if head == name) for name in names]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    logging.disable(logging.WARNING)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+    logging.disable(logging.NOTSET)
