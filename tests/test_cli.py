@@ -31,6 +31,7 @@ COMMANDS = (
     "describe",
     "convert",
     "fit",
+    "search",
     "query",
     "sample",
     "impute",
