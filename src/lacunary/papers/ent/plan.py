@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from lacunary.papers import Size, Unit
-from lacunary.papers.ent.experiment import NETWORKS, figure_runs, table_block
+from lacunary.papers.ent.experiment import NETWORKS, correlations, figure_runs, table_block
 from lacunary.papers.ent.sensitivity import sensitivity_block
-from lacunary.papers.ent.small import BN1, bn1_block, bn2_block
+from lacunary.papers.ent.small import BN1, bn1_block, bn1_early, bn2_block
 
-__all__ = ["BN1_ROWS", "BN2", "EXPERIMENTS", "SETTINGS", "STARTS_TRIED", "units"]
+__all__ = ["BN1_ROWS", "BN2", "EARLY", "EXPERIMENTS", "SETTINGS", "STARTS_TRIED", "units"]
 
 EXPERIMENTS = 300
 WAVE = 100
@@ -20,6 +20,9 @@ SETTINGS = ((100, 0.3), (100, 0.6), (200, 0.3), (200, 0.6))
 BN1_ROWS = (100, 200, 300)
 BN2 = (([5, 3, 5], 300), ([8, 4, 8], 500))
 STARTS_TRIED = ("uniform", "1", "0.5")
+EARLY = (2, 3, 5)
+"""Iterations after which climbs on BN1 are broken off, to see what far too few of them would do."""
+
 BLOCK = {"asia": 50, "alarm": 10, "random": 5}
 """Experiments a unit: less than half a minute."""
 
@@ -59,13 +62,20 @@ def _tables(first: int, last: int | None) -> Iterator[Unit]:
 def _rest(last: int | None) -> Iterator[Unit]:
     for missing in (0.3, 0.6):
         yield Unit(figure_runs, {"missing": missing, "runs": 1000})
+        yield from _blocks(correlations, {"missing": missing}, 0, last, 20)
     yield from _small(0, last)
+    yield from _early(last)
     for network in NETWORKS if last else NETWORKS[:1]:
         for starts in STARTS_TRIED if last and network == "asia" else STARTS_TRIED[:1]:
             for rows, missing in SETTINGS if network != "random" else SETTINGS[:2]:
                 setting = {"network": network, "rows": rows, "missing": missing, "starts": starts}
                 count = TRIED[network] if last else None
                 yield from _blocks(sensitivity_block, setting, 0, count, 10 if network == "asia" else 5)
+
+
+def _early(last: int | None) -> Iterator[Unit]:
+    for iterations in EARLY:
+        yield from _blocks(bn1_early, {"rows": 100, "iterations": iterations}, 0, last and 30, 5)
 
 
 def _small(first: int, last: int | None) -> Iterator[Unit]:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 import lacunary as lac
 from lacunary.papers.ent.experiment import (
+    ITERATIONS,
     SEED,
     STARTS,
     blank_hidden,
@@ -19,7 +20,7 @@ from lacunary.papers.ent.experiment import (
     starting_points,
 )
 
-__all__ = ["BN1", "BN1_METHODS", "BN2_METHODS", "bn1_block", "bn2_block"]
+__all__ = ["BN1", "BN1_METHODS", "BN2_METHODS", "bn1_block", "bn1_early", "bn2_block"]
 
 BN1 = {"one": "A -> U -> T <- E <- B", "both": "A -> U E; B -> U E; U -> T <- E"}
 """The arcs of BN1 as assumed, and the variant in which U and E have both parents."""
@@ -45,13 +46,24 @@ def bn1_block(arcs: str, rows: int, first: int, count: int) -> dict[str, Any]:
     ``missing`` the share of rows without U and E; ``gain`` how much higher the global maximum scores than the
     best start, as a share; ``certified`` whether its bound was closed.
     """
+    return _bn1(arcs, rows, first, count, ITERATIONS)
+
+
+def bn1_early(rows: int, iterations: int, first: int, count: int) -> dict[str, Any]:
+    """Do the same with climbs that are broken off after so many iterations; not the registered run."""
+    return _bn1("one", rows, first, count, iterations)
+
+
+def _bn1(arcs: str, rows: int, first: int, count: int, iterations: int) -> dict[str, Any]:
     out: dict[str, list[Any]] = {"joint": [], "learned": [], "missing": [], "gain": [], "certified": []}
     for number in range(first, first + count):
         rng = np.random.default_rng([SEED, 10 + list(BN1).index(arcs), rows, number])
         truth = bn1_truth(arcs, rng)
         table = _hide_unless(truth.sample(rows, rng=rng), "T", ("U", "E"))
         graph, fixed = blank_hidden(truth.dag, table), {"T": AND}
-        found = climb(graph, table, starting_points(graph, "uniform", STARTS, rng), fixed=fixed)
+        found = climb(
+            graph, table, starting_points(graph, "uniform", STARTS, rng), fixed=fixed, iterations=iterations
+        )
         options: dict[str, Any] = {"prior": lac.bdeu(1), "fixed": fixed}
         top = lac.reselect(found, table, "global", **options, select_options={"seconds": 20.0})
         high = climb(graph, table, [top.network], fixed=fixed, iterations=1)
