@@ -245,3 +245,23 @@ def test_gibbs_fills_holes_and_keeps_its_distance_small() -> None:
     # 300 rows leave about d/2N of a nat between the point and the average, d = 25 parameters or so.
     assert abs(told.score - plugged.score) < 0.15
     assert np.isfinite(told.log_density).all()
+
+
+@pytest.mark.parametrize(
+    "schedule", ["((EM)* Ec S* M)*", "((EM)^{1,10} Ec S^2 M)*", "((EM)^10 Ec S* M)^3 (EM)*"]
+)
+def test_schedules_lead_to_the_same_groups(schedule: str) -> None:
+    table = continuous(two_groups(100))
+    usual = fit_mixture(table, components=2)
+    other = fit_mixture(table, components=2, schedule=schedule)
+    assert other.converged
+    # Different ways up to the same two well-separated groups; a different arc costs about a nat.
+    assert other.estimate.value == pytest.approx(usual.estimate.value, abs=5.0)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_by_the_second_rule_the_estimate_ends_above_the_first_round(seed: int) -> None:
+    found = fit_mixture(continuous(two_groups(50, seed=seed, holes=0.1)), components=2, until="score")
+    rounds = [t.cheeseman_stutz for t in found.path[0].ticks if t.phase == "round"]
+    assert found.estimate.value >= max(r for r in rounds if r is not None) - 1e-6 * abs(found.estimate.value)
+    assert found.estimate.value >= (rounds[0] or np.inf) - 1e-6 * abs(found.estimate.value)

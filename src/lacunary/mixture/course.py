@@ -1,14 +1,15 @@
 """Learn one mixture with a given number of components: EM, and structure search on expected data.
 
-TMCH98 section 5, Figure 1: ((EM)^10 Ec S* M)*. EM for some steps; the expected statistics of the complete
-model, once; a search of every component's structure on them; the parameters that go with the structures
-found. When no structure changes, EM is run to convergence and the search is tried once more (footnote 4).
-"""
+TMCH98 section 5, Figure 1, by a schedule such as ((EM)^10 Ec S* M)*: EM for some steps; the expected
+statistics of the complete model, once; a search of every component's structure on them; the parameters that
+go with the structures found. When no structure changes, EM is run to convergence and the search is tried once
+more (note 4).
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from lacunary.mixture.blend import Blend, Completed, Mixer
 from lacunary.mixture.component import Structure
 from lacunary.structure.board import Board
 from lacunary.structure.rules import Rules
+from lacunary.structure.schedule import Repeat, Schedule
+from lacunary.structure.schedule_program import Instruction, program
 from lacunary.structure.score import FamilyScore
 from lacunary.structure.tree import best_forest
 
@@ -24,6 +27,12 @@ __all__ = ["CONVERGED", "Course", "Plan", "State", "Tick"]
 
 CONVERGED = Stop(share=1e-6, iterations=1000)
 """EM has converged when the last change is a millionth of the change since the start (TMCH98 section 6)."""
+
+FIXED = Schedule((Repeat(("E", "M"), (None,)),))
+"""The schedule where structures are fixed: EM to convergence."""
+
+TIE = 1e-7
+"""An estimate counts as risen if it has by this part of its size: EM stops a little before the top."""
 
 EMPTY = 1.0
 """A component with less than one row's worth of shares is taken out."""
@@ -36,7 +45,7 @@ class Tick:
     Attributes
     ----------
     phase
-        "em", "search", "maximize" or "remove".
+        "em", "move", "search", "round" or "remove".
     components, arcs
         How the mixture stands.
     objective
@@ -54,11 +63,36 @@ class Tick:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Where learning is: enough to go on as if it had never stopped."""
+    """Where learning is: enough to go on as if it had never stopped.
+
+    Attributes
+    ----------
+    blend, structures
+        The mixture as it stands.
+    best, top
+        The mixture of highest Cheeseman–Stutz estimate at the end of a round, where that is the rule.
+    place, visits, turns
+        The next instruction of the schedule, and how often each was reached and repeated.
+    before
+        The structures before the searches of this round.
+    forced, settled
+        Whether EM is to run to convergence, and whether it last did.
+    done, converged
+        Whether learning is over, and whether by its own rule.
+    ticks
+        Every step so far.
+    """
 
     blend: Blend
     structures: tuple[Structure, ...]
+    best: tuple[Blend, tuple[Structure, ...]] | None = None
+    top: float = -np.inf
+    place: int = 0
+    visits: tuple[int, ...] = ()
+    turns: tuple[int, ...] = ()
+    before: tuple[Structure, ...] | None = None
     forced: bool = False
+    settled: bool = False
     done: bool = False
     converged: bool = False
     ticks: tuple[Tick, ...] = ()
@@ -74,10 +108,11 @@ class Plan:
         "learn", "tree", "empty" or "complete".
     rules
         Which graphs are looked for.
-    em_steps
-        Steps of EM before a search; None for as many as it takes.
-    moves
-        The most moves of one search in one component; None for as many as gain.
+    schedule
+        How EM and search take turns; not looked at where structures are fixed.
+    until
+        The two rules of TMCH98 section 5: until no "structure" changes, or until the Cheeseman–Stutz "score"
+        does not rise; the best is kept then.
     stop
         When EM has converged; TMCH98: the last change over the change since the start below 1e-6.
     rounds
@@ -88,11 +123,16 @@ class Plan:
 
     structure: str
     rules: Rules
-    em_steps: int | None = 10
-    moves: int | None = None
+    schedule: Schedule
+    until: Literal["structure", "score"] = "structure"
     stop: Stop = CONVERGED
     rounds: int = 100
     trace: bool = False
+
+    @property
+    def fixed(self) -> bool:
+        """Whether structures stay as they are."""
+        return self.structure in ("empty", "complete")
 
 
 class Course:
@@ -100,14 +140,17 @@ class Course:
 
     def __init__(self, mixer: Mixer, plan: Plan, tell: Callable[[State, Tick], None]) -> None:
         self.mixer, self.plan, self.tell = mixer, plan, tell
+        self.program = program(FIXED if plan.fixed else plan.schedule)
+        self._completed: Completed | None = None
 
     def begin(self, components: int, ess: float, rng: np.random.Generator) -> State:
         """Return the start with so many components."""
         structures = (self._first(),) * components
-        return State(self.mixer.begin(structures, ess, rng), structures)
+        zeros = (0,) * len(self.program)
+        return State(self.mixer.begin(structures, ess, rng), structures, visits=zeros, turns=zeros)
 
     def rounds(self, state: State) -> Iterator[State]:
-        """Go on until nothing changes; after every round the state from which one can go on."""
+        """Carry the schedule out; after every round yield the state from which one can go on."""
         for _ in range(self.plan.rounds):
             if state.done:
                 return
@@ -125,19 +168,66 @@ class Course:
         )
 
     def _round(self, state: State) -> State:
-        fixed = self.plan.structure in ("empty", "complete")
-        steps = None if fixed or state.forced else self.plan.em_steps
-        state, converged = self._em(state, steps)
-        if fixed:
-            return replace(state, done=True, converged=converged)
-        completed = self.mixer.expect(state.blend)
-        found, state = self._search(state, completed)
-        changed = found != state.structures
-        blend = self.mixer.maximize(completed, found) if changed else state.blend
-        over = not changed and (state.forced or self.plan.em_steps is None)
-        return replace(
-            state, blend=blend, structures=found, forced=not changed, done=over, converged=over and converged
-        )
+        """Go on to the next end of a bracket in which a search is, or to the end."""
+        while state.place < len(self.program):
+            here, instruction = state.place, self.program[state.place]
+            times = instruction.repeat.at(state.visits[here]) if instruction.repeat else 1
+            state = replace(state, place=here + 1)
+            if instruction.what == "end":
+                state = self._end(state, here, instruction, times)
+                if instruction.searches:
+                    return state
+            else:
+                state = self._do(state, instruction.what, times)
+                state = replace(state, visits=_more(state.visits, here))
+        return replace(state, done=True, converged=state.converged or state.settled)
+
+    def _do(self, state: State, what: str, times: int | None) -> State:
+        if what == "em":
+            state, settled = self._em(state, None if state.forced else times)
+            return replace(state, settled=settled)
+        if what == "complete":
+            self._completed = self.mixer.expect(state.blend)
+            return state
+        assert self._completed is not None
+        if what == "maximize":
+            return replace(state, blend=self.mixer.maximize(self._completed, state.structures))
+        before = state.structures if state.before is None else state.before
+        found, state = self._search(state, self._completed, times)
+        return replace(state, structures=found, before=before)
+
+    def _end(self, state: State, here: int, instruction: Instruction, times: int | None) -> State:
+        """At the end of a bracket: go back to its beginning, or on if it is over."""
+        state = replace(state, turns=_more(state.turns, here))
+        over = times is not None and state.turns[here] >= times
+        if instruction.searches:
+            state, met = self._judge(state)
+            over = met if times is None else over
+        elif times is None:
+            over = state.settled
+        if not over:
+            return replace(state, place=instruction.back)
+        turns = (*state.turns[:here], 0, *state.turns[here + 1 :])
+        return replace(state, turns=turns, visits=_more(state.visits, here))
+
+    def _judge(self, state: State) -> tuple[State, bool]:
+        """Tell whether the stopping rule is met; where only EM had not converged, force it to (note 4)."""
+        changed = state.before is not None and state.before != state.structures
+        state = replace(state, before=None)
+        if self.plan.until == "score":
+            value = self.mixer.cheeseman_stutz(state.blend, state.structures).value
+            state = self._note(state, "round", value, value)
+            risen = value > state.top + TIE * abs(value)
+            if risen:
+                state = replace(state, best=(state.blend, state.structures), top=value)
+            if not risen and changed:
+                assert state.best is not None
+                blend, structures = state.best
+                return replace(state, blend=blend, structures=structures, converged=True), True
+        if changed:
+            return replace(state, forced=False), False
+        over = state.settled
+        return replace(state, forced=not over, converged=over), over
 
     def _em(self, state: State, steps: int | None) -> tuple[State, bool]:
         """Take steps of EM, or as many as it takes; components left without rows are taken out."""
@@ -171,7 +261,9 @@ class Course:
         completed = self.mixer.expect(blend)
         return completed, self._note(state, "remove", completed.log_likelihood + self.mixer.log_prior(blend))
 
-    def _search(self, state: State, completed: Completed) -> tuple[tuple[Structure, ...], State]:
+    def _search(
+        self, state: State, completed: Completed, moves: int | None
+    ) -> tuple[tuple[Structure, ...], State]:
         """Return the structures a search finds on the expected data, from the present ones."""
         found = list(state.structures)
         scores = self.mixer.engine.scores(completed.statistics)
@@ -179,7 +271,7 @@ class Course:
             if self.plan.structure == "tree":
                 found[c] = tuple(best_forest(score, self.plan.rules))
                 continue
-            for structure in _climb(score, self.plan, found[c]):
+            for structure in _climb(score, self.plan.rules, found[c], moves):
                 found[c] = structure
                 if self.plan.trace:
                     state = self._traced(state, completed, found)
@@ -208,11 +300,15 @@ class Course:
         return state
 
 
-def _climb(score: FamilyScore, plan: Plan, structure: Structure) -> Iterator[Structure]:
+def _more(counts: tuple[int, ...], here: int) -> tuple[int, ...]:
+    return (*counts[:here], counts[here] + 1, *counts[here + 1 :])
+
+
+def _climb(score: FamilyScore, rules: Rules, structure: Structure, most: int | None) -> Iterator[Structure]:
     """Yield the structures of a greedy climb, one after every move that gains."""
-    board = Board(score, plan.rules, list(structure))
+    board = Board(score, rules, list(structure))
     taken = 0
-    while plan.moves is None or taken < plan.moves:
+    while most is None or taken < most:
         move, gain = board.best()
         if move is None or gain <= board.tie:
             return

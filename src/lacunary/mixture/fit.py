@@ -19,8 +19,12 @@ from lacunary.mixture.found import MixtureFit, WatchMixture
 from lacunary.mixture.grow import Growth
 from lacunary.mixture.noise import NoiseGiven, noise_of
 from lacunary.structure.rules import ArcsGiven, Rules
+from lacunary.structure.schedule import parse_schedule
 
 __all__ = ["fit_mixture"]
+
+SCHEDULE = "((EM)^10 Ec S* M)*"
+"""The schedule of TMCH98's experiments."""
 
 StructureClass = Literal["learn", "tree", "empty", "complete"]
 
@@ -39,7 +43,8 @@ def fit_mixture(
     required: ArcsGiven = (),
     forbidden: ArcsGiven = (),
     max_parents: int | None = None,
-    em_steps: int | None = 10,
+    schedule: str = SCHEDULE,
+    until: Literal["structure", "score"] = "structure",
     stop: Stop | None = None,
     trace: bool = False,
     watch: WatchMixture | None = None,
@@ -71,8 +76,10 @@ def fit_mixture(
         How many rows the belief around the fit to all rows is worth, from which starts are drawn.
     required, forbidden, max_parents
         Which graphs are looked for; see `lacunary.search`.
-    em_steps
-        Steps of EM between two searches; None for as many as it takes.
+    schedule
+        How EM and search take turns; see `lacunary.structure.schedule`.
+    until
+        Learning ends when no "structure" changes, or when the "score" of a round does not rise.
     stop
         When EM has converged; by default the last change over the change since the start is below 1e-6.
     trace
@@ -97,7 +104,9 @@ def fit_mixture(
         raise ParameterError(f"structure must be 'learn', 'tree', 'empty' or 'complete', not {structure!r}")
     rules = Rules.of(rows.schema, required=required, forbidden=forbidden, max_parents=max_parents)
     mixer = Mixer(engine_of(rows, prior), rows.weights, noise_of(noise, rows), weights, noise_share)
-    plan = Plan(structure, rules, em_steps=em_steps, trace=trace, stop=stop or CONVERGED)
+    if until not in ("structure", "score"):
+        raise ParameterError(f"until must be 'structure' or 'score', not {until!r}")
+    plan = Plan(structure, rules, parse_schedule(schedule), until, stop or CONVERGED, trace=trace)
     growth = Growth(mixer, plan, _count("starts", 1 if starts is None else starts), ess, _seed(rng), watch)
     return growth.run(None if components == "auto" else _numbers(components, rows))
 
