@@ -642,7 +642,7 @@ def test_too_much_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rounding_is_not_taken_for_a_dimension() -> None:
-    """One binary observed variable has one dimension; classes nearly alike leave a column of rounding errors."""
+    """One binary variable has one dimension; classes nearly alike leave a column of rounding errors."""
     model = dag("H -> X", hidden="H")
     for seed in range(200):
         assert dimension(model, at=random_network(model, rng=seed)).rank == 1

@@ -61,7 +61,9 @@ def reproduce(
         return
     for record in records:
         counts = Counter(record["verdicts"].values())
-        told = ", ".join(f"{counts[v]} {v}" for v in ("reproduced", "near", "not", "open") if counts[v])
+        told = ", ".join(
+            f"{counts[v]} {v}" for v in ("reproduced", "near", "not", "open", "answered") if counts[v]
+        )
         show(f"{record['paper']}: {told}; {record['seconds']:.0f} s of work\n  {record['page']}")
 
 

@@ -13,8 +13,8 @@ from lacunary.errors import FileError
 
 __all__ = ["Claim", "Found", "Judged", "Verdict", "judge", "read_claims"]
 
-Verdict = Literal["reproduced", "near", "not", "open"]
-"""Of a claim; open if this size of the work does not answer it."""
+Verdict = Literal["reproduced", "near", "not", "open", "answered"]
+"""Of a claim; open if this size of the work does not answer it; answered if the question is our own."""
 
 SIGMAS = 2.0
 """Standard errors that a number may be off by chance."""
@@ -42,6 +42,9 @@ class Claim:
         Up to how far it is called near; twice what is allowed for *reproduced* unless given.
     printed_error
         The standard error of the printed number, where it is an average.
+    proof
+        What holds whatever the run finds: an argument, a reading of the text, a reference. It is shown after
+        the run's own note.
     then
         The time it took them.
     ours
@@ -56,6 +59,7 @@ class Claim:
     tolerance: float = 0.0
     near: float | None = None
     printed_error: float = 0.0
+    proof: str = ""
     then: str = ""
     ours: bool = False
 
@@ -95,11 +99,19 @@ class Judged:
     margin: float | None
     """How far ours may be from the printed number, chance included."""
 
+    @property
+    def note(self) -> str:
+        """The evidence, in words."""
+        told = [self.found.note, self.claim.proof] if self.found else []
+        return " ".join(text for text in told if text)
+
 
 def judge(claim: Claim, found: Found | None) -> Judged:
     """Compare what was found with what was printed."""
     if found is None:
         return Judged(claim, None, "open", None)
+    if claim.ours:
+        return Judged(claim, found, "answered", None)
     if isinstance(claim.printed, str) or isinstance(found.value, str):
         return Judged(claim, found, found.verdict or "open", None)
     margin = claim.tolerance + SIGMAS * math.hypot(claim.printed_error, found.error or 0.0)

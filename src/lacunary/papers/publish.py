@@ -72,7 +72,7 @@ def verdicts(judged: Sequence[Judged]) -> Listing:
             j.found.error if j.found else None,
             j.margin,
             j.claim.why,
-            j.found.note if j.found else None,
+            j.note,
         )
         for j in judged
     ]

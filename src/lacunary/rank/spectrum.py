@@ -32,7 +32,7 @@ Vector = NDArray[np.float64]
 def spectrum(block: Block, theta: Vector, rng: np.random.Generator) -> tuple[Vector, int]:
     """Return the singular values in decreasing order, one a parameter, and how many are not zero.
 
-    A value counts as zero below ROUNDING · (longer side) · ε · (largest value): what rounding can make of zero.
+    Below ROUNDING · (longer side) · ε · (largest value) a value counts as zero: rounding can make it.
     """
     tables = {s: theta[s : s + _size(block, s)].reshape(_shape(block, s)) for s in block.places}
     matrix = np.concatenate([_rows(block, district, tables, rng) for district in block.districts], axis=1)

@@ -75,18 +75,19 @@ def units(size: Size) -> Sequence[Unit]:
     """Return the work."""
     plan = PLANS[size]
     return [
-        *_weighing(plan, model=0),
-        *_references(plan, size),
+        *_weighing(plan, 0, range(1)),
         *_ranks(plan),
         *_realities(plan),
+        *_references(plan, size),
+        *_weighing(plan, 0, range(1, plan.sets)),
         *_epsilons(plan),
-        *(unit for model in range(1, plan.models) for unit in _weighing(plan, model=model)),
+        *(unit for model in range(1, plan.models) for unit in _weighing(plan, model, range(plan.sets))),
     ]
 
 
-def _weighing(plan: Plan, model: int) -> Iterator[Unit]:
-    for setting in plan.settings:
-        for data in range(plan.sets):
+def _weighing(plan: Plan, model: int, sets: range) -> Iterator[Unit]:
+    for data in sets:
+        for setting in plan.settings:
             for k in states(setting, few=plan.few):
                 extra = {"ml": True} if model == 0 else {}
                 yield Unit(weigh, _of(setting) | {"model": model, "data": data, "k": k} | extra)

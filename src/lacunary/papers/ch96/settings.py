@@ -59,8 +59,13 @@ TABLE_2: tuple[tuple[float, ...], ...] = (
 )
 """Table 2: dimension, then seconds of EM, Laplace, CS, MLED, Draper and BIC/MDL on a P5 of 100 MHz."""
 
-_ALL = {4: range(2, 9), 8: range(2, 15), 16: range(4, 29), 32: range(8, 49)}
-_FEW = {
+_ALL: dict[int, Sequence[int]] = {
+    4: range(2, 9),
+    8: range(2, 15),
+    16: (4, 6, 8, *range(10, 23), 24, 26, 28),
+    32: (*range(8, 26, 2), *range(26, 37), *range(38, 49, 2)),
+}
+_FEW: dict[int, Sequence[int]] = {
     4: range(2, 9),
     8: (2, 4, 6, 7, 8, 9, 10, 12),
     16: (4, 8, 12, 16, 20, 24),
@@ -72,6 +77,7 @@ def states(setting: Setting, *, few: bool = False) -> Sequence[int]:
     """Return the numbers of hidden states that are tried; two to eight for c = 4, as printed.
 
     For larger c the paper says only that they straddle c. A mean Δc of 16 at c = 32, where Table 2 goes
-    to 36, needs a range to 40 or more; ours go from c/4 to 3c/2 and beyond.
+    to 36, needs a range to 40 or more; ours go from c/4 to 3c/2 and beyond, by ones around c and by
+    twos far from it.
     """
     return (_FEW if few else _ALL)[setting.c]

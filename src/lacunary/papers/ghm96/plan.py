@@ -39,21 +39,12 @@ class Plan:
 
 PLANS: dict[Size, Plan] = {
     "tiny": Plan({2: 4, 3: 2}, (9,), {100: 256, 1000: 0}, 1),
-    "glance": Plan({2: 7, 3: 4, 4: 3, 5: 3}, (9, 16, 32), {100: 8192, 1000: 16384, 10**5: 0}, 1),
+    "glance": Plan({2: 7, 3: 4, 4: 3, 5: 3}, (9, 16, 32), {100: 4096, 300: 4096, 1000: 8192, 10**5: 0}, 2),
     "full": Plan(
         {2: 10, 3: 6, 4: 5, 5: 4, 6: 3},
         (11, 12, 16, 24, 32, 64, 128),
-        {
-            30: 8192,
-            100: 8192,
-            300: 16384,
-            1000: 32768,
-            3000: 65536,
-            10**4: 131072,
-            10**5: 0,
-            10**6: 0,
-        },
-        4,
+        {100: 8192, 1000: 32768, 3000: 65536, 10**4: 131072, 10**5: 0, 10**6: 0},
+        3,
     ),
 }
 
@@ -61,7 +52,7 @@ PLANS: dict[Size, Plan] = {
 def units(size: Size) -> Sequence[Unit]:
     """Return the work."""
     plan = PLANS[size]
-    return [*(Unit(rank, {"name": name}) for name in STRUCTURES), *_growth(plan), *_columns(plan)]
+    return [*(Unit(rank, {"name": name}) for name in STRUCTURES), *_columns(plan), *_growth(plan)]
 
 
 def _columns(plan: Plan) -> Iterator[Unit]:
