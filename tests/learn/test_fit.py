@@ -283,12 +283,6 @@ def test_rows_that_cannot_be(rows: Any, error: type[Exception], message: str) ->
         fit(PAIR, rows)
 
 
-def test_continuous_variables_are_refused() -> None:
-    graph = make_dag("A -> B", kinds="continuous")
-    with pytest.raises(SchemaError, match="A is continuous"):
-        fit(graph, {"A": [0.5, 1.5], "B": [1.5, 2.5]})
-
-
 @pytest.mark.parametrize("method", ["ml", "map"])
 def test_a_hidden_variable_with_one_state_changes_nothing(method: Any) -> None:
     rows = {"A": [0, 0, 1, None, 1], "B": [0, 1, None, 1, 1]}

@@ -47,11 +47,15 @@ class Belief(Answers):
     surplus
         α − ν − n of the Normal–Wishart, which no row changes: a regression on m continuous parents has
         T₀₀ + surplus + m + 1 degrees of freedom.
+    standard
+        Whether the pseudo-moments speak of standardised columns, as those of a prior do that leaves units
+        to the table; `lacunary.infer.scale` moves them.
     """
 
     dag: Dag
     alpha: NDArray[np.float64]
     surplus: float = 0.0
+    standard: bool = False
 
     def __post_init__(self) -> None:
         layout = self.dag.layout
@@ -177,11 +181,13 @@ class PriorNetwork:
             raise ParameterError(f"the prior network does not have the variable {name} with the same states")
 
 
-def with_regressions(dag: Dag, tables: NDArray[np.float64], about: NormalWishart | None = None) -> Belief:
+def with_regressions(
+    dag: Dag, tables: NDArray[np.float64], about: NormalWishart | None = None, standard: bool = True
+) -> Belief:
     """Return the belief with these Dirichlets, and regressions that follow from a Normal–Wishart.
 
     Every configuration of discrete parents has the same Normal–Wishart about all continuous variables, in
-    the schema's order; by default one worth a row of mean zero and covariance one.
+    the schema's order; by default one worth a row of mean zero and covariance one in standardised columns.
     """
     layout, n = dag.layout, len(dag.continuous)
     if not n:
@@ -192,7 +198,7 @@ def with_regressions(dag: Dag, tables: NDArray[np.float64], about: NormalWishart
     for i in dag.continuous:  # tied families share what rows would tell of both
         family, _ = known.family(place[i], [place[p] for p in layout.regressors[i]])
         layout.moments(alpha, i)[:] = family
-    return Belief(dag, alpha, known.surplus)
+    return Belief(dag, alpha, known.surplus, standard)
 
 
 def prior_network(network: Answers, ess: float) -> PriorNetwork:

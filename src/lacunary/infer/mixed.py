@@ -80,6 +80,9 @@ class Mixed(Prepared):
         The distinct rows.
     stand_ins
         The continuous part.
+    shift
+        What is added to the rows' log-densities, such as the Jacobian of standardised columns;
+        (distinct rows,).
     """
 
     inner: Prepared
@@ -87,6 +90,7 @@ class Mixed(Prepared):
     reals: NDArray[np.float64]
     weights: NDArray[np.float64]
     stand_ins: tuple[StandIn, ...]
+    shift: NDArray[np.float64]
 
     def expect(self, potentials: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return expected statistics, (vectors, statistics size), and log-likelihood, (vectors,)."""
@@ -114,7 +118,7 @@ class Mixed(Prepared):
         tables = self.dag.layout.tables
         statistics[:, :tables] = counts[:, :tables]
         for k, view in enumerate(seen):
-            log_likelihood[k] = log[k] + sum(float(self.weights @ scale) for scale in view.scale)
+            log_likelihood[k] = log[k] + float(self.weights @ (np.sum(view.scale, axis=0) + self.shift))
             for stand_in, posed, weights in zip(
                 self.stand_ins, view.posed, self._weights(counts[k]), strict=True
             ):
@@ -127,7 +131,7 @@ class Mixed(Prepared):
         for k, vector in enumerate(potentials):
             seen = self.see(vector)
             rows = self.inner.log_evidence(self._inner_vector(vector, seen)[None])[0]
-            out[k] = rows + np.sum(seen.scale, axis=0)[self.inverse]
+            out[k] = rows + (np.sum(seen.scale, axis=0) + self.shift)[self.inverse]
         return out
 
     def check_possible(self, theta: NDArray[np.float64]) -> None:
@@ -239,6 +243,7 @@ def prepare_mixed(dag: Dag, table: Table, *, budget: int = MEMORY_BUDGET) -> Mix
         reals=reals,
         weights=distinct.weights,
         stand_ins=tuple(stand_ins),
+        shift=np.zeros(len(codes)),
     )
 
 
@@ -268,7 +273,8 @@ def _inner(
         raise TooWideError(
             f"exact inference would need about {needed / 2**30:.3g} GiB, more than the "
             f"{budget / 2**30:.3g} GiB allowed: continuous variables depend on {names}, all of "
-            "which are open. Remove arcs from them to continuous variables, observe some of them, or raise the budget."
+            "which are open. Remove arcs from them to continuous variables, observe some of them, or raise "
+            "the budget."
         )
     plain = dag.discrete
     fresh = (name for k in count() if (name := f"rows {k}") not in plain.schema)

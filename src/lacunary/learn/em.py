@@ -3,6 +3,10 @@
 One iteration replaces the parameters by those that would be best if the expected counts had been
 observed: θ_ijk ∝ E[N_ijk] + c_ijk, where c are the pseudo-counts of the prior (CH96 section 3.1,
 Lauritzen 1995). The objective g(θ) = log p(observed cells | θ) + log p(θ) never falls.
+
+A regression becomes the least-squares one of its expected moments E[Σ z zᵀ], to which the prior's
+pseudo-moments are added (TMCH98 section 6): the peak of the density of (intercept, coefficients / variance,
+1 / variance), whatever the basis of the tables. See `lacunary.maths.regression`.
 """
 
 from __future__ import annotations
@@ -18,12 +22,17 @@ from scipy.special import gammaln, xlogy
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief
 from lacunary.infer.engine import Prepared
-from lacunary.infer.network import check_table
+from lacunary.infer.network import check_family
+from lacunary.maths import regression
 from lacunary.model.dag import Dag
 
-__all__ = ["Basis", "Maximize", "known_parameters", "maximize_rule"]
+__all__ = ["VARIANCE_FLOOR", "Basis", "Maximize", "known_parameters", "learned_regressions", "maximize_rule"]
 
 Basis = Literal["softmax", "probability"]
+
+VARIANCE_FLOOR = 1e-8
+"""The least variance that maximum likelihood gives a regression, in variances of its column: without it the
+likelihood of a class with a single row, or of a relation without noise, has no end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,17 +45,20 @@ class Maximize:
         The graph.
     pseudo
         Pseudo-counts c: zero for maximum likelihood, α in the softmax basis, α − 1 in the
-        probability basis; (size,).
+        probability basis; (tables,).
     log_constant
         The part of log p(θ) that does not depend on θ.
     known
         Parameters that are given and not learned, NaN elsewhere; (size,).
+    belief
+        The prior of the regressions; none for maximum likelihood.
     """
 
     dag: Dag
     pseudo: NDArray[np.float64]
     log_constant: float
     known: NDArray[np.float64]
+    belief: Belief | None = None
 
     def begin(self, prepared: Prepared, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the points from which to climb, given starting parameters; (starts, size)."""
@@ -68,13 +80,37 @@ class Maximize:
 
     def log_prior(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return log p(θ) in the chosen basis, zero for maximum likelihood; (starts,)."""
-        if not self.pseudo.any():
-            return np.full(points.shape[:-1], self.log_constant)
-        return np.asarray(self.log_constant + xlogy(self.pseudo, points).sum(axis=-1))
+        out = np.full(points.shape[:-1], self.log_constant)
+        if self.pseudo.any():
+            out += xlogy(self.pseudo, points[..., : len(self.pseudo)]).sum(axis=-1)
+        if self.belief is None:
+            return out
+        for i in learned_regressions(self.dag, self.known):
+            theta, moments = self.dag.layout.records(points, i), self.dag.layout.moments(self.belief.alpha, i)
+            out += regression.log_density(theta, moments, self.belief.dof(i)).sum(axis=-1)
+        return out
 
     def improve(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the best parameters for these expected counts; (starts, size)."""
-        return self.settle(counts + self.pseudo)
+        """Return the best parameters for these expected counts; (starts, statistics) → (starts, size)."""
+        layout = self.dag.layout
+        if not layout.regressions:
+            return self.settle(counts + self.pseudo)
+        out = np.empty((*counts.shape[:-1], layout.size))
+        out[..., : layout.tables] = counts[..., : layout.tables] + self.pseudo
+        for i in layout.regressions:
+            layout.records(out, i)[:] = self._regression(layout.moments(counts, i), i)
+        return self.settle(out)
+
+    def _regression(self, moments: NDArray[np.float64], i: int) -> NDArray[np.float64]:
+        if self.belief is not None:
+            count = moments[..., 0, 0]
+            prior = self.dag.layout.moments(self.belief.alpha, i)
+            return regression.peak(prior + moments, self.belief.dof(i) + count)
+        best = regression.maximum_likelihood(moments, VARIANCE_FLOOR)
+        best[..., -1] = np.where(
+            moments[..., 0, 0] > 0, best[..., -1], 1.0
+        )  # of nothing seen, nothing is known
+        return best
 
     def settle(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the nearest admissible parameters: distributions sum to one, known ones are as given."""
@@ -96,16 +132,22 @@ def maximize_rule(
     known = known_parameters(dag, fixed)
     free = np.isnan(known)
     if method == "ml":
-        return Maximize(dag, np.zeros(dag.layout.size), 0.0, known)
-    if basis == "probability" and np.any(belief.alpha[free] < 1.0):
+        return Maximize(dag, np.zeros(dag.layout.tables), 0.0, known)
+    alpha, free = belief.alpha[: dag.layout.tables], free[: dag.layout.tables]
+    if basis == "probability" and np.any(alpha[free] < 1.0):
         raise ParameterError(
             "in the probability basis a Dirichlet with a hyperparameter below one peaks on the border, "
             "where the density is infinite; use basis='softmax', or a prior with every alpha at least 1"
         )
-    pseudo = np.where(free, belief.alpha - (basis == "probability"), 0.0)
-    summed = dag.layout.total(belief.alpha)[np.unique(dag.layout.group[free])]
-    constant = float(gammaln(summed).sum() - gammaln(belief.alpha[free]).sum())
-    return Maximize(dag, pseudo, constant, known)
+    pseudo = np.where(free, alpha - (basis == "probability"), 0.0)
+    summed = dag.layout.total(alpha)[np.unique(dag.layout.group[free])]
+    constant = float(gammaln(summed).sum() - gammaln(alpha[free]).sum())
+    return Maximize(dag, pseudo, constant, known, belief if dag.layout.regressions else None)
+
+
+def learned_regressions(dag: Dag, known: NDArray[np.float64]) -> list[int]:
+    """Return the continuous variables whose regressions are not given, one for each block."""
+    return [i for i in dag.layout.regressions if np.isnan(known[dag.layout.start[i]])]
 
 
 def known_parameters(dag: Dag, fixed: Mapping[str, ArrayLike] | None) -> NDArray[np.float64]:
@@ -113,7 +155,7 @@ def known_parameters(dag: Dag, fixed: Mapping[str, ArrayLike] | None) -> NDArray
     known = np.full(dag.layout.size, np.nan)
     for name, table in (fixed or {}).items():
         i = dag.schema.index(name)
-        given, place = dag.layout.flat(check_table(dag, i, table)), dag.layout.slice(i)
+        given, place = check_family(dag, i, table), dag.layout.slice(i)
         if not np.all(np.isnan(known[place]) | (known[place] == given)):
             raise ParameterError(f"{name} is tied to a family for which fixed gives another table")
         known[place] = given

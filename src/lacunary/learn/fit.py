@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, cast
 
@@ -13,14 +13,15 @@ from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
 from lacunary.infer.answers import as_table
 from lacunary.infer.belief import Belief, Dirichlet, Prior
-from lacunary.infer.engine import Prepared, prepare
+from lacunary.infer.engine import Prepared
 from lacunary.infer.network import Network
+from lacunary.infer.scale import Scale
 from lacunary.learn.align import aligned
-from lacunary.learn.em import Basis, Maximize, maximize_rule
+from lacunary.learn.em import Basis, Maximize, known_parameters, maximize_rule
 from lacunary.learn.found import Fit, Start
 from lacunary.learn.loop import Climb, Rule, Watch, climb
 from lacunary.learn.select import Choice, Select, Selection, rule_of
-from lacunary.learn.start import Draws, Given, Starts, Tournament, available_cases
+from lacunary.learn.start import Draws, Given, Starts, Tournament, first_point
 from lacunary.learn.stop import Stop
 from lacunary.learn.tournament import tournament
 from lacunary.learn.vbem import Update, update_rule
@@ -65,7 +66,9 @@ def fit(
         "ml" maximises the likelihood, "map" the likelihood times the prior density; "variational" raises a
         lower bound of the log evidence, with a posterior for the parameters (BG03).
     prior
-        A rule that gives the hyperparameters, by default ``Dirichlet(1)``.
+        A rule that gives the hyperparameters, by default ``Dirichlet(1)``. Unless the rule says otherwise,
+        the regressions of continuous variables follow from a Normal–Wishart worth one row with the columns'
+        means, variances and no correlation.
     basis
         The coordinates in which the prior is a density: "softmax" adds pseudo-counts α, any α > 0;
         "probability" adds α − 1, as in CH96, and needs α ≥ 1.
@@ -105,17 +108,23 @@ def fit(
         raise ParameterError(f"method must be 'ml', 'map' or 'variational', not {method!r}")
     choice = rule_of(select, select_options or {})
     rows = as_table(table, dag.schema)
-    _check_rows(dag, rows)
-    belief = (prior or Dirichlet(1.0))(dag)
-    rule = _rule(belief, method, basis, fixed)
-    prepared = prepare(dag, rows)
-    maker = _starts(dag, starts, initial)
+    _check_rows(dag, rows, method)
+    if dag.continuous and accelerate:
+        raise ParameterError("accelerate=True is for discrete networks; leave it out")
+    scale = Scale.of(rows)
+    rows = scale.table(rows)
+    belief = scale.believed_inside((prior or Dirichlet(1.0))(dag))
+    rule = _rule(belief, method, basis, _standardized(dag, scale, fixed))
+    if isinstance(rule, Maximize) and method == "map":
+        rule = replace(rule, log_constant=rule.log_constant + scale.log_stretch(dag))
+    prepared = scale.prepare(dag, rows)
+    maker = _starts(dag, starts, initial, scale)
     if isinstance(maker, Tournament) and select in ("average", "entropy", "ensemble"):
         raise ParameterError(
             f"select={select!r} needs starts that all climb to the end: use starts=Draws(30)"
         )
     if maker is None:
-        theta = available_cases(prepared.packed.constant, belief)[None]
+        theta = first_point(prepared, belief, rows)[None]
     else:
         theta = maker.points(belief, prior or Dirichlet(1.0), rows, np.random.default_rng(rng))
     points = rule.begin(prepared, theta)
@@ -127,7 +136,9 @@ def fit(
     if not climbs[0].trace:  # interrupted before anything was known
         raise KeyboardInterrupt
     found = _fit(prepared, rule, belief, climbs, method, basis, interrupted)
-    return found if select == "best" else _selected(found, choice, prepared, rule, belief, fixed)
+    if select != "best":
+        found = _selected(found, choice, prepared, rule, belief, fixed)
+    return _outside(found, scale)
 
 
 def reselect(
@@ -144,10 +155,51 @@ def reselect(
     The table, the prior and what is fixed must be those of the fit.
     """
     choice = rule_of(select, select_options or {})
-    belief = (prior or Dirichlet(1.0))(found.dag)
-    rule = _rule(belief, found.method, found.basis, fixed)
-    prepared = prepare(found.dag, as_table(table, found.dag.schema))
-    return _selected(found, choice, prepared, rule, belief, fixed)
+    rows = as_table(table, found.dag.schema)
+    scale = Scale.of(rows)
+    belief = scale.believed_inside((prior or Dirichlet(1.0))(found.dag))
+    rule = _rule(belief, found.method, found.basis, _standardized(found.dag, scale, fixed))
+    if isinstance(rule, Maximize) and found.method == "map":
+        rule = replace(rule, log_constant=rule.log_constant + scale.log_stretch(found.dag))
+    prepared = scale.prepare(found.dag, scale.table(rows))
+    inside = _moved(found, scale.inward)
+    return _outside(_selected(inside, choice, prepared, rule, belief, fixed), scale)
+
+
+def _outside(found: Fit, scale: Scale) -> Fit:
+    """Return a fit to standardised columns in the data's units."""
+    if not found.dag.continuous:
+        return found
+    return replace(_moved(found, scale.outward), belief=scale.believed_outside(found.belief))
+
+
+def _moved(found: Fit, move: Callable[[Dag, NDArray[np.float64]], NDArray[np.float64]]) -> Fit:
+    """Return the fit with every network's parameters moved to other units."""
+    if not found.dag.continuous:
+        return found
+    starts = tuple(
+        replace(start, network=Network(found.dag, move(found.dag, start.network.theta)))
+        for start in found.starts
+    )
+    same = next(
+        (new for old, new in zip(found.starts, starts, strict=True) if old.network is found.network), None
+    )
+    network = same.network if same else Network(found.dag, move(found.dag, found.network.theta))
+    return replace(found, network=network, starts=starts)
+
+
+def _standardized(
+    dag: Dag, scale: Scale, fixed: Mapping[str, ArrayLike] | None
+) -> Mapping[str, ArrayLike] | None:
+    """Return what is fixed as it holds for standardised columns."""
+    if not fixed or not dag.continuous:
+        return fixed
+    theta = known_parameters(dag, fixed)
+    moved = scale.inward(dag, theta)
+    return {
+        name: given if dag.schema[name].discrete else dag.layout.table(moved, dag.schema.index(name))
+        for name, given in fixed.items()
+    }
 
 
 def _rule(
@@ -161,10 +213,10 @@ def _rule(
 def _belief(prepared: Prepared, rule: Rule, belief: Belief, climb: Climb, climbs: int) -> Belief:
     """Return the approximate posterior: that of the bound, or the prior updated by the expected counts."""
     if isinstance(rule, Update):
-        return Belief(belief.dag, climb.point)
+        return replace(belief, alpha=climb.point)
     # Several climbed as a batch: another batch, even of twins, spares compiling the sweep for one.
     counts, _ = prepared.expect(np.repeat(climb.theta[None], min(climbs, 2), axis=0))
-    return Belief(belief.dag, belief.alpha + counts[0])
+    return replace(belief, alpha=belief.alpha + counts[0])
 
 
 def _fit(
@@ -229,7 +281,7 @@ def _selected(
     return replace(
         found,
         network=chosen.network,
-        belief=Belief(belief.dag, point[0] if isinstance(rule, Update) else belief.alpha + counts[0]),
+        belief=replace(belief, alpha=point[0] if isinstance(rule, Update) else belief.alpha + counts[0]),
         objective=best.objective if climbed else float(objective[0]),
         log_likelihood=float(log[0]),
         trace=best.trace,
@@ -251,12 +303,15 @@ def _aligned(found: Fit, prepared: Prepared, like: Sequence[NDArray[np.float64]]
 
 
 def _starts(
-    dag: Dag, starts: int | Starts | None, initial: Network | Fit | Sequence[Network] | None
+    dag: Dag,
+    starts: int | Starts | None,
+    initial: Network | Fit | Sequence[Network] | None,
+    scale: Scale,
 ) -> Starts | None:
     if initial is not None:
         if starts is not None:
             raise ParameterError("give either starts or initial, not both")
-        return Given(_initial(dag, initial))
+        return Given(scale.inward(dag, _initial(dag, initial)))
     if starts is None:
         return Draws(DEFAULT_STARTS) if dag.schema.hidden else None
     if isinstance(starts, int | np.integer):
@@ -288,18 +343,12 @@ def _shape(dag: Dag) -> object:
     return [(v.name, v.states) for v in dag.schema], dag.parents, dag.tied
 
 
-def _check_rows(dag: Dag, table: Table) -> None:
+def _check_rows(dag: Dag, table: Table, method: str) -> None:
     """Refuse what cannot be learned from.
 
-    That is a continuous variable, no rows or none that count, or a column of which nothing is observed
-    although the graph does not call it hidden.
+    That is no rows or none that count, a column of which nothing is observed although the graph does not
+    call it hidden, a value outside its variable's bounds, and for "ml" a column without any spread.
     """
-    for variable in dag.schema:
-        if not variable.discrete:
-            raise SchemaError(
-                f"{variable.name} is continuous; only discrete variables can be learned: "
-                f"read it with kinds={{{variable.name!r}: 'discrete'}} or cut it into intervals"
-            )
     if not table.size > 0:
         raise TableError("there are no rows to learn from" if not len(table) else "all rows have weight zero")
     for i in np.flatnonzero(table.holes.all(axis=0)):
@@ -309,3 +358,22 @@ def _check_rows(dag: Dag, table: Table) -> None:
                 f"nothing is observed of {variable.name}; declare it hidden (hidden=[{variable.name!r}]) "
                 "if that is meant"
             )
+    for column in dag.continuous:
+        _check_column(dag, column, table, method)
+
+
+def _check_column(dag: Dag, i: int, table: Table, method: str) -> None:
+    variable, x = dag.schema.variables[i], table.reals[:, i]
+    low, high = variable.bounds or (-np.inf, np.inf)
+    outside = np.flatnonzero((x < low) | (x > high))
+    if len(outside):
+        raise TableError(
+            f"{variable.name}, row {outside[0] + 1}: {x[outside[0]]:.6g} lies outside the declared bounds "
+            f"{low:g} to {high:g}; correct the value, make it a hole, or widen the bounds"
+        )
+    seen = x[~np.isnan(x)]
+    if method == "ml" and len(seen) and np.all(seen == seen[0]):
+        raise TableError(
+            f"{variable.name} is constant ({seen[0]:g} in every row): no variance has highest likelihood; "
+            "leave the column out, or use method='map', whose prior gives it a small one"
+        )

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief, Prior
-from lacunary.infer.engine import prepare
+from lacunary.infer.engine import Prepared, prepare
 from lacunary.learn.em import maximize_rule
 from lacunary.learn.loop import climb
+from lacunary.learn.seed import Seeds
 from lacunary.learn.stop import Stop
 from lacunary.model.dag import Dag
 
-__all__ = ["Around", "Draws", "Given", "Starts", "Tournament", "available_cases"]
+__all__ = ["Around", "Draws", "Given", "Starts", "Tournament", "available_cases", "first_point"]
 
 
 class Starts(Protocol):
@@ -35,7 +36,8 @@ class Draws:
     """``count`` random draws from the prior.
 
     Hyperparameters below one are raised to one: a Dirichlet with smaller ones draws distributions
-    with all weight on one state, in whose corner a climb would stay.
+    with all weight on one state, in whose corner a climb would stay. Regressions start from the data,
+    spread out where parents are hidden; see `lacunary.learn.seed`.
     """
 
     count: int
@@ -47,8 +49,16 @@ class Draws:
         self, belief: Belief, prior: Prior, table: Table, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Return the draws."""
-        shape = (self.count, belief.alpha.size)
-        return belief.dag.layout.normalize(rng.standard_gamma(np.maximum(belief.alpha, 1.0), size=shape))
+        layout = belief.dag.layout
+        alpha = np.maximum(belief.alpha[: layout.tables], 1.0)
+        tables = layout.normalize(rng.standard_gamma(alpha, size=(self.count, layout.tables)))
+        if not layout.regressions:
+            return tables
+        out = np.concatenate([tables, np.zeros((self.count, layout.size - layout.tables))], axis=1)
+        seeds = Seeds(belief, table)
+        for theta in out:
+            seeds.draw(theta, rng)
+        return out
 
 
 @dataclass(frozen=True)
@@ -93,6 +103,11 @@ class Around:
     ) -> NDArray[np.float64]:
         """Return the draws."""
         layout = belief.dag.layout
+        if layout.regressions:
+            raise ParameterError(
+                "starts=Around(…) is for discrete networks; with continuous variables use "
+                f"Draws({self.count})"
+            )
         fitted = self._fitted(belief.dag, prior, table)
         center = layout.normalize(fitted)
         alpha = 1.0 + self.ess * center
@@ -136,6 +151,18 @@ class Given:
 def available_cases(constant: NDArray[np.float64], belief: Belief) -> NDArray[np.float64]:
     """Return the predictive parameters given the rows in which a family is fully observed."""
     return belief.dag.layout.normalize(constant + belief.alpha)
+
+
+def first_point(prepared: Prepared, belief: Belief, table: Table) -> NDArray[np.float64]:
+    """Return the parameters that follow from the rows in which a family is fully observed; (size,)."""
+    layout = belief.dag.layout
+    if not layout.regressions:
+        return available_cases(prepared.packed.constant, belief)
+    theta = np.empty(layout.size)
+    constant = prepared.packed.constant[: layout.tables]
+    theta[: layout.tables] = layout.normalize(constant + belief.alpha[: layout.tables])
+    Seeds(belief, table).plain(theta)
+    return theta
 
 
 def _check_count(count: int) -> None:

@@ -8,12 +8,16 @@ unnormalised potentials exp E[log θ_ijk] = exp(ψ(α̂_ijk) − ψ(α̂_ij)); g
     F = Σ over rows of log Z(row) − KL(q(θ) ‖ p(θ)),
 
 where Z sums the potentials over the holes. It never falls, and never exceeds log p(observed cells).
+
+A regression's q is of its prior's kind, with pseudo-moments T + E[Σ z zᵀ]; its potential is the quadratic
+form E[vvᵀ/σ²] with the constant −½ E[log 2πσ²] (`lacunary.maths.regression.expected_form`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +25,8 @@ from scipy.special import digamma, gammaln
 
 from lacunary.infer.belief import Belief
 from lacunary.infer.engine import Prepared
-from lacunary.learn.em import known_parameters
+from lacunary.learn.em import known_parameters, learned_regressions
+from lacunary.maths import regression
 from lacunary.model.dag import Dag
 
 __all__ = ["Update", "update_rule"]
@@ -33,17 +38,28 @@ class Update:
 
     Attributes
     ----------
-    dag
-        The graph.
-    alpha
-        Hyperparameters of the prior; (size,).
+    belief
+        The prior.
     known
         Parameters that are given and not learned, NaN elsewhere; (size,).
     """
 
-    dag: Dag
-    alpha: NDArray[np.float64]
+    belief: Belief
     known: NDArray[np.float64]
+
+    @property
+    def dag(self) -> Dag:
+        """The graph."""
+        return self.belief.dag
+
+    @property
+    def alpha(self) -> NDArray[np.float64]:
+        """Hyperparameters of the prior; (statistics size,)."""
+        return self.belief.alpha
+
+    @cached_property
+    def _known_tables(self) -> NDArray[np.float64]:
+        return self.known[: self.dag.layout.tables]
 
     def begin(self, prepared: Prepared, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the posteriors that follow from the responsibilities at these parameters; (starts, size)."""
@@ -51,8 +67,23 @@ class Update:
         return self.improve(counts)
 
     def potentials(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return exp E[log θ], which sums to less than one; (starts, size)."""
-        return np.where(np.isnan(self.known), np.exp(self._expected_log(points)), self.known)
+        """Return exp E[log θ], which sums to less than one, and forms; (starts, potentials size)."""
+        known, layout = self._known_tables, self.dag.layout
+        tables = np.where(np.isnan(known), np.exp(self._expected_log(points)), known)
+        if not layout.regressions:
+            return tables
+        out = np.empty((*points.shape[:-1], layout.potentials_size))
+        out[..., : layout.tables] = tables
+        learned = learned_regressions(self.dag, self.known)
+        for i in layout.regressions:
+            form, constant = layout.forms(out, i)
+            if i in learned:
+                form[:], constant[:] = regression.expected_form(
+                    layout.moments(points, i), self._dof(points, i)
+                )
+            else:
+                form[:], constant[:] = regression.point_form(layout.records(self.known, i))
+        return out
 
     def objective(
         self, points: NDArray[np.float64], log_likelihood: NDArray[np.float64]
@@ -62,15 +93,20 @@ class Update:
 
     def divergence(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return KL(q(θ) ‖ p(θ)), summed over all distributions that are learned; (starts,)."""
-        free = np.isnan(self.known)
-        layout = self.dag.layout
+        layout, free = self.dag.layout, np.isnan(self._known_tables)
         learned = np.unique(layout.group[free])
-        totals = gammaln(layout.total(points)) - gammaln(layout.total(self.alpha))
-        cells = gammaln(self.alpha) - gammaln(points) + (points - self.alpha) * self._expected_log(points)
-        return np.asarray(totals[..., learned].sum(axis=-1) + cells[..., free].sum(axis=-1))
+        alpha, tables = self.alpha[: layout.tables], points[..., : layout.tables]
+        totals = gammaln(layout.total(tables)) - gammaln(layout.total(alpha))
+        cells = gammaln(alpha) - gammaln(tables) + (tables - alpha) * self._expected_log(points)
+        out = totals[..., learned].sum(axis=-1) + cells[..., free].sum(axis=-1)
+        for i in learned_regressions(self.dag, self.known):
+            after, before = layout.moments(points, i), layout.moments(self.alpha, i)
+            apart = regression.divergence(after, self._dof(points, i), before, self.belief.dof(i))
+            out = out + apart.sum(axis=-1)
+        return np.asarray(out)
 
     def improve(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return α + E[N]; (starts, size)."""
+        """Return α + E[N]; (starts, statistics size)."""
         return self.alpha + counts
 
     def settle(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -78,14 +114,27 @@ class Update:
         return np.maximum(points, self.alpha)
 
     def parameters(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return E[θ]; (starts, size)."""
-        return np.where(np.isnan(self.known), self.dag.layout.normalize(points), self.known)
+        """Return E[θ], with s/dof for a variance as in `Belief.mean`; (starts, size)."""
+        layout = self.dag.layout
+        out = np.empty((*points.shape[:-1], layout.size))
+        out[..., : layout.tables] = layout.normalize(points[..., : layout.tables])
+        for i in layout.regressions:
+            moments = layout.moments(points, i)
+            layout.records(out, i)[:] = regression.mean(moments, self._dof(points, i) + 2.0)
+        return np.where(np.isnan(self.known), out, self.known)
+
+    def _dof(self, points: NDArray[np.float64], i: int) -> NDArray[np.float64]:
+        """Return the degrees of freedom of regressions, which rise with their counts; (starts, q)."""
+        gained = self.dag.layout.moments(points, i) - self.dag.layout.moments(self.alpha, i)
+        return np.asarray(self.belief.dof(i) + gained[..., 0, 0])
 
     def _expected_log(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        totals = digamma(self.dag.layout.total(points))
-        return np.asarray(digamma(points) - totals[..., self.dag.layout.group])
+        """Return E[log θ] of the tables; (starts, tables)."""
+        layout = self.dag.layout
+        tables = points[..., : layout.tables]
+        return np.asarray(digamma(tables) - digamma(layout.total(tables))[..., layout.group])
 
 
 def update_rule(belief: Belief, fixed: Mapping[str, ArrayLike] | None) -> Update:
     """Return the step for this prior belief; families in ``fixed`` are known and have no posterior."""
-    return Update(belief.dag, belief.alpha, known_parameters(belief.dag, fixed))
+    return Update(belief, known_parameters(belief.dag, fixed))

@@ -196,14 +196,14 @@ class Layout:
     def records(self, parameters: NDArray[np.float64], i: int) -> NDArray[np.float64]:
         """Return continuous variable i's places among parameters; (..., size) → (..., q, m + 2), a view."""
         width = len(self.regressors[i]) + 2
-        return parameters[..., self.slice(i)].reshape(*parameters.shape[:-1], -1, width)
+        return parameters[..., self.slice(i)].reshape(*parameters.shape[:-1], self.configurations[i], width)
 
     def moments(self, statistics: NDArray[np.float64], i: int) -> NDArray[np.float64]:
         """Return continuous variable i's Σ z zᵀ; (..., statistics_size) → (..., q, m + 2, m + 2), a view."""
         width = len(self.regressors[i]) + 2
         start = self._starts_squared[self.start[i]]
         block = statistics[..., start : start + self.configurations[i] * width * width]
-        return block.reshape(*statistics.shape[:-1], -1, width, width)
+        return block.reshape(*statistics.shape[:-1], self.configurations[i], width, width)
 
     def forms(
         self, potentials: NDArray[np.float64], i: int
@@ -212,7 +212,7 @@ class Layout:
         width = len(self.regressors[i]) + 2
         start = self._starts_formed[self.start[i]]
         block = potentials[..., start : start + self.configurations[i] * (width * width + 1)]
-        block = block.reshape(*potentials.shape[:-1], -1, width * width + 1)
+        block = block.reshape(*potentials.shape[:-1], self.configurations[i], width * width + 1)
         return block[..., :-1].reshape(*block.shape[:-1], width, width), block[..., -1]
 
     def _ends(self, numbers: Callable[[int], int]) -> list[int]:

@@ -1,0 +1,112 @@
+"""Standardised columns, in which continuous variables are learned, and the way back to the data's units.
+
+Moments lose digits where the mean is many standard deviations from zero, so learning never sees a column as
+it was measured, but as (x − centre) / spread. Parameters and beliefs are moved in before and out after.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.table import Table
+from lacunary.infer.belief import Belief
+from lacunary.infer.engine import Prepared, prepare
+from lacunary.infer.mixed import Mixed
+from lacunary.maths.moments import move
+from lacunary.model.dag import Dag
+
+__all__ = ["Scale"]
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """Centre and spread of every column; zero and one where it is discrete, hidden or constant.
+
+    A constant column keeps its centre: standardised it is zero.
+    """
+
+    centre: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, table: Table) -> Scale:
+        """Return the weighted mean and standard deviation of each column's observed cells."""
+        columns = len(table.schema)
+        centre, spread = np.zeros(columns), np.ones(columns)
+        for i, variable in enumerate(table.schema):
+            if variable.discrete:
+                continue
+            seen = ~np.isnan(table.reals[:, i]) & (table.weights > 0)
+            if not seen.any():
+                continue
+            x, weight = table.reals[seen, i], table.weights[seen]
+            centre[i] = x[0] + np.average(x - x[0], weights=weight)
+            deviation = float(np.sqrt(np.average((x - centre[i]) ** 2, weights=weight)))
+            # What rounding leaves of a constant is no spread.
+            spread[i] = deviation if deviation > 1e-14 * np.abs(x).max() else 1.0
+        return cls(centre, spread)
+
+    def table(self, table: Table) -> Table:
+        """Return the table with standardised columns; declared bounds are not kept."""
+        reals = (table.reals - self.centre) / self.spread if table.reals.shape[1] else table.reals
+        return replace(table, reals=reals)
+
+    def prepare(self, dag: Dag, table: Table) -> Prepared:
+        """Lay a standardised table out; log-likelihoods are those of the table as it was measured."""
+        prepared = prepare(dag, table)
+        if not isinstance(prepared, Mixed):
+            return prepared
+        seen = ~np.isnan(prepared.reals[:, list(dag.continuous)])
+        return replace(prepared, shift=-(seen @ np.log(self.spread[list(dag.continuous)])))
+
+    def inward(self, dag: Dag, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return parameters for standardised columns, given those for the data's; (..., size)."""
+        out = np.array(theta)
+        for i in dag.layout.regressions:
+            x, y = list(dag.layout.regressors[i]), self.spread[i]
+            record, given = dag.layout.records(out, i), dag.layout.records(theta, i)
+            record[..., 0] = (given[..., 0] + given[..., 1:-1] @ self.centre[x] - self.centre[i]) / y
+            record[..., 1:-1] = given[..., 1:-1] * self.spread[x] / y
+            record[..., -1] = given[..., -1] / y**2
+        return out
+
+    def outward(self, dag: Dag, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return parameters for the data's columns, given those for standardised ones; (..., size)."""
+        out = np.array(theta)
+        for i in dag.layout.regressions:
+            x, y = list(dag.layout.regressors[i]), self.spread[i]
+            record, given = dag.layout.records(out, i), dag.layout.records(theta, i)
+            record[..., 1:-1] = given[..., 1:-1] * y / self.spread[x]
+            record[..., 0] = self.centre[i] + given[..., 0] * y - record[..., 1:-1] @ self.centre[x]
+            record[..., -1] = given[..., -1] * y**2
+        return out
+
+    def believed_inside(self, belief: Belief) -> Belief:
+        """Return what is believed about the parameters for standardised columns."""
+        return belief if belief.standard else self._moved(belief, -self.centre / self.spread, 1 / self.spread)
+
+    def believed_outside(self, belief: Belief) -> Belief:
+        """Return what is believed about the parameters for the data's columns."""
+        return replace(self._moved(belief, self.centre, self.spread), standard=False)
+
+    def _moved(self, belief: Belief, origin: NDArray[np.float64], step: NDArray[np.float64]) -> Belief:
+        layout, alpha = belief.dag.layout, np.array(belief.alpha)
+        for i in layout.regressions:
+            family = [*layout.regressors[i], i]
+            moments = layout.moments(alpha, i)
+            moments[:] = move(moments, origin[family], step[family])
+        return replace(belief, alpha=alpha)
+
+    def log_stretch(self, dag: Dag) -> float:
+        """Return log |dη′/dη|, summed over regressions, from the data's parameters to the standardised.
+
+        η = (intercept, coefficients / variance, 1 / variance), the coordinates of MAP estimates.
+        """
+        log, total = np.log(self.spread), 0.0
+        for i in dag.layout.regressions:
+            x = list(dag.layout.regressors[i])
+            total += dag.layout.configurations[i] * float(log[i] + (log[x] + log[i]).sum())
+        return total

@@ -1,0 +1,110 @@
+"""Where the regressions of a climb begin: from the rows in which a family is fully observed, and spread out.
+
+A hidden discrete parent would leave its states alike, and a climb would never tell them apart: each
+configuration of hidden parents takes a row of the table for its example, and its regression is moved so
+that it meets that row. All families take the same row for the same configuration, so a class above many
+variables begins at a point of the data. Coefficients of hidden continuous parents are drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.table import HOLE, Table
+from lacunary.infer.belief import Belief
+from lacunary.maths import regression
+
+__all__ = ["Seeds"]
+
+LOADING = 0.5
+"""Standard deviation of the coefficients of hidden parents, in standardised columns, all together."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """What the fully observed rows say of a family, hidden parents left out.
+
+    Attributes
+    ----------
+    records
+        For each configuration (those of hidden parents alike) intercept, coefficients (zero for hidden
+        parents) and variance; (q, m + 2).
+    residual
+        What each row leaves, NaN where something is a hole; (rows,).
+    hidden
+        Which configuration of hidden parents each configuration belongs to; (q,).
+    drawn
+        Which regressors are hidden.
+    """
+
+    records: NDArray[np.float64]
+    residual: NDArray[np.float64]
+    hidden: NDArray[np.int64]
+    drawn: NDArray[np.bool_]
+
+
+class Seeds:
+    """Starting regressions for one belief and table, both for standardised columns."""
+
+    def __init__(self, belief: Belief, table: Table) -> None:
+        self.dag, self.belief, self.table = belief.dag, belief, table
+        self.known = {i: self._known(i) for i in self.dag.layout.regressions}
+
+    def plain(self, theta: NDArray[np.float64]) -> None:
+        """Write the regressions of the fully observed rows into a vector of parameters."""
+        for i, known in self.known.items():
+            self.dag.layout.records(theta, i)[:] = known.records
+
+    def draw(self, theta: NDArray[np.float64], rng: np.random.Generator) -> None:
+        """Write regressions spread over the data into a vector of parameters."""
+        examples: dict[tuple[int, ...], NDArray[np.int64]] = {}
+        for i, known in self.known.items():
+            records = known.records.copy()
+            hidden = tuple(p for p in self.dag.layout.members[i][1:] if self.dag.schema.variables[p].hidden)
+            if hidden:
+                count = int(known.hidden.max()) + 1
+                key = tuple(sorted(hidden))
+                if key not in examples:
+                    examples[key] = rng.integers(len(self.table), size=count)
+                moved = known.residual[examples[key]]
+                noise = rng.standard_normal(count) * np.sqrt(records[:, -1].mean())
+                records[:, 0] += np.where(np.isnan(moved), noise, moved)[known.hidden]
+            many = int(known.drawn.sum())
+            if many:
+                slopes = rng.normal(scale=LOADING / np.sqrt(many), size=(len(records), many))
+                records[:, 1:-1][:, known.drawn] = slopes
+            self.dag.layout.records(theta, i)[:] = records
+
+    def _known(self, i: int) -> _Known:
+        layout, schema = self.dag.layout, self.dag.schema
+        codes, reals = self.table.codes, self.table.reals
+        parents, regressors = layout.members[i][1:], np.array(layout.regressors[i], dtype=np.int64)
+        states = np.indices([layout.sizes[p] for p in parents]).reshape(len(parents), layout.configurations[i])
+        drawn = np.array([schema.variables[p].hidden for p in regressors], dtype=bool)
+        seen, unseen = (np.zeros(layout.configurations[i], dtype=np.int64) for _ in range(2))
+        row, there = np.zeros(len(codes), dtype=np.int64), np.ones(len(codes), dtype=bool)
+        for p, state in zip(parents, states, strict=True):
+            if schema.variables[p].hidden:
+                unseen = unseen * layout.sizes[p] + state
+            else:
+                seen = seen * layout.sizes[p] + state
+                row = row * layout.sizes[p] + np.where(codes[:, p] == HOLE, 0, codes[:, p])
+                there &= (codes[:, p] != HOLE) | (layout.sizes[p] == 1)
+        keep = np.concatenate([[True], ~drawn, [True]])
+        z = np.column_stack([np.ones(len(reals)), reals[:, regressors], reals[:, i]])
+        there &= ~np.isnan(z[:, keep]).any(axis=1)
+        prior = layout.moments(self.belief.alpha, i)[0][np.ix_(keep, keep)]
+        moments = np.repeat(prior[None], int(seen.max()) + 1, axis=0)
+        for j in np.unique(row[there]):
+            mine = there & (row == j)
+            part = z[mine][:, keep]
+            moments[j] += (part * self.table.weights[mine, None]).T @ part
+        divisor = self.belief.dof(i)[0] - prior[0, 0] - drawn.sum() + moments[:, 0, 0]
+        best = regression.peak(moments, np.maximum(divisor, keep.sum() - 0.5))
+        full = np.zeros((len(best), len(keep)))
+        full[:, keep] = best
+        residual = z[:, -1] - (np.where(keep[:-1], z[:, :-1], 0.0) * full[row, :-1]).sum(axis=1)
+        return _Known(full[seen], np.where(there, residual, np.nan), unseen, drawn)

@@ -1,0 +1,183 @@
+"""Learning with continuous variables: theory, scikit-learn, and the laws that every climb keeps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from numpy.typing import NDArray
+from sklearn.decomposition import FactorAnalysis
+from sklearn.mixture import GaussianMixture
+
+import lacunary as lac
+from lacunary.errors import ParameterError, TableError
+from lacunary.infer.scale import Scale
+from lacunary.model.dag import Dag
+from tests.strategies import Case, mixed_cases
+
+TIGHT = lac.Stop(relative=1e-14, iterations=3000)
+
+
+def mixture(n: int, classes: int) -> Dag:
+    """A hidden class above n continuous variables, each of which is a parent of all that follow."""
+    names = [f"x{i}" for i in range(n)]
+    arcs = [f"{a} -> {b}" for i, a in enumerate(names) for b in names[i + 1 :]]
+    return lac.dag(
+        "; ".join([f"H -> {' '.join(names)}", *arcs]),
+        hidden={"H": classes},
+        kinds=dict.fromkeys(names, "continuous"),
+    )
+
+
+def columns(x: NDArray[np.float64], letter: str = "x") -> dict[str, NDArray[np.float64]]:
+    return {f"{letter}{i}": x[:, i] for i in range(x.shape[1])}
+
+
+def blobs(rows: int = 300) -> NDArray[np.float64]:
+    rng = np.random.default_rng(0)
+    first = rng.normal(size=(rows, 3)) @ rng.normal(size=(3, 3))
+    return np.concatenate([first[: rows // 2] + 2, first[rows // 2 :] * [1.0, 2.0, 0.5] - [1.0, 3.0, 2.0]])
+
+
+def as_network(dag: Dag, model: GaussianMixture) -> lac.Network:
+    """The mixture's weights, means and covariances as a class and regressions."""
+    tables: dict[str, NDArray[np.float64]] = {"H": model.weights_}
+    for i in range(model.means_.shape[1]):
+        before = model.covariances_[:, :i, :i]
+        slope = np.linalg.solve(before, model.covariances_[:, :i, i : i + 1])[..., 0]
+        intercept = model.means_[:, i] - (slope * model.means_[:, :i]).sum(axis=1)
+        variance = model.covariances_[:, i, i] - (slope * model.covariances_[:, :i, i]).sum(axis=1)
+        tables[f"x{i}"] = np.column_stack([intercept, slope, variance])
+    return lac.Network.from_tables(dag, tables)
+
+
+def test_a_mixture_of_gaussians_goes_where_scikit_learn_goes() -> None:
+    """Both begin at the same parameters and climb to the end; scikit-learn's tolerance is per row."""
+    x = blobs()
+    start = GaussianMixture(2, max_iter=1, reg_covar=0.0, random_state=3)
+    with pytest.warns(Warning, match="converge"):
+        start.fit(x)
+    dag = mixture(3, 2)
+    begin = as_network(dag, start)
+    assert begin.log_likelihood(columns(x)) == pytest.approx(start.score(x) * len(x), rel=1e-10)
+    theirs = GaussianMixture(
+        2,
+        tol=1e-13,
+        max_iter=3000,
+        reg_covar=0.0,
+        weights_init=start.weights_,
+        means_init=start.means_,
+        precisions_init=start.precisions_,
+    ).fit(x)
+    ours = lac.fit(dag, columns(x), method="ml", initial=begin, stop=TIGHT)
+    assert ours.log_likelihood == pytest.approx(theirs.score(x) * len(x), abs=1e-6)
+    assert ours.network.log_likelihood(columns(x)) == pytest.approx(ours.log_likelihood, rel=1e-12)
+
+
+def test_random_starts_find_the_classes() -> None:
+    found = lac.fit(mixture(3, 2), columns(blobs()), method="ml", starts=3, rng=1)
+    best = GaussianMixture(2, n_init=5, reg_covar=0.0, tol=1e-9, random_state=0).fit(blobs())
+    assert found.log_likelihood >= best.score(blobs()) * 300 - 1e-3
+
+
+def test_factor_analysis_reaches_scikit_learn() -> None:
+    rng = np.random.default_rng(1)
+    y = rng.normal(size=(200, 2)) @ rng.normal(size=(2, 5)) + 0.5 * rng.normal(size=(200, 5)) + 10.0
+    dag = lac.dag("f g -> y0 y1 y2 y3 y4", kinds="continuous", hidden=["f", "g"])
+    fixed = {"f": [0.0, 1.0], "g": [0.0, 1.0]}
+    found = lac.fit(dag, columns(y, "y"), method="ml", fixed=fixed, starts=1, stop=lac.Stop(relative=1e-10))
+    theirs = FactorAnalysis(2, tol=1e-12, max_iter=20_000, svd_method="lapack").fit(y)
+    assert found.log_likelihood == pytest.approx(theirs.score(y) * 200, abs=1e-3)
+    assert np.all(np.diff(found.trace) > -1e-8)
+
+
+def test_one_gaussian_with_holes_is_fitted_as_its_markov_equivalents() -> None:
+    """The three complete graphs are one model, so they reach one maximum of likelihood and of density."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 3)) + [1e6, 0.0, -5.0]
+    x[rng.random(x.shape) < 0.3] = np.nan
+    graphs = ["a -> b -> c; a -> c", "c -> b -> a; c -> a", "b -> a -> c; b -> c"]
+    table = {name: x[:, i] for i, name in enumerate("abc")}
+    for method in ("ml", "map"):
+        found = [lac.fit(lac.dag(g, kinds="continuous"), table, method=method, stop=TIGHT) for g in graphs]
+        top = [f.objective for f in found]
+        # At the top the objective is flat: what the climb still lacks enters by its square.
+        assert top == pytest.approx([top[0]] * 3, abs=1e-9)
+
+
+@settings(max_examples=25, deadline=None)
+@given(mixed_cases(max_rows=12))
+def test_no_objective_ever_falls(case: Case) -> None:
+    network, table = case
+    empty = np.asarray(table.holes.all(axis=0))
+    if not table.size > 0 or any(empty[i] and not v.hidden for i, v in enumerate(table.schema)):
+        return
+    for method in ("map", "variational"):
+        found = lac.fit(network.dag, table, method=method, starts=2, stop=lac.Stop(iterations=8))
+        for start in found.starts:
+            scale = max(1.0, abs(start.objective))
+            assert np.all(np.diff(start.trace) >= -1e-9 * scale)  # rounding of sums over rows
+        assert np.isfinite(found.objective)
+
+
+def test_complete_rows_give_the_posterior_mode_in_closed_form() -> None:
+    """α = ν + n: mean (Σx + νμ)/(N + ν), variance from τ* with divisor N + ν (TMCH98 section 6)."""
+    x = np.array([1.0, 2.0, 4.0, 9.0])
+    found = lac.fit(lac.dag("x", kinds="continuous"), {"x": x}).network.regression("x")
+    centre, spread = x.mean(), x.var()  # the default prior: one row at the mean, of the column's variance
+    assert found.intercept == pytest.approx(centre)
+    assert found.variance == pytest.approx((4 * spread + spread) / 5)
+
+
+def test_units_do_not_matter() -> None:
+    """Other units change log-densities by the Jacobian alone and parameters as they must."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=50)
+    y = 2 * x + rng.normal(size=50)
+    dag = lac.dag("x -> y", kinds="continuous")
+    for method in ("ml", "map", "variational"):
+        plain = lac.fit(dag, {"x": x, "y": y}, method=method)
+        moved = lac.fit(dag, {"x": 1e9 + 1e3 * x, "y": -7 + 1e-3 * y}, method=method)
+        assert moved.log_likelihood == pytest.approx(plain.log_likelihood, abs=1e-4)
+        slope = [f.network.regression("y").coefficients[0] for f in (plain, moved)]
+        assert slope[1] == pytest.approx(slope[0] * 1e-6, rel=1e-5)
+
+
+def test_the_bound_of_complete_rows_is_the_evidence() -> None:
+    """Nothing is hidden: variational Bayes is exact, and the evidence is a ratio of normalisers."""
+    rng = np.random.default_rng(4)
+    dag = lac.dag("d -> x -> y; d -> y", kinds={"x": "continuous", "y": "continuous"})
+    table = lac.random_network(dag, rng=1).sample(30, rng)
+    found = lac.fit(dag, table, method="variational")
+    prior = Scale.of(table).believed_outside(lac.Dirichlet(1.0)(dag))
+    cells = 2 * 30
+    exact = prior.log_normalizer - found.belief.log_normalizer - 0.5 * cells * np.log(2 * np.pi)
+    assert found.objective == pytest.approx(exact, rel=1e-9)
+
+
+def test_awkward_columns_are_learned_all_the_same() -> None:
+    """Collinear, constant, more variables than rows, one far outlier: the prior carries it."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=6)
+    table = {"a": x, "b": 2 * x + 1, "c": np.full(6, 3.0), "d": np.append(x[:5], 1e12)}
+    table |= {f"e{i}": rng.normal(size=6) for i in range(4)}
+    names = list(table)
+    arcs = "; ".join(f"{p} -> {q}" for i, p in enumerate(names) for q in names[i + 1 :])
+    for method in ("map", "variational"):
+        found = lac.fit(lac.dag(arcs, kinds="continuous"), table, method=method)
+        assert np.isfinite(found.objective)
+        assert all(found.network.regression(name).variance > 0 for name in names)
+
+
+def test_bad_tables_are_refused() -> None:
+    dag = lac.dag("x -> y", kinds="continuous")
+    with pytest.raises(TableError, match="x is constant"):
+        lac.fit(dag, {"x": [1.0, 1.0], "y": [1.0, 2.0]}, method="ml")
+    with pytest.raises(TableError, match="infinite"):
+        lac.fit(dag, {"x": [1.0, np.inf], "y": [1.0, 2.0]})
+    bounded = lac.Schema((lac.Variable("x", kind="continuous", bounds=(0.0, 1.0)),))
+    table = lac.Table(bounded, np.full((2, 1), -1, dtype=np.int8), np.array([[0.5], [1.5]]))
+    with pytest.raises(TableError, match=r"x, row 2: 1.5 lies outside the declared bounds 0 to 1"):
+        lac.fit(lac.Dag(bounded, ((),)), table)
+    with pytest.raises(ParameterError, match="accelerate"):
+        lac.fit(dag, {"x": [1.0, 2.0], "y": [1.0, 2.0]}, accelerate=True)
