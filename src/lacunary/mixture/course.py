@@ -4,6 +4,7 @@ TMCH98 section 5, Figure 1, by a schedule such as ((EM)^10 Ec S* M)*: EM for som
 statistics of the complete model, once; a search of every component's structure on them; the parameters that
 go with the structures found. When no structure changes, EM is run to convergence and the search is tried once
 more (note 4).
+"""
 
 from __future__ import annotations
 
