@@ -146,6 +146,7 @@ class Run:
         count = len(self.program)
         self.state = _State(dag, theta, dag, weighed.theta, 0, [0] * count, [0] * count)
         self._note(weighed, None, 0)
+        self._keep()
 
     def resume(self, trail: Trail) -> None:
         """Go on from where another run was left."""
@@ -174,6 +175,7 @@ class Run:
     def go(self) -> None:
         """Carry the schedule out to its end, or until interrupted: then all is as after the last round."""
         try:
+            self._tell()
             while self.state.place < len(self.program) and len(self.state.rounds) <= MOST_ROUNDS:
                 here = self.state.place
                 self.state.place += 1
@@ -236,6 +238,7 @@ class Run:
             state.place = instruction.back
         if instruction.searches:
             self._keep()
+            self._tell()
 
     def _note_round(self) -> None:
         state = self.state
@@ -252,6 +255,7 @@ class Run:
         self._note_round()
         self.state.converged = True
         self._keep()
+        self._tell()
 
     def _over(self) -> bool:
         """Whether the stopping rule is met; if the graph stayed but EM had not converged, force it to."""
@@ -288,11 +292,9 @@ class Run:
         self._risen = len(state.rounds) == 1 or score > top + TIE * abs(top)
         if self._risen or self.turns.until == "structure":
             state.best, state.best_theta = state.dag, weighed.theta
-        if len(state.rounds) == 1:
-            self._keep()
 
     def _keep(self) -> None:
-        """Remember the run as it stands, tell the one who watches, and stop if told to."""
+        """Remember the run as it stands."""
         state = self.state
         memory = {
             "schedule": str(self.turns.schedule),
@@ -308,6 +310,9 @@ class Run:
             "rng": self.rng.bit_generator.state,
         }
         self._kept = Trail(NAME, state.dag, state.best, state.path, memory)
+
+    def _tell(self) -> None:
+        """Tell the one who watches that a round is over, and stop if told to."""
         if self.watch is not None and _true(self.watch(self._progress(None))):
             raise _Interrupted
 
