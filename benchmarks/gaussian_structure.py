@@ -21,7 +21,11 @@ TITLE = (
     "Search over Gaussian networks by BGe: 64 variables, 10 000 rows; the last number is the score in nats"
 )
 VARIABLES, ROWS, GRAPHS = 64, 10_000, 3
-METHODS: dict[str, Any] = {"greedy": "greedy", "greedy, 5 restarts": lac.Greedy(restarts=5)}
+METHODS: dict[str, Any] = {
+    "greedy": "greedy",
+    "greedy, 2 restarts": lac.Greedy(restarts=2),
+    "greedy, 5 restarts": lac.Greedy(restarts=5),
+}
 
 
 def lines(effort: Effort) -> Iterator[Line]:

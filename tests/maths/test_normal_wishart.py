@@ -98,6 +98,15 @@ def test_regressions_at_the_peak_come_from_one_covariance() -> None:
         np.testing.assert_allclose(found, [mean[child] - slopes @ mean[chosen], *slopes, variance], rtol=1e-9)
 
 
+def test_a_belief_about_a_peak_has_its_peak_there() -> None:
+    mean, covariance = np.array([1.0, -2.0]), np.array([[2.0, 0.5], [0.5, 1.0]])
+    np.testing.assert_allclose(NormalWishart.about(mean, covariance, 200.0).peak[1], covariance, rtol=1e-14)
+    plain = NormalWishart.about(mean, [4.0, 9.0], 3.0)
+    np.testing.assert_allclose(regression.peak(*plain.family(1, [0])), [-2.0, 0.0, 9.0], atol=1e-14)
+    moved = plain.moved([1.0, 0.0], [2.0, 3.0])
+    np.testing.assert_allclose(regression.peak(*moved.family(1, [0])), [-2.0 / 3, 0.0, 1.0], atol=1e-14)
+
+
 def test_marginal_is_the_belief_about_some_variables() -> None:
     """Draws of the precision, marginalised one by one, have the marginal's expectation α τ⁻¹."""
     prior = belief(3, 1)

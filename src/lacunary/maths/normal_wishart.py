@@ -61,15 +61,14 @@ class NormalWishart:
         object.__setattr__(self, "tau", 0.5 * (tau + tau.T))
 
     @classmethod
-    def about(cls, mean: ArrayLike, variance: ArrayLike, nu: float = 1.0) -> NormalWishart:
-        """Return the belief worth ``nu`` rows that peaks at this mean, these variances and no correlations.
+    def about(cls, mean: ArrayLike, spread: ArrayLike, nu: float = 1.0) -> NormalWishart:
+        """Return the belief worth ``nu`` rows that peaks at this mean and covariance: α = ν + n, τ = νΣ.
 
-        α = ν + n and τ = ν diag(variance): in every DAG, regressions peak at coefficients zero and at these
-        variances. (n,) each.
+        ``spread`` is Σ, (n, n), or only its diagonal, (n,): then, in every DAG, regressions peak at
+        coefficients zero and these variances.
         """
-        mean = np.asarray(mean, dtype=np.float64)
-        tau = nu * np.diag(np.asarray(variance, dtype=np.float64))
-        return cls(nu, mean, nu + len(mean), tau)
+        mean, spread = np.asarray(mean, dtype=np.float64), np.asarray(spread, dtype=np.float64)
+        return cls(nu, mean, nu + len(mean), nu * (np.diag(spread) if spread.ndim == 1 else spread))
 
     def moved(self, origin: ArrayLike, scale: ArrayLike) -> NormalWishart:
         """Return the belief about (x − origin)/scale; (n,) each."""
