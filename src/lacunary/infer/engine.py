@@ -7,7 +7,7 @@ alone, each chunk adds into a place of its own, and the places are added in orde
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from lacunary.infer.pack import MEMORY_BUDGET, Chunk, Packed, pack
 from lacunary.infer.parallel import in_parallel
 from lacunary.kernels.cell import Room
 from lacunary.kernels.lanes import COMPLEX_LANES, LANES
+from lacunary.kernels.logs import sweep_logs
+from lacunary.kernels.pack import Slab
 from lacunary.kernels.sweep import sweep
 from lacunary.model.dag import Dag
 
@@ -64,10 +66,10 @@ class Prepared:
             (vectors, layout size) and (vectors,); a log-likelihood is −∞ where some row has
             probability zero.
         """
-        counts = np.repeat(self.packed.constant[None], len(potentials), axis=0).astype(potentials.dtype)
-        log_likelihood = _dot_log(self.packed.constant, potentials)
-        blocks = _blocks(potentials)
-        tasks = [(block, chunk) for block in blocks for chunk in self.packed.chunks]
+        counts = np.empty(potentials.shape, dtype=potentials.dtype)
+        counts[:] = self.packed.constant
+        log_likelihood = _dot_log(self.packed, potentials)
+        tasks = [(block, chunk) for block in _blocks(potentials) for chunk in self.packed.chunks]
         for (block, _), (part, log) in zip(tasks, in_parallel(self._sweep, tasks), strict=True):
             counts[block.where] += part[: block.used]
             log_likelihood[block.where] += log[: block.used]
@@ -110,7 +112,7 @@ class Prepared:
     def _sweep(self, task: tuple[_Block, Chunk]) -> tuple[NDArray[Any], NDArray[Any]]:
         block, chunk = task
         counts = _aligned(block.potential.size, block.potential.dtype)
-        counts[:] = 0.0
+        counts.fill(0.0)
         _, total = self._run(block, chunk, counts)
         return counts.reshape(-1, len(block.lanes)).T, total
 
@@ -121,14 +123,13 @@ class Prepared:
 
     def _run(self, block: _Block, chunk: Chunk, counts: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         width, dtype = len(block.lanes), block.potential.dtype
-        room = self.room(chunk, width, dtype)
-        log = np.empty((len(chunk.slab.kind), width), dtype=dtype)
-        total = np.zeros(width, dtype=dtype)
-        kinds, slab, spots = self.packed.kinds, chunk.slab, chunk.spots
-        scale, (product, part) = np.empty(width, dtype=dtype), np.empty((2, width))
-        sweep(
-            kinds, slab, spots, block.potential, room, counts, log, total, scale, product, part, block.lanes
-        )
+        room, cells = self.room(chunk, width, dtype), len(chunk.slab.kind)
+        numbers = np.zeros((cells + 2, width), dtype=dtype)
+        log, total, scale = numbers[:cells], numbers[cells], numbers[cells + 1]
+        doubt, places = np.zeros(width, dtype=np.bool_), chunk.places(self.packed.kinds)
+        if sweep(places, block.potential, *room, counts, log, total, scale, doubt, block.lanes):
+            for lane in np.flatnonzero(doubt[: block.used]).tolist():
+                log[:, lane], total[lane] = _sweep_with_care(block, chunk.slab, places, room, counts, lane)
         self._spare.append(room)
         return log, total
 
@@ -145,21 +146,20 @@ class Prepared:
     def room(self, chunk: Chunk, width: int, dtype: np.dtype[Any]) -> Room:
         """Return working memory that fits, used before if possible: fresh memory costs page faults."""
         value, shared, cells = chunk.value_room * width, chunk.shared_room * width, len(chunk.slab.kind)
-        widest = int(self.packed.kinds.size.max(initial=0)) * width
         for _ in range(len(self._spare)):
             try:
                 room = self._spare.pop()
             except IndexError:  # another thread took it
                 break
-            fits = room.value.size >= value and room.message.size >= shared and len(room.normalizer) >= cells
+            fits = room.value.size >= value and room.message.size >= shared and len(room.normalizer) > cells
             if fits and room.value.dtype == dtype and room.normalizer.shape[2] == width:
                 return room
         return Room(
             value=_aligned(value, dtype),
             message=_aligned(shared, dtype),
             belief=_aligned(shared, dtype),
-            normalizer=np.empty((cells, 2, width)),
-            power=np.empty(widest, dtype=np.int64),
+            normalizer=np.empty((cells + 1, 2, width)),
+            power=np.empty(int(self.packed.kinds.size.max(initial=0)) * width, dtype=np.int64),
         )
 
 
@@ -172,6 +172,21 @@ def prepare(dag: Dag, table: Table, *, budget: int = MEMORY_BUDGET) -> Prepared:
     distinct = table.distinct
     packed = pack(dag, table.codes[distinct.first], distinct.weights, budget=budget)
     return Prepared(dag, packed, distinct.inverse, table.size)
+
+
+def _sweep_with_care(
+    block: _Block, slab: Slab, places: NDArray[np.int64], room: Room, counts: NDArray[Any], lane: int
+) -> tuple[NDArray[Any], Any]:
+    """Sweep one lane again in logarithms, where evidence spans more than a double can hold."""
+    width, weight = len(block.lanes), slab.weight
+    with np.errstate(divide="ignore"):
+        logs = np.log(block.potential[lane::width])
+    log = np.zeros(len(weight), dtype=logs.dtype)
+    part = np.zeros(len(counts) // width, dtype=logs.dtype)
+    sweep_logs(places, logs, room.value, room.message, room.belief, part, log, (0,))
+    counts[lane::width] = part
+    counted = weight > 0
+    return log, log[counted] @ weight[counted]
 
 
 def _row_sums(chunk: Chunk, log: NDArray[Any]) -> NDArray[Any]:
@@ -194,8 +209,7 @@ def observed_log(packed: Packed, potentials: NDArray[Any]) -> NDArray[Any]:
     return out
 
 
-@dataclass(frozen=True, eq=False)
-class _Block:
+class _Block(NamedTuple):
     """Some parameter vectors side by side: which they are, how many, and their numbers with lanes last."""
 
     where: slice
@@ -214,7 +228,8 @@ def _blocks(potentials: NDArray[Any]) -> list[_Block]:
         flat = _aligned(potentials.shape[1] * width, potentials.dtype)
         side_by_side = flat.reshape(-1, width)
         side_by_side[:, : len(part)] = part.T
-        side_by_side[:, len(part) :] = part[-1][:, None]
+        if len(part) < width:
+            side_by_side[:, len(part) :] = part[-1][:, None]
         blocks.append(_Block(slice(first, first + len(part)), len(part), flat, (0,) * width))
     return blocks
 
@@ -226,8 +241,10 @@ def _aligned(size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     return bytes_[shift : shift + size * dtype.itemsize].view(dtype)
 
 
-def _dot_log(counts: NDArray[np.float64], potentials: NDArray[Any]) -> NDArray[Any]:
-    """Return Σ counts · log potential for each vector, where nothing counted is nothing whatever the log."""
-    counted = counts > 0
+def _dot_log(packed: Packed, potentials: NDArray[Any]) -> NDArray[Any]:
+    """Return Σ constant · log potential for each vector; nothing counted is nothing whatever the log."""
+    places, counted = packed.counted
+    if not len(places):
+        return np.zeros(len(potentials), dtype=potentials.dtype)
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(potentials[:, counted]) @ counts[counted])
+        return np.asarray(np.log(potentials[:, places]) @ counted)

@@ -8,7 +8,7 @@ variables open) owns its offset tables, whatever patterns and rows it turns up i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -23,6 +23,7 @@ from lacunary.infer.shape import Nodes, flat, list_sums, refuse, sort_nodes, sta
 from lacunary.kernels.cell import Kinds, Spots
 from lacunary.kernels.lanes import LANES
 from lacunary.kernels.pack import Forest, Scopes, Slab, Tree, count_touched, lay_rows, trace_patterns
+from lacunary.kernels.place import places_of
 from lacunary.model.dag import Dag
 
 __all__ = ["MEMORY_BUDGET", "Chunk", "Packed", "pack"]
@@ -36,6 +37,9 @@ before they grow instead: within a chunk rows share cells, so few large ones do 
 
 PATTERNS = 2048
 """Hole patterns that are traced together; others are traced at the same time."""
+
+ROOTS = 1024
+"""Configurations of roots that are kept until they are read together."""
 
 NO_REALS = np.empty((0, 0))
 
@@ -61,6 +65,14 @@ class Chunk:
     spots: Spots
     value_room: int
     shared_room: int
+
+    _places: list[NDArray[np.int64]] = field(default_factory=list, init=False, repr=False)
+
+    def places(self, kinds: Kinds) -> NDArray[np.int64]:
+        """Return where all arrays lie in memory, which is how a sweep is told of them."""
+        if not self._places:
+            self._places.append(places_of(kinds, self.slab, self.spots))
+        return self._places[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +100,12 @@ class Packed:
     constant: NDArray[np.float64]
     codes: NDArray[np.int32]
     weights: NDArray[np.float64]
+
+    @cached_property
+    def counted(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Where the constant counts are not zero, and what they are there."""
+        places = np.flatnonzero(self.constant)
+        return places, self.constant[places]
 
     @cached_property
     def observed(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
@@ -310,7 +328,7 @@ def _check_room(dag: Dag, kinds: Kinds, chunk: Chunk, budget: int) -> None:
 
 
 def _spots(nodes: Nodes, slab: Slab) -> tuple[Spots, int]:
-    """Give every cell its place in working memory; all roots use one and the same, after the others."""
+    """Give every cell its place in working memory; roots take turns in a few places after the others."""
     kinds = nodes.kinds
     size, is_root = kinds.size[slab.kind], kinds.own[slab.kind] < 0
     kept = np.where(is_root, 0, size)
@@ -318,13 +336,15 @@ def _spots(nodes: Nodes, slab: Slab) -> tuple[Spots, int]:
     shared = kinds.shared[slab.kind]
     shared_at = np.cumsum(shared) - shared
     led = list_sums(slab.above >= 0, slab.child_start)
+    largest = int(size[is_root].max(initial=1))
+    turns = max(min(ROOTS // largest, int(is_root.sum())), 1)
     spots = Spots(
-        value=np.where(is_root, scratch, np.cumsum(kept) - kept),
+        value=np.where(is_root, scratch + np.cumsum(is_root) % turns * largest, np.cumsum(kept) - kept),
         shared=shared_at,
         heard=shared_at[slab.child].astype(np.int32),
         plain=nodes.plain[slab.kind] & (led == 0),
     )
-    return spots, scratch + int(size[is_root].max(initial=0))
+    return spots, scratch + turns * largest
 
 
 def _trimmed(slab: Slab, cells: int, separate: bool) -> Slab:

@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from itertools import chain
-from typing import TypeVar
+from itertools import count
+from typing import Any, TypeVar
 
 __all__ = ["in_parallel"]
 
@@ -15,15 +15,31 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def in_parallel(function: Callable[[T], R], tasks: Iterable[T]) -> Iterable[R]:
-    """Apply a function that releases the interpreter's lock to all tasks; results in the tasks' order."""
+def in_parallel(function: Callable[[T], R], tasks: Iterable[T]) -> list[R]:
+    """Apply a function that releases the interpreter's lock to all tasks; results in the tasks' order.
+
+    Whoever asks works too, and every thread takes the next task when it has done one: a thread that wakes up
+    late costs nothing, and one that finds no task left is not waited for.
+    """
     listed = list(tasks)
-    if len(listed) < 2 or _threads() < 2:
-        return map(function, listed)
-    pool = _pool(os.getpid())
-    others = [pool.submit(function, task) for task in listed[1:]]
-    # The first is done here meanwhile: waking another thread takes longer than some tasks do.
-    return chain([function(listed[0])], (other.result() for other in others))
+    helpers = min(len(listed), _threads()) - 1 if len(listed) > 1 else 0
+    if helpers < 1:
+        return [function(task) for task in listed]
+    results: list[Any] = [None] * len(listed)
+    turn = count()
+
+    def work() -> None:
+        while (k := next(turn)) < len(listed):
+            results[k] = function(listed[k])
+
+    others = [_pool(os.getpid()).submit(work) for _ in range(helpers)]
+    try:
+        work()
+    finally:
+        for other in others:
+            if not other.cancel():
+                other.result()
+    return results
 
 
 def _threads() -> int:

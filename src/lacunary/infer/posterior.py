@@ -43,6 +43,10 @@ def marginals(
     """
     if not targets:
         return []
+    if dag.continuous:
+        from lacunary.infer.mixed import discrete_marginals  # which asks this file about the discrete part
+
+        return discrete_marginals(dag, theta, table, targets)
     sizes = [tuple(dag.schema.sizes[v] for v in target) for target in targets]
     edges = np.cumsum([0, *(int(np.prod(size)) for size in sizes)])
     width = int(edges[-1])
@@ -95,8 +99,9 @@ def filled(
     packed = pack(dag, codes, np.ones(len(codes)))
     prepared = Prepared(dag, packed, np.arange(len(codes)), float(len(codes)))
     sizes = np.array(dag.schema.sizes, dtype=np.int64)
-    out, parameters = packed.codes.copy(), np.array(theta)  # always writable, so that nothing compiles twice
-    draws = seed is not None
+    out, draws = packed.codes.copy(), seed is not None
+    with np.errstate(divide="ignore"):
+        log = np.log(theta)
 
     def fill(chunk: Chunk) -> int:
         room = prepared.room(chunk, 1, np.dtype(np.float64))
@@ -106,13 +111,12 @@ def filled(
             chunk.slab,
             chunk.spots,
             sizes,
-            parameters,
+            log,
             room,
             np.uint64(seed or 0),
             first,
             draws,
             out[first:last],
-            (0,),
         )
         return -1 if bad < 0 else first + bad
 

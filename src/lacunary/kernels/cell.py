@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.kernels.compile import called, inlined
-from lacunary.kernels.lanes import LANES, U, add, gather_product, multiply, multiply_run
+from lacunary.kernels.lanes import LANES, U, add, gather_product, gather_product_twice, multiply, multiply_run
 from lacunary.kernels.pack import Slab
 
 __all__ = ["LARGE", "SMALL", "Kinds", "Room", "Spots", "fill", "fill_with_care", "total"]
@@ -70,8 +70,8 @@ class Room(NamedTuple):
 
     ``value``: the configurations of all cells but the roots, and the largest root's. ``message``: what each
     cell tells its parents. ``belief``: what the parents believe. ``normalizer``: for each cell the product,
-    and the log of what would not fit into it, of all sums up to there; (cells, 2, lanes). ``power``: room for
-    an exponent of every value of the largest cell.
+    and the log of what would not fit into it, of all sums up to there; (cells + 1, 2, lanes), the last for
+    the cell at hand. ``power``: room for an exponent of every value of the largest cell.
     """
 
     value: NDArray[np.float64]
@@ -98,7 +98,13 @@ def fill(
     plain = spots.plain[c]
     if width == 1 and plain:
         done = size - size % LANES
-        for i in range(0, done, LANES):
+        twice = size - size % (2 * LANES)
+        for i in range(0, twice, 2 * LANES):
+            gather_product_twice(value, at + i, potential, slab.base, start, stop, i)
+            gather_product_twice(
+                value, at + i, message, spots.heard, slab.child_start[c], slab.child_start[c + 1], i
+            )
+        for i in range(twice, done, LANES):
             gather_product(value, at + i, potential, slab.base, start, stop, i)
             gather_product(
                 value, at + i, message, spots.heard, slab.child_start[c], slab.child_start[c + 1], i
@@ -186,6 +192,12 @@ def fill_with_care(
 def total(value: Any, at: int, count: int, out: Any, lanes: Any) -> float:
     """Sum each lane of ``count`` entries into ``out``; return the least of these sums."""
     width = len(lanes)
+    if width == 1:  # in a register
+        whole = 0.0
+        for i in range(count):
+            whole += value[U(at + i)]
+        out[0] = whole
+        return whole
     for b in range(width):
         out[b] = 0.0
     for i in range(count):

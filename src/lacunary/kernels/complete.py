@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from lacunary.kernels.cell import SMALL, Kinds, Room, Spots, fill, fill_with_care, total
+from lacunary.kernels.cell import Kinds, Room, Spots
 from lacunary.kernels.compile import inlined, kernel
+from lacunary.kernels.logs import fill_logs, send_logs
 from lacunary.kernels.pack import Slab
 
 __all__ = ["complete"]
@@ -30,41 +32,28 @@ def _uniform(seed: Any, row: int, step: int) -> float:
 
 @inlined
 def _choose(value: Any, at: int, size: int, offsets: Any, own: int, shared: int, draw: float) -> int:
-    """Return a configuration that agrees with what the parent chose: the best, or a draw if 0 ≤ draw."""
-    mass = 0.0
-    best = -1
+    """Return a configuration that agrees with what the parent chose: the best, or a draw if 0 ≤ draw.
+
+    ``value`` holds logarithms; −1 if nothing is possible.
+    """
+    top, best = -np.inf, -1
     for i in range(size):
-        if (own < 0 or offsets[own + i] == shared) and value[at + i] > 0.0:
-            mass += value[at + i]
-            if best < 0 or (draw < 0.0 and value[at + i] > value[at + best]):
-                best = i
-    if draw < 0.0:
+        if (own < 0 or offsets[own + i] == shared) and value[at + i] > top:
+            top, best = value[at + i], i
+    if draw < 0.0 or best < 0:
         return best
+    mass = 0.0
+    for i in range(size):
+        if own < 0 or offsets[own + i] == shared:
+            mass += math.exp(value[at + i] - top)
     left = draw * mass
     for i in range(size):
-        if (own < 0 or offsets[own + i] == shared) and value[at + i] > 0.0:
+        if (own < 0 or offsets[own + i] == shared) and value[at + i] > -np.inf:
             best = i
-            left -= value[at + i]
+            left -= math.exp(value[at + i] - top)
             if left < 0.0:
                 break
     return best
-
-
-@kernel
-def _work_out(
-    kinds: Kinds,
-    slab: Slab,
-    spots: Spots,
-    c: Any,
-    at: Any,
-    potential: Any,
-    room: Room,
-    scale: Any,
-    lanes: Any,
-) -> None:
-    fill(kinds, slab, spots, c, at, potential, room, lanes)
-    if total(room.value, at, kinds.size[slab.kind[c]], scale, lanes) < SMALL:
-        fill_with_care(kinds, slab, spots, c, at, potential, room, np.zeros(1), np.int64(1))
 
 
 @kernel
@@ -73,50 +62,34 @@ def complete(
     slab: Slab,
     spots: Spots,
     sizes: Any,
-    potential: Any,
+    log: Any,
     room: Room,
     seed: Any,
     first_row: int,
     draws: bool,
     out: Any,
-    lanes: Any,
 ) -> int:
     """Write states into the holes of ``out``, (rows, variables); return the first impossible row or −1.
 
-    Going up, messages are sums if ``draws`` and maxima otherwise; going down, each cell picks a
-    configuration that agrees with its parent's. Row r uses the random numbers of ``first_row + r``. There is
-    one lane.
+    Going up, messages are logs of sums if ``draws`` and of maxima otherwise; going down, each cell picks a
+    configuration that agrees with its parent's. ``log`` are the logarithms of the parameters. Row r uses the
+    random numbers of ``first_row + r``.
     """
     value, message, offsets = room.value, room.message, kinds.offsets
-    scale = np.empty(1)
     for c in range(slab.kind.size):
         kind = slab.kind[c]
-        own = kinds.own[kind]
-        if own < 0:
-            continue
-        at = spots.value[c]
-        s = spots.shared[c]
-        _work_out(kinds, slab, spots, c, at, potential, room, scale, lanes)
-        many = kinds.shared[kind]
-        for j in range(many):
-            message[s + j] = 0.0
-        for i in range(kinds.size[kind]):
-            told = s + offsets[own + i]
-            message[told] = message[told] + value[at + i] if draws else max(message[told], value[at + i])
-        top = 0.0
-        for j in range(many):
-            top = max(top, message[s + j])
-        for j in range(many):
-            message[s + j] /= top if top > 0.0 else 1.0
+        if kinds.own[kind] >= 0:
+            fill_logs(kinds, slab, spots, c, log, value, message)
+            send_logs(kinds, kind, spots.value[c], spots.shared[c], value, message, room.belief, draws)
     waiting = np.empty((slab.kind.size + 1, 2), np.int64)
     for r in range(slab.root_start.size - 1):
         step = 0
         for k in range(slab.root_start[r], slab.root_start[r + 1]):
-            root = np.int64(slab.root[k])
+            root: Any = np.int64(slab.root[k])
             waiting[0, 0] = root
             waiting[0, 1] = 0
             many = 1
-            _work_out(kinds, slab, spots, root, spots.value[root], potential, room, scale, lanes)
+            fill_logs(kinds, slab, spots, root, log, value, message)
             while many > 0:
                 many -= 1
                 c = waiting[many, 0]

@@ -109,7 +109,7 @@ def add_run(dst: Any, i: Any, src: Any, j: Any, count: int, lanes: Any) -> None:
         dst[U(i + k)] += src[U(j + k)]
 
 
-def _over_links(begin: Any, step: Any, end: Any) -> Any:
+def _over_links(begin: Any, step: Any, end: Any, many: int) -> Any:
     """Return op(run, at, array, base, first, last, i): `LANES` doubles meet one place of ``array`` a link.
 
     They are those of ``run`` from ``at`` on; link k, for first ≤ k < last, stands at ``base[k] + i``. What is
@@ -121,7 +121,7 @@ def _over_links(begin: Any, step: Any, end: Any) -> Any:
         typing: Any, run: Any, at: Any, array: Any, base: Any, first: Any, last: Any, i: Any
     ) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            vector = ir.VectorType(ir.DoubleType(), LANES)
+            vector = ir.VectorType(ir.DoubleType(), many)
             data = [
                 context.make_array(signature.args[which])(context, builder, arguments[which]).data
                 for which in (0, 2, 3)
@@ -169,14 +169,23 @@ def _store_product(builder: Any, carried: Any, own: Any) -> None:
     builder.store(builder.fmul(*map(builder.load, carried)), own, align=8)
 
 
-gather_product = _over_links(
-    lambda builder, own, vector: [_load(builder, own), vector([ir.DoubleType()(1.0)] * LANES)],
-    _multiply_into,
-    _store_product,
-)
-"""Multiply ``run`` by the places of ``array`` that the links name."""
+def _gather_product(many: int) -> Any:
+    ones = [ir.DoubleType()(1.0)] * many
+    return _over_links(
+        lambda builder, own, vector: [_load(builder, own), vector(ones)], _multiply_into, _store_product, many
+    )
 
-scatter_sum = _over_links(
-    lambda builder, own, vector: [_load(builder, own)], _add_there, lambda builder, carried, own: None
-)
-"""Add ``run`` to the places of ``array`` that the links name."""
+
+def _scatter_sum(many: int) -> Any:
+    return _over_links(
+        lambda builder, own, vector: [_load(builder, own)],
+        _add_there,
+        lambda builder, carried, own: None,
+        many,
+    )
+
+
+gather_product = _gather_product(LANES)
+gather_product_twice = _gather_product(2 * LANES)
+scatter_sum = _scatter_sum(LANES)
+scatter_sum_twice = _scatter_sum(2 * LANES)

@@ -14,19 +14,21 @@ import numpy as np
 
 from lacunary.kernels.cell import LARGE, SMALL, Kinds, Room, Spots, fill, fill_with_care, total
 from lacunary.kernels.compile import bare, inlined
-from lacunary.kernels.lanes import LANES, U, add, add_run, multiply, scatter_sum
+from lacunary.kernels.doubt import FAR, find_doubts
+from lacunary.kernels.lanes import LANES, U, add, add_run, multiply, scatter_sum, scatter_sum_twice
 from lacunary.kernels.pack import Slab
+from lacunary.kernels.place import cells_at
 
-__all__ = ["sweep"]
+__all__ = ["read", "sweep"]
 
 
 @inlined
-def _read(
-    kinds: Kinds, slab: Slab, spots: Spots, c: int, at: int, room: Room, counts: Any, lanes: Any
+def read(
+    kinds: Kinds, slab: Slab, spots: Spots, c: int, at: int, value: Any, belief: Any, counts: Any, lanes: Any
 ) -> None:
     """Add the posterior of cell c to the counts and tell its children."""
     width = len(lanes)
-    value, offsets = room.value, kinds.offsets
+    offsets = kinds.offsets
     size = kinds.size[slab.kind[c]]
     link = kinds.read_start[slab.kind[c]]
     start = slab.read_start[c]
@@ -34,11 +36,15 @@ def _read(
     done = 0
     if width == 1 and plain:
         done = size - size % LANES
-        for i in range(0, done, LANES):
-            scatter_sum(value, at + i, counts, slab.read, start, slab.read_start[c + 1], i)
-            scatter_sum(
-                value, at + i, room.belief, spots.heard, slab.child_start[c], slab.child_start[c + 1], i
+        twice = size - size % (2 * LANES)
+        for i in range(0, twice, 2 * LANES):
+            scatter_sum_twice(value, at + i, counts, slab.read, start, slab.read_start[c + 1], i)
+            scatter_sum_twice(
+                value, at + i, belief, spots.heard, slab.child_start[c], slab.child_start[c + 1], i
             )
+        for i in range(twice, done, LANES):
+            scatter_sum(value, at + i, counts, slab.read, start, slab.read_start[c + 1], i)
+            scatter_sum(value, at + i, belief, spots.heard, slab.child_start[c], slab.child_start[c + 1], i)
     if done == size:
         return
     for k in range(start, slab.read_start[c + 1]):
@@ -53,42 +59,81 @@ def _read(
         heard = np.int64(spots.heard[U(k)])
         above = -1 if plain else slab.above[U(k)]
         if above < 0:
-            add_run(room.belief, (heard + done) * width, value, at + done, (size - done) * width, lanes)
+            add_run(belief, (heard + done) * width, value, at + done, (size - done) * width, lanes)
         else:
             for i in range(size):
-                add(room.belief, (heard + offsets[U(above + i)]) * width, value, at + i * width, lanes)
+                add(belief, (heard + offsets[U(above + i)]) * width, value, at + i * width, lanes)
+
+
+@inlined
+def _scale(value: Any, at: int, size: int, scale: Any, lanes: Any) -> None:
+    """Multiply each lane of ``size`` entries by its own number."""
+    if len(lanes) == 1:
+        by = scale[0]
+        for i in range(size):
+            value[U(at + i)] *= by
+    else:
+        for i in range(size):
+            multiply(value, at + i * len(lanes), scale, 0, lanes)
+
+
+@inlined
+def _read_roots(
+    kinds: Kinds,
+    slab: Slab,
+    spots: Spots,
+    first: int,
+    last: int,
+    value: Any,
+    belief: Any,
+    counts: Any,
+    lanes: Any,
+) -> None:
+    """Read the roots among these cells, which all have places of their own."""
+    for c in range(first, last):
+        if kinds.own[slab.kind[c]] < 0:
+            read(kinds, slab, spots, c, spots.value[c] * len(lanes), value, belief, counts, lanes)
 
 
 @bare
 def sweep(
-    kinds: Kinds,
-    slab: Slab,
-    spots: Spots,
+    places: Any,
     potential: Any,
-    room: Room,
+    value: Any,
+    message: Any,
+    belief: Any,
+    normalizer: Any,
+    power: Any,
     counts: Any,
     root_log: Any,
     total_log: Any,
     scale: Any,
-    product: Any,
-    log: Any,
+    doubt: Any,
     lanes: Any,
-) -> None:
-    """Sum out the holes of a chunk of rows.
+) -> bool:
+    """Sum out the holes of a chunk of rows, whose cells are at ``places``.
 
-    ``potential`` is flat, (size, lanes), at most one, zeros allowed, and need not be normalised.
-    Posterior counts are added to ``counts``, flat too, unless it is empty; ``root_log`` takes the log-sum of
-    each root, (cells, lanes), and ``total_log`` their weighted sum. The last three arrays, a number for each
-    lane, are working memory.
+    ``potential`` is flat, (size, lanes), at most one, zeros allowed, and need not be normalised. The next
+    five arrays are those of a `Room`. Posterior counts are added to ``counts``, flat too, unless it is empty;
+    ``root_log`` takes the log-sum of each root, (cells, lanes), and ``total_log`` their weighted sum.
+    ``doubt`` tells for which lanes this may be wrong and `sweep_logs` is needed; returns whether there are
+    any. ``scale``, (lanes,), is working memory.
     """
-    width = len(lanes)
-    value, message, belief, offsets = room.value, room.message, room.belief, kinds.offsets
-    cells = slab.kind.size
+    kinds, slab, spots = cells_at(places)
+    room = Room(value, message, belief, normalizer, power)
+    width, offsets, cells, far = len(lanes), kinds.offsets, slab.kind.size, False
+    product, log = normalizer[cells, 0], normalizer[cells, 1]  # those of the cell at hand
+    unread, last = 0, -1  # roots are read some at a time, so that the counts stay at hand meanwhile
     for c in range(cells):
         kind = slab.kind[c]
         own = kinds.own[kind]
         size = kinds.size[kind]
         at = spots.value[c] * width
+        if own < 0:
+            if at <= last and counts.size:
+                _read_roots(kinds, slab, spots, unread, c, value, belief, counts, lanes)
+                unread = c
+            last = at
         for b in range(width):
             product[b] = 1.0
             log[b] = 0.0
@@ -109,11 +154,11 @@ def sweep(
                 root_log[c, b] = np.log(scale[b] * product[b]) + log[b]
                 if slab.weight[c] > 0.0:
                     total_log[b] += slab.weight[c] * root_log[c, b]
+                if not root_log[c, b].real > FAR:
+                    doubt[b] = far = True
                 scale[b] = slab.weight[c] / scale[b] if scale[b] != 0.0 else 0.0
             if counts.size:
-                for i in range(size):
-                    multiply(value, at + i * width, scale, 0, lanes)
-                _read(kinds, slab, spots, c, at, room, counts, lanes)
+                _scale(value, at, size, scale, lanes)
             continue
         for b in range(width):
             room.normalizer[c, 0, b] = product[b] * scale[b].real
@@ -123,11 +168,14 @@ def sweep(
         for j in range(s, s + kinds.shared[kind] * width):
             message[U(j)] = 0.0
             belief[U(j)] = 0.0
+        _scale(value, at, size, scale, lanes)
         for i in range(size):
-            multiply(value, at + i * width, scale, 0, lanes)
             add(message, s + offsets[U(own + i)] * width, value, at + i * width, lanes)
+    if far:
+        far = find_doubts(kinds, slab, spots, potential, room, root_log, doubt, np.int64(width))
     if counts.size == 0:
-        return
+        return far
+    _read_roots(kinds, slab, spots, unread, cells, value, belief, counts, lanes)
     for c in range(cells - 1, -1, -1):
         kind = slab.kind[c]
         own = kinds.own[kind]
@@ -140,4 +188,5 @@ def sweep(
             belief[U(j)] = belief[U(j)] / x if x != 0.0 else 0.0
         for i in range(kinds.size[kind]):
             multiply(value, at + i * width, belief, s + offsets[U(own + i)] * width, lanes)
-        _read(kinds, slab, spots, c, at, room, counts, lanes)
+        read(kinds, slab, spots, c, at, value, belief, counts, lanes)
+    return far

@@ -123,16 +123,19 @@ class _Batch:
         before = self.objective[which]
         self.kept[which] = self.points[which]
         self.objective[which], self.log_likelihood[which] = objective, log
-        self.first[which] = np.where(np.isfinite(self.first[which]), self.first[which], objective)
+        known = np.isfinite(before)
+        if not known.all():
+            self.first[which[~known]] = objective[~known]
         for start, value in zip(which, objective, strict=True):
             self.traces[start].append(float(value))
-        risen = np.isfinite(before) & judged
+        judged = judged & known
         done = np.zeros(len(which), dtype=bool)
-        done[risen] = stop.met(self.first[which][risen], before[risen], objective[risen])
+        done[judged] = stop.met(self.first[which[judged]], before[judged], objective[judged])
         self.converged[which[done]] = True
-        # A row that is impossible after a step stays so: what has probability zero then is never counted.
-        stuck = (self.iterations[which] > 1) & np.isneginf(before) & np.isneginf(objective)
-        return done | stuck
+        if not known.all():
+            # A row that is impossible after a step stays so: what has probability zero then is never counted.
+            done |= (self.iterations[which] > 1) & np.isneginf(before) & np.isneginf(objective)
+        return done
 
     def climbs(self) -> list[Climb]:
         """Return where every start has got to."""
@@ -169,18 +172,19 @@ def climb(
     active = np.arange(len(points))
     try:
         for iteration in range(1, stop.iterations + 1):
-            counts, log = prepared.expect(rule.potentials(batch.points[active]))
-            objective = rule.objective(batch.points[active], log)
+            points = _rows(batch.points, active)
+            counts, log = prepared.expect(rule.potentials(points))
+            objective = rule.objective(points, log)
             batch.iterations[active] += 1
             # What a leap gains says nothing of how far the top is: only plain steps are judged.
             judged = ~leap.trying[active] if leap else np.ones(len(active), dtype=bool)
-            good = leap.landed(active, objective) if leap else np.ones(len(active), dtype=bool)
+            good = np.flatnonzero(leap.landed(active, objective)) if leap else np.arange(len(active))
             here = active[good]
             over = batch.accept(here, objective[good], log[good], stop, judged[good])
             going = here[~over]
-            following = rule.improve(counts[good][~over])
+            following = rule.improve(_rows(counts, good[~over]))
             batch.points[going] = leap.ahead(going, following) if leap else following
-            active = np.setdiff1d(active, here[over])
+            active = np.delete(active, good[over]) if over.any() else active
             if watch is not None:
                 told = Progress(
                     iteration, stop.iterations, len(active), float(batch.objective.max()), batch.climbs
@@ -193,6 +197,11 @@ def climb(
     except KeyboardInterrupt:
         return batch.climbs(), True
     return batch.climbs(), False
+
+
+def _rows(array: NDArray[np.float64], which: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return these rows, which are different and in order: the array itself if they are all."""
+    return array if len(which) == len(array) else array[which]
 
 
 class _Leap:
