@@ -5,6 +5,7 @@ They are sums over the configurations of all discrete variables that a family do
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -39,27 +40,40 @@ class Statistics(Protocol):
 
 
 class Cases:
-    """Moments read off the rows of a table."""
+    """Moments read off the rows of a table.
+
+    Rows of one configuration are brought side by side, so that each matrix is one product.
+    """
 
     def __init__(self, standard: Standard, counted: Table) -> None:
-        self._standard, self._counted = standard, counted
+        rows = np.flatnonzero(standard.weights > 0)
+        self._all = standard.moments()
+        self._rows = standard.rows(rows)
+        self._codes = np.asfortranarray(counted.codes[rows])
+        self._sizes = counted.schema.sizes
 
     @property
     def size(self) -> int:
         """How many continuous variables there are."""
-        return len(self._standard.columns)
+        return len(self._all) - 1
 
     def moments(self, discrete: Parents) -> Array | None:
         """Return the moments for each configuration that has rows."""
         if not discrete:
-            return self._standard.moments()[None]
-        rows = np.flatnonzero(self._standard.weights > 0)
-        many, which = _told_apart(self._counted, rows, discrete)
+            return self._all[None]
+        many, which = _told_apart(self._codes, self._sizes, discrete)
         if many * (self.size + 1) ** 2 > LARGEST:
             return None
-        order = np.argsort(which, kind="stable")
-        groups = np.split(rows[order], np.cumsum(np.bincount(which, minlength=many))[:-1])
-        return np.stack([self._standard.moments(group) for group in groups])
+        short = which.astype(np.uint16) if many < 2**16 else which  # short numbers are sorted by their digits
+        rows = self._rows[np.argsort(short, kind="stable")]
+        ends = np.cumsum(np.bincount(which, minlength=many))
+        out = np.empty((many, self.size + 1, self.size + 1))
+        first = 0
+        for place, end in enumerate(ends):
+            group = rows[first:end]
+            np.matmul(group.T, group, out=out[place])
+            first = end
+        return out
 
 
 class Triples:
@@ -74,7 +88,9 @@ class Triples:
     """
 
     def __init__(self, counted: Table, moment: Array) -> None:
-        self._counted, self._moment = counted, moment
+        rows = np.flatnonzero(counted.weights > 0)
+        self._codes, self._sizes = np.asfortranarray(counted.codes[rows]), counted.schema.sizes
+        self._moment = moment[rows]
 
     @property
     def size(self) -> int:
@@ -85,17 +101,17 @@ class Triples:
         """Return the moments for each configuration that has rows."""
         if not discrete:
             return np.asarray(self._moment.sum(axis=0, keepdims=True))
-        rows = np.flatnonzero(self._counted.weights > 0)
-        many, which = _told_apart(self._counted, rows, discrete)
+        many, which = _told_apart(self._codes, self._sizes, discrete)
         if many * (self.size + 1) ** 2 > LARGEST:
             return None
         out = np.zeros((many, *self._moment.shape[1:]))
-        np.add.at(out, which, self._moment[rows])
+        np.add.at(out, which, self._moment)
         return out
 
 
-def _told_apart(counted: Table, rows: NDArray[np.int64], discrete: Parents) -> tuple[int, NDArray[np.int64]]:
-    """Return how many configurations of these variables some rows have, and which one each row has."""
-    sizes = [counted.schema.sizes[d] for d in discrete]
-    first, which = unique_rows(counted.codes[np.ix_(rows, np.array(discrete))], sizes, counted.reals)
+def _told_apart(
+    codes: NDArray[np.signedinteger], sizes: Sequence[int], discrete: Parents
+) -> tuple[int, NDArray[np.int64]]:
+    """Return how many configurations of these variables the rows have, and which one each row has."""
+    first, which = unique_rows(codes[:, list(discrete)], [sizes[d] for d in discrete], np.empty((0, 0)))
     return len(first), which

@@ -213,11 +213,19 @@ class Standard:
         """Standard deviations of the columns; (n,)."""
         return np.asarray(np.sqrt(np.diagonal(self.whole)[1:] / self.whole[0, 0]))
 
-    def moments(self, rows: NDArray[np.int64] | None = None) -> Array:
-        """Return the moments of standardised rows, by default all of them; (n + 1, n + 1)."""
+    def moments(self) -> Array:
+        """Return the moments of all rows, standardised; (n + 1, n + 1)."""
         unit = np.concatenate([[1.0], self.scale])
-        some = self.whole if rows is None else moments(self.values[rows], self.weights[rows], self.origin)
-        return np.asarray(some / np.outer(unit, unit))
+        return np.asarray(self.whole / np.outer(unit, unit))
+
+    def rows(self, chosen: NDArray[np.int64]) -> Array:
+        """Return √weight · (1, standardised values) of some rows, whose products are moments; (rows, n + 1)."""
+        out = np.ones((len(chosen), len(self.columns) + 1))
+        out[:, 1:] = self.values[chosen]
+        out[:, 1:] -= self.origin
+        out[:, 1:] /= self.scale
+        out *= np.sqrt(self.weights[chosen])[:, None]
+        return out
 
     def belief(self, prior: NormalWishart | None) -> NormalWishart:
         """Return a belief about the data's units as one about standardised columns.
