@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 import lacunary as lac
 from lacunary import files
 from lacunary.cli import app, main
+from lacunary.cli.app import prompted
 from lacunary.cli.sheet import Sheet
 from lacunary.data.datasets import dataset_path
 from tests import naive
@@ -175,7 +176,7 @@ def wrong(name: str, content: str) -> Callable[[], Path]:
         (["fit", "house_votes", "--hidden", "h=2", "--prior", "bdeu=-1"], "ess must be positive"),
         (
             ["fit", "house_votes", "--hidden", "h=2", "--prior", "dirichlet=0.5", "--basis", "probability"],
-            "use basis='softmax'",
+            "use --basis softmax",
         ),
         (["fit", wrong("x.csv", "a\n1.5\n2.5\n"), "--hidden", "h=2"], "a: continuous, and only discrete"),
         (["fit", "house_votes", "--hidden", "h=2", "--out", "no/fit.json"], "there is no folder"),
@@ -441,6 +442,43 @@ def test_describe_a_table() -> None:
     assert found["patterns"][0] == {"holes": [], "rows": 232}
     told = lac.read(dataset_path("house_votes")).describe()
     assert Result("describe", "house_votes").out == f"{told}\n"
+
+
+def test_describe_points_to_states_that_look_like_holes() -> None:
+    Path("x.csv").write_text("a,b\nyes,1\n-,2\nno,1\n")
+    told = Result("describe", "x.csv").out
+    assert "'-' may mean that a value is missing; then add --holes '' --holes NA --holes -" in told
+    assert "may mean" not in Result("describe", "x.csv", "--holes", "-").out
+    ordered = Result(
+        "describe", "x.csv", "--states", "a=no,yes", "--holes", "-", "--kinds", "b=continuous", "--json"
+    )
+    assert ordered.json["variables"][0]["states"] == ["no", "yes"]
+    assert ordered.json["variables"][1]["kind"] == "continuous"
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("leave it out with drop=['id'],", "leave it out with --drop id,"),
+        ("drop=['my id']", "--drop 'my id'"),
+        ("kinds={'a': 'discrete'} makes", "--kinds a=discrete makes"),
+        ("declare them with states={'a': […]},", "declare them with --states a=a,b,c,"),
+        ("name it in holes=…", "name it in --holes"),
+        ("select='average' needs: use starts=Draws(30)", "--select average needs: use --starts 30"),
+        ("p(x=yes) is fine", "p(x=yes) is fine"),
+    ],
+)
+def test_advice_is_spelled_as_at_the_prompt(said: str, shown: str) -> None:
+    assert prompted(said) == shown
+
+
+def test_advice_can_be_followed() -> None:
+    Path("x.csv").write_text("id,a\n" + "".join(f"C{i},{'yn'[i % 2]}\n" for i in range(60)))
+    refused = Result("fit", "x.csv", "--hidden", "h=2", "--starts", 1)
+    assert refused.code == 1
+    advice = re.search(r"with (--drop \w+)", refused.err)
+    assert advice is not None
+    assert Result("fit", "x.csv", "--hidden", "h=2", "--starts", 1, *advice[1].split()).code == 0
 
 
 def test_describe_with_other_holes() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ from typer.core import TyperGroup
 
 from lacunary.errors import LacunaryError
 
-__all__ = ["INTERRUPTED", "WRONG", "app", "complain", "examples"]
+__all__ = ["INTERRUPTED", "WRONG", "app", "complain", "examples", "prompted"]
 
 WRONG = 1
 INTERRUPTED = 130
@@ -26,6 +27,18 @@ EXIT_CODES = """Exit codes:
 """
 
 
+PROMPTED = (
+    (r"\b(drop|hidden)=\['([^']*)'\]", r"--\1 '\2'"),
+    (r"\b(kinds|states)=\{'([^']*)': \[…\]\}", r"--\1 '\2=a,b,c'"),
+    (r"\b(kinds)=\{'([^']*)': '(\w+)'\}", r"--\1 '\2=\3'"),
+    (r"\b(select|method|basis)='([\w-]+)'", r"--\1 \2"),
+    (r"\bstarts=Draws\((\d+)\)", r"--starts \1"),
+    (r"\b(drop|holes|kinds|states|weights)=…", r"--\1"),
+    (r"(--\w+ )'([\w=,.]+)'", r"\1\2"),  # quotes only where a shell needs them
+)
+"""How the library's advice is spelled at the prompt."""
+
+
 class Commands(TyperGroup):
     """Commands whose failures are one message, not a traceback."""
 
@@ -34,7 +47,7 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except LacunaryError as problem:
-            complain(str(problem))
+            complain(prompted(str(problem)))
             raise typer.Exit(WRONG) from None
         except KeyboardInterrupt:
             complain("interrupted; nothing was written")
@@ -56,6 +69,13 @@ app = typer.Typer(
 def complain(message: str) -> None:
     """Say on the error stream what went wrong."""
     typer.echo(f"lacunary: {message}", err=True)
+
+
+def prompted(message: str) -> str:
+    """Return a message of the library as at the prompt, where drop=['id'] is --drop id."""
+    for python, option in PROMPTED:
+        message = re.sub(python, option, message)
+    return message
 
 
 def examples(*lines: str) -> str:

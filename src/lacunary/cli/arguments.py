@@ -42,11 +42,20 @@ SHIPPED_NETWORKS = ("asia", "alarm")
 SHIPPED_TABLES = ("house_votes", "soybean")
 ARROWS = ("->", "<-", "→", "←", ";")
 
+READING = "Reading the table"
+"""The heading in help for options that say how a table is read."""
+
 Data = Annotated[
-    str, typer.Argument(help="A table: CSV, TSV (also .gz), Parquet, Feather; or house_votes, soybean.")
+    str,
+    typer.Argument(
+        metavar="DATA", help="A table: CSV, TSV (also .gz), Parquet, Feather; or house_votes, soybean."
+    ),
 ]
 Model = Annotated[
-    str, typer.Argument(help="A model file (.json, .bif, .xmlbif, .net, also .gz); or asia, alarm.")
+    str,
+    typer.Argument(
+        metavar="MODEL", help="A model file (.json, .bif, .xmlbif, .net, also .gz); or asia, alarm."
+    ),
 ]
 Given = Annotated[
     list[str] | None,
@@ -63,15 +72,26 @@ Hidden = Annotated[
 Holes = Annotated[
     list[str] | None,
     typer.Option(
-        "--holes", metavar="TEXT", help="A cell that is a hole, in place of '', NA, NaN, ?; may be repeated."
+        "--holes",
+        metavar="TEXT",
+        help="A cell that is a hole, in place of '', NA, NaN, ?; may be repeated.",
+        rich_help_panel=READING,
     ),
 ]
 Drop = Annotated[
-    list[str] | None, typer.Option("--drop", metavar="COLUMN", help="A column to leave out; may be repeated.")
+    list[str] | None,
+    typer.Option(
+        "--drop", metavar="COLUMN", help="A column to leave out; may be repeated.", rich_help_panel=READING
+    ),
 ]
 Weights = Annotated[
     str | None,
-    typer.Option("--weights", metavar="COLUMN", help="The column that says how often each row counts."),
+    typer.Option(
+        "--weights",
+        metavar="COLUMN",
+        help="The column that says how often each row counts.",
+        rich_help_panel=READING,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
 Out = Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="Where to write.")]

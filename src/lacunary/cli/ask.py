@@ -64,8 +64,6 @@ def query(
     --json prints: targets, given, probability_of_given, distribution (a list of states and probability); with
     --explain: given, explanation, probability; with --data: targets, rows, columns, probabilities, or out.
     """
-    if not targets and not explain:
-        raise typer.BadParameter("name at least one variable", param_hint="TARGET")
     if data is not None and (given or explain):
         raise typer.BadParameter(
             "every row says itself what is given; leave out --given and --explain", param_hint="--data"
@@ -75,6 +73,9 @@ def query(
             "only the answers for a table (--data) are written to a file", param_hint="--out"
         )
     network = model_of(model)
+    if not targets and not explain:
+        names = ", ".join(network.dag.names)
+        raise typer.BadParameter(f"name at least one variable to ask about: {names}", param_hint="TARGET")
     if data is not None:
         _posteriors(network, targets or [], data, out, reading(holes, None), json)
     elif explain:

@@ -27,6 +27,7 @@ from lacunary.cli.arguments import (
     reading,
 )
 from lacunary.cli.problem import (
+    CHOOSING,
     Basis,
     Kinds,
     Method,
@@ -34,6 +35,7 @@ from lacunary.cli.problem import (
     Prior,
     Seed,
     Select,
+    Selected,
     SelectOptions,
     Starts,
     States,
@@ -73,9 +75,7 @@ def fit(
     prior: Prior = "dirichlet=1",
     basis: Annotated[Basis, typer.Option(help="Coordinates of the prior density.")] = Basis.softmax,
     starts: Starts = None,
-    select: Annotated[
-        Select, typer.Option(help="How parameters are chosen from the starts; see docs/parameters.md.")
-    ] = Select.best,
+    select: Selected = Select.best,
     select_option: SelectOptions = None,
     accelerate: Annotated[bool, typer.Option("--accelerate", help="Extrapolate: fewer sweeps.")] = False,
     iterations: Annotated[int, typer.Option(min=1, help="The most sweeps over the data.")] = 2000,
@@ -88,7 +88,11 @@ def fit(
     ] = None,
     figure: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="A figure of the starts, entropy against score: .svg or .png."),
+        typer.Option(
+            metavar="FILE",
+            help="A figure of the starts, entropy against score: .svg or .png.",
+            rich_help_panel=CHOOSING,
+        ),
     ] = None,
     resume: Annotated[
         str | None, typer.Option(metavar="FILE", help="Go on from a fit, a checkpoint or a network.")

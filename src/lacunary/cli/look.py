@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,9 +25,28 @@ from lacunary.cli.arguments import (
     pairs_of_states,
     reading,
 )
+from lacunary.cli.problem import Kinds, States, declared_of
 from lacunary.cli.show import Waiting, emit, show
 
 __all__ = ["convert", "describe"]
+
+SUSPECT = (
+    "-",
+    "--",
+    ".",
+    "n/a",
+    "na",
+    "nan",
+    "null",
+    "none",
+    "nil",
+    "missing",
+    "unknown",
+    "-9",
+    "-99",
+    "-999",
+)
+"""States, in small letters, that often stand for a hole."""
 
 
 @app.command(
@@ -41,6 +61,8 @@ def describe(
         str, typer.Argument(metavar="DATA|MODEL", help="A table, a model file, or a graph in arrows.")
     ],
     hidden: Hidden = None,
+    states: States = None,
+    kinds: Kinds = None,
     holes: Holes = None,
     drop: Drop = None,
     weights: Weights = None,
@@ -58,11 +80,22 @@ def describe(
     if hidden:
         raise typer.BadParameter("only a graph has hidden variables", param_hint="--hidden")
     with Waiting(f"reading {what}"):
-        description = lac.read(data_path(what), **reading(holes, drop, weights)).describe()
+        declared = declared_of(kinds, states)
+        table = lac.read(data_path(what), **reading(holes, drop, weights), **declared)
+        description = table.describe()
     if json:
         emit(description.to_dict())
-    else:
-        show(str(description))
+        return
+    show(str(description))
+    if suspects := _suspects(table.schema):
+        marks = " ".join(f"--holes {shlex.quote(mark)}" for mark in ("", "NA", *suspects))
+        show(f"\n{', '.join(map(repr, suspects))} may mean that a value is missing; then add {marks}")
+
+
+def _suspects(schema: lac.Schema) -> list[str]:
+    """Return states that look as if somebody had written them for a hole."""
+    found = {str(state) for variable in schema for state in variable.states}
+    return sorted(state for state in found if state.strip().lower() in SUSPECT)
 
 
 def _structure(text: str, hidden: dict[str, Any], json: bool) -> None:

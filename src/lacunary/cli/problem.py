@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import lacunary as lac
-from lacunary.cli.arguments import data_path, graph_of, is_arrows, pairs, pairs_of_states
+from lacunary.cli.arguments import READING, data_path, graph_of, is_arrows, pairs, pairs_of_states
 
 if TYPE_CHECKING:
     from lacunary.learn.start import Starts as Rule
@@ -23,6 +23,7 @@ __all__ = [
     "Seed",
     "Select",
     "SelectOptions",
+    "Selected",
     "Starts",
     "States",
     "declared_of",
@@ -62,18 +63,28 @@ class Select(StrEnum):
 ModelOrClasses = Annotated[
     str | None,
     typer.Argument(
-        metavar="[MODEL]",
+        metavar="MODEL",
         help="A model file, or a graph such as 'A -> B C; B -> C'. Without it, --hidden NAME=K makes latent "
         "classes: NAME is the one parent of every column.",
     ),
 ]
 States = Annotated[
     list[str] | None,
-    typer.Option("--states", metavar="NAME=a,b,c", help="The states of a column, in order; may be repeated."),
+    typer.Option(
+        "--states",
+        metavar="NAME=a,b,c",
+        help="The states of a column, in order; may be repeated.",
+        rich_help_panel=READING,
+    ),
 ]
 Kinds = Annotated[
     list[str] | None,
-    typer.Option("--kinds", metavar="NAME=KIND", help="discrete or continuous; may be repeated."),
+    typer.Option(
+        "--kinds",
+        metavar="NAME=KIND",
+        help="A column's kind, discrete or continuous; may be repeated.",
+        rich_help_panel=READING,
+    ),
 ]
 Prior = Annotated[str, typer.Option(metavar="k2|dirichlet=A|bdeu=ESS", help="The prior of the parameters.")]
 Starts = Annotated[
@@ -85,13 +96,24 @@ Starts = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Seed.")]
+CHOOSING = "Choosing among the starts"
+
+Selected = Annotated[
+    Select,
+    typer.Option(
+        metavar="RULE",
+        help="best, average, entropy, max-entropy, global or ensemble; see docs/parameters.md.",
+        rich_help_panel=CHOOSING,
+    ),
+]
 SelectOptions = Annotated[
     list[str] | None,
     typer.Option(
         "--select-option",
         metavar="NAME=VALUE",
         help="Of entropy and max-entropy: c=0.95, the share of the best score to keep; of average and "
-        "ensemble: weights=uniform|score|posterior; of global: seconds=60. May be repeated.",
+        "ensemble: weights=uniform, score or posterior; of global: seconds=60. May be repeated.",
+        rich_help_panel=CHOOSING,
     ),
 ]
 

@@ -25,11 +25,26 @@ from lacunary.cli.arguments import (
     pairs_of_states,
     reading,
 )
-from lacunary.cli.problem import ModelOrClasses, Prior, Seed, Starts, prior_of, problem_of, starts_of
+from lacunary.cli.problem import (
+    Kinds,
+    ModelOrClasses,
+    Prior,
+    Seed,
+    Starts,
+    States,
+    declared_of,
+    prior_of,
+    problem_of,
+    starts_of,
+)
 from lacunary.cli.show import Waiting, draw, emit, show
 
 __all__ = ["compare", "dimension", "score"]
 
+ESTIMATES = (
+    "exact, map, bic, draper, laplace, mled, cheeseman-stutz, variational; "
+    "by sampling: ais, path, bridge, chib"
+)
 MOST_STATES = 1000
 
 Effective = Annotated[
@@ -49,12 +64,14 @@ def score(
     model: ModelOrClasses = None,
     hidden: Hidden = None,
     method: Annotated[
-        str, typer.Option(help="The estimate; an unknown one lists the known.")
+        str, typer.Option(metavar="NAME", help=f"The estimate: {ESTIMATES}.")
     ] = "cheeseman-stutz",
     prior: Prior = "dirichlet=1",
     effective: Effective = False,
     starts: Starts = None,
     rng: Seed = 0,
+    states: States = None,
+    kinds: Kinds = None,
     holes: Holes = None,
     drop: Drop = None,
     weights: Weights = None,
@@ -65,8 +82,8 @@ def score(
     Higher is better. --json prints: method, value, kind, stderr, dimension, where, seconds, terms.
     """
     with Waiting(f"reading {data}") as waiting:
-        wanted = reading(holes, drop, weights)
-        dag, table = problem_of(data, model, pairs_of_states("--hidden", hidden), wanted, {})
+        wanted, declared = reading(holes, drop, weights), declared_of(kinds, states)
+        dag, table = problem_of(data, model, pairs_of_states("--hidden", hidden), wanted, declared)
         waiting.say(f"{method}: compiling kernels, once…")
         found = lac.score(
             dag,
@@ -111,7 +128,7 @@ def compare(
         str, typer.Option(metavar="1..8", help="Numbers of states: a range, or a list with commas.")
     ] = "1..6",
     methods: Annotated[
-        str, typer.Option(metavar="NAME,NAME", help="The estimates, with commas between.")
+        str, typer.Option(metavar="NAME,NAME", help="The estimates, with commas between; as for score.")
     ] = "bic,cheeseman-stutz,variational",
     prior: Prior = "dirichlet=1",
     effective: Effective = False,
@@ -120,6 +137,7 @@ def compare(
     out: Annotated[
         str | None, typer.Option("--out", "-o", metavar="FILE", help="A figure: .svg or .png.")
     ] = None,
+    kinds: Kinds = None,
     holes: Holes = None,
     drop: Drop = None,
     weights: Weights = None,
@@ -133,8 +151,8 @@ def compare(
     """
     check_out(out, FIGURES)
     with Waiting(f"reading {data}") as waiting:
-        wanted = reading(holes, drop, weights)
-        named, table = _candidates(data, models or [], hidden, _numbers(states), wanted)
+        wanted, declared = reading(holes, drop, weights), declared_of(kinds, None)
+        named, table = _candidates(data, models or [], hidden, _numbers(states), wanted, declared)
         waiting.say("compiling kernels, once…")
         found = lac.compare(
             named,
@@ -199,16 +217,20 @@ def dimension(
 
 
 def _candidates(
-    data: str, models: Sequence[str], hidden: str | None, numbers: Sequence[int], wanted: Mapping[str, Any]
+    data: str,
+    models: Sequence[str],
+    hidden: str | None,
+    numbers: Sequence[int],
+    wanted: Mapping[str, Any],
+    declared: Mapping[str, Any],
 ) -> tuple[dict[str, lac.Dag], lac.Table]:
     """Return the models by name, and the table they are weighed on."""
     if bool(models) == (hidden is not None):
         raise typer.BadParameter("give two or more models, or --hidden NAME", param_hint="MODEL")
+    table = lac.read(data_path(data), **wanted, **declared)
     if hidden is not None:
-        table = lac.read(data_path(data), **wanted)
         return {f"{hidden}={k}": lac.naive_bayes(table.schema, hidden, k) for k in numbers}, table
-    problems = {text: problem_of(data, text, {}, wanted, {}) for text in models}
-    table = lac.read(data_path(data), **wanted)
+    problems = {text: problem_of(data, text, {}, wanted, declared) for text in models}
     return {text: dag for text, (dag, _) in problems.items()}, table
 
 
