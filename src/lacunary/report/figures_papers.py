@@ -23,7 +23,7 @@ __all__ = ["Line", "Map", "Panel", "maps", "panels"]
 
 @dataclass(frozen=True)
 class Line:
-    """A line through points; ``place`` chooses its colour and mark, a NaN leaves a gap."""
+    """A line through points; ``place`` chooses its colour and mark; the point at x = ``ring`` is ringed."""
 
     label: str
     x: Sequence[float]
@@ -31,6 +31,7 @@ class Line:
     error: Sequence[float] | None = None
     place: int = 0
     style: str = "-"
+    ring: float | None = None
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,9 @@ def _panel(axes: Axes, panel: Panel, *, log_x: bool, log_y: bool, whole: bool) -
             capsize=2 if line.error is not None else 0,
             label=line.label,
         )
+        if line.ring is not None:
+            height = line.y[list(line.x).index(line.ring)]
+            axes.plot([line.ring], [height], "o", markersize=10, fillstyle="none", color=INK, linewidth=0.8)
     if panel.marked is not None:
         axes.axvline(panel.marked, color=MUTED, linewidth=1.0, linestyle=":")
     if panel.level is not None:

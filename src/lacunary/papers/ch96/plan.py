@@ -78,6 +78,7 @@ def units(size: Size) -> Sequence[Unit]:
         *_weighing(plan, 0, range(1)),
         *_ranks(plan),
         *_realities(plan),
+        *_equals(plan),
         *_references(plan, size),
         *_weighing(plan, 0, range(1, plan.sets)),
         *_epsilons(plan),
@@ -91,6 +92,12 @@ def _weighing(plan: Plan, model: int, sets: range) -> Iterator[Unit]:
             for k in states(setting, few=plan.few):
                 extra = {"ml": True} if model == 0 else {}
                 yield Unit(weigh, _of(setting) | {"model": model, "data": data, "k": k} | extra)
+
+
+def _equals(plan: Plan) -> Iterator[Unit]:
+    for setting in plan.settings:
+        for k in states(setting, few=plan.few) if setting.c > 8 else ():
+            yield Unit(weigh, _of(setting) | {"model": 0, "data": 0, "k": k, "equal": True})
 
 
 def _epsilons(plan: Plan) -> Iterator[Unit]:

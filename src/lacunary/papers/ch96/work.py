@@ -17,23 +17,40 @@ PEAK = lac.Stop(relative=1e-10, iterations=20_000)
 """Where Laplace's approximation needs a peak and 200 iterations end short of one."""
 
 
-def table_of(n: int, c: int, rows: int, model: int, data: int) -> tuple[lac.Network, lac.Table]:
-    """Return a random model and rows it gave, without their classes; sizes of data share one model."""
+def table_of(
+    n: int, c: int, rows: int, model: int, data: int, equal: bool = False
+) -> tuple[lac.Network, lac.Table]:
+    """Return a random model and rows it gave, without their classes; samples of all sizes share one model.
+
+    With ``equal`` shares all classes are equally frequent; their tables stay as drawn.
+    """
     schema = lac.Schema(tuple(lac.Variable(f"X{i + 1}", (0, 1)) for i in range(n)))
     dag = lac.naive_bayes(schema, "C", c)
     network = lac.random_network(dag, rng=seed_of("ch96 model", n, c, model))
+    if equal:
+        theta = network.theta.copy()
+        theta[dag.layout.slice(dag.schema.index("C"))] = 1.0 / c
+        network = lac.Network(dag, theta)
     drawn = network.sample(rows, rng=seed_of("ch96 data", n, c, rows, model, data))
     return network, drawn.select(list(schema.names))
 
 
 def weigh(
-    n: int, c: int, rows: int, model: int, data: int, k: int, epsilon: float = 0.01, ml: bool = False
+    n: int,
+    c: int,
+    rows: int,
+    model: int,
+    data: int,
+    k: int,
+    epsilon: float = 0.01,
+    ml: bool = False,
+    equal: bool = False,
 ) -> dict[str, Any]:
     """Return the five scores of a model with k hidden states, as section 3 describes.
 
     64 draws, halved six times, then 200 iterations of EM; MAP with α = 1 + ε in the probability basis.
     """
-    _, table = table_of(n, c, rows, model, data)
+    _, table = table_of(n, c, rows, model, data, equal)
     dag = lac.naive_bayes(table.schema, "C", k)
     prior, seed = lac.Dirichlet(1.0 + epsilon), seed_of("ch96 start", n, c, rows, model, data, k)
     found = lac.fit(

@@ -1,0 +1,265 @@
+"""What the experiments of CH96 say to its claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+
+from lacunary.papers import Found, Results, Verdict
+from lacunary.papers.ch96.curves import Curve, chosen, curves, delta, errors_of_choice, mean_delta
+from lacunary.papers.ch96.settings import FIGURES, ROWS, SCORES, Setting
+from lacunary.papers.ch96.work import free, reality
+
+__all__ = ["answers"]
+
+OTHERS = SCORES[1:]
+ENOUGH = 7
+"""Settings of ten in which a score must do as well as BIC to be called more accurate."""
+
+
+def answers(results: Results) -> dict[str, Found]:
+    """Return what was found, by claim; the times have a file of their own."""
+    known = curves(results)
+    found: dict[str, Found] = {}
+    for number, setting in enumerate(ROWS, start=1):
+        own = [curve for curve in known if curve.setting == setting]
+        for score in OTHERS if own else ():
+            found[f"table-1-{number}-{score}"] = _delta(own, score)
+    if {curve.setting for curve in known} == set(ROWS):
+        found |= _biases(known) | _peaks(known) | _shapes(known)
+        found |= _epsilons(curves(results, None))
+    if known:
+        found |= _points(known)
+    return found | _ranks(results) | _realities(results)
+
+
+def _delta(own: list[Curve], score: str) -> Found:
+    mean, spread, error = mean_delta(own, score)
+    models = len({curve.model for curve in own})
+    note = f"± {spread:.1f} over {len(own)} data sets of {models} model{'s' if models > 1 else ''}."
+    ends = sum(chosen(curve.of(score)) in (min(curve.values), max(curve.values)) for curve in own)
+    if ends:
+        note += f" In {ends} the choice is at an end of the range tried."
+    return Found(round(mean, 3), error, note=note)
+
+
+def _biases(known: list[Curve]) -> dict[str, Found]:
+    table = errors_of_choice(known)
+    near = {s: sum(abs(row[s]) <= abs(row["bic"]) + 1e-9 for row in table.values()) for s in OTHERS[:3]}
+    overall = {s: float(np.mean([row[s] for row in table.values()])) for s in OTHERS}
+    above = sum(row["bic"] > 0 for row in table.values())
+    large = [table[Setting(64, c, 400)] for c in (16, 32)]
+    better = [abs(row["draper"]) < abs(row["cheeseman-stutz"]) for row in large]
+    wide = [curve for curve in known if curve.setting.n >= 32]
+    same = float(np.mean([delta(c, "mled") == delta(c, "cheeseman-stutz") for c in wide]))
+    told = "; ".join(f"{s}: {v:+.2f}" for s, v in overall.items()).replace("-0", "−0").replace(" -", " −")
+    return {
+        "accuracy": Found(
+            ", ".join(f"{s} {count} of {len(table)}" for s, count in near.items()),
+            verdict=_if(min(near.values()) >= ENOUGH, sorted(near.values())[1] >= ENOUGH),
+            note="Settings in which a score's mean Δc is no further from zero than BIC's.",
+        ),
+        "bic-simple": Found(
+            f"positive in {above} of {len(table)}",
+            verdict=_if(above == 0, above == 1),
+            note=f"Mean Δc over settings: {told}.",
+        ),
+        "cs-complex": Found(
+            overall["cheeseman-stutz"],
+            verdict=_if(
+                overall["cheeseman-stutz"] > 0 and overall["mled"] > 0, overall["cheeseman-stutz"] > 0
+            ),
+            note=f"Mean Δc over settings: {told}.",
+        ),
+        "draper-simple": Found(
+            overall["draper"], verdict=_if(overall["draper"] < 0), note=f"Mean Δc over settings: {told}."
+        ),
+        "mled-cs": Found(f"{same:.0%} the same", verdict=_if(same >= 0.95, same >= 0.8)),
+        "large-c": Found(
+            "; ".join(
+                f"c = {c}: CS {row['cheeseman-stutz']:+.1f}, Draper {row['draper']:+.1f}"
+                for c, row in zip((16, 32), large, strict=True)
+            ),
+            verdict=_if(all(better), any(better)),
+        ),
+    }
+
+
+def _sharpness(own: list[Curve], score: str) -> float:
+    """Return by how much the score at c exceeds the mean of its nearest neighbours, on average."""
+    out = []
+    for curve in own:
+        values, c = curve.of(score), curve.setting.c
+        if c in values:
+            below, above = max(k for k in values if k < c), min(k for k in values if k > c)
+            out.append(values[c] - (values[below] + values[above]) / 2)
+    return float(np.mean(out))
+
+
+def _peaks(known: list[Curve]) -> dict[str, Found]:
+    found = {}
+    for claim, figure in (("peaked-n", "figure-1"), ("peaked-c", "figure-2"), ("peaked-rows", "figure-3")):
+        table = {
+            score: [_sharpness([c for c in known if c.setting == s], score) for s in FIGURES[figure]]
+            for score in SCORES
+        }
+        rises = [b > a for row in table.values() for a, b in pairwise(row)]
+        told = "; ".join(f"{score}: " + ", ".join(f"{v:.0f}" for v in row) for score, row in table.items())
+        share = float(np.mean(rises))
+        found[claim] = Found(
+            f"{sum(rises)} of {len(rises)} steps",
+            verdict=_if(share == 1, share >= 0.8),
+            note=f"Nats by which the score at c exceeds that of its neighbours: {told}.",
+        )
+    return found | _two_peaks([c for c in known if c.setting.c >= 16])
+
+
+def _two_peaks(large: list[Curve]) -> dict[str, Found]:
+    def share(test: Callable[[Curve], bool], own: list[Curve]) -> float:
+        return float(np.mean([test(curve) for curve in own]))
+
+    both = {
+        score: share(lambda c, s=score: _has_two(c.of(s), c.setting.c), large)  # type: ignore[misc]
+        for score in SCORES
+    }
+    widest = [curve for curve in large if curve.setting.c == 32]
+    first = {
+        s: share(lambda c, s=s: chosen(c.of(s)) < 0.75 * c.setting.c, widest)  # type: ignore[misc]
+        for s in ("laplace", "draper", "bic")
+    }
+    second = share(lambda c: abs(chosen(c.of("cheeseman-stutz")) - c.setting.c) <= c.setting.c / 4, widest)
+    counts = [int(value > 0.5) for value in both.values()]
+    return {
+        "two-peaks": Found(
+            _shares(both),
+            verdict=_if(all(counts), any(counts)),
+            note=f"Share of {len(large)} data sets with c = 16 and 32 in which a score has both.",
+        ),
+        "first-peak": Found(
+            _shares(first),
+            verdict=_if(min(first.values()) > 0.5, max(first.values()) > 0.5),
+            note=f"Share of {len(widest)} data sets with c = 32.",
+        ),
+        "second-peak": Found(f"{second:.0%}", verdict=_if(second > 0.5), note=f"Of {len(widest)} data sets."),
+    }
+
+
+def _has_two(values: dict[int, float], c: int) -> bool:
+    """Tell whether there is a local maximum within two states of c and one below c − 2."""
+    ks = sorted(values)
+    tops = [b for a, b, d in zip(ks, ks[1:], ks[2:], strict=False) if values[b] > max(values[a], values[d])]
+    return any(abs(k - c) <= 2 for k in tops) and any(k < c - 2 for k in tops)
+
+
+def _shapes(known: list[Curve]) -> dict[str, Found]:
+    """Compare curves of different data sets of one model: their height relative to the score at c."""
+    ratios = []
+    for setting in dict.fromkeys(ROWS):
+        own = [c for c in known if c.setting == setting and c.model == 0]
+        for score in SCORES if len(own) > 1 else ():
+            shapes = [{k: v - c.of(score)[setting.c] for k, v in c.of(score).items()} for c in own]
+            ks = [k for k in set.intersection(*(set(s) for s in shapes)) if k != setting.c]
+            heights = [v for s in shapes for v in s.values()]
+            span = max(heights) - min(heights)
+            ratios += [float(np.std([s[k] for s in shapes], ddof=1)) / span for k in ks]
+    if not ratios:
+        return {}
+    typical = float(np.median(ratios))
+    note = f"Median over {len(ratios)} points; the largest tenth is above {np.quantile(ratios, 0.9):.1%}."
+    return {"alike": Found(f"{typical:.1%}", verdict=_if(typical < 0.02, typical < 0.05), note=note)}
+
+
+def _epsilons(known: list[Curve]) -> dict[str, Found]:
+    by = {(c.setting, c.data, c.epsilon): c for c in known if c.model == 0}
+    moves: list[float] = []
+    for epsilon in (0.1, 0.001):
+        for setting in dict.fromkeys(ROWS):
+            sets = [d for s, d, e in by if s == setting and e == epsilon and (s, d, 0.01) in by]
+            for score in OTHERS if sets else ():
+                change = [
+                    delta(by[setting, d, epsilon], score) - delta(by[setting, d, 0.01], score) for d in sets
+                ]
+                moves.append(float(np.mean(change)))
+    if not moves:
+        return {}
+    calm = float(np.mean([abs(m) <= 0.5 for m in moves]))
+    most = max(abs(move) for move in moves)
+    note = f"Share of {len(moves)} means of Δc that move by at most half a state; one moves by {most:.1f}."
+    return {"epsilon": Found(f"{calm:.0%}", verdict=_if(calm >= 0.9, calm >= 0.7), note=note)}
+
+
+def _points(known: list[Curve]) -> dict[str, Found]:
+    runs = [value for curve in known for value in curve.values.values()]
+    ended = [run["change"] < 1e-5 for run in runs]
+    polished = [run for run in runs if run["polished"]]
+    none = sum(run["scores"]["laplace"] is None for run in runs)
+    found = {
+        "converged": Found(
+            float(np.mean(ended)), note=f"{len(ended) - sum(ended)} of {len(ended)} runs did not."
+        ),
+        "refusals": Found(
+            f"{len(polished)} of {len(runs)} runs",
+            note=f"{none} reached no peak even when EM went on.",
+        ),
+    }
+    same = [
+        chosen(curve.of(score, "ml")) == chosen(curve.of(score))
+        for curve in known
+        for score in OTHERS
+        if len(curve.of(score, "ml")) == len(curve.of(score))
+    ]
+    gaps = [abs(run["ml"]["bic"] - run["scores"]["bic"]) for run in runs if "ml" in run]
+    if same:
+        share = float(np.mean(same))
+        note = f"Of {len(same)} choices the same; BIC differs by {np.median(gaps):.2f} nats (median)."
+        found["map-ml"] = Found(f"{share:.0%}", verdict=_if(share >= 0.95, share >= 0.8), note=note)
+    return found
+
+
+def _ranks(results: Results) -> dict[str, Found]:
+    ranks = [record.value for record in results.of(free)]
+    if not ranks:
+        return {}
+    off = sum(value["rank"] != value["parameters"] for value in ranks)
+    return {"dimension": Found(f"{off} of {len(ranks)} models differ", verdict=_if(off == 0))}
+
+
+def _realities(results: Results) -> dict[str, Found]:
+    records = [r for r in results.of(reality) if r.value["delta"] is not None]
+    sizes = sorted({(r.arguments["n"], r.arguments["c"]) for r in records})
+    by = {size: [r for r in records if (r.arguments["n"], r.arguments["c"]) == size] for size in sizes}
+    own = by.get((12, 3), [])
+    if len(own) < 2:
+        return {}
+    deltas = {size: np.array([r.value["delta"] for r in of]) for size, of in by.items()}
+    mine = deltas[12, 3]
+    votes = [k == 3 for r in own for k in r.value["best"].values()]
+    means = [float(deltas[size].mean()) for size in sizes]
+    told = "; ".join(
+        f"n = {n}, c = {c}: {deltas[n, c].mean():.0f} ± {deltas[n, c].std(ddof=1):.0f}" for n, c in sizes
+    )
+    arcs = float(np.mean([r.value["arcs"] for r in own]))
+    return {
+        "reality-states": Found(
+            f"{sum(votes)} of {len(votes)}", verdict=_if(all(votes), float(np.mean(votes)) > 0.5)
+        ),
+        "reality": Found(
+            float(mine.mean()),
+            float(mine.std(ddof=1) / np.sqrt(len(mine))),
+            note=f"± {mine.std(ddof=1):.0f} over {len(mine)} models; {arcs:.0f} arcs with nothing hidden.",
+            seconds=float(np.mean([r.seconds for r in own])),
+        ),
+        "reality-size": Found(
+            told, verdict=_if(all(b > a for a, b in pairwise(means)), means[-1] > means[0])
+        ),
+    }
+
+
+def _shares(shares: dict[str, float]) -> str:
+    return ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
+
+
+def _if(true: bool, near: bool = False) -> Verdict:
+    return "reproduced" if true else "near" if near else "not"
