@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import product
 from typing import Any, Literal
 
@@ -171,6 +172,28 @@ def test_bic_by_least_squares_in_each_configuration() -> None:
             error = part[:, 1] - u @ np.linalg.lstsq(u, part[:, 1])[0]
             expected -= 0.5 * len(part) * (np.log(2 * np.pi * np.mean(error**2)) + 1)
         assert score.family(3, parents) == pytest.approx(float(expected), rel=1e-9)
+
+
+def test_bic_of_another_program() -> None:
+    """PyBNesian, where it is installed; it divides by N − k, for k coefficients, where the likelihood has N.
+
+    That costs it N/2 log(N/(N − k)) − k/2 in every configuration.
+    """
+    pybnesian, pandas = pytest.importorskip("pybnesian"), import_module("pandas")
+    rows, frame = table(90), pandas.DataFrame(columns(90))
+    for name in "ab":
+        frame[name] = frame[name].astype(str).astype("category")
+    kinds = [(name, pybnesian.DiscreteFactorType()) for name in "ab"]
+    kinds += [(name, pybnesian.LinearGaussianCPDType()) for name in "xyz"]
+    other, network = pybnesian.BIC(frame), pybnesian.CLGNetwork(list(NAMES), node_types=kinds)
+    score = ConditionalGaussianBIC.of(rows)
+    for child, parents in [(3, ()), (3, (1,)), (3, (0,)), (3, (0, 1)), (4, (0, 1, 2, 3)), (2, (0,)), (0, ())]:
+        expected = other.local_score(network, NAMES[child], [NAMES[p] for p in parents])
+        if child in CONTINUOUS:
+            k = 1 + sum(p in CONTINUOUS for p in parents)
+            counts = [int(g.sum()) for g in groups(rows, tuple(p for p in parents if p in DISCRETE))]
+            expected += sum(n / 2 * np.log(n / (n - k)) - k / 2 for n in counts)
+        assert score.family(child, parents) == pytest.approx(expected, rel=1e-9)
 
 
 def test_bic_charges_for_configurations_without_rows_and_refuses_those_with_few() -> None:

@@ -219,7 +219,7 @@ class Standard:
         return np.asarray(self.whole / np.outer(unit, unit))
 
     def rows(self, chosen: NDArray[np.int64]) -> Array:
-        """Return √weight · (1, standardised values) of some rows, whose products are moments; (rows, n + 1)."""
+        """Return √weight · (1, standardised values) of some rows, to be multiplied; (rows, n + 1)."""
         out = np.ones((len(chosen), len(self.columns) + 1))
         out[:, 1:] = self.values[chosen]
         out[:, 1:] -= self.origin
