@@ -112,6 +112,7 @@ class _Gaussian:
         self.regressions = regressions
         self._scales, self._counts = regressions.prepare(moment[None])
         self._jacobian = moment[0, 0] * np.broadcast_to(np.asarray(log_scale), (self.variables,))
+        self._last: tuple[int, Parents, Array] = (-1, (), np.empty(0))
 
     def family(self, child: int, parents: Parents) -> float:
         """Return the child's term, given its parents."""
@@ -119,13 +120,18 @@ class _Gaussian:
 
     def toggled(self, child: int, parents: Parents) -> Array:
         """Return the child's term with each variable put in or taken out of its parents; (n,)."""
-        terms = self._terms(child, parents)[:-1]
+        terms = self._terms(child, parents)[:-1].copy()
         terms[child] = -np.inf
         return terms
 
     def _terms(self, child: int, parents: Parents) -> Array:
-        terms = self.regressions.terms(self._scales, self._counts, child, parents)
-        return np.asarray(terms - self._jacobian[child])
+        """Return all terms of a family; who asks for it as it is will ask for its toggles next."""
+        last = self._last
+        if last[0] != child or last[1] != parents:
+            terms = self.regressions.terms(self._scales, self._counts, child, parents)
+            terms -= self._jacobian[child]
+            self._last = last = (child, parents, terms)
+        return last[2]
 
 
 class BGe(_Gaussian):
