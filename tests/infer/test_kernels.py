@@ -101,8 +101,8 @@ def trace(
     room, links = count_touched(member, member_start, patterns), count_touched(flat, start, patterns)
     assert room == sum(any(pattern[list(clique)]) for pattern in patterns for clique in tree.cliques)
     out = Forest(
-        clique=np.zeros(room, dtype=np.int32),
-        mask=np.zeros(room, dtype=np.int64),
+        member=np.zeros(sum(patterns[:, list(clique)].sum() for clique in tree.cliques), dtype=np.int32),
+        member_start=np.zeros(room + 1, dtype=np.int64),
         up=np.zeros(room, dtype=np.int32),
         edge=np.zeros(room, dtype=np.int32),
         scope=np.zeros(links, dtype=np.int32),
@@ -116,9 +116,8 @@ def trace(
 
 
 def _node(tree: JunctionTree, forest: Forest, n: int) -> Node:
-    clique, up = tree.cliques[forest.clique[n]], int(forest.up[n])
-    bits = f"{forest.mask[n]:0{len(clique)}b}"
-    open_ = frozenset(v for v, bit in zip(clique, bits, strict=True) if bit == "1")
+    up = int(forest.up[n])
+    open_ = frozenset(forest.member[forest.member_start[n] : forest.member_start[n + 1]].tolist())
     joint = frozenset(tree.separators[forest.edge[n]]) & open_ if up >= 0 else frozenset()
     return Node(open_, up, joint, forest.scope[forest.scope_start[n] : forest.scope_start[n + 1]].tolist())
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 import tracemalloc
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -13,10 +14,11 @@ from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import TooWideError
 from lacunary.infer.engine import prepare
-from lacunary.infer.network import random_network
+from lacunary.infer.network import Network, random_network
 from lacunary.infer.pack import pack
 from lacunary.model.dag import Dag
 from lacunary.model.make import random_dag
+from tests import naive
 
 
 def joined(hidden: int) -> tuple[Dag, Table]:
@@ -72,6 +74,33 @@ def test_observed_variables_do_not_widen_a_clique() -> None:
     packed = pack(graph, np.zeros_like(table.codes), np.ones(1))
     assert packed.constant.sum() == len(graph.names)
     assert all(len(chunk.slab.kind) == 0 for chunk in packed.chunks)
+
+
+def test_cliques_of_any_width_if_few_are_open_in_a_row() -> None:
+    """Every cause is open in some row, which joins all 70; but no row leaves more than four open."""
+    graph, table = joined(70)
+    network, rng = random_network(graph, rng=1), np.random.default_rng(2)
+    codes = rng.integers(0, 2, size=(140, table.codes.shape[1])).astype(np.int8)
+    for row, holes in enumerate(rng.permuted(np.tile(np.arange(70), (140, 1)), axis=1)[:, :3]):
+        codes[row, holes] = HOLE
+    codes[:70][np.eye(70, codes.shape[1], dtype=bool)] = HOLE
+    few = [0, 77, 139]
+    found = prepare(graph, Table(graph.schema, codes)).log_evidence(network.theta[None])[0, few]
+    wanted = [log_evidence(network, codes[row].tolist()) for row in few]
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)  # sums of 2 485 logs
+
+
+def log_evidence(network: Network, row: list[int]) -> float:
+    """By enumeration of the holes, in logarithms."""
+    holes, index = [i for i, code in enumerate(row) if code == HOLE], network.dag.schema.index
+    logs = []
+    for states in product((0, 1), repeat=len(holes)):
+        full = dict(enumerate(row)) | dict(zip(holes, states, strict=True))
+        log = 0.0
+        for i, name in enumerate(network.dag.names):
+            log += math.log(network.table(name)[*(full[index(p)] for p in network.dag.parents[i]), full[i]])
+        logs.append(log)
+    return naive.log_sum(logs)
 
 
 def test_rows_that_are_alike_are_packed_once() -> None:

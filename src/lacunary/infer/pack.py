@@ -220,8 +220,8 @@ def _trace(
 def _trace_some(tree: Tree, scopes: Scopes, sizes: NDArray[np.int64], patterns: NDArray[np.bool_]) -> Forest:
     nodes = count_touched(tree.member, tree.member_start, patterns)  # before any are merged
     out = Forest(
-        clique=np.zeros(nodes, dtype=np.int32),
-        mask=np.zeros(nodes, dtype=np.int64),
+        member=np.zeros(int(patterns.sum(axis=0)[tree.member].sum()), dtype=np.int32),
+        member_start=np.zeros(nodes + 1, dtype=np.int64),
         up=np.zeros(nodes, dtype=np.int32),
         edge=np.zeros(nodes, dtype=np.int32),
         scope=np.zeros(count_touched(scopes.member, scopes.member_start, patterns), dtype=np.int32),
@@ -236,13 +236,17 @@ def _joined(parts: list[Forest]) -> Forest:
     """Return the nodes of several sets of patterns as one, without the room that was left over."""
     used = [int(part.node_start[-1]) for part in parts]
     nodes, scopes = np.cumsum([0, *used]), np.cumsum([0, *(len(part.scope) for part in parts)])
+    opened = [int(part.member_start[n]) for part, n in zip(parts, used, strict=True)]
+    members = np.cumsum([0, *opened])
 
     def all_of(name: str) -> NDArray[Any]:
         return np.concatenate([getattr(part, name)[:n] for part, n in zip(parts, used, strict=True)])
 
     return Forest(
-        clique=all_of("clique"),
-        mask=all_of("mask"),
+        member=np.concatenate([part.member[:n] for part, n in zip(parts, opened, strict=True)]),
+        member_start=np.concatenate(
+            [p.member_start[:n] + at for p, n, at in zip(parts, used, members, strict=False)] + [members[-1:]]
+        ),
         up=all_of("up"),
         edge=all_of("edge"),
         scope=np.concatenate([part.scope for part in parts]),

@@ -7,7 +7,6 @@ is a shape with the scopes attached to it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -42,7 +41,7 @@ def sort_nodes(
     dag: Dag, tree: JunctionTree, scopes: Scopes, forest: Forest, *, separate: bool, budget: int
 ) -> Nodes:
     """Find what the nodes have in common; with ``separate`` readouts, families are not read out."""
-    shapes = _shapes(dag, tree, forest, budget)
+    shapes = _shapes(dag, forest, budget)
     kind, first = _distinct_kinds(forest, shapes)
     lengths = np.diff(forest.scope_start)[first]
     ends = np.concatenate([[0], np.cumsum(lengths)])
@@ -95,16 +94,11 @@ class _Shapes:
     size: NDArray[np.int64]
 
 
-def _shapes(dag: Dag, tree: JunctionTree, forest: Forest, budget: int) -> _Shapes:
-    cliques = max(len(tree.cliques), 1)
-    widest = max((len(c) for c in tree.cliques), default=0)
-    if widest + np.log2(cliques) >= 62:
-        refuse(dag, max(tree.cliques, key=len), math.exp(min(tree.log_size, 700.0)) * 8 * LANES, budget)
-    keys, of_node = _number(forest.mask * cliques + forest.clique)
-    members = []
-    for mask, clique in zip((keys // cliques).tolist(), (keys % cliques).tolist(), strict=True):
-        variables = tree.cliques[clique]
-        members.append(tuple(v for place, v in enumerate(reversed(variables)) if mask >> place & 1)[::-1])
+def _shapes(dag: Dag, forest: Forest, budget: int) -> _Shapes:
+    of_node, first = _distinct(forest.member, forest.member_start)
+    members = [
+        tuple(forest.member[forest.member_start[n] : forest.member_start[n + 1]].tolist()) for n in first
+    ]
     sizes = np.array(dag.schema.sizes, dtype=np.float64)
     size = np.array([sizes[list(m)].prod() for m in members])
     if size.size and size.max() * 8 * LANES > budget:
@@ -118,21 +112,28 @@ def refuse(dag: Dag, clique: Sequence[int], needed: float, budget: int) -> None:
     raise TooWideError(
         f"exact inference would need about {needed / 2**30:.3g} GiB, more than the {budget / 2**30:.3g} GiB "
         f"allowed: {len(clique)} variables are open together in one clique ({names}). "
-        "Remove arcs between them, observe some of them, or raise the budget."
+        "Remove arcs between them, split or merge states, or observe some of them."
     )
 
 
 def _distinct_kinds(forest: Forest, shapes: _Shapes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Give the different (shape, edge, scopes) of nodes numbers; return each node's, and a node for each."""
-    nodes = len(forest.clique)
+    nodes = len(forest.edge)
     lengths = np.diff(forest.scope_start)
     start = np.concatenate([[0], np.cumsum(lengths + 2)])
     token = np.empty(int(start[-1]), dtype=np.int32)
     token[start[:-1]], token[start[:-1] + 1] = shapes.of_node, forest.edge
     token[np.arange(len(forest.scope)) + 2 * (np.repeat(np.arange(nodes), lengths) + 1)] = forest.scope
-    kind, first = np.empty(nodes, dtype=np.int64), np.empty(nodes, dtype=np.int64)
-    count = distinct_lists(token, start, kind, first)
-    return kind, first[:count]
+    return _distinct(token, start)
+
+
+def _distinct(
+    token: NDArray[np.int32], start: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give different lists numbers; return each list's, and the first list of each number."""
+    number, first = np.empty(len(start) - 1, dtype=np.int64), np.empty(len(start) - 1, dtype=np.int64)
+    count = distinct_lists(token, start, number, first)
+    return number, first[:count]
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import caching
+from numba.core.runtime import rtsys
 
 __all__ = ["bare", "called", "inlined", "kernel"]
 
@@ -48,7 +51,21 @@ def _compiled(function: F, **options: Any) -> F:
         "fastmath": {"reassoc", "contract"},
         "no_cfunc_wrapper": True,
     }
-    try:
-        return cast(F, njit(cache=True, **options)(function))
-    except RuntimeError:  # no folder on this machine can be written to
-        return cast(F, njit(**options)(function))
+    compiled = njit(**options)(function)
+    with suppress(RuntimeError):  # no folder on this machine can be written to
+        compiled._cache = _Stored(compiled.py_func)
+    return cast(F, compiled)
+
+
+class _Stored(caching.FunctionCache):  # type: ignore[misc]
+    """Machine code on disk, loaded as it is.
+
+    Numba would first import all that it can compile, a quarter of a second, which code that is compiled
+    already does not need; what has to be compiled imports it then.
+    """
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """Return the code for these types if it is there; see `numba.core.caching.Cache`."""
+        rtsys.initialize(target)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(signature, target)

@@ -52,13 +52,13 @@ class Scopes(NamedTuple):
 class Forest(NamedTuple):
     """The nodes of all patterns, one after the other, parents before children.
 
-    ``clique`` and ``mask`` tell which open variables a node has; ``up`` is the parent's position
+    The open variables of a node are ``member`` from ``member_start`` on; ``up`` is the parent's position
     within the pattern (−1 for a root), ``edge`` the clique whose separator joins them; ``scope``
     lists the scopes of each node from ``scope_start`` on.
     """
 
-    clique: NDArray[np.int32]
-    mask: NDArray[np.int64]
+    member: NDArray[np.int32]
+    member_start: NDArray[np.int64]
     up: NDArray[np.int32]
     edge: NDArray[np.int32]
     scope: NDArray[np.int32]
@@ -137,8 +137,7 @@ def trace_patterns(
     wide = np.empty(cliques, np.float64)
     into, final = np.empty(cliques, np.int64), np.empty(cliques, np.int64)
     clique, up, edge = np.empty(cliques, np.int64), np.empty(cliques, np.int64), np.empty(cliques, np.int64)
-    done = 0
-    taken = 0
+    done = taken = listed = 0
     for p in range(is_open.shape[0]):
         for c in range(cliques):
             links[c] = 0
@@ -193,10 +192,11 @@ def trace_patterns(
             if into[n] != n:
                 continue
             f = done + final[n]
-            bits = 0
             for k in range(tree.member_start[clique[n]], tree.member_start[clique[n] + 1]):
-                bits = 2 * bits + is_open[p, tree.member[k]]
-            out.clique[f], out.mask[f] = clique[n], bits
+                if is_open[p, tree.member[k]]:
+                    out.member[listed] = tree.member[k]
+                    listed += 1
+            out.member_start[f + 1] = listed
             out.scope_start[f] = taken
             taken += load[n]
             load[n] = 0

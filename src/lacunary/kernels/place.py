@@ -7,7 +7,7 @@ kernel with them keeps the arrays alive.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from llvmlite import ir
@@ -37,8 +37,8 @@ FIELDS: dict[Any, tuple[Any, ...]] = {
 
 def places_of(kinds: Kinds, slab: Slab, spots: Spots) -> NDArray[np.int64]:
     """Return where the arrays lie and how long they are, one after the other; (2 · arrays,)."""
-    places = []
-    for group in (kinds, slab, spots):
+    places, groups = [], cast(tuple[Any, ...], (kinds, slab, spots))
+    for group in groups:
         for one, kind in zip(group, FIELDS[type(group)], strict=True):
             if type_of(one.dtype) != kind or not one.flags.c_contiguous:
                 raise TypeError(f"a kernel would read {kind} where there is {one.dtype}")

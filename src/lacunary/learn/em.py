@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief
 from lacunary.infer.engine import Prepared
 from lacunary.infer.network import check_family
+from lacunary.kernels.normalize import normalize
 from lacunary.maths import regression
 from lacunary.model.dag import Dag
 
@@ -114,8 +116,15 @@ class Maximize:
 
     def settle(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the nearest admissible parameters: distributions sum to one, known ones are as given."""
-        learned = self.dag.layout.normalize(points)
-        return np.where(np.isnan(self.known), learned, self.known)
+        layout, learned = self.dag.layout, np.empty(points.shape)
+        whole = not layout.regressions
+        if not (whole and normalize(points, layout.group, np.empty(layout.groups), learned)):
+            learned = layout.normalize(points)
+        return learned if self._learns_all else np.where(np.isnan(self.known), learned, self.known)
+
+    @cached_property
+    def _learns_all(self) -> bool:
+        return bool(np.isnan(self.known).all())
 
 
 def maximize_rule(
