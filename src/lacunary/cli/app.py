@@ -32,6 +32,7 @@ PROMPTED = (
     (r"\b(kinds|states)=\{'([^']*)': \[…\]\}", r"--\1 '\2=a,b,c'"),
     (r"\b(kinds)=\{'([^']*)': '(\w+)'\}", r"--\1 '\2=\3'"),
     (r"\b(select|method|basis)='([\w-]+)'", r"--\1 \2"),
+    (r"\blist it in hidden to add it", "add it with --hidden NAME=K"),
     (r"\bstarts=Draws\((\d+)\)", r"--starts \1"),
     (r"\b(drop|holes|kinds|states|weights)=…", r"--\1"),
     (r"(--\w+ )'([\w=,.]+)'", r"\1\2"),  # quotes only where a shell needs them

@@ -169,15 +169,9 @@ def compare(
     if json:
         emit(found.rows())
         return
-    from lacunary.report.words import agreement
-
     show(str(found))
-    show(agreement(found.favourites()))
-    show("")
-    show("posterior probability of each model, all equally probable before")
-    for name in found.methods:
-        shares = zip(found.models, found.probabilities(name), strict=True)
-        show(f"  {name}: " + ", ".join(f"{model} {share:.3f}" for model, share in shares if share > 0.0005))
+    if len(found.models) > 1:
+        _tell(found)
     if out:
         show(f"\nwritten: {out}")
 
@@ -214,6 +208,18 @@ def dimension(
         emit({"rank": found.rank, "parameters": found.parameters, "hidden": list(dag.schema.hidden)})
         return
     show(f"effective dimension {found.rank}, of {found.parameters} free parameters")
+
+
+def _tell(found: lac.Comparison) -> None:
+    """Say what the estimates agree on, and how probable each model is."""
+    from lacunary.report.words import agreement
+
+    show(agreement(found.favourites()))
+    show("")
+    show("posterior probability of each model, all equally probable before")
+    for name in found.methods:
+        shares = zip(found.models, found.probabilities(name), strict=True)
+        show(f"  {name}: " + ", ".join(f"{model} {share:.3f}" for model, share in shares if share > 0.0005))
 
 
 def _candidates(
