@@ -33,8 +33,8 @@ def shake(walk: Walk) -> None:
 
     First as many random *covered* arcs are turned round as there are variables: i → j is covered if
     i's parents are all of j's other parents. That leads to an equivalent graph (Chickering 1995), from which
-    other neighbours are in reach (Castelo and Kočka 2003). Then one variable in ten, drawn at random, loses
-    all arcs that are not required.
+    other neighbours are in reach (Castelo and Kočka 2003). Then some variables, up to one in five, drawn
+    at random, lose all arcs that are not required.
     """
     walk.jump(walk.best)
     n, board = len(walk.best), walk.board
@@ -42,7 +42,8 @@ def shake(walk: Walk) -> None:
         covered = _covered(walk)
         if covered:
             walk.take(covered[int(walk.rng.integers(len(covered)))])
-    for node in walk.rng.choice(n, max(1, n // 10), replace=False):
+    some = 1 + int(walk.rng.integers(n // 5 + 1))
+    for node in walk.rng.choice(n, some, replace=False):
         loose = board.sketch.arcs & ~board.rules.required
         for tail, head in np.argwhere(loose):
             if node in (tail, head):
