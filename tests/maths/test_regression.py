@@ -218,6 +218,13 @@ def test_redundant_parents_and_no_rows_stay_finite() -> None:
         assert regression.peak(moment, 9.0)[-1] > 0
 
 
+def test_what_is_not_a_number_stays_so() -> None:
+    """Silence would be worse."""
+    moment, dof = belief(2)
+    moment[2, 1] = moment[1, 2] = np.nan
+    assert np.isnan(regression.log_normalizer(moment, dof))
+
+
 def test_units_and_origin_move_as_they_must() -> None:
     """x′ = a + b x for all columns: the evidence changes by −N log b of the child, coefficients by ratios."""
     prior, dof = belief(2, 8)

@@ -201,6 +201,9 @@ def test_what_cannot_be_scored_is_refused_by_name() -> None:
         BGe.of(lac.read({"a": [3.3] * 4, "b": [0.1, 0.2, 0.4, 0.3]}, kinds="continuous"))
     with pytest.raises(ParameterError, match="do not fit"):
         BGe(np.eye(3), belief(3, 0))
+    for wrong in (np.full((4, 4), np.nan), -np.eye(4), np.ones((4, 3))):
+        with pytest.raises(ParameterError, match="moments"):
+            BGe(wrong, belief(3, 0))
 
 
 def test_regression_and_score_agree() -> None:

@@ -118,7 +118,7 @@ def _careful(moment: Array, floor: Array) -> Array:
     lower = np.zeros_like(moment)
     for i in range(moment.shape[-1]):
         left = moment[..., i:, i] - np.einsum("...jk,...k->...j", lower[..., i:, :i], lower[..., i, :i])
-        sound = left[..., 0] > floor[..., i]
+        sound = ~(left[..., 0] <= floor[..., i])  # what is not a number stays so
         pivot = np.sqrt(np.where(sound, left[..., 0], floor[..., i]))
         lower[..., i:, i] = np.where(sound[..., None], left / pivot[..., None], 0.0)
         lower[..., i, i] = pivot

@@ -25,6 +25,7 @@ from lacunary.structure.gaussian import (
     Charged,
     Integrated,
     Regressions,
+    check_moments,
     standardise,
 )
 from lacunary.structure.score import FamilyScore, Parents, allowed_arcs, toggle
@@ -227,6 +228,7 @@ def _discrete_part(table: Table) -> Table:
 
 def _counted(schema: Schema, codes: NDArray[np.signedinteger], moment: Array) -> Table:
     """Return configurations of the discrete variables as rows, weighted by how often each occurs."""
+    check_moments(moment)
     discrete = Schema(tuple(variable for variable in schema if variable.discrete))
     if codes.shape != (len(moment), len(discrete)):
         raise ParameterError(

@@ -23,7 +23,16 @@ from lacunary.maths.moments import moments, parted
 from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.structure.score import Parents
 
-__all__ = ["BGe", "Charged", "GaussianBIC", "Integrated", "Regressions", "Standard", "standardise"]
+__all__ = [
+    "BGe",
+    "Charged",
+    "GaussianBIC",
+    "Integrated",
+    "Regressions",
+    "Standard",
+    "check_moments",
+    "standardise",
+]
 
 Array = NDArray[np.float64]
 
@@ -107,6 +116,7 @@ class _Gaussian:
 
     def __init__(self, moment: Array, regressions: Regressions, log_scale: ArrayLike) -> None:
         moment = np.asarray(moment, dtype=np.float64)
+        check_moments(moment)
         self.variables = len(moment) - 1
         self.allowed = ~np.eye(self.variables, dtype=bool)
         self.regressions = regressions
@@ -188,6 +198,14 @@ class GaussianBIC(_Gaussian):
         """Return the score on a table without holes."""
         standard = standardise(table)
         return cls(standard.moments(), np.log(standard.scale))
+
+
+def check_moments(moment: Array) -> None:
+    """Refuse what cannot be moments: matrices that are not square, not finite, or of fewer than no rows."""
+    if moment.ndim < 2 or moment.shape[-1] != moment.shape[-2]:
+        raise ParameterError(f"moments are square matrices, not of shape {moment.shape}")
+    if not np.all(np.isfinite(moment)) or np.any(moment[..., 0, 0] < 0):
+        raise ParameterError("moments must be finite, and their numbers of rows not negative")
 
 
 @dataclass(frozen=True, eq=False)
