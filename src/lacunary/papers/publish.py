@@ -19,7 +19,7 @@ from lacunary import __version__
 from lacunary.files import write_whole
 from lacunary.papers.claims import Claim, Judged, judge
 from lacunary.papers.outcome import Listing, Outcome, Size
-from lacunary.papers.show import cell, error_text, in_columns, time_text, value_text
+from lacunary.papers.show import cell, error_text, in_columns, time_text, told, value_text
 
 __all__ = ["Edition", "publish"]
 
@@ -50,9 +50,11 @@ def publish(folder: Path, edition: Edition, claims: Sequence[Claim], outcome: Ou
     strangers = set(outcome.found) - {claim.id for claim in claims}
     assert not strangers, f"answers to claims that claims.toml does not have: {sorted(strangers)}"
     folder.mkdir(parents=True, exist_ok=True)
-    for listing in [*outcome.listings, verdicts(judged)]:
+    for listing in outcome.listings:
         write_whole(folder / f"{listing.name}.csv", _csv(listing))
         write_whole(folder / f"{listing.name}.txt", in_columns(listing))
+    write_whole(folder / "claims.csv", _csv(verdicts(judged)))
+    write_whole(folder / "claims.txt", "\n".join(told(one) for one in judged))
     drawn = _draw(folder, outcome)
     write_whole(folder / "index.html", _page(edition, judged, outcome, drawn))
     return judged

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from textwrap import fill
+
 from lacunary.papers.claims import Judged
 from lacunary.papers.outcome import Cell, Listing
 
-__all__ = ["cell", "error_text", "in_columns", "time_text", "value_text"]
+__all__ = ["cell", "error_text", "in_columns", "time_text", "told", "value_text"]
 
 
 def cell(value: Cell) -> str:
@@ -38,6 +40,30 @@ def time_text(judged: Judged) -> str:
     if seconds < 1:
         return f"{1000 * seconds:.2g} ms"
     return f"{seconds:.3g} s" if seconds < 600 else f"{seconds / 60:.3g} min"
+
+
+def told(judged: Judged) -> str:
+    """Return a claim, its verdict and the evidence as a paragraph."""
+    claim = judged.claim
+    where = f" ({claim.where})" if claim.where else ""
+    numbers = [
+        f"printed {cell(claim.printed)}" if claim.printed != "" else "",
+        f"ours {value_text(judged)} {error_text(judged)}".strip() if judged.found else "",
+        f"allowed ± {cell(judged.margin)}" if judged.margin is not None else "",
+        f"then {claim.then}" if claim.then else "",
+        f"now {time_text(judged)}" if time_text(judged) else "",
+    ]
+    lines = [
+        f"{judged.verdict.upper()}: {claim.says}{where} [{claim.id}]",
+        "; ".join(number for number in numbers if number),
+        claim.why and f"Tolerance: {claim.why}.",
+        judged.note,
+    ]
+    return "".join(
+        fill(line, 110, initial_indent=indent, subsequent_indent="    ") + "\n"
+        for line, indent in zip(lines, ("", "    ", "    ", "    "), strict=True)
+        if line
+    )
 
 
 def in_columns(listing: Listing) -> str:

@@ -154,12 +154,15 @@ def maps(drawn: Sequence[Map], names: Sequence[str], *, x: str, y: str) -> Figur
         figure = Figure(figsize=(2.2 + 0.3 * sum(widths), 5.6), layout="constrained")
         grid = figure.subplots(1, len(drawn), squeeze=False, width_ratios=widths)[0]
         for axes, one in zip(grid, drawn, strict=True):
-            edges = [np.arange(len(side) + 1) - 0.5 for side in (one.columns, one.rows)]
-            axes.pcolormesh(*edges, one.kinds, cmap=scale, norm=norm, edgecolors="#ffffff", linewidth=0.3)
+            across = np.arange(len(one.columns) + 1) - 0.5
+            up = np.array([row - 0.5 for row in one.rows] + [one.rows[-1] + 0.5])
+            axes.pcolormesh(across, up, one.kinds, cmap=scale, norm=norm, edgecolors="#ffffff", linewidth=0.3)
             axes.set_title(one.title, fontsize=10)
             axes.set_xticks(range(len(one.columns)), [str(c) for c in one.columns])
-            step = max(1, len(one.rows) // 8)
-            axes.set_yticks(range(0, len(one.rows), step), [str(r) for r in one.rows[::step]])
+            axes.set_yscale("log")
+            ticks = [t for t in (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 60, 90) if t <= one.rows[-1]]
+            axes.set_yticks(ticks, [str(t) for t in ticks])
+            axes.minorticks_off()
             axes.set_xlabel(x)
         grid[0].set_ylabel(y)
         patches = [Patch(facecolor=c, label=n) for c, n in zip(colours[1:], names, strict=True)]

@@ -120,7 +120,7 @@ def _drawings(results: Results, known: list[Curve]) -> Iterator[Drawing]:
             "evidence",
             "Five scores and the variational bound against the evidence",
             "Score less log evidence on one data set a setting. The evidence is the larger of annealed "
-            "importance sampling and the variational bound; BIC is left out, far below. Level is right in shape.",
+            "importance sampling and the variational bound; BIC, far below, is left out. Level means right.",
             draw.panels(
                 [_gaps(s.n, s.c, s.rows, refs) for s, refs in own.items()],
                 x="hidden states",
