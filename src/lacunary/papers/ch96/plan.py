@@ -55,7 +55,7 @@ PLANS: dict[Size, Plan] = {
         4,
         5,
         (5, 2),
-        {4: 4096, 8: 4096, 16: 2048, 32: 2048},
+        {4: 2048, 8: 2048, 16: 1024, 32: 1024},
         ((12, 3), (18, 4), (24, 5), (32, 6)),
         5,
     ),
@@ -64,9 +64,9 @@ PLANS: dict[Size, Plan] = {
 
 ANNEALED = {
     4: range(2, 9),
-    8: (2, 4, 6, 7, 8, 9, 10, 12, 14),
-    16: (6, 8, 10, 12, 14, 16, 18, 20, 24),
-    32: (8, 16, 20, 24, 28, 32, 36, 40),
+    8: (2, 4, 6, 7, 8, 9, 10),
+    16: (6, 8, 12, 14, 16, 20, 24),
+    32: (8, 16, 24, 32, 40),
 }
 """Numbers of hidden states at which the evidence is annealed."""
 
@@ -74,21 +74,24 @@ ANNEALED = {
 def units(size: Size) -> Sequence[Unit]:
     """Return the work."""
     plan = PLANS[size]
+    rest = range(1, plan.sets)
     return [
         *_weighing(plan, 0, range(1)),
-        *_ranks(plan),
         *_realities(plan),
         *_equals(plan),
+        *_weighing(plan, 0, rest, most=8),
         *_references(plan, size),
-        *_weighing(plan, 0, range(1, plan.sets)),
+        *_weighing(plan, 0, rest, least=9),
         *_epsilons(plan),
+        *_ranks(plan),
         *(unit for model in range(1, plan.models) for unit in _weighing(plan, model, range(plan.sets))),
     ]
 
 
-def _weighing(plan: Plan, model: int, sets: range) -> Iterator[Unit]:
+def _weighing(plan: Plan, model: int, sets: range, least: int = 0, most: int = 99) -> Iterator[Unit]:
+    """Weigh test models on data sets, in settings with at least and at most so many classes."""
     for data in sets:
-        for setting in plan.settings:
+        for setting in (s for s in plan.settings if least <= s.c <= most):
             for k in states(setting, few=plan.few):
                 extra = {"ml": True} if model == 0 else {}
                 yield Unit(weigh, _of(setting) | {"model": model, "data": data, "k": k} | extra)
