@@ -9,6 +9,7 @@ from hypothesis import given, settings
 import lacunary as lac
 from lacunary.model.dag import Dag
 from lacunary.report.drawing import drawing
+from lacunary.report.found import found_page, path_chart
 from lacunary.report.layers import layered
 from tests.strategies import dags
 
@@ -75,6 +76,29 @@ def test_names_of_any_kind() -> None:
     assert any(name.endswith("…") for name in shown)
     assert text.count('class="node hidden"') == 1
     assert not re.search(r"https?://(?!www\.w3\.org)", text)
+
+
+def test_a_page_of_a_search_stands_alone() -> None:
+    found = lac.search(lac.asia().sample(300, rng=1), method="tabu")
+    text = found_page(found, title="<Asia>")
+    assert "&lt;Asia&gt;" in text
+    assert "<Asia>" not in text
+    assert not re.search(r"(?:src|href)=|https?://(?!www\.w3\.org)", text)
+    for (tail, head), lost in found.strengths.items():
+        mark = "↔" if frozenset((tail, head)) in lac.cpdag(found.dag).reversible else "→"
+        assert f"<td>{tail}</td><td>{mark}</td><td>{head}</td>" in text
+        assert f"{lost:,.2f}".replace("-", "\N{MINUS SIGN}") in text
+
+
+def test_the_chart_of_a_path_marks_its_best() -> None:
+    steps = [lac.Step("add", "A", "B", 0.0, score) for score in (-5.0, -1.0, -3.0)]
+    tree = ElementTree.fromstring(path_chart(steps))
+    [line] = tree.iter(f"{SVG}polyline")
+    points = [tuple(map(float, point.split(","))) for point in (line.get("points") or "").split()]
+    assert points[1][1] < points[2][1] < points[0][1]  # higher is better, and higher on the page
+    [dot] = tree.iter(f"{SVG}circle")
+    assert (float(dot.get("cx", "nan")), float(dot.get("cy", "nan"))) == points[1]
+    assert path_chart(steps[:1]) == ""
 
 
 def test_no_variables_at_all() -> None:

@@ -57,7 +57,7 @@ Arcs = list[str] | None
 @app.command(
     epilog=examples(
         "lacunary sample asia --rows 2000 --rng 1 --out asia.csv",
-        "lacunary search asia.csv --method tabu --out found.json --drawing found.svg",
+        "lacunary search asia.csv --method tabu --out found.json --report found.html",
         "lacunary search asia.csv --score bdeu --ess 5 --max-parents 2 --forbidden 'dysp -> smoke'",
         "lacunary search asia.csv --method exact --required 'smoke -> lung bronc' --json",
     )
@@ -97,6 +97,9 @@ def search(
         typer.Option("--out", "-o", metavar="FILE", help="The network: .json, .bif, .xmlbif, .net."),
     ] = None,
     drawing: Annotated[str | None, typer.Option(metavar="FILE", help="A drawing of the graph: .svg.")] = None,
+    report: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A page: drawing, arcs, the path of the search; .html.")
+    ] = None,
     checkpoint: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the search here every 30 seconds, for --resume.")
     ] = None,
@@ -115,9 +118,14 @@ def search(
     Missing values and hidden variables are handled by structural EM. Ctrl-C keeps the best so far.
 
     --json prints: score, method, rows, variables, arcs (a list of from, to, strength: what the score loses
-    without the arc), steps, interrupted, graph (in arrows), out, drawing.
+    without the arc), steps, interrupted, graph (in arrows), out, drawing, report.
     """
-    for path, suffixes in ((out, MODELS), (drawing, (".svg",)), (checkpoint, (".json",))):
+    for path, suffixes in (
+        (out, MODELS),
+        (drawing, (".svg",)),
+        (report, (".html",)),
+        (checkpoint, (".json",)),
+    ):
         check_out(path, suffixes)
     limits: dict[str, Any] = {
         "required": required or (),
@@ -144,10 +152,12 @@ def search(
             lac.save(found.network, out)
         if drawing:
             _draw(found, drawing)
+        if report:
+            _write_page(found, report)
     if json:
-        emit(_summary(found, out, drawing))
+        emit(_summary(found, {"out": out, "drawing": drawing, "report": report}))
     else:
-        _tell(found, [path for path in (out, drawing) if path])
+        _tell(found, [path for path in (out, drawing, report) if path])
     if found.interrupted:
         complain("interrupted; this is the best so far")
         raise typer.Exit(INTERRUPTED)
@@ -199,7 +209,14 @@ def _draw(found: lac.SearchResult, path: str) -> None:
     write_whole(path, drawing(found.dag, found.strengths, title=title))
 
 
-def _summary(found: lac.SearchResult, out: str | None, drawing: str | None) -> dict[str, Any]:
+def _write_page(found: lac.SearchResult, path: str) -> None:
+    from lacunary.files import write_whole
+    from lacunary.report.found import found_page
+
+    write_whole(path, found_page(found))
+
+
+def _summary(found: lac.SearchResult, files: dict[str, str | None]) -> dict[str, Any]:
     return {
         "score": found.score,
         "method": found.method,
@@ -212,8 +229,7 @@ def _summary(found: lac.SearchResult, out: str | None, drawing: str | None) -> d
         "steps": len(found.path),
         "interrupted": found.interrupted,
         "graph": str(found.dag),
-        "out": out,
-        "drawing": drawing,
+        **files,
     }
 
 
@@ -224,4 +240,4 @@ def _tell(found: lac.SearchResult, written: list[str]) -> None:
     for path in written:
         show(f"\nwritten: {path}")
     if not written and not found.interrupted:
-        show("\n--out FILE keeps the network, --drawing FILE.svg draws it")
+        show("\n--out FILE keeps the network, --report FILE.html shows it")

@@ -1,0 +1,100 @@
+"""What a search found, as a page that stands alone: the graph drawn, its arcs, the path of the search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log1p
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from lacunary.model.equivalence import cpdag
+from lacunary.report.drawing import drawing
+from lacunary.structure.result import SearchResult, Step
+
+__all__ = ["found_page", "path_chart"]
+
+WIDTH, HEIGHT, LEFT, BELOW = 640.0, 220.0, 92.0, 30.0
+
+
+def found_page(found: SearchResult, *, title: str = "What depends on what") -> str:
+    """Return a search's result as HTML with its drawing inside."""
+    from lacunary import __version__
+
+    environment = Environment(
+        loader=PackageLoader("lacunary.report", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    hidden = len(found.dag.schema.hidden) * len(found.table)
+    return environment.get_template("found.html.jinja").render(
+        title=title,
+        rows=len(found.table),
+        holes=int(found.table.align(found.dag.schema).holes.sum()) - hidden,
+        variables=len(found.dag.names),
+        score=_number(found.score),
+        steps=len(found.path),
+        method=found.method,
+        interrupted=found.interrupted,
+        drawing=Markup(drawing(found.dag, found.strengths, title="The graph")),
+        arcs=_arcs(found),
+        chart=Markup(path_chart(found.path)),
+        version=__version__,
+    )
+
+
+def _arcs(found: SearchResult) -> list[dict[str, Any]]:
+    """Return the arcs, the strongest first."""
+    reversible = cpdag(found.dag).reversible
+    most = max((log1p(max(value, 0.0)) for value in found.strengths.values()), default=0.0) or 1.0
+    return [
+        {
+            "tail": tail,
+            "head": head,
+            "strength": _number(lost),
+            "share": round(100 * log1p(max(lost, 0.0)) / most),
+            "reversible": frozenset((tail, head)) in reversible,
+        }
+        for (tail, head), lost in sorted(found.strengths.items(), key=lambda item: -item[1])
+    ]
+
+
+def path_chart(path: Sequence[Step]) -> str:
+    """Return the score after each step as a line, as SVG; nothing if there were fewer than two steps."""
+    scores = [step.score for step in path]
+    if len(scores) < 2:
+        return ""
+    low, high = min(scores), max(scores)
+    span = (high - low) or 1.0
+    right, top = WIDTH - 12, 12.0
+
+    def point(step: int, score: float) -> tuple[float, float]:
+        across = LEFT + (right - LEFT) * step / (len(scores) - 1)
+        return across, top + (HEIGHT - BELOW - top) * (high - score) / span
+
+    line = " ".join("{:.1f},{:.1f}".format(*point(i, score)) for i, score in enumerate(scores))
+    x, y = point(scores.index(high), high)
+    labels = [
+        (LEFT - 8, point(0, high)[1] + 4, "end", _number(high)),
+        (LEFT - 8, point(0, low)[1] + 4, "end", _number(low)),
+        (LEFT, HEIGHT - 8, "start", "first step"),
+        (right, HEIGHT - 8, "end", f"step {len(scores)}"),
+    ]
+    texts = "".join(
+        f'<text x="{a:.1f}" y="{b:.1f}" text-anchor="{anchor}" font-size="12" fill="currentColor">'
+        f"{text}</text>"
+        for a, b, anchor, text in labels
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="Score after each step" '
+        f'viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" width="{WIDTH:.0f}" height="{HEIGHT:.0f}">'
+        f"<title>Score after each step, in nats; the dot is the best</title>"
+        f'<polyline points="{line}" fill="none" stroke="currentColor" stroke-width="1.3"/>'
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="#b34e00"/>{texts}</svg>'
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:,.2f}".replace("-", "\N{MINUS SIGN}")
