@@ -94,6 +94,7 @@ def test_discrete_families_are_those_of_the_discrete_table() -> None:
     for score, other in [
         (ConditionalGaussian.of(rows), BD(alone)),
         (ConditionalGaussian.of(rows, dirichlet=lac.k2()), BD(alone, lac.k2())),
+        (ConditionalGaussian.of(rows, lac.k2()), BD(alone, lac.k2())),
         (ConditionalGaussianBIC.of(rows), BIC(alone)),
     ]:
         assert score.family(2, (0,)) == other.family(1, (0,))
@@ -226,8 +227,10 @@ def test_too_many_configurations_are_not_scored(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_prior_of_another_kind_and_holes_are_refused() -> None:
-    with pytest.raises(ParameterError, match="NormalWishart"):
-        ConditionalGaussian.of(table(), lac.k2())  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="two rules"):
+        ConditionalGaussian.of(table(), lac.k2(), lac.k2())
+    with pytest.raises(ParameterError, match="is a NormalWishart, not a"):
+        BGe.of(table().select(["x", "y"]), lac.k2())  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="3 continuous variables"):
         ConditionalGaussian.of(table(), NormalWishart(1.0, np.zeros(2), 3.0, np.eye(2)))
     data = {"a": ["u", None, "v", "v"], "x": [0.1, 0.7, 0.3, 0.2]}

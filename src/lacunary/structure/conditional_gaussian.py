@@ -124,7 +124,7 @@ class ConditionalGaussian(_Conditional):
 
     @classmethod
     def of(
-        cls, table: Table, prior: NormalWishart | None = None, dirichlet: Prior | None = None
+        cls, table: Table, prior: NormalWishart | Prior | None = None, dirichlet: Prior | None = None
     ) -> ConditionalGaussian:
         """Return the score on a table without holes.
 
@@ -134,11 +134,17 @@ class ConditionalGaussian(_Conditional):
             The rows.
         prior
             The belief about the continuous variables, in the data's units. By default it is worth one row in
-            each configuration, and peaks at the columns' means and variances and no correlations.
+            each configuration, and peaks at the columns' means and variances and no correlations. A rule
+            for discrete tables is taken as ``dirichlet``.
         dirichlet
             The rule for discrete tables; by default BDeu with an equivalent sample size of one.
         """
-        _check_prior(prior)
+        if prior is not None and not isinstance(prior, NormalWishart):
+            if dirichlet is not None:
+                raise ParameterError(
+                    "there are two rules for discrete tables, prior and dirichlet; leave one out"
+                )
+            prior, dirichlet = None, prior
         standard, counted = standardise(table, mixed=True), _discrete_part(table)
         regressions = Integrated(standard.belief(prior))
         jacobian = table.size * np.log(standard.scale)
@@ -169,7 +175,6 @@ class ConditionalGaussian(_Conditional):
         log_scale
             Log of the units of the moments in terms of the data's; (n,) or one number.
         """
-        _check_prior(prior)
         counted = _counted(schema, codes, moment)
         jacobian = counted.size * np.asarray(log_scale, dtype=np.float64)
         return cls(schema, _tables(counted, dirichlet), Triples(counted, moment), Integrated(prior), jacobian)
@@ -206,14 +211,6 @@ class ConditionalGaussianBIC(_Conditional):
         discrete = BIC(counted) if len(counted.schema) else None
         jacobian = counted.size * np.asarray(log_scale, dtype=np.float64)
         return cls(schema, discrete, Triples(counted, moment), regressions, jacobian)
-
-
-def _check_prior(prior: object) -> None:
-    if prior is not None and not isinstance(prior, NormalWishart):
-        raise ParameterError(
-            "the prior of a conditional Gaussian score is a NormalWishart over the continuous variables; "
-            "give the rule for discrete tables as dirichlet"
-        )
 
 
 def _tables(counted: Table, dirichlet: Prior | None) -> FamilyScore | None:

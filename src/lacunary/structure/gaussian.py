@@ -260,6 +260,10 @@ class Standard:
         size = len(self.columns)
         if prior is None:
             return NormalWishart.about(np.zeros(size), np.ones(size))
+        if not isinstance(prior, NormalWishart):
+            raise ParameterError(
+                f"the prior of continuous variables is a NormalWishart, not a {type(prior).__name__}"
+            )
         if prior.size != size:
             raise ParameterError(
                 f"there are {size} continuous variables, but the prior is about {prior.size}"
