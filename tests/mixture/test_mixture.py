@@ -226,7 +226,7 @@ def test_gibbs_predicts_as_the_belief_does() -> None:
     table, new = continuous(two_groups(15)), continuous(two_groups(2, seed=7))
     prior = NormalWishart(2.0, np.array([1.0, 480.0, 2.0, 0.0]), 9.0, np.diag([1.0, 300.0, 1e-4, 9.0]))
     found = fit_mixture(table, components=1, structure="complete", prior=prior)
-    told = found.predict(new, draws=4000, burn=0)
+    told = found.predict(new, draws=600, burn=0)
     z = np.column_stack([np.ones(len(table)), table.reals])
     known = prior.log_evidence(z.T @ z)
     exact = []
@@ -235,7 +235,7 @@ def test_gibbs_predicts_as_the_belief_does() -> None:
         exact.append(prior.log_evidence(z.T @ z + np.outer(more, more)) - known)
     # With one component draws are independent; five standard errors are passed once in a million.
     assert told.score == pytest.approx(np.mean(exact), abs=5 * told.stderr + 1e-6)
-    assert told.stderr < 0.05
+    assert told.stderr < 0.1
 
 
 def test_gibbs_fills_holes_and_keeps_its_distance_small() -> None:

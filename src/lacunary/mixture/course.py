@@ -231,14 +231,16 @@ class Course:
         return replace(state, forced=not over, converged=over), over
 
     def _em(self, state: State, steps: int | None) -> tuple[State, bool]:
-        """Take steps of EM, or as many as it takes; components left without rows are taken out."""
-        stop = self.plan.stop
-        first = before = -np.inf
+        """Take steps of EM, or as many as it takes; components left without rows are taken out.
+
+        Progress is measured from the very start, not from where this EM began: near the top it never ends.
+        """
+        stop, before = self.plan.stop, -np.inf
         for step in range(stop.iterations if steps is None else steps):
             completed = self.mixer.expect(state.blend)
             objective = completed.log_likelihood + self.mixer.log_prior(state.blend)
             state = self._note(state, "em", objective)
-            first = objective if step == 0 else first
+            first = state.ticks[0].objective
             if steps is None and step and bool(stop.met(*map(np.asarray, (first, before, objective)))):
                 return state, True
             before = objective

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from lacunary.data.read import read
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, TableError
+from lacunary.infer.belief import Prior
 from lacunary.learn.stop import Stop
 from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.mixture.blend import Mixer
@@ -18,6 +19,7 @@ from lacunary.mixture.engine import engine_of
 from lacunary.mixture.found import MixtureFit, WatchMixture
 from lacunary.mixture.grow import Growth
 from lacunary.mixture.noise import NoiseGiven, noise_of
+from lacunary.structure.hidden import trials, with_hidden
 from lacunary.structure.rules import ArcsGiven, Rules
 from lacunary.structure.schedule import parse_schedule
 
@@ -35,7 +37,8 @@ def fit_mixture(
     components: int | str | Iterable[int] = "auto",
     structure: StructureClass = "learn",
     noise: NoiseGiven = False,
-    prior: NormalWishart | None = None,
+    hidden: Mapping[str, int] | None = None,
+    prior: NormalWishart | Prior | None = None,
     weights: float = 1.0,
     noise_share: float = 0.01,
     starts: int | None = None,
@@ -65,9 +68,12 @@ def fit_mixture(
         (full covariance matrices, MFULL).
     noise
         A uniform component for outliers: True, bounds (low, high), bounds by name, or a `Pareto` belief.
+    hidden
+        Discrete hidden variables inside the components, and their numbers of states: ``{"H": 2}``.
     prior
-        The Normal–Wishart belief about a component's complete model, in the data's units. By default it is
-        worth one row, about the columns' means and variances.
+        For continuous variables the Normal–Wishart belief about a component's complete model, in the data's
+        units, by default worth one row about the columns' means and variances; for discrete ones a rule such
+        as ``bdeu(1)``, the default.
     weights, noise_share
         Σα of the Dirichlet over the weights, and the noise's part of it.
     starts
@@ -97,7 +103,7 @@ def fit_mixture(
     >>> len(lac.fit_mixture(x, structure="empty").mixture.components)
     2
     """
-    rows = read(table)
+    rows = _with_hidden(read(table), hidden)
     if not rows.size > 0:
         raise TableError("there are no rows to learn from")
     if structure not in ("learn", "tree", "empty", "complete"):
@@ -109,6 +115,13 @@ def fit_mixture(
     plan = Plan(structure, rules, parse_schedule(schedule), until, stop or CONVERGED, trace=trace)
     growth = Growth(mixer, plan, _count("starts", 1 if starts is None else starts), ess, _seed(rng), watch)
     return growth.run(None if components == "auto" else _numbers(components, rows))
+
+
+def _with_hidden(rows: Table, hidden: Mapping[str, int] | None) -> Table:
+    choices = trials(hidden)
+    if len(choices) > 1:
+        raise ParameterError("give each hidden variable of a mixture one number of states")
+    return with_hidden(rows, choices[0])
 
 
 def _numbers(components: int | str | Iterable[int], rows: Table) -> list[int]:
