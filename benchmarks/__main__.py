@@ -12,7 +12,17 @@ from rich.console import Console
 from rich.status import Status
 from rich.table import Table
 
-from benchmarks import em, evidence, gaussian_structure, growth, hidden_root, posteriors, selection, structure
+from benchmarks import (
+    em,
+    evidence,
+    gaussian,
+    gaussian_structure,
+    growth,
+    hidden_root,
+    posteriors,
+    selection,
+    structure,
+)
 from benchmarks.measure import Effort, Line, machine
 
 THEMES: dict[str, ModuleType] = {
@@ -23,6 +33,7 @@ THEMES: dict[str, ModuleType] = {
     "selection": selection,
     "structure": structure,
     "growth": growth,
+    "gaussian": gaussian,
     "gaussian_structure": gaussian_structure,
 }
 RESULTS = Path(__file__).with_name("results.md")

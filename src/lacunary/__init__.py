@@ -41,12 +41,13 @@ if TYPE_CHECKING:
     from lacunary.files.store import load, save
     from lacunary.files.trails import SearchCheckpoint
     from lacunary.infer.belief import BDeu, Belief, Dirichlet, PriorNetwork, bdeu, k2, prior_network
-    from lacunary.infer.distribution import Distribution
+    from lacunary.infer.distribution import Distribution, NormalMixture
     from lacunary.infer.divergence import family_distances, kl, marginal_kl
     from lacunary.infer.expect import expect
     from lacunary.infer.impute import impute
     from lacunary.infer.mixture import Mixture, Noise
     from lacunary.infer.network import Network, random_network
+    from lacunary.infer.prior import NormalWishart
     from lacunary.learn.fit import Fit, Start, fit, reselect
     from lacunary.learn.loop import Progress
     from lacunary.learn.start import Around, Draws, Tournament
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from lacunary.model.equivalence import cpdag, equivalent
     from lacunary.model.graph import d_separated, moral_graph, skeleton
     from lacunary.model.make import dag, naive_bayes, random_dag
+    from lacunary.model.regression import Regression
     from lacunary.model.stats import Stats
     from lacunary.rank.dimension import Dimension, dimension
     from lacunary.structure.anneal import Anneal
@@ -91,12 +93,13 @@ _HOME = {
     "files.shipped": ("alarm", "asia"),
     "files.store": ("load", "save"),
     "infer.belief": ("BDeu", "Belief", "Dirichlet", "PriorNetwork", "bdeu", "k2", "prior_network"),
-    "infer.distribution": ("Distribution",),
+    "infer.distribution": ("Distribution", "NormalMixture"),
     "infer.divergence": ("family_distances", "kl", "marginal_kl"),
     "infer.expect": ("expect",),
     "infer.impute": ("impute",),
     "infer.mixture": ("Mixture", "Noise"),
     "infer.network": ("Network", "random_network"),
+    "infer.prior": ("NormalWishart",),
     "learn.fit": ("Fit", "Start", "fit", "reselect"),
     "learn.loop": ("Progress",),
     "learn.start": ("Around", "Draws", "Tournament"),
@@ -109,6 +112,7 @@ _HOME = {
     "model.equivalence": ("cpdag", "equivalent"),
     "model.graph": ("d_separated", "moral_graph", "skeleton"),
     "model.make": ("dag", "naive_bayes", "random_dag"),
+    "model.regression": ("Regression",),
     "model.stats": ("Stats",),
     "evidence.compare": ("Comparison", "compare"),
     "rank.dimension": ("Dimension", "dimension"),
@@ -150,10 +154,13 @@ __all__ = [
     "MixtureProgress",
     "Network",
     "Noise",
+    "NormalMixture",
+    "NormalWishart",
     "ParameterError",
     "Pareto",
     "PriorNetwork",
     "Progress",
+    "Regression",
     "Sampled",
     "Schema",
     "SchemaError",

@@ -13,9 +13,10 @@ from lacunary.data.schema import Label, Schema
 from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import ImpossibleRowError, SchemaError, StateError
 from lacunary.infer.complete import completed
-from lacunary.infer.distribution import Distribution
+from lacunary.infer.distribution import Distribution, NormalMixture
 from lacunary.infer.engine import prepare
-from lacunary.infer.posterior import filled, marginals
+from lacunary.infer.mixed import normal_marginals
+from lacunary.infer.posterior import marginals
 from lacunary.model.dag import Dag
 
 __all__ = ["Answers", "Target", "as_table"]
@@ -35,8 +36,10 @@ class Answers:
         """Return p(variable | parents) for the next row, in the places given by ``dag.layout``."""
         raise NotImplementedError
 
-    def query(self, *targets: str, given: Mapping[str, Label] | None = None) -> Distribution:
-        """Return the joint distribution of some variables given the states of others.
+    def query(self, *targets: str, given: Mapping[str, Label] | None = None) -> Any:
+        """Return the joint `Distribution` of some discrete variables given the states or values of others.
+
+        Of a continuous variable, asked about alone, it is a `NormalMixture`.
 
         >>> import lacunary as lac
         >>> network = lac.asia()
@@ -44,6 +47,11 @@ class Answers:
         0.1
         """
         where, case = self._asked(targets), self._case(given)
+        if not self.dag.schema.sizes[where[0]]:
+            found = normal_marginals(self.dag, self.parameters(), case, where)[0]
+            if not found.weights.sum() > 0:
+                raise ImpossibleRowError(f"what is given has probability zero: {dict(given or {})}")
+            return NormalMixture(found.variable, found.weights[0], found.means[0], found.sds[0])
         probabilities = marginals(self.dag, self.parameters(), case, [where])[0][0]
         if not probabilities.sum() > 0:
             raise ImpossibleRowError(f"what is given has probability zero: {dict(given or {})}")
@@ -64,18 +72,26 @@ class Answers:
         Returns
         -------
         dict
-            For each target (rows, states), or (rows, states of the first, states of the second, …).
+            For each target (rows, states), or (rows, states of the first, states of the second, …); for a
+            continuous variable a `NormalMixture` with one axis for the rows.
         """
         chosen: Sequence[Target] = self.dag.names if targets is None else targets
         sets = [self._asked([t] if isinstance(t, str) else t) for t in chosen]
         rows = as_table(table, self.dag.schema)
-        found = dict(zip(chosen, marginals(self.dag, self.parameters(), rows, sets), strict=True))
-        if found and np.any(next(iter(found.values())).sum(axis=tuple(range(1, 1 + len(sets[0])))) == 0):
-            prepare(self.dag, rows).check_possible(self.parameters())
-        return found
+        theta, sizes = self.parameters(), self.dag.schema.sizes
+        states = marginals(self.dag, theta, rows, [where for where in sets if sizes[where[0]]])
+        values = normal_marginals(self.dag, theta, rows, [where[0] for where in sets if not sizes[where[0]]])
+        mass = [p.reshape(len(rows), -1) for p in states[:1]] or [mixture.weights for mixture in values[:1]]
+        if mass and np.any(mass[0].sum(axis=1) == 0):
+            prepare(self.dag, rows).check_possible(theta)
+        parts: tuple[Any, Any] = iter(states), iter(values)
+        return {target: next(parts[not sizes[w[0]]]) for target, w in zip(chosen, sets, strict=True)}
 
     def log_probability(self, table: Any) -> NDArray[np.float64]:
-        """Return the log-probability of each row's observed cells, in nats; −∞ for an impossible row."""
+        """Return the log-probability of each row's observed cells, in nats; −∞ for an impossible row.
+
+        With continuous variables it is a log-density.
+        """
         prepared = prepare(self.dag, as_table(table, self.dag.schema))
         return np.asarray(prepared.log_evidence(self.parameters()[None])[0])
 
@@ -85,14 +101,20 @@ class Answers:
         return float(prepared.expect(self.parameters()[None])[1][0])
 
     def probability(self, given: Mapping[str, Label]) -> float:
-        """Return the probability of these states together."""
+        """Return the probability of these states together; with continuous values, the density."""
         prepared = prepare(self.dag, self._case(given))
         return float(np.exp(prepared.log_evidence(self.parameters()[None])[0, 0]))
 
     def explain(self, given: Mapping[str, Label] | None = None) -> dict[str, Label]:
-        """Return the jointly most probable states of all variables given those of some."""
-        codes = filled(self.dag, self.parameters(), self._case(given).codes, seed=None)[0]
-        return {v.name: v.states[code] for v, code in zip(self.dag.schema, codes, strict=True)}
+        """Return the jointly most probable states of all variables given those of some.
+
+        Continuous variables take their means given these states.
+        """
+        codes, reals = completed(self.dag, self.parameters(), self._case(given), None)
+        return {
+            v.name: v.states[codes[0, i]] if v.discrete else float(reals[0, i])
+            for i, v in enumerate(self.dag.schema)
+        }
 
     def sample(
         self,
@@ -119,6 +141,9 @@ class Answers:
             raise SchemaError("name at least one variable to ask about")
         if len(set(names)) < len(names):
             raise SchemaError(f"a variable is asked about twice: {', '.join(names)}")
+        real = [name for name in names if not self.dag.schema[name].discrete]
+        if real and len(names) > 1:
+            raise SchemaError(f"{real[0]} is continuous: ask about it alone, or draw with sample(given=…)")
         return [self.dag.schema.index(name) for name in names]
 
     def _case(self, given: Mapping[str, Label] | None) -> Table:

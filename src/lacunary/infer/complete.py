@@ -36,7 +36,7 @@ def completed(
     codes[:, where] = filled(graph, inner, rows[prepared.inverse], seed=seed)[:, : len(where)]
     reals = np.array(table.reals)
     # Of the rows as they now are, every configuration is known.
-    known = prepare(dag, Table(table.schema.reveal(), codes, reals))
+    known = prepare(dag, Table(table.schema.reveal(), codes.copy(), table.reals))
     assert isinstance(known, Mixed)
     for stand_in in known.stand_ins:
         for unit in stand_in.units:

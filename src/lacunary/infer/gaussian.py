@@ -19,7 +19,6 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dsyrk
 
 __all__ = ["Forms", "GaussianRows", "Posed"]
 
@@ -33,6 +32,9 @@ KEPT = 2**23
 
 STEP = 4096
 """Rows worked on at once: few enough to stay in the cache between one operation and the next."""
+
+NEGLIGIBLE = 1e-30
+"""Rows that weigh less, beside the heaviest and with the largest value squared, leave no trace in a sum."""
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -114,6 +116,11 @@ class GaussianRows:
         return len(self.order)
 
     @cached_property
+    def reach(self) -> float:
+        """The largest square of a value, and at least one."""
+        return max(1.0, float(np.abs(self.sorted).max(initial=1.0))) ** 2
+
+    @cached_property
     def complete(self) -> bool:
         """Whether no row has a hole."""
         return all(not len(pattern.holes) for pattern in self.patterns)
@@ -166,9 +173,11 @@ class Posed:
         self.columns = np.arange(configurations) if rows.columns is None else rows.columns
         self.width = int(self.columns.max(initial=-1)) + 1
 
-    def filled(self, c: int) -> Iterator[tuple[NDArray[np.int64] | slice, NDArray[np.float64], list[_Share]]]:
+    def filled(
+        self, c: int, among: NDArray[np.int64] | None = None
+    ) -> Iterator[tuple[NDArray[np.int64] | slice, NDArray[np.float64], list[_Share]]]:
         """Yield parts of configuration c's rows: their places, z*, and who has which share in them."""
-        places = None if self.rows.allowed is None else self.rows.allowed[c]
+        places = self._places(c) if among is None else among
         rows = len(self.rows) if places is None else len(places)
         shares = self._shares(places)
         for first in range(0, rows, STEP):
@@ -188,6 +197,19 @@ class Posed:
                         part = z[share.first : share.last]
                         part[:, holes] = part @ self.given(share.pattern, c)[0].T
             yield where, z, here
+
+    def _places(self, c: int) -> NDArray[np.int64] | None:
+        """Return the sorted rows that configuration c may explain; None for all."""
+        return None if self.rows.allowed is None else self.rows.allowed[c]
+
+    def _counted(self, c: int, weight: NDArray[np.float64]) -> NDArray[np.int64] | None:
+        """Return the rows of configuration c that weigh anything beside the others; None for all."""
+        places = self._places(c)
+        mine = weight if places is None else weight[places]
+        counted = mine > NEGLIGIBLE * mine.max(initial=0.0) / self.rows.reach
+        if 2 * np.count_nonzero(counted) > len(mine):  # not worth gathering
+            return places
+        return np.flatnonzero(counted) if places is None else places[counted]
 
     def given(self, pattern: int, c: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Return slope, spread and log of a pattern's holes given its observed cells, in configuration c."""
@@ -223,23 +245,37 @@ class Posed:
         back[self.rows.order] = out.T
         return back
 
+    def normals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return mean and standard deviation of z given the observed cells; (rows, columns, n + 1) each."""
+        shape = (len(self.rows), self.width, self.rows.sorted.shape[1])
+        mean, deviation = np.zeros(shape), np.zeros(shape)
+        for c in range(len(self.forms.root)):
+            for where, z, shares in self.filled(c):
+                spread = np.zeros_like(z)
+                for share in shares:
+                    root = self.given(share.pattern, c)[1]
+                    holes = self.rows.patterns[share.pattern].holes
+                    spread[share.first : share.last, holes] = np.sqrt((root**2).sum(axis=1))
+                rows = self.rows.order[where]
+                mean[rows, self.columns[c]], deviation[rows, self.columns[c]] = z, spread
+        return mean, deviation
+
     def moments(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ over rows of weight · E[z zᵀ | observed cells]; (configurations, n + 1, n + 1)."""
         sorted_ = weights[self.rows.order].T
         out = np.zeros((len(self.forms.root), *self.rows.sorted.shape[1:] * 2))
         for c in range(len(out)):
             weight = np.ascontiguousarray(sorted_[self.columns[c]])
-            for where, z, shares in self.filled(c):
+            for where, z, shares in self.filled(c, self._counted(c, weight)):
                 rooted = z * np.sqrt(weight[where])[:, None]
-                out[c] += dsyrk(1.0, rooted.T)
+                out[c] += rooted.T @ rooted  # a matrix by itself: half the work
                 for share in shares:
                     holes = self.rows.patterns[share.pattern].holes
                     if len(holes):
                         spread = self.given(share.pattern, c)[1]
                         total = weight[where][share.first : share.last].sum()
-                        out[c][np.ix_(holes, holes)] += np.triu(total * (spread @ spread.T))
-        upper = np.triu(out, 1)
-        return np.asarray(np.triu(out) + np.swapaxes(upper, -1, -2))
+                        out[c][np.ix_(holes, holes)] += total * (spread @ spread.T)
+        return out
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,12 @@ from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import ParameterError
 from lacunary.infer.answers import Answers, as_table
-from lacunary.infer.posterior import filled
+from lacunary.infer.complete import completed
+from lacunary.infer.distribution import NormalMixture
 
 __all__ = ["How", "impute"]
 
-How = Literal["mode", "draw", "probability"]
+How = Literal["mode", "mean", "draw", "probability"]
 
 
 def impute(
@@ -35,44 +36,56 @@ def impute(
     table
         Rows with holes: a table, a frame, an array or a path.
     how
-        "mode": each hole takes its most probable state given the row's observed cells. "draw": the holes of
-        a row take one joint draw from their posterior, as multiple imputation needs. "probability": each
-        variable becomes one column a state, named ``variable=state``, that holds its probability.
+        "mode": each hole takes its most probable state given the row's observed cells; a continuous one
+        the mean of its most probable component. "mean": as "mode", but a continuous hole takes its
+        mean. "draw": the holes of a row take one joint draw from their posterior, as multiple imputation
+        needs. "probability": each variable becomes one column a state, named ``variable=state``, that holds
+        its probability; a continuous one a column with its mean and one, ``variable sd``, with its
+        standard deviation.
     copies
         How many filled tables to draw; they follow one another in the result.
     rng
         Seed or generator for draws.
     """
-    if how not in ("mode", "draw", "probability"):
-        raise ParameterError(f"how must be 'mode', 'draw' or 'probability', not {how!r}")
+    if how not in ("mode", "mean", "draw", "probability"):
+        raise ParameterError(f"how must be 'mode', 'mean', 'draw' or 'probability', not {how!r}")
     if copies < 1 or (copies > 1 and how != "draw"):
         raise ParameterError("copies must be at least 1, and more than one makes sense only with how='draw'")
     rows = as_table(table, model.dag.schema)
     if how == "probability":
         return _probabilities(model, rows)
     schema = model.dag.schema.reveal()
-    codes = _modes(model, rows) if how == "mode" else _draws(model, rows, copies, np.random.default_rng(rng))
+    if how == "draw":
+        repeated = rows.take(np.tile(np.arange(len(rows)), copies))
+        codes, reals = completed(model.dag, model.parameters(), repeated, np.random.default_rng(rng))
+    else:
+        codes, reals = _best(model, rows, how)
     weights = np.tile(rows.weights, copies)
-    return Table(schema, codes.astype(code_dtype(schema.sizes)), weights=weights, library=rows.library)
+    return Table(schema, codes.astype(code_dtype(schema.sizes)), reals, weights, library=rows.library)
 
 
-def _modes(model: Answers, rows: Table) -> Any:
-    codes = rows.codes.astype(np.int64)
+def _best(model: Answers, rows: Table, how: str) -> Any:
+    """Return codes and reals with each hole filled by itself."""
+    codes, reals = rows.codes.astype(np.int64), np.array(rows.reals)
     open_somewhere = [rows.schema.names[i] for i in np.flatnonzero(rows.holes.any(axis=0))]
     for name, posterior in model.posterior(rows, open_somewhere).items():
         column = rows.schema.index(str(name))
-        codes[:, column] = np.where(codes[:, column] == HOLE, posterior.argmax(axis=1), codes[:, column])
-    return codes
-
-
-def _draws(model: Answers, rows: Table, copies: int, rng: np.random.Generator) -> Any:
-    repeated = np.tile(rows.codes, (copies, 1))
-    return filled(model.dag, model.parameters(), repeated, seed=int(rng.integers(2**63)))
+        if isinstance(posterior, NormalMixture):
+            best = posterior.mean if how == "mean" else posterior.mode
+            reals[:, column] = np.where(np.isnan(reals[:, column]), best, reals[:, column])
+        else:
+            codes[:, column] = np.where(codes[:, column] == HOLE, posterior.argmax(axis=1), codes[:, column])
+    return codes, reals
 
 
 def _probabilities(model: Answers, rows: Table) -> Table:
     columns, variables = [], []
     for name, posterior in model.posterior(rows).items():
+        if isinstance(posterior, NormalMixture):
+            variables.append(Variable(str(name), kind="continuous"))
+            variables.append(Variable(f"{name} sd", kind="continuous"))
+            columns.extend([posterior.mean, posterior.sd])
+            continue
         for state, values in zip(rows.schema[str(name)].states, posterior.T, strict=True):
             variables.append(Variable(f"{name}={state}", kind="continuous", bounds=(0.0, 1.0)))
             columns.append(values)

@@ -21,14 +21,16 @@ from numpy.typing import NDArray
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError, TooWideError
+from lacunary.infer.distribution import NormalMixture
 from lacunary.infer.engine import Prepared
 from lacunary.infer.gaussian import Posed
 from lacunary.infer.pack import MEMORY_BUDGET, pack
+from lacunary.infer.posterior import marginals
 from lacunary.infer.unit import Unit, units_of
 from lacunary.kernels.lanes import LANES
 from lacunary.model.dag import Dag
 
-__all__ = ["Mixed", "StandIn", "prepare_mixed"]
+__all__ = ["Mixed", "StandIn", "discrete_marginals", "normal_marginals", "prepare_mixed"]
 
 LOWEST = -700.0
 """Where the logs in a stand-in's table end, relative to its row's largest: the smallest normal double."""
@@ -224,6 +226,45 @@ class Mixed(Prepared):
             possible = np.where(weights.reshape(len(log), -1) > 0, log, -np.inf).max(axis=1)
             scales.append(np.where(np.isfinite(possible), possible, scale))
         return _Seen(seen.posed, seen.log, scales)
+
+
+def discrete_marginals(
+    dag: Dag, theta: NDArray[np.float64], table: Table, targets: Sequence[Sequence[int]]
+) -> list[NDArray[np.float64]]:
+    """Return `posterior.marginals` of sets of discrete variables, given cells of both kinds."""
+    prepared = prepare_mixed(dag, table)
+    graph, inner, rows = prepared.discrete(theta)
+    place = {dag.schema.index(name): k for k, name in enumerate(dag.discrete.names)}
+    sets = [[place[v] for v in target] for target in targets]
+    found = marginals(graph, inner, Table(graph.schema, rows), sets)
+    return [posterior[prepared.inverse] for posterior in found]
+
+
+def normal_marginals(
+    dag: Dag, theta: NDArray[np.float64], table: Table, targets: Sequence[int]
+) -> list[NormalMixture]:
+    """Return the posterior of each of some continuous variables in each row."""
+    if not targets:
+        return []
+    prepared = prepare_mixed(dag, table)
+    graph, inner, rows = prepared.discrete(theta)
+    place = {dag.schema.index(name): k for k, name in enumerate(dag.discrete.names)}
+    found: dict[int, NormalMixture] = {}
+    for unit in (unit for stand_in in prepared.stand_ins for unit in stand_in.units):
+        mine = [v for v in targets if v in unit.families]
+        if not mine:
+            continue
+        weights = np.ones((len(rows), 1))
+        if unit.open_core:
+            core = [place[v] for v in unit.open_core]
+            weights = marginals(graph, inner, Table(graph.schema, rows), [core])[0].reshape(len(rows), -1)
+        means, sds = unit.rows.under(unit.forms(theta)).normals()
+        for v in mine:
+            column, back = unit.variables.index(v) + 1, prepared.inverse
+            found[v] = NormalMixture(
+                dag.schema.variables[v], weights[back], means[back, :, column], sds[back, :, column]
+            )
+    return [found[v] for v in targets]
 
 
 def prepare_mixed(dag: Dag, table: Table, *, budget: int = MEMORY_BUDGET) -> Mixed:

@@ -113,7 +113,11 @@ class Unit:
         """Add each family's part of E[Σ z zᵀ], (configurations, n + 1, n + 1), to its places."""
         for i, columns, j in zip(self.families, self.columns, self.chosen, strict=True):
             part = moments[:, columns[:, None], columns]
-            np.add.at(self.dag.layout.moments(statistics, i), j, part)
+            places = self.dag.layout.moments(statistics, i)
+            if len(np.unique(j)) == len(j):
+                places[j] += part
+            else:
+                np.add.at(places, j, part)
 
 
 def units_of(

@@ -1,0 +1,111 @@
+"""A mixture of full Gaussians written as a network: seconds per EM iteration, with and without holes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+import lacunary as lac
+from benchmarks.measure import Effort, Line, seconds
+from lacunary.infer.engine import prepare
+from lacunary.learn.em import maximize_rule
+
+try:
+    from sklearn.mixture import GaussianMixture
+except ImportError:
+    GaussianMixture = None
+
+__all__ = ["TITLE", "lines"]
+
+TITLE = "EM of a mixture of 8 Gaussians in 64 dimensions, seconds per iteration"
+DIMENSIONS, CLASSES, HOLES = 64, 8, 0.1
+PATTERNS = (10, 100, 1_000)
+WARM = 3
+"""Iterations after which time is taken: the first ones, from shares at random, are not like the others."""
+
+
+def lines(effort: Effort) -> Iterator[Line]:
+    """Measure complete rows beside scikit-learn, then more and more patterns of holes."""
+    rows = 10_000 if effort.repeats < 5 else 100_000
+    x, labels = _data(rows)
+    dag, start = _network(), _start(x, labels)
+    case = f"{rows:,} rows"
+    yield _ours(case, "lacunary", dag, start, x, effort)
+    yield _theirs(case, x, labels, effort)
+    rng = np.random.default_rng(1)
+    for count in PATTERNS:
+        pattern = rng.random((count, DIMENSIONS)) < HOLES
+        holes = np.where(pattern[rng.integers(0, count, rows)], np.nan, x)
+        yield _ours(case, f"lacunary, 10 % holes in {count:,} patterns", dag, start, holes, effort)
+
+
+def _data(rows: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Rows from overlapping Gaussians, and labels of which a fifth are wrong, to start from."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, CLASSES, rows)
+    turn = rng.normal(size=(CLASSES, DIMENSIONS, DIMENSIONS)) / np.sqrt(DIMENSIONS)
+    middle = 0.5 * rng.normal(size=(CLASSES, DIMENSIONS))
+    noise = rng.normal(size=(rows, DIMENSIONS))
+    x = np.empty_like(noise)
+    for c in range(CLASSES):
+        x[truth == c] = noise[truth == c] @ turn[c] + middle[c]
+    wrong = rng.random(rows) < 0.2
+    return x, np.where(wrong, rng.integers(0, CLASSES, rows), truth)
+
+
+def _network() -> lac.Dag:
+    names = [f"x{i}" for i in range(DIMENSIONS)]
+    arcs = [f"{name} -> {' '.join(names[i + 1 :])}" for i, name in enumerate(names[:-1])]
+    return lac.dag(
+        "; ".join([f"H -> {' '.join(names)}", *arcs]),
+        hidden={"H": CLASSES},
+        kinds=dict.fromkeys(names, "continuous"),
+    )
+
+
+def _start(x: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The parameters that follow from the labels; (size,)."""
+    dag = _network()
+    seen = lac.Dag(dag.schema.reveal(), dag.parents)
+    codes = np.full((len(x), len(seen.schema)), -1, dtype=np.int8)
+    codes[:, 0] = labels
+    table = lac.Table(seen.schema, codes, np.column_stack([np.full(len(x), np.nan), x]))
+    return np.array(lac.fit(seen, table, method="ml").network.theta)
+
+
+def _ours(
+    case: str, who: str, dag: lac.Dag, start: NDArray[np.float64], x: NDArray[np.float64], effort: Effort
+) -> Line:
+    codes = np.full((len(x), len(dag.schema)), -1, dtype=np.int8)
+    prepared = prepare(dag, lac.Table(dag.schema, codes, np.column_stack([np.full(len(x), np.nan), x])))
+    rule = maximize_rule(lac.Dirichlet(1.0)(dag), "ml", "softmax", None)
+    points = [start[None]]
+
+    def iterate() -> float:
+        counts, log = prepared.expect(points[0])
+        points[0] = rule.improve(counts)
+        return float(log[0])
+
+    return _measured(case, who, iterate, effort)
+
+
+def _theirs(case: str, x: NDArray[np.float64], labels: NDArray[np.int64], effort: Effort) -> Line:
+    if GaussianMixture is None:
+        return Line(case, "scikit-learn", note="not installed")
+    model = GaussianMixture(CLASSES, reg_covar=0.0)
+    model._check_parameters(x)
+    model._initialize(x, np.eye(CLASSES)[labels])
+
+    def iterate() -> float:
+        log, shares = model._e_step(x)
+        model._m_step(x, shares)
+        return float(log) * len(x)
+
+    return _measured(case, "scikit-learn", iterate, effort)
+
+
+def _measured(case: str, who: str, iterate: Callable[[], float], effort: Effort) -> Line:
+    found = [iterate() for _ in range(WARM)][-1]
+    return Line(case, who, seconds(iterate, effort), found, f"log-likelihood of iteration {WARM}")
