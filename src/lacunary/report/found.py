@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from lacunary.model.equivalence import cpdag
 from lacunary.report.drawing import drawing
+from lacunary.report.words import minus
 from lacunary.structure.result import SearchResult, Step
 
 __all__ = ["found_page", "path_chart"]
@@ -34,7 +35,7 @@ def found_page(found: SearchResult, *, title: str = "What depends on what") -> s
         rows=len(found.table),
         holes=int(found.table.align(found.dag.schema).holes.sum()) - hidden,
         variables=len(found.dag.names),
-        score=_number(found.score),
+        score=minus(found.score, 2),
         steps=len(found.path),
         method=found.method,
         interrupted=found.interrupted,
@@ -53,7 +54,7 @@ def _arcs(found: SearchResult) -> list[dict[str, Any]]:
         {
             "tail": tail,
             "head": head,
-            "strength": _number(lost),
+            "strength": minus(lost, 2),
             "share": round(100 * log1p(max(lost, 0.0)) / most),
             "reversible": frozenset((tail, head)) in reversible,
         }
@@ -77,8 +78,8 @@ def path_chart(path: Sequence[Step]) -> str:
     line = " ".join("{:.1f},{:.1f}".format(*point(i, score)) for i, score in enumerate(scores))
     x, y = point(scores.index(high), high)
     labels = [
-        (LEFT - 8, point(0, high)[1] + 4, "end", _number(high)),
-        (LEFT - 8, point(0, low)[1] + 4, "end", _number(low)),
+        (LEFT - 8, point(0, high)[1] + 4, "end", minus(high, 2)),
+        (LEFT - 8, point(0, low)[1] + 4, "end", minus(low, 2)),
         (LEFT, HEIGHT - 8, "start", "first step"),
         (right, HEIGHT - 8, "end", f"step {len(scores)}"),
     ]
@@ -94,7 +95,3 @@ def path_chart(path: Sequence[Step]) -> str:
         f'<polyline points="{line}" fill="none" stroke="currentColor" stroke-width="1.3"/>'
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="#b34e00"/>{texts}</svg>'
     )
-
-
-def _number(value: float) -> str:
-    return f"{value:,.2f}".replace("-", "\N{MINUS SIGN}")

@@ -86,7 +86,7 @@ class SearchResult:
         return "\n".join(
             [
                 f"{len(self.dag.names)} variables, {len(arcs)} arcs; score {self.score:.4f} nats "
-                f"({self.method}, {len(self.path)} steps{state})",
+                f"({self.method}, {len(self.path)} step{'s' * (len(self.path) != 1)}{state})",
                 *(["arcs, and what the score loses without each:"] if arcs else []),
                 *lines,
             ]
