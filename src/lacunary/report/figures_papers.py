@@ -155,8 +155,11 @@ def maps(drawn: Sequence[Map], names: Sequence[str], *, x: str, y: str) -> Figur
         grid = figure.subplots(1, len(drawn), squeeze=False, width_ratios=widths)[0]
         for axes, one in zip(grid, drawn, strict=True):
             across = np.arange(len(one.columns) + 1) - 0.5
+            thin = 0.3 if len(one.rows) < 40 else 0.08
             up = np.array([row - 0.5 for row in one.rows] + [one.rows[-1] + 0.5])
-            axes.pcolormesh(across, up, one.kinds, cmap=scale, norm=norm, edgecolors="#ffffff", linewidth=0.3)
+            axes.pcolormesh(
+                across, up, one.kinds, cmap=scale, norm=norm, edgecolors="#ffffff", linewidth=thin
+            )
             axes.set_title(one.title, fontsize=10)
             axes.set_xticks(range(len(one.columns)), [str(c) for c in one.columns])
             axes.set_yscale("log")

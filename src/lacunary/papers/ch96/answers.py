@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lacunary.papers import Found, Results, Verdict
 from lacunary.papers.ch96.curves import Curve, chosen, curves, delta, errors_of_choice, mean_delta
@@ -32,7 +34,20 @@ def answers(results: Results) -> dict[str, Found]:
         found |= _epsilons(curves(results, None))
     if known:
         found |= _points(known)
+    even = _even(curves(results, equal=True))
+    for claim in ("second-peak", "two-peaks", "first-peak", "table-1-5-cheeseman-stutz", "table-1-5-mled"):
+        if claim in found:
+            found[claim] = replace(found[claim], note=f"{found[claim].note} {even}".strip())
     return found | _ranks(results) | _realities(results)
+
+
+def _even(known: list[Curve]) -> str:
+    """Tell what the scores choose where classes are equally frequent, which section 3 does not say they are."""
+    told = [
+        f"c = {curve.setting.c}: " + ", ".join(f"{score} {chosen(curve.of(score))}" for score in SCORES)
+        for curve in known
+    ]
+    return f"With classes equally frequent the choices are, {'; '.join(told)}." if told else ""
 
 
 def _delta(own: list[Curve], score: str) -> Found:
@@ -238,7 +253,7 @@ def _realities(results: Results) -> dict[str, Found]:
     votes = [k == 3 for r in own for k in r.value["best"].values()]
     means = [float(deltas[size].mean()) for size in sizes]
     told = "; ".join(
-        f"n = {n}, c = {c}: {deltas[n, c].mean():.0f} ± {deltas[n, c].std(ddof=1):.0f}" for n, c in sizes
+        f"n = {n}, c = {c}: {deltas[n, c].mean():.0f} ± {_spread(deltas[n, c]):.0f}" for n, c in sizes
     )
     arcs = float(np.mean([r.value["arcs"] for r in own]))
     return {
@@ -255,6 +270,10 @@ def _realities(results: Results) -> dict[str, Found]:
             told, verdict=_if(all(b > a for a, b in pairwise(means)), means[-1] > means[0])
         ),
     }
+
+
+def _spread(values: NDArray[np.float64]) -> float:
+    return float(values.std(ddof=1)) if len(values) > 1 else 0.0
 
 
 def _shares(shares: dict[str, float]) -> str:
