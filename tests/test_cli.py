@@ -178,7 +178,6 @@ def wrong(name: str, content: str) -> Callable[[], Path]:
             ["fit", "house_votes", "--hidden", "h=2", "--prior", "dirichlet=0.5", "--basis", "probability"],
             "use --basis softmax",
         ),
-        (["fit", wrong("x.csv", "a\n1.5\n2.5\n"), "--hidden", "h=2"], "a: continuous, and only discrete"),
         (["fit", "house_votes", "--hidden", "h=2", "--out", "no/fit.json"], "there is no folder"),
         (["fit", "house_votes", "--hidden", "h=2", "--out", "fit.txt"], "the suffix must be one of"),
         (["fit", "house_votes", "--resume", wrong("x.json", "{}")], "there is no field 'lacunary'"),

@@ -9,7 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 import lacunary as lac
+from lacunary.data.schema import Kind
 from lacunary.infer.engine import prepare
+from lacunary.infer.mixed import prepare_mixed
 from lacunary.learn.align import aligned, permutable, permuted_places
 from lacunary.model.dag import Dag
 from lacunary.model.swaps import Swaps
@@ -170,3 +172,56 @@ def test_an_average_of_swapped_starts_is_each_of_them() -> None:
     # Sweeps add in another order, so starts that are the same but for names agree to rounding.
     np.testing.assert_allclose(found.network.theta, found.starts[0].network.theta, atol=1e-10)
     assert np.ptp([start.network.theta for start in found.starts], axis=0).max() < 1e-10
+
+
+MIXED = [
+    ("H -> A B C; A -> B", {"H": 3}),
+    ("H -> A B C; G -> A B C; A -> B", {"H": 2, "G": 2}),
+    ("H G -> A; G H -> B; H G -> C", {"H": 2, "G": 2}),  # the axes are crossed
+]
+
+
+def mixed(arrows: str, hidden: dict[str, int]) -> tuple[lac.Network, lac.Table]:
+    kinds: dict[str, Kind] = {"A": "continuous", "B": "continuous"}
+    network = lac.random_network(lac.dag(arrows, states=2, hidden=hidden, kinds=kinds), rng=5)
+    return network, lac.hide(network.sample(80, rng=0), list(hidden))
+
+
+def moved(network: lac.Network, image: dict[str, str], orders: dict[str, list[int]]) -> lac.Network:
+    """Swap and rename the slow way; axes are discrete parents, and the variable itself where discrete."""
+    dag, tables = network.dag, {}
+
+    def axes(name: str) -> list[str]:
+        return [m for m in (*dag.parents_of(name), name) if dag.schema[m].discrete]
+
+    for name in dag.names:
+        source = image.get(name, name)
+        table = network.table(source)
+        wanted = [axes(source).index(image.get(m, m)) for m in axes(name)]
+        table = table.transpose([*wanted, *range(len(wanted), table.ndim)])
+        for axis, member in enumerate(axes(name)):
+            table = np.take(table, orders.get(member, range(dag.schema[member].size)), axis=axis)
+        tables[name] = table
+    return lac.Network.from_tables(dag, tables)
+
+
+@pytest.mark.parametrize(("arrows", "hidden"), MIXED, ids=[arrows for arrows, _ in MIXED])
+def test_copies_of_mixed_networks_come_back(arrows: str, hidden: dict[str, int]) -> None:
+    network, table = mixed(arrows, hidden)
+    dag, rng = network.dag, np.random.default_rng(0)
+    copied = [network.theta]
+    for swap in Swaps(dag):
+        orders = {h: rng.permutation(k).tolist() for h, k in hidden.items()}
+        image = {dag.names[v]: dag.names[w] for v, w in swap.items()}
+        copy = moved(network, image, orders)
+        assert copy.log_likelihood(table) == pytest.approx(network.log_likelihood(table), rel=1e-10)
+        copied.append(copy.theta)
+    theta = np.array(copied)
+    prior = lac.Dirichlet(1.0)(dag).alpha
+    back = aligned(prepare_mixed(dag, table.align(dag.schema)), theta, 0, [prior])
+    np.testing.assert_array_equal(back, np.repeat(theta[:1], len(theta), axis=0))
+    told = prior.copy()  # a prior that tells the states of H apart, and H from G
+    told[dag.layout.slice(dag.schema.index("H"))] = 1.0 + np.arange(hidden["H"])
+    kept = aligned(prepare_mixed(dag, table.align(dag.schema)), theta, 0, [told])
+    h = dag.layout.slice(dag.schema.index("H"))
+    np.testing.assert_array_equal(kept[:, h], theta[:, h])

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import lacunary as lac
 from lacunary.infer.divergence import kl
@@ -208,3 +209,20 @@ def test_a_selection_survives_a_file(table: lac.Table, tmp_path: Path, select: s
 def test_bad_wishes_are_refused(table: lac.Table, options: dict[str, Any], message: str) -> None:
     with pytest.raises(lac.ParameterError, match=message):
         fitted(table, **options)
+
+
+def test_a_regression_has_the_entropy_of_its_normal_distribution() -> None:
+    dag = lac.dag("A -> X; X -> Y", states=2, kinds={"X": "continuous", "Y": "continuous"})
+    network = lac.random_network(dag, rng=2)
+    expected = stats.entropy(network.table("A"))
+    for name in ("X", "Y"):
+        variances = network.table(name)[..., -1].ravel()
+        expected += sum(stats.norm(scale=np.sqrt(v)).entropy() for v in variances)
+    assert local_entropy(dag, network.theta) == pytest.approx(expected, rel=1e-12)
+    rows = network.sample(20, rng=0)
+    wrong: list[Any] = ["max-entropy", "global"]
+    for select in wrong:
+        with pytest.raises(lac.ParameterError, match="for discrete networks"):
+            lac.fit(dag, rows, starts=2, select=select)
+    averaged = lac.fit(dag, rows, starts=2, select="average")
+    assert averaged.selection.name == "average"

@@ -129,7 +129,7 @@ def problem_of(
     path = data_path(data)
     if model is not None and not is_arrows(model):
         dag = graph_of(model, hidden)
-        return _only_discrete(dag), lac.read(path, schema=dag.schema, **wanted)
+        return dag, lac.read(path, schema=dag.schema, **wanted)
     table = lac.read(path, **wanted, **declared)
     known = {name: states for name, states in hidden.items() if states is not None}
     if model is not None:
@@ -142,18 +142,7 @@ def problem_of(
         raise typer.BadParameter(
             "give a model, or one --hidden NAME=K for latent classes", param_hint="MODEL"
         )
-    return _only_discrete(dag), table
-
-
-def _only_discrete(dag: lac.Dag) -> lac.Dag:
-    continuous = [v.name for v in dag.schema if not v.discrete]
-    if continuous:
-        raise lac.SchemaError(
-            f"{', '.join(continuous)}: continuous, and only discrete variables can be fitted as yet; leave "
-            f"them out with --drop {continuous[0]}, or make their values states with "
-            f"--kinds {continuous[0]}=discrete"
-        )
-    return dag
+    return dag, table
 
 
 def declared_of(kinds: list[str] | None, states: list[str] | None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.errors import SchemaError
 from lacunary.evidence.gibbs import gibbs
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.score import pose
@@ -105,6 +106,12 @@ def posterior_mean(
     >>> found.mixed
     True
     """
+    if dag.continuous:
+        name = next(v.name for v in dag.schema if not v.discrete)
+        raise SchemaError(
+            f"{name} is continuous, and only discrete networks are sampled; "
+            "fit(..., method='variational') gives a posterior for both kinds"
+        )
     problem = pose(dag, table, prior=prior, rng=rng)
     drawn = _named_alike(problem, gibbs(problem, draws, burn=burn, chains=chains, thin=thin))
     mean: Mean = chain_mean(drawn)

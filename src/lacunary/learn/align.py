@@ -16,15 +16,17 @@ itself, as it is among variables with the same parents and children, nothing els
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.table import Table
 from lacunary.errors import TooWideError
 from lacunary.infer.engine import Prepared, observed_log
+from lacunary.infer.mixed import Mixed, discrete_marginals
 from lacunary.infer.pack import Chunk, pack
 from lacunary.infer.parallel import in_parallel
 from lacunary.model.dag import Dag
@@ -85,31 +87,65 @@ def permutable(dag: Dag) -> list[int]:
     return [h for h, v in enumerate(dag.schema) if v.hidden and v.size > 1 and consistent(h)]
 
 
-def permuted_places(dag: Dag, variable: int, order: Order) -> Order:
+def permuted_places(dag: Dag, variable: int, order: Order, *, statistics: bool = False) -> Order:
     """Return where each parameter is found if state k of a variable is what was state ``order[k]``.
 
     ``theta[places]`` is then the permuted vector. The variable is moved in its own table and in those
-    of its children.
+    of its children. With ``statistics`` places are those of a vector of statistics.
     """
-    layout, places = dag.layout, np.arange(dag.layout.size)
-    for i in layout.blocks:
-        members = layout.members[i]
+    places = np.arange(dag.layout.statistics_size if statistics else dag.layout.size)
+    tables = _tables(dag, statistics)
+    for where, members, shape in (tables[i] for i in _first(dag)):
         if variable in members:
-            table = places[layout.slice(i)].reshape([layout.sizes[m] for m in members])
-            places[layout.slice(i)] = np.take(table, order, axis=members.index(variable)).reshape(-1)
+            table = places[where].reshape(shape)
+            places[where] = np.take(table, order, axis=members.index(variable)).reshape(-1)
     return places
 
 
-def swapped_places(dag: Dag, image: Mapping[int, int]) -> Order:
+def swapped_places(dag: Dag, image: Mapping[int, int], *, statistics: bool = False) -> Order:
     """Return where each parameter is found if variable v is what was variable ``image[v]``, a swap."""
-    layout, here = dag.layout, np.arange(dag.layout.size)
-    places = here.copy()
-    for i in layout.blocks:
-        source = layout.members[image[i]]
-        table = here[layout.slice(image[i])].reshape([layout.sizes[m] for m in source])
-        axes = [source.index(image[m]) for m in layout.members[i]]
-        places[layout.slice(i)] = table.transpose(axes).reshape(-1)
+    here = np.arange(dag.layout.statistics_size if statistics else dag.layout.size)
+    places, tables = here.copy(), _tables(dag, statistics)
+    for i in _first(dag):
+        where, members, _ = tables[i]
+        there, source, shape = tables[image[i]]
+        axes = [source.index(image[m]) for m in members]
+        rest = range(len(axes), len(shape))  # the numbers of a regression stay as they are
+        places[where] = here[there].reshape(shape).transpose([*axes, *rest]).reshape(-1)
     return places
+
+
+def _first(dag: Dag) -> tuple[int, ...]:
+    """Return one family for every table and regression: of those that share one, the first."""
+    return (*dag.layout.blocks, *dag.layout.regressions)
+
+
+def _tables(dag: Dag, statistics: bool) -> dict[int, tuple[slice, tuple[int, ...], list[int]]]:
+    """Return for every family its places, the variables that are axes there, and its shape.
+
+    A discrete family has itself and its parents for axes; a continuous one its discrete parents, and then
+    so many numbers.
+    """
+    layout, squares = dag.layout, _starts_squared(dag) if statistics else {}
+    out = {}
+    for i, size in enumerate(layout.sizes):
+        members = layout.members[i] if size else layout.members[i][1:]
+        shape = [layout.sizes[m] for m in members]
+        where = layout.slice(i)
+        if not size:
+            width = len(layout.regressors[i]) + 2
+            shape.append(width * width if statistics else width)
+            if statistics:
+                where = slice(squares[layout.start[i]], squares[layout.start[i]] + int(np.prod(shape)))
+        out[i] = (where, members, shape)
+    return out
+
+
+def _starts_squared(dag: Dag) -> dict[int, int]:
+    """Return where each regression's statistics start, by where its parameters do."""
+    layout = dag.layout
+    places = np.arange(layout.statistics_size, dtype=np.float64)
+    return {layout.start[i]: int(layout.moments(places, i).min()) for i in layout.regressions}
 
 
 class _Names:
@@ -118,18 +154,20 @@ class _Names:
     def __init__(self, prepared: Prepared, like: Sequence[Vector]) -> None:
         self.dag, self.like = prepared.dag, like
         self.free = permutable(self.dag)
-        self.weights, self.rows = prepared.packed.weights, len(prepared.packed.codes)
+        self.prepared, self.weights = prepared, prepared.packed.weights
         self.edges = np.cumsum([0, *(self.dag.schema.sizes[h] for h in self.free)])
-        self._codes = prepared.packed.codes
 
     @cached_property
     def _asked(self) -> Prepared:
-        packed = pack(self.dag, self._codes, np.ones(self.rows), targets=[[h] for h in self.free])
-        return Prepared(self.dag, packed, np.arange(self.rows), float(self.rows))
+        codes, rows = self.prepared.packed.codes, len(self.weights)
+        packed = pack(self.dag, codes, np.ones(rows), targets=[[h] for h in self.free])
+        return Prepared(self.dag, packed, np.arange(rows), float(rows))
 
     @cached_property
     def _swaps(self) -> Swaps | None:
         """Which hidden variables can change places; None if none can."""
+        if any(v.hidden and not v.discrete for v in self.dag.schema):
+            return None
         swaps = Swaps(self.dag)
         colors = [swaps.colors[v] for v in swaps.hidden]
         return swaps if len(set(colors)) < len(colors) else None
@@ -139,8 +177,11 @@ class _Names:
 
         Zeros where a row has probability zero.
         """
+        if isinstance(self.prepared, Mixed):
+            rows = Table(self.dag.schema, self.prepared.codes, self.prepared.reals)
+            return np.hstack(discrete_marginals(self.dag, theta, rows, [[h] for h in self.free]))
         asked, width = self._asked, int(self.edges[-1])
-        out, log = np.zeros((self.rows, width)), observed_log(self._asked.packed, theta[None])[0]
+        out, log = np.zeros((len(self.weights), width)), observed_log(asked.packed, theta[None])[0]
 
         def read(chunk: Chunk) -> None:
             part = np.zeros((chunk.rows.stop - chunk.rows.start) * width)
@@ -169,7 +210,7 @@ class _Names:
         a, b = self.free.index(mine), self.free.index(theirs)
         block = shared[self.edges[a] : self.edges[a + 1], self.edges[b] : self.edges[b + 1]]
         _, order = linear_sum_assignment(block, maximize=True)
-        if not self._unseen(permuted_places(self.dag, mine, order)):
+        if not self._unseen(lambda squared: permuted_places(self.dag, mine, order, statistics=squared)):
             order = np.arange(len(block))
         return order, float(block[np.arange(len(block)), order].sum())
 
@@ -189,7 +230,7 @@ class _Names:
                     value[a, b] = self._order(shared, v, w)[1]
         _, best = linear_sum_assignment(value, maximize=True)
         image = stay | {v: alike[b] for v, b in zip(alike, best, strict=True)}
-        if image in swaps and self._unseen(swapped_places(self.dag, image)):
+        if image in swaps and self._unkept(image):
             return image
         return max(
             self._others(), key=lambda s: sum(value[a, alike.index(s[v])] for a, v in enumerate(alike))
@@ -201,12 +242,17 @@ class _Names:
         found = [{v: v for v in self._swaps.families}]
         try:
             for image in islice(self._swaps, MOST_SWAPS):
-                if self._unseen(swapped_places(self.dag, image)):
+                if self._unkept(image):
                     found.append(image)
         except TooWideError:  # what was found so far must do
             pass
         return found
 
-    def _unseen(self, places: Order) -> bool:
+    def _unkept(self, image: Mapping[int, int]) -> bool:
+        """Whether nothing keeps variables in their places."""
+        return self._unseen(lambda squared: swapped_places(self.dag, image, statistics=squared))
+
+    def _unseen(self, places: Callable[[bool], Order]) -> bool:
         """Whether what tells states and variables apart does not notice a permutation."""
-        return all(np.array_equal(vector[places], vector, equal_nan=True) for vector in self.like)
+        size = self.dag.layout.size
+        return all(np.array_equal(v[places(len(v) != size)], v, equal_nan=True) for v in self.like)

@@ -44,6 +44,9 @@ Weights = Literal["uniform", "score", "posterior"]
 
 SELECTIONS: tuple[Select, ...] = ("best", "average", "entropy", "max-entropy", "global", "ensemble")
 
+DISCRETE = ("max-entropy", "global")
+"""Rules that move the parameters of tables, and know no regressions."""
+
 ALONE = "there is one start; the selection comes to the same as 'best'"
 
 
@@ -83,6 +86,8 @@ class Choice:
         self, fit: Fit, prepared: Prepared, belief: Belief, fixed: Mapping[str, ArrayLike] | None
     ) -> Chosen:
         """Apply the rule; one that moves parameters is told which are fixed."""
+        if fit.dag.continuous and self.name in DISCRETE:
+            raise ParameterError(f"select={self.name!r} is for discrete networks; use one of the other rules")
         given = {"fixed": fixed} if "fixed" in inspect.signature(self.rule).parameters else {}
         chosen = self.rule(fit, prepared, belief, **given, **self.options)
         return Chosen(chosen.network, {str(name): _plain(value) for name, value in chosen.details.items()})
@@ -158,13 +163,18 @@ def entropy(fit: Fit, prepared: Prepared, belief: Belief, *, c: float = 0.95) ->
 def local_entropy(dag: Dag, theta: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return −Σ over variables, parent configurations and states of θ log θ, in nats; (..., size) → (...).
 
-    ENT eq. 2 with its sign put right. A table that tied families share counts for each of them.
+    ENT eq. 2 with its sign put right. A table that tied families share counts for each of them. A
+    regression adds ½ log(2πe σ²) for each configuration, the entropy of its normal distribution.
     """
     layout = dag.layout
-    times = np.zeros(layout.size)
-    for i in range(len(dag.names)):
-        times[layout.slice(i)] += 1.0
-    return np.asarray(entr(theta) @ times)
+    times = np.zeros(layout.tables)
+    spread = np.zeros(theta.shape[:-1])
+    for i, variable in enumerate(dag.schema):
+        if variable.discrete:
+            times[layout.slice(i)] += 1.0
+        else:
+            spread += 0.5 * np.log(2 * np.pi * np.e * layout.records(theta, i)[..., -1]).sum(axis=-1)
+    return np.asarray(entr(theta[..., : layout.tables]) @ times + spread)
 
 
 def check_threshold(c: float) -> None:
