@@ -13,7 +13,7 @@ import numpy as np
 from llvmlite import ir
 from numba import extending
 from numba.core import types
-from numba.np import arrayobj, numpy_support
+from numba.np import numpy_support
 from numpy.typing import NDArray
 
 from lacunary.kernels.cell import Kinds, Spots
@@ -24,7 +24,6 @@ __all__ = ["cells_at", "places_of"]
 intrinsic: Any = extending.intrinsic
 numba_types: Any = types
 type_of: Any = numpy_support.from_dtype
-fill_array: Any = arrayobj.populate_array
 
 LONG, SHORT, REAL, TRUTH = types.int64, types.int32, types.float64, types.boolean
 
@@ -54,6 +53,8 @@ def _cells_at(typing: Any, places: Any) -> Any:
     ]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        from numba.np.arrayobj import populate_array  # which loads much that compiled code does not need
+
         listed = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         word, taken = ir.IntType(64), iter(range(2 * sum(map(len, groups))))
 
@@ -64,7 +65,7 @@ def _cells_at(typing: Any, places: Any) -> Any:
             made = context.make_array(kind)(context, builder)
             address, size = number(), number()
             width = context.get_abi_sizeof(context.get_data_type(kind.dtype))
-            fill_array(
+            populate_array(
                 made,
                 data=builder.inttoptr(address, made.data.type),
                 shape=[size],
