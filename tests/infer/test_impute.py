@@ -140,7 +140,7 @@ def test_a_row_of_probability_zero_is_named(how: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"how": "mean"}, {"copies": 0}, {"copies": 2}, {"how": "draw", "copies": -1}]
+    "options", [{"how": "median"}, {"copies": 0}, {"copies": 2}, {"how": "draw", "copies": -1}]
 )
 def test_settings_that_cannot_be(options: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=r"how must be|copies must be"):
