@@ -42,7 +42,7 @@ def answers(results: Results) -> dict[str, Found]:
 
 
 def _even(known: list[Curve]) -> str:
-    """Tell what the scores choose where classes are equally frequent, which section 3 does not say they are."""
+    """Tell what the scores choose where classes are equally frequent, which section 3 does not ask for."""
     told = [
         f"c = {curve.setting.c}: " + ", ".join(f"{score} {chosen(curve.of(score))}" for score in SCORES)
         for curve in known
