@@ -66,8 +66,10 @@ if TYPE_CHECKING:
     from lacunary.structure.anneal import Anneal
     from lacunary.structure.best_first import BestFirst
     from lacunary.structure.climb import Greedy, Tabu
+    from lacunary.structure.hidden_trials import search_hidden
     from lacunary.structure.result import SearchResult, Step
     from lacunary.structure.search import search
+    from lacunary.structure.structural_em import StructuralResult, structural_em
     from lacunary.structure.walk import SearchProgress, Trail
 
 __version__ = "0.1.0"
@@ -123,8 +125,10 @@ _HOME = {
     "structure.anneal": ("Anneal",),
     "structure.best_first": ("BestFirst",),
     "structure.climb": ("Greedy", "Tabu"),
+    "structure.hidden_trials": ("search_hidden",),
     "structure.result": ("SearchResult", "Step"),
     "structure.search": ("search",),
+    "structure.structural_em": ("StructuralResult", "structural_em"),
     "structure.walk": ("SearchProgress", "Trail"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
@@ -172,6 +176,7 @@ __all__ = [
     "Stats",
     "Step",
     "Stop",
+    "StructuralResult",
     "Table",
     "TableError",
     "Tabu",
@@ -212,8 +217,10 @@ __all__ = [
     "save",
     "score",
     "search",
+    "search_hidden",
     "skeleton",
     "soybean",
+    "structural_em",
     "structural_hamming_distance",
 ]
 

@@ -62,7 +62,7 @@ def _width(chart: Chart, sizes: Any, query: Query, part: int) -> int:
 
 
 @called
-def _read_part(chart: Chart, sizes: Any, query: Query, table: Any, at: int, desk: Desk, k: int) -> int:
+def _read_part(chart: Chart, sizes: Any, query: Query, table: Any, at: int, desk: Desk, k: Any) -> Any:
     """Reduce a part's table to the members asked for, and the others given these; return their states."""
     part = desk.part[k]
     begin, end = chart.member_start[part], chart.member_start[part + 1]
@@ -112,9 +112,9 @@ def _spread_parts(
     sizes: Any,
     query: Query,
     desk: Desk,
-    islands: int,
-    parts: int,
-    index: int,
+    islands: Any,
+    parts: Any,
+    index: Any,
     mass: float,
     out: Any,
 ) -> None:
@@ -144,18 +144,19 @@ def _count_state(
     sizes: Any,
     query: Query,
     table: Any,
-    start: int,
+    start: Any,
     given: Given,
-    tree_start: int,
+    tree_start: Any,
     desk: Desk,
-    islands: int,
-    base: int,
+    islands: Any,
+    base: Any,
     mass: float,
-    hits: int,
+    hits: Any,
     out: Any,
-) -> int:
+) -> Any:
     """Count a row for one state of the cuts of all touched islands; return the number of places hit."""
-    parts, near, rest = np.int64(0), np.int64(0), np.int64(0)
+    parts: Any = np.int64(0)
+    near, rest, k = parts, parts, parts
     for t in range(islands):
         island = desk.island[t]
         cut, at = chart.part_start[island], start + chart.table_at[island]
@@ -210,13 +211,13 @@ def _count_state(
 def _spread_rest(
     chart: Chart,
     rows: Rows,
-    row: int,
+    row: Any,
     sizes: Any,
     query: Query,
     share: Any,
     desk: Desk,
-    islands: int,
-    hits: int,
+    islands: Any,
+    hits: Any,
     out: Any,
 ) -> None:
     """Add what a row was found to hold to the columns of all variables outside the touched islands."""

@@ -27,7 +27,8 @@ from lacunary.structure.rules import ArcsGiven, Rules
 from lacunary.structure.schedule import parse_schedule
 from lacunary.structure.search import SearchMethod, method_of
 from lacunary.structure.structural_em_learner import DiscreteLearner, Learner
-from lacunary.structure.structural_em_run import NAME, Round, Run, Turns
+from lacunary.structure.structural_em_run import NAME, Run
+from lacunary.structure.structural_em_state import Round, Turns
 from lacunary.structure.walk import Trail, WatchSearch
 
 __all__ = ["SCHEDULE", "StructuralResult", "structural_em"]
@@ -61,6 +62,12 @@ class StructuralResult(SearchResult):
     theta: NDArray[np.float64] | None = None
     trials: Mapping[Trial, float] | None = None
 
+    @property
+    def chosen(self) -> dict[str, int]:
+        """The states of each hidden variable that was tried in the choice of the highest score."""
+        best: tuple[float, Trial] = max(((v, t) for t, v in (self.trials or {}).items()), default=(0.0, ()))
+        return dict(best[1])
+
     @cached_property
     def network(self) -> Network:
         """The graph with the parameters that EM climbed to."""
@@ -78,6 +85,7 @@ def structural_em(
     hidden: Hidden | None = None,
     schedule: str | None = None,
     until: Literal["score", "structure"] = "score",
+    escapes: int = 3,
     choose: str = "cheeseman-stutz",
     required: ArcsGiven = (),
     forbidden: ArcsGiven = (),
@@ -112,6 +120,9 @@ def structural_em(
     until
         "score": until the Cheeseman–Stutz score does not rise, then the graph before is the result;
         "structure": until the graph does not change.
+    escapes
+        How often, at most, a run that has converged by its score is started again from a larger graph, as
+        long as that leads to a higher score; 0 is the algorithm as published. See docs/structural-em.md.
     choose
         By which estimate a number of hidden states is chosen; any that `score` knows.
     stop, starts
@@ -136,7 +147,12 @@ def structural_em(
         raise ParameterError(f"until is 'score' or 'structure', not {until!r}")
     if isinstance(start, str):
         raise ParameterError("structural EM starts from a Dag or a Trail; leave start out for the usual one")
-    turns = Turns(parse_schedule(SCHEDULE if schedule is None else schedule), until, method_of(method))
+    turns = Turns(
+        parse_schedule(SCHEDULE if schedule is None else schedule),
+        until,
+        method_of(method),
+        _escapes(escapes, until),
+    )
     criterion, belief = _criterion(score, prior)
     limits: dict[str, Any] = {
         "required": required, "forbidden": forbidden, "max_parents": max_parents, "tiers": tiers
@@ -156,6 +172,12 @@ def structural_em(
     if isinstance(start, Trail):
         raise ParameterError("a run can only be taken up with one number of states for each hidden variable")
     return _best(one, choices, choose, belief, rows)
+
+
+def _escapes(escapes: int, until: str) -> int:
+    if isinstance(escapes, bool) or int(escapes) != escapes or escapes < 0:
+        raise ParameterError(f"escapes must be a whole number, zero or more, not {escapes!r}")
+    return int(escapes) if until == "score" else 0
 
 
 def _criterion(score: str | None, prior: Prior | None) -> tuple[Literal["bd", "bic"], Prior]:

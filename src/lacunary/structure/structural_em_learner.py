@@ -5,7 +5,7 @@ Structural EM itself knows nothing of counts: it deals in graphs, vectors of par
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 import numpy as np
@@ -69,8 +69,12 @@ class Learner(Protocol):
         """Return the score of any family on expected statistics under this network (TMCH98 eq. 12–14)."""
         ...
 
+    def enlarged(self, dag: Dag, theta: Vector) -> FamilyScore | None:
+        """Return a score by which larger graphs are found than by `complete`; None if nothing is missing."""
+        ...
+
     def maximize(self, dag: Dag, score: FamilyScore) -> Vector:
-        """Return the best parameters of a graph, given the statistics behind a score from `complete`."""
+        """Return the best parameters of a graph, given the statistics behind a score."""
         ...
 
     def weigh(self, dag: Dag, theta: Vector) -> Weighed:
@@ -127,6 +131,21 @@ class DiscreteLearner:
     def complete(self, dag: Dag, theta: Vector) -> ExpectedCounts:
         """Return the score of any family on expected counts under this network."""
         return ExpectedCounts(chart(dag, self.table).under(theta), self.criterion, self.prior)
+
+    def enlarged(self, dag: Dag, theta: Vector) -> ExpectedCounts | None:
+        """Return the score of families as if each row counted 1/(1 − h)² times, with h the share of holes.
+
+        Two variables that no arc joins are both seen in a part f = (1 − h)² of the rows; elsewhere they are
+        filled in as if independent. Their dependence in the expected counts is then f times as strong as it
+        is, and what an arc gains, which grows with the square, f² times; the rows in which both are seen
+        speak for it with f.
+        """
+        seen = [not variable.hidden for variable in self.table.schema]
+        share = float(np.average(self.table.holes[:, seen].mean(axis=1), weights=self.table.weights))
+        if not 0.0 < share < 1.0:
+            return None
+        heavy = replace(self.table, weights=self.table.weights / (1.0 - share) ** 2)
+        return ExpectedCounts(chart(dag, heavy).under(theta), self.criterion, self.prior)
 
     def maximize(self, dag: Dag, score: FamilyScore) -> Vector:
         """Return the best parameters of a graph given expected counts."""

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
 from lacunary.model.dag import Dag
 from lacunary.structure.climb import climb
-from lacunary.structure.result import Step
 from lacunary.structure.rules import Rules
-from lacunary.structure.schedule import Schedule
 from lacunary.structure.schedule_program import Instruction, program
 from lacunary.structure.score import FamilyScore
 from lacunary.structure.search import SearchMethod, run
 from lacunary.structure.structural_em_learner import Learner, Weighed
+from lacunary.structure.structural_em_state import Round, State, Turns
 from lacunary.structure.walk import SearchProgress, Trail, Walk, WatchSearch, dag_of
 
-__all__ = ["NAME", "Round", "Run", "Turns"]
+__all__ = ["NAME", "Run"]
 
 NAME = "structural-em"
 """The search, by the name under which its trails are kept."""
@@ -31,57 +29,6 @@ TIE = 1e-7
 
 MOST_ROUNDS = 200
 """Rounds after which a run that has not converged is broken off; the rule on structures need not end."""
-
-
-@dataclass(frozen=True)
-class Round:
-    """One turn of EM and search.
-
-    Attributes
-    ----------
-    arrows
-        The graph after the search, in arrow notation; in the first round, the initial graph.
-    arcs, moves
-        Its arcs, and the moves that led to it.
-    criterion
-        Its score on the expected statistics it was found with (TMCH98 eq. 12), in nats; None for the
-        initial graph.
-    cheeseman_stutz, log_likelihood
-        Its Cheeseman–Stutz score and log-likelihood, at the maximum EM climbs to.
-    changed
-        Whether the search changed the graph.
-    forced
-        Whether EM was run to convergence because the round before had changed nothing.
-    """
-
-    arrows: str
-    arcs: int
-    moves: int
-    criterion: float | None
-    cheeseman_stutz: float
-    log_likelihood: float
-    changed: bool
-    forced: bool
-
-
-@dataclass(frozen=True)
-class Turns:
-    """How a run goes about it.
-
-    Attributes
-    ----------
-    schedule
-        Who does what when.
-    until
-        "score": until the Cheeseman–Stutz score of the graph no longer rises, then the best is kept;
-        "structure": until the graph no longer changes. The two rules of TMCH98 section 5.
-    method
-        The search behind S*.
-    """
-
-    schedule: Schedule
-    until: Literal["score", "structure"]
-    method: SearchMethod
 
 
 @dataclass(frozen=True)
@@ -99,23 +46,6 @@ class _Interrupted(Exception):
     """The user, or the one who watches, has seen enough."""
 
 
-@dataclass
-class _State:
-    """Where a run is between two rounds; made of what JSON can hold, but for the graphs and parameters."""
-
-    dag: Dag
-    theta: NDArray[np.float64]
-    best: Dag
-    best_theta: NDArray[np.float64]
-    place: int = 0
-    visits: list[int] = field(default_factory=list)
-    turns: list[int] = field(default_factory=list)
-    forced: bool = False
-    converged: bool = False
-    rounds: tuple[Round, ...] = ()
-    path: tuple[Step, ...] = ()
-
-
 class Run:
     """A schedule, a learner and rules; `go` carries the schedule out."""
 
@@ -130,7 +60,7 @@ class Run:
         self.turns, self.learner, self.rules, self.rng, self.watch = turns, learner, rules, rng, watch
         self.program = program(turns.schedule)
         self.interrupted = False
-        self.state: _State
+        self.state: State
         self._kept: Trail
         self._score: FamilyScore | None = None
         self._walk: Walk | None = None
@@ -144,7 +74,7 @@ class Run:
         if weighed.interrupted:
             raise KeyboardInterrupt
         count = len(self.program)
-        self.state = _State(dag, theta, dag, weighed.theta, 0, [0] * count, [0] * count)
+        self.state = State(dag, theta, dag, weighed.theta, 0, [0] * count, [0] * count)
         self._note(weighed, None, 0)
         self._keep()
 
@@ -157,34 +87,62 @@ class Run:
                 f"{memory.get('until')!r}; give the same"
             )
         self.rng.bit_generator.state = memory["rng"]
-        self.state = _State(
-            trail.dag,
-            np.array(memory["theta"], dtype=np.float64),
-            trail.best,
-            np.array(memory["best_theta"], dtype=np.float64),
-            memory["place"],
-            list(memory["visits"]),
-            list(memory["turns"]),
-            memory["forced"],
-            memory["converged"],
-            tuple(Round(**each) for each in memory["rounds"]),
-            trail.path,
-        )
+        self.state = State.of(trail)
         self._kept = trail
 
     def go(self) -> None:
         """Carry the schedule out to its end, or until interrupted: then all is as after the last round."""
         try:
             self._tell()
-            while self.state.place < len(self.program) and len(self.state.rounds) <= MOST_ROUNDS:
-                here = self.state.place
-                self.state.place += 1
-                self._do(here, self.program[here])
-            if self._before is not None:  # the schedule ends outside a bracket
-                self._finish()
+            self._go_on()
+            while self._escape():
+                self._go_on()
         except (KeyboardInterrupt, _Interrupted):
             self.interrupted = True
             self.resume(self._kept)
+
+    def _go_on(self) -> None:
+        """Carry out what is left of the schedule."""
+        while self.state.place < len(self.program) and len(self.state.rounds) <= MOST_ROUNDS:
+            here = self.state.place
+            self.state.place += 1
+            self._do(here, self.program[here])
+        if self._before is not None:  # the schedule ends outside a bracket
+            self._finish()
+
+    def _escape(self) -> bool:
+        """Start the schedule again from a larger graph, if the last leg led to a better one than those before.
+
+        What a network without an arc expects of two variables is diluted where either is a hole, and that
+        keeps the arc out: a local maximum of the turns, not of the Cheeseman–Stutz score. The larger graph is
+        found on statistics that make up for it (`Learner.enlarged`); whether it leads to a better one, the
+        score tells.
+        """
+        state = self.state
+        scores = [r.cheeseman_stutz for r in state.rounds]
+        gained = _above(max(scores[state.leg :]), scores[: state.leg])
+        if not (gained and state.converged and state.escapes < self.turns.escapes):
+            return False
+        score = self.learner.enlarged(state.best, state.best_theta)
+        if score is None:
+            return False
+        before_dag, state.dag, self._score = state.dag, state.best, score
+        self._search(None)
+        self._before = None
+        if _same(state.dag, state.best):
+            state.dag = before_dag
+            return False
+        assert self._walk is not None
+        weighed = self.learner.weigh(state.dag, self.learner.maximize(state.dag, score))
+        if weighed.interrupted:
+            raise _Interrupted
+        count = len(self.program)
+        state.place, state.visits, state.turns, state.converged = 0, [0] * count, [0] * count, False
+        state.leg, state.escapes, state.theta = len(state.rounds), state.escapes + 1, weighed.theta
+        self._note(weighed, self._walk.top, len(self._walk.path), escape=True)
+        self._keep()
+        self._tell()
+        return True
 
     def _do(self, here: int, instruction: Instruction) -> None:
         state = self.state
@@ -273,24 +231,32 @@ class Run:
         state.forced, state.converged = False, True
         return True
 
-    def _note(self, weighed: Weighed, criterion: float | None, moves: int, changed: bool = True) -> None:
+    def _note(
+        self,
+        weighed: Weighed,
+        criterion: float | None,
+        moves: int,
+        changed: bool = True,
+        escape: bool = False,
+    ) -> None:
         """Add a round, and keep the graph if it is the best by the rule."""
-        state = self.state
-        top = max((r.cheeseman_stutz for r in state.rounds), default=-np.inf)
-        score = weighed.score
-        noted = Round(
-            str(state.dag),
-            len(state.dag.arcs),
-            moves,
-            criterion,
-            score,
-            weighed.log_likelihood,
-            changed,
-            state.forced,
+        state, score = self.state, weighed.score
+        scores = [r.cheeseman_stutz for r in state.rounds]
+        state.rounds += (
+            Round(
+                str(state.dag),
+                len(state.dag.arcs),
+                moves,
+                criterion,
+                score,
+                weighed.log_likelihood,
+                changed,
+                state.forced,
+                escape,
+            ),
         )
-        state.rounds += (noted,)
-        self._risen = len(state.rounds) == 1 or score > top + TIE * abs(top)
-        if self._risen or self.turns.until == "structure":
+        self._risen = _above(score, scores[state.leg :])
+        if _above(score, scores) or self.turns.until == "structure":
             state.best, state.best_theta = state.dag, weighed.theta
 
     def _keep(self) -> None:
@@ -299,15 +265,8 @@ class Run:
         memory = {
             "schedule": str(self.turns.schedule),
             "until": self.turns.until,
-            "theta": state.theta.tolist(),
-            "best_theta": state.best_theta.tolist(),
-            "place": state.place,
-            "visits": list(state.visits),
-            "turns": list(state.turns),
-            "forced": state.forced,
-            "converged": state.converged,
-            "rounds": [asdict(each) for each in state.rounds],
             "rng": self.rng.bit_generator.state,
+            **state.memory(),
         }
         self._kept = Trail(NAME, state.dag, state.best, state.path, memory)
 
@@ -329,6 +288,11 @@ class Run:
     def _inner(self) -> WatchSearch | None:
         watch = self.watch
         return None if watch is None else lambda inner: watch(self._progress(inner))
+
+
+def _above(score: float, others: Sequence[float]) -> bool:
+    top = max(others, default=-np.inf)
+    return not others or score > top + TIE * abs(top)
 
 
 def _same(one: Dag, two: Dag) -> bool:
