@@ -38,8 +38,8 @@ def time_text(judged: Judged) -> str:
         return ""
     seconds = found.seconds
     if seconds < 1:
-        return f"{1000 * seconds:.2g} ms"
-    return f"{seconds:.3g} s" if seconds < 600 else f"{seconds / 60:.3g} min"
+        return f"{1000 * seconds:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 600 else f"{seconds / 60:.0f} min"
 
 
 def told(judged: Judged) -> str:
