@@ -11,8 +11,9 @@ from lacunary.data.datasets import house_votes
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError
 from lacunary.evidence.compare import Comparison, compare
+from lacunary.evidence.score import METHODS, MIXED
 from lacunary.evidence.score import score as weigh
-from lacunary.infer.network import Network
+from lacunary.infer.network import Network, random_network
 from lacunary.learn.fit import Fit, fit
 from lacunary.model.make import dag, naive_bayes
 
@@ -121,3 +122,13 @@ def test_an_interrupt_ends_the_comparison(votes: Table, method: str, monkeypatch
     monkeypatch.setattr(f"lacunary.evidence.{'problem' if method == 'bic' else method}.fit", interrupted)
     with pytest.raises(KeyboardInterrupt):
         compare([naive_bayes(votes.schema, hidden="bloc", states=2)], votes, [method], starts=2)
+
+
+def test_estimates_that_know_no_regressions_are_refused() -> None:
+    graph = dag("A -> X", states={"A": 2}, kinds={"X": "continuous"})
+    table = random_network(graph, rng=0).sample(30, rng=0)
+    for method in set(METHODS) - set(MIXED):
+        with pytest.raises(ParameterError, match="X is continuous; estimates for both kinds are map, bic"):
+            weigh(graph, table, method)
+    for method in MIXED:
+        assert np.isfinite(weigh(graph, table, method).value)

@@ -39,6 +39,9 @@ METHODS: Mapping[str, str] = {
     "bridge": "bridge.bridge",
     "chib": "chib.chib",
 }
+
+MIXED = ("map", "bic", "draper", "variational")
+"""Estimates that know regressions as well as tables."""
 """The estimates, by the names people call them, and where they live; loaded when first asked for."""
 
 
@@ -121,6 +124,12 @@ def estimate(
 ) -> Estimate:
     """Work one estimate out and time it; of ``shared`` it takes what it knows, of ``options`` all."""
     function = _function(method)
+    if problem.dag.continuous and method not in MIXED:
+        name = next(v.name for v in problem.dag.schema if not v.discrete)
+        raise ParameterError(
+            f"{method!r} is for discrete networks, and {name} is continuous; estimates for both kinds are "
+            f"{', '.join(MIXED)}"
+        )
     known = set(signature(function).parameters) - {"problem"}
     unknown = set(options) - known
     if unknown:
