@@ -106,15 +106,15 @@ def test_bn2_learns_a_from_complete_rows_alike() -> None:
     np.testing.assert_allclose(rest[1:], rest[1], rtol=1e-9)
 
 
-def ordered(*values: float, experiments: int = 40, noise: float = 0.01) -> list[list[float]]:
+def ordered(*values: float, experiments: int = 120, noise: float = 0.01) -> list[list[float]]:
     """Return experiments in which methods have these values but for a little noise."""
     rng = np.random.default_rng(3)
     noisy = np.array(values) + noise * rng.standard_normal((experiments, len(values)))
     return [list(map(float, line)) for line in noisy]
 
 
-def cell(*values: float, noise: float = 0.01) -> Cell:
-    found = Cell.of(ordered(*values, noise=noise), METHODS)
+def cell(*values: float, experiments: int = 120) -> Cell:
+    found = Cell.of(ordered(*values, experiments=experiments), METHODS)
     assert found is not None
     return found
 
@@ -125,10 +125,14 @@ def test_verdicts_on_rankings() -> None:
     assert rank_verdict(cell(1, 2, 3), LEAF_TIE) == "near"
     assert rank_verdict(cell(2, 1, 3), LEAF_TIE) == "near"
     assert rank_verdict(cell(3, 2, 1), LEAF_TIE) == "not"
-    barely = Cell(np.array([[1.0, 1.1, 2.0], [1.1, 1.0, 2.0], [1.0, 1.1, 2.0]] * 10), METHODS)
+    barely = Cell(np.array([[1.0, 1.1, 2.0], [1.1, 1.0, 2.0], [1.0, 1.1, 2.0]] * 40), METHODS)
     assert barely.places == (("average", "entropy"), ("best",))
     assert rank_verdict(barely, THREE) == "near"
     assert rank_verdict(barely, LEAF_TIE) == "reproduced"
+    few = Cell(barely.values[:30], METHODS)
+    assert rank_verdict(few, THREE) == "open"
+    assert rank_verdict(cell(1, 2, 3, experiments=30), THREE) == "reproduced"
+    assert rank_verdict(cell(2, 1, 3, experiments=30), THREE) == "not"
 
 
 def test_verdicts_on_numbers() -> None:
@@ -136,6 +140,8 @@ def test_verdicts_on_numbers() -> None:
     assert number_verdict(0.92, 0.0, 0.90) == "near"
     assert number_verdict(0.96, 0.0, 0.90) == "not"
     assert number_verdict(0.96, 0.02, 0.90) == "reproduced"  # 1.96 · √2 · 0.02 = 0.0554
+    assert number_verdict(0.96, 0.06, 0.90) == "open"
+    assert number_verdict(1.16, 0.06, 0.90) == "not"
 
 
 def test_relative_medians_and_their_error() -> None:
@@ -176,11 +182,11 @@ def made_up() -> Results:
             value = {"joint": lines, "leaf": lines, "weighted": [line[0] for line in lines], "iterations": []}
             add(table_block, value, network=network, rows=rows, missing=missing)
     for rows in BN1_MEDIANS:
-        lines = ordered(0.3, 0.4, 0.5, 1.0, 1.2, experiments=80)
-        extra = {"missing": [0.8] * 40, "gain": [0.025] * 40, "certified": [True] * 40}
+        lines = ordered(0.3, 0.4, 0.5, 1.0, 1.2)
+        extra = {"missing": [0.8] * 120, "gain": [0.025] * 120, "certified": [True] * 120}
         add(bn1_block, {"joint": lines, "learned": lines, **extra}, arcs="one", rows=rows)
     for states, rows in (([5, 3, 5], 300), ([8, 4, 8], 500)):
-        lines = ordered(0.7, 0.8, 0.9, 1.0, experiments=80)
+        lines = ordered(0.7, 0.8, 0.9, 1.0)
         add(bn2_block, {"joint": lines, "learned": lines, "solved": []}, states=states, rows=rows)
     return Results(tuple(records))
 

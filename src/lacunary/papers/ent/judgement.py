@@ -20,6 +20,12 @@ LEVEL = 0.01
 ROUNDING, NEAR = 0.005, 0.05
 """Of printed medians: half of the last digit, and what still counts as near."""
 
+VAGUE = 0.05
+"""Standard error of a relative median above which agreement with print means nothing."""
+
+MANY = 100
+"""Experiments below which a difference that is not significant means nothing."""
+
 ENOUGH = 10
 """Experiments below which a cell says nothing."""
 
@@ -77,25 +83,39 @@ class Cell:
 
 
 def number_verdict(ours: float, error: float, printed: float) -> Verdict:
-    """Judge a relative median: chance in both numbers, and rounding, are allowed for."""
+    """Judge a relative median: chance in both numbers, and rounding, are allowed for.
+
+    Agreement within an error that would agree with nearly anything leaves the claim open.
+    """
     gap = abs(ours - printed) - 1e-9  # printed numbers are decimal
     if gap <= 1.96 * np.sqrt(2) * error + ROUNDING:
-        return "reproduced"
+        return "reproduced" if error <= VAGUE else "open"
     return "near" if gap <= NEAR else "not"
 
 
 def rank_verdict(cell: Cell, printed: Places) -> Verdict:
-    """Judge a ranking: the same places; or else mean ranks in the printed order."""
+    """Judge a ranking: the same places; or else mean ranks in the printed order.
+
+    With few experiments only a pair that differs significantly the wrong way round speaks against it.
+    """
     if [set(place) for place in cell.places] == [set(place) for place in printed]:
         return "reproduced"
     rank = dict(zip(cell.methods, cell.test.ranks, strict=True))
     ordered = all(
         rank[one] < rank[other] for place, later in pairwise(printed) for one in place for other in later
     )
+    if len(cell.values) < MANY:
+        order = {method: place for place, methods in enumerate(printed) for method in methods}
+        wrong = any(
+            cell.test.better(i, j) and order[one] > order[other]
+            for i, one in enumerate(cell.methods)
+            for j, other in enumerate(cell.methods)
+        )
+        return "not" if wrong else "open"
     return "near" if ordered else "not"
 
 
 def worst(verdicts: Sequence[Verdict]) -> Verdict:
     """Return the worst of several verdicts on parts of a claim."""
-    order: tuple[Verdict, ...] = ("reproduced", "near", "not")
+    order: tuple[Verdict, ...] = ("reproduced", "near", "open", "not")
     return max(verdicts, key=order.index)
