@@ -168,8 +168,8 @@ def sweep(
         for j in range(s, s + kinds.shared[kind] * width):
             message[U(j)] = 0.0
             belief[U(j)] = 0.0
-        _scale(value, at, size, scale, lanes)
         for i in range(size):
+            multiply(value, at + i * width, scale, 0, lanes)
             add(message, s + offsets[U(own + i)] * width, value, at + i * width, lanes)
     if far:
         far = find_doubts(kinds, slab, spots, potential, room, root_log, doubt, np.int64(width))
