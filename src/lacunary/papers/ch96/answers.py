@@ -27,7 +27,7 @@ def answers(results: Results) -> dict[str, Found]:
     found: dict[str, Found] = {}
     for number, setting in enumerate(ROWS, start=1):
         own = [curve for curve in known if curve.setting == setting]
-        for score in OTHERS if own else ():
+        for score in OTHERS if len(own) > 1 else ():
             found[f"table-1-{number}-{score}"] = _delta(own, score)
     if {curve.setting for curve in known} == set(ROWS):
         found |= _biases(known) | _peaks(known) | _shapes(known)

@@ -115,7 +115,7 @@ def _references(plan: Plan, size: Size) -> Iterator[Unit]:
     # the most classes first: there the question of the second peak is decided
     chosen = sorted(plan.settings, key=lambda s: -s.c) if size == "full" else plan.settings[:1]
     for setting in chosen:
-        for k in ANNEALED[setting.c] if size == "full" else (2, 4, 6):
+        for k in ANNEALED[setting.c] if size == "full" else (2, 4, 6)[: 2 + (size == "glance")]:
             how = {"model": 0, "data": 0, "k": k, "steps": plan.steps[setting.c]}
             yield Unit(reference, _of(setting) | how)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,7 @@ def column(b: int, n: int, most: int) -> list[dict[str, int]]:
     return out
 
 
+@cache
 def truth(kind: str, n: int, k: int) -> lac.Network:
     """Return the network that makes the data.
 
