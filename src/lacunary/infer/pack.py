@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE, unique_rows
+from lacunary.infer.forest import trace
 from lacunary.infer.parallel import in_parallel
 from lacunary.infer.plan import JunctionTree, junction_tree
 from lacunary.infer.shape import Nodes, flat, list_sums, refuse, sort_nodes, starts
 from lacunary.kernels.cell import Kinds, Spots
 from lacunary.kernels.lanes import LANES
-from lacunary.kernels.pack import Forest, Scopes, Slab, Tree, count_touched, lay_rows, trace_patterns
+from lacunary.kernels.pack import Forest, Scopes, Slab, lay_rows
 from lacunary.kernels.place import places_of
 from lacunary.model.dag import Dag
 
@@ -34,9 +34,6 @@ MEMORY_BUDGET = 4 * 2**30
 CHUNK_WORK, CHUNKS = 2_000_000, 4
 """Operations, about a nanosecond each, that make a chunk worth handing out; and how many chunks there are
 before they grow instead: within a chunk rows share cells, so few large ones do less work than many small."""
-
-PATTERNS = 2048
-"""Hole patterns that are traced together; others are traced at the same time."""
 
 ROOTS = 1024
 """Configurations of roots that are kept until they are read together."""
@@ -162,7 +159,7 @@ def pack(
         np.where(is_open, HOLE, 0), np.ones(len(dag.schema), dtype=np.int64), NO_REALS
     )
     sizes = np.array(dag.schema.sizes, dtype=np.int64)
-    forest = _trace(tree, scopes, sizes, is_open[first])
+    forest = trace(tree, scopes, sizes, is_open[first])
     nodes = sort_nodes(dag, tree, scopes, forest, separate=targets is not None, budget=budget)
     width = sum(int(np.prod([dag.schema.sizes[v] for v in target])) for target in targets or ())
     weight = np.array(weights, dtype=np.float64)
@@ -200,63 +197,6 @@ def _plan(
         start=np.array(start, dtype=np.int32),
         home=np.array(tree.home, dtype=np.int32),
     ), tree
-
-
-def _trace(
-    tree: JunctionTree, scopes: Scopes, sizes: NDArray[np.int64], patterns: NDArray[np.bool_]
-) -> Forest:
-    """Restrict the tree to the open variables of each pattern."""
-    arrays = Tree(
-        member=flat(tree.cliques),
-        member_start=starts(tree.cliques),
-        shared=flat(tree.separators),
-        shared_start=starts(tree.separators),
-        parent=np.array(tree.parent, dtype=np.int32),
-    )
-    parts = [patterns[first : first + PATTERNS] for first in range(0, len(patterns), PATTERNS)] or [patterns]
-    return _joined(list(in_parallel(lambda part: _trace_some(arrays, scopes, sizes, part), parts)))
-
-
-def _trace_some(tree: Tree, scopes: Scopes, sizes: NDArray[np.int64], patterns: NDArray[np.bool_]) -> Forest:
-    nodes = count_touched(tree.member, tree.member_start, patterns)  # before any are merged
-    out = Forest(
-        member=np.zeros(int(patterns.sum(axis=0)[tree.member].sum()), dtype=np.int32),
-        member_start=np.zeros(nodes + 1, dtype=np.int64),
-        up=np.zeros(nodes, dtype=np.int32),
-        edge=np.zeros(nodes, dtype=np.int32),
-        scope=np.zeros(count_touched(scopes.member, scopes.member_start, patterns), dtype=np.int32),
-        scope_start=np.zeros(nodes + 1, dtype=np.int64),
-        node_start=np.zeros(len(patterns) + 1, dtype=np.int64),
-    )
-    trace_patterns(tree, scopes, sizes, patterns, out)
-    return out
-
-
-def _joined(parts: list[Forest]) -> Forest:
-    """Return the nodes of several sets of patterns as one, without the room that was left over."""
-    used = [int(part.node_start[-1]) for part in parts]
-    nodes, scopes = np.cumsum([0, *used]), np.cumsum([0, *(len(part.scope) for part in parts)])
-    opened = [int(part.member_start[n]) for part, n in zip(parts, used, strict=True)]
-    members = np.cumsum([0, *opened])
-
-    def all_of(name: str) -> NDArray[Any]:
-        return np.concatenate([getattr(part, name)[:n] for part, n in zip(parts, used, strict=True)])
-
-    return Forest(
-        member=np.concatenate([part.member[:n] for part, n in zip(parts, opened, strict=True)]),
-        member_start=np.concatenate(
-            [p.member_start[:n] + at for p, n, at in zip(parts, used, members, strict=False)] + [members[-1:]]
-        ),
-        up=all_of("up"),
-        edge=all_of("edge"),
-        scope=np.concatenate([part.scope for part in parts]),
-        scope_start=np.concatenate(
-            [p.scope_start[:n] + at for p, n, at in zip(parts, used, scopes, strict=False)] + [scopes[-1:]]
-        ),
-        node_start=np.concatenate(
-            [p.node_start[:-1] + at for p, at in zip(parts, nodes, strict=False)] + [nodes[-1:]]
-        ),
-    )
 
 
 def _parts(forest: Forest, size: NDArray[np.int64], pattern: NDArray[np.int64]) -> list[slice]:
