@@ -33,6 +33,9 @@ KEPT = 2**23
 STEP = 4096
 """Rows worked on at once: few enough to stay in the cache between one operation and the next."""
 
+SOUND = 1e-5
+"""What a pivot must keep of its diagonal entry for a Cholesky factor to be trusted with eleven digits."""
+
 NEGLIGIBLE = 1e-30
 """Rows that weigh less, beside the heaviest and with the largest value squared, leave no trace in a sum."""
 
@@ -168,7 +171,7 @@ class Posed:
         self.rows, self.forms = rows, forms
         configurations, _, width = forms.root.shape
         needed = sum(len(p.holes) for p in rows.patterns) * width * configurations
-        self._kept = [_given(forms.root, p.holes) for p in rows.patterns] if needed <= KEPT else None
+        self._kept = _all_given(forms.root, rows.patterns) if needed <= KEPT else None
         #: The column of each configuration in evidence and weights, and how many columns there are.
         self.columns = np.arange(configurations) if rows.columns is None else rows.columns
         self.width = int(self.columns.max(initial=-1)) + 1
@@ -285,6 +288,43 @@ class _Share:
     pattern: int
     first: int
     last: int
+
+
+def _all_given(root: NDArray[np.float64], patterns: Sequence[_Pattern]) -> list[_Given]:
+    """Return what the holes of every pattern are given the observed cells, for each of several roots A.
+
+    Patterns with as many holes are worked out together, by Cholesky from K = AᵀA, whose block for the holes
+    is RᵀR. Where that has lost too many digits the decomposition of A itself takes its place.
+    """
+    out: list[_Given | None] = [None] * len(patterns)
+    square = np.swapaxes(root, -1, -2) @ root
+    by_count: dict[int, list[int]] = {}
+    for k, pattern in enumerate(patterns):
+        by_count.setdefault(len(pattern.holes), []).append(k)
+    for count, which in by_count.items():
+        holes = np.array([patterns[k].holes for k in which], dtype=np.int64).reshape(len(which), count)
+        block = square[:, holes[:, :, None], holes[:, None, :]]
+        try:
+            lower = np.asarray(np.linalg.cholesky(block), dtype=np.float64)
+        except np.linalg.LinAlgError:
+            lower = np.zeros_like(block)
+        pivots = np.diagonal(lower, axis1=-2, axis2=-1)
+        sound = np.asarray((pivots**2 > SOUND * np.diagonal(block, axis1=-2, axis2=-1)).all(axis=(0, 2)))
+        for at, k in enumerate(which):
+            if count and sound[at]:
+                out[k] = _from_square(square, lower[:, at], patterns[k].holes)
+            else:
+                out[k] = _given(root, patterns[k].holes)
+    return [given for given in out if given is not None]
+
+
+def _from_square(square: NDArray[np.float64], lower: NDArray[np.float64], holes: NDArray[np.int64]) -> _Given:
+    """Return the same as `_given` from K = AᵀA and the factor of its block for the holes."""
+    spread = np.swapaxes(np.linalg.inv(lower), -1, -2)
+    slope = -spread @ (np.swapaxes(spread, -1, -2) @ square[:, holes])
+    slope[:, :, holes] = 0.0
+    scale = np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(axis=-1)
+    return _Given(slope, spread, 0.5 * len(holes) * LOG_2PI - scale)
 
 
 def _given(root: NDArray[np.float64], holes: NDArray[np.int64]) -> _Given:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lacunary.data.table import Table
-from lacunary.errors import ParameterError, SchemaError, TableError
+from lacunary.errors import ParameterError
 from lacunary.infer.answers import as_table
 from lacunary.infer.belief import Belief, Dirichlet, Prior
 from lacunary.infer.engine import Prepared
 from lacunary.infer.network import Network
 from lacunary.infer.scale import Scale
 from lacunary.learn.align import aligned
-from lacunary.learn.em import Basis, Maximize, known_parameters, maximize_rule
+from lacunary.learn.check import check_rows
+from lacunary.learn.em import Basis, Maximize, maximize_rule
 from lacunary.learn.found import Fit, Start
 from lacunary.learn.loop import Climb, Rule, Watch, climb
 from lacunary.learn.select import Choice, Select, Selection, rule_of
 from lacunary.learn.start import Draws, Given, Starts, Tournament, first_point
 from lacunary.learn.stop import Stop
 from lacunary.learn.tournament import tournament
+from lacunary.learn.units import moved, outside, standardized
 from lacunary.learn.vbem import Update, update_rule
 from lacunary.model.dag import Dag
 
@@ -108,13 +109,13 @@ def fit(
         raise ParameterError(f"method must be 'ml', 'map' or 'variational', not {method!r}")
     choice = rule_of(select, select_options or {})
     rows = as_table(table, dag.schema)
-    _check_rows(dag, rows, method)
+    check_rows(dag, rows, method)
     if dag.continuous and accelerate:
         raise ParameterError("accelerate=True is for discrete networks; leave it out")
     scale = Scale.of(rows)
     rows = scale.table(rows)
     belief = scale.believed_inside((prior or Dirichlet(1.0))(dag))
-    rule = _rule(belief, method, basis, _standardized(dag, scale, fixed))
+    rule = _rule(belief, method, basis, standardized(dag, scale, fixed))
     if isinstance(rule, Maximize) and method == "map":
         rule = replace(rule, log_constant=rule.log_constant + scale.log_stretch(dag))
     prepared = scale.prepare(dag, rows)
@@ -138,7 +139,7 @@ def fit(
     found = _fit(prepared, rule, belief, climbs, method, basis, interrupted)
     if select != "best":
         found = _selected(found, choice, prepared, rule, belief, fixed)
-    return _outside(found, scale)
+    return outside(found, scale)
 
 
 def reselect(
@@ -158,48 +159,12 @@ def reselect(
     rows = as_table(table, found.dag.schema)
     scale = Scale.of(rows)
     belief = scale.believed_inside((prior or Dirichlet(1.0))(found.dag))
-    rule = _rule(belief, found.method, found.basis, _standardized(found.dag, scale, fixed))
+    rule = _rule(belief, found.method, found.basis, standardized(found.dag, scale, fixed))
     if isinstance(rule, Maximize) and found.method == "map":
         rule = replace(rule, log_constant=rule.log_constant + scale.log_stretch(found.dag))
     prepared = scale.prepare(found.dag, scale.table(rows))
-    inside = _moved(found, scale.inward)
-    return _outside(_selected(inside, choice, prepared, rule, belief, fixed), scale)
-
-
-def _outside(found: Fit, scale: Scale) -> Fit:
-    """Return a fit to standardised columns in the data's units."""
-    if not found.dag.continuous:
-        return found
-    return replace(_moved(found, scale.outward), belief=scale.believed_outside(found.belief))
-
-
-def _moved(found: Fit, move: Callable[[Dag, NDArray[np.float64]], NDArray[np.float64]]) -> Fit:
-    """Return the fit with every network's parameters moved to other units."""
-    if not found.dag.continuous:
-        return found
-    starts = tuple(
-        replace(start, network=Network(found.dag, move(found.dag, start.network.theta)))
-        for start in found.starts
-    )
-    same = next(
-        (new for old, new in zip(found.starts, starts, strict=True) if old.network is found.network), None
-    )
-    network = same.network if same else Network(found.dag, move(found.dag, found.network.theta))
-    return replace(found, network=network, starts=starts)
-
-
-def _standardized(
-    dag: Dag, scale: Scale, fixed: Mapping[str, ArrayLike] | None
-) -> Mapping[str, ArrayLike] | None:
-    """Return what is fixed as it holds for standardised columns."""
-    if not fixed or not dag.continuous:
-        return fixed
-    theta = known_parameters(dag, fixed)
-    moved = scale.inward(dag, theta)
-    return {
-        name: given if dag.schema[name].discrete else dag.layout.table(moved, dag.schema.index(name))
-        for name, given in fixed.items()
-    }
+    inside = moved(found, scale.inward)
+    return outside(_selected(inside, choice, prepared, rule, belief, fixed), scale)
 
 
 def _rule(
@@ -341,39 +306,3 @@ def _initial(dag: Dag, initial: Network | Fit | Sequence[Network]) -> NDArray[np
 def _shape(dag: Dag) -> object:
     """Return all that parameters depend on; which variables are hidden is not of it."""
     return [(v.name, v.states) for v in dag.schema], dag.parents, dag.tied
-
-
-def _check_rows(dag: Dag, table: Table, method: str) -> None:
-    """Refuse what cannot be learned from.
-
-    That is no rows or none that count, a column of which nothing is observed although the graph does not
-    call it hidden, a value outside its variable's bounds, and for "ml" a column without any spread.
-    """
-    if not table.size > 0:
-        raise TableError("there are no rows to learn from" if not len(table) else "all rows have weight zero")
-    for i in np.flatnonzero(table.holes.all(axis=0)):
-        variable = dag.schema.variables[i]
-        if not variable.hidden:
-            raise SchemaError(
-                f"nothing is observed of {variable.name}; declare it hidden (hidden=[{variable.name!r}]) "
-                "if that is meant"
-            )
-    for column in dag.continuous:
-        _check_column(dag, column, table, method)
-
-
-def _check_column(dag: Dag, i: int, table: Table, method: str) -> None:
-    variable, x = dag.schema.variables[i], table.reals[:, i]
-    low, high = variable.bounds or (-np.inf, np.inf)
-    outside = np.flatnonzero((x < low) | (x > high))
-    if len(outside):
-        raise TableError(
-            f"{variable.name}, row {outside[0] + 1}: {x[outside[0]]:.6g} lies outside the declared bounds "
-            f"{low:g} to {high:g}; correct the value, make it a hole, or widen the bounds"
-        )
-    seen = x[~np.isnan(x)]
-    if method == "ml" and len(seen) and np.all(seen == seen[0]):
-        raise TableError(
-            f"{variable.name} is constant ({seen[0]:g} in every row): no variance has highest likelihood; "
-            "leave the column out, or use method='map', whose prior gives it a small one"
-        )
