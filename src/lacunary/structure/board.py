@@ -122,7 +122,10 @@ class Board:
                 yield Reverse(int(tail), int(head)), float(gain)
 
     def best(self, barred: NDArray[np.bool_] | None = None) -> tuple[Move | None, float]:
-        """Return the move that gains most, and what; of ties the first, and rather no turn.
+        """Return the move that gains most, and what.
+
+        Of ties, rather no turn; and the arc with the last head. So where the data cannot tell the direction
+        of a first arc, it runs from the earlier column to the later.
 
         ``barred[i, j]`` leaves out every move that touches the arc i → j or j → i.
         """
