@@ -14,7 +14,7 @@ from lacunary.structure.climb import climb
 from lacunary.structure.rules import Rules
 from lacunary.structure.schedule_program import Instruction, program
 from lacunary.structure.score import FamilyScore
-from lacunary.structure.search import SearchMethod, run
+from lacunary.structure.search import run
 from lacunary.structure.structural_em_learner import Learner, Weighed
 from lacunary.structure.structural_em_state import Round, State, Turns
 from lacunary.structure.walk import SearchProgress, Trail, Walk, WatchSearch, dag_of
@@ -111,7 +111,7 @@ class Run:
             self._finish()
 
     def _escape(self) -> bool:
-        """Start the schedule again from a larger graph, if the last leg led to a better one than those before.
+        """Start the schedule again from a larger graph, if the last leg led to a better one than before.
 
         What a network without an arc expects of two variables is diluted where either is a hole, and that
         keeps the arc out: a local maximum of the turns, not of the Cheeseman–Stutz score. The larger graph is

@@ -96,7 +96,9 @@ class State:
     def of(cls, trail: Trail) -> State:
         """Return the state that a trail keeps."""
         kept = {name: trail.memory[name] for name in PLAIN}
-        vectors = {name: np.array(trail.memory[name], dtype=np.float64) for name in ("theta", "best_theta")}
+        vectors: dict[str, Any] = {
+            name: np.array(trail.memory[name], dtype=np.float64) for name in ("theta", "best_theta")
+        }
         rounds = tuple(Round(**each) for each in trail.memory["rounds"])
         visits, turns = list(kept.pop("visits")), list(kept.pop("turns"))
         return cls(
