@@ -191,3 +191,19 @@ def test_imputation_fills_both_kinds() -> None:
     assert y.std() == pytest.approx(0.5, rel=0.07)
     best = network.explain({"x": -4.0})
     assert (best["d"], best["x"], best["y"]) == ("no", -4.0, pytest.approx(-7.0))
+
+
+def test_a_prior_in_the_data_s_units_is_the_default_moved_there() -> None:
+    """`NormalWishart` at the columns' means and variances is the default, said aloud."""
+    rng = np.random.default_rng(0)
+    table = {"x": rng.normal(50.0, 3.0, 40), "y": rng.normal(-2.0, 0.1, 40)}
+    dag = lac.dag("x -> y", kinds="continuous")
+    means = {name: float(column.mean()) for name, column in table.items()}
+    said = lac.NormalWishart(means=means, covariance=np.diag([table["x"].var(), table["y"].var()]))
+    one, other = lac.fit(dag, table), lac.fit(dag, table, prior=said)
+    assert other.objective == pytest.approx(one.objective, abs=1e-9)
+    assert other.belief.alpha == pytest.approx(one.belief.alpha, rel=1e-9)
+    heavy = lac.fit(dag, table, prior=lac.NormalWishart(nu=1e6)).network.regression("y")
+    assert heavy.coefficients == pytest.approx([0.0], abs=1e-4)
+    with pytest.raises(ParameterError, match="both"):
+        lac.NormalWishart(means=means)
