@@ -20,7 +20,7 @@ from tests.strategies import dags
 from tests.structure.small import chain, complete
 
 # Sums of some hundred terms of size 100 at most, each to a few units in the last place.
-CLOSE = {"rtol": 1e-11, "atol": 1e-10}
+RTOL, ATOL = 1e-11, 1e-10
 
 
 def naive_of(name: str, table: Table, child: int, parents: tuple[int, ...]) -> float:
@@ -42,9 +42,11 @@ def test_terms_are_those_of_the_definition(name: str, data: st.DataObject) -> No
     score, n = score_of(name, table), len(table.schema)
     child = data.draw(st.integers(0, n - 1))
     parents = tuple(sorted(data.draw(st.sets(st.integers(0, n - 1))) - {child}))
-    np.testing.assert_allclose(score.family(child, parents), naive_of(name, table, child, parents), **CLOSE)
+    np.testing.assert_allclose(
+        score.family(child, parents), naive_of(name, table, child, parents), rtol=RTOL, atol=ATOL
+    )
     expected = [-np.inf if j == child else naive_of(name, table, child, toggle(parents, j)) for j in range(n)]
-    np.testing.assert_allclose(score.toggled(child, parents), expected, **CLOSE)
+    np.testing.assert_allclose(score.toggled(child, parents), expected, rtol=RTOL, atol=ATOL)
 
 
 @pytest.mark.parametrize(
@@ -62,11 +64,11 @@ def test_every_way_of_counting_counts_the_same(
     score = BD(table, lac.bdeu(2.0))
     for parents in [(), (0,), (0, 2), (0, 2, 4), (0, 1, 2, 4, 5)]:
         alone = naive.bd(table, 3, parents, lambda c: 2.0 / c)
-        np.testing.assert_allclose(score.family(3, parents), alone, **CLOSE)
+        np.testing.assert_allclose(score.family(3, parents), alone, rtol=RTOL, atol=ATOL)
         expected = [
             -np.inf if j == 3 else naive.bd(table, 3, toggle(parents, j), lambda c: 2.0 / c) for j in range(6)
         ]
-        np.testing.assert_allclose(score.toggled(3, parents), expected, **CLOSE)
+        np.testing.assert_allclose(score.toggled(3, parents), expected, rtol=RTOL, atol=ATOL)
 
 
 def test_more_configurations_than_memory_could_hold() -> None:
