@@ -21,8 +21,6 @@ WIDTH, HEIGHT, LEFT, BELOW = 640.0, 220.0, 92.0, 30.0
 
 def found_page(found: SearchResult, *, title: str = "What depends on what") -> str:
     """Return a search's result as HTML with its drawing inside."""
-    from lacunary import __version__
-
     environment = Environment(
         loader=PackageLoader("lacunary.report", ""),
         autoescape=True,
@@ -42,7 +40,6 @@ def found_page(found: SearchResult, *, title: str = "What depends on what") -> s
         drawing=Markup(drawing(found.dag, found.strengths, title="The graph")),
         arcs=_arcs(found),
         chart=Markup(path_chart(found.path)),
-        version=__version__,
     )
 
 
