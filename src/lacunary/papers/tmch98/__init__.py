@@ -1,0 +1,1 @@
+"""TMCH98, reproduced."""
