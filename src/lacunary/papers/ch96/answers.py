@@ -82,14 +82,16 @@ def _biases(known: list[Curve]) -> dict[str, Found]:
             note=f"Mean Δc over settings: {told}.",
         ),
         "cs-complex": Found(
-            overall["cheeseman-stutz"],
+            round(overall["cheeseman-stutz"], 2),
             verdict=_if(
                 overall["cheeseman-stutz"] > 0 and overall["mled"] > 0, overall["cheeseman-stutz"] > 0
             ),
             note=f"Mean Δc over settings: {told}.",
         ),
         "draper-simple": Found(
-            overall["draper"], verdict=_if(overall["draper"] < 0), note=f"Mean Δc over settings: {told}."
+            round(overall["draper"], 2),
+            verdict=_if(overall["draper"] < 0),
+            note=f"Mean Δc over settings: {told}.",
         ),
         "mled-cs": Found(f"{same:.0%} the same", verdict=_if(same >= 0.95, same >= 0.8)),
         "large-c": Found(
