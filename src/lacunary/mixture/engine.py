@@ -6,10 +6,10 @@ from typing import Any
 
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError
-from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.mixture.component import Engine
 from lacunary.mixture.discrete import Discrete
 from lacunary.mixture.gaussian import Gaussian
+from lacunary.structure.gaussian import Normal
 
 __all__ = ["engine_of"]
 
@@ -18,12 +18,12 @@ def engine_of(table: Table, prior: Any) -> Engine:
     """Return the engine for the kinds of the table's variables."""
     discrete = [variable.discrete for variable in table.schema]
     if all(discrete):
-        if isinstance(prior, NormalWishart) or not (prior is None or callable(prior)):
+        if isinstance(prior, Normal) or not (prior is None or callable(prior)):
             raise ParameterError(f"discrete components take a prior such as bdeu(1), not {prior!r}")
         return Discrete(table, prior)
     if any(discrete):
         name = table.schema.names[discrete.index(True)]
         raise SchemaError(f"{name} is discrete and others are continuous; mixtures are of one kind as yet")
-    if not isinstance(prior, NormalWishart | None):
+    if not isinstance(prior, Normal | None):
         raise ParameterError(f"continuous components take a NormalWishart prior, not {prior!r}")
     return Gaussian(table, prior)

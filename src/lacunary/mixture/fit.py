@@ -12,13 +12,13 @@ from lacunary.data.table import Table
 from lacunary.errors import ParameterError, TableError
 from lacunary.infer.belief import Prior
 from lacunary.learn.stop import Stop
-from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.mixture.blend import Mixer
 from lacunary.mixture.course import CONVERGED, Plan
 from lacunary.mixture.engine import engine_of
 from lacunary.mixture.found import MixtureFit, WatchMixture
 from lacunary.mixture.grow import Growth
 from lacunary.mixture.noise import NoiseGiven, noise_of
+from lacunary.structure.gaussian import Normal
 from lacunary.structure.hidden import trials, with_hidden
 from lacunary.structure.rules import ArcsGiven, Rules
 from lacunary.structure.schedule import parse_schedule
@@ -38,7 +38,7 @@ def fit_mixture(
     structure: StructureClass = "learn",
     noise: NoiseGiven = False,
     hidden: Mapping[str, int] | None = None,
-    prior: NormalWishart | Prior | None = None,
+    prior: Normal | Prior | None = None,
     weights: float = 1.0,
     noise_share: float = 0.01,
     starts: int | None = None,
@@ -71,9 +71,9 @@ def fit_mixture(
     hidden
         Discrete hidden variables inside the components, and their numbers of states: ``{"H": 2}``.
     prior
-        For continuous variables the Normal–Wishart belief about a component's complete model, in the data's
-        units, by default worth one row about the columns' means and variances; for discrete ones a rule such
-        as ``bdeu(1)``, the default.
+        For continuous variables a `NormalWishart`, by default worth one row about the columns' means and
+        variances; for discrete ones a rule such as ``bdeu(1)``, the default. TMCH98's digits:
+        ``NormalWishart(nu=2, means=64, covariance=0.5)``.
     weights, noise_share
         Σα of the Dirichlet over the weights, and the noise's part of it.
     starts

@@ -19,11 +19,11 @@ from lacunary.data.table import Table
 from lacunary.errors import TableError
 from lacunary.infer.gaussian import Forms, GaussianRows
 from lacunary.infer.network import Network
+from lacunary.infer.prior import standardised
 from lacunary.maths import regression
-from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.mixture.component import Structure
 from lacunary.model.dag import Dag
-from lacunary.structure.gaussian import BGe
+from lacunary.structure.gaussian import BGe, Normal
 
 __all__ = ["Gaussian", "Gaussians"]
 
@@ -87,22 +87,17 @@ class Gaussian:
     table
         Rows, aligned with the components' schema: continuous variables, holes allowed.
     prior
-        The belief over the complete model, in the data's units; its regressions are those of every
+        The belief over the complete model, or the prior that gives it; its regressions are those of every
         structure (parameter modularity). Default: worth one row, about the columns' means and variances.
     """
 
-    def __init__(self, table: Table, prior: NormalWishart | None = None) -> None:
+    def __init__(self, table: Table, prior: Normal | None = None) -> None:
         self.schema = table.schema
         self.weights = table.weights
         self.origin, self.scale = _standard(table)
-        n = len(self.schema)
         self.seen = Seen(table, self.origin, self.scale)
         self.rows = self.seen.rows
-        self.belief = (
-            NormalWishart.about(np.zeros(n), np.ones(n))
-            if prior is None
-            else prior.moved(self.origin, self.scale)
-        )
+        self.belief = standardised(prior, self.schema.names, self.origin, self.scale).about
 
     @property
     def start(self) -> Structure:

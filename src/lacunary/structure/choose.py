@@ -7,11 +7,13 @@ from typing import Any
 
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
-from lacunary.infer.belief import BDeu, Dirichlet
+from lacunary.infer import prior as priors
+from lacunary.infer.belief import BDeu, Dirichlet, Prior
+from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.structure.discrete import BD, BIC
 from lacunary.structure.score import FamilyScore
 
-__all__ = ["SCORES", "kind_of", "score_of"]
+__all__ = ["SCORES", "kind_of", "rule_of", "score_of"]
 
 SCORES = {
     "discrete": ("bdeu", "k2", "bd", "bic"),
@@ -46,6 +48,14 @@ def score_of(table: Table, score: str | FamilyScore | None = None, prior: Any = 
     if score == "bic" and prior is not None:
         raise ParameterError("bic has no prior; leave prior out")
     return _discrete(table, score, prior) if kind == "discrete" else _gaussian(table, kind, score, prior)
+
+
+def rule_of(table: Table, prior: Any) -> Prior:
+    """Return the rule with which networks are fitted that were found under a prior."""
+    if isinstance(prior, NormalWishart):
+        names = [variable.name for variable in table.schema if not variable.discrete]
+        return priors.NormalWishart.of(prior, names, BDeu(1.0))
+    return prior if callable(prior) else BDeu(1.0)
 
 
 def _discrete(table: Table, score: str, prior: Any) -> FamilyScore:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from lacunary.data.schema import Schema
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
+from lacunary.infer import prior as priors
 from lacunary.infer.belief import Prior
 from lacunary.maths.moments import parted
 from lacunary.maths.normal_wishart import NormalWishart
@@ -24,6 +25,7 @@ from lacunary.structure.gaussian import (
     VARIANCE_FLOOR,
     Charged,
     Integrated,
+    Normal,
     Regressions,
     check_moments,
     standardise,
@@ -124,7 +126,7 @@ class ConditionalGaussian(_Conditional):
 
     @classmethod
     def of(
-        cls, table: Table, prior: NormalWishart | Prior | None = None, dirichlet: Prior | None = None
+        cls, table: Table, prior: Normal | Prior | None = None, dirichlet: Prior | None = None
     ) -> ConditionalGaussian:
         """Return the score on a table without holes.
 
@@ -133,20 +135,22 @@ class ConditionalGaussian(_Conditional):
         table
             The rows.
         prior
-            The belief about the continuous variables, in the data's units. By default it is worth one row in
+            The belief about the continuous variables, or the prior that gives it. By default worth one row in
             each configuration, and peaks at the columns' means and variances and no correlations. A rule
             for discrete tables is taken as ``dirichlet``.
         dirichlet
             The rule for discrete tables; by default BDeu with an equivalent sample size of one.
         """
-        if prior is not None and not isinstance(prior, NormalWishart):
+        if isinstance(prior, priors.NormalWishart):
+            dirichlet = prior.tables if dirichlet is None else dirichlet
+        elif prior is not None and not isinstance(prior, NormalWishart):
             if dirichlet is not None:
                 raise ParameterError(
                     "there are two rules for discrete tables, prior and dirichlet; leave one out"
                 )
             prior, dirichlet = None, prior
         standard, counted = standardise(table, mixed=True), _discrete_part(table)
-        regressions = Integrated(standard.belief(prior))
+        regressions = Integrated(standard.belief(prior, table.schema))
         jacobian = table.size * np.log(standard.scale)
         return cls(table.schema, _tables(counted, dirichlet), Cases(standard, counted), regressions, jacobian)
 

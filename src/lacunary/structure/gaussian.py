@@ -16,8 +16,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lacunary.data.schema import Schema
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
+from lacunary.infer import prior as priors
+from lacunary.infer.prior import standardised
 from lacunary.kernels.swept import charged_terms, integrated_terms
 from lacunary.maths.moments import moments, parted
 from lacunary.maths.normal_wishart import NormalWishart
@@ -28,6 +31,7 @@ __all__ = [
     "Charged",
     "GaussianBIC",
     "Integrated",
+    "Normal",
     "Regressions",
     "Standard",
     "check_moments",
@@ -35,6 +39,8 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
+Normal = NormalWishart | priors.NormalWishart
+"""A belief about continuous variables in the data's units, or the prior that gives it."""
 
 VARIANCE_FLOOR = 1e-9
 """Least variance of the noise, as a share of the variable's own, where the likelihood is maximised."""
@@ -168,13 +174,13 @@ class BGe(_Gaussian):
         super().__init__(moment, Integrated(prior), log_scale)
 
     @classmethod
-    def of(cls, table: Table, prior: NormalWishart | None = None) -> BGe:
+    def of(cls, table: Table, prior: Normal | None = None) -> BGe:
         """Return the score on a table without holes; the prior is in the data's units.
 
         By default it is worth one row, and peaks at the columns' means and variances and no correlations.
         """
         standard = standardise(table)
-        return cls(standard.moments(), standard.belief(prior), np.log(standard.scale))
+        return cls(standard.moments(), standard.belief(prior, table.schema), np.log(standard.scale))
 
 
 class GaussianBIC(_Gaussian):
@@ -251,24 +257,18 @@ class Standard:
         out *= np.sqrt(self.weights[chosen])[:, None]
         return out
 
-    def belief(self, prior: NormalWishart | None) -> NormalWishart:
-        """Return a belief about the data's units as one about standardised columns.
+    def belief(self, prior: Normal | None, schema: Schema) -> NormalWishart:
+        """Return a prior as a belief about standardised columns.
 
         Without one: worth one row, ν = 1 and α = ν + n, with its peak at the columns' means and variances and
         no correlations (`NormalWishart.about`).
         """
-        size = len(self.columns)
-        if prior is None:
-            return NormalWishart.about(np.zeros(size), np.ones(size))
-        if not isinstance(prior, NormalWishart):
+        if not isinstance(prior, Normal | None):
             raise ParameterError(
                 f"the prior of continuous variables is a NormalWishart, not a {type(prior).__name__}"
             )
-        if prior.size != size:
-            raise ParameterError(
-                f"there are {size} continuous variables, but the prior is about {prior.size}"
-            )
-        return prior.moved(self.origin, self.scale)
+        names = [schema.names[column] for column in self.columns]
+        return standardised(prior, names, self.origin, self.scale).about
 
 
 def standardise(table: Table, *, mixed: bool = False) -> Standard:

@@ -16,7 +16,7 @@ from lacunary.structure.anneal import Anneal
 from lacunary.structure.best_first import BestFirst
 from lacunary.structure.board import Board
 from lacunary.structure.cache import Cache
-from lacunary.structure.choose import score_of
+from lacunary.structure.choose import rule_of, score_of
 from lacunary.structure.climb import Greedy, Tabu
 from lacunary.structure.discrete import BD
 from lacunary.structure.exact import Exact
@@ -83,7 +83,8 @@ def search(
         "bic" for continuous ones; "conditional-gaussian" or "bic" where both occur; or a `FamilyScore`. By
         default the first of each. All are in nats, higher is better.
     prior
-        The rule for hyperparameters, such as ``bdeu(10)``; given without a score, "bd" is meant.
+        The rule for hyperparameters, such as ``bdeu(10)``; given without a score, "bd" is meant. With
+        continuous variables a `NormalWishart`, by default worth one row with their means and variances.
     method
         "greedy", "tabu", "best-first", "anneal", "exact" (to about 20 variables), "tree"; or one of
         `Greedy`, `Tabu`, `BestFirst`, `Anneal` with settings.
@@ -139,7 +140,7 @@ def search(
         method=way.name,
         interrupted=interrupted,
         table=rows,
-        prior=family_score.prior if isinstance(family_score, BD) else prior,
+        prior=family_score.prior if isinstance(family_score, BD) else rule_of(rows, prior),
     )
 
 
