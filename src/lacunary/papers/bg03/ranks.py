@@ -42,7 +42,8 @@ def rank_listing(results: Results, parents: str) -> Listing:
 def left_of_two(results: Results) -> dict[str, Found]:
     """Return what the ranks against size say."""
     ranks = ranks_of(results, "apart")
-    if len(ranks.get("ais", {})) < 2:
+    sizes = ranks.get("ais", {})
+    if len(sizes) < len(SIZES) // 2 or SIZES[-1] not in sizes:  # too few to speak of a course
         return {}
     settled = {method: _settled(found) for method, found in ranks.items()}
     found = _rank_claims(ranks, settled)
