@@ -84,7 +84,7 @@ def _length_drawing(results: Results) -> list[Drawing]:
     lengths = sorted(annealed(results, "metropolis"))
     if not lines or not lengths:
         return []
-    caption = "Every chain's own estimate; chains that fall below the axis are not shown."
+    caption = "Every chain's own estimate; chains outside the axes are not shown."
     return [
         Drawing("figure-2-right", "Figure 2, right", caption, figures_bg03.annealing(lengths, chains, lines))
     ]
