@@ -70,7 +70,7 @@ def length_found(results: Results) -> dict[str, Found]:
             found[name] = Found(f"more than {max(runs)}", verdict="not", note=note)
         else:
             found[name] = Found(steps, note=note)
-    if max(runs) == LENGTHS[-1] or max(runs) >= 4096:
+    if max(runs) == LENGTHS[-1]:
         found["converge"] = _agreement(runs, own)
     return found
 
