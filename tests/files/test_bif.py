@@ -160,6 +160,6 @@ def test_what_cannot_be_expressed_is_refused(variable: Variable, message: str) -
 def test_continuous_variables_and_empty_networks_are_refused() -> None:
     schema = Schema((Variable("height", kind="continuous"),))
     with pytest.raises(FileError, match="continuous variable 'height'"):
-        bif.write(Network(Dag.from_parents(schema, {}), np.empty(0)))
+        bif.write(Network(Dag.from_parents(schema, {}), np.array([0.0, 1.0])))
     with pytest.raises(FileError, match="without variables"):
         bif.write(Network(Dag(Schema(()), ()), np.empty(0)))

@@ -50,7 +50,9 @@ def test_the_documented_form_is_read() -> None:
 
 def test_the_examples_of_the_documentation_are_read() -> None:
     page = (Path(__file__).parents[2] / "docs" / "native-format.md").read_text()
-    network, schema = (parse(text) for text in re.findall(r"```json\n(.*?)```", page, re.DOTALL))
+    network, schema, birds = (parse(text) for text in re.findall(r"```json\n(.*?)```", page, re.DOTALL))
+    assert birds.regression("length").coefficients.tolist() == [[20.0], [18.0]]
+    assert birds.regression("length").variance.tolist() == [9.0, 16.0]
     # As the page says: p(n | 1), p(y | 1), p(n | 2), p(y | 2); and the innermost index is budget's own.
     assert network.table("immigration").tolist() == [[0.5, 0.5], [0.125, 0.875]]
     assert network.table("budget")[0, 1].tolist() == [0.5, 0.25, 0.25]

@@ -3,10 +3,10 @@
 from lacunary.files.checkpoint import Checkpoint
 from lacunary.files.fits import Climbs
 from lacunary.files.native import decode, encode, register
-from lacunary.files.nouns import decode_vector, encode_vector
 from lacunary.files.record import Record
 from lacunary.files.store import load, save
 from lacunary.files.trails import SearchCheckpoint
+from lacunary.files.vectors import decode_vector, encode_vector
 from lacunary.files.whole import write_whole
 
 __all__ = [

@@ -10,9 +10,9 @@ from typing import Any, overload
 import numpy as np
 
 from lacunary.files.native import decode, encode, register
-from lacunary.files.nouns import decode_vector, encode_vector
+from lacunary.files.nouns import belief_fields, decode_belief
 from lacunary.files.record import Record
-from lacunary.infer.belief import Belief
+from lacunary.files.vectors import decode_vector, encode_vector
 from lacunary.infer.network import SUM_TOLERANCE, Network
 from lacunary.learn.fit import Fit, Start
 from lacunary.learn.select import Selection
@@ -77,7 +77,9 @@ def _decode_starts(record: Record, dag: Dag) -> tuple[Start, ...]:
 
 def _network(dag: Dag, record: Record) -> Network:
     theta = decode_vector(dag, record.record("tables"))
-    if np.any(theta < 0) or np.any(np.abs(dag.layout.total(theta) - 1.0) > SUM_TOLERANCE):
+    if np.any(theta[: dag.layout.tables] < 0) or np.any(
+        np.abs(dag.layout.total(theta) - 1.0) > SUM_TOLERANCE
+    ):
         raise record.error(
             "tables", "a distribution is not one: it does not sum to one, or is negative somewhere"
         )
@@ -103,7 +105,7 @@ def _trace(record: Record) -> tuple[float, ...]:
 def _encode_fit(fit: Fit) -> dict[str, Any]:
     return {
         "network": encode(fit.network),
-        "alpha": encode_vector(fit.dag, fit.belief.alpha),
+        **belief_fields(fit.belief),
         **_encode_end(fit),
         "method": fit.method,
         "basis": fit.basis,
@@ -118,7 +120,7 @@ def _decode_fit(record: Record) -> Fit:
     network = decode(record.record("network"), Network)
     return Fit(
         network=network,
-        belief=Belief(network.dag, decode_vector(network.dag, record.record("alpha"))),
+        belief=decode_belief(network.dag, record),
         **_decode_end(record),
         starts=_decode_starts(record, network.dag),
         method=record.text("method"),

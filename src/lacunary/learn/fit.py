@@ -24,7 +24,7 @@ from lacunary.learn.select import Choice, Select, Selection, rule_of
 from lacunary.learn.start import Draws, Given, Starts, Tournament, first_point
 from lacunary.learn.stop import Stop
 from lacunary.learn.tournament import tournament
-from lacunary.learn.units import moved, outside, standardized
+from lacunary.learn.units import moved, outside, standardized, watched
 from lacunary.learn.vbem import Update, update_rule
 from lacunary.model.dag import Dag
 
@@ -128,7 +128,7 @@ def fit(
         theta = first_point(prepared, belief, rows)[None]
     else:
         theta = maker.points(belief, prior or Dirichlet(1.0), rows, np.random.default_rng(rng))
-    points = rule.begin(prepared, theta)
+    points, watch = rule.begin(prepared, theta), watched(watch, dag, scale)
     limit = stop or Stop(relative=1e-8)
     if isinstance(maker, Tournament):
         climbs, interrupted = tournament(prepared, rule, points, limit, accelerate, watch)

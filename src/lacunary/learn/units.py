@@ -12,9 +12,10 @@ from lacunary.infer.network import Network
 from lacunary.infer.scale import Scale
 from lacunary.learn.em import known_parameters
 from lacunary.learn.found import Fit
+from lacunary.learn.loop import Climb, Progress, Watch
 from lacunary.model.dag import Dag
 
-__all__ = ["moved", "outside", "standardized"]
+__all__ = ["moved", "outside", "standardized", "watched"]
 
 
 def outside(found: Fit, scale: Scale) -> Fit:
@@ -51,3 +52,17 @@ def standardized(
         name: given if dag.schema[name].discrete else dag.layout.table(moved, dag.schema.index(name))
         for name, given in fixed.items()
     }
+
+
+def watched(watch: Watch | None, dag: Dag, scale: Scale) -> Watch | None:
+    """Return a ``watch`` that is shown climbs in the data's units while standardised ones are climbed."""
+    if watch is None or not dag.continuous:
+        return watch
+
+    def shown(progress: Progress) -> object:
+        def climbs() -> list[Climb]:
+            return [replace(c, theta=scale.outward(dag, c.theta)) for c in progress.climbs()]
+
+        return watch(replace(progress, climbs=climbs))
+
+    return shown

@@ -1,0 +1,140 @@
+"""Vectors over a network's layout in the native format: a list of numbers for each table and regression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.errors import FileError
+from lacunary.files.draft import too_large
+from lacunary.files.record import Record
+from lacunary.infer.belief import Belief
+from lacunary.infer.network import SUM_TOLERANCE
+from lacunary.model.dag import Dag
+
+__all__ = [
+    "decode_alpha",
+    "decode_vector",
+    "encode_alpha",
+    "encode_vector",
+    "probabilities",
+]
+
+ROUNDING = 1e-9
+"""How far, as a share of its diagonal, a matrix of moments may be from one that rows can have."""
+
+
+def encode_vector(dag: Dag, vector: NDArray[np.float64]) -> dict[str, list[float]]:
+    """Return one number for each parameter as a list for each variable.
+
+    A table goes over the parents in their order, the last moving fastest, and last over the variable's
+    own states; a regression over the discrete parents, and last over intercept, coefficients and variance.
+    Tied families have one list, under the name of the first of them.
+    """
+    layout = dag.layout
+    lists = {i: layout.table(vector, i).reshape(-1).tolist() for i in (*layout.blocks, *layout.regressions)}
+    return {dag.names[i]: lists[i] for i in sorted(lists)}
+
+
+def decode_vector(dag: Dag, tables: Record) -> NDArray[np.float64]:
+    """Return the vector that `encode_vector` wrote."""
+    return _decoded(dag, tables, lambda width: width, dag.layout.size)
+
+
+def encode_alpha(belief: Belief) -> dict[str, list[float]]:
+    """Return hyperparameters: those of tables as in `encode_vector`, of regressions T row by row."""
+    dag, layout = belief.dag, belief.dag.layout
+    lists = {i: layout.table(belief.alpha, i).reshape(-1).tolist() for i in layout.blocks}
+    for i in layout.regressions:
+        moments = layout.moments(belief.alpha, i)
+        # Checked here too: what cannot be read back must not be written.
+        if not _are_moments(moments):
+            raise FileError(f"the belief about {dag.names[i]} is not one: no rows have such moments")
+        lists[i] = moments.reshape(-1).tolist()
+    return {dag.names[i]: lists[i] for i in sorted(lists)}
+
+
+def decode_alpha(dag: Dag, record: Record) -> NDArray[np.float64]:
+    """Return the hyperparameters that `encode_alpha` wrote."""
+    alpha = _decoded(dag, record, lambda width: width * width, dag.layout.statistics_size)
+    for i in dag.layout.regressions:
+        if not _are_moments(dag.layout.moments(alpha, i)):
+            raise record.error(dag.names[i], "expected symmetric matrices that are positive semi-definite")
+    return alpha
+
+
+def probabilities(dag: Dag, theta: NDArray[np.float64], *, renormalize: bool = False) -> NDArray[np.float64]:
+    """Return the vector as it is if every distribution sums to one, or scaled if that is wished."""
+    layout = dag.layout
+    tables, total = theta[: layout.tables], layout.total(theta)
+    miss = np.abs(total - 1.0)
+    if np.any(tables < 0) or (renormalize and np.any(total <= 0)):
+        place = int(np.flatnonzero((tables < 0) | (total[layout.group] <= 0))[0])
+        raise FileError(f"the table of {dag.names[layout.variable[place]]} holds what is not a probability")
+    if np.any(miss > SUM_TOLERANCE):
+        if renormalize:
+            scaled = np.where((miss > SUM_TOLERANCE)[layout.group], tables / total[layout.group], tables)
+            return np.concatenate([scaled, theta[layout.tables :]])
+        worst = int(miss.argmax())
+        name = dag.names[layout.variable[int(np.flatnonzero(layout.group == worst)[0])]]
+        raise FileError(
+            f"a distribution of {name} sums to {total[worst]:.9g}, which misses one by {miss[worst]:.3g}; "
+            "pass renormalize=True to scale it"
+        )
+    return theta
+
+
+def _decoded(dag: Dag, record: Record, numbers: Callable[[int], int], size: int) -> NDArray[np.float64]:
+    """Return the lists as one vector; a regression of width m + 2 has so many numbers a configuration."""
+    _check_sizes(dag, record, numbers)
+    layout = dag.layout
+    parts = [np.empty(0)]
+    for i in layout.blocks:
+        shape = [layout.sizes[member] for member in (*layout.members[i][1:], i)]
+        parts.append(layout.flat(_listed(record, dag.names[i], prod(shape)).reshape(shape)))
+    for i in layout.regressions:
+        count = layout.configurations[i] * numbers(len(layout.regressors[i]) + 2)
+        parts.append(_listed(record, dag.names[i], count))
+    record.finish()
+    vector = np.concatenate(parts)
+    assert len(vector) == size
+    return vector
+
+
+def _listed(record: Record, name: str, count: int) -> NDArray[np.float64]:
+    values = record.numbers(name)
+    if len(values) != count:
+        raise record.error(name, f"expected {count} numbers, not {len(values)}")
+    return values
+
+
+def _check_sizes(dag: Dag, record: Record, numbers: Callable[[int], int]) -> None:
+    """Refuse what is too large to be laid out, before it is."""
+    for name, parents in zip(dag.names, dag.parents, strict=True):
+        members = [dag.schema[member] for member in (name, *parents)]
+        sizes = [variable.size for variable in members if variable.discrete]
+        if not dag.schema[name].discrete:
+            sizes.append(numbers(len(members) - len(sizes) + 1))
+        problem = too_large(sizes)
+        if problem:
+            raise record.error(name, problem)
+
+
+def _are_moments(moments: NDArray[np.float64]) -> bool:
+    """Tell whether matrices are symmetric and positive semi-definite, both to rounding."""
+    diagonal = np.diagonal(moments, axis1=-2, axis2=-1)
+    if np.any(diagonal < 0):
+        return False
+    root = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    # One after the other: a product of two roots may be larger than any number.
+    scaled = moments / root[..., :, None] / root[..., None, :]
+    if not np.allclose(scaled, np.swapaxes(scaled, -1, -2), rtol=0, atol=ROUNDING):
+        return False
+    try:
+        np.linalg.cholesky(scaled + ROUNDING * moments.shape[-1] * np.eye(moments.shape[-1]))
+    except np.linalg.LinAlgError:
+        return False
+    return True
