@@ -76,6 +76,12 @@ class State:
         The next instruction of the schedule, and how often each was reached and repeated.
     before
         The structures before the searches of this round.
+    source
+        The mixture under which the complete model's statistics were last expected.
+    step, last
+        How many steps of EM were taken at this place, and the objective before the last.
+    round
+        How many rounds are over.
     forced, settled
         Whether EM is to run to convergence, and whether it last did.
     done, converged
@@ -92,6 +98,10 @@ class State:
     visits: tuple[int, ...] = ()
     turns: tuple[int, ...] = ()
     before: tuple[Structure, ...] | None = None
+    source: Blend | None = None
+    step: int = 0
+    last: float = -np.inf
+    round: int = 0
     forced: bool = False
     settled: bool = False
     done: bool = False
@@ -137,11 +147,12 @@ class Plan:
 
 
 class Course:
-    """Learning one mixture, a round at a time."""
+    """Learning one mixture, a round at a time; ``kept`` is the last state from which one can go on."""
 
     def __init__(self, mixer: Mixer, plan: Plan, tell: Callable[[State, Tick], None]) -> None:
         self.mixer, self.plan, self.tell = mixer, plan, tell
         self.program = program(FIXED if plan.fixed else plan.schedule)
+        self.kept: State | None = None
         self._completed: Completed | None = None
 
     def begin(self, components: int, ess: float, rng: np.random.Generator) -> State:
@@ -152,10 +163,9 @@ class Course:
 
     def rounds(self, state: State) -> Iterator[State]:
         """Carry the schedule out; after every round yield the state from which one can go on."""
-        for _ in range(self.plan.rounds):
-            if state.done:
-                return
-            state = self._round(state)
+        self.kept = state
+        while not state.done and state.round < self.plan.rounds:
+            self.kept = state = replace(self._round(state), round=state.round + 1)
             yield state
 
     def _first(self) -> Structure:
@@ -173,14 +183,13 @@ class Course:
         while state.place < len(self.program):
             here, instruction = state.place, self.program[state.place]
             times = instruction.repeat.at(state.visits[here]) if instruction.repeat else 1
-            state = replace(state, place=here + 1)
             if instruction.what == "end":
-                state = self._end(state, here, instruction, times)
+                state = self._end(replace(state, place=here + 1), here, instruction, times)
                 if instruction.searches:
                     return state
             else:
                 state = self._do(state, instruction.what, times)
-                state = replace(state, visits=_more(state.visits, here))
+                self.kept = state = replace(state, place=here + 1, visits=_more(state.visits, here))
         return replace(state, done=True, converged=state.converged or state.settled)
 
     def _do(self, state: State, what: str, times: int | None) -> State:
@@ -189,8 +198,10 @@ class Course:
             return replace(state, settled=settled)
         if what == "complete":
             self._completed = self.mixer.expect(state.blend)
-            return state
-        assert self._completed is not None
+            return replace(state, source=state.blend)
+        if self._completed is None:  # taken up again from a state that was kept
+            assert state.source is not None
+            self._completed = self.mixer.expect(state.source)
         if what == "maximize":
             return replace(state, blend=self.mixer.maximize(self._completed, state.structures))
         before = state.structures if state.before is None else state.before
@@ -235,18 +246,18 @@ class Course:
 
         Progress is measured from the very start, not from where this EM began: near the top it never ends.
         """
-        stop, before = self.plan.stop, -np.inf
-        for step in range(stop.iterations if steps is None else steps):
+        stop = self.plan.stop
+        for step in range(state.step, stop.iterations if steps is None else steps):
             completed = self.mixer.expect(state.blend)
             objective = completed.log_likelihood + self.mixer.log_prior(state.blend)
             state = self._note(state, "em", objective)
             first = state.ticks[0].objective
-            if steps is None and step and bool(stop.met(*map(np.asarray, (first, before, objective)))):
-                return state, True
-            before = objective
+            if steps is None and step and bool(stop.met(*map(np.asarray, (first, state.last, objective)))):
+                return replace(state, step=0), True
             completed, state = self._without_empty(state, completed)
-            state = replace(state, blend=self.mixer.maximize(completed, state.structures))
-        return state, False
+            blend = self.mixer.maximize(completed, state.structures)
+            self.kept = state = replace(state, blend=blend, step=step + 1, last=objective)
+        return replace(state, step=0), False
 
     def _without_empty(self, state: State, completed: Completed) -> tuple[Completed, State]:
         """Take out components that have lost their rows, unless they are all there is."""
