@@ -7,15 +7,16 @@ With D′ the imaginary complete data whose counts are the expected ones at θ (
 Without its two terms in log N (GHM96 section 6) it is a lower bound of the evidence: it equals the
 variational bound after one update of the parameters' posterior from θ's responsibilities (BG03).
 d′ counts the parameters, which complete data identify; d may be the effective dimension. TMCH98
-eq. 11 prints the powers of N upside down.
+eq. 11 prints the powers of N upside down. The two terms of D′ are worked out in standardised columns: in
+their difference the units cancel.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import xlogy
 
 from lacunary.evidence.charge import Charge, dimensions
+from lacunary.evidence.complete import complete_log_likelihood
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.exact import complete_log_evidence
 from lacunary.evidence.problem import At, Problem
@@ -30,7 +31,7 @@ def cheeseman_stutz(
     point = problem.point(at)
     terms = {
         "evidence of the expected data": complete_log_evidence(problem.belief, point.counts),
-        "fit of the expected data": -float(xlogy(point.counts, point.theta).sum()),
+        "fit of the expected data": -complete_log_likelihood(problem.dag, point.theta, point.counts),
         "log-likelihood": point.log_likelihood,
     }
     if plain:

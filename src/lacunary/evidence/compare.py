@@ -85,8 +85,7 @@ class Comparison:
         if found is not None:
             posterior: Belief = found.details["posterior"]
             return posterior
-        problem = self.problems[name]
-        return Network(problem.dag, problem.point("map").theta.copy())
+        return self.problems[name].network("map")
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one record for each model and method."""

@@ -2,11 +2,12 @@
 
 Without holes (CH96 eq. 5, Cooper & Herskovits 1992)
 
-    log p(D) = Σ_ij [log Γ(α_ij) − log Γ(α_ij + N_ij) + Σ_k log Γ(α_ijk + N_ijk) − log Γ(α_ijk)].
+    log p(D) = Σ_ij [log Γ(α_ij) − log Γ(α_ij + N_ij) + Σ_k log Γ(α_ijk + N_ijk) − log Γ(α_ijk)],
 
-With holes it is the sum of this over all completions. Rows that are alike are completed together, and
-partial completions with the same counts are merged, so that work grows with the number of different
-counts and not with the number of completions.
+and a regression adds log Z(T + Σ z zᵀ) − log Z(T) − N_ij/2 · log 2π in every configuration j (BGe; see
+`lacunary.maths.regression`). With holes in discrete columns it is the sum of this over all completions. Rows
+that are alike are completed together, and partial completions with the same counts are merged, so that work
+grows with the number of different counts and not with the number of completions.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ from scipy.special import gammaln, logsumexp
 
 from lacunary.data.table import HOLE
 from lacunary.errors import ParameterError, TooWideError
+from lacunary.evidence.complete import complete_statistics, design
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Belief
+from lacunary.maths import regression
 
-__all__ = ["complete_log_evidence", "exact", "family_log_evidence"]
+__all__ = ["complete_log_evidence", "complete_log_evidences", "exact", "family_log_evidence"]
 
 BUDGET = 200_000
 """Partial completions that are worth trying; each takes about ten microseconds."""
@@ -36,35 +39,57 @@ BUDGET = 200_000
 def family_log_evidence(belief: Belief, counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return each variable's part of the closed form; tied families count with the first of their group."""
     layout = belief.dag.layout
-    alpha, posterior = belief.alpha, belief.alpha + counts
+    alpha = belief.alpha[: layout.tables]
+    posterior = alpha + counts[: layout.tables]
     cells = gammaln(posterior) - gammaln(alpha)
-    out = np.bincount(layout.variable, weights=cells, minlength=len(layout.start))
+    out = np.bincount(layout.variable, weights=cells, minlength=len(layout.start)).astype(np.float64)
     totals = gammaln(layout.total(alpha)) - gammaln(layout.total(posterior))
-    return np.asarray(out + np.bincount(layout.variable_of_group, weights=totals, minlength=len(out)))
+    out += np.bincount(layout.variable_of_group, weights=totals, minlength=len(out))
+    for i in layout.regressions:
+        out[i] = _regression_log_evidence(belief, counts, i)
+    return out
 
 
 def complete_log_evidence(belief: Belief, counts: NDArray[np.float64]) -> float:
-    """Return log p(data without holes) in closed form, from the counts alone (CH96 eq. 5)."""
-    return belief.log_normalizer - Belief(belief.dag, belief.alpha + counts).log_normalizer
+    """Return log p(data without holes) in closed form, from their statistics alone (CH96 eq. 5)."""
+    return float(complete_log_evidences(belief, counts))
+
+
+def complete_log_evidences(belief: Belief, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return `complete_log_evidence` of each of several statistics; (..., statistics size) → (...)."""
+    layout = belief.dag.layout
+    alpha = belief.alpha[: layout.tables]
+    posterior = alpha + counts[..., : layout.tables]
+    out = (gammaln(posterior) - gammaln(alpha)).sum(axis=-1)
+    out += (gammaln(layout.total(alpha)) - gammaln(layout.total(posterior))).sum(axis=-1)
+    for i in layout.regressions:
+        out += _regression_log_evidence(belief, counts, i)
+    return np.asarray(out)
+
+
+def _regression_log_evidence(belief: Belief, counts: NDArray[np.float64], i: int) -> NDArray[np.float64]:
+    """Return the log evidence of a continuous variable's regressions; (..., statistics size) → (...)."""
+    layout = belief.dag.layout
+    prior, moments = layout.moments(belief.alpha, i), layout.moments(counts, i)
+    return np.asarray(regression.log_evidence(prior, belief.dof(i), moments).sum(axis=-1))
 
 
 def exact(problem: Problem, *, budget: int = BUDGET) -> Estimate:
     """Return the exact log marginal likelihood, summing over all completions of the holes.
 
     Raises `TooWideError` with the number of completions if it would take more than ``budget`` steps.
+    Continuous columns must not have holes: what fills them cannot be enumerated.
     """
-    packed = problem.prepared.packed
-    open_rows = np.flatnonzero((packed.codes == HOLE).any(axis=1))
+    _check_enumerable(problem)
+    codes, reals, weights = problem.rows
+    open_rows = np.flatnonzero(_holes(problem, codes).any(axis=1))
     if not len(open_rows):
-        value = complete_log_evidence(problem.belief, packed.constant)
+        counts = complete_statistics(problem.dag, codes, reals, weights)
+        value = complete_log_evidence(problem.belief, counts) + problem.log_jacobian
         return Estimate("exact", value, "exact", {"closed form": value})
     sums = _completions(problem, open_rows, budget)
-    counts = np.array(list(sums))
-    logs = [
-        complete_log_evidence(problem.belief, row) + ways
-        for row, ways in zip(counts, sums.values(), strict=True)
-    ]
-    value = float(logsumexp(logs))
+    logs = complete_log_evidences(problem.belief, np.array(list(sums)))
+    value = float(logsumexp(logs + np.array(list(sums.values())))) + problem.log_jacobian
     return Estimate(
         "exact", value, "exact", {"sum over completions": value}, details={"different counts": len(sums)}
     )
@@ -74,21 +99,20 @@ def _completions(
     problem: Problem, open_rows: NDArray[np.int64], budget: int
 ) -> dict[tuple[float, ...], float]:
     """Return the different counts that completions lead to, with the log of how many lead there."""
-    packed = problem.prepared.packed
+    codes, reals, weights = problem.rows
     ways = _ways(problem, open_rows)
     if sum(ways) > budget:
         _refuse(problem)
-    base = np.zeros(problem.dag.layout.size)
-    for row in np.setdiff1d(np.arange(len(packed.codes)), open_rows):
-        base += packed.weights[row] * _indicator(problem, packed.codes[row])
+    full = np.setdiff1d(np.arange(len(codes)), open_rows)
+    base = complete_statistics(problem.dag, codes[full], reals[full], weights[full])
     sums: dict[tuple[float, ...], float] = {tuple(base): 0.0}
     for row in open_rows[np.argsort(ways)]:
         budget -= len(sums) * _ways(problem, [row])[0]
         if budget < 0:
             _refuse(problem)
-        choices = [_indicator(problem, full) for full in _fillings(problem, packed.codes[row])]
+        choices = [_indicator(problem, filled, reals[row]) for filled in _fillings(problem, codes[row])]
         grown: dict[tuple[float, ...], float] = {}
-        for log_ways, added in _spread(choices, int(packed.weights[row])):
+        for log_ways, added in _spread(choices, int(weights[row])):
             for counts, before in sums.items():
                 key = tuple(np.array(counts) + added)
                 grown[key] = np.logaddexp(grown.get(key, -np.inf), before + log_ways)
@@ -98,41 +122,63 @@ def _completions(
 
 def _ways(problem: Problem, rows: Sequence[int] | NDArray[np.int64]) -> list[int]:
     """Return in how many ways each row, as often as it counts, can be spread over its completions."""
-    packed, sizes = problem.prepared.packed, problem.dag.schema.sizes
+    codes, _, weights = problem.rows
+    sizes = problem.dag.schema.sizes
     out = []
     for row in rows:
-        weight = packed.weights[row]
+        weight = weights[row]
         if weight != round(weight):
             raise ParameterError("exact enumeration needs whole weights: half a row has no completions")
-        open_sizes = (size for code, size in zip(packed.codes[row], sizes, strict=True) if code == HOLE)
+        open_sizes = (size for code, size in zip(codes[row], sizes, strict=True) if code == HOLE and size)
         out.append(comb(int(weight) + prod(open_sizes) - 1, int(weight)))
     return out
 
 
 def _refuse(problem: Problem) -> NoReturn:
-    packed = problem.prepared.packed
-    sizes = np.where(packed.codes == HOLE, np.array(problem.dag.schema.sizes, dtype=np.float64), 1.0)
-    total = float(packed.weights @ np.log10(sizes).sum(axis=1))
+    codes, _, weights = problem.rows
+    sizes = np.where(_holes(problem, codes), np.array(problem.dag.schema.sizes, dtype=np.float64), 1.0)
+    total = float(weights @ np.log10(sizes).sum(axis=1))
     raise TooWideError(
         f"the holes have about 10^{total:.0f} completions, too many to enumerate; "
         "use 'ais' for an unbiased estimate, or 'variational' for a lower bound"
     )
 
 
-def _fillings(problem: Problem, row: NDArray[np.int32]) -> list[NDArray[np.int32]]:
+def _holes(problem: Problem, codes: NDArray[np.signedinteger]) -> NDArray[np.bool_]:
+    """Tell which cells are holes in discrete columns; (rows, variables)."""
+    return np.asarray((codes == HOLE) & (np.array(problem.dag.schema.sizes) > 0))
+
+
+def _check_enumerable(problem: Problem) -> None:
+    _, reals, _ = problem.rows
+    for i in problem.dag.continuous:
+        if np.isnan(reals[:, i]).any():
+            raise ParameterError(
+                f"{problem.dag.names[i]} is continuous and has holes: its completions cannot be enumerated, "
+                "and there is no closed form; use 'ais' for an unbiased estimate, or 'variational' for a "
+                "lower bound"
+            )
+
+
+def _fillings(problem: Problem, row: NDArray[np.signedinteger]) -> list[NDArray[np.int32]]:
     """Return all complete rows that agree with a row with holes."""
     options = [
-        range(size) if code == HOLE else [code]
+        range(size) if code == HOLE and size else [code]
         for code, size in zip(row, problem.dag.schema.sizes, strict=True)
     ]
     return [np.array(full, dtype=np.int32) for full in product(*options)]
 
 
-def _indicator(problem: Problem, row: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return the counts of one complete row."""
-    layout, out = problem.dag.layout, np.zeros(problem.dag.layout.size)
-    for members, strides, start in zip(layout.members, layout.strides, layout.start, strict=True):
-        out[start + int(row[list(members)] @ np.array(strides))] += 1.0
+def _indicator(problem: Problem, row: NDArray[np.int32], reals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the statistics of one complete row."""
+    layout, out = problem.dag.layout, np.zeros(problem.dag.layout.statistics_size)
+    families = zip(layout.members, layout.strides, layout.start, strict=True)
+    for i, (members, strides, start) in enumerate(families):
+        if layout.sizes[i]:
+            out[start + int(row[list(members)] @ np.array(strides))] += 1.0
+        else:
+            z, j = design(problem.dag, reals, i), int(row[list(members)][1:] @ np.array(strides)[1:])
+            layout.moments(out, i)[j] += np.outer(z, z)
     return out
 
 

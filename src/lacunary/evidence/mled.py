@@ -13,8 +13,10 @@ def mled(problem: Problem, *, at: At = "map") -> Estimate:
     """Return log p(D′), where the expected counts at θ are taken as if they had been observed.
 
     It is not asymptotically correct: the fit of the imaginary data D′ differs from that of the data.
+    Holes in continuous columns are measured in standard deviations of their column, as they have no unit
+    of their own; the observed cells are measured as in the table.
     """
     point = problem.point(at)
-    value = complete_log_evidence(problem.belief, point.counts)
+    value = complete_log_evidence(problem.belief, point.counts) + problem.log_jacobian
     terms = {"evidence of the expected data": value}
     return Estimate("mled", value, "approximation", terms, where=point.where)

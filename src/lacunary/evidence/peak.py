@@ -15,5 +15,6 @@ def peak(problem: Problem, *, prior_density: bool = False) -> Estimate:
     terms = {"log-likelihood": point.log_likelihood}
     if prior_density:
         rule = maximize_rule(problem.belief, "map", problem.basis, None)
-        terms["log prior density"] = float(rule.log_prior(point.theta[None])[0])
+        stretch = problem.scale.log_stretch(problem.dag)  # to the data's units
+        terms["log prior density"] = float(rule.log_prior(point.theta[None])[0]) + stretch
     return Estimate("map", sum(terms.values()), "approximation", terms, where=point.where)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +12,17 @@ from numpy.typing import NDArray
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief, Prior
-from lacunary.infer.engine import Prepared, prepare
+from lacunary.infer.engine import Prepared
+from lacunary.infer.mixed import Mixed
+from lacunary.infer.network import Network
+from lacunary.infer.scale import Scale
 from lacunary.learn.em import Basis
 from lacunary.learn.fit import Fit, fit
 from lacunary.learn.start import Starts
 from lacunary.learn.stop import Stop
 from lacunary.model.dag import Dag
 
-__all__ = ["At", "Point", "Problem"]
+__all__ = ["At", "Point", "Problem", "Rows"]
 
 At = Literal["map", "ml"]
 
@@ -31,9 +34,9 @@ class Point:
     Attributes
     ----------
     theta
-        The parameters; (size,).
+        The parameters, for standardised columns; (size,).
     counts
-        E[N_ijk] there; (size,).
+        E[N_ijk] there, and E[Σ z zᵀ] for continuous variables; (statistics size,).
     log_likelihood
         log p(observed cells | θ), in nats.
     where
@@ -46,9 +49,20 @@ class Point:
     where: str
 
 
+class Rows(NamedTuple):
+    """Distinct rows: codes and reals, (rows, variables), and how often each counts, (rows,)."""
+
+    codes: NDArray[np.signedinteger]
+    reals: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+
 @dataclass(eq=False)
 class Problem:
     """A graph, a table and a prior. Fits are made once and kept.
+
+    Continuous columns are standardised: ``belief``, ``prepared`` and ``point`` speak of them as they are
+    then, but log-likelihoods are those of the table as it was measured.
 
     Attributes
     ----------
@@ -73,12 +87,36 @@ class Problem:
     @cached_property
     def belief(self) -> Belief:
         """The prior belief about this graph's parameters."""
-        return self.prior(self.dag)
+        return self.scale.believed_inside(self.prior(self.dag))
+
+    @cached_property
+    def scale(self) -> Scale:
+        """How columns are standardised; discrete ones are left as they are."""
+        return Scale.of(self.table)
 
     @cached_property
     def prepared(self) -> Prepared:
         """The table, laid out for sweeping."""
-        return prepare(self.dag, self.table)
+        inside = self.scale.table(self.table) if self.dag.continuous else self.table
+        return self.scale.prepare(self.dag, inside)
+
+    @property
+    def rows(self) -> Rows:
+        """The distinct rows, standardised."""
+        laid = self.prepared
+        if isinstance(laid, Mixed):
+            return Rows(laid.codes, laid.reals, laid.weights)
+        return Rows(laid.packed.codes, np.empty((len(laid.packed.codes), 0)), laid.packed.weights)
+
+    @property
+    def log_jacobian(self) -> float:
+        """What the log-density of the observed cells gains from standardised columns to the data's units."""
+        laid = self.prepared
+        return float(laid.weights @ laid.shift) if isinstance(laid, Mixed) else 0.0
+
+    def network(self, at: At) -> Network:
+        """Return the network at a point, in the data's units."""
+        return Network(self.dag, self.scale.outward(self.dag, self.point(at).theta))
 
     @property
     def size(self) -> float:
@@ -107,8 +145,9 @@ class Problem:
             )
             if found is not self.given and found.interrupted:
                 raise KeyboardInterrupt  # half a climb is no peak to weigh a model by
-            counts, log_likelihood = self.prepared.expect(found.network.theta[None])
+            theta = self.scale.inward(self.dag, found.network.theta)
+            counts, log_likelihood = self.prepared.expect(theta[None])
             where = f"the given fit by {found.method}" if self.given else f"{at} ({self.basis} basis)"
             where = "ml" if key == "ml" else where
-            self._points[key] = Point(found.network.theta, counts[0], float(log_likelihood[0]), where)
+            self._points[key] = Point(theta, counts[0], float(log_likelihood[0]), where)
         return self._points[key]

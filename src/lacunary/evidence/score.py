@@ -39,10 +39,10 @@ METHODS: Mapping[str, str] = {
     "bridge": "bridge.bridge",
     "chib": "chib.chib",
 }
-
-MIXED = ("map", "bic", "draper", "variational")
-"""Estimates that know regressions as well as tables."""
 """The estimates, by the names people call them, and where they live; loaded when first asked for."""
+
+DISCRETE = ("laplace", "ais", "path", "bridge", "chib")
+"""Estimates that know tables but no regressions."""
 
 
 def score(
@@ -124,11 +124,12 @@ def estimate(
 ) -> Estimate:
     """Work one estimate out and time it; of ``shared`` it takes what it knows, of ``options`` all."""
     function = _function(method)
-    if problem.dag.continuous and method not in MIXED:
+    if problem.dag.continuous and method in DISCRETE:
         name = next(v.name for v in problem.dag.schema if not v.discrete)
+        both = ", ".join(other for other in METHODS if other not in DISCRETE)
         raise ParameterError(
-            f"{method!r} is for discrete networks, and {name} is continuous; estimates for both kinds are "
-            f"{', '.join(MIXED)}"
+            f"{method!r} is for discrete networks, and {name} is continuous; "
+            f"estimates for both kinds are {both}"
         )
     known = set(signature(function).parameters) - {"problem"}
     unknown = set(options) - known

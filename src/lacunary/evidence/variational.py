@@ -9,7 +9,6 @@ import numpy as np
 from lacunary.errors import ParameterError
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import Problem
-from lacunary.infer.network import Network
 from lacunary.learn.fit import fit
 from lacunary.learn.vbem import update_rule
 
@@ -24,7 +23,7 @@ def variational(problem: Problem, *, start: Literal["random", "map"] = "random")
     """
     if start not in ("random", "map"):
         raise ParameterError(f"start must be 'random' or 'map', not {start!r}")
-    initial = Network(problem.dag, problem.point("map").theta.copy()) if start == "map" else None
+    initial = problem.network("map") if start == "map" else None
     found = fit(
         problem.dag,
         problem.table,
@@ -37,7 +36,8 @@ def variational(problem: Problem, *, start: Literal["random", "map"] = "random")
     )
     if found.interrupted:
         raise KeyboardInterrupt
-    divergence = float(update_rule(problem.belief, None).divergence(found.belief.alpha[None])[0])
+    posterior = problem.scale.believed_inside(found.belief)
+    divergence = float(update_rule(problem.belief, None).divergence(posterior.alpha[None])[0])
     terms = {"expected fit": found.objective + divergence, "divergence from the prior": -divergence}
     where = f"the variational posterior, started from {'the MAP' if initial else 'random draws'}"
     details = {"posterior": found.belief, "converged": found.converged, "bounds": _bounds(found.starts)}
