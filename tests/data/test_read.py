@@ -169,7 +169,7 @@ def test_arrays() -> None:
 
 
 def test_whole_numbers_are_discrete_up_to_twenty_however_stored() -> None:
-    twenty, more = np.arange(20), np.arange(21)
+    twenty, more = np.tile(np.arange(20), 2), np.tile(np.arange(21), 2)
     for dtype in (np.int64, np.uint8, np.float64):
         assert read({"x": twenty.astype(dtype)}).schema["x"].states == tuple(range(20))
         assert read({"x": more.astype(dtype)}).schema["x"].kind == "continuous"
@@ -178,6 +178,14 @@ def test_whole_numbers_are_discrete_up_to_twenty_however_stored() -> None:
     spread = np.array([0, 10**9, -(10**9), 0])
     assert read({"x": spread}).codes[:, 0].tolist() == [1, 2, 0, 1]
     assert read({"x": [0.5, 0.25]}, kinds="discrete").schema["x"].states == (0.25, 0.5)
+
+
+def test_whole_numbers_that_hardly_repeat_are_measurements() -> None:
+    assert read({"x": np.arange(11)}).schema["x"].kind == "continuous"
+    assert read({"x": np.arange(10)}).schema["x"].kind == "discrete"  # so few may well be states
+    assert read({"x": np.tile(np.arange(11), 2)}).schema["x"].kind == "discrete"
+    assert "'x': 'discrete'" in read({"x": np.arange(11)}).decisions[0]
+    assert "'x': 'continuous'" in read({"x": np.arange(10)}).decisions[0]
 
 
 def test_long_integers_are_not_rounded_together() -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import app, examples
+from lacunary.cli.app import app, examples, prompted
 from lacunary.cli.arguments import (
     MODELS,
     Drop,
@@ -86,7 +86,7 @@ def describe(
     if json:
         emit(description.to_dict())
         return
-    show(str(description))
+    show(prompted(str(description)))
     if suspects := _suspects(table.schema):
         marks = " ".join(f"--holes {shlex.quote(mark)}" for mark in ("", "NA", *suspects))
         show(f"\n{', '.join(map(repr, suspects))} may mean that a value is missing; then add {marks}")

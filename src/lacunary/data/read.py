@@ -46,8 +46,8 @@ def read(
 
     - text, categories and booleans are discrete. Categories keep their order, text is sorted. Text
       with nearly as many labels as rows is refused, as it names rows and not states.
-    - whole numbers are discrete up to 20 distinct values and continuous above. How they are stored
-      does not matter: integers with holes are floats in NumPy and pandas.
+    - whole numbers are discrete up to 20 distinct values (10 if most occur but once) and continuous above.
+      How they are stored does not matter: integers with holes are floats in NumPy and pandas.
     - other numbers are continuous.
     - in text files a column of which every cell is a number holds numbers, all others hold text,
       also ``true`` and ``false``. Integers with leading zeros or of more than 15 digits are text.

@@ -16,8 +16,9 @@ from lacunary.errors import SchemaError, StateError, TableError
 
 __all__ = ["Declared", "Settled", "settle", "without_marks"]
 
-FEW = 20
-"""Whole numbers with up to so many distinct values are states; with more they are measurements."""
+FEW, SEVERAL = 20, 10
+"""Whole numbers with up to `FEW` distinct values are states, with more they are measurements; and so they are
+with more than `SEVERAL` if most of them occur but once."""
 
 MANY, TOO_MANY = 50, 1000
 """More than `MANY` labels where most cells differ, or more than `TOO_MANY` in any column, look like names
@@ -61,7 +62,7 @@ def settle(column: Column, declared: Declared) -> Settled:
 
     Declared states come first, then hole marks, then the declared kind. Where no kind is declared,
     labels are discrete; whole numbers, also those stored as floats, are discrete up to `FEW`
-    distinct values; all other numbers are continuous.
+    distinct values, or up to `SEVERAL` where values hardly repeat; all other numbers are continuous.
     """
     name = column.name
     if name in declared.states:
@@ -83,12 +84,20 @@ def _numeric(numbers: Numbers, kind: Kind | None, declared: Declared, marked: st
     if kind is None and not numbers.whole:
         return _continuous(numbers, declared, "numbers, taken as continuous" + marked)
     labels = numbers.labels()
-    if kind is None and len(labels.levels) > FEW:
+    if kind is None and _are_measurements(labels):
         reason = f"{len(labels.levels)} distinct whole numbers, taken as continuous{marked}"
         return _continuous(
             numbers, declared, f"{reason}; kinds={{{numbers.name!r}: 'discrete'}} makes it discrete"
         )
+    if kind is None and len(labels.levels) > 2:
+        marked += f"; kinds={{{numbers.name!r}: 'continuous'}} makes it continuous"
     return _discrete(labels, kind, declared, marked)
+
+
+def _are_measurements(labels: Labels) -> bool:
+    """Tell whether whole numbers are too many, or too rarely the same, to be states."""
+    distinct = len(labels.levels)
+    return distinct > FEW or (distinct > SEVERAL and 2 * distinct > int(labels.observed().sum()))
 
 
 def _discrete(labels: Labels, kind: Kind | None, declared: Declared, marked: str) -> Settled:
