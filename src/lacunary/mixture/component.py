@@ -12,11 +12,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.schema import Schema
 from lacunary.data.table import Table
 from lacunary.infer.network import Network
 from lacunary.structure.score import FamilyScore, Parents
+from lacunary.structure.walk import dag_of
 
-__all__ = ["Engine", "Rows", "Structure"]
+__all__ = ["Engine", "Rows", "Structure", "read_structure"]
 
 Structure = tuple[Parents, ...]
 """A graph: the parents of each variable, as positions in the schema, in increasing order."""
@@ -36,6 +38,11 @@ class Engine(Rows, Protocol):
     ``models`` and ``statistics`` are the engine's own: point parameters of all components, and expected
     statistics of the complete model for all components (TMCH98 eq. 14), which serve any structure.
     """
+
+    @property
+    def schema(self) -> Schema:
+        """The variables."""
+        ...
 
     @property
     def start(self) -> Structure:
@@ -86,6 +93,24 @@ class Engine(Rows, Protocol):
         """Return the models of some of the components."""
         ...
 
+    def encode(self, models: Any) -> Any:
+        """Return models as lists of numbers, such as JSON holds, without losing a bit."""
+        ...
+
+    def decode(self, plain: Any) -> Any:
+        """Return the models that `encode` wrote."""
+        ...
+
     def networks(self, models: Any) -> tuple[Network, ...]:
         """Return the components as networks, in the data's units."""
         ...
+
+
+def read_structure(schema: Schema, plain: Any) -> Structure:
+    """Return the graph that lists of parents stand for, as a file has them; refuse what is none."""
+    n = len(schema)
+    structure = tuple(tuple(map(int, parents)) for parents in plain)
+    if len(structure) != n or not all(0 <= p < n for parents in structure for p in parents):
+        raise ValueError(f"a graph of {n} variables was expected")
+    dag_of(schema, structure)  # refuses cycles
+    return structure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from lacunary.infer.network import Network
 from lacunary.infer.posterior import filled
 from lacunary.learn.em import Maximize, maximize_rule
 from lacunary.learn.start import Around
-from lacunary.mixture.component import Structure
+from lacunary.mixture.component import Structure, read_structure
 from lacunary.model.dag import Dag
 from lacunary.structure.expected import ExpectedCounts
 
@@ -188,6 +188,20 @@ class Discrete:
         """Return some of the components."""
         kept = np.flatnonzero(which)
         return Tables(tuple(models.structures[c] for c in kept), tuple(models.thetas[c] for c in kept))
+
+    def encode(self, models: Tables) -> list[Any]:
+        """Return structures and parameters as lists."""
+        return [
+            [list(map(list, s)), t.tolist()] for s, t in zip(models.structures, models.thetas, strict=True)
+        ]
+
+    def decode(self, plain: Any) -> Tables:
+        """Return the models that `encode` wrote."""
+        structures = tuple(read_structure(self.schema, graph) for graph, _ in plain)
+        thetas = tuple(np.array(theta, dtype=np.float64) for _, theta in plain)
+        for structure, theta in zip(structures, thetas, strict=True):
+            Network(self.dag(structure), theta.copy())  # refuses vectors of another size
+        return Tables(structures, thetas)
 
     def networks(self, models: Tables) -> tuple[Network, ...]:
         """Return the components as networks."""

@@ -18,6 +18,7 @@ from lacunary.mixture.engine import engine_of
 from lacunary.mixture.found import MixtureFit, WatchMixture
 from lacunary.mixture.grow import Growth
 from lacunary.mixture.noise import NoiseGiven, noise_of
+from lacunary.mixture.trail import MixtureTrail
 from lacunary.structure.gaussian import Normal
 from lacunary.structure.hidden import trials, with_hidden
 from lacunary.structure.rules import ArcsGiven, Rules
@@ -51,6 +52,7 @@ def fit_mixture(
     stop: Stop | None = None,
     trace: bool = False,
     watch: WatchMixture | None = None,
+    resume: MixtureTrail | None = None,
     rng: int | np.random.Generator = 0,
 ) -> MixtureFit:
     """Learn a mixture of networks in which every component has a structure of its own (TMCH98).
@@ -92,6 +94,9 @@ def fit_mixture(
         Work the estimate out after every arc change.
     watch
         Called after every step with a `MixtureProgress`; a true answer ends learning with the best so far.
+    resume
+        Go on from here: what `MixtureCheckpoint` wrote, loaded, with the same rows and settings. Numbers of
+        components and starts may be others; what is done already is not done again.
     rng
         Seed or generator of the starts.
 
@@ -113,7 +118,8 @@ def fit_mixture(
     if until not in ("structure", "score"):
         raise ParameterError(f"until must be 'structure' or 'score', not {until!r}")
     plan = Plan(structure, rules, parse_schedule(schedule), until, stop or CONVERGED, trace=trace)
-    growth = Growth(mixer, plan, _count("starts", 1 if starts is None else starts), ess, _seed(rng), watch)
+    many = _count("starts", 1 if starts is None else starts)
+    growth = Growth(mixer, plan, many, ess, _seed(rng), watch, resume)
     return growth.run(None if components == "auto" else _numbers(components, rows))
 
 

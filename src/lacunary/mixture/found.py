@@ -16,6 +16,7 @@ from lacunary.mixture.blend import Blend, Mixer
 from lacunary.mixture.component import Structure
 from lacunary.mixture.course import State, Tick
 from lacunary.mixture.predict import Prediction, gibbs
+from lacunary.mixture.trail import MixtureTrail
 
 __all__ = ["MixtureFit", "MixtureProgress", "Origin", "Trial", "WatchMixture"]
 
@@ -147,6 +148,8 @@ class MixtureProgress:
         Where learning is, from which it can go on.
     done
         The trials that are over.
+    trail
+        Returns learning as it stands, to be kept in a file and gone on from.
     """
 
     asked: int
@@ -155,6 +158,7 @@ class MixtureProgress:
     best: float | None
     state: State
     done: tuple[Trial, ...]
+    trail: Callable[[], MixtureTrail]
 
 
 WatchMixture = Callable[[MixtureProgress], object]

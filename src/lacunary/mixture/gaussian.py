@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from lacunary.infer.gaussian import Forms, GaussianRows
 from lacunary.infer.network import Network
 from lacunary.infer.prior import standardised
 from lacunary.maths import regression
-from lacunary.mixture.component import Structure
+from lacunary.mixture.component import Structure, read_structure
 from lacunary.model.dag import Dag
 from lacunary.structure.gaussian import BGe, Normal
 
@@ -184,6 +185,29 @@ class Gaussian:
             tuple(s for s, k in zip(models.structures, which, strict=True) if k), models.root[which]
         )
 
+    def encode(self, models: Gaussians) -> list[Any]:
+        """Return, for each component and variable, its parents and its row of A where that is not zero."""
+        return [
+            [
+                [list(parents), row[_members(child, parents)].tolist()]
+                for child, (parents, row) in enumerate(pairs)
+            ]
+            for pairs in map(zip, models.structures, models.root)
+        ]
+
+    def decode(self, plain: Any) -> Gaussians:
+        """Return the models that `encode` wrote."""
+        n = len(self.schema)
+        structures = tuple(read_structure(self.schema, [ps for ps, _ in families]) for families in plain)
+        root = np.zeros((len(structures), n, n + 1))
+        for c, families in enumerate(plain):
+            for child, (parents, row) in enumerate(families):
+                root[c, child, _members(child, parents)] = row
+        models = Gaussians(structures, root)
+        if not np.all(np.isfinite(root)) or not np.all(models.precision > 0):
+            raise ValueError("a regression is none: its variance is not positive, or not finite")
+        return models
+
     def networks(self, models: Gaussians) -> tuple[Network, ...]:
         """Return the components as networks, in the data's units."""
         return tuple(
@@ -237,14 +261,18 @@ class Gaussian:
 
 def _by_size(structures: Sequence[Structure]) -> Iterator[tuple[Index, Index, Index]]:
     """Yield families with equally many parents: component, child, and places of (1, parents, child) in z."""
-    families: dict[int, list[tuple[int, int, tuple[int, ...]]]] = {}
+    families: dict[int, list[tuple[int, int, list[int]]]] = {}
     for component, structure in enumerate(structures):
         for child, parents in enumerate(structure):
-            members = (0, *(p + 1 for p in parents), child + 1)
-            families.setdefault(len(parents), []).append((component, child, members))
+            families.setdefault(len(parents), []).append((component, child, _members(child, parents)))
     for size in sorted(families):
         components, children, places = zip(*families[size], strict=True)
         yield np.array(components), np.array(children), np.array(places)
+
+
+def _members(child: int, parents: Sequence[int]) -> list[int]:
+    """Return the places of (1, parents, child) in z."""
+    return [0, *(p + 1 for p in parents), child + 1]
 
 
 def _network(schema: Schema, structure: Structure, root: Array) -> Network:

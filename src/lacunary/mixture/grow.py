@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
 from lacunary.mixture.blend import Mixer
 from lacunary.mixture.course import Course, Plan, State, Tick
 from lacunary.mixture.found import MixtureFit, MixtureProgress, Origin, Trial, WatchMixture
+from lacunary.mixture.trail import (
+    KeptTrial,
+    MixtureTrail,
+    decode_state,
+    encode_state,
+    same_run,
+    settings_of,
+)
 
 __all__ = ["Growth"]
 
@@ -34,11 +43,33 @@ class Growth:
     """
 
     def __init__(
-        self, mixer: Mixer, plan: Plan, starts: int, ess: float, seed: int, watch: WatchMixture | None
+        self,
+        mixer: Mixer,
+        plan: Plan,
+        starts: int,
+        ess: float,
+        seed: int,
+        watch: WatchMixture | None,
+        resume: MixtureTrail | None = None,
     ) -> None:
         self.mixer, self.plan, self.starts, self.ess = mixer, plan, starts, ess
         self.seed, self.watch = seed, watch
         self.done: list[Trial] = []
+        self.earlier: dict[tuple[int, int], KeptTrial] = {}
+        if resume is not None:
+            same_run(resume, self.settings, self.probe)
+            self.earlier = {(kept.asked, kept.start): kept for kept in resume.trials}
+
+    @cached_property
+    def settings(self) -> dict[str, str]:
+        """What must stay the same for learning to go on."""
+        return settings_of(self.plan, self.ess, self.seed)
+
+    @cached_property
+    def probe(self) -> float:
+        """A number that would change with the rows and with what is believed of them."""
+        blend = self._course(1, 0).begin(1, self.ess, self._stream(1, 0)).blend
+        return self.mixer.expect(blend).log_likelihood + self.mixer.log_prior(blend)
 
     def run(self, components: Sequence[int] | None) -> MixtureFit:
         """Try these numbers of components, or grow if none are given; return the best mixture met."""
@@ -70,21 +101,58 @@ class Growth:
         return max(self._learn(many, start) for start in range(self.starts))
 
     def _learn(self, many: int, start: int) -> float:
-        course = Course(self.mixer, self.plan, lambda state, tick: self._tell(many, start, state, tick))
-        state = course.begin(many, self.ess, np.random.default_rng([self.seed, many, start]))
+        course, kept = self._course(many, start), self.earlier.get((many, start))
+        if kept is None:
+            state = course.begin(many, self.ess, self._stream(many, start))
+        else:
+            state = decode_state(self.mixer, kept.state, len(course.program))
         for after in course.rounds(state):
             state = after
-        estimate = self.mixer.cheeseman_stutz(state.blend, state.structures)
+        known = None if kept is None else kept.estimate
+        estimate = known or self.mixer.cheeseman_stutz(state.blend, state.structures)
         mixture = self.mixer.mixture(state.blend)
         origin = Origin(self.mixer, state.blend, state.structures)
         self.done.append(Trial(many, start, mixture, estimate, state.converged, state.ticks, origin))
         return estimate.value
 
-    def _tell(self, many: int, start: int, state: State, tick: Tick) -> None:
+    def _stream(self, many: int, start: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, many, start])
+
+    def _course(self, many: int, start: int) -> Course:
+        course = Course(
+            self.mixer, self.plan, lambda state, tick: self._tell(many, start, course, state, tick)
+        )
+        return course
+
+    def _trail(self, many: int, start: int, state: State | None) -> MixtureTrail:
+        """Return what is over, what is under way, and what an earlier run had begun and this has not met."""
+        kept = dict(self.earlier)
+        for trial in self.done:
+            key = (trial.asked, trial.start)
+            if key not in kept or kept[key].estimate is None:
+                kept[key] = KeptTrial(*key, encode_state(self.mixer, _ended(trial)), trial.estimate)
+        self.earlier = dict(kept)
+        if state is not None:
+            kept[many, start] = KeptTrial(many, start, encode_state(self.mixer, state))
+        return MixtureTrail(self.settings, self.probe, tuple(kept.values()))
+
+    def _tell(self, many: int, start: int, course: Course, state: State, tick: Tick) -> None:
         if self.watch is None:
             return
         best = max((trial.estimate.value for trial in self.done), default=None)
-        answer = self.watch(MixtureProgress(many, start, tick, best, state, tuple(self.done)))
+        kept = course.kept
+        answer = self.watch(
+            MixtureProgress(
+                many, start, tick, best, state, tuple(self.done), lambda: self._trail(many, start, kept)
+            )
+        )
         # Not any true answer: what a print or a write returns must not end learning.
         if isinstance(answer, bool | np.bool_) and answer:
             raise _Enough
+
+
+def _ended(trial: Trial) -> State:
+    """Return the state in which a trial ended."""
+    assert trial.origin is not None
+    origin, over = trial.origin, trial.converged
+    return State(origin.blend, origin.structures, done=True, converged=over, ticks=trial.ticks)
