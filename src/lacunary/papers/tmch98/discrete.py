@@ -13,7 +13,11 @@ from lacunary.papers.tmch98.tables import Kind
 
 __all__ = ["PRIORS", "from_empty", "votes"]
 
-PRIORS = {"BDeu(1)": lac.bdeu(1), "BDeu(10)": lac.bdeu(10), "Dirichlet(1)": lac.Dirichlet(1.0)}
+PRIORS: dict[str, lac.BDeu | lac.Dirichlet] = {
+    "BDeu(1)": lac.bdeu(1),
+    "BDeu(10)": lac.bdeu(10),
+    "Dirichlet(1)": lac.Dirichlet(1.0),
+}
 
 CHILDREN = 6
 

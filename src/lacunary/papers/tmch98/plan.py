@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from lacunary.papers import Size, Unit
 from lacunary.papers.tmch98.discrete import PRIORS, from_empty, votes
 from lacunary.papers.tmch98.images import digit_mixture, search_trace
-from lacunary.papers.tmch98.recovery import recovered
+from lacunary.papers.tmch98.recovery import recovered, unmixed
 from lacunary.papers.tmch98.silhouettes import vehicle_mixture
 from lacunary.papers.tmch98.tables import KINDS, SIZES, VEHICLES
 
@@ -39,6 +39,8 @@ def units(size: Size) -> list[Unit]:
             *_votes(5, range(2)),
             *_vehicles(range(1)),
             *_recoveries(range(3)),
+            *_unmixed(range(3)),
+            *_recoveries(range(2), pair="trees"),
             *_small_schedules(range(2)),
         ]
     others = [d for d in range(10) if d != 7]
@@ -49,13 +51,15 @@ def units(size: Size) -> list[Unit]:
         *_hidden(range(10)),
         *_votes(6, range(5)),
         *_recoveries(range(10)),
+        *_unmixed(range(10)),
+        *_recoveries(range(5), pair="trees"),
         *_vehicles(range(5)),
         *_small_schedules(range(5)),
         *_digit_schedules(range(1, 4)),
         *_vehicles(range(5), "Opel"),
         *_traces([7], [1, 2]),
         *_traces([3, 0], range(3)),
-        *_recoveries(range(10), "default"),
+        *_recoveries(range(5), prior="default"),
         *_digits(range(10), [1, 2]),
     ]
 
@@ -69,6 +73,7 @@ def _tiny() -> Iterator[Unit]:
     yield Unit(votes, {"kind": "learn", "most": 2})
     yield Unit(vehicle_mixture, {"vehicle": "van", "kind": "complete", "split": 0, "draws": 10})
     yield from (Unit(recovered, {"seed": seed, "rows": 93}) for seed in range(2))
+    yield Unit(unmixed, {"seed": 0, "rows": 93})
 
 
 def _digits(digits: Iterable[int], seeds: Iterable[int]) -> Iterator[Unit]:
@@ -102,10 +107,14 @@ def _vehicles(splits: Iterable[int], about: str | None = None) -> Iterator[Unit]
                 yield Unit(vehicle_mixture, {"vehicle": vehicle, "kind": kind, "split": split, **extra})
 
 
-def _recoveries(seeds: Iterable[int], prior: str | None = None) -> Iterator[Unit]:
-    extra = {} if prior is None else {"prior": prior}
+def _recoveries(seeds: Iterable[int], **extra: str) -> Iterator[Unit]:
     for seed in seeds:
         yield from (Unit(recovered, {"seed": seed, "rows": rows, **extra}) for rows in SIZES)
+
+
+def _unmixed(seeds: Iterable[int]) -> Iterator[Unit]:
+    for seed in seeds:
+        yield from (Unit(unmixed, {"seed": seed, "rows": rows}) for rows in SIZES)
 
 
 def _other_schedules() -> Iterator[str]:

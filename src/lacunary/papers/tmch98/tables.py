@@ -45,17 +45,28 @@ VEHICLES = ("bus", "saab", "van")
 SIZES = (93, 186, 375, 750, 1500, 3000)
 """Rows of section 7, each half of the next."""
 
-ARCS = (
-    (("x1", "x2"), ("x1", "x3"), ("x2", "x4"), ("x3", "x4"), ("x4", "x5")),
-    (("x1", "x3"), ("x2", "x3"), ("x3", "x4"), ("x2", "x5")),
-)
-"""Structures of COMP1 and COMP3, and of COMP2: ours, as Figure 6 is not in the text."""
+Pair = Literal["colliders", "trees"]
+
+ARCS: dict[Pair, tuple[tuple[tuple[str, str], ...], ...]] = {
+    "colliders": (
+        (("x1", "x2"), ("x1", "x3"), ("x2", "x4"), ("x3", "x4"), ("x4", "x5")),
+        (("x1", "x3"), ("x2", "x3"), ("x3", "x4"), ("x2", "x5")),
+    ),
+    "trees": (
+        (("x1", "x2"), ("x2", "x3"), ("x3", "x4"), ("x4", "x5")),
+        (("x1", "x2"), ("x1", "x3"), ("x1", "x4"), ("x1", "x5")),
+    ),
+}
+"""Structures of COMP1 and COMP3, and of COMP2: ours, as Figure 6 is not in the text.
+
+The first pair is what section 7 is redone with; the second, a chain and a star, is easier to climb to.
+"""
 
 MEANS = (0.0, 0.0, 5.0)
 
 
 def belief(variables: int, about: float | Array = 64.0) -> NormalWishart:
-    """Return TMCH98's prior: ν = 2, μ as given (64 for grey values), α = ν + variables, τ = I (section 6.1)."""
+    """Return TMCH98's prior: ν = 2, α = ν + variables, τ = I; μ is 64 for grey values (section 6.1)."""
     return NormalWishart(2.0, np.broadcast_to(about, variables), 2.0 + variables, np.eye(variables))
 
 
@@ -85,31 +96,31 @@ def opel_means() -> Array:
     return np.asarray(_silhouettes("opel")[0].mean(axis=0))
 
 
-def gold(component: int) -> lac.Dag:
+def gold(component: int, pair: Pair = "colliders") -> lac.Dag:
     """Return the structure of COMP1, 2 or 3, counted from zero."""
     schema = lac.Schema(tuple(lac.Variable(f"x{i}", kind="continuous") for i in range(1, 6)))
-    return lac.Dag.from_arcs(schema, ARCS[component == 1])
+    return lac.Dag.from_arcs(schema, ARCS[pair][component == 1])
 
 
-def labelled(rows: int, seed: int) -> tuple[lac.Table, NDArray[np.int64]]:
+def labelled(rows: int, seed: int, pair: Pair = "colliders") -> tuple[lac.Table, NDArray[np.int64]]:
     """Return rows drawn evenly from the three components, shuffled, and which each came from.
 
     All coefficients and conditional variances are one; unconditional means 0, 0 and 5. A smaller table is the
     beginning of a larger one.
     """
     random = np.random.default_rng(seed_of("tmch98", "gold", seed))
-    parts = [_sampled(c, SIZES[-1] // 3, random) for c in range(3)]
+    parts = [_sampled(gold(c, pair), MEANS[c], SIZES[-1] // 3, random) for c in range(3)]
     came = np.repeat(np.arange(3), SIZES[-1] // 3)
     order = random.permutation(SIZES[-1])[:rows]
     return _table(np.vstack(parts)[order], [f"x{i}" for i in range(1, 6)]), came[order]
 
 
-def _sampled(component: int, rows: int, random: np.random.Generator) -> Array:
+def _sampled(dag: lac.Dag, mean: float, rows: int, random: np.random.Generator) -> Array:
     values = random.standard_normal((rows, 5))
-    for child, parents in enumerate(gold(component).parent_indices):
-        # Parents come before their children in both structures.
+    for child, parents in enumerate(dag.parent_indices):
+        # Parents come before their children in all structures.
         values[:, child] += values[:, list(parents)].sum(axis=1)
-    return values + MEANS[component]
+    return values + mean
 
 
 @cache
