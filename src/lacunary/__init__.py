@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from lacunary.evidence.sampled import Sampled, posterior_mean
     from lacunary.evidence.score import score
     from lacunary.files.checkpoint import Checkpoint
+    from lacunary.files.mixtures import MixtureCheckpoint
     from lacunary.files.shipped import alarm, asia
     from lacunary.files.store import load, save
     from lacunary.files.trails import SearchCheckpoint
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from lacunary.maths.pareto import Pareto
     from lacunary.mixture.fit import fit_mixture
     from lacunary.mixture.found import MixtureFit, MixtureProgress
+    from lacunary.mixture.trail import MixtureTrail
     from lacunary.model.dag import Dag
     from lacunary.model.distance import arc_changes, structural_hamming_distance
     from lacunary.model.equivalence import cpdag, equivalent
@@ -92,6 +94,7 @@ _HOME = {
         "TooWideError",
     ),
     "files.checkpoint": ("Checkpoint",),
+    "files.mixtures": ("MixtureCheckpoint",),
     "files.shipped": ("alarm", "asia"),
     "files.store": ("load", "save"),
     "infer.belief": ("BDeu", "Belief", "Dirichlet", "PriorNetwork", "bdeu", "k2", "prior_network"),
@@ -109,6 +112,7 @@ _HOME = {
     "maths.pareto": ("Pareto",),
     "mixture.fit": ("fit_mixture",),
     "mixture.found": ("MixtureFit", "MixtureProgress"),
+    "mixture.trail": ("MixtureTrail",),
     "model.dag": ("Dag",),
     "model.distance": ("arc_changes", "structural_hamming_distance"),
     "model.equivalence": ("cpdag", "equivalent"),
@@ -154,8 +158,10 @@ __all__ = [
     "ImpossibleRowError",
     "LacunaryError",
     "Mixture",
+    "MixtureCheckpoint",
     "MixtureFit",
     "MixtureProgress",
+    "MixtureTrail",
     "Network",
     "Noise",
     "NormalMixture",

@@ -2,6 +2,7 @@
 
 from lacunary.files.checkpoint import Checkpoint
 from lacunary.files.fits import Climbs
+from lacunary.files.mixtures import MixtureCheckpoint
 from lacunary.files.native import decode, encode, register
 from lacunary.files.record import Record
 from lacunary.files.store import load, save
@@ -12,6 +13,7 @@ from lacunary.files.whole import write_whole
 __all__ = [
     "Checkpoint",
     "Climbs",
+    "MixtureCheckpoint",
     "Record",
     "SearchCheckpoint",
     "decode",

@@ -160,7 +160,16 @@ def _state(mixer: Mixer, plain: Plain) -> State:
 
 def encode_ticks(ticks: Sequence[Tick]) -> list[list[Any]]:
     """Return steps as lists: phase, components, arcs, objective, estimate."""
-    return [[t.phase, t.components, t.arcs, _finite(t.objective), t.cheeseman_stutz] for t in ticks]
+    return [
+        [
+            t.phase,
+            t.components,
+            t.arcs,
+            _finite(t.objective),
+            None if t.cheeseman_stutz == -inf else t.cheeseman_stutz,
+        ]
+        for t in ticks
+    ]
 
 
 def decode_ticks(plain: Sequence[Sequence[Any]]) -> tuple[Tick, ...]:

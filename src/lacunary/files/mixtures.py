@@ -1,0 +1,245 @@
+"""Mixtures in the native format, what learning them found, and learning that is still under way."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf
+from time import monotonic
+from typing import Any, get_args
+
+import numpy as np
+
+from lacunary.data.schema import Schema
+from lacunary.evidence.estimate import Estimate, Kind
+from lacunary.files.native import decode, encode, register
+from lacunary.files.record import Record, is_number
+from lacunary.files.store import save
+from lacunary.infer.mixture import Mixture, Noise
+from lacunary.infer.network import Network
+from lacunary.mixture.course import Tick
+from lacunary.mixture.found import MixtureFit, MixtureProgress, Trial
+from lacunary.mixture.trail import KeptTrial, MixtureTrail, decode_ticks, encode_ticks
+
+__all__ = ["MixtureCheckpoint"]
+
+
+@dataclass
+class MixtureCheckpoint:
+    """A ``watch`` for `fit_mixture` that writes learning as it stands to a file, every so many seconds.
+
+    The file is whole at every moment, so that learning that is killed goes on with
+    ``fit_mixture(table, ..., resume=load(path))`` and ends where it would have ended.
+
+    Attributes
+    ----------
+    path
+        Where to write; native JSON, ``.json`` or ``.json.gz``.
+    seconds
+        How long to wait between two writings.
+    writings
+        How often it has written.
+    """
+
+    path: str | os.PathLike[str]
+    seconds: float = 5.0
+    writings: int = field(default=0, init=False)
+    _last: float = field(default_factory=monotonic, init=False, repr=False)
+    _seen: MixtureProgress | None = field(default=None, init=False, repr=False)
+
+    def __call__(self, progress: MixtureProgress) -> None:
+        """Write, if it is time."""
+        self._seen = progress
+        if monotonic() - self._last >= self.seconds:
+            self.write()
+
+    def write(self) -> None:
+        """Write what was last seen, at once; nothing if that was nothing."""
+        if self._seen is None:
+            return
+        save(self._seen.trail(), self.path)
+        self.writings += 1
+        self._last = monotonic()
+
+
+def _encode_mixture(mixture: Mixture) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "weights": mixture.weights.tolist(),
+        "components": [encode(component) for component in mixture.components],
+    }
+    noise = mixture.noise
+    if noise is not None:
+        bounds = zip(noise.schema, noise.low.tolist(), noise.high.tolist(), strict=True)
+        fields["noise"] = {v.name: [low, high] for v, low, high in bounds if not v.discrete}
+    return fields
+
+
+def _decode_mixture(record: Record) -> Mixture:
+    weights = record.numbers("weights")
+    components = tuple(decode(each, Network) for each in record.records("components"))
+    noise = None
+    if "noise" in record:
+        if not components:
+            raise record.error("components", "expected at least one network")
+        noise = _decode_noise(record.record("noise"), components[0].dag.schema)
+    return Mixture(weights, components, noise)
+
+
+def _decode_noise(record: Record, schema: Schema) -> Noise:
+    low, high = np.zeros(len(schema)), np.ones(len(schema))
+    for i, variable in enumerate(schema):
+        if not variable.discrete:
+            bounds = record.numbers(variable.name)
+            if len(bounds) != 2:
+                raise record.error(variable.name, "expected two numbers, low and high")
+            low[i], high[i] = bounds
+    record.finish()
+    return Noise(schema, low, high)
+
+
+def _encode_estimate(estimate: Estimate) -> dict[str, Any]:
+    return {
+        "method": estimate.method,
+        "value": _finite(estimate.value),
+        "kind": estimate.kind,
+        "terms": {name: _finite(value) for name, value in estimate.terms.items()},
+        "stderr": estimate.stderr,
+        "dimension": estimate.dimension,
+        "where": estimate.where,
+        "seconds": estimate.seconds,
+        "details": dict(estimate.details),
+    }
+
+
+def _decode_estimate(record: Record) -> Estimate:
+    terms, kind = record.record("terms"), record.text("kind")
+    if kind not in get_args(Kind):
+        raise record.error("kind", f"expected one of {', '.join(get_args(Kind))}; not {kind!r}")
+    estimate = Estimate(
+        method=record.text("method"),
+        value=_logarithm(record, "value"),
+        kind=kind,  # type: ignore[arg-type]
+        terms={name: _logarithm(terms, name) for name in terms.fields},
+        stderr=None if record.value("stderr") is None else record.number("stderr"),
+        dimension=None if record.value("dimension") is None else record.integer("dimension"),
+        where=None if record.value("where") is None else record.text("where"),
+        seconds=record.number("seconds"),
+        details=dict(record.record("details").fields),
+    )
+    record.finish()
+    return estimate
+
+
+def _encode_trial(trial: Trial) -> dict[str, Any]:
+    return {
+        "asked": trial.asked,
+        "start": trial.start,
+        "converged": trial.converged,
+        "estimate": _encode_estimate(trial.estimate),
+        "mixture": encode(trial.mixture),
+        "ticks": encode_ticks(trial.ticks),
+    }
+
+
+def _decode_trial(record: Record) -> Trial:
+    trial = Trial(
+        asked=record.integer("asked"),
+        start=record.integer("start"),
+        mixture=decode(record.record("mixture"), Mixture),
+        estimate=_decode_estimate(record.record("estimate")),
+        converged=record.flag("converged"),
+        ticks=_ticks(record),
+    )
+    record.finish()
+    return trial
+
+
+def _ticks(record: Record) -> tuple[Tick, ...]:
+    items = record.list("ticks")
+    if not all(_is_tick(item) for item in items):
+        raise record.error("ticks", "expected lists of phase, components, arcs, objective and estimate")
+    return decode_ticks(items)
+
+
+def _is_tick(item: Any) -> bool:
+    return (
+        type(item) is list
+        and len(item) == 5
+        and type(item[0]) is str
+        and all(type(count) is int for count in item[1:3])
+        and all(value is None or is_number(value) for value in item[3:])
+    )
+
+
+def _encode_fit(found: MixtureFit) -> dict[str, Any]:
+    return {
+        "structure": found.structure,
+        "interrupted": found.interrupted,
+        "chosen": found.path.index(found.chosen),
+        "path": [_encode_trial(trial) for trial in found.path],
+    }
+
+
+def _decode_fit(record: Record) -> MixtureFit:
+    path = tuple(_decode_trial(each) for each in record.records("path"))
+    chosen = record.integer("chosen")
+    if not 0 <= chosen < len(path):
+        raise record.error("chosen", f"expected the place of a trial in the path, from 0 to {len(path) - 1}")
+    best = path[chosen]
+    return MixtureFit(best.mixture, best.estimate, path, record.text("structure"), record.flag("interrupted"))
+
+
+def _encode_trail(trail: MixtureTrail) -> dict[str, Any]:
+    return {
+        "settings": dict(trail.settings),
+        "probe": trail.probe,
+        "trials": [
+            {
+                "asked": kept.asked,
+                "start": kept.start,
+                "estimate": None if kept.estimate is None else _encode_estimate(kept.estimate),
+                "state": kept.state,
+            }
+            for kept in trail.trials
+        ],
+    }
+
+
+def _decode_trail(record: Record) -> MixtureTrail:
+    given = record.record("settings")
+    settings = {name: given.text(name) for name in given.fields}
+    trials = tuple(_decode_kept(each) for each in record.records("trials"))
+    return MixtureTrail(settings, record.number("probe"), trials)
+
+
+def _decode_kept(record: Record) -> KeptTrial:
+    over = record.value("estimate") is not None
+    kept = KeptTrial(
+        record.integer("asked"),
+        record.integer("start"),
+        _state(record.record("state")),
+        _decode_estimate(record.record("estimate")) if over else None,
+    )
+    record.finish()
+    return kept
+
+
+def _state(record: Record) -> Mapping[str, Any]:
+    """Return a state as it is written; whether it fits is known only with the rows at hand."""
+    _ticks(record)
+    return record.fields
+
+
+def _finite(value: float) -> float | None:
+    """Return a logarithm as JSON can hold it: null is −∞, the logarithm of zero."""
+    return None if value == -inf else value
+
+
+def _logarithm(record: Record, key: str) -> float:
+    return -inf if record.value(key) is None else record.number(key)
+
+
+register("mixture", Mixture, _encode_mixture, _decode_mixture)
+register("mixture fit", MixtureFit, _encode_fit, _decode_fit)
+register("mixture trail", MixtureTrail, _encode_trail, _decode_trail)
