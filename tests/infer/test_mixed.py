@@ -182,7 +182,7 @@ def test_imputation_fills_both_kinds() -> None:
     assert mode.reals[:, 1] == pytest.approx([5.0, -5.0, -4.0])
     assert mode.codes[:, 0].tolist() == [1, 0, 0]
     wide = lac.impute(network, table, how="probability")
-    assert wide.schema.names == ("d=no", "d=yes", "x", "x sd", "y", "y sd")
+    assert wide.schema.names == ("d=no", "d=yes", "x mean", "x sd", "y mean", "y sd")
     assert wide.reals[2, 3:] == pytest.approx([0.0, -7.0, 0.5])
     drawn = lac.impute(network, table, how="draw", copies=2000, rng=0)
     assert not drawn.holes.any()

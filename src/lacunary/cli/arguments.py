@@ -59,7 +59,9 @@ Model = Annotated[
 ]
 Given = Annotated[
     list[str] | None,
-    typer.Option("--given", "-g", metavar="NAME=STATE", help="What is known; may be repeated."),
+    typer.Option(
+        "--given", "-g", metavar="NAME=STATE", help="What is known, a state or a number; may be repeated."
+    ),
 ]
 Hidden = Annotated[
     list[str] | None,
@@ -146,6 +148,10 @@ def opened(text: str, *, renormalize: bool = False) -> Any:
         return lac.dag(text)
     if text in SHIPPED_NETWORKS and not os.path.isfile(text):
         return getattr(lac, text)()
+    if text in SHIPPED_TABLES or _suffix(text) in (*TABLES, ".parquet", ".pq", ".feather", ".arrow", ".ipc"):
+        raise lac.FileError(
+            f"{text} is a table, but here a model is meant; see the order of arguments in --help"
+        )
     return lac.load(text, renormalize=renormalize)
 
 
@@ -180,6 +186,13 @@ def given_states(schema: lac.Schema, texts: Sequence[str] | None) -> dict[str, A
 
 
 def _state(variable: lac.Variable, text: str) -> Any:
+    if not variable.discrete:
+        try:
+            return float(text)
+        except ValueError:
+            raise lac.StateError(
+                f"{variable.name} is continuous: what is given must be a number, not {text!r}"
+            ) from None
     spelled = {str(state): state for state in variable.states}
     if text not in spelled:
         variable.encode(text)  # says which states there are

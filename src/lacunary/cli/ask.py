@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from math import exp, inf
 from typing import Annotated, Any
 
 import typer
@@ -57,12 +58,18 @@ def query(
     holes: Holes = None,
     json: Json = False,
 ) -> None:
-    """Ask a model for the probabilities of some variables given the states of others.
+    """Ask a model for the probabilities of some variables given the states or values of others.
 
-    With --data: one line a row, one column a state, named TARGET=STATE; to --out (.csv, .tsv) or the screen.
+    The answer about a continuous variable, asked about alone, is its mean, standard deviation and quantiles,
+    and a normal for each configuration of states that is left open.
 
-    --json prints: targets, given, probability_of_given, distribution (a list of states and probability); with
-    --explain: given, explanation, probability; with --data: targets, rows, columns, probabilities, or out.
+    With --data: one line a row, one column a state, named TARGET=STATE, or columns "TARGET mean" and
+    "TARGET sd" of a continuous one; to --out (.csv, .tsv) or the screen.
+
+    --json prints: targets, given, probability_of_given (a density if values are given), distribution (a list
+    of states and probability; of a continuous target mean, sd, quantiles, components); with --explain: given,
+    explanation, probability (a density if some variable is continuous); with --data: targets, rows, columns,
+    probabilities, or out.
     """
     if data is not None and (given or explain):
         raise typer.BadParameter(
@@ -86,46 +93,52 @@ def query(
 
 def _distribution(model: Any, targets: list[str], given: dict[str, Any], json: bool) -> None:
     with Waiting("asking"):
-        chance = _possible(model, given)
+        chance = exp(_possible(model, given))
         found = model.query(*targets, given=given)
-    if not json:
+    if json:
+        told = {"targets": targets, "given": given, "probability_of_given": chance}
+        emit({**told, "distribution": _plain(found, targets)})
+    else:
         show(str(found))
-        return
+
+
+def _plain(found: Any, targets: list[str]) -> Any:
+    """Return an answer as plain lists, dictionaries and numbers."""
+    if isinstance(found, lac.NormalMixture):
+        return found.to_dict()
     states = product(*(variable.states for variable in found.variables))
     answers = zip(states, found.probabilities.ravel().tolist(), strict=True)
-    emit(
-        {
-            "targets": targets,
-            "given": given,
-            "probability_of_given": chance,
-            "distribution": [
-                {"states": dict(zip(targets, at, strict=True)), "probability": p} for at, p in answers
-            ],
-        }
-    )
+    return [{"states": dict(zip(targets, at, strict=True)), "probability": p} for at, p in answers]
 
 
 def _explanation(model: Any, targets: list[str] | None, given: dict[str, Any], json: bool) -> None:
     with Waiting("asking"):
         chance = _possible(model, given)
         found = model.explain(given)
-        probability = model.probability(found) / chance
+        log = model.log_density(found) - chance
     for name in targets or ():
         model.dag.schema.index(name)
     shown = {name: state for name, state in found.items() if not targets or name in targets}
     if json:
-        emit({"given": given, "explanation": shown, "probability": probability})
+        emit({"given": given, "explanation": shown, "probability": exp(log)})
         return
     width = max(map(len, shown))
     for name, state in shown.items():
-        show(f"{name:<{width}}  {state}{'  (given)' if name in given else ''}")
-    show(f"all variables together are so with probability {probability:.4g}{' given this' if given else ''}")
+        value = f"{state:.6g}" if not model.dag.schema[name].discrete else state
+        show(f"{name:<{width}}  {value}{'  (given)' if name in given else ''}")
+    certain = " given this" if given else ""
+    if model.dag.continuous:
+        show(
+            f"all variables together have log-density {log:.6g}{certain}; continuous ones are at their means"
+        )
+    else:
+        show(f"all variables together are so with probability {exp(log):.4g}{certain}")
 
 
 def _possible(model: Any, given: dict[str, Any]) -> float:
-    """Return the probability of what is given, which must not be zero."""
-    chance = float(model.probability(given)) if given else 1.0
-    if not chance > 0:
+    """Return the log-probability of what is given, which must be possible."""
+    chance = float(model.log_density(given)) if given else 0.0
+    if chance == -inf:
         said = ", ".join(f"{name}={state}" for name, state in given.items())
         raise lac.ImpossibleRowError(f"what is given has probability zero: {said}")
     return chance
@@ -139,11 +152,9 @@ def _posteriors(
         rows = lac.read(data_path(data), schema=model.dag.schema, **wanted)
         waiting.say("asking about every row")
         found = model.posterior(rows, targets)
-        columns = {
-            f"{name}={state}": found[name][:, place].tolist()
-            for name in targets
-            for place, state in enumerate(model.dag.schema[name].states)
-        }
+        columns: dict[str, list[float]] = {}
+        for name in targets:
+            columns |= _columns(model.dag.schema[name], found[name])
         if out is not None:
             put(delimited(columns, out), out)
     if json:
@@ -155,6 +166,13 @@ def _posteriors(
         show(f"written: {out} ({len(rows)} rows)")
     else:
         put(delimited(columns, None), None)
+
+
+def _columns(variable: lac.Variable, found: Any) -> dict[str, list[float]]:
+    """Return what every row says of a variable: a column a state, or its mean and standard deviation."""
+    if variable.discrete:
+        return {f"{variable.name}={state}": found[:, k].tolist() for k, state in enumerate(variable.states)}
+    return {f"{variable.name} mean": found.mean.tolist(), f"{variable.name} sd": found.sd.tolist()}
 
 
 @app.command(
@@ -171,7 +189,7 @@ def sample(
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Draw rows from a model, or from a model given some states; hidden variables are drawn as well.
+    """Draw rows from a model, or from a model given some states or values; hidden variables as well.
 
     To --out (.csv, .tsv, also .gz) or the screen. --json prints: rows, columns, and table (by column) or out.
     """

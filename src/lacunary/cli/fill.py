@@ -32,6 +32,7 @@ class How(StrEnum):
     """With what holes are filled."""
 
     mode = "mode"
+    mean = "mean"
     draw = "draw"
     probability = "probability"
 
@@ -47,7 +48,10 @@ def impute(
     model: Model,
     data: Data,
     how: Annotated[
-        How, typer.Option(help="Most probable state, a joint draw, or the probabilities of all states.")
+        How,
+        typer.Option(
+            help="Most probable state (mean: with means of numbers), a joint draw, or probabilities."
+        ),
     ] = How.mode,
     copies: Annotated[
         int, typer.Option(min=1, help="How many filled tables to draw, one after the other.")
@@ -63,8 +67,10 @@ def impute(
     """Fill the holes of a table with what a model says about them.
 
     Of a text file only the cells that are holes change: all columns stay, in their order, as they are
-    written. With --how probability nothing is filled; columns NAME=STATE are added. With --copies a column
-    "copy" is added.
+    written. A continuous hole takes the mean of its most probable component; with --how mean, its mean.
+
+    With --how probability nothing is filled; columns NAME=STATE are added, or "NAME mean" and "NAME sd" of a
+    continuous variable. With --copies a column "copy" is added.
 
     --json prints: rows, how, copies, filled (how many cells), out; it needs --out.
     """
@@ -115,9 +121,14 @@ class _Work:
         if self.how is not How.probability:
             for place, name in enumerate(sheet.names):
                 if name in self.filled and name not in self.table.schema.hidden and self._is_hole(row, name):
-                    cells[place] = quoted(str(self.filled[name][at]), sheet.delimiter)
-        cells += [quoted(str(self.filled[name][at]), sheet.delimiter) for name in self.added]
+                    cells[place] = quoted(self._cell(name, at), sheet.delimiter)
+        cells += [quoted(self._cell(name, at), sheet.delimiter) for name in self.added]
         return cells + ([str(copy + 1)] if self.copies > 1 else [])
+
+    def _cell(self, name: str, at: int) -> str:
+        """Return a value as it is written; ten digits of a number are more than any hole is known to."""
+        value, schema = self.filled[name][at], self.table.schema
+        return f"{value:.10g}" if name in schema and not schema[name].discrete else str(value)
 
     def _is_hole(self, row: int, name: str) -> bool:
         return bool(self.table.holes[row, self.table.schema.index(name)])
@@ -139,7 +150,14 @@ def _added(schema: lac.Schema, filled: lac.Table, how: How, hidden_columns: bool
     if how is not How.probability:
         return list(schema.hidden) if hidden_columns else []
     shown = [v for v in schema if hidden_columns or not v.hidden]
-    return [f"{v.name}={state}" for v in shown for state in v.states]
+    return [name for v in shown for name in _names(v)]
+
+
+def _names(variable: lac.Variable) -> list[str]:
+    """Return the columns that hold what is known of a variable."""
+    if variable.discrete:
+        return [f"{variable.name}={state}" for state in variable.states]
+    return [f"{variable.name} mean", f"{variable.name} sd"]
 
 
 def _is_text(path: str) -> bool:

@@ -102,8 +102,11 @@ class Answers:
 
     def probability(self, given: Mapping[str, Label]) -> float:
         """Return the probability of these states together; with continuous values, the density."""
-        prepared = prepare(self.dag, self._case(given))
-        return float(np.exp(prepared.log_evidence(self.parameters()[None])[0, 0]))
+        return float(np.exp(self.log_density(given)))
+
+    def log_density(self, given: Mapping[str, Label]) -> float:
+        """Return the logarithm of `probability`, in nats, which is known where that is too small a number."""
+        return float(prepare(self.dag, self._case(given)).log_evidence(self.parameters()[None])[0, 0])
 
     def explain(self, given: Mapping[str, Label] | None = None) -> dict[str, Label]:
         """Return the jointly most probable states of all variables given those of some.
@@ -143,7 +146,7 @@ class Answers:
             raise SchemaError(f"a variable is asked about twice: {', '.join(names)}")
         real = [name for name in names if not self.dag.schema[name].discrete]
         if real and len(names) > 1:
-            raise SchemaError(f"{real[0]} is continuous: ask about it alone, or draw with sample(given=…)")
+            raise SchemaError(f"{real[0]} is continuous: ask about it alone, or draw rows with sample")
         return [self.dag.schema.index(name) for name in names]
 
     def _case(self, given: Mapping[str, Label] | None) -> Table:

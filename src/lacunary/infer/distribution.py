@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
+from scipy.special import logsumexp, ndtr, ndtri
 
 from lacunary.data.schema import Label, Variable
+from lacunary.errors import ParameterError
 
 __all__ = ["Distribution", "NormalMixture"]
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""Probabilities whose quantiles are shown."""
+
+COMPONENTS = 8
+"""How many components are printed, the most probable ones."""
+
+BISECTIONS = 64
+"""Halvings that close in on a quantile: more than the digits of a double."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +109,50 @@ class NormalMixture:
             log = np.log(self.weights) - np.log(self.sds) - 0.5 * (squared + np.log(2 * np.pi))
         return np.asarray(logsumexp(log, axis=-1))
 
+    def probability_below(self, value: ArrayLike) -> NDArray[np.float64]:
+        """Return the probability of values up to this one, or up to one for each row; (...,)."""
+        apart = np.asarray(value, dtype=np.float64)[..., None] - self.means
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scaled = np.where(self.sds > 0, apart / self.sds, np.where(apart < 0, -np.inf, np.inf))
+        return np.asarray((self.weights * ndtr(scaled)).sum(axis=-1))
+
+    def quantile(self, probability: float) -> NDArray[np.float64]:
+        """Return the value below which the variable lies with this probability; (...,).
+
+        It lies between the least and the greatest of the components' own quantiles, and is closed in on.
+        """
+        if not 0 < probability < 1:
+            raise ParameterError(f"a quantile's probability lies between 0 and 1, not at {probability}")
+        own, used = self.means + self.sds * ndtri(probability), self.weights > 0
+        low = np.where(used, own, np.inf).min(axis=-1)
+        high = np.where(used, own, -np.inf).max(axis=-1)
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (low + high)
+            below = self.probability_below(middle) < probability
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return np.asarray(high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return mean, standard deviation, quantiles and components as plain dictionaries and numbers."""
+        components = zip(self.weights.tolist(), self.means.tolist(), self.sds.tolist(), strict=True)
+        return {
+            "mean": float(self.mean),
+            "sd": float(self.sd),
+            "quantiles": {f"{p:g}": float(self.quantile(p)) for p in QUANTILES},
+            "components": [{"weight": w, "mean": m, "sd": s} for w, m, s in components if w > 0],
+        }
+
     def __str__(self) -> str:
         if self.weights.ndim > 1:
             return f"p({self.variable.name}) in {len(self.weights)} rows"
-        rows = zip(self.weights, self.means, self.sds, strict=True)
-        lines = [f"  {w:.4f}  mean {m:.6g}, sd {s:.6g}" for w, m, s in rows]
-        return "\n".join([f"p({self.variable.name})  mean {self.mean:.6g}, sd {self.sd:.6g}", *lines])
+        lines = [f"p({self.variable.name})  mean {self.mean:.6g}, sd {self.sd:.6g}"]
+        lines.append("  " + ", ".join(f"{p:.0%} below {self.quantile(p):.6g}" for p in QUANTILES))
+        likely = [k for k in np.argsort(-self.weights, kind="stable") if self.weights[k] >= 0.00005]
+        if len(likely) > 1:
+            shown = sorted(likely[:COMPONENTS])
+            lines += [
+                f"  {self.weights[k]:.4f}  mean {self.means[k]:.6g}, sd {self.sds[k]:.6g}" for k in shown
+            ]
+            more = len(likely) - len(shown)
+            lines += [f"  and {more} more components"] if more else []
+        return "\n".join(lines)

@@ -40,8 +40,8 @@ def impute(
         the mean of its most probable component. "mean": as "mode", but a continuous hole takes its
         mean. "draw": the holes of a row take one joint draw from their posterior, as multiple imputation
         needs. "probability": each variable becomes one column a state, named ``variable=state``, that holds
-        its probability; a continuous one a column with its mean and one, ``variable sd``, with its
-        standard deviation.
+        its probability; of a continuous one its mean and standard deviation, in ``variable mean`` and
+        ``variable sd``.
     copies
         How many filled tables to draw; they follow one another in the result.
     rng
@@ -82,7 +82,7 @@ def _probabilities(model: Answers, rows: Table) -> Table:
     columns, variables = [], []
     for name, posterior in model.posterior(rows).items():
         if isinstance(posterior, NormalMixture):
-            variables.append(Variable(str(name), kind="continuous"))
+            variables.append(Variable(f"{name} mean", kind="continuous"))
             variables.append(Variable(f"{name} sd", kind="continuous"))
             columns.extend([posterior.mean, posterior.sd])
             continue
