@@ -6,7 +6,7 @@ densities along its way is a weight whose mean is the evidence, however short or
 Two kinds of moves. ``"gibbs"`` anneals p(θ) p(x, y | θ)^τ u(x)^(1−τ) over completions x and parameters θ
 with exact draws of each given the other; the weights integrate θ out in closed form, so that they do not
 vary at all where nothing is hidden. ``"metropolis"`` is BG03's: it anneals p(θ) p(y | θ)^τ by a random walk
-on the parameters. `docs/derivations/ais.md` derives both.
+on the parameters. `docs/derivations/ais.md` derives both. Continuous and mixed networks have the first.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from lacunary.errors import ParameterError
-from lacunary.evidence.chains import Chains, Walks, chains_of, check_positive, seeds
+from lacunary.evidence.chains import Chains, Walks, check_positive, seeds
 from lacunary.evidence.estimate import Estimate
+from lacunary.evidence.mixed_chains import MixedChains, lay_out
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.schedule import (
     PILOTS,
@@ -40,6 +41,9 @@ Moves = Literal["gibbs", "metropolis"]
 BUDGET = 2**24
 """Steps of all chains together after which a run that grows gives up."""
 
+STEPS = {False: 2048, True: 512}
+"""Steps of a chain, by whether there are continuous variables."""
+
 ENOUGH = 10.0
 """Effective chains below which a standard error says little."""
 
@@ -58,10 +62,10 @@ class _Way:
     tau: NDArray[np.float64]
     pace: NDArray[np.float64]
 
-    def run(self, laid: Chains, numbers: list[int], start: NDArray[np.float64] | None) -> Walks:
+    def run(self, laid: Chains | MixedChains, numbers: list[int], start: NDArray[np.float64] | None) -> Walks:
         """Run a chain for each number."""
         every = max((len(self.tau) - 1) // KEPT, 1)
-        if self.moves == "gibbs":
+        if self.moves == "gibbs" or isinstance(laid, MixedChains):
             return laid.walk(self.tau, numbers, start=start, every=every, keep=("trace",))
         return laid.wander(self.tau, numbers, self.pace, start=start, every=every, keep=("trace",))
 
@@ -69,7 +73,7 @@ class _Way:
 def ais(
     problem: Problem,
     *,
-    steps: int = 2048,
+    steps: int | None = None,
     chains: int = 16,
     moves: Moves = "gibbs",
     schedule: str | float | ArrayLike = "tuned",
@@ -82,7 +86,8 @@ def ais(
     Parameters
     ----------
     steps, chains
-        Temperatures that each chain passes, and chains. One chain gives no standard error.
+        Temperatures that each chain passes, by default 2048, or 512 with continuous variables, whose steps
+        take longer; and chains. One chain gives no standard error.
     moves
         ``"gibbs"``, exact draws of completions and parameters in turn, or ``"metropolis"``, a random walk on
         the parameters as in BG03, at a pace that a pilot run found to be accepted often enough.
@@ -105,10 +110,13 @@ def ais(
         inverse temperatures ``tau``, ``ess`` (the effective number of chains, (Σw)² / Σw²), ``acceptance``,
         ``steps``, ``chains``, and whether the standard error is ``trustworthy`` with a ``note`` if not.
     """
+    steps = STEPS[bool(problem.dag.continuous)] if steps is None else steps
     check_positive(steps=steps, chains=chains, budget=budget)
     if moves not in ("gibbs", "metropolis"):
         raise ParameterError(f"moves must be 'gibbs' or 'metropolis', not {moves!r}")
-    laid, rng = chains_of(problem), np.random.default_rng(problem.rng)
+    laid, rng = lay_out(problem), np.random.default_rng(problem.rng)
+    if moves == "metropolis" and not isinstance(laid, Chains):
+        raise ParameterError("moves='metropolis' is for discrete networks; leave it out to have Gibbs moves")
     theta = None if start is None else _theta(problem, start)
     way = _way(laid, moves, schedule, steps, rng)
     walks, spent = way.run(laid, seeds(rng, chains), theta), (len(way.tau) - 1) * chains
@@ -144,15 +152,19 @@ def _enough(log_weights: NDArray[np.float64], stderr: float) -> bool:
 def _theta(problem: Problem, start: Network) -> NDArray[np.float64]:
     if start.dag.layout != problem.dag.layout:
         raise ParameterError("the network to start from does not have the same variables, states and arcs")
-    return start.theta
+    return problem.scale.inward(problem.dag, start.theta)
 
 
 def _way(
-    laid: Chains, moves: Moves, schedule: str | float | ArrayLike, steps: int, rng: np.random.Generator
+    laid: Chains | MixedChains,
+    moves: Moves,
+    schedule: str | float | ArrayLike,
+    steps: int,
+    rng: np.random.Generator,
 ) -> _Way:
     """Settle the schedule, and the pace of proposals if any, by pilot runs where that is asked for."""
     chosen = None if isinstance(schedule, str) and schedule == "tuned" else _given(schedule, steps)
-    if moves == "gibbs":
+    if moves == "gibbs" or isinstance(laid, MixedChains):
         return _Way(moves, tuned(laid, steps, rng) if chosen is None else chosen, np.empty(0))
     pilot = bent(4 * pilot_steps(steps))
     first = np.full(len(pilot), 1.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
@@ -17,15 +19,16 @@ def complete_statistics(
     codes: NDArray[np.signedinteger],
     reals: NDArray[np.float64],
     weights: NDArray[np.float64],
+    families: Sequence[int] | None = None,
 ) -> NDArray[np.float64]:
     """Return the counts N_ijk and moments Σ z zᵀ of rows without holes; (statistics size,).
 
-    ``codes`` and ``reals`` are (rows, variables), ``weights`` (rows,).
+    ``codes`` and ``reals`` are (rows, variables), ``weights`` (rows,). With ``families`` only those of some
+    variables are counted, and only in these must there be no holes.
     """
     layout, out = dag.layout, np.zeros(dag.layout.statistics_size)
-    for i, (members, strides, start) in enumerate(
-        zip(layout.members, layout.strides, layout.start, strict=True)
-    ):
+    for i in range(len(dag.names)) if families is None else families:
+        members, strides, start = layout.members[i], layout.strides[i], layout.start[i]
         if layout.sizes[i]:
             places = start + codes[:, members].astype(np.int64) @ np.array(strides)
             out[: layout.tables] += np.bincount(places, weights, minlength=layout.tables)

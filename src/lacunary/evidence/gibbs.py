@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
 from lacunary.evidence.chains import Chains, chains_of, check_positive, seeds
+from lacunary.evidence.mixed_chains import MixedChains, lay_out
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.schedule import straight, tuned
 
@@ -56,7 +57,7 @@ class Ladder:
         Counts of the completions drawn; (chains, rungs, draws, size).
     """
 
-    laid: Chains
+    laid: Chains | MixedChains
     tau: NDArray[np.float64]
     counts: NDArray[np.float64]
 
@@ -75,7 +76,7 @@ def ladder(problem: Problem, temperatures: int, draws: int, burn: int, chains: i
     if temperatures < 2:
         raise ParameterError(f"temperatures must be at least two, prior and posterior, not {temperatures}")
     check_positive(draws=draws, chains=chains)
-    laid, generator = chains_of(problem), np.random.default_rng(problem.rng)
+    laid, generator = lay_out(problem), np.random.default_rng(problem.rng)
     laid.check_room(chains, temperatures * (burn + draws), ("counts",))
     tau = tuned(laid, temperatures - 1, generator)
     steps = np.concatenate([[0.0], np.repeat(tau, burn + draws)])

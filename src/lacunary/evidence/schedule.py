@@ -7,11 +7,14 @@ equally many steps leave behind in each stretch; a short pilot run shows these.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
-from lacunary.evidence.chains import Chains, seeds
+from lacunary.evidence.chains import Walks, seeds
 
 __all__ = ["bent", "check_schedule", "spread_steps", "straight", "tuned"]
 
@@ -28,6 +31,16 @@ EVEN = 0.2
 """Share of the steps that is spread evenly, because pilots may have missed something."""
 
 
+class Laid(Protocol):
+    """A problem laid out for chains."""
+
+    def walk(
+        self, tau: NDArray[np.float64], seeds: Sequence[int], *, every: int = 1, keep: Sequence[str] = ()
+    ) -> Walks:
+        """Walk a chain for every seed through the inverse temperatures."""
+        ...
+
+
 def straight(steps: int) -> NDArray[np.float64]:
     """Return evenly spaced inverse temperatures from 0 to 1; (steps + 1,)."""
     return np.linspace(0.0, 1.0, steps + 1)
@@ -41,7 +54,7 @@ def bent(steps: int, bend: float = BEND) -> NDArray[np.float64]:
     return along if np.isinf(bend) else np.asarray(bend * along / (1.0 - along + bend))
 
 
-def tuned(chains: Chains, steps: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def tuned(chains: Laid, steps: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return inverse temperatures that lie dense where a pilot run found the weights to spread; (steps + 1,).
 
     The pilot's chains are apart from those that use the schedule, so that weights stay unbiased.

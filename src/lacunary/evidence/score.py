@@ -41,7 +41,7 @@ METHODS: Mapping[str, str] = {
 }
 """The estimates, by the names people call them, and where they live; loaded when first asked for."""
 
-DISCRETE = ("laplace", "ais", "path", "bridge", "chib")
+DISCRETE = ("laplace", "chib")
 """Estimates that know tables but no regressions."""
 
 

@@ -1,0 +1,277 @@
+"""Draws of what the holes of rows with discrete and continuous variables hold, for many parameters at once.
+
+Every completion of a row's discrete holes is written down; its weight is p(it, observed cells | θ)^τ, the
+continuous holes integrated out against u^(1 − τ), a standard normal each. One is drawn for each row, and then
+the continuous holes from the normal distribution that they have given it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.table import HOLE
+from lacunary.errors import ParameterError, TooWideError
+from lacunary.evidence.complete import complete_statistics, design
+from lacunary.evidence.problem import Problem
+from lacunary.infer.pack import MEMORY_BUDGET
+from lacunary.infer.unit import Unit, units_of
+from lacunary.model.dag import Dag
+
+__all__ = ["Completions", "completions_of"]
+
+MOST = 2**20
+"""Completions of single rows, over all rows, that are gone through at each draw."""
+
+LOWEST = -700.0
+"""Where weights end, relative to the largest of their row: less is never drawn."""
+
+LOG_2PI = float(np.log(2.0 * np.pi))
+
+Array = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Pattern:
+    """Rows of a unit with the same holes; ``z`` = (1, x) has zeros for them; (rows, n + 1)."""
+
+    rows: Places
+    holes: Places
+    z: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A unit with holes: its rows by pattern, and which of its configurations every completion has."""
+
+    unit: Unit
+    patterns: tuple[_Pattern, ...]
+    configuration: Places
+
+    def roots(self, theta: Array, tau: float) -> tuple[Array, Array]:
+        """Return A and g of p^τ u^(1 − τ), density exp(g − ½‖Az‖²); (chains, configurations, 2F, n + 1).
+
+        Below the F rows of the regressions there is one of u for each family's child. In cells that are
+        observed u only adds a constant, whatever the configuration.
+        """
+        unit, layout = self.unit, self.unit.dag.layout
+        families, width = len(unit.families), len(unit.variables) + 1
+        root = np.zeros((len(theta), len(unit.configurations), 2 * families, width))
+        constant = np.zeros(root.shape[:2])
+        for k, (i, columns, j) in enumerate(zip(unit.families, unit.columns, unit.chosen, strict=True)):
+            record = layout.records(theta, i)[:, j]
+            root[:, :, k, columns[:-1]] = -record[..., :-1]
+            root[:, :, k, columns[-1]] = 1.0
+            root[:, :, k] *= np.sqrt(tau / record[..., -1:])
+            root[:, :, families + k, columns[-1]] = np.sqrt(1.0 - tau)
+            constant -= 0.5 * tau * (LOG_2PI + np.log(record[..., -1]))
+        return root, constant
+
+
+@dataclass(frozen=True, eq=False)
+class Completions:
+    """The rows with holes, each as often as it counts, and all completions of their discrete holes.
+
+    Attributes
+    ----------
+    dag, reals
+        The graph, and the rows' continuous cells; (rows, variables).
+    row, first
+        Which row each completion is of, and where those of each row begin; (completions,) and (rows,).
+    places
+        For each open discrete variable, by its number, where its family's parameter stands in every
+        completion; and for each open continuous one, its configuration.
+    parts
+        The units with holes or open parents.
+    base
+        Statistics of all that no hole touches.
+    log_ways
+        Log of the number of completions of all rows.
+    """
+
+    dag: Dag
+    reals: Array
+    row: Places
+    first: Places
+    places: dict[int, Places]
+    parts: tuple[_Part, ...]
+    base: Array
+    log_ways: float
+
+    def draw(self, theta: Array, tau: float, rng: np.random.Generator) -> Array:
+        """Return statistics of completed rows, and log u of their holes; (chains, statistics size + 1).
+
+        ``theta`` is (chains, size).
+        """
+        given = [_given(part, *part.roots(theta, tau)) for part in self.parts]
+        chosen = self._choose(theta, tau, given, rng)
+        full = np.repeat(self.reals[None], len(theta), axis=0)
+        log_u = np.full(len(theta), -self.log_ways)
+        for part, ways in zip(self.parts, given, strict=True):
+            configuration = part.configuration[chosen]
+            for pattern, way in zip(part.patterns, ways, strict=True):
+                if len(pattern.holes):
+                    x = way.draw(configuration[:, pattern.rows], rng)
+                    columns = np.array(part.unit.variables)[pattern.holes - 1]
+                    full[:, pattern.rows[:, None], columns] = x
+                    log_u -= 0.5 * (x**2 + LOG_2PI).sum(axis=(1, 2))
+        return np.concatenate([self._statistics(chosen, full), log_u[:, None]], axis=1)
+
+    def _choose(self, theta: Array, tau: float, given: list[list[_Way]], rng: np.random.Generator) -> Places:
+        """Draw one completion of each row; (chains, rows)."""
+        chains, rows = len(theta), len(self.first)
+        if len(self.row) == rows:
+            return np.broadcast_to(np.arange(rows), (chains, rows))
+        log = np.zeros((chains, len(self.row)))
+        tables = tau * np.log(theta[:, : self.dag.layout.tables])
+        for i, places in self.places.items():
+            if self.dag.layout.sizes[i]:
+                log += tables[:, places]
+        for part, ways in zip(self.parts, given, strict=True):
+            if part.unit.open_core:
+                evidence = np.empty((chains, len(part.unit.configurations), rows))
+                for pattern, way in zip(part.patterns, ways, strict=True):
+                    evidence[:, :, pattern.rows] = way.log
+                log += evidence[:, part.configuration, self.row]
+        log -= np.maximum.reduceat(log, self.first, axis=1)[:, self.row]
+        log = np.maximum(log, LOWEST) + rng.gumbel(size=log.shape)  # the largest is a draw
+        best = np.maximum.reduceat(log, self.first, axis=1)[:, self.row]
+        number = np.where(log == best, np.arange(len(self.row)), -1)
+        return np.asarray(np.maximum.reduceat(number, self.first, axis=1))
+
+    def _statistics(self, chosen: Places, full: Array) -> Array:
+        layout, chains = self.dag.layout, len(chosen)
+        out = np.repeat(self.base[None], chains, axis=0)
+        for i, places in self.places.items():
+            mine = places[chosen]
+            if layout.sizes[i]:
+                flat = (np.arange(chains)[:, None] * layout.tables + mine).ravel()
+                counted = np.bincount(flat, minlength=chains * layout.tables)
+                out[:, : layout.tables] += counted.reshape(chains, layout.tables)
+                continue
+            z, moments = design(self.dag, full, i), layout.moments(out, i)
+            for j in range(layout.configurations[i]):
+                weighted = z * (mine == j)[..., None]
+                moments[:, j] += np.swapaxes(weighted, 1, 2) @ z
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """Holes of one pattern given what is observed, in each configuration.
+
+    Attributes
+    ----------
+    mean
+        (chains, configurations, holes, rows).
+    spread
+        R⁻¹, covariance R⁻¹R⁻ᵀ; (chains, configurations, holes, holes).
+    log
+        Log of the density of the observed cells, up to what is the same in all configurations; (chains,
+        configurations, rows).
+    """
+
+    mean: Array
+    spread: Array
+    log: Array
+
+    def draw(self, configuration: Places, rng: np.random.Generator) -> Array:
+        """Return the holes given each row's configuration; (chains, rows) → (chains, rows, holes)."""
+        chain, row = np.ogrid[: configuration.shape[0], : configuration.shape[1]]
+        mean = self.mean[chain, configuration, :, row]
+        noise = rng.standard_normal(mean.shape)
+        return np.asarray(mean + np.einsum("crij,crj->cri", self.spread[chain, configuration], noise))
+
+
+def _given(part: _Part, root: Array, constant: Array) -> list[_Way]:
+    """Integrate the holes out, pattern by pattern, by the orthogonal decomposition of their columns of A."""
+    out = []
+    for pattern in part.patterns:
+        z = np.broadcast_to(pattern.z.T, (*root.shape[:2], *pattern.z.T.shape)).copy()
+        unit, upper = np.linalg.qr(root[..., pattern.holes])
+        spread = np.asarray(np.linalg.inv(upper))
+        mean = -spread @ (np.swapaxes(unit, -1, -2) @ (root @ pattern.z.T))
+        z[:, :, pattern.holes] = mean
+        squared = ((root @ z) ** 2).sum(axis=2)
+        scale = np.log(np.abs(np.diagonal(upper, axis1=-2, axis2=-1))).sum(axis=-1)
+        out.append(_Way(mean, spread, (constant - scale)[..., None] - 0.5 * squared))
+    return out
+
+
+def completions_of(problem: Problem) -> Completions:
+    """Lay the rows of a problem out; half a row cannot be completed, so weights must be whole."""
+    dag = problem.dag
+    codes, reals, weights = problem.rows
+    holes = np.where(np.array(dag.schema.sizes) > 0, codes == HOLE, np.isnan(reals))
+    is_open = holes.any(axis=1) & (weights > 0)
+    if np.any(weights[is_open] != np.round(weights[is_open])):
+        raise ParameterError(
+            "sampling needs whole weights, because a row of weight w draws w completions; a row with holes "
+            f"has weight {weights[is_open][weights[is_open] != np.round(weights[is_open])][0]}"
+        )
+    names = range(len(dag.names))
+    touched = [bool(holes[:, [i, *dag.parent_indices[i]]].any()) for i in names]
+    base = complete_statistics(dag, codes[~is_open], reals[~is_open], weights[~is_open])
+    often = weights[is_open].astype(np.int64)
+    codes, reals = np.repeat(codes[is_open], often, axis=0), np.repeat(reals[is_open], often, axis=0)
+    base += complete_statistics(dag, codes, reals, np.ones(len(codes)), [i for i in names if not touched[i]])
+    filled, row, first = _filled(dag, codes)
+    units = units_of(dag, codes, reals, MEMORY_BUDGET) if len(codes) else []
+    return Completions(
+        dag,
+        reals,
+        row,
+        first,
+        {i: _places(dag, i, filled) for i in names if touched[i]},
+        tuple(_part(unit, reals, filled) for unit in units if any(touched[i] for i in unit.families)),
+        base,
+        float(np.log(np.diff([*first, len(row)])).sum()),
+    )
+
+
+def _filled(dag: Dag, codes: NDArray[np.signedinteger]) -> tuple[Places, Places, Places]:
+    """Return all completions of rows with discrete holes, whose each is, and where those of a row begin."""
+    sizes = np.array(dag.schema.sizes)
+    is_open = (codes == HOLE) & (sizes > 0)
+    ways = np.where(is_open, sizes, 1).astype(np.float64).prod(axis=1)
+    if ways.sum() > MOST:
+        raise TooWideError(
+            f"the rows' discrete holes have {ways.sum():.3g} completions, row by row, more than the {MOST} "
+            "that are gone through at each step; use 'variational' for a lower bound, or 'cheeseman-stutz'"
+        )
+    first = np.concatenate([[0], np.cumsum(ways)[:-1]]).astype(np.int64) if len(codes) else np.empty(0, int)
+    row = np.repeat(np.arange(len(codes)), ways.astype(np.int64))
+    filled = codes[row].astype(np.int64)
+    for r in np.flatnonzero(ways > 1):
+        columns = np.flatnonzero(is_open[r])
+        states = np.array(list(product(*(range(sizes[c]) for c in columns))))
+        filled[first[r] : first[r] + len(states), columns] = states
+    filled[:, sizes == 1] = 0
+    return filled, row, first
+
+
+def _places(dag: Dag, i: int, filled: Places) -> Places:
+    """Return where a discrete variable's parameter stands, or which configuration a continuous one has."""
+    layout = dag.layout
+    members, strides = list(layout.members[i]), np.array(layout.strides[i], dtype=np.int64)
+    if layout.sizes[i]:
+        return np.asarray(layout.start[i] + filled[:, members] @ strides)
+    return np.asarray(filled[:, members[1:]] @ strides[1:])
+
+
+def _part(unit: Unit, reals: Array, filled: Places) -> _Part:
+    place = np.zeros(len(filled), dtype=np.int64)
+    for v in unit.core:
+        place = place * unit.dag.schema.sizes[v] + filled[:, v]
+    mine = reals[:, list(unit.variables)]
+    keys, which = np.unique(np.isnan(mine), axis=0, return_inverse=True)
+    z = np.concatenate([np.ones((len(mine), 1)), np.nan_to_num(mine)], axis=1)
+    patterns = []
+    for k, key in enumerate(keys):
+        rows = np.flatnonzero(which.reshape(-1) == k)
+        patterns.append(_Pattern(rows, np.flatnonzero(key) + 1, z[rows]))
+    return _Part(unit, tuple(patterns), np.searchsorted(unit.configurations, place))

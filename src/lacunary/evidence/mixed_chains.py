@@ -1,0 +1,116 @@
+"""Chains over completions and parameters of continuous and mixed networks, all chains side by side.
+
+The tempered family is that of `lacunary.evidence.chains`,
+
+    f_τ(x, θ) = p(θ) · p(x, y | θ)^τ · u(x)^(1 − τ),
+
+in which u makes discrete holes uniform and continuous ones standard normal, in standardised columns. Given θ,
+the holes of a row are drawn exactly: the discrete ones from all their completions with the continuous ones
+integrated out, then those from their normal distribution. Given x every family's belief is conjugate:
+Dirichlet(α + τ N(x)), and pseudo-moments T + τ Σ z zᵀ with dof + τ N degrees of freedom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.errors import ParameterError, TooWideError
+from lacunary.evidence.chains import TINY, Chains, Walks, chains_of
+from lacunary.evidence.completions import Completions, completions_of
+from lacunary.evidence.exact import complete_log_evidences
+from lacunary.evidence.problem import Problem
+from lacunary.infer.pack import MEMORY_BUDGET
+from lacunary.maths import regression
+
+__all__ = ["MixedChains", "lay_out"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class MixedChains:
+    """A problem laid out for chains. A state is (statistics of the completed rows, log u of their holes)."""
+
+    problem: Problem
+    completions: Completions
+
+    def walk(
+        self,
+        tau: Array,
+        seeds: Sequence[int],
+        *,
+        start: Array | None = None,
+        every: int = 1,
+        keep: Sequence[str] = (),
+    ) -> Walks:
+        """Walk a chain for every seed through the inverse temperatures; as `Chains.walk`.
+
+        What is kept under "counts" are statistics with log u behind them; (chains, kept, size + 1).
+        """
+        rng, chains = np.random.default_rng(list(seeds)), len(seeds)
+        kept = (len(tau) - 1) // every
+        self.check_room(chains, kept, keep)
+        size = self.problem.dag.layout.statistics_size + 1
+        trace = np.empty((chains, kept if "trace" in keep else 0))
+        counts = np.empty((chains, kept if "counts" in keep else 0, size))
+        state = self._first(chains, start, rng)
+        log_weights = np.zeros(chains)
+        for step in range(1, len(tau)):
+            before, after = self.log_tempered(tau[step - 1 : step + 1, None], state)
+            log_weights += after - before
+            state = self.completions.draw(self._theta(tau[step], state, rng), float(tau[step]), rng)
+            if step % every == 0:
+                trace[:, step // every - 1 : step // every] = log_weights[:, None]
+                counts[:, step // every - 1 : step // every] = state[:, None]
+        nothing = np.empty((chains, 0))
+        return Walks(log_weights, trace, counts, nothing[..., None], np.ones(chains), nothing)
+
+    def log_tempered(self, tau: float | Array, states: Array) -> Array:
+        """Return log ∫ f_τ(x, θ) dθ, of the data in their own units at τ = 1; (..., size + 1) → (...).
+
+        Several temperatures at once if ``tau`` has more axes than the states' leading ones.
+        """
+        tau = np.asarray(tau)
+        evidence = complete_log_evidences(self.problem.belief, tau[..., None] * states[..., :-1])
+        return np.asarray(evidence + (1.0 - tau) * states[..., -1] + tau * self.problem.log_jacobian)
+
+    def check_room(self, chains: int, kept: int, keep: Sequence[str]) -> None:
+        """Refuse to keep more than fits into memory."""
+        if "log_theta" in keep:
+            raise ParameterError("draws of the parameters are kept for discrete networks only")
+        needed = 8.0 * self.problem.dag.layout.statistics_size * chains * kept * ("counts" in keep)
+        if needed > MEMORY_BUDGET:
+            raise TooWideError(
+                f"keeping {kept} draws of {chains} chains would take {needed / 2**30:.3g} GiB, more than the "
+                f"{MEMORY_BUDGET / 2**30:.3g} GiB allowed; take fewer draws or temperatures"
+            )
+
+    def _first(self, chains: int, start: Array | None, rng: np.random.Generator) -> Array:
+        """Return states drawn from u, or from the posterior of the holes at given parameters."""
+        given = self.problem.belief.mean() if start is None else start
+        theta = np.repeat(given[None], chains, axis=0)
+        return self.completions.draw(theta, 0.0 if start is None else 1.0, rng)
+
+    def _theta(self, tau: float, states: Array, rng: np.random.Generator) -> Array:
+        """Draw parameters given the completed rows; (chains, size)."""
+        belief, layout = self.problem.belief, self.problem.dag.layout
+        scaled = tau * states[:, :-1]
+        out = np.empty((len(states), layout.size))
+        drawn = rng.standard_gamma(belief.alpha[: layout.tables] + scaled[:, : layout.tables])
+        out[:, : layout.tables] = layout.normalize(np.maximum(drawn, TINY))
+        for i in layout.regressions:
+            moments = layout.moments(scaled, i)
+            posterior = layout.moments(belief.alpha, i) + moments
+            layout.records(out, i)[:] = regression.draw(posterior, belief.dof(i) + moments[..., 0, 0], rng)
+        return out
+
+
+def lay_out(problem: Problem) -> Chains | MixedChains:
+    """Lay a problem of either kind out for chains."""
+    if not problem.dag.continuous:
+        return chains_of(problem)
+    return MixedChains(problem, completions_of(problem))
