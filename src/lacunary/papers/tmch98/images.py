@@ -11,7 +11,7 @@ import numpy as np
 
 import lacunary as lac
 from lacunary.papers import seed_of
-from lacunary.papers.tmch98.tables import Kind, belief, digits
+from lacunary.papers.tmch98.tables import PIXELS, TRAIN, Kind, belief, digits
 
 __all__ = ["BOUNDS", "digit_mixture", "faces", "means_of", "search_trace", "tried"]
 
@@ -29,27 +29,28 @@ def digit_mixture(
     draws: int = 200,
     components: int | None = None,
     schedule: str = "((EM)^10 Ec S* M)*",
-    train: int = 1100,
+    train: int = TRAIN,
+    pixels: int = PIXELS,
 ) -> dict[str, Any]:
     """Learn a mixture for one digit, growing, or with a given number of components, and score it.
 
     The chosen one is scored by Gibbs sampling, all others on the way at their point estimates. Times are
     those of the processor, so that other work on the machine does not count.
     """
-    learn, test = digits(digit)
+    learn, test = digits(digit, train, pixels)
     began = process_time()
     fit = lac.fit_mixture(
-        learn.take(np.arange(train)),
+        learn,
         components="auto" if components is None else components,
         structure=kind,
         noise=BOUNDS,
-        prior=belief(64),
+        prior=belief(pixels),
         schedule=schedule,
         rng=seed_of("tmch98", "digit", digit, seed),
     )
     seconds = process_time() - began
     found = {"seconds": seconds, "tried": tried(fit, test, draws, seed_of("tmch98", "draws", digit, seed))}
-    return found | ({"faces": faces(fit)} if digit == 7 and seed == 0 else {})
+    return found | ({"faces": faces(fit)} if digit == 7 and seed == 0 and pixels == PIXELS else {})
 
 
 def tried(fit: lac.MixtureFit, test: lac.Table, draws: int, seed: int) -> list[dict[str, Any]]:
@@ -104,20 +105,21 @@ def _grey(values: Sequence[float] | np.ndarray[Any, Any]) -> list[int]:
     return [int(v) for v in np.clip(np.rint(values), *BOUNDS)]
 
 
-def search_trace(digit: int, components: int, seed: int, train: int = 1100) -> dict[str, Any]:
+def search_trace(
+    digit: int, components: int, seed: int, train: int = TRAIN, pixels: int = PIXELS
+) -> dict[str, Any]:
     """Follow the Cheeseman–Stutz score along the search of one mixture, arc change by arc change (Figure 4).
 
     Returns every step (phase, criterion, Cheeseman–Stutz, arcs), the processor's time of an EM step, and how
     many steps EM took when it was run to convergence.
     """
-    learn, _ = digits(digit)
+    rows, _ = digits(digit, train, pixels)
     options: dict[str, Any] = {
         "components": components,
         "noise": BOUNDS,
-        "prior": belief(64),
+        "prior": belief(pixels),
         "rng": seed_of("tmch98", "trace", digit, seed),
     }
-    rows = learn.take(np.arange(train))
     clock: list[float] = []
     fit = lac.fit_mixture(rows, **options, trace=True, watch=lambda _: clock.append(process_time()))
     ticks = fit.chosen.ticks

@@ -11,6 +11,7 @@ from lacunary.papers import Found, Listing, Record, Results, Verdict
 from lacunary.papers.tmch98.compare import grown
 from lacunary.papers.tmch98.images import search_trace
 from lacunary.papers.tmch98.printed import HOURS, YEARS
+from lacunary.papers.tmch98.tables import PIXELS
 
 __all__ = ["Journey", "journeys", "path_found", "path_listing"]
 
@@ -18,7 +19,6 @@ LEAP = 100.0
 """A climb's last gains are fractions of a nat, its first ones hundreds: so many times more is a new climb."""
 
 YEAR = 365.25 * 24 * 3600
-VARIABLES = 64
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def _simple(results: Results, first: Journey) -> dict[str, Found]:
     is can be removed or reversed. No component's can be kept, as the score does not factor.
     """
     record = results.of(search_trace, digit=7, components=3, seed=0)[0]
-    neighbours = 3 * VARIABLES * (VARIABLES - 1)
+    neighbours = 3 * PIXELS * (PIXELS - 1)
     models = len(first.values) * neighbours
     each = 10 * float(record.value["em_seconds"])
     seconds = models * each

@@ -66,9 +66,9 @@ def units(size: Size) -> list[Unit]:
 
 def _tiny() -> Iterator[Unit]:
     for kind in KINDS:
-        same = {"kind": kind, "components": 1, "draws": 10, "train": 150}
+        same = {"kind": kind, "components": 1, "draws": 10, "train": 150, "pixels": 12}
         yield Unit(digit_mixture, {"digit": 7, "seed": 0, **same})
-    yield Unit(search_trace, {"digit": 7, "components": 1, "seed": 0, "train": 150})
+    yield Unit(search_trace, {"digit": 7, "components": 1, "seed": 0, "train": 150, "pixels": 12})
     yield Unit(from_empty, {"seed": 0, "prior": "BDeu(1)", "rows": 200})
     yield Unit(votes, {"kind": "learn", "most": 2})
     yield Unit(vehicle_mixture, {"vehicle": "van", "kind": "complete", "split": 0, "draws": 10})

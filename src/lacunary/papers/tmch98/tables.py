@@ -14,10 +14,15 @@ from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.papers import seed_of
 
 __all__ = [
+    "ARCS",
+    "FOLDER",
     "KINDS",
+    "PIXELS",
     "SIZES",
+    "TRAIN",
     "VEHICLES",
     "Kind",
+    "Pair",
     "belief",
     "digits",
     "gold",
@@ -35,6 +40,8 @@ Kind = Literal["learn", "complete", "empty"]
 
 KINDS: dict[Kind, str] = {"learn": "MDAG/n", "complete": "MFULL/n", "empty": "MDIAG/n"}
 """Classes of structures, and what TMCH98 calls the mixtures."""
+
+PIXELS = 64
 
 TRAIN = 1100
 """Images of each digit that are learned from; 400 are left."""
@@ -70,11 +77,11 @@ def belief(variables: int, about: float | Array = 64.0) -> NormalWishart:
     return NormalWishart(2.0, np.broadcast_to(about, variables), 2.0 + variables, np.eye(variables))
 
 
-def digits(digit: int) -> tuple[lac.Table, lac.Table]:
-    """Return the images of one digit to learn from, and those to test on."""
-    names = [f"p{row}{column}" for row in range(8) for column in range(8)]
-    pixels = _pixels()[digit]
-    return _table(pixels[:TRAIN], names), _table(pixels[TRAIN:], names)
+def digits(digit: int, train: int = TRAIN, pixels: int = PIXELS) -> tuple[lac.Table, lac.Table]:
+    """Return images of one digit to learn from, and those to test on; the first so many pixels of them."""
+    names = [f"p{row}{column}" for row in range(8) for column in range(8)][:pixels]
+    images = _images()[digit, :, :pixels]
+    return _table(images[:train], names), _table(images[TRAIN:], names)
 
 
 def vehicles(kind: str, split: int) -> tuple[lac.Table, lac.Table]:
@@ -124,7 +131,7 @@ def _sampled(dag: lac.Dag, mean: float, rows: int, random: np.random.Generator) 
 
 
 @cache
-def _pixels() -> NDArray[np.uint8]:
+def _images() -> NDArray[np.uint8]:
     with np.load(FOLDER / "digits.npz", allow_pickle=False) as kept:
         return np.asarray(kept["pixels"])
 
