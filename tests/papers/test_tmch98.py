@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 import lacunary as lac
@@ -220,7 +221,7 @@ def test_claims_hold_the_printed_tables() -> None:
 def test_figures_show_what_they_are_given() -> None:
     grey = list(range(64))
     drawn = figures_tmch98.faces({"MDAG/n": [figures_tmch98.Face(0.7, grey, [grey] * 2)] * 2})
-    image = np.ma.filled(np.ma.asarray(drawn.axes[0].images[0].get_array()), np.nan)
+    image: NDArray[np.float64] = np.ma.filled(np.ma.asarray(drawn.axes[0].images[0].get_array()), np.nan)
     assert image.shape == (3 * 9 - 1, 2 * 9 - 1)
     assert np.array_equal(image[9:17, 9:17], np.reshape(grey, (8, 8)))
     assert np.isnan(image[8]).all()
