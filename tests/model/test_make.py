@@ -68,7 +68,21 @@ def test_hidden_variables_join_a_schema_at_its_end() -> None:
     [
         ({"arrows": ""}, GraphError, "the arrows name no variable"),
         ({"arrows": "A -> B; B -> A"}, GraphError, "cycle: (A -> B -> A|B -> A -> B)"),
-        ({"arrows": "A", "family": "sigmoid"}, ParameterError, "'sigmoid': only the default family"),
+        ({"arrows": "A", "family": "probit"}, ParameterError, "A: there is no family 'probit'"),
+        ({"arrows": "A", "family": {"Z": "sigmoid"}}, SchemaError, "no variable 'Z'"),
+        ({"arrows": "A", "family": "sigmoid", "states": 3}, GraphError, "A has 3 state.*binary variables"),
+        ({"arrows": "A", "family": "sigmoid", "kinds": "continuous"}, GraphError, "A is continuous: a sig"),
+        ({"arrows": "A", "family": "regression"}, GraphError, "A is discrete: its family cannot be a regr"),
+        (
+            {"arrows": "A -> B", "family": {"B": "sigmoid"}, "kinds": {"A": "continuous"}},
+            GraphError,
+            "A is continuous and cannot be a parent of B",
+        ),
+        (
+            {"arrows": "A -> B C", "family": {"B": "sigmoid"}, "tied": [["B", "C"]]},
+            GraphError,
+            "tied variables need one family: B, C",
+        ),
         ({"arrows": "A", "states": {"B": 2}}, SchemaError, "'B' is described but not drawn"),
         ({"arrows": "A", "hidden": ["B"]}, SchemaError, "'B' is described but not drawn"),
         ({"arrows": "A", "kinds": {"B": "continuous"}}, SchemaError, "'B' is described but not drawn"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -16,9 +16,11 @@ from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.model.dag import Dag
 
 __all__ = [
+    "WEIGHT_SD",
     "BDeu",
     "Belief",
     "Dirichlet",
+    "NormalWeights",
     "Prior",
     "PriorNetwork",
     "bdeu",
@@ -26,6 +28,9 @@ __all__ = [
     "prior_network",
     "with_regressions",
 ]
+
+WEIGHT_SD = float(np.pi / np.sqrt(3.0))
+"""Standard deviation of a sigmoid family's weights: that of the log-odds of a uniform probability."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +55,16 @@ class Belief(Answers):
     standard
         Whether the pseudo-moments speak of standardised columns, as those of a prior do that leaves units
         to the table; `lacunary.infer.scale` moves them.
+    weight_sd
+        Standard deviation of the weights of sigmoid families, independent and normal around zero. Nothing is
+        conjugate to these, so a belief cannot learn them: their Dirichlets mean nothing.
     """
 
     dag: Dag
     alpha: NDArray[np.float64]
     surplus: float = 0.0
     standard: bool = False
+    weight_sd: float = WEIGHT_SD
 
     def __post_init__(self) -> None:
         layout = self.dag.layout
@@ -67,6 +76,7 @@ class Belief(Answers):
             raise ParameterError("every Dirichlet hyperparameter must be positive and finite")
         if any(np.any(self.dof(i) <= 0) for i in layout.regressions):
             raise ParameterError("every regression needs a positive pseudo-count and degrees of freedom")
+        _check_positive("weight_sd", self.weight_sd)
         self.alpha.flags.writeable = False
 
     def dof(self, i: int) -> NDArray[np.float64]:
@@ -94,6 +104,11 @@ class Belief(Answers):
         Of a regression it is the expected intercept and coefficients, and the scale s/dof of its predictive
         Student t in place of a variance; see `lacunary.maths.regression.predictive` for that itself.
         """
+        if self.dag.sigmoids:
+            raise ParameterError(
+                f"{self.dag.names[self.dag.sigmoids[0]]} has a sigmoid family, whose predictive "
+                "probabilities are not known in closed form; ask the network of a fit"
+            )
         layout = self.dag.layout
         tables = self.alpha[: layout.tables]
         out = np.empty(layout.size)
@@ -129,6 +144,21 @@ class Dirichlet:
     def __call__(self, dag: Dag) -> Belief:
         """α_ijk = alpha."""
         return with_regressions(dag, np.full(dag.layout.tables, float(self.alpha)))
+
+
+@dataclass(frozen=True)
+class NormalWeights:
+    """Independent normal weights around zero for sigmoid families, and another prior for all others."""
+
+    sd: float = WEIGHT_SD
+    others: Prior = field(default_factory=Dirichlet)
+
+    def __post_init__(self) -> None:
+        _check_positive("sd", self.sd)
+
+    def __call__(self, dag: Dag) -> Belief:
+        """Return the belief of ``others``, with this standard deviation of the weights."""
+        return replace(self.others(dag), weight_sd=float(self.sd))
 
 
 @dataclass(frozen=True)

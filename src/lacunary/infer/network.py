@@ -14,6 +14,7 @@ from lacunary.infer.belief import Dirichlet, Prior
 from lacunary.maths import regression as maths
 from lacunary.model.dag import Dag
 from lacunary.model.regression import Regression
+from lacunary.model.sigmoid import Sigmoid, design, table_of, weights_of
 
 __all__ = ["SUM_TOLERANCE", "Network", "check_family", "check_table", "random_network"]
 
@@ -29,7 +30,7 @@ class Network(Answers):
     """A graph and its parameters, ``theta``, in the places given by ``dag.layout``.
 
     They are the probabilities of discrete variables, and the intercepts, coefficients and variances of
-    continuous ones.
+    continuous ones. A sigmoid family stands there as the table that its weights imply.
     """
 
     dag: Dag
@@ -40,18 +41,21 @@ class Network(Answers):
             raise ParameterError(f"the network has {self.dag.layout.size} parameters, not {self.theta.shape}")
         for i in self.dag.layout.regressions:
             _check_records(self.dag, i, self.dag.layout.records(self.theta, i))
+        for i in self.dag.sigmoids:
+            _check_sigmoid(self.dag, i, self.theta)
         self.theta.flags.writeable = False
 
     @classmethod
     def from_tables(
-        cls, dag: Dag, tables: Mapping[str, ArrayLike | Regression], *, renormalize: bool = False
+        cls, dag: Dag, tables: Mapping[str, ArrayLike | Regression | Sigmoid], *, renormalize: bool = False
     ) -> Network:
         """Return the network with these tables, each indexed by the parents and last by the variable.
 
         A continuous variable has a `Regression`, or an array indexed by its discrete parents whose last
-        axis holds intercept, coefficients of the continuous parents in their order, and variance. Every
-        distribution of a discrete one must sum to one within `SUM_TOLERANCE`, and is then scaled to do so
-        exactly; ``renormalize=True`` scales whatever the sum is.
+        axis holds intercept, coefficients of the continuous parents in their order, and variance. A binary
+        variable may have a `Sigmoid`. Every distribution of a discrete one must sum to one
+        within `SUM_TOLERANCE`, and is then scaled to do so exactly; ``renormalize=True`` scales whatever the
+        sum is.
         """
         theta = np.full(dag.layout.size, np.nan)
         for name in tables:
@@ -79,6 +83,13 @@ class Network(Answers):
             raise ParameterError(f"{name} is discrete: it has a table, not a regression")
         return Regression.of(self.table(name))
 
+    def sigmoid(self, name: str) -> Sigmoid:
+        """Return the weights of a variable with a sigmoid family."""
+        i = self.dag.schema.index(name)
+        if self.dag.family_of(name) != "sigmoid":
+            raise ParameterError(f"the family of {name} is not a sigmoid but a {self.dag.family_of(name)}")
+        return Sigmoid.of(weights_of(self.dag.layout.binary(self.theta, i), self.dag.layout.parent_sizes(i)))
+
     def parameters(self) -> NDArray[np.float64]:
         """Return ``theta``."""
         return self.theta
@@ -94,7 +105,8 @@ def random_network(
 ) -> Network:
     """Return a network whose distributions are drawn from the prior, by default uniformly.
 
-    Regressions are by default drawn from the `NormalWishart` worth one row of mean zero and variance one.
+    Regressions are by default drawn from the `NormalWishart` worth one row of mean zero and variance one, and
+    the weights of sigmoid families from a normal distribution (`NormalWeights`).
     """
     belief = (prior or Dirichlet(1.0))(dag)
     random, layout = np.random.default_rng(rng), dag.layout
@@ -103,13 +115,21 @@ def random_network(
     for i in layout.regressions:
         moments = layout.moments(belief.alpha, i)
         layout.records(theta, i)[:] = maths.draw(moments, belief.dof(i), random)
+    for i in dag.sigmoids:
+        known = design(layout.parent_sizes(i))
+        weights = random.normal(scale=belief.weight_sd, size=known.shape[1])
+        layout.binary(theta, i)[:] = table_of(weights, known)
     return Network(dag, theta)
 
 
 def check_family(
-    dag: Dag, i: int, given: ArrayLike | Regression, renormalize: bool = False
+    dag: Dag, i: int, given: ArrayLike | Regression | Sigmoid, renormalize: bool = False
 ) -> NDArray[np.float64]:
     """Return one family's parameters, verified, as its places in the vector."""
+    if isinstance(given, Sigmoid):
+        if dag.schema.sizes[i] != 2:
+            raise ParameterError(f"{dag.names[i]} is not binary: it cannot have a sigmoid family")
+        return dag.layout.flat(given.table(dag.layout.parent_sizes(i)))
     if dag.schema.sizes[i]:
         if isinstance(given, Regression):
             raise ParameterError(f"{dag.names[i]} is discrete: it needs a table, not a regression")
@@ -133,6 +153,17 @@ def _check_records(dag: Dag, i: int, records: NDArray[np.float64]) -> None:
         raise ParameterError(
             f"the regression of {dag.names[i]} has a variance that is not positive: "
             f"{records[..., -1].min():.6g}; give even a nearly exact relation a small variance"
+        )
+
+
+def _check_sigmoid(dag: Dag, i: int, theta: NDArray[np.float64]) -> None:
+    sizes, table = dag.layout.parent_sizes(i), dag.layout.binary(theta, i)
+    implied = table_of(weights_of(table, sizes), design(sizes))
+    if not np.allclose(implied, table, rtol=0.0, atol=SUM_TOLERANCE):
+        raise ParameterError(
+            f"the family of {dag.names[i]} is a sigmoid, and no weights give this table: "
+            f"p({dag.names[i]} | parents) is off by {np.abs(implied - table).max():.3g}; give a Sigmoid, "
+            "or leave the family out"
         )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from lacunary.data.table import Table
-from lacunary.errors import SchemaError, TableError
+from lacunary.errors import ParameterError, SchemaError, TableError
 from lacunary.model.dag import Dag
 
-__all__ = ["check_rows"]
+__all__ = ["check_rows", "check_select"]
 
 
 def check_rows(dag: Dag, table: Table, method: str) -> None:
@@ -28,6 +28,15 @@ def check_rows(dag: Dag, table: Table, method: str) -> None:
             )
     for column in dag.continuous:
         _check_column(dag, column, table, method)
+
+
+def check_select(dag: Dag, select: str) -> None:
+    """Refuse to choose parameters between the starts where a family does not allow it."""
+    if dag.sigmoids and select in ("average", "max-entropy", "global"):
+        raise ParameterError(
+            f"select={select!r} is for tables, and the family of {dag.names[dag.sigmoids[0]]} is a sigmoid: "
+            "the mean of two is none; use 'best', 'entropy' or 'ensemble'"
+        )
 
 
 def _check_column(dag: Dag, i: int, table: Table, method: str) -> None:

@@ -6,7 +6,8 @@ Lauritzen 1995). The objective g(θ) = log p(observed cells | θ) + log p(θ) ne
 
 A regression becomes the least-squares one of its expected moments E[Σ z zᵀ], to which the prior's
 pseudo-moments are added (TMCH98 section 6): the peak of the density of (intercept, coefficients / variance,
-1 / variance), whatever the basis of the tables. See `lacunary.maths.regression`.
+1 / variance), whatever the basis of the tables. See `lacunary.maths.regression`. A sigmoid family becomes
+the logistic regression of its expected counts; see `lacunary.learn.sigmoid`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from lacunary.infer.belief import Belief
 from lacunary.infer.engine import Prepared
 from lacunary.infer.network import check_family
 from lacunary.kernels.normalize import normalize
+from lacunary.learn.sigmoid import Weights, sigmoid_places
 from lacunary.maths import regression
 from lacunary.model.dag import Dag
 
@@ -54,6 +56,8 @@ class Maximize:
         Parameters that are given and not learned, NaN elsewhere; (size,).
     belief
         The prior of the regressions; none for maximum likelihood.
+    weights
+        The sigmoid families that are learned, if there are any.
     """
 
     dag: Dag
@@ -61,10 +65,12 @@ class Maximize:
     log_constant: float
     known: NDArray[np.float64]
     belief: Belief | None = None
+    weights: Weights | None = None
 
     def begin(self, prepared: Prepared, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the points from which to climb, given starting parameters; (starts, size)."""
-        return self.settle(theta)
+        settled = self.settle(theta)
+        return self.weights.settle(settled) if self.weights else settled
 
     def parameters(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the parameters at these points: the points themselves; (starts, size)."""
@@ -85,6 +91,8 @@ class Maximize:
         out = np.full(points.shape[:-1], self.log_constant)
         if self.pseudo.any():
             out += xlogy(self.pseudo, points[..., : len(self.pseudo)]).sum(axis=-1)
+        if self.weights:
+            out += self.weights.log_prior(points)
         if self.belief is None:
             return out
         for i in learned_regressions(self.dag, self.known):
@@ -96,12 +104,14 @@ class Maximize:
         """Return the best parameters for these expected counts; (starts, statistics) → (starts, size)."""
         layout = self.dag.layout
         if not layout.regressions:
-            return self.settle(counts + self.pseudo)
+            settled = self.settle(counts + self.pseudo)
+            return self.weights.improve(counts, settled) if self.weights else settled
         out = np.empty((*counts.shape[:-1], layout.size))
         out[..., : layout.tables] = counts[..., : layout.tables] + self.pseudo
         for i in layout.regressions:
             layout.records(out, i)[:] = self._regression(layout.moments(counts, i), i)
-        return self.settle(out)
+        settled = self.settle(out)
+        return self.weights.improve(counts, settled) if self.weights else settled
 
     def _regression(self, moments: NDArray[np.float64], i: int) -> NDArray[np.float64]:
         if self.belief is not None:
@@ -133,16 +143,19 @@ def maximize_rule(
     """Return the step for this method, prior belief and basis.
 
     In the softmax basis the density of θ carries the Jacobian Π θ of the map from free coordinates,
-    which turns the exponent α − 1 of the Dirichlet into α. Families in ``fixed`` have no prior.
+    which turns the exponent α − 1 of the Dirichlet into α. The coordinates of sigmoid families are their
+    weights in either basis. Families in ``fixed`` have no prior.
     """
     if basis not in ("softmax", "probability"):
         raise ParameterError(f"basis must be 'softmax' or 'probability', not {basis!r}")
     dag = belief.dag
     known = known_parameters(dag, fixed)
-    free = np.isnan(known)
+    weights = _weights(belief, known, method)
     if method == "ml":
-        return Maximize(dag, np.zeros(dag.layout.tables), 0.0, known)
-    alpha, free = belief.alpha[: dag.layout.tables], free[: dag.layout.tables]
+        return Maximize(dag, np.zeros(dag.layout.tables), 0.0, known, weights=weights)
+    alpha, free = belief.alpha[: dag.layout.tables], np.isnan(known)[: dag.layout.tables]
+    if dag.sigmoids:
+        free = free & ~sigmoid_places(dag)
     if basis == "probability" and np.any(alpha[free] < 1.0):
         raise ParameterError(
             "in the probability basis a Dirichlet with a hyperparameter below one peaks on the border, "
@@ -151,7 +164,14 @@ def maximize_rule(
     pseudo = np.where(free, alpha - (basis == "probability"), 0.0)
     summed = dag.layout.total(alpha)[np.unique(dag.layout.group[free])]
     constant = float(gammaln(summed).sum() - gammaln(alpha[free]).sum())
-    return Maximize(dag, pseudo, constant, known, belief if dag.layout.regressions else None)
+    return Maximize(dag, pseudo, constant, known, belief if dag.layout.regressions else None, weights)
+
+
+def _weights(belief: Belief, known: NDArray[np.float64], method: str) -> Weights | None:
+    """Return the sigmoid families that are learned, None if there are none."""
+    dag = belief.dag
+    learned = tuple(i for i in dag.sigmoids if np.isnan(known[dag.layout.start[i]]))
+    return Weights(dag, learned, belief.weight_sd**-2 if method == "map" else 0.0) if learned else None
 
 
 def learned_regressions(dag: Dag, known: NDArray[np.float64]) -> list[int]:

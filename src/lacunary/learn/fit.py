@@ -16,11 +16,12 @@ from lacunary.infer.engine import Prepared
 from lacunary.infer.network import Network
 from lacunary.infer.scale import Scale
 from lacunary.learn.align import aligned
-from lacunary.learn.check import check_rows
+from lacunary.learn.check import check_rows, check_select
 from lacunary.learn.em import Basis, Maximize, maximize_rule
 from lacunary.learn.found import Fit, Start
 from lacunary.learn.loop import Climb, Rule, Watch, climb
 from lacunary.learn.select import Choice, Select, Selection, rule_of
+from lacunary.learn.sigmoid import warn_of_separation
 from lacunary.learn.start import Draws, Given, Starts, Tournament, first_point
 from lacunary.learn.stop import Stop
 from lacunary.learn.tournament import tournament
@@ -110,6 +111,7 @@ def fit(
     choice = rule_of(select, select_options or {})
     rows = as_table(table, dag.schema)
     check_rows(dag, rows, method)
+    check_select(dag, select)
     if dag.continuous and accelerate:
         raise ParameterError("accelerate=True is for discrete networks; leave it out")
     scale = Scale.of(rows)
@@ -139,6 +141,8 @@ def fit(
     found = _fit(prepared, rule, belief, climbs, method, basis, interrupted)
     if select != "best":
         found = _selected(found, choice, prepared, rule, belief, fixed)
+    if method == "ml" and dag.sigmoids:
+        warn_of_separation(found.network)
     return outside(found, scale)
 
 
@@ -156,6 +160,7 @@ def reselect(
     The table, the prior and what is fixed must be those of the fit.
     """
     choice = rule_of(select, select_options or {})
+    check_select(found.dag, select)
     rows = as_table(table, found.dag.schema)
     scale = Scale.of(rows)
     belief = scale.believed_inside((prior or Dirichlet(1.0))(found.dag))
@@ -298,11 +303,11 @@ def _initial(dag: Dag, initial: Network | Fit | Sequence[Network]) -> NDArray[np
             raise ParameterError(f"initial must be a network, several, or a fit, not {network!r}")
         if _shape(network.dag) != _shape(dag):
             raise ParameterError(
-                "initial must have the variables, states, parents and tied families of the fitted graph"
+                "initial must have the variables, states, parents, families and ties of the fitted graph"
             )
     return np.array([network.theta for network in networks])
 
 
 def _shape(dag: Dag) -> object:
     """Return all that parameters depend on; which variables are hidden is not of it."""
-    return [(v.name, v.states) for v in dag.schema], dag.parents, dag.tied
+    return [(v.name, v.states) for v in dag.schema], dag.parents, dag.tied, dag.family

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma, gammaln
 
+from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief
 from lacunary.infer.engine import Prepared
 from lacunary.learn.em import known_parameters, learned_regressions
@@ -137,4 +138,9 @@ class Update:
 
 def update_rule(belief: Belief, fixed: Mapping[str, ArrayLike] | None) -> Update:
     """Return the step for this prior belief; families in ``fixed`` are known and have no posterior."""
+    if belief.dag.sigmoids:
+        raise ParameterError(
+            f"'variational' needs conjugate families, and that of {belief.dag.names[belief.dag.sigmoids[0]]} "
+            "is a sigmoid; use 'map' or 'ml'"
+        )
     return Update(belief, known_parameters(belief.dag, fixed))

@@ -9,6 +9,7 @@ from functools import cached_property
 from lacunary.data.schema import Schema
 from lacunary.errors import GraphError
 from lacunary.model.arrows import Arc, write
+from lacunary.model.family import DEFAULT, Families, Given, check_tied, chosen_families
 from lacunary.model.layout import Layout
 
 __all__ = ["Arc", "Dag"]
@@ -16,7 +17,7 @@ __all__ = ["Arc", "Dag"]
 
 @dataclass(frozen=True)
 class Dag:
-    """A schema, and the parents of each of its variables. Acyclic by construction.
+    """A schema, the parents of each of its variables, and their families. Acyclic by construction.
 
     A discrete variable has discrete parents only. The text of a graph (``str``) is its arrow notation.
 
@@ -29,11 +30,15 @@ class Dag:
         its table is indexed.
     tied
         Groups of variables whose families share one table: their counts are added (CH96, note 3).
+    family
+        The variables whose family is not the default of their kind, each with its family's name; see
+        `lacunary.model.family`.
     """
 
     schema: Schema
     parents: tuple[tuple[str, ...], ...]
     tied: tuple[tuple[str, ...], ...] = ()
+    family: Families = ()
 
     def __post_init__(self) -> None:
         if len(self.parents) != len(self.schema):
@@ -46,6 +51,9 @@ class Dag:
         if cycle:
             raise GraphError(f"the arcs make a cycle: {' -> '.join(self.names[i] for i in cycle)}")
         self._check_tied()
+        if self.family:
+            object.__setattr__(self, "family", chosen_families(self.schema, self.family))
+            check_tied(self.family, self.tied)
 
     def _check_family(self, name: str, parents: tuple[str, ...]) -> None:
         if name in parents:
@@ -71,23 +79,36 @@ class Dag:
                 seen.add(name)
 
     @classmethod
-    def from_arcs(cls, schema: Schema, arcs: Iterable[Arc], *, tied: Iterable[Sequence[str]] = ()) -> Dag:
+    def from_arcs(
+        cls,
+        schema: Schema,
+        arcs: Iterable[Arc],
+        *,
+        tied: Iterable[Sequence[str]] = (),
+        family: Given = None,
+    ) -> Dag:
         """Return the graph with these arcs, each a pair (from, to); parents keep the arcs' order."""
         parents: dict[str, list[str]] = {name: [] for name in schema.names}
         for tail, head in arcs:
             schema.index(tail)
             parents[schema[head].name].append(tail)
-        return cls(schema, tuple(map(tuple, parents.values())), tuple(map(tuple, tied)))
+        chosen = chosen_families(schema, family)
+        return cls(schema, tuple(map(tuple, parents.values())), tuple(map(tuple, tied)), chosen)
 
     @classmethod
     def from_parents(
-        cls, schema: Schema, parents: Mapping[str, Sequence[str]], *, tied: Iterable[Sequence[str]] = ()
+        cls,
+        schema: Schema,
+        parents: Mapping[str, Sequence[str]],
+        *,
+        tied: Iterable[Sequence[str]] = (),
+        family: Given = None,
     ) -> Dag:
         """Return the graph in which each named variable has these parents, and the others none."""
         for name in parents:
             schema.index(name)
         chosen = tuple(tuple(parents.get(name, ())) for name in schema.names)
-        return cls(schema, chosen, tuple(map(tuple, tied)))
+        return cls(schema, chosen, tuple(map(tuple, tied)), chosen_families(schema, family))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -131,7 +152,28 @@ class Dag:
             return self
         schema = Schema(tuple(variable for variable in self.schema if variable.discrete))
         parents = tuple(self.parents_of(name) for name in schema.names)
-        return Dag(schema, parents, tuple(group for group in self.tied if group[0] in schema))
+        tied = tuple(group for group in self.tied if group[0] in schema)
+        return Dag(schema, parents, tied, tuple(pair for pair in self.family if pair[0] in schema))
+
+    def family_of(self, name: str) -> str:
+        """Return the name of a variable's family."""
+        return dict(self.family).get(name, DEFAULT[self.schema[name].kind])
+
+    @cached_property
+    def sigmoids(self) -> tuple[int, ...]:
+        """The variables with sigmoid families, the first of each tied group, in the order of their tables."""
+        chosen = {self.schema.index(name) for name, family in self.family if family == "sigmoid"}
+        return tuple(i for i in self.layout.blocks if i in chosen)
+
+    @cached_property
+    def free(self) -> int:
+        """Number of free parameters; those of sigmoids are weights, not the entries of their tables."""
+        spared = (self.layout.configurations[i] - self._weights(i) for i in self.sigmoids)
+        return self.layout.free - sum(spared)
+
+    def _weights(self, i: int) -> int:
+        """Return the number of weights of a sigmoid family: an intercept, and one a state but the first."""
+        return 1 + sum(self.schema.sizes[p] - 1 for p in self.parent_indices[i])
 
     def parents_of(self, name: str) -> tuple[str, ...]:
         """Return the parents of one variable."""
@@ -146,7 +188,8 @@ class Dag:
         gone = {self.schema[name].name for name in names}
         schema = Schema(tuple(v for v in self.schema if v.name not in gone))
         kept = {name: [p for p in self.parents_of(name) if p not in gone] for name in schema.names}
-        return Dag.from_parents(schema, kept)
+        family = [pair for pair in self.family if pair[0] not in gone]
+        return Dag.from_parents(schema, kept, family=family)
 
     @cached_property
     def order(self) -> tuple[str, ...]:

@@ -183,6 +183,14 @@ class Layout:
         """Return a discrete variable's table, indexed as by `table`, as its places in the vector."""
         return np.moveaxis(table, -1, 0).reshape(-1)
 
+    def parent_sizes(self, i: int) -> tuple[int, ...]:
+        """Return the numbers of states of variable i's discrete parents."""
+        return tuple(self.sizes[p] for p in self.members[i][1:])
+
+    def binary(self, vector: NDArray[np.float64], i: int) -> NDArray[np.float64]:
+        """Return a binary variable's places, its state first; (..., size) → (..., 2, q), a view."""
+        return vector[..., self.slice(i)].reshape(*vector.shape[:-1], 2, self.configurations[i])
+
     @cached_property
     def statistics_size(self) -> int:
         """Length of a vector of statistics or hyperparameters."""

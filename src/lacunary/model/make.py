@@ -35,7 +35,7 @@ def dag(
     states: States | Mapping[str, States] | None = None,
     hidden: str | Iterable[str] | Mapping[str, States] = (),
     kinds: Kind | Mapping[str, Kind] | None = None,
-    family: None = None,
+    family: str | Mapping[str, str] | None = None,
     schema: Schema | None = None,
     tied: Iterable[Sequence[str]] = (),
 ) -> Dag:
@@ -55,7 +55,8 @@ def dag(
         ``"discrete"`` (the default) or ``"continuous"`` for every variable whose states are not given
         by name, or the kind of some by name.
     family
-        For families other than the default of each kind; there are none as yet.
+        Families other than the default of each kind (a table, or a linear regression), by name, or one for
+        every variable: ``"sigmoid"`` for a binary variable whose log-odds are a sum over its parents.
     schema
         The variables, their kinds and their states, in this order. ``hidden`` may add to it, at its end,
         in the order of first appearance; ``states`` and ``kinds`` then speak of what is added only.
@@ -63,12 +64,10 @@ def dag(
     tied
         Groups of variables whose families share one table.
     """
-    if family is not None:
-        raise ParameterError(f"family={family!r}: only the default family of each kind exists as yet")
     drawn = parse(arrows)
     wish = _Wish(states, hidden, kinds)
     variables = wish.declare(drawn) if schema is None else wish.complete(drawn, schema)
-    return Dag.from_arcs(variables, drawn.arcs, tied=tied)
+    return Dag.from_arcs(variables, drawn.arcs, tied=tied, family=family)
 
 
 def naive_bayes(schema: Schema | HasSchema, hidden: str, states: States) -> Dag:
