@@ -126,6 +126,11 @@ def _structure(text: str, hidden: dict[str, Any], json: bool) -> None:
         states = ", ".join(map(str, v.states)) if v.states else v.kind
         above = f"  <- {', '.join(v.parents)}" if v.parents else ""
         show(f"{v.name:<{width}}  {states}{'  (hidden)' if v.hidden else ''}{above}")
+    if dag.continuous and not isinstance(thing, lac.Dag):
+        from lacunary.report.regressions import regressions_text
+
+        show("\nregressions, in the data's units")
+        show(regressions_text(thing.network if isinstance(thing, lac.Fit) else thing))
 
 
 @app.command(

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from lacunary.model.equivalence import cpdag
 from lacunary.report.drawing import drawing
+from lacunary.report.regressions import measures
 from lacunary.report.words import minus
 from lacunary.structure.result import SearchResult, Step
 
@@ -40,6 +41,7 @@ def found_page(found: SearchResult, *, title: str = "What depends on what") -> s
         drawing=Markup(drawing(found.dag, found.strengths, title="The graph")),
         arcs=_arcs(found),
         chart=Markup(path_chart(found.path)),
+        measures=[each | {"chart": Markup(each["chart"])} for each in measures(found.network)],
     )
 
 
