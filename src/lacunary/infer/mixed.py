@@ -10,7 +10,7 @@ continuous statistics are moments of the rows with these weights (TMCH98 eq. 14 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, islice
 from math import prod
 from typing import Any
@@ -135,6 +135,12 @@ class Mixed(Prepared):
             rows = self.inner.log_evidence(self._inner_vector(vector, seen)[None])[0]
             out[k] = rows + (np.sum(seen.scale, axis=0) + self.shift)[self.inverse]
         return out
+
+    def weighed(self, weights: NDArray[np.float64]) -> Mixed:
+        """Return the same table with other row weights, not negative; all else is shared; (rows,)."""
+        inner = self.inner.weighed(weights)
+        summed = np.asarray(inner.packed.weights)
+        return replace(self, packed=inner.packed, inner=inner, weights=summed, weight=float(np.sum(weights)))
 
     def check_possible(self, theta: NDArray[np.float64]) -> None:
         """Raise an error that names the first row to which these parameters give probability zero."""

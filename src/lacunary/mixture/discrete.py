@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,9 @@ from lacunary.learn.start import Around
 from lacunary.mixture.component import Structure, read_structure
 from lacunary.model.dag import Dag
 from lacunary.structure.expected import ExpectedCounts
+from lacunary.structure.score import FamilyScore
 
-__all__ = ["Counts", "Discrete", "Tables"]
+__all__ = ["Counts", "Discrete", "Expected", "Tables", "kept"]
 
 Array = NDArray[np.float64]
 Value = TypeVar("Value")
@@ -35,6 +36,14 @@ class Tables:
 
     structures: tuple[Structure, ...]
     thetas: tuple[Array, ...]
+
+
+class Expected(Protocol):
+    """Statistics of one component's rows, expected or of rows without holes."""
+
+    def of(self, structure: Structure) -> Array:
+        """Return those of a structure's families, in the places of its layout."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +103,7 @@ class Discrete:
         self.table, self.schema = table, table.schema
         self.prior: Prior = BDeu(1.0) if prior is None else prior
         self._dags: dict[Structure, Dag] = {}
+        self._rules: dict[Structure, Maximize] = {}
         self._laid: dict[Structure, Prepared] = {}
         self._charted: dict[Structure, Charted] = {}
 
@@ -119,7 +129,7 @@ class Discrete:
             ]
         )
 
-    def statistics(self, models: Tables, shares: Array) -> list[Counts]:
+    def statistics(self, models: Tables, shares: Array) -> Sequence[Expected]:
         """Return what each component expects its rows to hold."""
         weights = (shares * self.table.weights[:, None]).T
         return [
@@ -127,7 +137,7 @@ class Discrete:
             for s, t, w in zip(models.structures, models.thetas, weights, strict=True)
         ]
 
-    def maximize(self, statistics: Sequence[Counts], structures: Sequence[Structure]) -> Tables:
+    def maximize(self, statistics: Sequence[Expected], structures: Sequence[Structure]) -> Tables:
         """Return the mode in the softmax basis: θ ∝ expected count + α."""
         thetas = [
             self._rule(structure).improve(counts.of(structure)[None])[0]
@@ -136,7 +146,7 @@ class Discrete:
         return Tables(tuple(structures), tuple(thetas))
 
     def sample(
-        self, statistics: Sequence[Counts], structures: Sequence[Structure], rng: np.random.Generator
+        self, statistics: Sequence[Expected], structures: Sequence[Structure], rng: np.random.Generator
     ) -> Tables:
         """Return tables drawn from their Dirichlet posterior given the counts of complete rows."""
         thetas = []
@@ -146,7 +156,7 @@ class Discrete:
             thetas.append(dag.layout.normalize(draws))
         return Tables(tuple(structures), tuple(thetas))
 
-    def completed(self, models: Tables, owner: NDArray[np.int64], rng: np.random.Generator) -> list[Counts]:
+    def completed(self, models: Tables, owner: NDArray[np.int64], rng: np.random.Generator) -> list[Any]:
         """Return the statistics of rows with holes drawn, each from the component that owns it."""
         out = []
         for c, (structure, theta) in enumerate(zip(models.structures, models.thetas, strict=True)):
@@ -167,11 +177,11 @@ class Discrete:
             for s, t in zip(models.structures, models.thetas, strict=True)
         )
 
-    def scores(self, statistics: Sequence[Counts]) -> list[ExpectedCounts]:
+    def scores(self, statistics: Sequence[Any]) -> list[FamilyScore]:
         """Return the evidence of each component's expected counts."""
         return [counts.score for counts in statistics]
 
-    def fit(self, statistics: Sequence[Counts], models: Tables) -> Array:
+    def fit(self, statistics: Sequence[Expected], models: Tables) -> Array:
         """Return Σ expected count · log θ of each component; (components,)."""
         return np.array(
             [
@@ -217,21 +227,26 @@ class Discrete:
 
     def laid(self, structure: Structure) -> Prepared:
         """Return the table laid out for a structure; few are kept."""
-        return _kept(self._laid, structure, lambda: prepare(self.dag(structure), self.table))
+        return kept(self._laid, structure, lambda: prepare(self.dag(structure), self.table))
 
     def charted(self, structure: Structure) -> Charted:
         """Return the islands of a structure; few are kept."""
-        return _kept(self._charted, structure, lambda: chart(self.dag(structure), self.table))
+        return kept(self._charted, structure, lambda: chart(self.dag(structure), self.table))
 
     def _rule(self, structure: Structure) -> Maximize:
-        return maximize_rule(self.prior(self.dag(structure)), "map", "softmax", None)
+        return kept(
+            self._rules,
+            structure,
+            lambda: maximize_rule(self.prior(self.dag(structure)), "map", "softmax", None),
+        )
 
 
 KEPT = 32
 """Structures whose layouts are kept: more than components, as a search changes them one after the other."""
 
 
-def _kept(store: dict[Structure, Value], structure: Structure, make: Callable[[], Value]) -> Value:
+def kept(store: dict[Structure, Value], structure: Structure, make: Callable[[], Value]) -> Value:
+    """Return what belongs to a structure, made if it is not kept; the oldest makes room."""
     if structure not in store:
         while len(store) >= KEPT:
             del store[next(iter(store))]

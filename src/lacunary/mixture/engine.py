@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from lacunary.data.table import Table
-from lacunary.errors import ParameterError, SchemaError
+from lacunary.errors import ParameterError
 from lacunary.mixture.component import Engine
 from lacunary.mixture.discrete import Discrete
 from lacunary.mixture.gaussian import Gaussian
+from lacunary.mixture.mixed import Mixed
 from lacunary.structure.gaussian import Normal
 
 __all__ = ["engine_of"]
@@ -21,9 +22,8 @@ def engine_of(table: Table, prior: Any) -> Engine:
         if isinstance(prior, Normal) or not (prior is None or callable(prior)):
             raise ParameterError(f"discrete components take a prior such as bdeu(1), not {prior!r}")
         return Discrete(table, prior)
-    if any(discrete):
-        name = table.schema.names[discrete.index(True)]
-        raise SchemaError(f"{name} is discrete and others are continuous; mixtures are of one kind as yet")
+    if any(discrete) or table.schema.hidden:
+        return Mixed(table, prior)
     if not isinstance(prior, Normal | None):
         raise ParameterError(f"continuous components take a NormalWishart prior, not {prior!r}")
     return Gaussian(table, prior)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lacunary.data.read import read
+from lacunary.data.schema import Variable
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, TableError
 from lacunary.infer.belief import Prior
@@ -38,7 +39,7 @@ def fit_mixture(
     components: int | str | Iterable[int] = "auto",
     structure: StructureClass = "learn",
     noise: NoiseGiven = False,
-    hidden: Mapping[str, int] | None = None,
+    hidden: Mapping[str, int | str] | None = None,
     prior: Normal | Prior | None = None,
     weights: float = 1.0,
     noise_share: float = 0.01,
@@ -71,7 +72,9 @@ def fit_mixture(
     noise
         A uniform component for outliers: True, bounds (low, high), bounds by name, or a `Pareto` belief.
     hidden
-        Discrete hidden variables inside the components, and their numbers of states: ``{"H": 2}``.
+        Hidden variables inside the components: ``{"H": 2}`` is discrete with two states, ``{"F":
+        "continuous"}`` a factor. With ``structure="empty"`` factors above all variables make a mixture of
+        factor analysers.
     prior
         For continuous variables a `NormalWishart`, by default worth one row about the columns' means and
         variances; for discrete ones a rule such as ``bdeu(1)``, the default. TMCH98's digits:
@@ -123,11 +126,15 @@ def fit_mixture(
     return growth.run(None if components == "auto" else _numbers(components, rows))
 
 
-def _with_hidden(rows: Table, hidden: Mapping[str, int] | None) -> Table:
-    choices = trials(hidden)
+def _with_hidden(rows: Table, hidden: Mapping[str, int | str] | None) -> Table:
+    given = dict(hidden or {})
+    factors = [name for name, kind in given.items() if kind == "continuous"]
+    choices = trials({name: states for name, states in given.items() if name not in factors})
     if len(choices) > 1:
         raise ParameterError("give each hidden variable of a mixture one number of states")
-    return with_hidden(rows, choices[0])
+    full = with_hidden(rows, choices[0])
+    new = [Variable(name, kind="continuous", hidden=True) for name in factors]
+    return full.align(full.schema.extend(new)) if new else full
 
 
 def _numbers(components: int | str | Iterable[int], rows: Table) -> list[int]:

@@ -21,12 +21,14 @@ from lacunary.learn.fit import fit
 from lacunary.learn.stop import Stop
 from lacunary.model.arrows import Arc
 from lacunary.model.dag import Dag
+from lacunary.structure.choose import SCORES, kind_of, rule_of
+from lacunary.structure.gaussian import Normal
 from lacunary.structure.hidden import Hidden, Trial, start_of, trials, with_hidden
 from lacunary.structure.result import SearchResult
 from lacunary.structure.rules import ArcsGiven, Rules
 from lacunary.structure.schedule import parse_schedule
 from lacunary.structure.search import SearchMethod, method_of
-from lacunary.structure.structural_em_learner import DiscreteLearner, Learner
+from lacunary.structure.structural_em_learner import Learner, learner_of
 from lacunary.structure.structural_em_run import NAME, Run
 from lacunary.structure.structural_em_state import Round, Turns
 from lacunary.structure.walk import Trail, WatchSearch
@@ -79,7 +81,7 @@ def structural_em(
     table: Any,
     *,
     score: str | None = None,
-    prior: Prior | None = None,
+    prior: Normal | Prior | None = None,
     method: str | SearchMethod = "greedy",
     start: Dag | Trail | None = None,
     hidden: Hidden | None = None,
@@ -98,15 +100,17 @@ def structural_em(
 ) -> StructuralResult:
     """Look for the graph that explains a table with holes best, by turns of EM and search.
 
-    EM fills the holes with what the present network expects; a search on the expected counts finds a better
-    graph; and again (TMCH98 section 5). Every row counts. Without holes it is a plain search.
+    EM fills the holes with what the present network expects; a search on the expected statistics finds a
+    better graph; and again (TMCH98 section 5). Every row counts. Without holes it is a plain search. Variables may
+    be discrete, continuous or both.
 
     Parameters
     ----------
     table, required, forbidden, max_parents, tiers
         As of `search`.
     score, prior
-        "bdeu", "k2", "bd" or "bic", on expected counts, and the rule for hyperparameters.
+        "bdeu", "k2", "bd" or "bic" on expected counts, "bge" or "bic" on expected moments,
+        "conditional-gaussian" or "bic" where both kinds occur; and the rule for hyperparameters.
     method
         The search behind ``S*``.
     start
@@ -153,7 +157,7 @@ def structural_em(
         method_of(method),
         _escapes(escapes, until),
     )
-    criterion, belief = _criterion(score, prior)
+    criterion, belief = _criterion(rows, score, prior)
     limits: dict[str, Any] = {
         "required": required, "forbidden": forbidden, "max_parents": max_parents, "tiers": tiers
     }  # fmt: skip
@@ -161,17 +165,18 @@ def structural_em(
     def one(trial: Trial) -> StructuralResult:
         full = with_hidden(rows, trial)
         _check(full)
-        learner = DiscreteLearner(full, criterion, belief, starts=starts)
+        learner = learner_of(full, criterion, belief, starts)
         learner.stop = stop or learner.stop
         rules = Rules.of(full.schema, **limits)
-        return _run(Run(turns, learner, rules, np.random.default_rng(rng), watch), learner, full, start)
+        run = Run(turns, learner, rules, np.random.default_rng(rng), watch)
+        return _run(run, learner, full, start, rule_of(full, belief))
 
     choices = trials(hidden)
     if len(choices) == 1:
         return one(choices[0])
     if isinstance(start, Trail):
         raise ParameterError("a run can only be taken up with one number of states for each hidden variable")
-    return _best(one, choices, choose, belief, rows)
+    return _best(one, choices, choose, rule_of(rows, belief), rows)
 
 
 def _escapes(escapes: int, until: str) -> int:
@@ -180,14 +185,14 @@ def _escapes(escapes: int, until: str) -> int:
     return int(escapes) if until == "score" else 0
 
 
-def _criterion(score: str | None, prior: Prior | None) -> tuple[Literal["bd", "bic"], Prior]:
-    """Return how families are scored on expected counts, and the prior, which EM needs in any case."""
+def _criterion(table: Table, score: str | None, prior: Any) -> tuple[Literal["bd", "bic"], Any]:
+    """Return how families are scored on expected statistics, and the prior, which EM needs in any case."""
+    kind = kind_of(table)
     if score is None:
-        score = "bdeu" if prior is None else "bd"
-    if score not in ("bdeu", "k2", "bd", "bic"):
-        raise ParameterError(
-            f"with holes the score of discrete families is 'bdeu', 'k2', 'bd' or 'bic', not {score!r}"
-        )
+        score = "bd" if prior is not None and kind == "discrete" else SCORES[kind][0]
+    if score not in SCORES[kind]:
+        known = ", ".join(map(repr, SCORES[kind]))
+        raise ParameterError(f"with holes the score of {kind} variables is one of {known}, not {score!r}")
     if score == "bdeu" and not isinstance(prior, BDeu | None):
         raise ParameterError("bdeu takes a prior such as bdeu(10); for any other prior use score='bd'")
     if score == "k2" and prior not in (None, Dirichlet(1.0)):
@@ -198,18 +203,15 @@ def _criterion(score: str | None, prior: Prior | None) -> tuple[Literal["bd", "b
 
 def _check(table: Table) -> None:
     for place, variable in enumerate(table.schema):
-        if not variable.discrete:
-            raise SchemaError(
-                f"{variable.name} is continuous; structural EM is for discrete variables: "
-                f"read it with kinds={{{variable.name!r}: 'discrete'}} or cut it into intervals"
-            )
         if not variable.hidden and table.holes[:, place].all():
             raise SchemaError(
                 f"nothing is observed of {variable.name}; leave the column out, or name it as hidden"
             )
 
 
-def _run(run: Run, learner: Learner, table: Table, start: Dag | Trail | None) -> StructuralResult:
+def _run(
+    run: Run, learner: Learner, table: Table, start: Dag | Trail | None, prior: Prior
+) -> StructuralResult:
     """Carry a run out, from a graph or from where another was left."""
     if isinstance(start, Trail):
         run.resume(start)
@@ -225,11 +227,11 @@ def _run(run: Run, learner: Learner, table: Table, start: Dag | Trail | None) ->
         method=NAME,
         interrupted=run.interrupted,
         table=table,
-        prior=getattr(learner, "prior", None),
+        prior=prior,
         rounds=state.rounds,
         converged=state.converged,
         schedule=str(run.turns.schedule),
-        theta=state.best_theta,
+        theta=learner.network(state.best, state.best_theta).theta,
     )
 
 

@@ -1,4 +1,4 @@
-"""What structural EM asks of a kind of network, and the answer for discrete ones.
+"""What structural EM asks of a kind of network, and the answers for discrete and for continuous ones.
 
 Structural EM itself knows nothing of counts: it deals in graphs, vectors of parameters and family scores.
 """
@@ -6,27 +6,32 @@ Structural EM itself knows nothing of counts: it deals in graphs, vectors of par
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from functools import cached_property
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
 
 from lacunary.data.table import Table
+from lacunary.evidence.complete import complete_log_likelihood
 from lacunary.evidence.exact import complete_log_evidence
-from lacunary.infer.belief import Prior
-from lacunary.infer.engine import Prepared, prepare
+from lacunary.infer.belief import Belief, Prior
+from lacunary.infer.engine import Prepared
 from lacunary.infer.islands import chart
 from lacunary.infer.network import Network
+from lacunary.infer.prior import Standardised, standardised
+from lacunary.infer.scale import Scale
+from lacunary.infer.spread import Spread
 from lacunary.learn.em import Maximize, maximize_rule
 from lacunary.learn.loop import climb
-from lacunary.learn.start import Around, available_cases
+from lacunary.learn.start import Around, Draws, Starts, first_point
 from lacunary.learn.stop import Stop
 from lacunary.model.dag import Dag
 from lacunary.structure.expected import ExpectedCounts
+from lacunary.structure.expected_moments import ExpectedMoments
 from lacunary.structure.score import FamilyScore
 
-__all__ = ["Climbed", "DiscreteLearner", "Learner", "Weighed"]
+__all__ = ["Climbed", "ContinuousLearner", "DiscreteLearner", "Learner", "Weighed", "learner_of"]
 
 Vector = NDArray[np.float64]
 
@@ -54,7 +59,8 @@ class Weighed:
 class Learner(Protocol):
     """A kind of network, a table and a prior: all that structural EM needs to know of them.
 
-    Parameters are flat vectors, whatever they mean; graphs have their parents in the schema's order.
+    Parameters are flat vectors, whatever they mean, in standardised columns; graphs have their parents in
+    the schema's order.
     """
 
     def start(self, dag: Dag, rng: np.random.Generator) -> Vector:
@@ -82,21 +88,20 @@ class Learner(Protocol):
         ...
 
     def network(self, dag: Dag, theta: Vector) -> Network:
-        """Return the network with these parameters."""
+        """Return the network with these parameters, in the data's units."""
         ...
 
 
 @dataclass(eq=False)
-class DiscreteLearner:
-    """Discrete networks: exact inference by junction trees, expected counts by islands.
+class _Networks:
+    """What is the same for networks of all kinds: exact inference, EM, and the Cheeseman–Stutz score.
 
     Attributes
     ----------
     table
         The rows, aligned with the schema of all graphs.
     criterion, prior
-        How families are scored on expected counts; see `ExpectedCounts`. EM maximises the posterior under
-        the same prior.
+        How families are scored on expected statistics. EM maximises the posterior under the same prior.
     stop
         When EM has converged.
     starts
@@ -110,11 +115,21 @@ class DiscreteLearner:
     starts: int = 10
     _prepared: dict[Dag, Prepared] = field(default_factory=dict, repr=False)
 
+    @cached_property
+    def scale(self) -> Scale:
+        """Centre and spread of continuous columns."""
+        return Scale.of(self.table)
+
+    @cached_property
+    def rows(self) -> Table:
+        """The table with standardised columns."""
+        return self.scale.table(self.table)
+
     def start(self, dag: Dag, rng: np.random.Generator) -> Vector:
-        """Return the best of several draws around the fit without hidden variables (TMCH98 section 5)."""
+        """Return what fully observed families say; where something is hidden, the best of several draws."""
         if not dag.schema.hidden:
-            return available_cases(self._laid(dag).packed.constant, self.prior(dag))
-        points = Around(self.starts).points(self.prior(dag), self.prior, self.table, rng)
+            return first_point(self._laid(dag), self._belief(dag), self.rows)
+        points = self._draws().points(self._belief(dag), self.prior, self.rows, rng)
         climbs, _ = climb(self._laid(dag), self._rule(dag), points, Stop(relative=1e-5))
         return max(climbs, key=lambda one: one.objective).theta
 
@@ -128,6 +143,49 @@ class DiscreteLearner:
             self._laid(dag).check_possible(end.theta)
         return Climbed(end.theta, end.log_likelihood, end.converged, interrupted)
 
+    def weigh(self, dag: Dag, theta: Vector) -> Weighed:
+        """Return log p(D′) − log p(D′ | θ) + log p(D | θ) at the maximum (CH96 eq. 13).
+
+        Its two terms in the log of N cancel, as the expected data have all parameters to charge for.
+        """
+        end = self.climb(dag, theta, None)
+        counts, log = self._laid(dag).expect(end.theta[None])
+        evidence = complete_log_evidence(self._belief(dag), counts[0])
+        score = evidence - complete_log_likelihood(dag, end.theta, counts[0]) + float(log[0])
+        return Weighed(score, end.theta, float(log[0]), end.interrupted)
+
+    def network(self, dag: Dag, theta: Vector) -> Network:
+        """Return the network with these parameters, in the data's units."""
+        return Network(dag, self.scale.outward(dag, theta))
+
+    def _draws(self) -> Starts:
+        return Draws(self.starts)
+
+    def _diluted(self) -> float | None:
+        """Return the share of rows in which two variables are both seen; None if nothing is missing."""
+        seen = [not variable.hidden for variable in self.table.schema]
+        share = float(np.average(self.table.holes[:, seen].mean(axis=1), weights=self.table.weights))
+        return (1.0 - share) ** 2 if 0.0 < share < 1.0 else None
+
+    def _belief(self, dag: Dag) -> Belief:
+        return self.prior(dag)
+
+    def _rule(self, dag: Dag) -> Maximize:
+        return maximize_rule(self._belief(dag), "map", "softmax", None)
+
+    def _laid(self, dag: Dag) -> Prepared:
+        """Return the table laid out for a graph; the last two graphs are kept."""
+        if dag not in self._prepared:
+            while len(self._prepared) > 1:
+                del self._prepared[next(iter(self._prepared))]
+            self._prepared[dag] = self.scale.prepare(dag, self.rows)
+        return self._prepared[dag]
+
+
+@dataclass(eq=False)
+class DiscreteLearner(_Networks):
+    """Discrete networks: exact inference by junction trees, expected counts by islands (`ExpectedCounts`)."""
+
     def complete(self, dag: Dag, theta: Vector) -> ExpectedCounts:
         """Return the score of any family on expected counts under this network."""
         return ExpectedCounts(chart(dag, self.table).under(theta), self.criterion, self.prior)
@@ -140,11 +198,10 @@ class DiscreteLearner:
         is, and what an arc gains, which grows with the square, f² times; the rows in which both are seen
         speak for it with f.
         """
-        seen = [not variable.hidden for variable in self.table.schema]
-        share = float(np.average(self.table.holes[:, seen].mean(axis=1), weights=self.table.weights))
-        if not 0.0 < share < 1.0:
+        share = self._diluted()
+        if share is None:
             return None
-        heavy = replace(self.table, weights=self.table.weights / (1.0 - share) ** 2)
+        heavy = replace(self.table, weights=self.table.weights / share)
         return ExpectedCounts(chart(dag, heavy).under(theta), self.criterion, self.prior)
 
     def maximize(self, dag: Dag, score: FamilyScore) -> Vector:
@@ -155,28 +212,47 @@ class DiscreteLearner:
             counts[dag.layout.slice(child)] = dag.layout.flat(score.counts(child, parents))
         return np.asarray(self._rule(dag).improve(counts[None])[0])
 
-    def weigh(self, dag: Dag, theta: Vector) -> Weighed:
-        """Return log p(D′) − log p(D′ | θ) + log p(D | θ) at the maximum (CH96 eq. 13).
+    def _draws(self) -> Starts:
+        """Draws around the fit without hidden variables (TMCH98 section 5)."""
+        return Around(self.starts)
 
-        Its two terms in the log of N cancel, as the expected data have all parameters to charge for.
-        """
-        end = self.climb(dag, theta, None)
-        counts, log = self._laid(dag).expect(end.theta[None])
-        evidence = complete_log_evidence(self.prior(dag), counts[0])
-        score = evidence - float(xlogy(counts[0], end.theta).sum()) + float(log[0])
-        return Weighed(score, end.theta, float(log[0]), end.interrupted)
 
-    def network(self, dag: Dag, theta: Vector) -> Network:
-        """Return the network with these parameters."""
-        return Network(dag, theta)
+@dataclass(eq=False)
+class ContinuousLearner(_Networks):
+    """Networks with continuous variables, or with both kinds: expected moments in every configuration."""
 
-    def _rule(self, dag: Dag) -> Maximize:
-        return maximize_rule(self.prior(dag), "map", "softmax", None)
+    @cached_property
+    def spread(self) -> Spread:
+        """The rows with every discrete configuration they allow."""
+        return Spread(self.rows)
 
-    def _laid(self, dag: Dag) -> Prepared:
-        """Return the table laid out for a graph; the last two graphs are kept."""
-        if dag not in self._prepared:
-            while len(self._prepared) > 1:
-                del self._prepared[next(iter(self._prepared))]
-            self._prepared[dag] = prepare(dag, self.table)
-        return self._prepared[dag]
+    def complete(self, dag: Dag, theta: Vector) -> ExpectedMoments:
+        """Return the score of any family on expected moments under this network."""
+        return self._scored(dag, theta, 1.0)
+
+    def enlarged(self, dag: Dag, theta: Vector) -> ExpectedMoments | None:
+        """Return the score as if rows counted more often; see `DiscreteLearner.enlarged`."""
+        share = self._diluted()
+        return None if share is None else self._scored(dag, theta, 1.0 / share)
+
+    def _scored(self, dag: Dag, theta: Vector, factor: float) -> ExpectedMoments:
+        assert isinstance(self.prior, Standardised)
+        triples = self.spread.under(dag, theta).triples().times(factor)
+        return ExpectedMoments(dag.schema, triples, self.criterion, self.prior)
+
+    def maximize(self, dag: Dag, score: FamilyScore) -> Vector:
+        """Return the best parameters of a graph given expected moments."""
+        assert isinstance(score, ExpectedMoments)
+        return np.asarray(self._rule(dag).improve(score.statistics(dag)[None])[0])
+
+
+def learner_of(
+    table: Table, criterion: Literal["bd", "bic"], prior: Any, starts: int
+) -> DiscreteLearner | ContinuousLearner:
+    """Return the learner for the kinds of a table's variables."""
+    names = [variable.name for variable in table.schema if not variable.discrete]
+    if not names:
+        return DiscreteLearner(table, criterion, prior, starts=starts)
+    scale, where = Scale.of(table), [table.schema.index(name) for name in names]
+    inside = standardised(prior, names, scale.centre[where], scale.spread[where])
+    return ContinuousLearner(table, criterion, inside, starts=starts)

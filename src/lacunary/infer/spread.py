@@ -1,0 +1,211 @@
+"""Rows spread over the discrete configurations they allow: expected statistics of the complete model.
+
+A row with discrete holes stands for several rows without, one for each way to fill them, weighted by how
+probable that way is given all that is observed in the row. Given it, continuous holes are normal. The sums of
+z zᵀ over rows, for every configuration of all discrete variables, are the triples (N, R, S) of TMCH98's
+appendix: statistics of every graph over the variables. The spread depends on the table alone: it is made once
+for all graphs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.table import HOLE, Table, unique_rows
+from lacunary.errors import TooWideError
+from lacunary.infer.gaussian import LOG_2PI, Forms, GaussianRows
+from lacunary.infer.pack import MEMORY_BUDGET
+from lacunary.model.dag import Dag
+
+__all__ = ["Spread", "Triples"]
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Triples:
+    """Moments of the continuous variables in each configuration of the discrete ones.
+
+    Attributes
+    ----------
+    codes
+        The configurations that rows allow, over all variables, HOLE for continuous ones; (k, variables).
+    moment
+        Σ w E[z zᵀ] of z = (1, continuous variables) in each: N, R and S of TMCH98; (k, n + 1, n + 1).
+    """
+
+    codes: Codes
+    moment: Array
+
+    def times(self, factor: float) -> Triples:
+        """Return the triples as if every row counted so many times."""
+        return replace(self, moment=self.moment * factor)
+
+    def statistics(self, dag: Dag) -> Array:
+        """Return the statistics of one graph's families, in the places of its layout; (statistics size,)."""
+        layout, out = dag.layout, np.zeros(dag.layout.statistics_size)
+        count, place = self.moment[:, 0, 0], {v: k + 1 for k, v in enumerate(dag.continuous)}
+        for i in range(len(dag.schema)):
+            where = _places(dag, self.codes, i)
+            if layout.sizes[i]:
+                out[: layout.tables] += np.bincount(where, count, minlength=layout.tables)
+                continue
+            columns = np.array([0, *(place[p] for p in layout.regressors[i]), place[i]])
+            np.add.at(layout.moments(out, i), where, self.moment[:, columns[:, None], columns])
+        return out
+
+
+class Spread:
+    """A table's distinct rows, each with every discrete configuration it allows.
+
+    Parameters
+    ----------
+    table
+        The rows; continuous columns best standardised.
+    budget
+        Bytes that may be taken; beyond them a `TooWideError` says which variables are open.
+    """
+
+    def __init__(self, table: Table, budget: int = MEMORY_BUDGET) -> None:
+        distinct, self.schema = table.distinct, table.schema
+        self.inverse, self.weights = distinct.inverse, distinct.weights
+        sizes = np.array(self.schema.sizes)
+        self.continuous = np.flatnonzero(sizes == 0)
+        codes = table.codes[distinct.first].astype(np.int64)
+        self._check(codes, budget)
+        #: The distinct row behind each row of the spread, and its codes; (spread,), (spread, variables).
+        self.owner, spread = _spelled(codes, sizes)
+        first, self.which = unique_rows(spread, [int(size) + (size == 0) for size in sizes], np.empty((0, 0)))
+        #: The configurations that occur; (k, variables).
+        self.codes = spread[first]
+        if len(self.codes) * (len(self.continuous) + 1) ** 2 * 8 > budget:
+            self._refuse(codes, float(len(self.codes)))
+        order = np.argsort(self.which, kind="stable")
+        allowed = np.split(order, np.cumsum(np.bincount(self.which, minlength=len(first)))[:-1])
+        values = table.reals[distinct.first][self.owner][:, self.continuous if len(self.continuous) else []]
+        self.rows = GaussianRows(values, allowed, np.zeros(len(first), dtype=np.int64))
+        self._starts = np.flatnonzero(np.diff(self.owner, prepend=-1))
+
+    def _check(self, codes: Codes, budget: int) -> None:
+        """Refuse a table that would not fit when spread, before it is."""
+        sizes = np.array(self.schema.sizes, dtype=np.float64)
+        ways = np.where((codes == HOLE) & (sizes > 0), sizes, 1.0).prod(axis=1).sum()
+        if ways * 8 * (len(self.schema) + len(self.continuous) + 4) > budget:
+            self._refuse(codes, float(ways))
+
+    def _refuse(self, codes: Codes, ways: float) -> None:
+        discrete = np.array(self.schema.sizes) > 1
+        holes = np.flatnonzero((codes == HOLE).any(axis=0) & discrete)
+        names = ", ".join(self.schema.names[v] for v in holes[:8]) + ("" if len(holes) <= 8 else ", …")
+        raise TooWideError(
+            f"the missing states of {names} can be filled in about {ways:.3g} ways, too many to go through "
+            "one by one; leave columns with many missing states out, or take fewer hidden variables"
+        )
+
+    def under(self, dag: Dag, theta: Array) -> Seen:
+        """Return the rows as a network sees them."""
+        return Seen(self, dag, theta)
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """The spread under one network."""
+
+    spread: Spread
+    dag: Dag
+    theta: Array
+
+    @cached_property
+    def forms(self) -> Forms:
+        """The density of the continuous variables in each configuration."""
+        codes, layout, n = self.spread.codes, self.dag.layout, len(self.dag.continuous)
+        root, constant = np.zeros((len(codes), n, n + 1)), np.zeros(len(codes))
+        place = {v: k + 1 for k, v in enumerate(self.dag.continuous)}
+        for k, i in enumerate(self.dag.continuous):
+            record = layout.records(self.theta, i)[_places(self.dag, codes, i)]
+            columns = [0, *(place[p] for p in layout.regressors[i]), k + 1]
+            contrast = np.concatenate([-record[:, :-1], np.ones((len(record), 1))], axis=1)
+            root[:, k, columns] = contrast / np.sqrt(record[:, -1:])
+            constant -= 0.5 * (LOG_2PI + np.log(record[:, -1]))
+        return Forms(root, constant)
+
+    @cached_property
+    def _log(self) -> Array:
+        """The log-density of each row of the spread; (spread,)."""
+        table = np.zeros(len(self.spread.codes))
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.theta[: self.dag.layout.tables])
+        for i, size in enumerate(self.dag.layout.sizes):
+            if size:
+                table += logs[_places(self.dag, self.spread.codes, i)]
+        return np.asarray(self.spread.rows.log_evidence(self.forms)[:, 0] + table[self.spread.which])
+
+    @cached_property
+    def shares(self) -> Array:
+        """How probable each way to fill a row's discrete holes is; (spread,)."""
+        log, owner, starts = self._log, self.spread.owner, self.spread._starts
+        top = np.maximum.reduceat(log, starts) if len(log) else np.empty(0)
+        possible = np.exp(log - np.where(np.isfinite(top), top, 0.0)[owner])
+        total = np.add.reduceat(possible, starts) if len(log) else np.empty(0)
+        return np.asarray(possible / np.where(total > 0, total, 1.0)[owner])
+
+    def triples(self, weights: Array | None = None) -> Triples:
+        """Return the expected statistics of the complete model, the table's rows weighted; (rows,)."""
+        spread = self.spread
+        known = spread.weights
+        if weights is not None:
+            known = np.bincount(spread.inverse, weights, minlength=len(known)).astype(np.float64)
+        each = (self.shares * known[spread.owner])[:, None]
+        return Triples(spread.codes, spread.rows.moments(self.forms, each))
+
+    def draw(self, rows: NDArray[np.int64], rng: np.random.Generator) -> tuple[Codes, Array]:
+        """Return rows of the table with every hole drawn, codes and values; (rows, variables) each."""
+        spread, known = self.spread, self.spread.rows
+        ends = np.append(spread._starts[1:], len(spread.owner))
+        mine, total = spread.inverse[rows], np.cumsum(self.shares)
+        low = total[spread._starts[mine]] - self.shares[spread._starts[mine]]
+        height = low + rng.random(len(rows)) * (total[ends[mine] - 1] - low)
+        way = np.clip(np.searchsorted(total, height, side="right"), spread._starts[mine], ends[mine] - 1)
+        place = np.empty(len(known), dtype=np.int64)
+        place[known.order] = np.arange(len(known))
+        z, posed = known.sorted[place[way]], known.under(self.forms)
+        pattern = np.searchsorted([p.last for p in known.patterns], place[way], side="right")
+        key = spread.which[way] * max(len(known.patterns), 1) + pattern
+        for each in np.unique(key):
+            holes, here = known.patterns[each % len(known.patterns)].holes, np.flatnonzero(key == each)
+            if len(holes):
+                c, number = divmod(int(each), len(known.patterns))
+                slope, root, _ = posed.given(number, c)
+                noise = rng.standard_normal((len(here), len(holes))) @ root.T
+                z[np.ix_(here, holes)] = z[here] @ slope.T + noise
+        reals = np.full((len(rows), len(spread.schema)), np.nan)
+        reals[:, spread.continuous] = z[:, 1:]
+        return spread.codes[spread.which[way]], reals
+
+
+def _places(dag: Dag, codes: Codes, i: int) -> NDArray[np.int64]:
+    """Return where configurations lie: in the tables for a discrete variable, else among regressions."""
+    layout = dag.layout
+    members, strides = list(layout.members[i]), np.array(layout.strides[i], dtype=np.int64)
+    if layout.sizes[i]:
+        return np.asarray(layout.start[i] + codes[:, members] @ strides)
+    return np.asarray(codes[:, members[1:]] @ strides[1:])
+
+
+def _spelled(codes: Codes, sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64], Codes]:
+    """Return every row with each way to fill its discrete holes, and which row it was; rows stay in order."""
+    owner = np.arange(len(codes))
+    for column, size in enumerate(sizes.tolist()):
+        if not size:
+            continue
+        times = np.where(codes[:, column] == HOLE, size, 1)
+        again = np.repeat(np.arange(len(codes)), times)
+        state = np.arange(len(again)) - np.repeat(np.cumsum(times) - times, times)
+        codes, owner = codes[again], owner[again]
+        codes[:, column] = np.where(codes[:, column] == HOLE, state, codes[:, column])
+    return owner, codes
