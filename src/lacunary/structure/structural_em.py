@@ -101,8 +101,8 @@ def structural_em(
     """Look for the graph that explains a table with holes best, by turns of EM and search.
 
     EM fills the holes with what the present network expects; a search on the expected statistics finds a
-    better graph; and again (TMCH98 section 5). Every row counts. Without holes it is a plain search. Variables may
-    be discrete, continuous or both.
+    better graph; and again (TMCH98 section 5). Every row counts. Without holes it is a plain search.
+    Variables may be discrete, continuous or both.
 
     Parameters
     ----------
