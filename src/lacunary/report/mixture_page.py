@@ -1,0 +1,150 @@
+"""A mixture as a page that stands alone: how many components, each one's graph, profile and parameters."""
+
+from __future__ import annotations
+
+import re
+from math import log1p
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from lacunary.data.table import Table
+from lacunary.mixture.found import MixtureFit
+from lacunary.model.arrows import Arc
+from lacunary.model.dag import Dag
+from lacunary.model.equivalence import cpdag
+from lacunary.report.drawing import drawing
+from lacunary.report.mixture import features, links, names_of, sentences, strengths, tried
+from lacunary.report.words import counted, minus, percent
+
+__all__ = ["mixture_page"]
+
+DRAWN = 250
+"""Graphs with more arcs are not drawn: nobody could read them."""
+
+WIDE = 1500
+"""A drawing up to so many points wide is shrunk to the page; a wider one is scrolled."""
+
+LISTED = 60
+"""The most arcs or differences that are listed."""
+
+
+def mixture_page(
+    found: MixtureFit, table: Table | None = None, *, title: str = "Groups, and what depends on what in each"
+) -> str:
+    """Return what learning a mixture found as HTML with its drawings and figures inside.
+
+    The table, if it is given, is only counted.
+    """
+    from lacunary.report import figures, figures_mixture  # plotting takes a second to import
+
+    def drawn(figure: Any, name: str, about: str) -> Markup:
+        return Markup(figures.svg(figure, name, about))
+
+    mixture, told = found.mixture, features(found.mixture)
+    differing = links(mixture)
+    return _environment().render(
+        title=title,
+        found=found,
+        rows=None if table is None else len(table),
+        holes=None if table is None else _holes(table),
+        variables=sum(not v.hidden for v in mixture.schema),
+        hidden=[v.name for v in mixture.schema if v.hidden],
+        summary=_summary(found),
+        tried=tried(found),
+        numbers=drawn(figures_mixture.numbers(found), "numbers", "Log evidence by number of components")
+        if len(tried(found)) > 1
+        else "",
+        profiles=drawn(figures_mixture.profiles(mixture), "profiles", "Means and chances by component"),
+        cut=max(len(told) - figures_mixture.MOST, 0),
+        components=_components(found),
+        names=names_of(mixture)[: len(mixture.components)],
+        links=differing[:LISTED],
+        more_links=max(len(differing) - LISTED, 0),
+        noise=_noise(found),
+        course=drawn(figures_mixture.course(found.chosen.ticks), "course", "Objective and arcs by step")
+        if len(found.chosen.ticks) > 1
+        else "",
+        steps=len(found.chosen.ticks),
+    )
+
+
+def _environment() -> Template:
+    environment = Environment(
+        loader=PackageLoader("lacunary.report", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"minus": minus, "percent": percent}
+    return environment.get_template("mixture.html.jinja")
+
+
+def _summary(found: MixtureFit) -> str:
+    mixture = found.mixture
+    arcs = sum(len(component.dag.arcs) for component in mixture.components)
+    noise = " and a uniform one for what fits none of them" if mixture.noise is not None else ""
+    return (
+        f"{counted(len(mixture.components), 'component')}{noise}, with {counted(arcs, 'arc')} in all and "
+        f"{counted(found.estimate.dimension or mixture.dimension, 'free parameter')}"
+    )
+
+
+def _components(found: MixtureFit) -> list[dict[str, Any]]:
+    mixture, lost = found.mixture, strengths(found)
+    return [
+        {
+            "name": name,
+            "weight": float(mixture.weights[c]),
+            "arcs": len(component.dag.arcs),
+            **_drawn(component.dag, lost[c], f"The graph of component {name}"),
+            "rows": _arcs(component.dag, lost[c])[:LISTED],
+            "more": max(len(component.dag.arcs) - LISTED, 0),
+            "sentences": list(sentences(component)),
+        }
+        for c, (name, component) in enumerate(zip(names_of(mixture), mixture.components, strict=False))
+    ]
+
+
+def _drawn(dag: Dag, lost: dict[Arc, float], title: str) -> dict[str, Any]:
+    """Return a graph's drawing, and whether it may be shrunk to the page and still be read."""
+    if len(dag.arcs) > DRAWN:
+        return {"drawing": "", "fits": True}
+    svg = drawing(dag, lost, title=title)
+    width = re.search(r'width="(\d+)"', svg)
+    return {"drawing": Markup(svg), "fits": width is not None and int(width[1]) <= WIDE}
+
+
+def _arcs(dag: Dag, lost: dict[Arc, float]) -> list[dict[str, Any]]:
+    """Return the arcs, the strongest first; without strengths in the order of the graph."""
+    reversible = cpdag(dag).reversible
+    most = max((log1p(max(value, 0.0)) for value in lost.values()), default=0.0) or 1.0
+    return [
+        {
+            "tail": tail,
+            "head": head,
+            "strength": minus(lost[tail, head], 2) if lost else "",
+            "share": round(100 * log1p(max(lost[tail, head], 0.0)) / most) if lost else 0,
+            "reversible": frozenset((tail, head)) in reversible,
+        }
+        for tail, head in sorted(dag.arcs, key=lambda arc: -lost.get(arc, 0.0))
+    ]
+
+
+def _noise(found: MixtureFit) -> dict[str, Any] | None:
+    noise = found.mixture.noise
+    if noise is None:
+        return None
+    bounds = zip(noise.schema, noise.low, noise.high, strict=True)
+    return {
+        "weight": float(found.mixture.weights[-1]),
+        "bounds": [(v.name, f"{low:.6g}", f"{high:.6g}") for v, low, high in bounds if not v.discrete][
+            :LISTED
+        ],
+    }
+
+
+def _holes(table: Table) -> int:
+    return int(table.holes[:, [not v.hidden for v in table.schema]].sum())
