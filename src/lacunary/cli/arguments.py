@@ -177,7 +177,7 @@ def graph_of(text: str, hidden: Mapping[str, int | list[str] | None]) -> lac.Dag
         size = dag.schema[name].size
         if states is not None and (states if isinstance(states, int) else len(states)) != size:
             raise lac.SchemaError(f"{text} gives {name} {size} states; leave them out of --hidden {name}")
-    return lac.Dag(dag.schema.hide(hidden), dag.parents, dag.tied)
+    return lac.Dag(dag.schema.hide(hidden), dag.parents, dag.tied, dag.family)
 
 
 def given_states(schema: lac.Schema, texts: Sequence[str] | None) -> dict[str, Any]:

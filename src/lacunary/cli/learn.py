@@ -193,7 +193,7 @@ def _summary(found: lac.Fit, table: lac.Table, out: str | None) -> dict[str, Any
         "size": table.size,
         "holes": int(table.align(found.dag.schema).holes.sum()) - len(table) * len(found.dag.schema.hidden),
         "variables": len(found.dag.schema),
-        "parameters": found.dag.layout.free,
+        "parameters": found.dag.free,
         "method": found.method,
         "basis": found.basis,
         **_score(found),
@@ -217,7 +217,7 @@ def _score(end: lac.Fit | lac.Start) -> dict[str, Any]:
 
 
 def _bic(found: lac.Fit, table: lac.Table) -> float:
-    return found.log_likelihood - found.dag.layout.free / 2 * math.log(table.size)
+    return found.log_likelihood - found.dag.free / 2 * math.log(table.size)
 
 
 def _tell(found: lac.Fit, table: lac.Table, written: list[str]) -> None:

@@ -16,7 +16,7 @@ Charge = Literal["parameters", "effective"]
 def dimensions(dag: Dag, charge: Charge) -> int:
     """Return the number of free parameters, or the rank of the map from them to what can be observed."""
     if charge == "parameters":
-        return dag.layout.free
+        return dag.free
     if charge == "effective":
         return dimension(dag).rank
     raise ParameterError(f"dimension must be 'parameters' or 'effective', not {charge!r}")

@@ -104,7 +104,7 @@ class Comparison:
                         "kind": found.kind,
                         "probability": float(probabilities[i]),
                         "rank": int(ranks[i]),
-                        "parameters": self.models[name].layout.free,
+                        "parameters": self.models[name].free,
                         "dimension": found.dimension,
                         "seconds": found.seconds,
                     }
@@ -126,7 +126,7 @@ class Comparison:
                 f"{self.estimates[name][m].value:>14.2f}{'*' if best[m] == name else ' '}"
                 for m in self.methods
             ]
-            lines.append(f"{name:<{width}}  {dag.layout.free:>5}  {'  '.join(cells)}".rstrip())
+            lines.append(f"{name:<{width}}  {dag.free:>5}  {'  '.join(cells)}".rstrip())
         return "\n".join(lines)
 
 

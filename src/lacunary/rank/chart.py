@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.maths.prime import Field, PrimeField
+from lacunary.model import sigmoid
 
 __all__ = ["Chart", "SigmoidChart", "TableChart"]
 
@@ -82,34 +83,33 @@ class TableChart:
 
 @dataclass(frozen=True)
 class SigmoidChart:
-    """A binary child of binary parents: p(1 | parents) = Sig(a + Σ b_j x_j).
+    """A binary child of discrete parents: p(1 | parents) = Sig(a + Σ b_j x_j); see `lacunary.model.sigmoid`.
 
     With t = eᵃ, eᵇ, … the odds are products of parameters, and everything is rational in t. As
     ∂/∂b = t · ∂/∂t, the change of parameters scales columns and leaves ranks as they are.
     """
 
-    parents: int
+    sizes: tuple[int, ...]
 
     @property
     def size(self) -> int:
-        """The intercept and a weight for each parent."""
-        return self.parents + 1
+        """The intercept and a weight for each state but the first of each parent."""
+        return 1 + sum(size - 1 for size in self.sizes)
 
     @property
     def degree(self) -> int:
-        """Each of the 2^parents denominators, 1 + odds, is cleared twice: for the table and its slope."""
-        return 2 * self.size * (1 << self.parents)
+        """Each configuration's denominator, 1 + odds, is cleared twice: for the table and its slope."""
+        return 2 * (len(self.sizes) + 1) * math.prod(self.sizes)
 
     @property
     def log_height(self) -> float:
         """1 + odds has two terms, so clearing a denominator doubles the sum at most."""
-        return 2.0 * (1 << self.parents)
+        return 2.0 * math.prod(self.sizes)
 
     @property
     def design(self) -> NDArray[np.int64]:
         """Which parameters enter the odds of each parent configuration; (size, q), zeros and ones."""
-        bits = np.indices((2,) * self.parents).reshape(self.parents, 2**self.parents)
-        return np.concatenate([np.ones((1, 2**self.parents), dtype=np.int64), bits.astype(np.int64)])
+        return sigmoid.design(self.sizes).T.astype(np.int64)
 
     def draw(self, field: PrimeField, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return the table at random t; drawn again where some 1 + odds is zero."""

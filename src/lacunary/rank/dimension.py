@@ -78,7 +78,8 @@ def dimension(
         Parameters at which to take the rank, in floating point; without them the rank is the one that
         holds almost everywhere, in exact arithmetic.
     family
-        ``"sigmoid"`` for every variable, or for some by name (GHM96 section 8); otherwise tables.
+        ``"sigmoid"`` for every variable, or for some by name (GHM96 section 8), instead of the graph's own
+        families.
     rng
         Seed or generator of the random points.
 
@@ -157,16 +158,16 @@ def _gaussian(dag: Dag, at: Network | None, family: Family | None, rng: np.rando
 
 def _charts(dag: Dag, family: Family | None) -> dict[int, Chart]:
     """Return the parameters of each table, by its start in the layout."""
-    wanted = dict.fromkeys(dag.names, family) if isinstance(family, str) else dict(family or {})
+    wanted = dict.fromkeys(dag.names, family) if isinstance(family, str) else dict(family or dag.family)
     layout = dag.layout
     chosen: dict[int, Chart] = {}
     for name, kind in wanted.items():
         i = dag.schema.index(name)
         if kind != "sigmoid":
             raise ParameterError(f"{name}: the family {kind!r} is not known; there is 'sigmoid'")
-        if any(layout.sizes[m] != 2 for m in layout.members[i]):
-            raise ParameterError(f"{name}: a sigmoid family needs a binary variable and binary parents")
-        chosen[i] = SigmoidChart(len(dag.parents[i]))
+        if layout.sizes[i] != 2:
+            raise ParameterError(f"{name}: a sigmoid family needs a binary variable")
+        chosen[i] = SigmoidChart(layout.parent_sizes(i))
     for group in dag.tied:
         if len({dag.schema.index(name) in chosen for name in group}) > 1:
             raise ParameterError(f"tied variables need one family: {', '.join(group)}")

@@ -90,7 +90,7 @@ def _fitted(table: Table, hidden: str, k: int, starts: int, rng: int, watch: Wat
 
 def _candidates(numbers: Sequence[int], fits: Sequence[Fit], weighed: Comparison) -> tuple[Candidate, ...]:
     return tuple(
-        Candidate(k, found, found.dag.layout.free, {m: float(weighed.values(m)[i]) for m in METHODS})
+        Candidate(k, found, found.dag.free, {m: float(weighed.values(m)[i]) for m in METHODS})
         for i, (k, found) in enumerate(zip(numbers, fits, strict=True))
     )
 

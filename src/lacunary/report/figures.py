@@ -88,7 +88,7 @@ def evidence(comparison: Comparison) -> Figure:
         figure, axes = _canvas(6.8, 4.0)
         x = np.array(
             [
-                dag.schema[names[0]].size if by_states else dag.layout.free
+                dag.schema[names[0]].size if by_states else dag.free
                 for dag in comparison.models.values()
             ]
         )

@@ -69,7 +69,7 @@ def structure(dag: Dag) -> Structure:
             for v, parents in zip(dag.schema, dag.parents, strict=True)
         ),
         arcs=len(dag.arcs),
-        parameters=dag.layout.free,
+        parameters=dag.free,
         largest_clique=tuple(dag.names[i] for i in largest),
         largest_clique_size=size(largest),
     )

@@ -111,7 +111,8 @@ class BayesianNetworkModel(ClassifierMixin, Model):  # type: ignore[misc]
         """Return the probability of every label for every row, given its observed cells; (rows, classes)."""
         table = self._table(X)
         known = self.network_.dag
-        asked = Network(Dag(known.schema.hide([self.target]), known.parents, known.tied), self.network_.theta)
+        unseen = Dag(known.schema.hide([self.target]), known.parents, known.tied, known.family)
+        asked = Network(unseen, self.network_.theta)
         return asked.posterior(table, [self.target])[self.target]
 
     def predict(self, X: Any) -> Array:

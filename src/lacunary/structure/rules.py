@@ -87,6 +87,12 @@ class Rules:
     def start(self, dag: Dag | None) -> list[Parents]:
         """Return the parents of a search's first graph: the one given, with the required arcs put in."""
         n = len(self.schema)
+        if dag is not None and dag.family:
+            name, family = dag.family[0]
+            raise GraphError(
+                f"{name} has the family {family!r}, and a search weighs tables and regressions alone; start "
+                "from the graph without families"
+            )
         arcs = np.zeros((n, n), dtype=bool)
         for tail, head in dag.arcs if dag is not None else ():
             arcs[self.schema.index(tail), self.schema.index(head)] = True
