@@ -83,6 +83,19 @@ class Pareto:
         """Return log p(rows) with the bounds integrated out, one for each variable; (variables,)."""
         return np.asarray(self.update(rows, weights).log_normalizer - self.log_normalizer)
 
+    def log_predictive(self, rows: ArrayLike) -> Array:
+        """Return log p(new cell), the bounds integrated out; zero for NaN; (rows, variables).
+
+        log α − log(α + 2) + α log w − (α + 1) log w′, with w = r₂ − r₁, and w′ the range widened to hold the
+        cell: beyond [r₁, r₂] it falls as a power of the distance.
+        """
+        x = np.asarray(rows, dtype=np.float64)
+        filled = np.where(np.isnan(x), self.low, x)
+        wide = np.log(np.maximum(self.high, filled) - np.minimum(self.low, filled))
+        ratio = np.log(self.alpha) - np.log(self.alpha + 2.0)
+        density = ratio + self.alpha * np.log(self.high - self.low) - (self.alpha + 1.0) * wide
+        return np.asarray(np.where(np.isnan(x), 0.0, density))
+
     def draw(self, rng: np.random.Generator) -> tuple[Array, Array]:
         """Return bounds drawn from the belief; (variables,) each.
 

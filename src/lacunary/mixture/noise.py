@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,13 @@ class Bounds:
         low[self.columns], high[self.columns] = self._after(shares).draw(rng)
         return Noise(self.table.schema, low, high)
 
+    def log_predictive(self, shares: Array, rows: Table) -> Array:
+        """Return log p(new row | the rows the noise owns), bounds integrated out; (rows,)."""
+        if self.belief is None:
+            return self.fixed.log_density(rows)
+        cells = self._after(shares).log_predictive(rows.reals[:, self.columns])
+        return np.asarray(cells.sum(axis=1) - ~rows.holes @ self._sizes)
+
     def log_prior(self, noise: Noise) -> float:
         """Return the log prior density of the bounds; nothing if they are fixed."""
         if self.belief is None:
@@ -88,8 +96,12 @@ class Bounds:
 
     def _states(self, shares: Array) -> float:
         """Return what the discrete variables, uniform over their states, add to the log evidence."""
-        sizes = np.array([np.log(v.size) if v.discrete else 0.0 for v in self.table.schema])
-        return -float((shares * self.table.weights) @ (~self.table.holes @ sizes))
+        return -float((shares * self.table.weights) @ (~self.table.holes @ self._sizes))
+
+    @cached_property
+    def _sizes(self) -> Array:
+        """The log number of states of each discrete variable, zero for others; (variables,)."""
+        return np.array([np.log(v.size) if v.discrete else 0.0 for v in self.table.schema])
 
 
 def noise_of(given: NoiseGiven, table: Table) -> Bounds | None:

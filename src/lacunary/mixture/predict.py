@@ -1,7 +1,9 @@
 """How well a mixture predicts rows it has not seen, its parameters integrated out by Gibbs sampling.
 
 Given the structures, components, holes and parameters of the training rows are drawn in turn, and the density
-of each new row is averaged over the draws: p(row | data, structures), TMCH98 eq. 15.
+of each new row is averaged over the draws: p(row | data, structures), TMCH98 eq. 15. Weights and the noise's
+bounds need no draws there: given who owns which rows, both are integrated out in closed form. Draws would all
+but never be wide enough for a row far beyond the bounds.
 """
 
 from __future__ import annotations
@@ -70,14 +72,13 @@ def gibbs(
     random = np.random.default_rng(rng)
     others = mixer.engine.others(rows)
     logs = np.empty((draws, len(rows)))
-    for step, drawn in enumerate(_chain(mixer, blend, structures, burn + draws, random)):
+    for step, (drawn, weights, owned) in enumerate(_chain(mixer, blend, structures, burn + draws, random)):
         if step < burn:
             continue
         density = others.log_evidence(drawn.models)
-        if drawn.noise is not None:
-            density = np.column_stack([density, drawn.noise.log_density(rows)])
-        with np.errstate(divide="ignore"):
-            logs[step - burn] = logsumexp(density + np.log(drawn.weights), axis=1)
+        if mixer.noise is not None and drawn.noise is not None:
+            density = np.column_stack([density, mixer.noise.log_predictive(owned, rows)])
+        logs[step - burn] = logsumexp(density + np.log(weights), axis=1)
     mean = logsumexp(logs, axis=0) - np.log(draws)
     parts = [
         logsumexp(part, axis=0).mean() - np.log(len(part)) for part in np.array_split(logs, BATCHES, axis=0)
@@ -87,8 +88,11 @@ def gibbs(
 
 def _chain(
     mixer: Mixer, blend: Blend, structures: Sequence[Structure], steps: int, rng: np.random.Generator
-) -> Iterator[Blend]:
-    """Yield parameters: owners of rows and holes given parameters, then parameters given these."""
+) -> Iterator[tuple[Blend, Array, Array]]:
+    """Yield parameters: owners of rows and holes given parameters, then parameters given these.
+
+    Beside them stand the weights expected given the owners, (components,), and which rows are the noise's.
+    """
     noisy = blend.noise is not None
     alpha = mixer.alpha(len(structures))
     repeats = _whole(mixer.row_weights)
@@ -99,14 +103,13 @@ def _chain(
         own = np.where(owner < len(structures), owner, -1)
         moments = mixer.engine.completed(blend.models, own, rng)
         gammas = rng.standard_gamma(alpha + counts)
+        owned = np.asarray(owner == len(structures), dtype=np.float64)
         blend = Blend(
             mixer.engine.sample(moments, structures, rng),
             gammas / gammas.sum(),
-            _drawn_noise(mixer, np.asarray(owner == len(structures), dtype=np.float64), rng)
-            if noisy
-            else None,
+            _drawn_noise(mixer, owned, rng) if noisy else None,
         )
-        yield blend
+        yield blend, (alpha + counts) / (alpha.sum() + counts.sum()), owned
 
 
 def _drawn_noise(mixer: Mixer, owned: Array, rng: np.random.Generator) -> Noise:

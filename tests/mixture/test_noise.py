@@ -1,0 +1,58 @@
+"""What the noise predicts, its bounds integrated out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+import lacunary as lac
+from lacunary.mixture.noise import noise_of
+from tests.mixture.small import continuous, two_groups
+
+
+def belief() -> lac.Pareto:
+    return lac.Pareto(np.array([2.0, 3.5]), np.array([0.0, -1.0]), np.array([1.0, 2.0]))
+
+
+def test_a_prediction_is_what_a_row_adds_to_the_evidence() -> None:
+    rows = np.array([[0.5, 3.0], [-2.0, 0.1], [0.2, np.nan]])
+    after = belief().update(rows)
+    for new in ([0.3, 0.0], [9.0, -4.0], [np.nan, 7.0]):
+        whole = np.vstack([rows, new])
+        expected = belief().log_evidence(whole) - belief().log_evidence(rows)
+        np.testing.assert_allclose(after.log_predictive([new])[0], expected, rtol=1e-12, atol=1e-14)
+
+
+def test_a_prediction_is_a_density() -> None:
+    def density(x: float) -> float:
+        return float(np.exp(belief().log_predictive([[x, 0.0]])[0, 0]))
+
+    parts = [quad(density, a, b)[0] for a, b in ((-np.inf, 0), (0, 1), (1, np.inf))]
+    assert sum(parts) == pytest.approx(1.0, abs=1e-7)  # what quad promises
+
+
+def test_noise_predicts_from_the_rows_it_owns() -> None:
+    table = continuous(np.array([[0.5, 3.0], [-2.0, 0.1], [80.0, 90.0]]))
+    noise = noise_of(belief(), table)
+    assert noise is not None
+    new = continuous(np.array([[4.0, 4.0], [0.1, np.nan]]))
+    found = noise.log_predictive(np.array([1.0, 1.0, 0.0]), new)
+    after = belief().update(table.reals[:2])
+    np.testing.assert_allclose(found, after.log_predictive(new.reals).sum(axis=1), rtol=1e-12)
+
+
+def test_a_row_far_beyond_the_bounds_falls_as_a_power() -> None:
+    """Draws of the bounds would have to be a thousand times wider than the data to hold it."""
+    x = two_groups(rows=60)
+    options: dict[str, Any] = {"components": 1, "structure": "empty", "noise": True, "rng": 0}
+    fit = lac.fit_mixture(x, **options)
+    low, high = x.min(axis=0), x.max(axis=0)
+    far = np.stack([high + 1e3 * (high - low), high + 1e4 * (high - low)])
+    nearer, farther = fit.predict(far, draws=20, burn=5).log_density
+    # Each of four variables with about two rows' worth of belief falls as the cube of the width or so.
+    assert np.isfinite([nearer, farther]).all()
+    owned = float(fit.mixture.responsibilities(x)[:, -1].sum())
+    assert nearer - farther == pytest.approx(4 * (3 + owned) * np.log(10), rel=0.25)
