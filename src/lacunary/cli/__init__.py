@@ -1,10 +1,23 @@
 """The command line: parse, call a verb, print."""
 
 # In the order in which help lists the commands.
-from lacunary.cli import demo, look, learn, find, ask, fill, weigh, reproduce  # isort: skip
+from lacunary.cli import demo, look, learn, find, mix, assign, ask, fill, weigh, reproduce  # isort: skip
 from lacunary.cli.app import app
 
-__all__ = ["app", "ask", "demo", "fill", "find", "learn", "look", "main", "reproduce", "weigh"]
+__all__ = [
+    "app",
+    "ask",
+    "assign",
+    "demo",
+    "fill",
+    "find",
+    "learn",
+    "look",
+    "main",
+    "mix",
+    "reproduce",
+    "weigh",
+]
 
 
 def main() -> None:

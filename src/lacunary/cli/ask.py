@@ -20,6 +20,7 @@ from lacunary.cli.arguments import (
     Rng,
     check_out,
     data_path,
+    drawable,
     given_states,
     model_of,
     reading,
@@ -189,15 +190,20 @@ def sample(
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Draw rows from a model, or from a model given some states or values; hidden variables as well.
+    """Draw rows from a model or a mixture, or from a model given some states or values; hidden ones as well.
 
     To --out (.csv, .tsv, also .gz) or the screen. --json prints: rows, columns, and table (by column) or out.
     """
     check_out(out, TABLES)
-    network = model_of(model)
+    thing = drawable(model)
+    if isinstance(thing, lac.Mixture) and given:
+        raise typer.BadParameter("rows of a mixture are drawn with nothing given", param_hint="--given")
     with Waiting(f"drawing {rows} rows"):
-        known = given_states(network.dag.schema, given)
-        columns = network.sample(rows, rng, given=known).to_frame("dict")
+        if isinstance(thing, lac.Mixture):
+            columns = thing.sample(rows, rng).to_frame("dict")
+        else:
+            known = given_states(thing.dag.schema, given)
+            columns = thing.sample(rows, rng, given=known).to_frame("dict")
         if out is not None:
             put(delimited(columns, out), out)
     if json:

@@ -128,7 +128,7 @@ class MixtureFit:
         noise = " and noise" if self.mixture.noise is not None else ""
         return (
             f"mixture of {many} component(s){noise}, {arcs} arcs in all, "
-            f"{self.mixture.dimension} parameters; {self.estimate}"
+            f"{self.estimate.dimension or self.mixture.dimension} parameters; {self.estimate}"
         )
 
 

@@ -109,7 +109,7 @@ class Growth:
         for after in course.rounds(state):
             state = after
         known = None if kept is None else kept.estimate
-        estimate = known or self.mixer.cheeseman_stutz(state.blend, state.structures)
+        estimate = known or self.mixer.estimate(state.blend, state.structures)
         mixture = self.mixer.mixture(state.blend)
         origin = Origin(self.mixer, state.blend, state.structures)
         self.done.append(Trial(many, start, mixture, estimate, state.converged, state.ticks, origin))
@@ -132,7 +132,8 @@ class Growth:
             if key not in kept or kept[key].estimate is None:
                 kept[key] = KeptTrial(*key, encode_state(self.mixer, _ended(trial)), trial.estimate)
         self.earlier = dict(kept)
-        if state is not None:
+        over = (many, start) in kept and kept[many, start].estimate is not None
+        if state is not None and not over:
             kept[many, start] = KeptTrial(many, start, encode_state(self.mixer, state))
         return MixtureTrail(self.settings, self.probe, tuple(kept.values()))
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from lacunary.data.schema import Label, Schema
+from lacunary.data.schema import Label, Schema, Variable
 from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.infer.mixture import Mixture
 from lacunary.infer.network import Network
@@ -215,24 +215,30 @@ def _open_row(schema: Schema) -> Table:
 
 
 def sentences(network: Network) -> Iterator[str]:
-    """Yield a line for each variable: its regression, its probabilities, or on what they depend."""
+    """Yield a line for each variable: its regressions or its probabilities, or how many there are of them."""
     for i, variable in enumerate(network.dag.schema):
-        parents = network.dag.parents[i]
         table = network.table(variable.name)
-        if not variable.discrete and table.ndim == 1:
-            yield f"{variable.name} = {_linear(table, parents)}, sd {np.sqrt(table[-1]):.4g}"
-        elif variable.discrete and not parents and variable.size <= SMALL:
-            chances = ", ".join(f"{s} {p:.3f}" for s, p in zip(variable.states, table, strict=True))
-            yield f"{variable.name}: {chances}"
-        else:
-            rows = int(np.prod(table.shape[:-1]))
-            what = "distribution" if variable.discrete else "regression"
-            given = f" given {', '.join(parents)}" if parents else ""
-            yield f"{variable.name}{given}: {rows} {what}{'s' if rows > 1 else ''}"
+        given = [p for p in network.dag.parents[i] if network.dag.schema[p].discrete]
+        others = [p for p in network.dag.parents[i] if p not in given]
+        many = int(np.prod(table.shape[:-1]))
+        if table.size > SMALL and many > 1:
+            what = "distributions" if variable.discrete else "regressions"
+            yield f"{variable.name} given {', '.join(network.dag.parents[i])}: {many} {what}"
+            continue
+        parts = []
+        for where in np.ndindex(*table.shape[:-1]):
+            said = _chance(variable, table[where]) if variable.discrete else _linear(table[where], others)
+            states = (f"{p}={network.dag.schema[p].states[k]}" for p, k in zip(given, where, strict=True))
+            parts.append(f"{said} if {', '.join(states)}" if given else said)
+        yield f"{variable.name}{':' if variable.discrete else ' ='} {'; '.join(parts)}"
+
+
+def _chance(variable: Variable, chances: NDArray[np.float64]) -> str:
+    return ", ".join(f"{s} {p:.3f}" for s, p in zip(variable.states, chances, strict=True))
 
 
 def _linear(record: NDArray[np.float64], parents: Sequence[str]) -> str:
     terms = [f"{record[0]:.4g}"]
     for slope, parent in zip(record[1:-1], parents, strict=True):
         terms.append(f"{'-' if slope < 0 else '+'} {abs(slope):.4g} {parent}")
-    return " ".join(terms)
+    return f"{' '.join(terms)}, sd {np.sqrt(record[-1]):.4g}"
