@@ -15,11 +15,11 @@ from lacunary.learn.stop import Stop
 from lacunary.model.dag import Dag
 from lacunary.model.make import dag
 
-KINDS: dict[str, Kind] = dict.fromkeys(("X", "Y", "Z", "F"), "continuous")
+KINDS: dict[str, Kind] = dict.fromkeys(("X", "Y", "Z", "F", "G"), "continuous")
 
 
 def mixed(arrows: str, hidden: str = "", states: int = 2) -> Dag:
-    """Return a graph in which X, Y, Z and F are continuous, all others discrete."""
+    """Return a graph in which X, Y, Z, F and G are continuous, all others discrete."""
     names = set(arrows.replace("->", " ").replace(";", " ").split())
     kinds = {name: kind for name, kind in KINDS.items() if name in names}
     discrete = dict.fromkeys(sorted(names - set(KINDS)), states)

@@ -14,7 +14,7 @@ from scipy import stats
 from lacunary.data.holes import hide, make_holes
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, TooWideError
-from lacunary.evidence.chains import chains_of
+from lacunary.evidence.chains import Chains, chains_of
 from lacunary.evidence.gibbs import gibbs, ladder
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Dirichlet
@@ -152,6 +152,7 @@ def test_ladder_begins_at_the_prior() -> None:
     place = problem.dag.layout.start[problem.dag.schema.index("H")]
     first = counts[:, 0, :, place].ravel()
     assert abs(first.mean() - 4) < 4 * np.sqrt(8 / 4 / first.size)  # the variance of a fair binomial
+    assert isinstance(climbed.laid, Chains)
     assert climbed.laid.target.log_ways == pytest.approx(8 * np.log(2))
 
 

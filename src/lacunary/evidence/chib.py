@@ -28,7 +28,7 @@ from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.schedule import straight
 from lacunary.model.dag import Dag
 
-__all__ = ["chib", "relabellings"]
+__all__ = ["chib", "relabellings", "swaps"]
 
 RELABELLINGS = 5040
 """Renamings that are all tried; with more, so many are drawn."""
@@ -101,14 +101,14 @@ def relabellings(problem: Problem, most: int, rng: np.random.Generator) -> tuple
     """
     hidden = np.flatnonzero((problem.prepared.packed.codes == HOLE).all(axis=0)).tolist()
     sizes = [problem.dag.schema.sizes[v] for v in hidden]
-    swaps = list(_swaps(problem.dag, hidden))
-    everything = len(swaps) * prod(map(factorial, sizes)) <= most
+    moves = list(swaps(problem.dag, hidden))
+    everything = len(moves) * prod(map(factorial, sizes)) <= most
     wanted: Iterable[tuple[Swap, Sequence[Sequence[int]]]]
     if everything:
-        wanted = product(swaps, product(*(permutations(range(size)) for size in sizes)))
+        wanted = product(moves, product(*(permutations(range(size)) for size in sizes)))
     else:
         wanted = [
-            (swaps[rng.integers(len(swaps))], [rng.permutation(size).tolist() for size in sizes])
+            (moves[rng.integers(len(moves))], [rng.permutation(size).tolist() for size in sizes])
             for _ in range(most)
         ]
     alpha = problem.belief.alpha
@@ -117,7 +117,7 @@ def relabellings(problem: Problem, most: int, rng: np.random.Generator) -> tuple
     return np.array(kept or [np.arange(len(alpha))]), everything
 
 
-def _swaps(dag: Dag, hidden: Sequence[int]) -> Iterator[Swap]:
+def swaps(dag: Dag, hidden: Sequence[int]) -> Iterator[Swap]:
     """Yield the ways for hidden variables to change places that keep sizes and arcs; the identity first."""
     parents = [frozenset(ps) for ps in dag.parent_indices]
     places = permutations(hidden) if len(hidden) <= MOVABLE else iter([tuple(hidden)])

@@ -24,7 +24,14 @@ from lacunary.infer.pack import MEMORY_BUDGET, pack
 from lacunary.learn.em import Basis
 from lacunary.model.layout import Layout
 
-__all__ = ["Curvature", "curvature", "free_places"]
+__all__ = [
+    "Curvature",
+    "check_memory",
+    "curvature",
+    "free_places",
+    "slopes_of",
+    "softmax_by_probability",
+]
 
 STEP = 1e-20
 """Length of a complex step: its square is lost in rounding, its products are far from underflow."""
@@ -55,14 +62,14 @@ class Curvature:
     @cached_property
     def slopes(self) -> sparse.csr_array:
         """∂ log θ / ∂φ = 1[same parameter] − θ_k within each distribution; (size, free)."""
-        return _slopes(self.layout, self.theta)
+        return slopes_of(self.layout, self.theta)
 
     def gradient(self, pseudo: NDArray[np.float64], basis: Basis = "softmax") -> NDArray[np.float64]:
         """Return the slope of g = log-likelihood + Σ pseudo · log θ along the basis' coordinates; (free,)."""
         slope = np.asarray(self.slopes.T @ (self.counts + pseudo))
         if basis == "softmax":
             return slope
-        return np.asarray(_softmax_by_probability(self.layout, self.theta).T @ slope)
+        return np.asarray(softmax_by_probability(self.layout, self.theta).T @ slope)
 
     def softmax_information(self, pseudo: NDArray[np.float64], basis: Basis) -> NDArray[np.float64]:
         """Return A as it looks along φ, whichever basis its derivatives were taken in; (free, free).
@@ -81,7 +88,7 @@ class Curvature:
         pulled = self.softmax_information(pseudo, basis)
         if basis == "softmax":
             return pulled
-        back = _softmax_by_probability(self.layout, self.theta)
+        back = softmax_by_probability(self.layout, self.theta)
         return np.asarray(back.T @ pulled @ back)
 
     @property
@@ -103,7 +110,7 @@ def curvature(prepared: Prepared, theta: NDArray[np.float64], *, products: bool 
     """
     dag, packed = prepared.dag, prepared.packed
     column = _columns(dag.layout)
-    _check_memory(dag.layout.free)
+    check_memory(dag.layout.free)
     if np.any(theta == 0.0):
         prepared.check_possible(theta)
     holes = find_holes(dag, packed.codes)
@@ -126,7 +133,7 @@ def free_places(layout: Layout) -> NDArray[np.int64]:
         np.arange(layout.start[i], layout.start[i] + (layout.states[i] - 1) * layout.configurations[i])
         for i in layout.blocks
     ]
-    return np.concatenate(kept)
+    return np.concatenate(kept) if kept else np.empty(0, dtype=np.int64)
 
 
 def _columns(layout: Layout) -> NDArray[np.int64]:
@@ -136,29 +143,25 @@ def _columns(layout: Layout) -> NDArray[np.int64]:
     return column
 
 
-def _slopes(layout: Layout, theta: NDArray[np.float64]) -> sparse.csr_array:
-    """Return ∂ log θ / ∂φ; (size, free)."""
-    places, column = free_places(layout), np.arange(layout.free)
-    shape = (layout.size, layout.free)
-    same = sparse.csr_array((np.ones(layout.free), (places, column)), shape=shape)
-    member = sparse.csr_array(
-        (np.ones(layout.size), (np.arange(layout.size), layout.group)), shape=(layout.size, layout.groups)
-    )
-    share = sparse.csr_array(
-        (theta[places], (layout.group[places], column)), shape=(layout.groups, layout.free)
-    )
+def slopes_of(layout: Layout, theta: NDArray[np.float64]) -> sparse.csr_array:
+    """Return ∂ log θ / ∂φ of the tables; (tables, free)."""
+    places, size = free_places(layout), layout.tables
+    free, column = len(places), np.arange(len(places))
+    same = sparse.csr_array((np.ones(free), (places, column)), shape=(size, free))
+    member = sparse.csr_array((np.ones(size), (np.arange(size), layout.group)), shape=(size, layout.groups))
+    share = sparse.csr_array((theta[places], (layout.group[places], column)), shape=(layout.groups, free))
     return same - member @ share
 
 
-def _softmax_by_probability(layout: Layout, theta: NDArray[np.float64]) -> sparse.csr_array:
+def softmax_by_probability(layout: Layout, theta: NDArray[np.float64]) -> sparse.csr_array:
     """Return ∂φ/∂θ = 1[same parameter] / θ_k + 1 / θ_r within each distribution; (free, free)."""
-    places, column = free_places(layout), np.arange(layout.free)
+    places = free_places(layout)
+    free, column = len(places), np.arange(len(places))
     last = np.ones(layout.groups)
-    ends = _columns(layout) < 0
+    ends = np.ones(layout.tables, dtype=np.bool_)
+    ends[places] = False
     last[layout.group[ends]] = theta[ends]
-    member = sparse.csr_array(
-        (np.ones(layout.free), (column, layout.group[places])), shape=(layout.free, layout.groups)
-    )
+    member = sparse.csr_array((np.ones(free), (column, layout.group[places])), shape=(free, layout.groups))
     return (
         sparse.diags_array(1.0 / theta[places]).tocsr() + member @ sparse.diags_array(1.0 / last) @ member.T
     )
@@ -177,7 +180,7 @@ def _restricted(prepared: Prepared, rows: NDArray[np.int64]) -> Prepared:
 def _complex_steps(prepared: Prepared, theta: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the covariance of the scores of all rows, a batch of columns at a time; (free, free)."""
     layout = prepared.dag.layout
-    slopes = _slopes(layout, theta)
+    slopes = slopes_of(layout, theta)
     counted = prepared.expect(theta[None])[0][0] != prepared.packed.constant
     alive = np.zeros(layout.groups, dtype=np.bool_)
     alive[layout.group[counted]] = True  # other distributions have fixed counts, whose covariance is zero
@@ -192,7 +195,8 @@ def _complex_steps(prepared: Prepared, theta: NDArray[np.float64]) -> NDArray[np
     return (covariance + covariance.T) / 2
 
 
-def _check_memory(free: int) -> None:
+def check_memory(free: int) -> None:
+    """Refuse a Hessian of so many parameters that it does not fit into memory."""
     needed = 4.0 * 8 * free**2  # the covariance, the information, its factor, and one to spare
     if needed > MEMORY_BUDGET:
         raise TooWideError(

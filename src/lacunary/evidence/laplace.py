@@ -5,8 +5,9 @@ With g(θ) = log p(D | θ) + log p(θ), its peak θ̃ and A = −∇²g(θ̃),
     log p(D) ≈ log p(D | θ̃) + log p(θ̃) + d/2 · log 2π − ½ log |A|.
 
 Its error shrinks like 1/N where one peak carries the mass. The density, the peak and A depend on the
-coordinates: the probability basis is the paper's, the softmax basis needs no α > 1. States of a hidden
-variable can be renamed, which makes as many peaks as `log_symmetry` counts: the formula sees one.
+coordinates: the probability basis is the paper's, the softmax basis needs no α > 1. Regressions have
+(intercept, coefficients/σ², 1/σ²) in both, as their MAP estimate has. States of a hidden variable can be
+renamed, which makes as many peaks as `log_symmetry` counts: the formula sees one.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from lacunary.errors import ParameterError
 from lacunary.evidence.charge import Charge, dimensions
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.hessian import Curvature, curvature
+from lacunary.evidence.mixed_hessian import MixedCurvature, mixed_curvature
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.symmetry import check_symmetric, log_symmetry
+from lacunary.infer.mixed import Mixed
 from lacunary.learn.em import Basis, maximize_rule
 
 __all__ = ["laplace"]
@@ -67,7 +70,7 @@ def laplace(
     if not np.isfinite(point.log_likelihood):
         problem.prepared.check_possible(point.theta)
     rule = maximize_rule(problem.belief, "map", problem.basis, None)
-    bent = curvature(problem.prepared, point.theta)
+    bent = _bent(problem, point.theta)
     _check_inside(bent, point.where)
     log_det, slope, d = _gauss(problem, bent, rule.pseudo, point.where, dimension)
     terms = {
@@ -91,16 +94,27 @@ def laplace(
     )
 
 
+Bent = Curvature | MixedCurvature
+
+
+def _bent(problem: Problem, theta: NDArray[np.float64]) -> Bent:
+    """Return the derivatives at a point, of whichever kind the variables are."""
+    if isinstance(problem.prepared, Mixed):
+        return mixed_curvature(problem.prepared, theta, problem.belief)
+    return curvature(problem.prepared, theta)
+
+
 def _in_basis(problem: Problem, basis: Basis) -> Problem:
     """Return the problem with its peak sought in this basis; refuse densities without an inner peak."""
     if basis not in ("softmax", "probability"):
         raise ParameterError(f"basis must be 'softmax' or 'probability', not {basis!r}")
     layout = problem.dag.layout
     several = np.array(layout.states)[layout.variable] > 1
-    if basis == "probability" and np.any(problem.belief.alpha[several] <= 1.0):
+    alpha = problem.belief.alpha[: layout.tables][several]
+    if basis == "probability" and np.any(alpha <= 1.0):
         raise ParameterError(
             "in the probability basis Laplace's approximation needs every Dirichlet hyperparameter above 1, "
-            f"or the peak may lie on the border, but the least is {problem.belief.alpha[several].min():g}; "
+            f"or the peak may lie on the border, but the least is {alpha.min():g}; "
             "use basis='softmax', or a prior such as Dirichlet(1.01), CH96's choice"
         )
     return problem if basis == problem.basis else replace(problem, basis=basis, _points={})
@@ -112,8 +126,8 @@ def _is_peak(problem: Problem, at: At) -> bool:
     return at == "map" if given is None else (given.method, given.basis) == ("map", problem.basis)
 
 
-def _check_inside(bent: Curvature, where: str) -> None:
-    zero = int(np.count_nonzero(bent.theta == 0.0))
+def _check_inside(bent: Bent, where: str) -> None:
+    zero = int(np.count_nonzero(bent.theta[: bent.layout.tables] == 0.0))
     if zero:
         raise ParameterError(
             f"{zero} parameters of the point ({where}) are zero; on the border of the parameter space "
@@ -122,7 +136,7 @@ def _check_inside(bent: Curvature, where: str) -> None:
 
 
 def _gauss(
-    problem: Problem, bent: Curvature, pseudo: NDArray[np.float64], where: str, charge: Charge
+    problem: Problem, bent: Bent, pseudo: NDArray[np.float64], where: str, charge: Charge
 ) -> tuple[float, float, int]:
     """Return log |A|, ½ bᵀA⁻¹b and d."""
     if charge not in ("parameters", "effective"):
@@ -164,7 +178,7 @@ def _rounding(size: int) -> float:
 
 
 def _most_curved(
-    problem: Problem, bent: Curvature, pseudo: NDArray[np.float64], where: str
+    problem: Problem, bent: Bent, pseudo: NDArray[np.float64], where: str
 ) -> tuple[float, float, int]:
     """Return log |A|, ½ bᵀA⁻¹b and d along the eigenvectors of A's largest eigenvalues, d the rank."""
     rank = dimensions(problem.dag, "effective")

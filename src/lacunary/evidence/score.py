@@ -41,8 +41,17 @@ METHODS: Mapping[str, str] = {
 }
 """The estimates, by the names people call them, and where they live; loaded when first asked for."""
 
-DISCRETE = ("laplace", "chib")
+DISCRETE = ("chib",)
 """Estimates that know tables but no regressions."""
+
+SIGMOID: Mapping[str, str] = {
+    "map": "peak.peak",
+    "bic": "bic.bic",
+    "draper": "draper.draper",
+    "laplace": "sigmoid_laplace.laplace",
+    "ais": "sigmoid_ais.ais",
+}
+"""Estimates for networks with sigmoid families, to which no prior is conjugate."""
 
 
 def score(
@@ -123,7 +132,7 @@ def estimate(
     problem: Problem, method: str, shared: Mapping[str, Any], options: Mapping[str, Any]
 ) -> Estimate:
     """Work one estimate out and time it; of ``shared`` it takes what it knows, of ``options`` all."""
-    function = _function(method)
+    function = _function(method, problem.dag)
     if problem.dag.continuous and method in DISCRETE:
         name = next(v.name for v in problem.dag.schema if not v.discrete)
         both = ", ".join(other for other in METHODS if other not in DISCRETE)
@@ -145,9 +154,14 @@ def estimate(
     return replace(found, seconds=perf_counter() - began)
 
 
-def _function(method: str) -> Callable[..., Estimate]:
+def _function(method: str, dag: Dag) -> Callable[..., Estimate]:
     if method not in METHODS:
         raise ParameterError(f"there is no estimate {method!r}; the known ones are {', '.join(METHODS)}")
-    module, name = METHODS[method].split(".")
+    if dag.sigmoids and method not in SIGMOID:
+        raise ParameterError(
+            f"{method!r} needs conjugate families, and that of {dag.names[dag.sigmoids[0]]} is a sigmoid; "
+            f"estimates for these are {', '.join(SIGMOID)}"
+        )
+    module, name = (SIGMOID if dag.sigmoids else METHODS)[method].split(".")
     function: Callable[..., Estimate] = getattr(import_module(f"lacunary.evidence.{module}"), name)
     return function

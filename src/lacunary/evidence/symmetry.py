@@ -11,11 +11,12 @@ most priors do tell them apart: such swaps are not counted.)
 from __future__ import annotations
 
 from itertools import pairwise
-from math import lgamma
+from math import lgamma, log
 
 import numpy as np
 
 from lacunary.errors import ParameterError
+from lacunary.evidence.chib import swaps
 from lacunary.infer.belief import Belief
 from lacunary.model.dag import Dag
 from lacunary.model.swaps import Swaps
@@ -26,13 +27,20 @@ __all__ = ["check_symmetric", "log_symmetry"]
 def log_symmetry(dag: Dag) -> float:
     """Return the log of the number of relabellings that leave the observable distribution as it is.
 
-    They are the renamings of each hidden variable's states, and the permutations of hidden variables
-    with equally many states that keep every arc. Variables with one state count for nothing, nor do
-    hidden ones without observed descendants: their posterior is their prior, with one peak. Where
-    tied families share a table, only relabellings that do the same to both are possible.
+    They are the renamings of each hidden variable's states, the mirror image of each hidden variable that is
+    continuous, and the permutations of hidden variables with equally many states that keep every arc.
+    Variables with one state count for nothing, nor do hidden ones without observed descendants: their
+    posterior is their prior, with one peak. Where tied families share a table, only relabellings that do the
+    same to both are possible. With continuous variables, permutations of more than six hidden ones are not
+    counted.
     """
-    graph = Swaps(dag, _kept(dag))
-    return _log_renamings(graph) + graph.log_count()
+    kept = _kept(dag)
+    graph = Swaps(dag, kept)
+    if not dag.continuous:
+        return _log_renamings(graph) + graph.log_count()
+    hidden = [v for v in kept if dag.schema.variables[v].hidden]
+    mirrored = [v for v in _seen(dag) if dag.schema.variables[v].hidden and not dag.schema.sizes[v]]
+    return _log_renamings(graph) + len(mirrored) * log(2) + _log_places(dag, [*hidden, *mirrored])
 
 
 def check_symmetric(belief: Belief) -> None:
@@ -41,26 +49,56 @@ def check_symmetric(belief: Belief) -> None:
     for name in schema.hidden:
         v = schema.index(name)
         for i, members in enumerate(layout.members):
-            if v not in members:
+            if v not in members or not layout.sizes[v]:
                 continue
-            table = belief.alpha[layout.slice(i)].reshape([layout.sizes[m] for m in members])
-            axis = members.index(v)
+            sizes = [layout.sizes[m] for m in members if layout.sizes[m]]
+            axis = [m for m in members if layout.sizes[m]].index(v)
+            if layout.sizes[i]:
+                table = belief.alpha[layout.slice(i)].reshape(sizes)
+            else:
+                table = layout.moments(belief.alpha, i).reshape([*sizes, -1])
             if not np.allclose(table, table.mean(axis=axis, keepdims=True), rtol=1e-9, atol=0.0):
                 raise ParameterError(
                     f"the prior tells the states of {name} apart, so that peaks with its states renamed are "
                     "not equally high and cannot be counted; leave symmetry out, or use a prior such as "
                     "Dirichlet(1) or bdeu(1)"
                 )
+    _check_mirrored(belief)
+
+
+def _check_mirrored(belief: Belief) -> None:
+    """Refuse a belief that tells a hidden continuous variable from its negative."""
+    layout, schema = belief.dag.layout, belief.dag.schema
+    for i in layout.regressions:
+        names = [*layout.regressors[i], i]
+        for k, v in enumerate(names):
+            moments = layout.moments(belief.alpha, i)[:, k + 1]
+            if schema.variables[v].hidden and np.any(np.delete(moments, k + 1, axis=1) != 0.0):
+                raise ParameterError(
+                    f"the prior tells {schema.names[v]} from its mirror image, so that peaks with its sign "
+                    "turned are not equally high and cannot be counted; leave symmetry out, or use a prior "
+                    "in which it has mean zero and no correlation"
+                )
 
 
 def _kept(dag: Dag) -> set[int]:
-    """Return the variables that matter: of several states, and observed or with observed descendants."""
+    """Return the discrete variables that matter: of several states, in `_seen`."""
+    return {v for v in _seen(dag) if dag.schema.sizes[v] > 1}
+
+
+def _log_places(dag: Dag, hidden: list[int]) -> float:
+    """Return the log of the number of ways for hidden variables to change places; none if they are many."""
+    return log(sum(1 for _ in swaps(dag, hidden)))
+
+
+def _seen(dag: Dag) -> set[int]:
+    """Return the variables that are observed or have observed descendants."""
     hidden = {dag.schema.index(name) for name in dag.schema.hidden}
     seen: set[int] = set()
     for v in reversed(dag.order_indices):
         if v not in hidden or any(child in seen for child in dag.child_indices[v]):
             seen.add(v)
-    return {v for v in seen if dag.schema.sizes[v] > 1}
+    return seen
 
 
 def _log_renamings(graph: Swaps) -> float:

@@ -1,0 +1,184 @@
+"""Annealed importance sampling for networks with sigmoid families, by a random walk (BG03 section 4.1).
+
+Nothing is conjugate to a sigmoid, so p(θ) p(y | θ)^τ is annealed by Metropolis moves on the parameters, all
+chains together: the weights themselves, normal beforehand, and for every table entry x = log g with
+g ~ Gamma(α) and θ ∝ g, so that θ is Dirichlet. The mean of the chains' weights is the evidence, however they
+mix. Steps and the pace of proposals are settled by a pilot run, apart from the chains that count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, polygamma
+
+from lacunary.errors import ParameterError
+from lacunary.evidence.ais import ACCEPTED, ENOUGH, average_weight
+from lacunary.evidence.chains import check_positive
+from lacunary.evidence.estimate import Estimate
+from lacunary.evidence.problem import Problem
+from lacunary.evidence.schedule import PILOTS, bent, pilot_steps, spread_steps
+from lacunary.learn.sigmoid import sigmoid_places
+from lacunary.model.sigmoid import design, table_of
+
+__all__ = ["ais"]
+
+Array = NDArray[np.float64]
+
+
+def ais(problem: Problem, *, steps: int = 2048, chains: int = 16, moves: str = "metropolis") -> Estimate:
+    """Estimate the log marginal likelihood of a network with sigmoid families.
+
+    Parameters
+    ----------
+    steps, chains
+        Temperatures that each chain passes, and chains. One chain gives no standard error.
+    moves
+        ``"metropolis"``: there are no others for sigmoid families.
+
+    Returns
+    -------
+    Estimate
+        The log of the mean weight; ``details`` are those of `lacunary.evidence.ais.ais`.
+    """
+    check_positive(steps=steps, chains=chains)
+    if moves != "metropolis":
+        raise ParameterError(f"moves={moves!r} needs conjugate families; with sigmoids there is 'metropolis'")
+    if problem.dag.continuous:
+        raise ParameterError("'ais' knows sigmoid families in discrete networks only; use 'bic' or 'draper'")
+    walk, rng = _Walk(problem), np.random.default_rng(problem.rng)
+    pilot = bent(4 * pilot_steps(steps))
+    found = walk.run(pilot, PILOTS, None, rng)
+    tau = spread_steps(pilot, found.trace, steps)
+    done = walk.run(tau, chains, np.interp(tau, pilot, found.pace), rng)
+    return _estimate(done, tau)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ran:
+    """What chains left: log-weights on the way, (chains, steps), the pace, (steps + 1,), and acceptance."""
+
+    trace: Array
+    pace: Array
+    acceptance: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Walk:
+    """The walk of one problem. Points hold x of all tables but the sigmoid ones, then all weights."""
+
+    problem: Problem
+
+    @cached_property
+    def tables(self) -> NDArray[np.int64]:
+        """The places of the entries of tables."""
+        return np.flatnonzero(~sigmoid_places(self.problem.dag))
+
+    @cached_property
+    def alpha(self) -> Array:
+        """Their hyperparameters."""
+        return np.asarray(self.problem.belief.alpha[self.tables])
+
+    @cached_property
+    def blocks(self) -> list[tuple[int, slice, Array]]:
+        """For each sigmoid family the variable, where its weights stand in a point, and its design."""
+        out, at = [], len(self.tables)
+        for i in self.problem.dag.sigmoids:
+            known = design(self.problem.dag.layout.parent_sizes(i))
+            out.append((i, slice(at, at + known.shape[1]), known))
+            at += known.shape[1]
+        return out
+
+    @property
+    def size(self) -> int:
+        """Numbers in a point."""
+        return len(self.tables) + sum(known.shape[1] for _, _, known in self.blocks)
+
+    def draw(self, chains: int, rng: np.random.Generator) -> Array:
+        """Return points drawn from the prior; (chains, size)."""
+        # Gamma(α) = Gamma(α + 1) · U^(1/α), whose log does not underflow for small α.
+        gamma = np.log(rng.standard_gamma(self.alpha + 1.0, (chains, len(self.alpha))))
+        x = gamma + np.log1p(-rng.random(gamma.shape)) / self.alpha
+        sd = self.problem.belief.weight_sd
+        return np.concatenate([x, rng.normal(scale=sd, size=(chains, self.size - len(self.alpha)))], axis=1)
+
+    def log_prior(self, points: Array) -> Array:
+        """Return the log-density of points; (chains,)."""
+        x, w, sd = points[:, : len(self.alpha)], points[:, len(self.alpha) :], self.problem.belief.weight_sd
+        tables = (self.alpha * x - np.exp(np.minimum(x, 700.0)) - gammaln(self.alpha)).sum(axis=1)
+        constant = w.shape[1] * np.log(sd * np.sqrt(2 * np.pi))
+        return np.asarray(tables - 0.5 * (w**2).sum(axis=1) / sd**2 - constant)
+
+    def log_likelihood(self, points: Array) -> Array:
+        """Return log p(rows | parameters); (chains,)."""
+        layout = self.problem.dag.layout
+        theta = np.zeros((len(points), layout.size))
+        x = points[:, : len(self.alpha)]
+        theta[:, self.tables] = np.exp(x - x.max(axis=1, keepdims=True, initial=-700.0))
+        for i, place, known in self.blocks:
+            layout.binary(theta, i)[:] = table_of(points[:, place], known)
+        return np.asarray(self.problem.prepared.expect(layout.normalize(theta))[1])
+
+    def reach(self, tau: float) -> Array:
+        """Return how far each number of a point goes, about, at an inverse temperature; (size,)."""
+        known = np.empty(self.size)
+        known[: len(self.alpha)] = 1.0 / polygamma(1, self.alpha)
+        known[len(self.alpha) :] = self.problem.belief.weight_sd**-2
+        return np.asarray(1.0 / np.sqrt(known + tau * self.usual))
+
+    @cached_property
+    def usual(self) -> Array:
+        """What the rows tell of each number when all states are equally likely; (size,)."""
+        layout = self.problem.dag.layout
+        uniform = 1.0 / np.array(layout.states, dtype=np.float64)[layout.variable]
+        counts = self.problem.prepared.expect(uniform[None])[0][0]
+        out = np.empty(self.size)
+        out[: len(self.alpha)] = counts[self.tables]
+        for i, place, known in self.blocks:
+            out[place] = layout.binary(counts, i).sum(axis=0) @ known / 4.0
+        return out
+
+    def run(self, tau: Array, chains: int, pace: Array | None, rng: np.random.Generator) -> _Ran:
+        """Lead chains from the prior along inverse temperatures; without a pace, seek one."""
+        points = self.draw(chains, rng)
+        prior, log = self.log_prior(points), self.log_likelihood(points)
+        weight, trace, accepted = np.zeros(chains), np.empty((chains, len(tau) - 1)), 0.0
+        seek, used = pace is None, np.ones(len(tau)) if pace is None else pace
+        for k in range(1, len(tau)):
+            weight = weight + (tau[k] - tau[k - 1]) * log
+            trace[:, k - 1] = weight
+            far = used[k] * 2.38 / np.sqrt(self.size) * self.reach(tau[k])
+            tried = points + far * rng.standard_normal(points.shape)
+            tried_prior, tried_log = self.log_prior(tried), self.log_likelihood(tried)
+            ratio = tried_prior - prior + tau[k] * (tried_log - log)
+            taken = np.log1p(-rng.random(chains)) < ratio
+            points = np.where(taken[:, None], tried, points)
+            prior, log = np.where(taken, tried_prior, prior), np.where(taken, tried_log, log)
+            accepted += taken.mean()
+            if seek and k + 1 < len(tau):
+                used[k + 1] = used[k] * np.exp((taken.mean() - ACCEPTED) / np.sqrt(k))
+        return _Ran(trace, used, accepted / (len(tau) - 1))
+
+
+def _estimate(done: _Ran, tau: Array) -> Estimate:
+    log_weights = done.trace[:, -1]
+    value, error = average_weight(log_weights)
+    relative = np.exp(log_weights - log_weights.max())
+    ess, chains = float(relative.sum() ** 2 / (relative**2).sum()), len(log_weights)
+    note = (
+        "" if ess >= ENOUGH else f"the weights of {chains} chains count for {ess:.1f} only; take more steps"
+    )
+    details = {
+        "log_weights": log_weights,
+        "ess": ess,
+        "steps": len(tau) - 1,
+        "chains": chains,
+        "moves": "metropolis",
+        "acceptance": done.acceptance,
+        "trustworthy": not note,
+        "note": note,
+    }
+    return Estimate("ais", value, "Monte Carlo", {"log mean weight": value}, stderr=error, details=details)
