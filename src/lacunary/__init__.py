@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from lacunary.files.store import load, save
     from lacunary.files.trails import SearchCheckpoint
     from lacunary.infer.belief import BDeu, Belief, Dirichlet, PriorNetwork, bdeu, k2, prior_network
-    from lacunary.infer.distribution import Distribution, NormalMixture
+    from lacunary.infer.distribution import Distribution, NormalMixture, StudentMixture
     from lacunary.infer.divergence import family_distances, kl, marginal_kl
     from lacunary.infer.expect import expect
     from lacunary.infer.impute import impute
@@ -98,7 +98,7 @@ _HOME = {
     "files.shipped": ("alarm", "asia"),
     "files.store": ("load", "save"),
     "infer.belief": ("BDeu", "Belief", "Dirichlet", "PriorNetwork", "bdeu", "k2", "prior_network"),
-    "infer.distribution": ("Distribution", "NormalMixture"),
+    "infer.distribution": ("Distribution", "NormalMixture", "StudentMixture"),
     "infer.divergence": ("family_distances", "kl", "marginal_kl"),
     "infer.expect": ("expect",),
     "infer.impute": ("impute",),
@@ -183,6 +183,7 @@ __all__ = [
     "Step",
     "Stop",
     "StructuralResult",
+    "StudentMixture",
     "Table",
     "TableError",
     "Tabu",

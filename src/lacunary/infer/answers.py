@@ -13,9 +13,9 @@ from lacunary.data.schema import Label, Schema
 from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import ImpossibleRowError, SchemaError, StateError
 from lacunary.infer.complete import completed
-from lacunary.infer.distribution import Distribution, NormalMixture
-from lacunary.infer.engine import prepare
-from lacunary.infer.mixed import normal_marginals
+from lacunary.infer.distribution import Distribution
+from lacunary.infer.engine import Prepared, prepare
+from lacunary.infer.mixed import Mixed, discrete_marginals, normal_marginals
 from lacunary.infer.posterior import marginals
 from lacunary.model.dag import Dag
 
@@ -36,6 +36,10 @@ class Answers:
         """Return p(variable | parents) for the next row, in the places given by ``dag.layout``."""
         raise NotImplementedError
 
+    def prepared(self, table: Table) -> Prepared:
+        """Return a table, aligned with the graph's schema, laid out for the model's `parameters`."""
+        return prepare(self.dag, table)
+
     def query(self, *targets: str, given: Mapping[str, Label] | None = None) -> Any:
         """Return the joint `Distribution` of some discrete variables given the states or values of others.
 
@@ -48,11 +52,11 @@ class Answers:
         """
         where, case = self._asked(targets), self._case(given)
         if not self.dag.schema.sizes[where[0]]:
-            found = normal_marginals(self.dag, self.parameters(), case, where)[0]
+            found = normal_marginals(self.dag, self.parameters(), self._told(case), where)[0]
             if not found.weights.sum() > 0:
                 raise ImpossibleRowError(f"what is given has probability zero: {dict(given or {})}")
-            return NormalMixture(found.variable, found.weights[0], found.means[0], found.sds[0])
-        probabilities = marginals(self.dag, self.parameters(), case, [where])[0][0]
+            return found[0]
+        probabilities = self._marginals(case, [where])[0][0]
         if not probabilities.sum() > 0:
             raise ImpossibleRowError(f"what is given has probability zero: {dict(given or {})}")
         return Distribution(tuple(self.dag.schema.variables[v] for v in where), probabilities)
@@ -79,8 +83,9 @@ class Answers:
         sets = [self._asked([t] if isinstance(t, str) else t) for t in chosen]
         rows = as_table(table, self.dag.schema)
         theta, sizes = self.parameters(), self.dag.schema.sizes
-        states = marginals(self.dag, theta, rows, [where for where in sets if sizes[where[0]]])
-        values = normal_marginals(self.dag, theta, rows, [where[0] for where in sets if not sizes[where[0]]])
+        states = self._marginals(rows, [where for where in sets if sizes[where[0]]])
+        numbers = [where[0] for where in sets if not sizes[where[0]]]
+        values = normal_marginals(self.dag, theta, self._told(rows), numbers) if numbers else []
         mass = [p.reshape(len(rows), -1) for p in states[:1]] or [mixture.weights for mixture in values[:1]]
         if mass and np.any(mass[0].sum(axis=1) == 0):
             prepare(self.dag, rows).check_possible(theta)
@@ -92,12 +97,12 @@ class Answers:
 
         With continuous variables it is a log-density.
         """
-        prepared = prepare(self.dag, as_table(table, self.dag.schema))
+        prepared = self.prepared(as_table(table, self.dag.schema))
         return np.asarray(prepared.log_evidence(self.parameters()[None])[0])
 
     def log_likelihood(self, table: Any) -> float:
         """Return Σ over rows of weight · log-probability of the observed cells, in nats."""
-        prepared = prepare(self.dag, as_table(table, self.dag.schema))
+        prepared = self.prepared(as_table(table, self.dag.schema))
         return float(prepared.expect(self.parameters()[None])[1][0])
 
     def probability(self, given: Mapping[str, Label]) -> float:
@@ -106,7 +111,7 @@ class Answers:
 
     def log_density(self, given: Mapping[str, Label]) -> float:
         """Return the logarithm of `probability`, in nats, which is known where that is too small a number."""
-        return float(prepare(self.dag, self._case(given)).log_evidence(self.parameters()[None])[0, 0])
+        return float(self.prepared(self._case(given)).log_evidence(self.parameters()[None])[0, 0])
 
     def explain(self, given: Mapping[str, Label] | None = None) -> dict[str, Label]:
         """Return the jointly most probable states of all variables given those of some.
@@ -137,6 +142,17 @@ class Answers:
         else:
             codes, reals = _forward(self.dag, self.parameters(), rows, random)
         return Table(schema, codes.astype(code_dtype(schema.sizes)), reals)
+
+    def _told(self, table: Table) -> Mixed:
+        prepared = self.prepared(table)
+        assert isinstance(prepared, Mixed)
+        return prepared
+
+    def _marginals(self, table: Table, sets: Sequence[Sequence[int]]) -> list[NDArray[np.float64]]:
+        """Return the posterior of sets of discrete variables in each row."""
+        if self.dag.continuous and sets:
+            return discrete_marginals(self.dag, self.parameters(), self._told(table), sets)
+        return marginals(self.dag, self.parameters(), table, sets)
 
     def _asked(self, names: Sequence[str]) -> list[int]:
         """Return where the variables stand that are asked about together."""

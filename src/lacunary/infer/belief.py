@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.infer.answers import Answers
+from lacunary.infer.engine import Prepared
+from lacunary.infer.predictive import prepare_predictive
 from lacunary.maths import regression
 from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.model.dag import Dag
@@ -42,8 +45,10 @@ class Belief(Answers):
 
     Prior and posterior are the same type: ``alpha`` holds one hyperparameter α_ijk for each θ_ijk and the
     pseudo-moments T of each regression, in the places given by ``dag.layout`` for statistics: rows are
-    learned by adding theirs. Asked about a row, a belief answers with its predictive probabilities, in
-    which the parameters are integrated out: those of its `mean`.
+    learned by adding theirs. Asked about a row, a belief answers with the parameters integrated out: tables
+    are those of its `mean`, regressions Student t, and the density of a row is a ratio of evidences. (Where
+    an observed cell depends on a continuous hole, normals of the same location and scale stand for the t; see
+    `lacunary.infer.predictive`. Draws are made with the parameters of `mean`.)
 
     Attributes
     ----------
@@ -122,6 +127,12 @@ class Belief(Answers):
     def parameters(self) -> NDArray[np.float64]:
         """Return the predictive probabilities: `mean`."""
         return self.mean()
+
+    def prepared(self, table: Table) -> Prepared:
+        """Return a table laid out for answers in which regressions are Student t."""
+        if not self.dag.continuous:
+            return super().prepared(table)
+        return prepare_predictive(self.dag, table, self.alpha, self.surplus)
 
 
 class Prior(Protocol):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp, ndtr, ndtri
+from scipy.special import gammaln, logsumexp, ndtr, ndtri, stdtr, stdtrit
 
 from lacunary.data.schema import Label, Variable
 from lacunary.errors import ParameterError
 
-__all__ = ["Distribution", "NormalMixture"]
+__all__ = ["Distribution", "NormalMixture", "StudentMixture"]
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Probabilities whose quantiles are shown."""
@@ -84,6 +84,11 @@ class NormalMixture:
     means: NDArray[np.float64]
     sds: NDArray[np.float64]
 
+    def __getitem__(self, row: int) -> Self:
+        """Return the density in one row of a table."""
+        parts = {f.name: getattr(self, f.name)[row] for f in fields(self) if f.name != "variable"}
+        return replace(self, **parts)
+
     @property
     def mean(self) -> NDArray[np.float64]:
         """The mean; (...,)."""
@@ -92,7 +97,7 @@ class NormalMixture:
     @property
     def sd(self) -> NDArray[np.float64]:
         """The standard deviation; (...,)."""
-        apart = (self.means - self.mean[..., None]) ** 2 + self.sds**2
+        apart = (self.means - self.mean[..., None]) ** 2 + self._variances()
         return np.asarray(np.sqrt((self.weights * apart).sum(axis=-1)))
 
     @property
@@ -105,8 +110,8 @@ class NormalMixture:
         """Return the log-density at a value, or at one for each row; −∞ or ∞ where it is observed."""
         apart = np.asarray(value, dtype=np.float64)[..., None] - self.means
         with np.errstate(divide="ignore", invalid="ignore"):
-            squared = np.where(apart == 0, 0.0, (apart / self.sds) ** 2)
-            log = np.log(self.weights) - np.log(self.sds) - 0.5 * (squared + np.log(2 * np.pi))
+            scaled = np.where(apart == 0, 0.0, apart / self.sds)
+            log = np.log(self.weights) - np.log(self.sds) + self._log_standard(scaled)
         return np.asarray(logsumexp(log, axis=-1))
 
     def probability_below(self, value: ArrayLike) -> NDArray[np.float64]:
@@ -114,7 +119,7 @@ class NormalMixture:
         apart = np.asarray(value, dtype=np.float64)[..., None] - self.means
         with np.errstate(divide="ignore", invalid="ignore"):
             scaled = np.where(self.sds > 0, apart / self.sds, np.where(apart < 0, -np.inf, np.inf))
-        return np.asarray((self.weights * ndtr(scaled)).sum(axis=-1))
+        return np.asarray((self.weights * self._below_standard(scaled)).sum(axis=-1))
 
     def quantile(self, probability: float) -> NDArray[np.float64]:
         """Return the value below which the variable lies with this probability; (...,).
@@ -123,7 +128,7 @@ class NormalMixture:
         """
         if not 0 < probability < 1:
             raise ParameterError(f"a quantile's probability lies between 0 and 1, not at {probability}")
-        own, used = self.means + self.sds * ndtri(probability), self.weights > 0
+        own, used = self.means + self.sds * self._standard(probability), self.weights > 0
         low = np.where(used, own, np.inf).min(axis=-1)
         high = np.where(used, own, -np.inf).max(axis=-1)
         for _ in range(BISECTIONS):
@@ -134,12 +139,11 @@ class NormalMixture:
 
     def to_dict(self) -> dict[str, Any]:
         """Return mean, standard deviation, quantiles and components as plain dictionaries and numbers."""
-        components = zip(self.weights.tolist(), self.means.tolist(), self.sds.tolist(), strict=True)
         return {
             "mean": float(self.mean),
             "sd": float(self.sd),
             "quantiles": {f"{p:g}": float(self.quantile(p)) for p in QUANTILES},
-            "components": [{"weight": w, "mean": m, "sd": s} for w, m, s in components if w > 0],
+            "components": [self._component(int(k)) for k in np.flatnonzero(self.weights > 0)],
         }
 
     def __str__(self) -> str:
@@ -156,3 +160,61 @@ class NormalMixture:
             more = len(likely) - len(shown)
             lines += [f"  and {more} more components"] if more else []
         return "\n".join(lines)
+
+    def _component(self, k: int) -> dict[str, float]:
+        """Return one component, its weight first."""
+        return {"weight": float(self.weights[k]), "mean": float(self.means[k]), "sd": float(self.sds[k])}
+
+    def _variances(self) -> NDArray[np.float64]:
+        return np.asarray(self.sds**2)
+
+    def _log_standard(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the log-density of a component of location zero and scale one."""
+        return np.asarray(-0.5 * (x**2 + np.log(2 * np.pi)))
+
+    def _below_standard(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(ndtr(x))
+
+    def _standard(self, probability: float) -> NDArray[np.float64]:
+        return np.asarray(ndtri(probability))
+
+
+@dataclass(frozen=True, eq=False)
+class StudentMixture(NormalMixture):
+    """A mixture of Student t: what a belief says of a continuous variable, the parameters integrated out.
+
+    Attributes
+    ----------
+    sds
+        The components' scales; their standard deviations are √(dof / (dof − 2)) times as large.
+    dofs
+        Degrees of freedom; infinite where a component is normal.
+    """
+
+    dofs: NDArray[np.float64]
+
+    def _component(self, k: int) -> dict[str, float]:
+        if np.isinf(self.dofs[k]):
+            return super()._component(k)
+        told = {"weight": self.weights[k], "mean": self.means[k], "scale": self.sds[k], "dof": self.dofs[k]}
+        return {name: float(value) for name, value in told.items()}
+
+    def _variances(self) -> NDArray[np.float64]:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            wider = np.where(self.dofs > 2, 1 / (1 - 2 / self.dofs), np.inf)
+        return np.where(self.sds > 0, self.sds**2 * wider, 0.0)
+
+    def _log_standard(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        dof = np.where(np.isinf(self.dofs), 1.0, self.dofs)
+        constant = gammaln(0.5 * (dof + 1)) - gammaln(0.5 * dof) - 0.5 * np.log(np.pi * dof)
+        student = constant - 0.5 * (dof + 1) * np.log1p(x**2 / dof)
+        return np.asarray(np.where(np.isinf(self.dofs), super()._log_standard(x), student))
+
+    def _below_standard(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        known = np.isinf(self.dofs)
+        return np.asarray(np.where(known, ndtr(x), stdtr(np.where(known, 1.0, self.dofs), x)))
+
+    def _standard(self, probability: float) -> NDArray[np.float64]:
+        known = np.isinf(self.dofs)
+        own = stdtrit(np.where(known, 1.0, self.dofs), probability)
+        return np.asarray(np.where(known, ndtri(probability), own))

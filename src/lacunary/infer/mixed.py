@@ -172,13 +172,28 @@ class Mixed(Prepared):
         lost = self._lost(counts, [seen])
         return lost[0] if lost else seen
 
+    def mixtures(
+        self, unit: Unit, vector: NDArray[np.float64], targets: Sequence[int], weights: NDArray[np.float64]
+    ) -> dict[int, NormalMixture]:
+        """Return the posterior of some of a unit's variables, configurations weighted; (rows, columns)."""
+        means, sds = unit.rows.under(unit.forms(vector)).normals()
+        back, found = self.inverse, {}
+        for v in targets:
+            column, variable = unit.variables.index(v) + 1, self.dag.schema.variables[v]
+            found[v] = NormalMixture(variable, weights[back], means[back, :, column], sds[back, :, column])
+        return found
+
+    def log_densities(self, unit: Unit, posed: Posed) -> NDArray[np.float64]:
+        """Return the log-density of what a unit's rows show in each configuration; (rows, columns)."""
+        return posed.log_evidence()
+
     def _see(self, vector: NDArray[np.float64]) -> _Seen:
         posed, logs, scales = [], [], []
         for stand_in in self.stand_ins:
             mine = [unit.rows.under(unit.forms(vector)) for unit in stand_in.units]
             log = np.zeros((len(self.codes), *stand_in.sizes))
             for unit, rows in zip(stand_in.units, mine, strict=True):
-                log = log + stand_in.spread(unit, rows.log_evidence())
+                log = log + stand_in.spread(unit, self.log_densities(unit, rows))
             posed.append(mine)
             logs.append(log.reshape(len(log), -1))
             scales.append(logs[-1].max(axis=1))
@@ -235,10 +250,10 @@ class Mixed(Prepared):
 
 
 def discrete_marginals(
-    dag: Dag, theta: NDArray[np.float64], table: Table, targets: Sequence[Sequence[int]]
+    dag: Dag, theta: NDArray[np.float64], table: Table | Mixed, targets: Sequence[Sequence[int]]
 ) -> list[NDArray[np.float64]]:
     """Return `posterior.marginals` of sets of discrete variables, given cells of both kinds."""
-    prepared = prepare_mixed(dag, table)
+    prepared = table if isinstance(table, Mixed) else prepare_mixed(dag, table)
     graph, inner, rows = prepared.discrete(theta)
     place = {dag.schema.index(name): k for k, name in enumerate(dag.discrete.names)}
     sets = [[place[v] for v in target] for target in targets]
@@ -247,12 +262,12 @@ def discrete_marginals(
 
 
 def normal_marginals(
-    dag: Dag, theta: NDArray[np.float64], table: Table, targets: Sequence[int]
+    dag: Dag, theta: NDArray[np.float64], table: Table | Mixed, targets: Sequence[int]
 ) -> list[NormalMixture]:
     """Return the posterior of each of some continuous variables in each row."""
     if not targets:
         return []
-    prepared = prepare_mixed(dag, table)
+    prepared = table if isinstance(table, Mixed) else prepare_mixed(dag, table)
     graph, inner, rows = prepared.discrete(theta)
     place = {dag.schema.index(name): k for k, name in enumerate(dag.discrete.names)}
     found: dict[int, NormalMixture] = {}
@@ -264,12 +279,7 @@ def normal_marginals(
         if unit.open_core:
             core = [place[v] for v in unit.open_core]
             weights = marginals(graph, inner, Table(graph.schema, rows), [core])[0].reshape(len(rows), -1)
-        means, sds = unit.rows.under(unit.forms(theta)).normals()
-        for v in mine:
-            column, back = unit.variables.index(v) + 1, prepared.inverse
-            found[v] = NormalMixture(
-                dag.schema.variables[v], weights[back], means[back, :, column], sds[back, :, column]
-            )
+        found |= prepared.mixtures(unit, theta, mine, weights)
     return [found[v] for v in targets]
 
 
