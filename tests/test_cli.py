@@ -33,6 +33,8 @@ COMMANDS = (
     "convert",
     "fit",
     "search",
+    "mixture",
+    "assign",
     "query",
     "sample",
     "impute",

@@ -21,7 +21,6 @@ from lacunary.cli.arguments import (
     pairs_of_states,
     reading,
 )
-from lacunary.cli.mix_text import summary, tell
 from lacunary.cli.problem import Kinds, Seed, States, declared_of
 from lacunary.cli.show import Waiting, emit
 
@@ -59,10 +58,10 @@ Components = Annotated[
 
 @app.command(
     epilog=examples(
-        "lacunary mixture house_votes --drop party --components 1-3 --max-parents 2 --out groups.json",
+        "lacunary mixture house_votes --drop party --components 1-3 --max-parents 1 --out groups.json",
         "lacunary mixture house_votes --drop party --components 2 --structure tree --report groups.html",
-        "lacunary mixture house_votes --drop party --structure empty --starts 3 --json",
-        "lacunary mixture house_votes --drop party --components 2 --hidden taste=2 --max-parents 2",
+        "lacunary mixture house_votes --drop party --components auto --structure empty --json",
+        "lacunary mixture house_votes --checkpoint groups-so-far.json --components 2 --max-parents 1",
         "lacunary assign groups.json house_votes --out assigned.csv",
     )
 )
@@ -193,6 +192,8 @@ def mixture(
         if report:
             waiting.say("drawing")
             _write_page(found, table, report)
+    from lacunary.cli.mix_text import summary, tell  # help must not wait for what this needs
+
     files = {"out": out, "report": report, "checkpoint": checkpoint}
     if json:
         emit(summary(found, table, files))
