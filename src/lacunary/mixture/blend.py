@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,13 @@ class Mixer:
         Σα of the Dirichlet over the weights.
     noise_share
         The noise's part of it; the components share the rest evenly. TMCH98: 1 and 0.01.
+    equal
+        Whether all components have the same weight.
+    labels
+        Which components each row may come from, where something is known of it, such as the class in a
+        multinet; (rows, components), the noise left out.
+    by
+        The estimate by which mixtures are chosen: "cheeseman-stutz" or "bic".
     """
 
     engine: Engine
@@ -79,6 +86,9 @@ class Mixer:
     noise: Bounds | None = None
     ess: float = 1.0
     noise_share: float = 0.01
+    equal: bool = False
+    labels: NDArray[np.bool_] | None = None
+    by: Literal["cheeseman-stutz", "bic"] = "cheeseman-stutz"
 
     def alpha(self, components: int) -> Array:
         """Return the hyperparameters of the weights, the noise last."""
@@ -99,7 +109,10 @@ class Mixer:
         if blend.noise is not None and self.noise is not None:
             logs = np.column_stack([logs, blend.noise.log_density(self.noise.table)])
         with np.errstate(divide="ignore"):
-            return np.asarray(logs + np.log(blend.weights))
+            logs = np.asarray(logs + np.log(blend.weights))
+        if self.labels is not None:
+            logs[:, : self.labels.shape[1]][~self.labels] = -np.inf
+        return logs
 
     def expect(self, blend: Blend) -> Completed:
         """Return shares and expected statistics of the complete model under the blend."""
@@ -114,10 +127,13 @@ class Mixer:
 
     def maximize(self, completed: Completed, structures: Sequence[Structure]) -> Blend:
         """Return the blend of highest posterior density, were the shares observed."""
-        alpha = self.alpha(len(structures))
+        many = len(structures)
+        weights = completed.counts + self.alpha(many)
+        if self.equal:
+            weights[:many] = weights[:many].mean()
         return Blend(
             self.engine.maximize(completed.statistics, structures),
-            (completed.counts + alpha) / (completed.counts.sum() + alpha.sum()),
+            weights / weights.sum(),
             self.noise.maximize(completed.shares[:, -1]) if self.noise else None,
         )
 
@@ -127,6 +143,21 @@ class Mixer:
         weights = gammaln(alpha.sum()) - gammaln(alpha).sum() + xlogy(alpha, blend.weights).sum()
         noise = self.noise.log_prior(blend.noise) if self.noise and blend.noise else 0.0
         return float(weights) + self.engine.log_prior(blend.models) + noise
+
+    def estimate(self, blend: Blend, structures: Sequence[Structure]) -> Estimate:
+        """Return what the mixture is worth, by the estimate that chooses."""
+        return self.bic(blend, structures) if self.by == "bic" else self.cheeseman_stutz(blend, structures)
+
+    def bic(self, blend: Blend, structures: Sequence[Structure]) -> Estimate:
+        """Return the log-likelihood at the blend less (log N)/2 for every parameter; higher is better."""
+        _, rows = shared_out(self.log_densities(blend))
+        free = self.dimension(structures)
+        terms = {
+            "log-likelihood": float(self.row_weights @ rows),
+            "dimension of the data": -0.5 * free * float(np.log(self.row_weights.sum())),
+        }
+        value = sum(terms.values())
+        return Estimate("bic", value, "approximation", terms, dimension=free, where="map")
 
     def cheeseman_stutz(self, blend: Blend, structures: Sequence[Structure]) -> Estimate:
         """Return the Cheeseman–Stutz estimate at the blend; the two dimensions are taken as equal."""
@@ -152,20 +183,27 @@ class Mixer:
 
     def log_evidence(self, completed: Completed, structures: Sequence[Structure]) -> float:
         """Return the evidence of the expected data, the criterion of the search (TMCH98 eq. 7 and 12)."""
-        alpha = self.alpha(len(structures))
-        total = float(
-            gammaln(alpha.sum())
-            - gammaln(alpha.sum() + completed.counts.sum())
-            + (gammaln(alpha + completed.counts) - gammaln(alpha)).sum()
-        )
+        total = self._owners(completed.counts, len(structures))
         for score, structure in zip(self.engine.scores(completed.statistics), structures, strict=True):
             total += sum(score.family(child, parents) for child, parents in enumerate(structure))
         return total + (self.noise.log_evidence(completed.shares[:, -1]) if self.noise else 0.0)
 
+    def _owners(self, counts: Array, many: int) -> float:
+        """Return the log evidence of which component each row came from."""
+        alpha, even = self.alpha(many), 0.0
+        if self.equal:  # all components are one with equal parts, beside the noise
+            even = -float(counts[:many].sum() * np.log(many))
+            alpha, counts = (np.array([a[:many].sum(), *a[many:]]) for a in (alpha, counts))
+        return even + float(
+            gammaln(alpha.sum())
+            - gammaln(alpha.sum() + counts.sum())
+            + (gammaln(alpha + counts) - gammaln(alpha)).sum()
+        )
+
     def dimension(self, structures: Sequence[Structure]) -> int:
         """Return the number of free parameters."""
         noise = self.noise.free + 1 if self.noise else 0
-        return self.engine.dimension(structures) + len(structures) - 1 + noise
+        return self.engine.dimension(structures) + (0 if self.equal else len(structures) - 1) + noise
 
     def mixture(self, blend: Blend) -> Mixture:
         """Return the blend as a mixture of networks, in the data's units."""

@@ -17,6 +17,7 @@ import numpy as np
 from lacunary.learn.stop import Stop
 from lacunary.mixture.blend import Blend, Completed, Mixer
 from lacunary.mixture.component import Structure
+from lacunary.mixture.sharing import Added
 from lacunary.structure.board import Board
 from lacunary.structure.rules import Rules
 from lacunary.structure.schedule import Repeat, Schedule
@@ -130,6 +131,8 @@ class Plan:
         The most rounds of EM and search.
     trace
         Whether Cheeseman–Stutz is worked out after every arc change (TMCH98 Figure 4).
+    shared
+        Whether all components have the same structure.
     """
 
     structure: str
@@ -139,6 +142,7 @@ class Plan:
     stop: Stop = CONVERGED
     rounds: int = 100
     trace: bool = False
+    shared: bool = False
 
     @property
     def fixed(self) -> bool:
@@ -227,7 +231,7 @@ class Course:
         changed = state.before is not None and state.before != state.structures
         state = replace(state, before=None)
         if self.plan.until == "score":
-            value = self.mixer.cheeseman_stutz(state.blend, state.structures).value
+            value = self.mixer.estimate(state.blend, state.structures).value
             state = self._note(state, "round", value, value)
             risen = value > state.top + TIE * abs(value)
             if risen:
@@ -263,7 +267,7 @@ class Course:
         """Take out components that have lost their rows, unless they are all there is."""
         many = len(state.structures)
         kept = completed.counts[:many] >= EMPTY
-        if kept.all() or not kept.any():
+        if kept.all() or not kept.any() or self.mixer.labels is not None:
             return completed, state
         noise = [True] * (len(completed.counts) - many)
         weights = state.blend.weights[np.append(kept, noise).astype(bool)]
@@ -281,12 +285,16 @@ class Course:
         """Return the structures a search finds on the expected data, from the present ones."""
         found = list(state.structures)
         scores = self.mixer.engine.scores(completed.statistics)
-        for c, score in enumerate(scores):
+        parts: list[tuple[slice, FamilyScore]] = [(slice(c, c + 1), s) for c, s in enumerate(scores)]
+        if self.plan.shared:
+            parts = [(slice(len(found)), Added(scores))]
+        for part, score in parts:
+            many = len(found[part])
             if self.plan.structure == "tree":
-                found[c] = tuple(best_forest(score, self.plan.rules))
+                found[part] = [tuple(best_forest(score, self.plan.rules))] * many
                 continue
-            for structure in _climb(score, self.plan.rules, found[c], moves):
-                found[c] = structure
+            for structure in _climb(score, self.plan.rules, found[part][0], moves):
+                found[part] = [structure] * many
                 if self.plan.trace:
                     state = self._traced(state, completed, found)
         criterion = self.mixer.log_evidence(completed, found)
@@ -294,7 +302,7 @@ class Course:
 
     def _traced(self, state: State, completed: Completed, found: Sequence[Structure]) -> State:
         blend = self.mixer.maximize(completed, found)
-        value = self.mixer.cheeseman_stutz(blend, found).value
+        value = self.mixer.estimate(blend, found).value
         return self._note(state, "move", self.mixer.log_evidence(completed, found), value, found)
 
     def _note(

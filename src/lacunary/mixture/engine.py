@@ -10,14 +10,23 @@ from lacunary.mixture.component import Engine
 from lacunary.mixture.discrete import Discrete
 from lacunary.mixture.gaussian import Gaussian
 from lacunary.mixture.mixed import Mixed
+from lacunary.mixture.sharing import Sharing
+from lacunary.mixture.tied import Tied
 from lacunary.structure.gaussian import Normal
 
 __all__ = ["engine_of"]
 
+NOTHING = Sharing()
 
-def engine_of(table: Table, prior: Any) -> Engine:
-    """Return the engine for the kinds of the table's variables."""
+
+def engine_of(table: Table, prior: Any, sharing: Sharing = NOTHING) -> Engine:
+    """Return the engine for the kinds of the table's variables, and for what components share."""
     discrete = [variable.discrete for variable in table.schema]
+    if sharing.parameters and (any(discrete) or table.schema.hidden):
+        raise ParameterError(
+            "volume, shape and orientation are of continuous variables without hidden ones; "
+            "share 'structure' and 'size' alone"
+        )
     if all(discrete):
         if isinstance(prior, Normal) or not (prior is None or callable(prior)):
             raise ParameterError(f"discrete components take a prior such as bdeu(1), not {prior!r}")
@@ -26,4 +35,4 @@ def engine_of(table: Table, prior: Any) -> Engine:
         return Mixed(table, prior)
     if not isinstance(prior, Normal | None):
         raise ParameterError(f"continuous components take a NormalWishart prior, not {prior!r}")
-    return Gaussian(table, prior)
+    return Tied(table, sharing, prior) if sharing.parameters else Gaussian(table, prior)

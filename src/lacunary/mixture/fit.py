@@ -19,6 +19,7 @@ from lacunary.mixture.engine import engine_of
 from lacunary.mixture.found import MixtureFit, WatchMixture
 from lacunary.mixture.grow import Growth
 from lacunary.mixture.noise import NoiseGiven, noise_of
+from lacunary.mixture.sharing import SharedGiven, Sharing
 from lacunary.mixture.trail import MixtureTrail
 from lacunary.structure.gaussian import Normal
 from lacunary.structure.hidden import trials, with_hidden
@@ -39,6 +40,7 @@ def fit_mixture(
     components: int | str | Iterable[int] = "auto",
     structure: StructureClass = "learn",
     noise: NoiseGiven = False,
+    shared: SharedGiven = (),
     hidden: Mapping[str, int | str] | None = None,
     prior: Normal | Prior | None = None,
     weights: float = 1.0,
@@ -51,6 +53,7 @@ def fit_mixture(
     schedule: str = SCHEDULE,
     until: Literal["structure", "score"] = "structure",
     stop: Stop | None = None,
+    choose: Literal["cheeseman-stutz", "bic"] | None = None,
     trace: bool = False,
     watch: WatchMixture | None = None,
     resume: MixtureTrail | None = None,
@@ -71,6 +74,9 @@ def fit_mixture(
         (full covariance matrices, MFULL).
     noise
         A uniform component for outliers: True, bounds (low, high), bounds by name, or a `Pareto` belief.
+    shared
+        What all components have in common: "structure", "size" (their weights), and of continuous variables
+        "volume", "shape", "orientation", or "sphere"; or a code such as "EEE" or "VII". See docs/mixtures.md.
     hidden
         Hidden variables inside the components: ``{"H": 2}`` is discrete with two states, ``{"F":
         "continuous"}`` a factor. With ``structure="empty"`` factors above all variables make a mixture of
@@ -93,6 +99,9 @@ def fit_mixture(
         Learning ends when no "structure" changes, or when the "score" of a round does not rise.
     stop
         When EM has converged; by default the last change over the change since the start is below 1e-6.
+    choose
+        The estimate by which the number of components is chosen: "cheeseman-stutz", or "bic", which it is
+        where components share parameters.
     trace
         Work the estimate out after every arc change.
     watch
@@ -117,13 +126,32 @@ def fit_mixture(
     if structure not in ("learn", "tree", "empty", "complete"):
         raise ParameterError(f"structure must be 'learn', 'tree', 'empty' or 'complete', not {structure!r}")
     rules = Rules.of(rows.schema, required=required, forbidden=forbidden, max_parents=max_parents)
-    mixer = Mixer(engine_of(rows, prior), rows.weights, noise_of(noise, rows), weights, noise_share)
+    sharing = Sharing.of(shared)
+    by = _choice(choose, sharing)
+    engine = engine_of(rows, prior, sharing)
+    mixer = Mixer(engine, rows.weights, noise_of(noise, rows), weights, noise_share, sharing.size, by=by)
     if until not in ("structure", "score"):
         raise ParameterError(f"until must be 'structure' or 'score', not {until!r}")
-    plan = Plan(structure, rules, parse_schedule(schedule), until, stop or CONVERGED, trace=trace)
+    plan = Plan(
+        structure,
+        rules,
+        parse_schedule(schedule),
+        until,
+        stop or CONVERGED,
+        trace=trace,
+        shared=sharing.structure,
+    )
     many = _count("starts", 1 if starts is None else starts)
     growth = Growth(mixer, plan, many, ess, _seed(rng), watch, resume)
     return growth.run(None if components == "auto" else _numbers(components, rows))
+
+
+def _choice(choose: str | None, sharing: Sharing) -> Literal["cheeseman-stutz", "bic"]:
+    if choose not in (None, "cheeseman-stutz", "bic"):
+        raise ParameterError(f"choose must be 'cheeseman-stutz' or 'bic', not {choose!r}")
+    if choose == "cheeseman-stutz" and sharing.parameters:
+        raise ParameterError("components that share parameters have no evidence in closed form: choose='bic'")
+    return "bic" if choose == "bic" or sharing.parameters else "cheeseman-stutz"
 
 
 def _with_hidden(rows: Table, hidden: Mapping[str, int | str] | None) -> Table:

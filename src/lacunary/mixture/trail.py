@@ -84,6 +84,8 @@ def settings_of(plan: Plan, ess: float, seed: int) -> dict[str, str]:
         arcs = sha256(plan.rules.required.tobytes() + plan.rules.free.tobytes()).hexdigest()[:16]
         out |= {"schedule": str(plan.schedule), "until": plan.until, "trace": str(plan.trace)}
         out |= {"max_parents": str(plan.rules.max_parents), "arcs required and forbidden": arcs}
+    if plan.shared:
+        out["shared structure"] = "yes"
     return out | {"ess": str(float(ess)), "rng": str(seed)}
 
 
