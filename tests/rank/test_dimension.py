@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from lacunary.data.schema import Schema, Variable
-from lacunary.errors import GraphError, ParameterError, TooWideError
+from lacunary.errors import ParameterError, TooWideError
 from lacunary.infer.network import Network, random_network
 from lacunary.maths.prime import Reals
 from lacunary.model.dag import Dag
@@ -603,11 +603,6 @@ def test_the_same_seed_gives_the_same_answer() -> None:
 
 def test_text() -> None:
     assert str(dimension(dag("A -> C <- H -> D <- B", hidden="H"))) == "rank 9, parameters 11"
-
-
-def test_mixed_networks_are_refused() -> None:
-    with pytest.raises(GraphError, match="X is continuous"):
-        dimension(dag("H -> X Y", kinds={"X": "continuous"}, hidden="H"))
 
 
 def test_families_that_do_not_fit_are_refused() -> None:

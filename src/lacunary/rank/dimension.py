@@ -14,19 +14,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.errors import GraphError, ParameterError
+from lacunary.errors import ParameterError
 from lacunary.infer.network import Network
 from lacunary.model.dag import Dag
 from lacunary.rank.block import Block
 from lacunary.rank.chart import Chart, SigmoidChart, TableChart
 from lacunary.rank.district import blocks
 from lacunary.rank.generic import generic_rank
+from lacunary.rank.scores import score_spectrum
 from lacunary.rank.spectrum import spectrum
 from lacunary.rank.trek import Trek
 
 __all__ = ["Dimension", "dimension"]
 
 Family = str | Mapping[str, str]
+
+DRAWS = 2
+"""Random parameters that are tried where the rank is taken in floating point."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +76,12 @@ def dimension(
     Parameters
     ----------
     dag
-        The graph; its schema says what is hidden. All variables discrete, or all continuous (linear
-        Gaussian: a mean, a variance and a coefficient for each arc).
+        The graph; its schema says what is hidden. Continuous variables are linear Gaussian: a mean, a
+        variance and a coefficient for each arc, in every configuration of discrete parents.
     at
         Parameters at which to take the rank, in floating point; without them the rank is the one that
-        holds almost everywhere, in exact arithmetic.
+        holds almost everywhere, in exact arithmetic. Where there are discrete and continuous variables
+        both, that too is taken in floating point, at random parameters.
     family
         ``"sigmoid"`` for every variable, or for some by name (GHM96 section 8), instead of the graph's own
         families.
@@ -90,13 +95,12 @@ def dimension(
     rank 9, parameters 11
     """
     continuous = [variable.name for variable in dag.schema if not variable.discrete]
-    if len(continuous) == len(dag.schema):
-        return _gaussian(dag, at, family, np.random.default_rng(rng))
+    if continuous and family is not None:
+        raise ParameterError(f"family applies to discrete networks, and {continuous[0]} is continuous")
+    if continuous and (at is not None or len(continuous) < len(dag.schema)):
+        return _scored(dag, at, np.random.default_rng(rng))
     if continuous:
-        raise GraphError(
-            f"{continuous[0]} is continuous and others are discrete: the dimension is known for networks "
-            "that are all discrete or all continuous"
-        )
+        return _gaussian(dag, np.random.default_rng(rng))
     charts = _charts(dag, family)
     parts = [Block(districts, dag.layout, charts) for districts in blocks(dag)]
     parameters = sum(chart.size for chart in charts.values())
@@ -147,10 +151,17 @@ def _at(
     return Dimension(rank, parameters, None, values, float(gap))
 
 
-def _gaussian(dag: Dag, at: Network | None, family: Family | None, rng: np.random.Generator) -> Dimension:
-    if at is not None or family is not None:
-        what = "at" if at is not None else "family"
-        raise ParameterError(f"{what} applies to discrete networks; every variable here is continuous")
+def _scored(dag: Dag, at: Network | None, rng: np.random.Generator) -> Dimension:
+    """Take the rank of the scores, at given parameters or the largest of some at random."""
+    if at is not None and at.dag != dag:
+        raise ParameterError("at must be a network of the same graph: same variables, parents and ties")
+    tries = [score_spectrum(dag, at, rng) for _ in range(1 if at is not None else DRAWS)]
+    values, own, plain = max(tries, key=lambda found: found[1])
+    gap = values[own - 1] / values[own] if 0 < own < len(values) and values[own] > 0 else np.inf
+    return Dimension(plain + own, dag.free, None, values, float(gap))
+
+
+def _gaussian(dag: Dag, rng: np.random.Generator) -> Dimension:
     trek = Trek(dag)
     rank, doubt = generic_rank(trek, rng)
     return Dimension(rank, trek.columns, doubt)

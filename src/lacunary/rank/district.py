@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from lacunary.model.dag import Dag
 
-__all__ = ["District", "blocks"]
+__all__ = ["District", "ancestors", "blocks"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def blocks(dag: Dag) -> list[tuple[District, ...]]:
 
     A hidden variable without observed descendants sums to one: its family is in no district.
     """
-    relevant = _ancestors(dag, (i for i, v in enumerate(dag.schema) if not v.hidden))
+    relevant = ancestors(dag, (i for i, v in enumerate(dag.schema) if not v.hidden))
     hidden = {i for i in relevant if dag.schema.variables[i].hidden and dag.schema.sizes[i] > 1}
     families = [i for i in dag.order_indices if i in relevant]
     joined = _Joined(len(dag.names))
@@ -87,7 +87,7 @@ def _tie(dag: Dag, districts: list[District]) -> list[tuple[District, ...]]:
     return [tuple(group) for group in grouped.values()]
 
 
-def _ancestors(dag: Dag, variables: Iterable[int]) -> set[int]:
+def ancestors(dag: Dag, variables: Iterable[int]) -> set[int]:
     """Return the variables and all that is above them."""
     found = set(variables)
     for i in reversed(dag.order_indices):
