@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from lacunary.mixture.course import CONVERGED, Plan
 from lacunary.mixture.engine import engine_of
 from lacunary.mixture.found import MixtureFit, WatchMixture
 from lacunary.mixture.grow import Growth
+from lacunary.mixture.labels import labelled
 from lacunary.mixture.noise import NoiseGiven, noise_of
 from lacunary.mixture.sharing import SharedGiven, Sharing
 from lacunary.mixture.trail import MixtureTrail
@@ -41,6 +43,7 @@ def fit_mixture(
     structure: StructureClass = "learn",
     noise: NoiseGiven = False,
     shared: SharedGiven = (),
+    given: str | None = None,
     hidden: Mapping[str, int | str] | None = None,
     prior: Normal | Prior | None = None,
     weights: float = 1.0,
@@ -77,6 +80,9 @@ def fit_mixture(
     shared
         What all components have in common: "structure", "size" (their weights), and of continuous variables
         "volume", "shape", "orientation", or "sphere"; or a code such as "EEE" or "VII". See docs/mixtures.md.
+    given
+        A discrete column whose states are the components: a Bayesian multinet, with which new rows are
+        classified. Rows in which it is missing count as well.
     hidden
         Hidden variables inside the components: ``{"H": 2}`` is discrete with two states, ``{"F":
         "continuous"}`` a factor. With ``structure="empty"`` factors above all variables make a mixture of
@@ -120,7 +126,8 @@ def fit_mixture(
     >>> len(lac.fit_mixture(x, structure="empty").mixture.components)
     2
     """
-    rows = _with_hidden(read(table), hidden)
+    rows, labels = labelled(read(table), given, components, noise)
+    rows = _with_hidden(rows, hidden)
     if not rows.size > 0:
         raise TableError("there are no rows to learn from")
     if structure not in ("learn", "tree", "empty", "complete"):
@@ -129,7 +136,9 @@ def fit_mixture(
     sharing = Sharing.of(shared)
     by = _choice(choose, sharing)
     engine = engine_of(rows, prior, sharing)
-    mixer = Mixer(engine, rows.weights, noise_of(noise, rows), weights, noise_share, sharing.size, by=by)
+    mixer = Mixer(
+        engine, rows.weights, noise_of(noise, rows), weights, noise_share, sharing.size, labels.allowed, by
+    )
     if until not in ("structure", "score"):
         raise ParameterError(f"until must be 'structure' or 'score', not {until!r}")
     plan = Plan(
@@ -143,6 +152,8 @@ def fit_mixture(
     )
     many = _count("starts", 1 if starts is None else starts)
     growth = Growth(mixer, plan, many, ess, _seed(rng), watch, resume)
+    if labels.classes:
+        return replace(growth.run([len(labels.classes)]), classes=labels.classes)
     return growth.run(None if components == "auto" else _numbers(components, rows))
 
 

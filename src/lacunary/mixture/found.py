@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lacunary.data.schema import Label
 from lacunary.errors import ParameterError
 from lacunary.evidence.estimate import Estimate
 from lacunary.infer.answers import as_table
@@ -78,6 +79,8 @@ class MixtureFit:
         The class of structures.
     interrupted
         Whether it was ended from outside; the best so far is returned then.
+    classes
+        Where the components are the states of a column: these states, in the order of the components.
     """
 
     mixture: Mixture
@@ -85,6 +88,7 @@ class MixtureFit:
     path: tuple[Trial, ...]
     structure: str
     interrupted: bool = False
+    classes: tuple[Label, ...] = ()
 
     @property
     def chosen(self) -> Trial:
@@ -121,6 +125,15 @@ class MixtureFit:
                 "the rows this was learned from are gone; use how='plug-in', or learn it again"
             )
         return gibbs(origin.mixer, origin.blend, origin.structures, rows, draws=draws, burn=burn, rng=rng)
+
+    def classify(self, table: Any) -> list[Label]:
+        """Return the most probable class of each row; `Mixture.responsibilities` has all probabilities."""
+        if not self.classes:
+            raise ParameterError(
+                "the components have no names: only a mixture learned with given='column' tells classes"
+            )
+        best = self.mixture.responsibilities(table).argmax(axis=1)
+        return [self.classes[c] for c in best]
 
     def __str__(self) -> str:
         many = len(self.mixture.components)

@@ -1,0 +1,46 @@
+"""Components that are the states of a column: a Bayesian multinet (TMCH98 section 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.schema import Label
+from lacunary.data.table import HOLE, Table
+from lacunary.errors import ParameterError, TableError
+
+__all__ = ["Labels", "labelled"]
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Which states the components are, and which of them may be that of each row.
+
+    Attributes
+    ----------
+    classes
+        The states, in the order of the components; none where the class is no column.
+    allowed
+        Whether a row may come from a component: all where its class is missing; (rows, components).
+    """
+
+    classes: tuple[Label, ...] = ()
+    allowed: NDArray[np.bool_] | None = None
+
+
+def labelled(rows: Table, given: str | None, components: object, noise: object) -> tuple[Table, Labels]:
+    """Return the rows without the column of classes, and what it says."""
+    if given is None:
+        return rows, Labels()
+    column = rows.schema[given]
+    if not column.discrete or column.size < 2:
+        raise ParameterError(f"given names a discrete column with two states or more, and {given} is none")
+    if components != "auto" or noise is not False:
+        raise ParameterError(f"the components are the states of {given}; leave components and noise out")
+    codes = rows.codes[:, rows.schema.index(given), None]
+    rest = [name for name in rows.schema.names if name != given]
+    if not rest:
+        raise TableError(f"there is no column beside {given} to tell its states by")
+    return rows.select(rest), Labels(column.states, (codes == HOLE) | (codes == np.arange(column.size)))
