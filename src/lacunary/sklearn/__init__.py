@@ -12,5 +12,6 @@ if find_spec("sklearn") is None:
 from lacunary.sklearn.classes import LatentClassModel
 from lacunary.sklearn.classifier import BayesianNetworkModel
 from lacunary.sklearn.imputer import NetworkImputer
+from lacunary.sklearn.mixtures import MixtureOfDags
 
-__all__ = ["BayesianNetworkModel", "LatentClassModel", "NetworkImputer"]
+__all__ = ["BayesianNetworkModel", "LatentClassModel", "MixtureOfDags", "NetworkImputer"]

@@ -1,0 +1,155 @@
+"""Groups of rows, each with a network of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import DensityMixin
+from sklearn.utils.validation import check_is_fitted
+
+from lacunary.data.schema import Kind
+from lacunary.learn.stop import Stop
+from lacunary.mixture.fit import SCHEDULE, StructureClass, fit_mixture
+from lacunary.mixture.found import MixtureFit
+from lacunary.mixture.noise import NoiseGiven
+from lacunary.sklearn.model import Array, Model, Unknown
+from lacunary.structure.rules import ArcsGiven
+
+__all__ = ["MixtureOfDags"]
+
+
+class MixtureOfDags(DensityMixin, Model):  # type: ignore[misc]
+    """A mixture of Bayesian networks, each with a structure of its own (TMCH98).
+
+    Parameters
+    ----------
+    n_components
+        How many; several numbers to try; or "auto": grow from one until the estimate has fallen twice.
+    structure, noise, hidden, prior, starts, required, forbidden, max_parents, schedule, until
+        As for `lacunary.fit_mixture`.
+    kinds, handle_unknown
+        As for `LatentClassModel`.
+    max_iter, tol
+        The most steps of EM at a time, and the change over the change since the start at which it stops.
+    random_state
+        Seed of the starts.
+
+    Attributes
+    ----------
+    mixture_, fit_
+        The mixture, and all that `lacunary.fit_mixture` found.
+    n_components_, weights_
+        How many components there are, the noise left out, and how probable each is, the noise last.
+    n_iter_, converged_
+        Steps that led to the mixture, and whether they were enough.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lacunary.sklearn import MixtureOfDags
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.vstack([rng.normal(size=(50, 2)), rng.normal(6.0, 1.0, size=(50, 2))])
+    >>> X[0, 1] = np.nan
+    >>> groups = MixtureOfDags().fit_predict(X)
+    >>> bool(np.all(groups[:50] == groups[0]) and np.all(groups[50:] != groups[0]))
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int | str | Iterable[int] = "auto",
+        *,
+        structure: StructureClass = "learn",
+        noise: NoiseGiven = False,
+        hidden: Mapping[str, int] | None = None,
+        prior: Any = None,
+        starts: int | None = None,
+        required: ArcsGiven = (),
+        forbidden: ArcsGiven = (),
+        max_parents: int | None = None,
+        schedule: str = SCHEDULE,
+        until: Literal["structure", "score"] = "structure",
+        kinds: Kind | Mapping[str, Kind] | None = None,
+        handle_unknown: Unknown = "error",
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.structure = structure
+        self.noise = noise
+        self.hidden = hidden
+        self.prior = prior
+        self.starts = starts
+        self.required = required
+        self.forbidden = forbidden
+        self.max_parents = max_parents
+        self.schedule = schedule
+        self.until = until
+        self.kinds = kinds
+        self.handle_unknown = handle_unknown
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the components, their structures and their number."""
+        table, _ = self._rows(X, sample_weight)
+        self.fit_: MixtureFit = fit_mixture(  # type: ignore[assignment]
+            table,
+            components=self.n_components,
+            structure=self.structure,
+            noise=self.noise,
+            hidden=self.hidden,
+            prior=self.prior,
+            starts=self.starts,  # type: ignore[arg-type]
+            required=self.required,
+            forbidden=self.forbidden,
+            max_parents=self.max_parents,
+            schedule=self.schedule,
+            until=self.until,
+            stop=Stop(share=self.tol, iterations=self.max_iter),
+            rng=self._rng(),
+        )
+        self.mixture_ = self.fit_.mixture
+        self.n_components_ = len(self.mixture_.components)
+        self.weights_ = self.mixture_.weights
+        self.n_iter_ = max(len(self.fit_.chosen.ticks), 1)
+        self.converged_ = self.fit_.converged
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Array:
+        """Find the components, and return the most probable one of every row."""
+        return self.fit(X, y, sample_weight).predict(X)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of every component for every row, the noise last; (rows, components)."""
+        table = self._table(X)
+        return self.mixture_.responsibilities(table)
+
+    def predict(self, X: Any) -> Array:
+        """Return the most probable component of every row; (rows,)."""
+        return np.asarray(self.predict_proba(X).argmax(axis=1))
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Return the log-density of each row's observed cells; (rows,)."""
+        table = self._table(X)
+        return self.mixture_.log_probability(table)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean of `score_samples`."""
+        return float(self.score_samples(X).mean())
+
+    def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
+        """Return rows drawn from the mixture, and the components they came from."""
+        check_is_fitted(self)
+        rng = np.random.default_rng(self._rng())
+        came = np.sort(rng.choice(len(self.weights_), size=n_samples, p=self.weights_))
+        parts = []
+        for component, many in zip(*np.unique(came, return_counts=True), strict=True):
+            columns = self.mixture_.sample(int(many), rng, int(component)).to_frame("dict")
+            parts.append(np.column_stack([np.array(columns[name]) for name in self.schema_.names]))
+        return np.concatenate(parts), came
