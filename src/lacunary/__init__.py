@@ -41,7 +41,16 @@ if TYPE_CHECKING:
     from lacunary.files.shipped import alarm, asia
     from lacunary.files.store import load, save
     from lacunary.files.trails import SearchCheckpoint
-    from lacunary.infer.belief import BDeu, Belief, Dirichlet, PriorNetwork, bdeu, k2, prior_network
+    from lacunary.infer.belief import (
+        BDeu,
+        Belief,
+        Dirichlet,
+        NormalWeights,
+        PriorNetwork,
+        bdeu,
+        k2,
+        prior_network,
+    )
     from lacunary.infer.distribution import Distribution, NormalMixture, StudentMixture
     from lacunary.infer.divergence import family_distances, kl, marginal_kl
     from lacunary.infer.expect import expect
@@ -63,6 +72,7 @@ if TYPE_CHECKING:
     from lacunary.model.graph import d_separated, moral_graph, skeleton
     from lacunary.model.make import dag, naive_bayes, random_dag
     from lacunary.model.regression import Regression
+    from lacunary.model.sigmoid import Sigmoid
     from lacunary.model.stats import Stats
     from lacunary.rank.dimension import Dimension, dimension
     from lacunary.structure.anneal import Anneal
@@ -97,7 +107,16 @@ _HOME = {
     "files.mixtures": ("MixtureCheckpoint",),
     "files.shipped": ("alarm", "asia"),
     "files.store": ("load", "save"),
-    "infer.belief": ("BDeu", "Belief", "Dirichlet", "PriorNetwork", "bdeu", "k2", "prior_network"),
+    "infer.belief": (
+        "BDeu",
+        "Belief",
+        "Dirichlet",
+        "NormalWeights",
+        "PriorNetwork",
+        "bdeu",
+        "k2",
+        "prior_network",
+    ),
     "infer.distribution": ("Distribution", "NormalMixture", "StudentMixture"),
     "infer.divergence": ("family_distances", "kl", "marginal_kl"),
     "infer.expect": ("expect",),
@@ -119,6 +138,7 @@ _HOME = {
     "model.graph": ("d_separated", "moral_graph", "skeleton"),
     "model.make": ("dag", "naive_bayes", "random_dag"),
     "model.regression": ("Regression",),
+    "model.sigmoid": ("Sigmoid",),
     "model.stats": ("Stats",),
     "evidence.compare": ("Comparison", "compare"),
     "rank.dimension": ("Dimension", "dimension"),
@@ -165,6 +185,7 @@ __all__ = [
     "Network",
     "Noise",
     "NormalMixture",
+    "NormalWeights",
     "NormalWishart",
     "ParameterError",
     "Pareto",
@@ -177,6 +198,7 @@ __all__ = [
     "SearchCheckpoint",
     "SearchProgress",
     "SearchResult",
+    "Sigmoid",
     "Start",
     "StateError",
     "Stats",

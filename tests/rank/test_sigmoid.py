@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -39,7 +41,7 @@ def jacobian_rank(model: Dag, network: Network, step: float = 1e-5) -> int:
             for sign in (1, -1):
                 moved = vector.copy()
                 moved[k] += sign * step
-                tables = {**network.tables, name: Sigmoid.of(moved)}
+                tables: dict[str, Any] = {**network.tables, name: Sigmoid.of(moved)}
                 ends.append(Network.from_tables(model, tables).query(*shown).probabilities.ravel())
             columns.append((ends[0] - ends[1]) / (2 * step))
     values = np.linalg.svd(np.array(columns), compute_uv=False)

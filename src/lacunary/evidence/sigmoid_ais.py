@@ -95,7 +95,7 @@ class _Walk:
     @property
     def size(self) -> int:
         """Numbers in a point."""
-        return len(self.tables) + sum(known.shape[1] for _, _, known in self.blocks)
+        return int(len(self.tables) + sum(known.shape[1] for _, _, known in self.blocks))
 
     def draw(self, chains: int, rng: np.random.Generator) -> Array:
         """Return points drawn from the prior; (chains, size)."""
