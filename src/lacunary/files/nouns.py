@@ -9,7 +9,7 @@ from lacunary.data.schema import Label, Schema, Variable
 from lacunary.files.native import decode, encode, register
 from lacunary.files.record import Record, is_number
 from lacunary.files.vectors import decode_alpha, decode_vector, encode_alpha, encode_vector, probabilities
-from lacunary.infer.belief import Belief
+from lacunary.infer.belief import WEIGHT_SD, Belief
 from lacunary.infer.network import Network
 from lacunary.model.dag import Dag
 
@@ -67,7 +67,8 @@ def _encode_dag(dag: Dag) -> dict[str, Any]:
         "schema": encode(dag.schema),
         "parents": dict(zip(dag.names, dag.parents, strict=True)),
     }
-    return fields | ({"tied": dag.tied} if dag.tied else {})
+    fields |= {"tied": dag.tied} if dag.tied else {}
+    return fields | ({"family": dict(dag.family)} if dag.family else {})
 
 
 def _decode_dag(record: Record) -> Dag:
@@ -78,7 +79,15 @@ def _decode_dag(record: Record) -> Dag:
     tied = record.list("tied") if "tied" in record else []
     if not all(type(group) is list and group and all(type(name) is str for name in group) for group in tied):
         raise record.error("tied", "expected lists of names")
-    return Dag(schema, parents, tuple(map(tuple, tied)))
+    return Dag(schema, parents, tuple(map(tuple, tied)), _families(record))
+
+
+def _families(record: Record) -> tuple[tuple[str, str], ...]:
+    """Return the families that are not the default of their kind."""
+    if "family" not in record:
+        return ()
+    given = record.record("family")
+    return tuple((name, given.text(name)) for name in given.fields)
 
 
 def _decode_network(record: Record) -> Network:
@@ -102,7 +111,8 @@ def belief_fields(belief: Belief) -> dict[str, Any]:
     fields: dict[str, Any] = {"alpha": encode_alpha(belief)}
     if belief.surplus:
         fields["surplus"] = belief.surplus
-    return fields | ({"standard": True} if belief.standard else {})
+    fields |= {"standard": True} if belief.standard else {}
+    return fields | ({"weight_sd": belief.weight_sd} if belief.dag.sigmoids else {})
 
 
 def decode_belief(dag: Dag, record: Record) -> Belief:
@@ -112,6 +122,7 @@ def decode_belief(dag: Dag, record: Record) -> Belief:
         decode_alpha(dag, record.record("alpha")),
         record.number("surplus") if "surplus" in record else 0.0,
         record.flag("standard"),
+        record.number("weight_sd") if "weight_sd" in record else WEIGHT_SD,
     )
 
 
