@@ -136,3 +136,18 @@ def test_many_rows_make_a_belief_a_network(network: lac.Network, rows: int) -> N
     plain = lac.Network(dag, belief.mean())
     np.testing.assert_allclose(belief.log_probability(table), plain.log_probability(table), atol=1e-4)
     assert belief.log_likelihood(table) == pytest.approx(float(belief.log_probability(table).sum()), rel=1e-9)
+
+
+def test_impossible_components_leave_a_density_alone() -> None:
+    """Of two open states one is impossible in each row: its normal has neither mean nor spread."""
+    dag = lac.dag(
+        "d -> x -> y; d -> y", kinds={"x": "continuous", "y": "continuous"}, states={"d": ["a", "b"]}
+    )
+    network = lac.Network.from_tables(
+        dag, {"d": [0.5, 0.5], "x": [[0.0, 1.0], [3.0, 1.0]], "y": [[1.0, 2.0, 0.25], [0.0, 1.0, 1.0]]}
+    )
+    table = {"d": ["a", "b", None], "x": [1.0, 1.0, 1.0], "y": [np.nan] * 3}
+    found = network.posterior(table, ["y"])["y"].log_density([2.5, 2.5, 2.5])
+    a, b = stats.norm(3.0, 0.5).pdf(2.5), stats.norm(1.0, 1.0).pdf(2.5)
+    share = stats.norm(0, 1).pdf(1) / (stats.norm(0, 1).pdf(1) + stats.norm(3, 1).pdf(1))
+    np.testing.assert_allclose(np.exp(found), [a, b, share * a + (1 - share) * b], rtol=1e-9)

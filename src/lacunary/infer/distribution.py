@@ -112,6 +112,7 @@ class NormalMixture:
         with np.errstate(divide="ignore", invalid="ignore"):
             scaled = np.where(apart == 0, 0.0, apart / self.sds)
             log = np.log(self.weights) - np.log(self.sds) + self._log_standard(scaled)
+        log = np.where(self.weights > 0, log, -np.inf)  # what is impossible may have no scale either
         return np.asarray(logsumexp(log, axis=-1))
 
     def probability_below(self, value: ArrayLike) -> NDArray[np.float64]:
