@@ -88,10 +88,12 @@ def predictive(scores: Mapping[str, Mapping[str, Scored]], label: str) -> Figure
 def faces(kinds: Mapping[str, Sequence[Face]]) -> Figure:
     """Draw the components' means and samples as images, one class of mixtures beside another (Figure 3)."""
     rows = 1 + max(len(face.samples) for found in kinds.values() for face in found)
-    many = [len(found) for found in kinds.values()]
+    counts = [len(found) for found in kinds.values()]
     with rc_context(STYLE):
-        figure = Figure(figsize=(0.56 * sum(many) + 1.3, 0.56 * rows + 0.8), layout="constrained")
-        grid = figure.subplots(1, len(kinds), squeeze=False, width_ratios=many)[0]
+        figure = Figure(figsize=(0.56 * sum(counts) + 1.3, 0.56 * rows + 0.8), layout="constrained")
+        # Widths in pixels of the images, so that all images are drawn equally large.
+        widths = [many * (SIDE + GAP) - GAP for many in counts]
+        grid = figure.subplots(1, len(kinds), squeeze=False, width_ratios=widths)[0]
         for place, (axes, (kind, found)) in enumerate(zip(grid, kinds.items(), strict=True)):
             axes.imshow(_montage(found, rows), cmap="gray_r", vmin=0, vmax=255, interpolation="nearest")
             _name_images(axes, found, rows)
@@ -254,13 +256,12 @@ def votes(curves: Mapping[str, Sequence[tuple[int, float]]]) -> Figure:
     with rc_context(STYLE):
         figure = Figure(figsize=(5.8, 3.6), layout="constrained")
         axes = figure.add_subplot()
-        values = [value for curve in curves.values() for _, value in curve]
         for place, (name, curve) in enumerate(curves.items()):
             x, y = zip(*curve, strict=True)
             axes.plot(x, y, "-" + MARKS[place], color=LINES[place], label=name)
-        # One component without arcs lies so far below that nothing else could be told apart.
-        top, second = max(values), sorted(values)[1]
-        axes.set_ylim(second - 0.1 * (top - second), top + 0.1 * (top - second))
+        # A few components without arcs lie so far below that nothing else could be told apart.
+        low, top = (float(f(value for _, value in next(iter(curves.values())))) for f in (min, max))
+        axes.set_ylim(low - 0.1 * (top - low), top + 0.1 * (top - low))
         axes.set_xlabel("components")
         axes.set_ylabel("log evidence (nats)")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))

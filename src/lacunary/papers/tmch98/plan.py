@@ -40,8 +40,8 @@ def units(size: Size) -> list[Unit]:
             *_vehicles(range(1)),
             *_recoveries(range(3)),
             *_unmixed(range(3)),
-            *_recoveries(range(2), pair="trees"),
-            *_small_schedules(range(2)),
+            *_recoveries(range(1), pair="trees"),
+            *_gold_schedules(range(2)),
         ]
     others = [d for d in range(10) if d != 7]
     return [
@@ -54,7 +54,8 @@ def units(size: Size) -> list[Unit]:
         *_unmixed(range(10)),
         *_recoveries(range(5), pair="trees"),
         *_vehicles(range(5)),
-        *_small_schedules(range(5)),
+        *_gold_schedules(range(10)),
+        *_vehicle_schedules(range(5)),
         *_digit_schedules(range(1, 4)),
         *_vehicles(range(5), "Opel"),
         *_traces([7], [1, 2]),
@@ -122,13 +123,18 @@ def _other_schedules() -> Iterator[str]:
     yield from (schedule for name, schedule in SCHEDULES.items() if name != "(EM)^10")
 
 
-def _small_schedules(seeds: Iterable[int]) -> Iterator[Unit]:
+def _gold_schedules(seeds: Iterable[int]) -> Iterator[Unit]:
     for seed in seeds:
         for schedule in _other_schedules():
             for rows in COMPARED:
                 yield Unit(recovered, {"seed": seed, "rows": rows, "schedule": schedule})
+
+
+def _vehicle_schedules(splits: Iterable[int]) -> Iterator[Unit]:
+    for split in splits:
+        for schedule in _other_schedules():
             for vehicle in VEHICLES:
-                same = {"vehicle": vehicle, "kind": "learn", "split": seed}
+                same = {"vehicle": vehicle, "kind": "learn", "split": split}
                 yield Unit(vehicle_mixture, {**same, "schedule": schedule})
 
 

@@ -163,7 +163,9 @@ def _vote_figure(results: Results) -> Drawing | None:
     curves = vote_curves(results)
     if not curves:
         return None
-    caption = "Cheeseman–Stutz of mixtures for the House votes; one component without arcs is off the scale."
+    caption = (
+        "Cheeseman–Stutz of mixtures for the House votes; few components without arcs are off the scale."
+    )
     return Drawing("votes", "A discrete example", caption, figures.votes(curves))
 
 
