@@ -237,7 +237,7 @@ def _selected(
     fixed: Mapping[str, ArrayLike] | None,
 ) -> Fit:
     """Return the fit with the parameters that a rule chooses from the starts, and what holds at these."""
-    if choice.name != "best":
+    if choice.name != "best" and not found.dag.sigmoids:  # whose weights' prior tells names of states apart
         found = _aligned(found, prepared, [belief.alpha, rule.known])
     chosen = choice(found, prepared, belief, fixed)
     theta = np.repeat(chosen.network.theta[None], min(len(found.starts), 2), axis=0)
