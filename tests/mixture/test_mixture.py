@@ -265,3 +265,10 @@ def test_by_the_second_rule_the_estimate_ends_above_the_first_round(seed: int) -
     rounds = [t.cheeseman_stutz for t in found.path[0].ticks if t.phase == "round"]
     assert found.estimate.value >= max(r for r in rounds if r is not None) - 1e-6 * abs(found.estimate.value)
     assert found.estimate.value >= (rounds[0] or np.inf) - 1e-6 * abs(found.estimate.value)
+
+
+def test_equally_good_trees_do_not_follow_each_other_forever() -> None:
+    table = continuous(two_groups(60, holes=0.15))
+    found = fit_mixture(table, components=2, structure="tree", stop=lac.Stop(share=1e-3))
+    assert found.converged
+    assert all(len(parents) <= 1 for c in found.mixture.components for parents in c.dag.parents)

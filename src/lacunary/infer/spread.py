@@ -87,8 +87,9 @@ class Spread:
             self._refuse(codes, float(len(self.codes)))
         order = np.argsort(self.which, kind="stable")
         allowed = np.split(order, np.cumsum(np.bincount(self.which, minlength=len(first)))[:-1])
-        values = table.reals[distinct.first][self.owner][:, self.continuous if len(self.continuous) else []]
-        self.rows = GaussianRows(values, allowed, np.zeros(len(first), dtype=np.int64))
+        #: Values of the continuous variables, NaN where there is a hole; (spread, n).
+        self.values = table.reals[distinct.first][self.owner][:, self.continuous]
+        self.rows = GaussianRows(self.values, allowed, np.zeros(len(first), dtype=np.int64))
         self._starts = np.flatnonzero(np.diff(self.owner, prepend=-1))
 
     def _check(self, codes: Codes, budget: int) -> None:
@@ -106,6 +107,16 @@ class Spread:
             f"the missing states of {names} can be filled in about {ways:.3g} ways, too many to go through "
             "one by one; leave columns with many missing states out, or take fewer hidden variables"
         )
+
+    def places(self, dag: Dag, i: int) -> NDArray[np.int64]:
+        """Return where each row of the spread finds variable i: its table's place, or its regression."""
+        return _places(dag, self.codes, i)[self.which]
+
+    def summed(self, log: Array) -> Array:
+        """Return the log of the sum over the ways to fill each distinct row, given their logs."""
+        if not len(log):
+            return np.empty(0)
+        return np.asarray(np.logaddexp.reduceat(log, self._starts))
 
     def under(self, dag: Dag, theta: Array) -> Seen:
         """Return the rows as a network sees them."""

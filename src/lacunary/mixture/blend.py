@@ -110,9 +110,15 @@ class Mixer:
             logs = np.column_stack([logs, blend.noise.log_density(self.noise.table)])
         with np.errstate(divide="ignore"):
             logs = np.asarray(logs + np.log(blend.weights))
-        if self.labels is not None:
-            logs[:, : self.labels.shape[1]][~self.labels] = -np.inf
-        return logs
+        return self.known(logs)
+
+    def known(self, logs: Array) -> Array:
+        """Return log-densities without those of components that a row's label excludes."""
+        if self.labels is None:
+            return logs
+        out = logs.copy()
+        out[:, : self.labels.shape[1]][~self.labels] = -np.inf
+        return out
 
     def expect(self, blend: Blend) -> Completed:
         """Return shares and expected statistics of the complete model under the blend."""
@@ -127,13 +133,9 @@ class Mixer:
 
     def maximize(self, completed: Completed, structures: Sequence[Structure]) -> Blend:
         """Return the blend of highest posterior density, were the shares observed."""
-        many = len(structures)
-        weights = completed.counts + self.alpha(many)
-        if self.equal:
-            weights[:many] = weights[:many].mean()
         return Blend(
             self.engine.maximize(completed.statistics, structures),
-            weights / weights.sum(),
+            self.mean_weights(completed.counts, len(structures)),
             self.noise.maximize(completed.shares[:, -1]) if self.noise else None,
         )
 
@@ -188,12 +190,21 @@ class Mixer:
             total += sum(score.family(child, parents) for child, parents in enumerate(structure))
         return total + (self.noise.log_evidence(completed.shares[:, -1]) if self.noise else 0.0)
 
+    def mean_weights(self, counts: Array, many: int) -> Array:
+        """Return (N_c + α_c)/(N + Σα): the mode in the softmax basis, and the mean."""
+        weights = counts + self.alpha(many)
+        if self.equal:
+            weights[:many] = weights[:many].mean()
+        return np.asarray(weights / weights.sum())
+
+    def grouped(self, counts: Array, many: int) -> Array:
+        """Return counts of what has a weight of its own: all components together where theirs are equal."""
+        return np.array([counts[:many].sum(), *counts[many:]]) if self.equal else counts
+
     def _owners(self, counts: Array, many: int) -> float:
         """Return the log evidence of which component each row came from."""
-        alpha, even = self.alpha(many), 0.0
-        if self.equal:  # all components are one with equal parts, beside the noise
-            even = -float(counts[:many].sum() * np.log(many))
-            alpha, counts = (np.array([a[:many].sum(), *a[many:]]) for a in (alpha, counts))
+        even = -float(counts[:many].sum() * np.log(many)) if self.equal else 0.0
+        alpha, counts = self.grouped(self.alpha(many), many), self.grouped(counts, many)
         return even + float(
             gammaln(alpha.sum())
             - gammaln(alpha.sum() + counts.sum())

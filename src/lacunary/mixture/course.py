@@ -18,12 +18,11 @@ from lacunary.learn.stop import Stop
 from lacunary.mixture.blend import Blend, Completed, Mixer
 from lacunary.mixture.component import Structure
 from lacunary.mixture.sharing import Added
-from lacunary.structure.board import Board
+from lacunary.mixture.structures import climbed, forested
 from lacunary.structure.rules import Rules
 from lacunary.structure.schedule import Repeat, Schedule
 from lacunary.structure.schedule_program import Instruction, program
 from lacunary.structure.score import FamilyScore
-from lacunary.structure.tree import best_forest
 
 __all__ = ["CONVERGED", "Course", "Plan", "State", "Tick"]
 
@@ -291,9 +290,9 @@ class Course:
         for part, score in parts:
             many = len(found[part])
             if self.plan.structure == "tree":
-                found[part] = [tuple(best_forest(score, self.plan.rules))] * many
+                found[part] = [forested(score, self.plan.rules, found[part][0])] * many
                 continue
-            for structure in _climb(score, self.plan.rules, found[part][0], moves):
+            for structure in climbed(score, self.plan.rules, found[part][0], moves):
                 found[part] = [structure] * many
                 if self.plan.trace:
                     state = self._traced(state, completed, found)
@@ -324,16 +323,3 @@ class Course:
 
 def _more(counts: tuple[int, ...], here: int) -> tuple[int, ...]:
     return (*counts[:here], counts[here] + 1, *counts[here + 1 :])
-
-
-def _climb(score: FamilyScore, rules: Rules, structure: Structure, most: int | None) -> Iterator[Structure]:
-    """Yield the structures of a greedy climb, one after every move that gains."""
-    board = Board(score, rules, list(structure))
-    taken = 0
-    while most is None or taken < most:
-        move, gain = board.best()
-        if move is None or gain <= board.tie:
-            return
-        board.apply(move)
-        taken += 1
-        yield board.parents

@@ -18,6 +18,7 @@ from lacunary.mixture.component import Structure
 from lacunary.mixture.course import State, Tick
 from lacunary.mixture.predict import Prediction, gibbs
 from lacunary.mixture.trail import MixtureTrail
+from lacunary.mixture.variational import posterior
 
 __all__ = ["MixtureFit", "MixtureProgress", "Origin", "Trial", "WatchMixture"]
 
@@ -104,26 +105,30 @@ class MixtureFit:
         self,
         table: Any,
         *,
-        how: Literal["gibbs", "plug-in"] = "gibbs",
+        how: Literal["gibbs", "variational", "plug-in"] = "gibbs",
         draws: int = 500,
         burn: int = 100,
         rng: int | np.random.Generator = 0,
     ) -> Prediction:
         """Return the log predictive density of rows that were not learned from.
 
-        "gibbs" averages over draws of the parameters given the structures (TMCH98 eq. 15), "plug-in" takes
-        the mixture as it is. Sampling needs the rows that were learned from, which files do not keep.
+        "gibbs" averages over draws of the parameters given the structures (TMCH98 eq. 15); "variational"
+        integrates them out under their variational posterior, without draws; "plug-in" takes the
+        mixture as it is. The first two need the rows that were learned from, which files do not keep.
         """
         rows = as_table(table, self.mixture.schema)
         if how == "plug-in":
             return Prediction(self.mixture.log_probability(rows))
-        if how != "gibbs":
-            raise ParameterError(f"how must be 'gibbs' or 'plug-in', not {how!r}")
+        if how not in ("gibbs", "variational"):
+            raise ParameterError(f"how must be 'gibbs', 'variational' or 'plug-in', not {how!r}")
         origin = self.chosen.origin
         if origin is None:
             raise ParameterError(
                 "the rows this was learned from are gone; use how='plug-in', or learn it again"
             )
+        if how == "variational":
+            known = posterior(origin.mixer, origin.blend, origin.structures)
+            return Prediction(known.log_density(rows))
         return gibbs(origin.mixer, origin.blend, origin.structures, rows, draws=draws, burn=burn, rng=rng)
 
     def classify(self, table: Any) -> list[Label]:

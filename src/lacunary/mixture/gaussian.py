@@ -25,6 +25,7 @@ from lacunary.maths import regression
 from lacunary.mixture.component import Structure, read_structure
 from lacunary.model.dag import Dag
 from lacunary.structure.gaussian import BGe, Normal
+from lacunary.structure.score import Parents
 
 __all__ = ["Gaussian", "Gaussians"]
 
@@ -93,12 +94,13 @@ class Gaussian:
     """
 
     def __init__(self, table: Table, prior: Normal | None = None) -> None:
-        self.schema = table.schema
+        self.table, self.schema = table, table.schema
         self.weights = table.weights
         self.origin, self.scale = _standard(table)
         self.seen = Seen(table, self.origin, self.scale)
         self.rows = self.seen.rows
         self.belief = standardised(prior, self.schema.names, self.origin, self.scale).about
+        self._normalizers: dict[tuple[int, Parents], float] = {}
 
     @property
     def start(self) -> Structure:
@@ -246,10 +248,14 @@ class Gaussian:
 
     def _log_normalizer(self, structure: Structure) -> float:
         """Return log Z of the prior of all regressions of a structure."""
-        return sum(
-            float(regression.log_normalizer(*self.belief.family(child, parents)))
-            for child, parents in enumerate(structure)
-        )
+        return sum(self._family_normalizer(child, parents) for child, parents in enumerate(structure))
+
+    def _family_normalizer(self, child: int, parents: Parents) -> float:
+        """Return log Z of one regression's prior; kept, as every step of EM asks for it."""
+        key = (child, parents)
+        if key not in self._normalizers:
+            self._normalizers[key] = float(regression.log_normalizer(*self.belief.family(child, parents)))
+        return self._normalizers[key]
 
     def _in_units(self, root: Array) -> Array:
         """Return A for columns in the data's units; (n, n + 1)."""

@@ -143,6 +143,12 @@ class Mixed(Discrete):
         return Spread(self.table)
 
     @cached_property
+    def units(self) -> Array:
+        """What the units of the observed cells add to a distinct row's log-density; (distinct rows,)."""
+        seen = ~np.isnan(self.table.reals[self.table.distinct.first])
+        return np.asarray(-(seen @ np.log(self.scale.spread[: seen.shape[1]])))
+
+    @cached_property
     def _scatter(self) -> Scatter:
         return Scatter(self.table, self.normal)
 

@@ -1,0 +1,42 @@
+"""Better structures for components, from the present ones, on expected data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lacunary.mixture.component import Structure
+from lacunary.structure.board import Board
+from lacunary.structure.rules import Rules
+from lacunary.structure.score import FamilyScore, total
+from lacunary.structure.tree import best_forest
+
+__all__ = ["climbed", "forested"]
+
+TIE = 1e-9
+"""A forest is better if its score is by this part of its size: equal ones differ by rounding."""
+
+
+def climbed(score: FamilyScore, rules: Rules, structure: Structure, most: int | None) -> Iterator[Structure]:
+    """Yield the structures of a greedy climb, one after every move that gains."""
+    board = Board(score, rules, list(structure))
+    taken = 0
+    while most is None or taken < most:
+        move, gain = board.best()
+        if move is None or gain <= board.tie:
+            return
+        board.apply(move)
+        taken += 1
+        yield board.parents
+
+
+def forested(score: FamilyScore, rules: Rules, structure: Structure) -> Structure:
+    """Return the best forest, or the present structure if that is one and as good.
+
+    Many forests are equally good, as arcs may be turned; left to rounding they would follow each other.
+    """
+    best = tuple(best_forest(score, rules))
+    if all(len(parents) <= 1 for parents in structure):
+        here, there = total(score, structure), total(score, best)
+        if there <= here + TIE * abs(here):
+            return structure
+    return best

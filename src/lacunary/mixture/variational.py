@@ -1,0 +1,141 @@
+"""A mixture's parameters integrated out by variational Bayes, given its structures (BG03; TMCH98 eq. 15).
+
+The posterior over owners of rows, holes and parameters is approximated by q(owners, holes) q(parameters);
+both are conjugate, and take turns as in `lacunary.learn.vbem`. What new rows are worth is then known in
+closed form: weights and tables count with their means, regressions are Student t's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma, gammaln, logsumexp
+
+from lacunary.data.table import Table
+from lacunary.errors import ParameterError
+from lacunary.infer.belief import BDeu, Belief
+from lacunary.infer.mixture import Noise, shared_out
+from lacunary.infer.prior import Standardised
+from lacunary.infer.scale import Scale
+from lacunary.learn.stop import Stop
+from lacunary.learn.vbem import Update, update_rule
+from lacunary.maths.normal_wishart import NormalWishart
+from lacunary.mixture.blend import Blend, Mixer
+from lacunary.mixture.component import Engine, Structure
+from lacunary.mixture.discrete import Discrete
+from lacunary.mixture.gaussian import Gaussian
+from lacunary.mixture.mixed import Mixed
+from lacunary.mixture.student import log_predictive
+from lacunary.mixture.tied import Tied
+
+__all__ = ["Posterior", "posterior"]
+
+Array = NDArray[np.float64]
+
+SETTLED = Stop(relative=1e-9, iterations=500)
+"""When the bound has converged."""
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """An approximate posterior of all parameters.
+
+    Attributes
+    ----------
+    engine
+        The components' rows, whatever their kinds.
+    points
+        Hyperparameters of each component, of standardised columns.
+    weights
+        The expected weights, the noise last; (components,).
+    noise
+        The noise, which stays at its peak.
+    bounds
+        The lower bound of the log evidence after each step, in nats; the last is the highest.
+    """
+
+    engine: Mixed
+    structures: tuple[Structure, ...]
+    points: tuple[Array, ...]
+    weights: Array
+    noise: Noise | None
+    bounds: tuple[float, ...]
+
+    def log_density(self, rows: Table) -> Array:
+        """Return log p(row | data, structures), the parameters integrated out; (rows,)."""
+        seen = self.engine.others(rows)
+        logs = [
+            log_predictive(seen, structure, self._belief(structure, point))
+            for structure, point in zip(self.structures, self.points, strict=True)
+        ]
+        if self.noise is not None:
+            logs.append(self.noise.log_density(rows))
+        return np.asarray(logsumexp(np.stack(logs, axis=1) + np.log(self.weights), axis=1))
+
+    def _belief(self, structure: Structure, point: Array) -> Belief:
+        prior = self.engine.prior(self.engine.dag(structure))
+        return Belief(prior.dag, point.copy(), prior.surplus, standard=True)
+
+
+def posterior(mixer: Mixer, blend: Blend, structures: Sequence[Structure], stop: Stop = SETTLED) -> Posterior:
+    """Return the approximate posterior that climbing from a blend's shares leads to."""
+    engine, many = _any_kind(mixer.engine), len(structures)
+    rules = [update_rule(engine.prior(engine.dag(structure)), None) for structure in structures]
+    shares, _ = shared_out(mixer.log_densities(blend))
+    networks = mixer.engine.networks(blend.models)
+    vectors = [engine.scale.inward(n.dag, n.theta) for n in networks]
+    noise = blend.noise.log_density(mixer.noise.table) if blend.noise and mixer.noise else None
+    bounds: list[float] = []
+    for _ in range(stop.iterations):
+        counts = mixer.row_weights @ shares
+        points = [
+            _updated(engine, rule, s, v, shares[:, c] * mixer.row_weights)
+            for c, (rule, s, v) in enumerate(zip(rules, structures, vectors, strict=True))
+        ]
+        vectors = [rule.potentials(p[None])[0] for rule, p in zip(rules, points, strict=True)]
+        log_weights, apart = _weights(mixer, counts, many)
+        logs = [engine.laid(s).log_evidence(v[None])[0] for s, v in zip(structures, vectors, strict=True)]
+        logs += [] if noise is None else [noise]
+        shares, rows = shared_out(mixer.known(np.stack(logs, axis=1) + log_weights))
+        apart += sum(float(rule.divergence(p[None])[0]) for rule, p in zip(rules, points, strict=True))
+        bounds.append(float(mixer.row_weights @ rows) - apart)
+        if len(bounds) > 1 and bool(stop.met(*map(np.asarray, (bounds[0], bounds[-2], bounds[-1])))):
+            break
+    weights = mixer.mean_weights(counts, many)
+    return Posterior(engine, tuple(structures), tuple(points), weights, blend.noise, tuple(bounds))
+
+
+def _updated(engine: Mixed, rule: Update, structure: Structure, vector: Array, weights: Array) -> Array:
+    """Return a component's hyperparameters, given what it expects of its rows."""
+    counts, _ = engine.laid(structure).weighed(weights).expect(vector[None])
+    return np.asarray(rule.improve(counts)[0])
+
+
+def _weights(mixer: Mixer, counts: Array, many: int) -> tuple[Array, float]:
+    """Return E[log weight] of each component, and KL(q ‖ p) of the weights."""
+    alpha, after = mixer.grouped(mixer.alpha(many), many), mixer.grouped(mixer.alpha(many) + counts, many)
+    logs = digamma(after) - digamma(after.sum())
+    apart = gammaln(after.sum()) - gammaln(after).sum() - gammaln(alpha.sum()) + gammaln(alpha).sum()
+    apart += float(((after - alpha) * logs).sum())
+    if mixer.equal:
+        logs = np.array([*[logs[0] - np.log(many)] * many, *logs[1:]])
+    return np.asarray(logs), float(apart)
+
+
+def _any_kind(engine: Engine) -> Mixed:
+    """Return the same rows and prior in the engine that knows potentials of all kinds."""
+    if isinstance(engine, Tied):
+        raise ParameterError(
+            "components that share parameters have no conjugate posterior; use how='plug-in'"
+        )
+    if isinstance(engine, Mixed):
+        return engine
+    if isinstance(engine, Gaussian):
+        scale = Scale(engine.origin, engine.scale)
+        return Mixed(engine.table, Standardised(engine.belief, BDeu(1.0)), scale)
+    assert isinstance(engine, Discrete)
+    nothing = NormalWishart.about(np.zeros(1), np.ones(1))  # of no variable anything is said
+    return Mixed(engine.table, Standardised(nothing, engine.prior), Scale.of(engine.table))
