@@ -19,6 +19,7 @@ from benchmarks import (
     gaussian_structure,
     growth,
     hidden_root,
+    mixture,
     posteriors,
     selection,
     structure,
@@ -35,6 +36,7 @@ THEMES: dict[str, ModuleType] = {
     "growth": growth,
     "gaussian": gaussian,
     "gaussian_structure": gaussian_structure,
+    "mixture": mixture,
 }
 RESULTS = Path(__file__).with_name("results.md")
 HEADINGS = ("case", "who", "time", "ratio", "log-likelihood", "remark")
