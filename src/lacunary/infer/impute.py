@@ -13,6 +13,7 @@ from lacunary.errors import ParameterError
 from lacunary.infer.answers import Answers, as_table
 from lacunary.infer.complete import completed
 from lacunary.infer.distribution import NormalMixture
+from lacunary.infer.mixture_answers import MixtureAnswers
 
 __all__ = ["How", "impute"]
 
@@ -20,7 +21,7 @@ How = Literal["mode", "mean", "draw", "probability"]
 
 
 def impute(
-    model: Answers,
+    model: Answers | MixtureAnswers,
     table: Any,
     *,
     how: How = "mode",
@@ -32,7 +33,7 @@ def impute(
     Parameters
     ----------
     model
-        A network or a belief.
+        A network, a belief or a mixture.
     table
         Rows with holes: a table, a frame, an array or a path.
     how
@@ -51,20 +52,28 @@ def impute(
         raise ParameterError(f"how must be 'mode', 'mean', 'draw' or 'probability', not {how!r}")
     if copies < 1 or (copies > 1 and how != "draw"):
         raise ParameterError("copies must be at least 1, and more than one makes sense only with how='draw'")
-    rows = as_table(table, model.dag.schema)
+    known = model.schema if isinstance(model, MixtureAnswers) else model.dag.schema
+    rows = as_table(table, known)
     if how == "probability":
         return _probabilities(model, rows)
-    schema = model.dag.schema.reveal()
+    schema = known.reveal()
     if how == "draw":
         repeated = rows.take(np.tile(np.arange(len(rows)), copies))
-        codes, reals = completed(model.dag, model.parameters(), repeated, np.random.default_rng(rng))
+        codes, reals = _drawn(model, repeated, np.random.default_rng(rng))
     else:
         codes, reals = _best(model, rows, how)
     weights = np.tile(rows.weights, copies)
     return Table(schema, codes.astype(code_dtype(schema.sizes)), reals, weights, library=rows.library)
 
 
-def _best(model: Answers, rows: Table, how: str) -> Any:
+def _drawn(model: Answers | MixtureAnswers, rows: Table, random: np.random.Generator) -> Any:
+    """Return codes and reals with the holes of each row drawn together."""
+    if isinstance(model, MixtureAnswers):
+        return model.drawn(rows, random)
+    return completed(model.dag, model.parameters(), rows, random)
+
+
+def _best(model: Answers | MixtureAnswers, rows: Table, how: str) -> Any:
     """Return codes and reals with each hole filled by itself."""
     codes, reals = rows.codes.astype(np.int64), np.array(rows.reals)
     open_somewhere = [rows.schema.names[i] for i in np.flatnonzero(rows.holes.any(axis=0))]
@@ -78,7 +87,7 @@ def _best(model: Answers, rows: Table, how: str) -> Any:
     return codes, reals
 
 
-def _probabilities(model: Answers, rows: Table) -> Table:
+def _probabilities(model: Answers | MixtureAnswers, rows: Table) -> Table:
     columns, variables = [], []
     for name, posterior in model.posterior(rows).items():
         if isinstance(posterior, NormalMixture):

@@ -14,6 +14,7 @@ from lacunary.data.schema import Label, Schema
 from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import ImpossibleRowError, ParameterError, SchemaError
 from lacunary.infer.answers import as_table
+from lacunary.infer.mixture_answers import MixtureAnswers
 from lacunary.infer.network import Network
 
 __all__ = ["Mixture", "Noise", "shared_out"]
@@ -71,7 +72,7 @@ class Noise:
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
+class Mixture(MixtureAnswers):
     """Networks over the same variables, each with its own graph, and how often each of them speaks.
 
     p(row) = Σ_c weight_c · p(row | component c), and the noise component last if there is one.

@@ -1,0 +1,158 @@
+"""What can be asked of a mixture: the components' answers, weighted by how probable each component is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.schema import Label, Schema
+from lacunary.data.table import HOLE, Table
+from lacunary.errors import ImpossibleRowError, SchemaError
+from lacunary.infer.answers import Target, as_table
+from lacunary.infer.complete import completed
+from lacunary.infer.distribution import Distribution, NormalMixture
+from lacunary.infer.network import Network
+
+if TYPE_CHECKING:
+    from lacunary.infer.mixture import Noise
+
+__all__ = ["MixtureAnswers"]
+
+Array = NDArray[np.float64]
+
+
+class MixtureAnswers:
+    """Queries, posteriors and draws of what is missing, for components with weights and perhaps noise.
+
+    Under the noise, what is missing is uniform; for a continuous variable the answer has the normal of the
+    same mean and variance in its place.
+    """
+
+    weights: Array
+    components: tuple[Network, ...]
+    noise: Noise | None
+
+    @property
+    def schema(self) -> Schema:
+        """The variables."""
+        raise NotImplementedError
+
+    def responsibilities(self, table: Any) -> Array:
+        """Return the probability that each row came from each component; (rows, components)."""
+        raise NotImplementedError
+
+    def query(self, *targets: str, given: Mapping[str, Label] | None = None) -> Any:
+        """Return the joint `Distribution` of some discrete variables given the states or values of others.
+
+        Of a continuous variable, asked about alone, it is a `NormalMixture`.
+        """
+        asked: Target = targets[0] if len(targets) == 1 else targets
+        columns = {name: [(given or {}).get(name)] for name in self.schema.names}
+        row = as_table(columns, self.schema.reveal())
+        logs = [component.log_density(given or {}) for component in self.components]
+        logs += [float(self.noise.log_density(row)[0])] if self.noise is not None else []
+        with np.errstate(divide="ignore"):
+            mass = np.array(logs) + np.log(self.weights)
+        if not np.isfinite(mass.max()):
+            raise ImpossibleRowError(f"what is given has probability zero: {dict(given or {})}")
+        shares = np.exp(mass - mass.max()) / np.exp(mass - mass.max()).sum()
+        told = [
+            _spread(self._one(c, row, asked, given), shares[c : c + 1], np.zeros(1, dtype=np.int64))
+            for c in np.flatnonzero(shares > 0)
+        ]
+        found = _added(told)
+        if isinstance(found, NormalMixture):
+            return NormalMixture(found.variable, found.weights[0], found.means[0], found.sds[0])
+        return Distribution(tuple(self.schema[name] for name in targets), found[0])
+
+    def _one(self, c: int, row: Table, asked: Target, given: Mapping[str, Label] | None) -> Any:
+        """Return what one component answers to a query, as the posterior of a table of one row."""
+        if c == len(self.components):
+            return self._uniform(row, asked)
+        names = (asked,) if isinstance(asked, str) else asked
+        answer = self.components[c].query(*names, given=given)
+        if isinstance(answer, NormalMixture):
+            return NormalMixture(answer.variable, answer.weights[None], answer.means[None], answer.sds[None])
+        return answer.probabilities[None]
+
+    def posterior(self, table: Any, targets: Sequence[Target] | None = None) -> dict[Target, Any]:
+        """Return the posterior of variables, or of sets of them, in every row; see `Answers.posterior`."""
+        rows = as_table(table, self.schema)
+        chosen: Sequence[Target] = self.schema.names if targets is None else targets
+        shares = self.responsibilities(rows)
+        parts: dict[Target, list[Any]] = {target: [] for target in chosen}
+        for c, share in enumerate(shares.T):
+            where = np.flatnonzero(share > 0)  # to the others a row may be impossible
+            for target, answer in self._told(c, rows.take(where), chosen).items():
+                parts[target].append(_spread(answer, share, where))
+        return {target: _added(answers) for target, answers in parts.items()}
+
+    def _told(self, c: int, rows: Table, targets: Sequence[Target]) -> dict[Target, Any]:
+        """Return the posterior under one component, the noise being the last."""
+        if c < len(self.components):
+            found: dict[Target, Any] = dict(self.components[c].posterior(rows, targets))
+            return found
+        return {target: self._uniform(rows, target) for target in targets}
+
+    def _uniform(self, rows: Table, target: Target) -> Any:
+        names = [target] if isinstance(target, str) else list(target)
+        places = [self.schema.index(name) for name in names]
+        if not self.schema[names[0]].discrete:
+            if len(names) > 1:
+                raise SchemaError(f"{names[0]} is continuous: ask about it alone")
+            assert self.noise is not None
+            low, high, i = self.noise.low, self.noise.high, places[0]
+            holes = np.isnan(rows.reals[:, i])
+            mean = np.where(holes, 0.5 * (low[i] + high[i]), rows.reals[:, i])
+            sd = np.where(holes, (high[i] - low[i]) / np.sqrt(12.0), 0.0)
+            return NormalMixture(self.schema[names[0]], np.ones((len(rows), 1)), mean[:, None], sd[:, None])
+        out = np.ones((len(rows), *[1] * len(places)))
+        for axis, i in enumerate(places):
+            size, codes = self.schema.sizes[i], rows.codes[:, i, None]
+            one = np.where(codes == HOLE, 1.0 / size, codes == np.arange(size))
+            out = out * one.reshape(len(rows), *[size if k == axis else 1 for k in range(len(places))])
+        return out
+
+    def drawn(self, rows: Table, random: np.random.Generator) -> tuple[NDArray[np.int64], Array]:
+        """Return codes and reals with every hole drawn, each row's from a component drawn for it."""
+        shares = self.responsibilities(rows)
+        owner = (random.random((len(rows), 1)) > np.cumsum(shares, axis=1)[:, :-1]).sum(axis=1)
+        codes, reals = rows.codes.astype(np.int64), np.array(rows.reals)
+        for c in np.unique(owner):
+            where = np.flatnonzero(owner == c)
+            if c < len(self.components):
+                network, mine = self.components[c], rows.take(where)
+                codes[where], values = completed(network.dag, network.theta, mine, random)
+            else:
+                assert self.noise is not None
+                states, values = self.noise.draw(len(where), random)
+                codes[where] = np.where(codes[where] == HOLE, states, codes[where])
+            values = values[:, : reals.shape[1]]
+            reals[where] = np.where(np.isnan(reals[where]), values, reals[where])
+        return codes, reals
+
+
+def _spread(answer: Any, share: Array, where: NDArray[np.int64]) -> Any:
+    """Return the answer about some rows as part of one about all rows, weighted by the shares."""
+    if isinstance(answer, NormalMixture):
+        shape = (len(share), answer.weights.shape[1])
+        weights, means, sds = np.zeros(shape), np.zeros(shape), np.ones(shape)
+        weights[where], means[where], sds[where] = answer.weights, answer.means, answer.sds
+        return NormalMixture(answer.variable, weights * share[:, None], means, sds)
+    out = np.zeros((len(share), *answer.shape[1:]))
+    out[where] = answer * share[where].reshape(-1, *[1] * (answer.ndim - 1))
+    return out
+
+
+def _added(answers: Sequence[Any]) -> Any:
+    """Return weighted answers added up; those of a continuous variable stand side by side."""
+    if not isinstance(answers[0], NormalMixture):
+        return np.asarray(sum(answers))
+    weights, means, sds = (
+        np.concatenate([getattr(answer, name) for answer in answers], axis=1)
+        for name in ("weights", "means", "sds")
+    )
+    return NormalMixture(answers[0].variable, weights, means, sds)
