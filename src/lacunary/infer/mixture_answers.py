@@ -60,7 +60,7 @@ class MixtureAnswers:
             raise ImpossibleRowError(f"what is given has probability zero: {dict(given or {})}")
         shares = np.exp(mass - mass.max()) / np.exp(mass - mass.max()).sum()
         told = [
-            _spread(self._one(c, row, asked, given), shares[c : c + 1], np.zeros(1, dtype=np.int64))
+            _spread(self._one(int(c), row, asked, given), shares[c : c + 1], np.zeros(1, dtype=np.int64))
             for c in np.flatnonzero(shares > 0)
         ]
         found = _added(told)
