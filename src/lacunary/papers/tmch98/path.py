@@ -176,4 +176,6 @@ def _simple(results: Results, first: Journey) -> dict[str, Found]:
     off = max(ratio / theirs, theirs / ratio)
     verdict: Verdict = "reproduced" if off <= 3 else "near" if off <= 10 else "not"
     note += f"; {ratio:.0f} times what interleaving takes to learn the digit, in print {theirs:.0f} times"
+    if ratio > theirs:
+        note += ", so that by our reckoning it is further out of reach than by theirs"
     return {"simple": Found(told, verdict=verdict, note=note, seconds=seconds)}
