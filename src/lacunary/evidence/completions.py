@@ -29,6 +29,9 @@ MOST = 2**20
 LOWEST = -700.0
 """Where weights end, relative to the largest of their row: less is never drawn."""
 
+GATHERED = 2**21
+"""Numbers that are gathered at once, where rows differ in their holes."""
+
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 Array = NDArray[np.float64]
@@ -36,20 +39,29 @@ Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class _Pattern:
-    """Rows of a unit with the same holes; ``z`` = (1, x) has zeros for them; (rows, n + 1)."""
+class _Group:
+    """Rows of a unit with equally many holes.
+
+    Attributes
+    ----------
+    rows, z
+        Which rows, and (1, x) with zeros for holes; (rows,) and (rows, n + 1).
+    holes, pattern
+        The different patterns of holes, and which each row has; (patterns, holes) and (rows,).
+    """
 
     rows: Places
-    holes: Places
     z: Array
+    holes: Places
+    pattern: Places
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """A unit with holes: its rows by pattern, and which of its configurations every completion has."""
+    """A unit with holes: its rows by their number, and which of its configurations every completion has."""
 
     unit: Unit
-    patterns: tuple[_Pattern, ...]
+    groups: tuple[_Group, ...]
     configuration: Places
 
     def roots(self, theta: Array, tau: float) -> tuple[Array, Array]:
@@ -113,11 +125,11 @@ class Completions:
         log_u = np.full(len(theta), -self.log_ways)
         for part, ways in zip(self.parts, given, strict=True):
             configuration = part.configuration[chosen]
-            for pattern, way in zip(part.patterns, ways, strict=True):
-                if len(pattern.holes):
-                    x = way.draw(configuration[:, pattern.rows], rng)
-                    columns = np.array(part.unit.variables)[pattern.holes - 1]
-                    full[:, pattern.rows[:, None], columns] = x
+            for group, way in zip(part.groups, ways, strict=True):
+                if group.holes.size:
+                    x = way.draw(configuration[:, group.rows], rng)
+                    columns = np.array(part.unit.variables)[group.holes[group.pattern] - 1]
+                    full[:, group.rows[:, None], columns] = x
                     log_u -= 0.5 * (x**2 + LOG_2PI).sum(axis=(1, 2))
         return np.concatenate([self._statistics(chosen, full), log_u[:, None]], axis=1)
 
@@ -134,8 +146,8 @@ class Completions:
         for part, ways in zip(self.parts, given, strict=True):
             if part.unit.open_core:
                 evidence = np.empty((chains, len(part.unit.configurations), rows))
-                for pattern, way in zip(part.patterns, ways, strict=True):
-                    evidence[:, :, pattern.rows] = way.log
+                for group, way in zip(part.groups, ways, strict=True):
+                    evidence[:, :, group.rows] = way.log
                 log += evidence[:, part.configuration, self.row]
         log -= np.maximum.reduceat(log, self.first, axis=1)[:, self.row]
         log = np.maximum(log, LOWEST) + rng.gumbel(size=log.shape)  # the largest is a draw
@@ -162,19 +174,22 @@ class Completions:
 
 @dataclass(frozen=True, eq=False)
 class _Way:
-    """Holes of one pattern given what is observed, in each configuration.
+    """Holes of a group of rows given what is observed, in each configuration.
 
     Attributes
     ----------
+    group
+        The rows.
     mean
-        (chains, configurations, holes, rows).
+        (chains, configurations, rows, holes).
     spread
-        R⁻¹, covariance R⁻¹R⁻ᵀ; (chains, configurations, holes, holes).
+        R⁻¹, covariance R⁻¹R⁻ᵀ; (chains, configurations, patterns, holes, holes).
     log
         Log of the density of the observed cells, up to what is the same in all configurations; (chains,
         configurations, rows).
     """
 
+    group: _Group
     mean: Array
     spread: Array
     log: Array
@@ -182,23 +197,41 @@ class _Way:
     def draw(self, configuration: Places, rng: np.random.Generator) -> Array:
         """Return the holes given each row's configuration; (chains, rows) → (chains, rows, holes)."""
         chain, row = np.ogrid[: configuration.shape[0], : configuration.shape[1]]
-        mean = self.mean[chain, configuration, :, row]
-        noise = rng.standard_normal(mean.shape)
-        return np.asarray(mean + np.einsum("crij,crj->cri", self.spread[chain, configuration], noise))
+        mean = self.mean[chain, configuration, row]
+        spread = self.spread[chain, configuration, self.group.pattern]
+        return np.asarray(mean + np.einsum("crij,crj->cri", spread, rng.standard_normal(mean.shape)))
 
 
 def _given(part: _Part, root: Array, constant: Array) -> list[_Way]:
-    """Integrate the holes out, pattern by pattern, by the orthogonal decomposition of their columns of A."""
+    """Integrate holes out by the orthogonal decomposition UR of their columns of A.
+
+    Given the observed cells they have mean −R⁻¹Uᵀ(Az) with zeros for them in z, and of ‖Az‖² there is
+    ‖Az‖² − ‖UᵀAz‖² left.
+    """
     out = []
-    for pattern in part.patterns:
-        z = np.broadcast_to(pattern.z.T, (*root.shape[:2], *pattern.z.T.shape)).copy()
-        unit, upper = np.linalg.qr(root[..., pattern.holes])
+    for group in part.groups:
+        unit, upper = np.linalg.qr(np.moveaxis(root[..., group.holes], 3, 2))
         spread = np.asarray(np.linalg.inv(upper))
-        mean = -spread @ (np.swapaxes(unit, -1, -2) @ (root @ pattern.z.T))
-        z[:, :, pattern.holes] = mean
-        squared = ((root @ z) ** 2).sum(axis=2)
+        pushed = np.swapaxes(root @ group.z.T, 2, 3)  # (chains, configurations, rows, 2F)
+        along = _each(pushed, unit, group.pattern)
+        mean = -_each(along, np.swapaxes(spread, -1, -2), group.pattern)
+        squared = np.maximum((pushed**2).sum(axis=-1) - (along**2).sum(axis=-1), 0.0)
         scale = np.log(np.abs(np.diagonal(upper, axis1=-2, axis2=-1))).sum(axis=-1)
-        out.append(_Way(mean, spread, (constant - scale)[..., None] - 0.5 * squared))
+        log = constant[..., None] - scale[:, :, group.pattern] - 0.5 * squared
+        out.append(_Way(group, mean, spread, log))
+    return out
+
+
+def _each(vectors: Array, matrices: Array, pattern: Places) -> Array:
+    """Return vᵀM, M that of each row's pattern; (.., rows, a), (.., patterns, a, b) → (.., rows, b)."""
+    if matrices.shape[2] == 1:
+        return np.asarray(vectors @ matrices[:, :, 0])
+    out = np.empty((*vectors.shape[:3], matrices.shape[-1]))
+    step = max(1, GATHERED // max(1, matrices[:, :, 0].size))
+    for first in range(0, len(pattern), step):
+        some = slice(first, first + step)
+        chosen = matrices[:, :, pattern[some]]
+        out[:, :, some] = (vectors[:, :, some, None, :] @ chosen)[..., 0, :]
     return out
 
 
@@ -268,10 +301,12 @@ def _part(unit: Unit, reals: Array, filled: Places) -> _Part:
     for v in unit.core:
         place = place * unit.dag.schema.sizes[v] + filled[:, v]
     mine = reals[:, list(unit.variables)]
-    keys, which = np.unique(np.isnan(mine), axis=0, return_inverse=True)
+    empty = np.isnan(mine)
     z = np.concatenate([np.ones((len(mine), 1)), np.nan_to_num(mine)], axis=1)
-    patterns = []
-    for k, key in enumerate(keys):
-        rows = np.flatnonzero(which.reshape(-1) == k)
-        patterns.append(_Pattern(rows, np.flatnonzero(key) + 1, z[rows]))
-    return _Part(unit, tuple(patterns), np.searchsorted(unit.configurations, place))
+    groups = []
+    for count in np.unique(empty.sum(axis=1)):
+        rows = np.flatnonzero(empty.sum(axis=1) == count)
+        keys, which = np.unique(empty[rows], axis=0, return_inverse=True)
+        holes = np.array([np.flatnonzero(key) + 1 for key in keys], dtype=np.int64).reshape(len(keys), -1)
+        groups.append(_Group(rows, z[rows], holes, which.reshape(-1)))
+    return _Part(unit, tuple(groups), np.searchsorted(unit.configurations, place))
