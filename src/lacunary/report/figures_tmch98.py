@@ -261,7 +261,7 @@ def votes(curves: Mapping[str, Sequence[tuple[int, float]]]) -> Figure:
             axes.plot(x, y, "-" + MARKS[place], color=LINES[place], label=name)
         # A few components without arcs lie so far below that nothing else could be told apart.
         low, top = (float(f(value for _, value in next(iter(curves.values())))) for f in (min, max))
-        axes.set_ylim(low - 0.1 * (top - low), top + 0.1 * (top - low))
+        axes.set_ylim(low - 0.6 * (top - low), top + 0.1 * (top - low))
         axes.set_xlabel("components")
         axes.set_ylabel("log evidence (nats)")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -88,7 +88,7 @@ def car_found(results: Results, digit_gains: dict[str, float]) -> dict[str, Foun
         if judged:
             found[claim] = judged
     gains = [_gain(scores, other) for other in ("MFULL/n", "MDIAG/n")]
-    told = f"{gains[0]:.1f} % over MFULL/n, {gains[1]:.1f} % over MDIAG/n"
+    told = f"{gains[0]:.1f} % over MFULL/n, {gains[1]:.1f} % over MDIAG/n".replace("-", "−")
     if digit_gains:
         less = [gain < digit for gain, digit in zip(gains, digit_gains.values(), strict=True)]
         verdict: Verdict = "reproduced" if all(less) else "near" if any(less) else "not"

@@ -150,7 +150,10 @@ def _averages(done: dict[int, dict[str, dict[str, Any]]]) -> dict[str, Found]:
     for other, name in (("complete", "gain-full"), ("empty", "gain-diag")):
         gains = 100 * np.array([_gain(best, other) for best in done.values()])
         note = f"over {len(gains)} digits: lowest {gains.min():.1f}, highest {gains.max():.1f}"
-        error = float(gains.std(ddof=1) / np.sqrt(len(gains)))
+        error = 100 * _gain_error(done, other)
+        if len(gains) < 10:
+            # Which digits are still missing is chance too; with all ten there is nothing left of that.
+            error = float(np.hypot(error, np.sqrt((1 - len(gains) / 10) * gains.var(ddof=1) / len(gains))))
         found[name] = Found(round(float(gains.mean()), 2), error, note=note)
     wins = sum(
         best["learn"]["score"] > max(best[k]["score"] for k in ("complete", "empty"))
@@ -162,6 +165,15 @@ def _averages(done: dict[int, dict[str, dict[str, Any]]]) -> dict[str, Found]:
     note = f"{dags:.0f} for {full:.0f} on average over {len(done)} digits; Table 1 has 2340 for 3647, 36 %"
     found["fewer"] = Found(round(saved, 1), note=note)
     return found
+
+
+def _gain_error(done: dict[int, dict[str, dict[str, Any]]], other: str) -> float:
+    """Return the standard error of the mean gain that comes from the test images."""
+    squares = [
+        (best["learn"]["spread"] ** 2 + best[other]["spread"] ** 2) / best[other]["score"] ** 2
+        for best in done.values()
+    ]
+    return float(np.sqrt(np.sum(squares)) / len(squares))
 
 
 def told_share(count: int, of: int, what: str, near: float = 0.8) -> Found:

@@ -177,7 +177,7 @@ def _vote_splits(results: Results) -> dict[str, Found]:
         best = max(lines, key=lambda line: line["cs"])
         gains.append(best["score"] - lines[0]["score"])
     error = float(np.std(gains, ddof=1) / np.sqrt(len(gains)))
-    told = f"{np.mean(gains):+.3f} ± {error:.3f} nats a row"
+    told = f"{np.mean(gains):+.3f} ± {error:.3f} nats a row".replace("-", "−")
     return {
         "votes-predict": Found(
             told, note=f"the mixture chosen by Cheeseman–Stutz over one network, {len(gains)} splits"
