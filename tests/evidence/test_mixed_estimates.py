@@ -12,6 +12,7 @@ from scipy.stats import t as student
 
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ParameterError
+from lacunary.evidence.compare import compare
 from lacunary.evidence.complete import complete_log_likelihood, complete_statistics
 from lacunary.evidence.exact import complete_log_evidence, exact, family_log_evidence
 from lacunary.evidence.problem import Problem
@@ -19,6 +20,7 @@ from lacunary.evidence.score import DISCRETE, METHODS, estimate, pose
 from lacunary.infer.belief import BDeu, Dirichlet
 from lacunary.infer.prior import NormalWishart
 from lacunary.learn.fit import fit
+from lacunary.learn.stop import Stop
 from lacunary.learn.vbem import update_rule
 from lacunary.model.dag import Dag
 from lacunary.structure.conditional_gaussian import ConditionalGaussian
@@ -220,3 +222,20 @@ def test_a_given_fit_is_where_estimates_are_worked_out() -> None:
     bound = estimate(given, "variational", {}, {"start": "map"})
     assert sum(bound.terms.values()) == pytest.approx(bound.value, rel=ROUNDING)
     assert bound.terms["divergence from the prior"] < 0
+
+
+@pytest.mark.parametrize("methods", [["bic"], ["bic", "variational"]], ids=["networks", "beliefs"])
+def test_models_are_averaged_by_their_evidence(methods: list[str]) -> None:
+    table = drawn(mixed("C -> X; C X -> Y", "C"), 30).select(["X", "Y"])
+    graphs = {"arc": mixed("X -> Y"), "class": mixed("C -> X Y", "C")}
+    found = compare(graphs, table, methods, starts=2, stop=Stop(iterations=40))
+    average, shares = found.average("bic"), found.probabilities("bic")
+    x = float(table.reals[0, 0])
+    answer = average.query("Y", given={"X": x})
+    assert answer.weights.sum() == pytest.approx(1.0)
+    # p(y | x) = Σ share p(x, y | model) / Σ share p(x | model)
+    joint = sum(s * m.probability({"X": x, "Y": 41.0}) for m, s in zip(average.models, shares, strict=True))
+    alone = sum(s * m.probability({"X": x}) for m, s in zip(average.models, shares, strict=True))
+    if methods == ["bic"]:
+        assert np.exp(answer.log_density(41.0)) == pytest.approx(joint / alone, rel=1e-9)
+    assert np.isfinite(answer.mean)

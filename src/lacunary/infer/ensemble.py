@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from lacunary.data.schema import Label
 from lacunary.errors import ImpossibleRowError
 from lacunary.infer.answers import Answers, Target, as_table
-from lacunary.infer.distribution import Distribution
+from lacunary.infer.distribution import Distribution, NormalMixture
 from lacunary.infer.posterior import marginals
 
 __all__ = ["Ensemble"]
@@ -38,8 +38,11 @@ class Ensemble:
         """Return the probability of these states together."""
         return float(self.weights @ [model.probability(given) for model in self.models])
 
-    def query(self, *targets: str, given: Mapping[str, Label] | None = None) -> Distribution:
-        """Return the joint distribution of some variables given the states of others."""
+    def query(self, *targets: str, given: Mapping[str, Label] | None = None) -> Any:
+        """Return the joint distribution of some variables given the states or values of others.
+
+        Of a continuous variable, asked about alone, it is a mixture of what all models say.
+        """
         mass = self.weights * np.array([model.probability(given or {}) for model in self.models])
         if not mass.sum() > 0:
             raise ImpossibleRowError(f"what is given has probability zero: {dict(given or {})}")
@@ -48,6 +51,8 @@ class Ensemble:
             for model, share in zip(self.models, mass / mass.sum(), strict=True)
             if share > 0
         ]
+        if isinstance(told[0][0], NormalMixture):
+            return _mixture(told)
         mean = np.sum([share * answer.probabilities for answer, share in told], axis=0)
         return Distribution(told[0][0].variables, mean)
 
@@ -76,3 +81,13 @@ class Ensemble:
         with np.errstate(divide="ignore"):
             weights = np.log(self.weights)
         return np.array([model.log_probability(table) for model in self.models]) + weights[:, None]
+
+
+def _mixture(told: Sequence[tuple[NormalMixture, float]]) -> NormalMixture:
+    """Return mixtures of one kind as one, with all their components; each counts by its share."""
+    weighted = [replace(answer, weights=share * answer.weights) for answer, share in told]
+    names = [f.name for f in fields(weighted[0]) if f.name != "variable"]
+    parts: dict[str, Any] = {
+        name: np.concatenate([getattr(one, name) for one in weighted], axis=-1) for name in names
+    }
+    return replace(weighted[0], **parts)
