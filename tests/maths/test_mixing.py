@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
-from lacunary.maths.mixing import effective_size, chain_mean, split_rhat
+from lacunary.maths.mixing import chain_mean, effective_size, split_rhat
 
 CHAINS, DRAWS = 4, 20_000
 

@@ -16,7 +16,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 
 from lacunary.errors import ParameterError
 
-__all__ = ["Mean", "effective_size", "chain_mean", "split_rhat"]
+__all__ = ["Mean", "chain_mean", "effective_size", "split_rhat"]
 
 LEAST = 4
 """Draws a chain must have, so that each half has a variance."""
