@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from lacunary.model.regression import Regression
     from lacunary.model.sigmoid import Sigmoid
     from lacunary.model.stats import Stats
+    from lacunary.model.uniform import Uniform
     from lacunary.rank.dimension import Dimension, dimension
     from lacunary.structure.anneal import Anneal
     from lacunary.structure.best_first import BestFirst
@@ -140,6 +141,7 @@ _HOME = {
     "model.regression": ("Regression",),
     "model.sigmoid": ("Sigmoid",),
     "model.stats": ("Stats",),
+    "model.uniform": ("Uniform",),
     "evidence.compare": ("Comparison", "compare"),
     "rank.dimension": ("Dimension", "dimension"),
     "evidence.estimate": ("Estimate",),
@@ -212,6 +214,7 @@ __all__ = [
     "TooWideError",
     "Tournament",
     "Trail",
+    "Uniform",
     "Variable",
     "alarm",
     "arc_changes",

@@ -1,4 +1,4 @@
-"""Sigmoid families in the native format."""
+"""Sigmoid and uniform families in the native format."""
 
 from __future__ import annotations
 
@@ -59,3 +59,16 @@ def test_a_sigmoid_becomes_a_table_elsewhere(tmp_path: Path) -> None:
     assert isinstance(again, Network)
     assert not again.dag.family
     np.testing.assert_array_equal(again.table("D"), network.table("D"))
+
+
+def test_uniform_families_come_back(tmp_path: Path) -> None:
+    graph = dag("A -> X", kinds={"X": "continuous"}, family={"X": "uniform"})
+    network = random_network(graph, rng=1)
+    save(network, tmp_path / "network.json")
+    again = load(tmp_path / "network.json")
+    assert isinstance(again, Network)
+    assert again.dag == graph
+    np.testing.assert_array_equal(again.uniform("X").records, network.uniform("X").records)
+    found = fit(graph, network.sample(30, rng=1))
+    save(found, tmp_path / "fit.json")
+    assert isinstance(load(tmp_path / "fit.json"), Fit)

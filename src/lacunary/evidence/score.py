@@ -53,6 +53,9 @@ SIGMOID: Mapping[str, str] = {
 }
 """Estimates for networks with sigmoid families, to which no prior is conjugate."""
 
+UNIFORM: Mapping[str, str] = {"exact": "uniform_exact.exact", "bic": "bic.bic", "draper": "draper.draper"}
+"""Estimates for networks with uniform families, whose bounds are no smooth parameters."""
+
 
 def score(
     model: Dag | Fit,
@@ -157,11 +160,21 @@ def estimate(
 def _function(method: str, dag: Dag) -> Callable[..., Estimate]:
     if method not in METHODS:
         raise ParameterError(f"there is no estimate {method!r}; the known ones are {', '.join(METHODS)}")
-    if dag.sigmoids and method not in SIGMOID:
-        raise ParameterError(
-            f"{method!r} needs conjugate families, and that of {dag.names[dag.sigmoids[0]]} is a sigmoid; "
-            f"estimates for these are {', '.join(SIGMOID)}"
-        )
-    module, name = (SIGMOID if dag.sigmoids else METHODS)[method].split(".")
+    known = METHODS
+    if dag.sigmoids:
+        known = SIGMOID
+        if method not in known:
+            raise ParameterError(
+                f"{method!r} needs conjugate families, and that of {dag.names[dag.sigmoids[0]]} is a "
+                f"sigmoid; estimates for these are {', '.join(SIGMOID)}"
+            )
+    if dag.uniforms:
+        known = {name: place for name, place in UNIFORM.items() if name in known}
+        if method not in known:
+            raise ParameterError(
+                f"{method!r} does not know uniform families, and that of {dag.names[dag.uniforms[0]]} is "
+                f"one; there are {', '.join(known)}"
+            )
+    module, name = known[method].split(".")
     function: Callable[..., Estimate] = getattr(import_module(f"lacunary.evidence.{module}"), name)
     return function

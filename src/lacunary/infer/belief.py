@@ -109,9 +109,10 @@ class Belief(Answers):
         Of a regression it is the expected intercept and coefficients, and the scale s/dof of its predictive
         Student t in place of a variance; see `lacunary.maths.regression.predictive` for that itself.
         """
-        if self.dag.sigmoids:
+        for i in (*self.dag.sigmoids, *self.dag.uniforms):
+            name = self.dag.names[i]
             raise ParameterError(
-                f"{self.dag.names[self.dag.sigmoids[0]]} has a sigmoid family, whose predictive "
+                f"{name} has a {self.dag.family_of(name)} family, whose predictive "
                 "probabilities are not known in closed form; ask the network of a fit"
             )
         layout = self.dag.layout

@@ -196,14 +196,20 @@ class Mixed(Prepared):
                 log = log + stand_in.spread(unit, self.log_densities(unit, rows))
             posed.append(mine)
             logs.append(log.reshape(len(log), -1))
-            scales.append(logs[-1].max(axis=1))
+            top = logs[-1].max(axis=1)
+            if stand_in.parents and self.dag.uniforms:  # a row outside all bounds is the engine's to refuse
+                top = np.where(np.isneginf(top), 0.0, top)
+            scales.append(top)
         return _Seen(posed, logs, scales)
 
     def _inner_vector(self, vector: NDArray[np.float64], seen: _Seen) -> NDArray[np.float64]:
         """Return the tables with those of the stand-ins behind them."""
         parts = [vector[: self.dag.layout.tables]]
         for log, scale in zip(self._asked(seen.log), self._asked(seen.scale), strict=True):
-            parts.append(np.exp(np.clip(log - scale[:, None], LOWEST, 0.0)).ravel())
+            potential = np.exp(np.clip(log - scale[:, None], LOWEST, 0.0))
+            if self.dag.uniforms:
+                potential[np.isneginf(log)] = 0.0
+            parts.append(potential.ravel())
         missing = self.inner.dag.layout.size - sum(len(part) for part in parts)
         return np.concatenate([*parts, np.ones(missing)])
 

@@ -11,15 +11,20 @@ from numpy.typing import ArrayLike, NDArray
 from lacunary.errors import ParameterError
 from lacunary.infer.answers import Answers
 from lacunary.infer.belief import Dirichlet, Prior
+from lacunary.infer.bounds import drawn_bounds
 from lacunary.maths import regression as maths
 from lacunary.model.dag import Dag
 from lacunary.model.regression import Regression
 from lacunary.model.sigmoid import Sigmoid, design, table_of, weights_of
+from lacunary.model.uniform import Uniform
 
 __all__ = ["SUM_TOLERANCE", "Network", "check_family", "check_table", "random_network"]
 
 SUM_TOLERANCE = 1e-6
 """Printed probabilities are rounded: a distribution may miss one by this much and is then scaled."""
+
+Family = ArrayLike | Regression | Sigmoid | Uniform
+"""The parameters of one variable."""
 
 ROUNDING = 1e-13
 """What double arithmetic may leave of a sum of one; scaling would only disturb the last bits."""
@@ -46,9 +51,7 @@ class Network(Answers):
         self.theta.flags.writeable = False
 
     @classmethod
-    def from_tables(
-        cls, dag: Dag, tables: Mapping[str, ArrayLike | Regression | Sigmoid], *, renormalize: bool = False
-    ) -> Network:
+    def from_tables(cls, dag: Dag, tables: Mapping[str, Family], *, renormalize: bool = False) -> Network:
         """Return the network with these tables, each indexed by the parents and last by the variable.
 
         A continuous variable has a `Regression`, or an array indexed by its discrete parents whose last
@@ -81,7 +84,15 @@ class Network(Answers):
         """Return the regression of a continuous variable on its parents."""
         if self.dag.schema[name].discrete:
             raise ParameterError(f"{name} is discrete: it has a table, not a regression")
+        if self.dag.family_of(name) != "regression":
+            raise ParameterError(f"{name} is {self.dag.family_of(name)}: it has bounds, not a regression")
         return Regression.of(self.table(name))
+
+    def uniform(self, name: str) -> Uniform:
+        """Return the bounds of a variable with a uniform family."""
+        if self.dag.family_of(name) != "uniform":
+            raise ParameterError(f"the family of {name} is not uniform but a {self.dag.family_of(name)}")
+        return Uniform.of(self.table(name))
 
     def sigmoid(self, name: str) -> Sigmoid:
         """Return the weights of a variable with a sigmoid family."""
@@ -115,27 +126,33 @@ def random_network(
     for i in layout.regressions:
         moments = layout.moments(belief.alpha, i)
         layout.records(theta, i)[:] = maths.draw(moments, belief.dof(i), random)
+    for i in dag.uniforms:
+        layout.records(theta, i)[:] = drawn_bounds(dag.schema.variables[i], layout.configurations[i], random)
     for i in dag.sigmoids:
         known = design(layout.parent_sizes(i))
-        weights = random.normal(scale=belief.weight_sd, size=known.shape[1])
+        weights = random.normal(scale=belief.weight_sd, size=(known.shape[1],))
         layout.binary(theta, i)[:] = table_of(weights, known)
     return Network(dag, theta)
 
 
-def check_family(
-    dag: Dag, i: int, given: ArrayLike | Regression | Sigmoid, renormalize: bool = False
-) -> NDArray[np.float64]:
+def check_family(dag: Dag, i: int, given: Family, renormalize: bool = False) -> NDArray[np.float64]:
     """Return one family's parameters, verified, as its places in the vector."""
     if isinstance(given, Sigmoid):
         if dag.schema.sizes[i] != 2:
             raise ParameterError(f"{dag.names[i]} is not binary: it cannot have a sigmoid family")
         return dag.layout.flat(given.table(dag.layout.parent_sizes(i)))
     if dag.schema.sizes[i]:
-        if isinstance(given, Regression):
+        if isinstance(given, Regression | Uniform):
             raise ParameterError(f"{dag.names[i]} is discrete: it needs a table, not a regression")
         return dag.layout.flat(check_table(dag, i, given, renormalize))
     name, layout = dag.names[i], dag.layout
-    records = given.records if isinstance(given, Regression) else np.asarray(given, dtype=np.float64)
+    if isinstance(given, Regression | Uniform):
+        if (i in dag.uniforms) != isinstance(given, Uniform):
+            raise ParameterError(
+                f"the family of {name} is {dag.family_of(name)}, and that is not what is given"
+            )
+        given = given.records
+    records = np.asarray(given, dtype=np.float64)
     shape = (*(layout.sizes[p] for p in layout.members[i][1:]), len(layout.regressors[i]) + 2)
     if records.shape != shape:
         raise ParameterError(
@@ -147,6 +164,12 @@ def check_family(
 
 
 def _check_records(dag: Dag, i: int, records: NDArray[np.float64]) -> None:
+    if i in dag.uniforms:
+        try:
+            Uniform.of(records)
+        except ParameterError as problem:
+            raise ParameterError(f"{dag.names[i]}: {problem}") from None
+        return
     if not np.all(np.isfinite(records)):
         raise ParameterError(f"the regression of {dag.names[i]} holds a number that is not finite")
     if np.any(records[..., -1] <= 0):

@@ -68,6 +68,9 @@ class Scale:
         for i in dag.layout.regressions:
             x, y = list(dag.layout.regressors[i]), self.spread[i]
             record, given = dag.layout.records(out, i), dag.layout.records(theta, i)
+            if i in dag.uniforms:
+                record[:] = (given - self.centre[i]) / y
+                continue
             record[..., 0] = (given[..., 0] + given[..., 1:-1] @ self.centre[x] - self.centre[i]) / y
             record[..., 1:-1] = given[..., 1:-1] * self.spread[x] / y
             record[..., -1] = given[..., -1] / y**2
@@ -79,6 +82,9 @@ class Scale:
         for i in dag.layout.regressions:
             x, y = list(dag.layout.regressors[i]), self.spread[i]
             record, given = dag.layout.records(out, i), dag.layout.records(theta, i)
+            if i in dag.uniforms:
+                record[:] = self.centre[i] + given * y
+                continue
             record[..., 1:-1] = given[..., 1:-1] * y / self.spread[x]
             record[..., 0] = self.centre[i] + given[..., 0] * y - record[..., 1:-1] @ self.centre[x]
             record[..., -1] = given[..., -1] * y**2
@@ -107,6 +113,8 @@ class Scale:
         """
         log, total = np.log(self.spread), 0.0
         for i in dag.layout.regressions:
+            if i in dag.uniforms:  # bounds are known before a climb
+                continue
             x = list(dag.layout.regressors[i])
             total += dag.layout.configurations[i] * float(log[i] + (log[x] + log[i]).sum())
         return total

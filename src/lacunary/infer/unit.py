@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from lacunary.data.table import HOLE, unique_rows
 from lacunary.errors import TooWideError
 from lacunary.infer.gaussian import LOG_2PI, Forms, GaussianRows
+from lacunary.infer.uniform import UniformRows
 from lacunary.model.dag import Dag
+from lacunary.model.uniform import normal_records
 
 __all__ = ["Unit", "units_of"]
 
@@ -102,6 +104,7 @@ class Unit:
         layout = self.dag.layout
         if len(vector) == layout.size:
             theta = layout.records(vector, i)
+            theta = normal_records(theta) if i in self.dag.uniforms else theta
             deviation = np.sqrt(theta[:, -1:])
             residual = np.concatenate([-theta[:, :-1], np.ones_like(deviation)], axis=-1) / deviation
             return residual[:, None], -0.5 * LOG_2PI - np.log(deviation[:, 0])
@@ -157,9 +160,9 @@ def _merged(dag: Dag, groups: list[list[int]], is_open: NDArray[np.bool_]) -> li
     """Take lone families with the same core together where their joint matrix is mostly full."""
     lone: dict[tuple[int, ...], list[int]] = {}
     for group in groups:
-        if len(group) == 1:
+        if len(group) == 1 and group[0] not in dag.uniforms:
             lone.setdefault(tuple(sorted(dag.layout.members[group[0]][1:])), []).append(group[0])
-    out = [group for group in groups if len(group) > 1]
+    out = [group for group in groups if len(group) > 1 or group[0] in dag.uniforms]
     for families in lone.values():
         width = len({v for i in families for v in (i, *dag.layout.regressors[i])}) + 1
         filled = sum(len(dag.layout.regressors[i]) + 2 for i in families)
@@ -186,7 +189,8 @@ def _unit(
     column = np.zeros(len(present), dtype=np.int64)
     for v in open_core:
         column = column * sizes[v] + states[v]
-    rows = GaussianRows(reals[:, list(variables)], allowed, column)
+    kind = UniformRows if families[0] in dag.uniforms else GaussianRows
+    rows = kind(reals[:, list(variables)], allowed, column)
     return Unit(dag, tuple(families), variables, core, open_core, present, rows)
 
 

@@ -49,6 +49,8 @@ def _check_column(dag: Dag, i: int, table: Table, method: str) -> None:
             f"{low:g} to {high:g}; correct the value, make it a hole, or widen the bounds"
         )
     seen = x[~np.isnan(x)]
+    if i in dag.uniforms:
+        return
     if method == "ml" and len(seen) and np.all(seen == seen[0]):
         raise TableError(
             f"{variable.name} is constant ({seen[0]:g} in every row): no variance has highest likelihood; "

@@ -25,6 +25,7 @@ from lacunary.learn.sigmoid import warn_of_separation
 from lacunary.learn.start import Draws, Given, Starts, Tournament, first_point
 from lacunary.learn.stop import Stop
 from lacunary.learn.tournament import tournament
+from lacunary.learn.uniform import with_bounds
 from lacunary.learn.units import moved, outside, standardized, watched
 from lacunary.learn.vbem import Update, update_rule
 from lacunary.model.dag import Dag
@@ -112,6 +113,7 @@ def fit(
     rows = as_table(table, dag.schema)
     check_rows(dag, rows, method)
     check_select(dag, select)
+    fixed, log_bounds = with_bounds(dag, rows, method, fixed)
     if dag.continuous and accelerate:
         raise ParameterError("accelerate=True is for discrete networks; leave it out")
     scale = Scale.of(rows)
@@ -119,7 +121,7 @@ def fit(
     belief = scale.believed_inside((prior or Dirichlet(1.0))(dag))
     rule = _rule(belief, method, basis, standardized(dag, scale, fixed))
     if isinstance(rule, Maximize) and method == "map":
-        rule = replace(rule, log_constant=rule.log_constant + scale.log_stretch(dag))
+        rule = replace(rule, log_constant=rule.log_constant + scale.log_stretch(dag) + log_bounds)
     prepared = scale.prepare(dag, rows)
     maker = _starts(dag, starts, initial, scale)
     if isinstance(maker, Tournament) and select in ("average", "entropy", "ensemble"):
@@ -162,11 +164,12 @@ def reselect(
     choice = rule_of(select, select_options or {})
     check_select(found.dag, select)
     rows = as_table(table, found.dag.schema)
+    fixed, log_bounds = with_bounds(found.dag, rows, found.method, fixed)
     scale = Scale.of(rows)
     belief = scale.believed_inside((prior or Dirichlet(1.0))(found.dag))
     rule = _rule(belief, found.method, found.basis, standardized(found.dag, scale, fixed))
     if isinstance(rule, Maximize) and found.method == "map":
-        rule = replace(rule, log_constant=rule.log_constant + scale.log_stretch(found.dag))
+        rule = replace(rule, log_constant=rule.log_constant + scale.log_stretch(found.dag) + log_bounds)
     prepared = scale.prepare(found.dag, scale.table(rows))
     inside = moved(found, scale.inward)
     return outside(_selected(inside, choice, prepared, rule, belief, fixed), scale)

@@ -164,7 +164,8 @@ def local_entropy(dag: Dag, theta: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return −Σ over variables, parent configurations and states of θ log θ, in nats; (..., size) → (...).
 
     ENT eq. 2 with its sign put right. A table that tied families share counts for each of them. A
-    regression adds ½ log(2πe σ²) for each configuration, the entropy of its normal distribution.
+    regression adds ½ log(2πe σ²) for each configuration, the entropy of its normal distribution, and a uniform
+    variable log(high − low).
     """
     layout = dag.layout
     times = np.zeros(layout.tables)
@@ -172,6 +173,9 @@ def local_entropy(dag: Dag, theta: NDArray[np.float64]) -> NDArray[np.float64]:
     for i, variable in enumerate(dag.schema):
         if variable.discrete:
             times[layout.slice(i)] += 1.0
+        elif i in dag.uniforms:
+            low, high = np.moveaxis(layout.records(theta, i), -1, 0)
+            spread += np.log(high - low).sum(axis=-1)
         else:
             spread += 0.5 * np.log(2 * np.pi * np.e * layout.records(theta, i)[..., -1]).sum(axis=-1)
     return np.asarray(entr(theta[..., : layout.tables]) @ times + spread)

@@ -138,9 +138,10 @@ class Update:
 
 def update_rule(belief: Belief, fixed: Mapping[str, ArrayLike] | None) -> Update:
     """Return the step for this prior belief; families in ``fixed`` are known and have no posterior."""
-    if belief.dag.sigmoids:
+    dag = belief.dag
+    for i, family in [*((i, "a sigmoid") for i in dag.sigmoids), *((i, "uniform") for i in dag.uniforms)]:
         raise ParameterError(
-            f"'variational' needs conjugate families, and that of {belief.dag.names[belief.dag.sigmoids[0]]} "
-            "is a sigmoid; use 'map' or 'ml'"
+            f"'variational' needs conjugate families, and that of {dag.names[i]} is {family}; use 'map' "
+            "or 'ml'"
         )
     return Update(belief, known_parameters(belief.dag, fixed))

@@ -9,7 +9,15 @@ from functools import cached_property
 from lacunary.data.schema import Schema
 from lacunary.errors import GraphError
 from lacunary.model.arrows import Arc, write
-from lacunary.model.family import DEFAULT, Families, Given, check_tied, chosen_families
+from lacunary.model.family import (
+    DEFAULT,
+    Families,
+    Given,
+    check_tied,
+    check_uniform,
+    chosen_families,
+    has_bounds,
+)
 from lacunary.model.layout import Layout
 
 __all__ = ["Arc", "Dag"]
@@ -54,6 +62,7 @@ class Dag:
         if self.family:
             object.__setattr__(self, "family", chosen_families(self.schema, self.family))
             check_tied(self.family, self.tied)
+            check_uniform(self.family, self.schema, self.arcs, self.tied)
 
     def _check_family(self, name: str, parents: tuple[str, ...]) -> None:
         if name in parents:
@@ -166,10 +175,20 @@ class Dag:
         return tuple(i for i in self.layout.blocks if i in chosen)
 
     @cached_property
+    def uniforms(self) -> tuple[int, ...]:
+        """The variables with uniform families."""
+        return tuple(self.schema.index(name) for name, family in self.family if family == "uniform")
+
+    @cached_property
     def free(self) -> int:
-        """Number of free parameters; those of sigmoids are weights, not the entries of their tables."""
-        spared = (self.layout.configurations[i] - self._weights(i) for i in self.sigmoids)
-        return self.layout.free - sum(spared)
+        """Number of free parameters.
+
+        Those of sigmoids are weights, not the entries of their tables; bounds that the schema declares are
+        none.
+        """
+        spared = sum(self.layout.configurations[i] - self._weights(i) for i in self.sigmoids)
+        bounded = [i for i in self.uniforms if has_bounds(self.schema.variables[i])]
+        return self.layout.free - spared - sum(2 * self.layout.configurations[i] for i in bounded)
 
     def _weights(self, i: int) -> int:
         """Return the number of weights of a sigmoid family: an intercept, and one a state but the first."""

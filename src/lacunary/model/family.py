@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import isfinite
 
-from lacunary.data.schema import Schema
+from lacunary.data.schema import Schema, Variable
 from lacunary.errors import GraphError, ParameterError
 
-__all__ = ["DEFAULT", "FAMILIES", "Families", "Given", "check_tied", "chosen_families"]
+__all__ = [
+    "DEFAULT",
+    "FAMILIES",
+    "Families",
+    "Given",
+    "check_tied",
+    "check_uniform",
+    "chosen_families",
+    "has_bounds",
+]
 
 DEFAULT: Mapping[str, str] = {"discrete": "table", "continuous": "regression"}
 """The family of each kind of variable, unless another is chosen."""
 
-FAMILIES = (*DEFAULT.values(), "sigmoid")
+FAMILIES = (*DEFAULT.values(), "sigmoid", "uniform")
 """All families, by name."""
 
 Families = tuple[tuple[str, str], ...]
@@ -45,6 +55,8 @@ def _check_kind(schema: Schema, name: str, family: str) -> None:
     if family == "sigmoid" and variable.size != 2:
         what = f"has {variable.size} state(s)" if variable.discrete else "is continuous"
         raise GraphError(f"{name} {what}: a sigmoid family is for binary variables; leave its family out")
+    if family == "uniform" and variable.discrete:
+        raise GraphError(f"{name} is discrete: a uniform family is for continuous variables")
 
 
 def check_tied(chosen: Families, tied: Iterable[tuple[str, ...]]) -> None:
@@ -53,3 +65,25 @@ def check_tied(chosen: Families, tied: Iterable[tuple[str, ...]]) -> None:
     for group in tied:
         if len({families.get(name) for name in group}) > 1:
             raise GraphError(f"tied variables need one family: {', '.join(group)}")
+
+
+def check_uniform(
+    chosen: Families, schema: Schema, arcs: Iterable[tuple[str, str]], tied: Iterable[tuple[str, ...]]
+) -> None:
+    """Refuse uniform variables with continuous parents or children, or that are tied."""
+    uniform = {name for name, family in chosen if family == "uniform"}
+    for tail, head in arcs:
+        for name, other in ((tail, head), (head, tail)):
+            if name in uniform and not schema[other].discrete:
+                raise GraphError(
+                    f"{name} is uniform, and its arc with {other}, which is continuous, has no meaning: a "
+                    "uniform variable has discrete parents only, and no children"
+                )
+    for group in tied:
+        if uniform.intersection(group):
+            raise GraphError(f"uniform families cannot be tied: {', '.join(group)}")
+
+
+def has_bounds(variable: Variable) -> bool:
+    """Tell whether a variable declares two finite bounds, which are then not learned."""
+    return variable.bounds is not None and all(map(isfinite, variable.bounds))

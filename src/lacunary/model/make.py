@@ -56,7 +56,8 @@ def dag(
         by name, or the kind of some by name.
     family
         Families other than the default of each kind (a table, or a linear regression), by name, or one for
-        every variable: ``"sigmoid"`` for a binary variable whose log-odds are a sum over its parents.
+        every variable: ``"sigmoid"`` for a binary variable whose log-odds are a sum over its parents,
+        ``"uniform"`` for a continuous one that is uniform between bounds.
     schema
         The variables, their kinds and their states, in this order. ``hidden`` may add to it, at its end,
         in the order of first appearance; ``states`` and ``kinds`` then speak of what is added only.

@@ -94,6 +94,11 @@ def dimension(
     >>> print(dimension(lac.dag("A -> C <- H -> D <- B", hidden="H")))
     rank 9, parameters 11
     """
+    if dag.uniforms:
+        raise ParameterError(
+            f"{dag.names[dag.uniforms[0]]} is uniform: its density is not smooth in its bounds, and the "
+            "dimension of such networks is not known; leave it out"
+        )
     continuous = [variable.name for variable in dag.schema if not variable.discrete]
     if continuous and family is not None:
         raise ParameterError(f"family applies to discrete networks, and {continuous[0]} is continuous")

@@ -14,6 +14,7 @@ from lacunary.errors import TooWideError
 from lacunary.infer.answers import Answers
 from lacunary.infer.distribution import NormalMixture
 from lacunary.model.regression import Regression
+from lacunary.model.uniform import normal_records
 
 __all__ = ["Equation", "density_chart", "equations", "measures", "regressions_text"]
 
@@ -44,9 +45,13 @@ class Equation:
 
 
 def equations(model: Answers, name: str) -> Iterator[Equation]:
-    """Yield a continuous variable's regressions, the last discrete parent moving fastest."""
+    """Yield a continuous variable's regressions, the last discrete parent moving fastest.
+
+    A uniform variable is told by its mean and standard deviation.
+    """
     dag, i = model.dag, model.dag.schema.index(name)
-    regression = Regression.of(dag.layout.table(model.parameters(), i))
+    table = dag.layout.table(model.parameters(), i)
+    regression = Regression.of(normal_records(table) if i in dag.uniforms else table)
     discrete = [dag.schema.variables[p] for p in dag.layout.members[i][1:]]
     slopes = [dag.names[p] for p in dag.layout.regressors[i]]
     for place in product(*(range(v.size) for v in discrete)):
