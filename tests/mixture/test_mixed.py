@@ -182,7 +182,7 @@ def test_one_factor_analyser_is_the_fit_of_its_network() -> None:
     component = found.mixture.components[0]
     assert component.dag.arcs == tuple(("F", name) for name in table.schema.names)
     fitted = lac.fit(component.dag, table, prior=lac.bdeu(1), starts=2, stop=stop)
-    # The factor's sign and scale are free but for the prior: climbs end at one height, not at one place, and a
+    # The factor's sign and scale are free but for the prior: climbs end at one height, not at one place, a
     # little below it, as they slow down; a wrong model is tens of nats away.
     assert found.mixture.log_likelihood(table) == pytest.approx(fitted.log_likelihood, abs=0.5)
 
