@@ -163,6 +163,25 @@ def test_rows_are_assigned_and_drawn(two: str, tmp_path: Path) -> None:
     drawn = json.loads(run("sample", model, "--rows", "3", "--rng", "1", "--json").stdout)
     assert drawn["table"] == found.mixture.sample(3, 1).to_frame("dict")
     assert run("sample", model, "--given", "a=1").exit_code == 2
-    assert "is a mixture" in run("query", model, "a").stderr
     lac.save(lac.asia(), tmp_path / "asia.json")
     assert "is no mixture" in run("assign", str(tmp_path / "asia.json"), two).stderr
+
+
+def test_a_mixture_answers_like_a_model(tmp_path: Path) -> None:
+    votes = lac.house_votes().select(["party", "crime", "immigration"])
+    mixture = lac.fit_mixture(votes, components=2, structure="empty").mixture
+    model, rows = str(tmp_path / "mixture.json"), str(tmp_path / "votes.csv")
+    lac.save(mixture, model)
+    votes.to_frame("pandas").to_csv(rows, index=False)
+    said = json.loads(run("query", model, "crime", "--given", "party=democrat", "--json").stdout)
+    expected = mixture.query("crime", given={"party": "democrat"}).to_dict()
+    assert {item["states"]["crime"]: item["probability"] for item in said["distribution"]} == expected
+    assert said["probability_of_given"] == pytest.approx(mixture.query("party")["democrat"], rel=1e-12)
+    per_row = json.loads(run("query", model, "crime", "--data", rows, "--json").stdout)
+    assert (
+        np.array(per_row["probabilities"]).tolist() == mixture.posterior(votes, ["crime"])["crime"].tolist()
+    )
+    filled = str(tmp_path / "filled.csv")
+    assert run("impute", model, rows, "--out", filled).exit_code == 0
+    assert lac.read(filled).holes.sum() == 0
+    assert run("query", model, "--explain").exit_code == 2

@@ -22,9 +22,9 @@ __all__ = [
     "Out",
     "Rng",
     "Weights",
+    "answering",
     "check_out",
     "data_path",
-    "drawable",
     "given_states",
     "graph_of",
     "is_arrows",
@@ -163,20 +163,19 @@ def model_of(text: str) -> lac.Network | lac.Belief:
         return thing.network
     if isinstance(thing, lac.Network | lac.Belief):
         return thing
-    if isinstance(thing, lac.Mixture | lac.MixtureFit):
-        raise lac.FileError(
-            f"{text} is a mixture; lacunary assign and lacunary sample know what to do with it"
-        )
     raise lac.FileError(
         f"{text}: a {type(thing).__name__.lower()} has no probabilities to ask; learn them with lacunary fit"
     )
 
 
-def drawable(text: str) -> lac.Network | lac.Belief | lac.Mixture:
-    """Return the model or the mixture that a text stands for, from which rows can be drawn."""
+def answering(text: str) -> tuple[lac.Network | lac.Belief | lac.Mixture, lac.Schema]:
+    """Return the model or the mixture that a text stands for, and its variables."""
     thing = opened(text)
     mixture = thing.mixture if isinstance(thing, lac.MixtureFit) else thing
-    return mixture if isinstance(mixture, lac.Mixture) else model_of(text)
+    if isinstance(mixture, lac.Mixture):
+        return mixture, mixture.schema
+    model = model_of(text)
+    return model, model.dag.schema
 
 
 def graph_of(text: str, hidden: Mapping[str, int | list[str] | None]) -> lac.Dag:

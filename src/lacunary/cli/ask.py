@@ -18,11 +18,10 @@ from lacunary.cli.arguments import (
     Model,
     Out,
     Rng,
+    answering,
     check_out,
     data_path,
-    drawable,
     given_states,
-    model_of,
     reading,
 )
 from lacunary.cli.sheet import delimited, put
@@ -80,16 +79,20 @@ def query(
         raise typer.BadParameter(
             "only the answers for a table (--data) are written to a file", param_hint="--out"
         )
-    network = model_of(model)
+    thing, schema = answering(model)
+    if isinstance(thing, lac.Mixture) and explain:
+        raise typer.BadParameter(
+            "a mixture has no one explanation; ask for probabilities", param_hint="--explain"
+        )
     if not targets and not explain:
-        names = ", ".join(network.dag.names)
+        names = ", ".join(schema.names)
         raise typer.BadParameter(f"name at least one variable to ask about: {names}", param_hint="TARGET")
     if data is not None:
-        _posteriors(network, targets or [], data, out, reading(holes, None), json)
+        _posteriors(thing, schema, targets or [], data, out, reading(holes, None), json)
     elif explain:
-        _explanation(network, targets, given_states(network.dag.schema, given), json)
+        _explanation(thing, targets, given_states(schema, given), json)
     else:
-        _distribution(network, targets or [], given_states(network.dag.schema, given), json)
+        _distribution(thing, targets or [], given_states(schema, given), json)
 
 
 def _distribution(model: Any, targets: list[str], given: dict[str, Any], json: bool) -> None:
@@ -138,24 +141,36 @@ def _explanation(model: Any, targets: list[str] | None, given: dict[str, Any], j
 
 def _possible(model: Any, given: dict[str, Any]) -> float:
     """Return the log-probability of what is given, which must be possible."""
-    chance = float(model.log_density(given)) if given else 0.0
+    chance = _log_density(model, given) if given else 0.0
     if chance == -inf:
         said = ", ".join(f"{name}={state}" for name, state in given.items())
         raise lac.ImpossibleRowError(f"what is given has probability zero: {said}")
     return chance
 
 
+def _log_density(model: Any, given: dict[str, Any]) -> float:
+    if isinstance(model, lac.Mixture):
+        return float(model.log_probability({name: [given.get(name)] for name in model.schema.names})[0])
+    return float(model.log_density(given))
+
+
 def _posteriors(
-    model: Any, targets: list[str], data: str, out: str | None, wanted: dict[str, Any], json: bool
+    model: Any,
+    schema: lac.Schema,
+    targets: list[str],
+    data: str,
+    out: str | None,
+    wanted: dict[str, Any],
+    json: bool,
 ) -> None:
     check_out(out, TABLES)
     with Waiting(f"reading {data}") as waiting:
-        rows = lac.read(data_path(data), schema=model.dag.schema, **wanted)
+        rows = lac.read(data_path(data), schema=schema, **wanted)
         waiting.say("asking about every row")
         found = model.posterior(rows, targets)
         columns: dict[str, list[float]] = {}
         for name in targets:
-            columns |= _columns(model.dag.schema[name], found[name])
+            columns |= _columns(schema[name], found[name])
         if out is not None:
             put(delimited(columns, out), out)
     if json:
@@ -195,14 +210,14 @@ def sample(
     To --out (.csv, .tsv, also .gz) or the screen. --json prints: rows, columns, and table (by column) or out.
     """
     check_out(out, TABLES)
-    thing = drawable(model)
+    thing, schema = answering(model)
     if isinstance(thing, lac.Mixture) and given:
         raise typer.BadParameter("rows of a mixture are drawn with nothing given", param_hint="--given")
     with Waiting(f"drawing {rows} rows"):
         if isinstance(thing, lac.Mixture):
             columns = thing.sample(rows, rng).to_frame("dict")
         else:
-            known = given_states(thing.dag.schema, given)
+            known = given_states(schema, given)
             columns = thing.sample(rows, rng, given=known).to_frame("dict")
         if out is not None:
             put(delimited(columns, out), out)

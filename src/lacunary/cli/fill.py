@@ -17,9 +17,9 @@ from lacunary.cli.arguments import (
     Model,
     Out,
     Rng,
+    answering,
     check_out,
     data_path,
-    model_of,
     reading,
 )
 from lacunary.cli.sheet import Sheet, delimited, put, quoted
@@ -79,13 +79,13 @@ def impute(
         raise typer.BadParameter("the filled table needs a file: --out", param_hint="--json")
     if copies > 1 and how is not How.draw:
         raise typer.BadParameter("copies differ only with --how draw", param_hint="--copies")
-    network = model_of(model)
+    thing, schema = answering(model)
     path = data_path(data)
     with Waiting(f"reading {data}") as waiting:
-        table = lac.read(path, schema=network.dag.schema, **reading(holes, None))
+        table = lac.read(path, schema=schema, **reading(holes, None))
         waiting.say("filling the holes")
-        filled = lac.impute(network, table, how=how.value, copies=copies, rng=rng)
-        added = _added(network.dag.schema, filled, how, hidden_columns)
+        filled = lac.impute(thing, table, how=how.value, copies=copies, rng=rng)
+        added = _added(schema, filled, how, hidden_columns)
         work = _Work(table, filled.to_frame("dict"), added, copies, how)
         put(work.sheet(path) if _is_text(path) else work.plain(out), out)
     count = int(table.holes.sum()) - (0 if hidden_columns else len(table) * len(table.schema.hidden))
