@@ -112,6 +112,11 @@ def posterior_mean(
             f"{name} is continuous, and only discrete networks are sampled; "
             "fit(..., method='variational') gives a posterior for both kinds"
         )
+    if dag.sigmoids:
+        raise SchemaError(
+            f"the family of {dag.names[dag.sigmoids[0]]} is a sigmoid, and Gibbs sampling needs conjugate "
+            "ones; use fit(..., method='map')"
+        )
     problem = pose(dag, table, prior=prior, rng=rng)
     drawn = _named_alike(problem, gibbs(problem, draws, burn=burn, chains=chains, thin=thin))
     mean: Mean = chain_mean(drawn)

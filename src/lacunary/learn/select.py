@@ -164,8 +164,8 @@ def local_entropy(dag: Dag, theta: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return −Σ over variables, parent configurations and states of θ log θ, in nats; (..., size) → (...).
 
     ENT eq. 2 with its sign put right. A table that tied families share counts for each of them. A
-    regression adds ½ log(2πe σ²) for each configuration, the entropy of its normal distribution, and a uniform
-    variable log(high − low).
+    regression adds ½ log(2πe σ²) for each configuration, the entropy of its normal distribution, and a
+    uniform variable log(high − low).
     """
     layout = dag.layout
     times = np.zeros(layout.tables)

@@ -83,7 +83,7 @@ def measures(model: Answers) -> list[dict[str, Any]]:
     for i in model.dag.continuous:
         name = model.dag.names[i]
         try:
-            density = model.query(name)
+            density = None if i in model.dag.uniforms else model.query(name)
         except TooWideError:  # the regressions can be told all the same
             density = None
         found.append(
