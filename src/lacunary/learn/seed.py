@@ -22,6 +22,9 @@ __all__ = ["Seeds"]
 LOADING = 0.5
 """Standard deviation of the coefficients of hidden parents, in standardised columns, all together."""
 
+TRIES = 8
+"""Draws for each example before two may be alike."""
+
 
 @dataclass(frozen=True, eq=False)
 class _Known:
@@ -68,7 +71,7 @@ class Seeds:
                 count = int(known.hidden.max()) + 1
                 key = tuple(sorted(hidden))
                 if key not in examples:
-                    examples[key] = rng.integers(len(self.table), size=count)
+                    examples[key] = self._rows(count, rng)
                 moved = known.residual[examples[key]]
                 noise = rng.standard_normal(count) * np.sqrt(records[:, -1].mean())
                 records[:, 0] += np.where(np.isnan(moved), noise, moved)[known.hidden]
@@ -78,11 +81,29 @@ class Seeds:
                 records[:, 1:-1][:, known.drawn] = slopes
             self.dag.layout.records(theta, i)[:] = records
 
+    def _rows(self, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return rows to be examples, all different as long as there are enough.
+
+        They are drawn by weight in an order that depends on their cells alone: rows that count twice are as
+        good as rows that are there twice, wherever they stand. Two examples alike would climb side by side.
+        """
+        order = np.lexsort([*self.table.codes.T, *self.table.reals.T])
+        edges = np.cumsum(self.table.weights[order])
+        found: dict[int, int] = {}
+        for share in rng.random(TRIES * count):
+            row = int(order[min(np.searchsorted(edges, share * edges[-1], side="right"), len(order) - 1)])
+            found.setdefault(int(self.table.distinct.inverse[row]), row)
+            if len(found) == count:
+                break
+        return np.resize(list(found.values()), count)
+
     def _known(self, i: int) -> _Known:
         layout, schema = self.dag.layout, self.dag.schema
         codes, reals = self.table.codes, self.table.reals
         parents, regressors = layout.members[i][1:], np.array(layout.regressors[i], dtype=np.int64)
-        states = np.indices([layout.sizes[p] for p in parents]).reshape(len(parents), layout.configurations[i])
+        states = np.indices([layout.sizes[p] for p in parents]).reshape(
+            len(parents), layout.configurations[i]
+        )
         drawn = np.array([schema.variables[p].hidden for p in regressors], dtype=bool)
         seen, unseen = (np.zeros(layout.configurations[i], dtype=np.int64) for _ in range(2))
         row, there = np.zeros(len(codes), dtype=np.int64), np.ones(len(codes), dtype=bool)

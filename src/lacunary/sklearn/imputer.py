@@ -36,8 +36,8 @@ class NetworkImputer(OneToOneFeatureMixin, TransformerMixin, Model):  # type: ig
     hidden
         Variables of the graph that are never observed, by name with their states.
     how
-        "mode": the most probable state of each hole given the row's observed cells; "draw": one joint draw
-        for all holes of a row, as multiple imputation needs.
+        "mode": the most probable state of each hole given the row's observed cells; "mean": the same, but
+        numbers take their mean; "draw": one joint draw for all holes of a row, as multiple imputation needs.
     method, prior, starts, select, kinds, handle_unknown, max_iter, tol, random_state
         As for `LatentClassModel`.
 
@@ -97,7 +97,7 @@ class NetworkImputer(OneToOneFeatureMixin, TransformerMixin, Model):  # type: ig
         """Return the rows with their holes filled and nothing else changed; (rows, columns)."""
         table = self._table(X)
         if self.how == "probability":
-            raise ParameterError("how must be 'mode' or 'draw': probabilities would be other columns")
+            raise ParameterError("how must be 'mode', 'mean' or 'draw': probabilities would be other columns")
         rng = np.random.default_rng(self._rng())
         filled = impute(self.network_, table, how=self.how, rng=rng).to_frame("dict")
         cells = np.asarray(X)
