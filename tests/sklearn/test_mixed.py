@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 import lacunary as lac
 from lacunary.sklearn import BayesianNetworkModel, LatentClassModel, NetworkImputer
 
 
-def birds() -> tuple[pd.DataFrame, np.ndarray]:
+def birds() -> tuple[pd.DataFrame, NDArray[np.int64]]:
     """Two kinds ten standard deviations apart in mass, with holes."""
     rng = np.random.default_rng(0)
     kind = np.repeat([0, 1], 40)
@@ -22,7 +23,7 @@ def birds() -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def test_classes_are_found_as_the_library_finds_them() -> None:
-    frame, kind = birds()
+    frame, _ = birds()
     model = LatentClassModel(2, starts=3).fit(frame)
     found = model.predict(frame)
     assert len(set(found[:40])) == len(set(found[40:])) == 1
