@@ -88,6 +88,16 @@ def test_what_was_found_is_kept(found: lac.MixtureFit, tmp_path: Path) -> None:
         again.predict(rows)
 
 
+def test_the_states_that_components_stand_for_are_kept() -> None:
+    votes = lac.house_votes().select(["party", "crime", "immigration"])
+    found = lac.fit_mixture(votes, given="party", structure="empty")
+    assert parse(write(found)).classes == found.classes == ("democrat", "republican")
+    for classes in (["democrat"], [None, "a"]):
+        document = json.loads(write(found)) | {"classes": classes}
+        with pytest.raises(FileError, match="classes: expected"):
+            parse(json.dumps(document))
+
+
 def mixture(document: dict[str, Any]) -> dict[str, Any]:
     trial: dict[str, Any] = document["path"][1]["mixture"]
     return trial

@@ -20,8 +20,16 @@ def votes() -> lac.Table:
     return lac.house_votes().select(["party", "crime", "immigration", "mx_missile"]).take(np.arange(150))
 
 
+def both_kinds() -> lac.Table:
+    rng = np.random.default_rng(0)
+    group = rng.integers(2, size=80)
+    x = rng.normal(4.0 * group, 1.0)
+    y = np.where(rng.random(80) < 0.2, np.nan, np.where(group == 1, x, 0.0) + rng.normal(size=80))
+    return lac.read({"s": rng.choice(["u", "v"], 80), "x": x, "y": y})
+
+
 CASES: dict[str, tuple[Any, dict[str, Any]]] = {
-    "gaussian": (two_groups(40, holes=0.2), {"components": [1, 3], "starts": 2}),
+    "gaussian": (two_groups(25, holes=0.2), {"components": [1, 2], "starts": 2}),
     "noise": (two_groups(40), {"components": [2], "noise": True, "until": "score"}),
     "trailing": (two_groups(40), {"components": [2], "schedule": "((EM)^2 Ec S^1 M S^1 M)^2 (EM)*"}),
     "complete": (two_groups(40), {"components": [2], "structure": "complete"}),
@@ -29,6 +37,9 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
         votes(),
         {"components": [2], "hidden": {"H": 2}, "max_parents": 2, "schedule": "((EM)^3 Ec S^3 M)^3"},
     ),
+    "shared": (two_groups(40), {"components": [2], "structure": "complete", "shared": "VEE"}),
+    "known": (both_kinds(), {"given": "s", "structure": "empty"}),
+    "mixed": (both_kinds(), {"components": [2], "schedule": "((EM)^3 Ec S^3 M)^2 (EM)^3"}),
 }
 
 
@@ -85,9 +96,11 @@ def test_what_is_done_is_not_done_again() -> None:
         (two_groups(20), {"max_parents": 1}, "max_parents was 3, and is 1 now"),
         (two_groups(20), {"structure": "empty"}, "structure was learn, and is empty now"),
         (two_groups(20), {"rng": 1}, "rng was 0, and is 1 now"),
+        (two_groups(20), {"weights": 2.0}, "weights was 1.0, and is 2.0 now"),
+        (two_groups(20), {"choose": "bic"}, "choose was cheeseman-stutz, and is bic now"),
         (two_groups(20), {"noise": True}, "the rows, the prior, the weights or the noise"),
         (two_groups(20, seed=1), {}, "the rows, the prior"),
-        (two_groups(20), {"weights": 2.0, "prior": lac.NormalWishart(nu=3.0)}, "the rows, the prior"),
+        (two_groups(20), {"prior": lac.NormalWishart(nu=3.0)}, "the rows, the prior"),
     ],
 )
 def test_another_run_is_refused(data: Any, settings: dict[str, Any], message: str) -> None:

@@ -158,7 +158,7 @@ def mixture(
 
     Numbers of components are compared by the Cheeseman\N{EN DASH}Stutz estimate of the evidence. Ctrl-C keeps
     the best so far; with --checkpoint nothing is lost even if the machine stops. `lacunary assign` then says
-    to which component rows belong, and `lacunary sample` draws rows from the mixture.
+    to which component rows belong; query, sample and impute take a mixture as they take a network.
 
     --json prints: rows, holes, variables, structure, estimate, components (how many), tried (a list of asked,
     components, starts, parameters, estimate, probability, chosen), weights, noise (bounds by name, or null),

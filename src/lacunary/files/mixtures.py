@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from lacunary.data.schema import Schema
+from lacunary.data.schema import Label, Schema
 from lacunary.evidence.estimate import Estimate, Kind
 from lacunary.files.native import decode, encode, register
 from lacunary.files.record import Record, is_number
@@ -175,6 +175,7 @@ def _is_tick(item: Any) -> bool:
 def _encode_fit(found: MixtureFit) -> dict[str, Any]:
     return {
         "structure": found.structure,
+        **({"classes": list(found.classes)} if found.classes else {}),
         "interrupted": found.interrupted,
         "chosen": found.path.index(found.chosen),
         "path": [_encode_trial(trial) for trial in found.path],
@@ -187,7 +188,26 @@ def _decode_fit(record: Record) -> MixtureFit:
     if not 0 <= chosen < len(path):
         raise record.error("chosen", f"expected the place of a trial in the path, from 0 to {len(path) - 1}")
     best = path[chosen]
-    return MixtureFit(best.mixture, best.estimate, path, record.text("structure"), record.flag("interrupted"))
+    return MixtureFit(
+        best.mixture,
+        best.estimate,
+        path,
+        record.text("structure"),
+        record.flag("interrupted"),
+        _classes(record, best.components),
+    )
+
+
+def _classes(record: Record, components: int) -> tuple[Label, ...]:
+    """Return the states that the components stand for, where they stand for any."""
+    if "classes" not in record:
+        return ()
+    labels = record.list("classes")
+    if not all(type(label) in (str, int, bool) or is_number(label) for label in labels):
+        raise record.error("classes", "expected texts, finite numbers, true or false")
+    if len(labels) != components:
+        raise record.error("classes", f"expected one for each of the {components} components")
+    return tuple(labels)
 
 
 def _encode_trail(trail: MixtureTrail) -> dict[str, Any]:

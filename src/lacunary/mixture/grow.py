@@ -63,12 +63,13 @@ class Growth:
     @cached_property
     def settings(self) -> dict[str, str]:
         """What must stay the same for learning to go on."""
-        return settings_of(self.plan, self.ess, self.seed)
+        return settings_of(self.mixer, self.plan, self.ess, self.seed)
 
     @cached_property
     def probe(self) -> float:
         """A number that would change with the rows and with what is believed of them."""
-        blend = self._course(1, 0).begin(1, self.ess, self._stream(1, 0)).blend
+        many = 1 if self.mixer.labels is None else self.mixer.labels.shape[1]
+        blend = self._course(many, 0).begin(many, self.ess, self._stream(many, 0)).blend
         return self.mixer.expect(blend).log_likelihood + self.mixer.log_prior(blend)
 
     def run(self, components: Sequence[int] | None) -> MixtureFit:

@@ -77,7 +77,7 @@ class MixtureTrail:
     trials: tuple[KeptTrial, ...]
 
 
-def settings_of(plan: Plan, ess: float, seed: int) -> dict[str, str]:
+def settings_of(mixer: Mixer, plan: Plan, ess: float, seed: int) -> dict[str, str]:
     """Return what must stay the same for a run to go on, as texts."""
     out = {"structure": plan.structure, "stop": str(plan.stop), "rounds": str(plan.rounds)}
     if not plan.fixed:
@@ -86,6 +86,12 @@ def settings_of(plan: Plan, ess: float, seed: int) -> dict[str, str]:
         out |= {"max_parents": str(plan.rules.max_parents), "arcs required and forbidden": arcs}
     if plan.shared:
         out["shared structure"] = "yes"
+    out |= {"weights": str(float(mixer.ess)), "choose": mixer.by, "equal weights": str(mixer.equal)}
+    if mixer.labels is not None:
+        out["known components"] = sha256(mixer.labels.tobytes()).hexdigest()[:16]
+    shared = getattr(mixer.engine, "sharing", None)
+    if shared is not None:
+        out["shared"] = str(shared)
     return out | {"ess": str(float(ess)), "rng": str(seed)}
 
 
