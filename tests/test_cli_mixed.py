@@ -7,6 +7,7 @@ import json
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -113,14 +114,14 @@ def test_explanations_of_numbers_are_densities() -> None:
 def test_query_of_a_table_and_samples() -> None:
     told = Result("query", "birds.json", "species", "mass", "--data", "birds.csv", "--json").json
     assert told["columns"] == ["species=a", "species=b", "mass mean", "mass sd"]
-    expected = NETWORK.posterior(lac.read("birds.csv", schema=NETWORK.dag.schema), ["mass"])["mass"]
+    expected: Any = NETWORK.posterior(lac.read("birds.csv", schema=NETWORK.dag.schema), ["mass"])["mass"]
     np.testing.assert_allclose([row[2] for row in told["probabilities"]], expected.mean)
     drawn = Result("sample", "birds.json", "-n", 3, "--given", "mass=4.5", "--rng", 1, "--json").json
     assert drawn["table"]["mass"] == [4.5] * 3
 
 
 @pytest.mark.parametrize("how", ["mode", "mean", "draw"])
-def test_impute_fills_numbers_and_leaves_the_rest(how: str) -> None:
+def test_impute_fills_numbers_and_leaves_the_rest(how: Any) -> None:
     told = Result(
         "impute", "birds.json", "birds.csv", "--how", how, "--rng", 1, "--out", "o.csv", "--json"
     ).json
