@@ -196,10 +196,8 @@ class Mixed(Prepared):
                 log = log + stand_in.spread(unit, self.log_densities(unit, rows))
             posed.append(mine)
             logs.append(log.reshape(len(log), -1))
-            top = logs[-1].max(axis=1)
-            if stand_in.parents and self.dag.uniforms:  # a row outside all bounds is the engine's to refuse
-                top = np.where(np.isneginf(top), 0.0, top)
-            scales.append(top)
+            top = logs[-1].max(axis=1)  # −∞ outside all bounds: for the engine to refuse
+            scales.append(np.where(np.isneginf(top), 0.0, top) if stand_in.parents else top)
         return _Seen(posed, logs, scales)
 
     def _inner_vector(self, vector: NDArray[np.float64], seen: _Seen) -> NDArray[np.float64]:
@@ -207,9 +205,8 @@ class Mixed(Prepared):
         parts = [vector[: self.dag.layout.tables]]
         for log, scale in zip(self._asked(seen.log), self._asked(seen.scale), strict=True):
             potential = np.exp(np.clip(log - scale[:, None], LOWEST, 0.0))
-            if self.dag.uniforms:
-                potential[np.isneginf(log)] = 0.0
-            parts.append(potential.ravel())
+            outside = np.isneginf(log) if self.dag.uniforms else False
+            parts.append(np.where(outside, 0.0, potential).ravel())
         missing = self.inner.dag.layout.size - sum(len(part) for part in parts)
         return np.concatenate([*parts, np.ones(missing)])
 
