@@ -16,7 +16,7 @@ from lacunary.model.dag import Dag
 from lacunary.model.equivalence import cpdag
 from lacunary.report.drawing import drawing
 from lacunary.report.mixture import features, links, names_of, sentences, strengths, tried
-from lacunary.report.words import counted, minus, percent
+from lacunary.report.words import counted, method, minus, percent
 
 __all__ = ["mixture_page"]
 
@@ -78,7 +78,7 @@ def _environment() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"minus": minus, "percent": percent}
+    environment.filters |= {"minus": minus, "percent": percent, "method": method}
     return environment.get_template("mixture.html.jinja")
 
 
