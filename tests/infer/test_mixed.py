@@ -137,6 +137,7 @@ def test_posteriors_are_those_of_the_dense_normals(case: Case) -> None:
                     slow[way.states[variable.name]] += share
                 assert answer[row] == pytest.approx(slow, abs=CLOSE)
                 continue
+            assert not isinstance(answer, np.ndarray)
             i = continuous.index(variable.name)
             mean = sum(share * way.mean[i] for share, way in ways)
             second = sum(share * (way.mean[i] ** 2 + way.covariance[i, i]) for share, way in ways)
@@ -190,7 +191,8 @@ def test_imputation_fills_both_kinds() -> None:
     assert y.mean() == pytest.approx(-7.0, abs=4 * 0.5 / 2000**0.5)
     assert y.std() == pytest.approx(0.5, rel=0.07)
     best = network.explain({"x": -4.0})
-    assert (best["d"], best["x"], best["y"]) == ("no", -4.0, pytest.approx(-7.0))
+    assert (best["d"], best["x"]) == ("no", -4.0)
+    assert best["y"] == pytest.approx(-7.0)
 
 
 def test_a_prior_in_the_data_s_units_is_the_default_moved_there() -> None:

@@ -62,6 +62,7 @@ Components = Annotated[
         "lacunary mixture house_votes --drop party --components 2 --structure tree --report groups.html",
         "lacunary mixture house_votes --drop party --components auto --structure empty --json",
         "lacunary mixture house_votes --checkpoint groups-so-far.json --components 2 --max-parents 1",
+        "lacunary mixture house_votes --given party --max-parents 1 --out parties.json",
         "lacunary assign groups.json house_votes --out assigned.csv",
     )
 )
@@ -103,9 +104,25 @@ def mixture(
         list[str] | None,
         typer.Option(
             "--hidden",
-            metavar="NAME=K",
-            help="A hidden variable with K states inside the components; may be repeated.",
+            metavar="NAME=K|continuous",
+            help="A hidden variable inside the components, with K states or continuous; may be repeated.",
             rich_help_panel=GRAPHS,
+        ),
+    ] = None,
+    shared: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHAT,…|CODE",
+            help="What components have in common: structure, size, volume, shape, orientation, sphere; or a "
+            "code such as EEE or VII.",
+            rich_help_panel=GRAPHS,
+        ),
+    ] = None,
+    given: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="A discrete column whose states are the components, to classify rows with.",
         ),
     ] = None,
     starts: Annotated[
@@ -173,6 +190,8 @@ def mixture(
         "structure": structure.value,
         "noise": noise_bounds if noise_bounds is not None else noise,
         "hidden": _hidden(hidden),
+        "shared": _shared(shared),
+        "given": given,
         "starts": starts,
         "schedule": schedule,
         "until": until.value,
@@ -256,12 +275,23 @@ def _numbers(text: str) -> str | list[int]:
     return list(dict.fromkeys(numbers))
 
 
-def _hidden(texts: list[str] | None) -> dict[str, int] | None:
-    found = pairs_of_states("--hidden", texts)
+def _shared(text: str | None) -> str | list[str]:
+    """Return a code such as EEE as it is, and words apart."""
+    if text is None:
+        return []
+    return text if text.isupper() else [word.strip() for word in text.split(",")]
+
+
+def _hidden(texts: list[str] | None) -> dict[str, int | str] | None:
+    factors = [text.removesuffix("=continuous") for text in texts or () if text.endswith("=continuous")]
+    found = pairs_of_states("--hidden", [t for t in texts or () if not t.endswith("=continuous")])
     for name, states in found.items():
         if not isinstance(states, int):
-            raise typer.BadParameter(f"give the number of states: {name}=2", param_hint="--hidden")
-    return {name: states for name, states in found.items() if isinstance(states, int)} or None
+            raise typer.BadParameter(
+                f"give the number of states, or its kind: {name}=2, {name}=continuous", param_hint="--hidden"
+            )
+    known = {name: states for name, states in found.items() if isinstance(states, int)}
+    return {**known, **dict.fromkeys(factors, "continuous")} or None
 
 
 def _trail(resume: str | None) -> lac.MixtureTrail | None:

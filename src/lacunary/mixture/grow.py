@@ -24,6 +24,9 @@ __all__ = ["Growth"]
 PATIENCE = 2
 """Growing ends when the estimate has not risen so many times in a row."""
 
+STALE = 4
+"""It also ends when so many numbers in a row have not been the best, should it rise and fall by turns."""
+
 ROUNDING = 1e-9
 """A rise of this part of the estimate is none."""
 
@@ -88,13 +91,14 @@ class Growth:
         return MixtureFit(best.mixture, best.estimate, tuple(self.done), self.plan.structure, interrupted)
 
     def _grow(self) -> None:
-        before, idle = -np.inf, 0
+        before, top, idle, stale = -np.inf, -np.inf, 0, 0
         for many in range(1, min(MOST, int(self.mixer.row_weights.sum())) + 1):
             value = self._try(many)
             # A mixture whose new component lost its rows ends where the last one did, up to rounding.
             idle = 0 if value > before + ROUNDING * abs(value) else idle + 1
-            before = value
-            if idle >= PATIENCE:
+            stale = 0 if value > top else stale + 1
+            before, top = value, max(top, value)
+            if idle >= PATIENCE or stale >= STALE:
                 return
 
     def _try(self, many: int) -> float:

@@ -87,10 +87,7 @@ def evidence(comparison: Comparison) -> Figure:
     with rc_context(STYLE):
         figure, axes = _canvas(6.8, 4.0)
         x = np.array(
-            [
-                dag.schema[names[0]].size if by_states else dag.free
-                for dag in comparison.models.values()
-            ]
+            [dag.schema[names[0]].size if by_states else dag.free for dag in comparison.models.values()]
         )
         order = np.argsort(x, kind="stable")
         tops = [float(np.max(comparison.values(method))) for method in comparison.methods]
