@@ -7,14 +7,13 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.infer.answers import Answers
 from lacunary.infer.engine import Prepared
 from lacunary.infer.predictive import prepare_predictive
-from lacunary.maths import regression
+from lacunary.maths import regression, special
 from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.model.dag import Dag
 
@@ -97,7 +96,7 @@ class Belief(Answers):
         """
         layout = self.dag.layout
         tables = self.alpha[: layout.tables]
-        dirichlet = float(gammaln(layout.total(tables)).sum() - gammaln(tables).sum())
+        dirichlet = float(special.gammaln(layout.total(tables)).sum() - special.gammaln(tables).sum())
         parts = (
             regression.log_normalizer(layout.moments(self.alpha, i), self.dof(i)) for i in layout.regressions
         )

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, logsumexp, ndtr, ndtri, stdtr, stdtrit
 
 from lacunary.data.schema import Label, Variable
 from lacunary.errors import ParameterError
+from lacunary.maths import special
 
 __all__ = ["Distribution", "NormalMixture", "StudentMixture"]
 
@@ -113,7 +113,7 @@ class NormalMixture:
             scaled = np.where(apart == 0, 0.0, apart / self.sds)
             log = np.log(self.weights) - np.log(self.sds) + self._log_standard(scaled)
         log = np.where(self.weights > 0, log, -np.inf)  # what is impossible may have no scale either
-        return np.asarray(logsumexp(log, axis=-1))
+        return np.asarray(special.logsumexp(log, axis=-1))
 
     def probability_below(self, value: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of values up to this one, or up to one for each row; (...,)."""
@@ -174,10 +174,10 @@ class NormalMixture:
         return np.asarray(-0.5 * (x**2 + np.log(2 * np.pi)))
 
     def _below_standard(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(ndtr(x))
+        return np.asarray(special.ndtr(x))
 
     def _standard(self, probability: float) -> NDArray[np.float64]:
-        return np.asarray(ndtri(probability))
+        return np.asarray(special.ndtri(probability))
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,15 +207,15 @@ class StudentMixture(NormalMixture):
 
     def _log_standard(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         dof = np.where(np.isinf(self.dofs), 1.0, self.dofs)
-        constant = gammaln(0.5 * (dof + 1)) - gammaln(0.5 * dof) - 0.5 * np.log(np.pi * dof)
+        constant = special.gammaln(0.5 * (dof + 1)) - special.gammaln(0.5 * dof) - 0.5 * np.log(np.pi * dof)
         student = constant - 0.5 * (dof + 1) * np.log1p(x**2 / dof)
         return np.asarray(np.where(np.isinf(self.dofs), super()._log_standard(x), student))
 
     def _below_standard(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         known = np.isinf(self.dofs)
-        return np.asarray(np.where(known, ndtr(x), stdtr(np.where(known, 1.0, self.dofs), x)))
+        return np.asarray(np.where(known, special.ndtr(x), special.stdtr(np.where(known, 1.0, self.dofs), x)))
 
     def _standard(self, probability: float) -> NDArray[np.float64]:
         known = np.isinf(self.dofs)
-        own = stdtrit(np.where(known, 1.0, self.dofs), probability)
-        return np.asarray(np.where(known, ndtri(probability), own))
+        own = special.stdtrit(np.where(known, 1.0, self.dofs), probability)
+        return np.asarray(np.where(known, special.ndtri(probability), own))

@@ -8,12 +8,12 @@ from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import rel_entr, xlogy
 
 from lacunary.data.schema import Schema
 from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import SchemaError, TooWideError
 from lacunary.infer.answers import Answers
+from lacunary.maths import special
 
 __all__ = ["CONFIGURATIONS", "FamilyDistance", "family_distances", "kl", "marginal_kl"]
 
@@ -99,7 +99,7 @@ def marginal_kl(p: Answers, q: Answers, names: Sequence[str], *, budget: int = C
             "name fewer variables, or raise the budget"
         )
     mine, theirs = (model.query(*names).probabilities for model in (p, q))
-    return max(float(rel_entr(mine, theirs).sum()), 0.0)
+    return max(float(special.rel_entr(mine, theirs).sum()), 0.0)
 
 
 def family_distances(p: Answers, q: Answers) -> dict[str, FamilyDistance]:
@@ -114,7 +114,7 @@ def _family_distance(joint: NDArray[np.float64], table: NDArray[np.float64]) -> 
     weight = joint.sum(axis=-1, keepdims=True)
     other = weight * table
     return FamilyDistance(
-        kl=max(float(rel_entr(joint, other).sum()), 0.0),
+        kl=max(float(special.rel_entr(joint, other).sum()), 0.0),
         hellinger=float(np.sqrt(0.5 * ((np.sqrt(joint) - np.sqrt(other)) ** 2).sum())),
         total_variation=float(0.5 * np.abs(joint - other).sum()),
     )
@@ -138,7 +138,7 @@ def _marginals(model: Answers, families: Sequence[Family]) -> dict[Family, NDArr
 
 def _mean_log(joint: NDArray[np.float64], table: NDArray[np.float64]) -> float:
     """Return Σ joint · log table, where what does not happen counts nothing; −∞ is possible."""
-    return float(xlogy(joint, table).sum())
+    return float(special.xlogy(joint, table).sum())
 
 
 def _mean_log_ratio(

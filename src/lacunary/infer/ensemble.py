@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from lacunary.data.schema import Label
 from lacunary.errors import ImpossibleRowError
 from lacunary.infer.answers import Answers, Target, as_table
 from lacunary.infer.distribution import Distribution, NormalMixture
 from lacunary.infer.posterior import marginals
+from lacunary.maths import special
 
 __all__ = ["Ensemble"]
 
@@ -32,7 +32,7 @@ class Ensemble:
 
     def log_probability(self, table: Any) -> NDArray[np.float64]:
         """Return log Σ weight · p(observed cells | model) for each row, in nats."""
-        return np.asarray(logsumexp(self._log_mass(table), axis=0))
+        return np.asarray(special.logsumexp(self._log_mass(table), axis=0))
 
     def probability(self, given: Mapping[str, Label]) -> float:
         """Return the probability of these states together."""
@@ -67,7 +67,7 @@ class Ensemble:
         logs = self._log_mass(rows)
         if np.any(np.isneginf(logs).all(axis=0)):
             raise ImpossibleRowError("a row has probability zero under every model; it has no posterior")
-        shares = np.exp(logs - logsumexp(logs, axis=0))
+        shares = np.exp(logs - special.logsumexp(logs, axis=0))
         found = [np.zeros((len(rows), *(schema[name].size for name in names))) for names in sets]
         for model, share in zip(self.models, shares, strict=True):
             where = [[model.dag.schema.index(name) for name in names] for names in sets]

@@ -19,7 +19,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, xlogy
 
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief
@@ -27,7 +26,7 @@ from lacunary.infer.engine import Prepared
 from lacunary.infer.network import check_family
 from lacunary.kernels.normalize import normalize
 from lacunary.learn.sigmoid import Weights, sigmoid_places
-from lacunary.maths import regression
+from lacunary.maths import regression, special
 from lacunary.model.dag import Dag
 
 __all__ = ["VARIANCE_FLOOR", "Basis", "Maximize", "known_parameters", "learned_regressions", "maximize_rule"]
@@ -90,7 +89,9 @@ class Maximize:
         """Return log p(θ) in the chosen basis, zero for maximum likelihood; (starts,)."""
         out = np.full(points.shape[:-1], self.log_constant)
         if self.pseudo.any():
-            out += xlogy(self.pseudo, points[..., : len(self.pseudo)]).sum(axis=-1)
+            counted = self._counted
+            with np.errstate(divide="ignore"):
+                out += np.log(points[..., counted]) @ self.pseudo[counted]
         if self.weights:
             out += self.weights.log_prior(points)
         if self.belief is None:
@@ -133,6 +134,11 @@ class Maximize:
         return learned if self._learns_all else np.where(np.isnan(self.known), learned, self.known)
 
     @cached_property
+    def _counted(self) -> NDArray[np.int64]:
+        """Where the prior has something to say."""
+        return np.flatnonzero(self.pseudo)
+
+    @cached_property
     def _learns_all(self) -> bool:
         return bool(np.isnan(self.known).all())
 
@@ -163,7 +169,7 @@ def maximize_rule(
         )
     pseudo = np.where(free, alpha - (basis == "probability"), 0.0)
     summed = dag.layout.total(alpha)[np.unique(dag.layout.group[free])]
-    constant = float(gammaln(summed).sum() - gammaln(alpha[free]).sum())
+    constant = special.sum_log_gamma(summed) - special.sum_log_gamma(alpha[free])
     return Maximize(dag, pseudo, constant, known, belief if dag.layout.regressions else None, weights)
 
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import entr, softmax
 
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief
 from lacunary.infer.engine import Prepared
 from lacunary.infer.network import Network
+from lacunary.maths import special
 from lacunary.model.dag import Dag
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def local_entropy(dag: Dag, theta: NDArray[np.float64]) -> NDArray[np.float64]:
             spread += np.log(high - low).sum(axis=-1)
         else:
             spread += 0.5 * np.log(2 * np.pi * np.e * layout.records(theta, i)[..., -1]).sum(axis=-1)
-    return np.asarray(entr(theta[..., : layout.tables]) @ times + spread)
+    return np.asarray(special.entr(theta[..., : layout.tables]) @ times + spread)
 
 
 def check_threshold(c: float) -> None:
@@ -206,7 +206,7 @@ def _shares(fit: Fit, weights: Weights) -> NDArray[np.float64]:
     if weights == "uniform":
         return np.asarray(able / able.sum())
     if weights == "posterior":
-        return np.asarray(softmax(objective))
+        return np.asarray(special.softmax(objective))
     if weights != "score":
         raise ParameterError(f"weights must be 'uniform', 'score' or 'posterior', not {weights!r}")
     scores = np.where(able, fit.scores, 0.0)

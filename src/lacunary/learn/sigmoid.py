@@ -18,9 +18,9 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from lacunary.infer.network import Network
+from lacunary.maths import special
 from lacunary.model.dag import Dag
 from lacunary.model.sigmoid import FARTHEST, design, log_odds, table_of, weights_of
 
@@ -130,7 +130,7 @@ def best_weights(
     weights = _solved(heavy, (heavy * np.log(share / (1.0 - share))) @ known, known, precision)
     enough = GAIN * (1.0 + total.sum(axis=1))
     for _ in range(STEPS):
-        share = expit(weights @ known.T)
+        share = special.expit(weights @ known.T)
         slope = (yes - total * share) @ known - precision * weights
         step = _solved(total * share * (1.0 - share), slope, known, precision)
         weights = _halved(weights, step, yes, total, known, precision)

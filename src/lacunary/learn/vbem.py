@@ -21,13 +21,12 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import digamma, gammaln
 
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief
 from lacunary.infer.engine import Prepared
 from lacunary.learn.em import known_parameters, learned_regressions
-from lacunary.maths import regression
+from lacunary.maths import regression, special
 from lacunary.model.dag import Dag
 
 __all__ = ["Update", "update_rule"]
@@ -97,8 +96,10 @@ class Update:
         layout, free = self.dag.layout, np.isnan(self._known_tables)
         learned = np.unique(layout.group[free])
         alpha, tables = self.alpha[: layout.tables], points[..., : layout.tables]
-        totals = gammaln(layout.total(tables)) - gammaln(layout.total(alpha))
-        cells = gammaln(alpha) - gammaln(tables) + (tables - alpha) * self._expected_log(points)
+        totals = special.gammaln(layout.total(tables)) - special.gammaln(layout.total(alpha))
+        cells = (
+            special.gammaln(alpha) - special.gammaln(tables) + (tables - alpha) * self._expected_log(points)
+        )
         out = totals[..., learned].sum(axis=-1) + cells[..., free].sum(axis=-1)
         for i in learned_regressions(self.dag, self.known):
             after, before = layout.moments(points, i), layout.moments(self.alpha, i)
@@ -133,7 +134,7 @@ class Update:
         """Return E[log θ] of the tables; (starts, tables)."""
         layout = self.dag.layout
         tables = points[..., : layout.tables]
-        return np.asarray(digamma(tables) - digamma(layout.total(tables))[..., layout.group])
+        return np.asarray(special.digamma(tables) - special.digamma(layout.total(tables))[..., layout.group])
 
 
 def update_rule(belief: Belief, fixed: Mapping[str, ArrayLike] | None) -> Update:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import multigammaln
 
 from lacunary.errors import ParameterError
+from lacunary.maths import special
 from lacunary.maths.moments import factor, joined, part_of, parted
 
 __all__ = ["NormalWishart"]
@@ -126,7 +126,9 @@ class NormalWishart:
         """
         n = self.size
         log_det = 2.0 * float(np.log(np.diagonal(factor(self.tau))).sum())
-        wishart = 0.5 * self.alpha * (n * math.log(2.0) - log_det) + float(multigammaln(0.5 * self.alpha, n))
+        wishart = 0.5 * self.alpha * (n * math.log(2.0) - log_det) + float(
+            special.multigammaln(0.5 * self.alpha, n)
+        )
         return 0.5 * n * math.log(2.0 * math.pi / self.nu) + wishart
 
     def log_evidence(self, moment: ArrayLike) -> float:

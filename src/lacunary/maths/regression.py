@@ -23,9 +23,9 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import digamma, gammaln
 
 from lacunary.errors import ParameterError
+from lacunary.maths import special
 from lacunary.maths.moments import factor
 
 __all__ = [
@@ -184,7 +184,12 @@ def log_predictive(moment: Array, dof: ArrayLike, parents: ArrayLike, child: Arr
     location, scale = predictive(moment, dof, parents)
     dof = np.asarray(dof, dtype=np.float64)
     apart = (np.asarray(child, dtype=np.float64) - location) / scale
-    constant = gammaln(0.5 * (dof + 1.0)) - gammaln(0.5 * dof) - 0.5 * np.log(math.pi * dof) - np.log(scale)
+    constant = (
+        special.gammaln(0.5 * (dof + 1.0))
+        - special.gammaln(0.5 * dof)
+        - 0.5 * np.log(math.pi * dof)
+        - np.log(scale)
+    )
     return np.asarray(constant - 0.5 * (dof + 1.0) * np.log1p(apart**2 / dof))
 
 
@@ -193,12 +198,12 @@ def _log_normalizer(lower: Array, dof: Array) -> Array:
     pivots = np.diagonal(lower, axis1=-2, axis2=-1)
     half_log = np.log(pivots[..., :-1]).sum(axis=-1)
     scale = dof * (np.log(pivots[..., -1]) - 0.5 * math.log(2.0))
-    return np.asarray(0.5 * (lower.shape[-1] - 1) * LOG_2PI - half_log + gammaln(0.5 * dof) - scale)
+    return np.asarray(0.5 * (lower.shape[-1] - 1) * LOG_2PI - half_log + special.gammaln(0.5 * dof) - scale)
 
 
 def _expected_log_precision(rest: Array, dof: Array) -> Array:
     """Return E[log 1/σ²] = ψ(dof/2) − log(s/2); (...,)."""
-    return np.asarray(digamma(0.5 * dof) - np.log(0.5 * rest))
+    return np.asarray(special.digamma(0.5 * dof) - np.log(0.5 * rest))
 
 
 def _coefficients(lower: Array) -> Array:

@@ -18,9 +18,9 @@ from operator import mul
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 
 from lacunary.errors import ParameterError
+from lacunary.maths import special
 
 __all__ = ["FARTHEST", "Sigmoid", "design", "log_odds", "table_of", "weights_of"]
 
@@ -101,7 +101,7 @@ def _pivots(sizes: tuple[int, ...]) -> NDArray[np.int64]:
 def table_of(weights: NDArray[np.float64], known: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the table that weights imply under a design; (..., weights) → (..., 2, configurations)."""
     odds = weights @ known.T
-    return np.stack([expit(-odds), expit(odds)], axis=-2)
+    return np.stack([special.expit(-odds), special.expit(odds)], axis=-2)
 
 
 def log_odds(table: NDArray[np.float64]) -> NDArray[np.float64]:
