@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.schema import Schema
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError
 from lacunary.infer.pack import MEMORY_BUDGET, Chunk, Packed, pack
@@ -23,7 +24,7 @@ from lacunary.kernels.pack import Slab
 from lacunary.kernels.sweep import sweep
 from lacunary.model.dag import Dag
 
-__all__ = ["Prepared", "observed_log", "prepare"]
+__all__ = ["Prepared", "observed_in", "observed_log", "prepare"]
 
 CACHE_LINE = 64
 """Bytes that memory hands out at once."""
@@ -97,17 +98,16 @@ class Prepared:
         rows = np.flatnonzero(np.isneginf(self.log_evidence(theta[None])[0]))
         if not len(rows):
             return
-        codes = self.packed.codes[self.inverse[rows[0]]]
-        seen = [
-            f"{variable.name}={variable.states[code]}"
-            for variable, code in zip(self.dag.schema, codes, strict=True)
-            if code != HOLE and variable.size > 1
-        ]
         raise ImpossibleRowError(
             f"row {rows[0] + 1} has probability zero under the model ({len(rows)} such rows in all); "
-            f"it has {', '.join(seen[:8])}{', …' if len(seen) > 8 else ''}. "
+            f"it has {observed_in(self.dag.schema, self.distinct_codes[self.inverse[rows[0]]])}. "
             "Give every state that can occur a positive probability, for example with a prior."
         )
+
+    @property
+    def distinct_codes(self) -> NDArray[np.signedinteger]:
+        """The states of the distinct rows, ``HOLE`` where open; (distinct rows, variables)."""
+        return self.packed.codes
 
     def _sweep(self, task: tuple[_Block, Chunk]) -> tuple[NDArray[Any], NDArray[Any]]:
         block, chunk = task
@@ -197,6 +197,16 @@ def _row_sums(chunk: Chunk, log: NDArray[Any]) -> NDArray[Any]:
     if len(filled):
         sums[filled] = np.add.reduceat(log[chunk.slab.root], start[filled], axis=0)
     return sums.T
+
+
+def observed_in(schema: Schema, codes: NDArray[np.signedinteger]) -> str:
+    """Return the observed states of one row in words, shortened when there are many."""
+    seen = [
+        f"{variable.name}={variable.states[code]}"
+        for variable, code in zip(schema, codes, strict=True)
+        if code != HOLE and variable.size > 1
+    ]
+    return ", ".join(seen[:8]) + (", …" if len(seen) > 8 else "")
 
 
 def observed_log(packed: Packed, potentials: NDArray[Any]) -> NDArray[Any]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE, Table, unique_rows
 from lacunary.errors import ImpossibleRowError
+from lacunary.infer.engine import observed_in
 from lacunary.infer.island_chart import find_islands, lay_tables
 from lacunary.infer.island_trees import Answer, Trees
 from lacunary.infer.parallel import in_parallel
@@ -83,14 +84,10 @@ class Charted:
 
         bad = [row for row in in_parallel(fill, self.chunks) if row >= 0]
         if bad:
-            seen = [
-                f"{variable.name}={variable.states[code]}"
-                for variable, code in zip(self.dag.schema, self.rows.codes[bad[0]], strict=True)
-                if code != HOLE and variable.size > 1
-            ]
+            seen = observed_in(self.dag.schema, self.rows.codes[bad[0]])
             raise ImpossibleRowError(
-                f"a row has probability zero under the model: {', '.join(seen[:8])}"
-                f"{', …' if len(seen) > 8 else ''}. Give every state that can occur a positive probability."
+                f"a row has probability zero under the model: {seen}. "
+                "Give every state that can occur a positive probability."
             )
         islands = Islands(self, table, share, self._trees(theta))
         islands.trees.fill_shares(islands.column, share)

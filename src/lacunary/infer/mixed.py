@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema, Variable
-from lacunary.data.table import HOLE, Table
-from lacunary.errors import ImpossibleRowError, TooWideError
+from lacunary.data.table import Table
+from lacunary.errors import TooWideError
 from lacunary.infer.distribution import NormalMixture
 from lacunary.infer.engine import Prepared
 from lacunary.infer.gaussian import Posed
@@ -142,22 +142,10 @@ class Mixed(Prepared):
         summed = np.asarray(inner.packed.weights)
         return replace(self, packed=inner.packed, inner=inner, weights=summed, weight=float(np.sum(weights)))
 
-    def check_possible(self, theta: NDArray[np.float64]) -> None:
-        """Raise an error that names the first row to which these parameters give probability zero."""
-        rows = np.flatnonzero(np.isneginf(self.log_evidence(theta[None])[0]))
-        if not len(rows):
-            return
-        codes = self.codes[self.inverse[rows[0]]]
-        seen = [
-            f"{variable.name}={variable.states[code]}"
-            for variable, code in zip(self.dag.schema, codes, strict=True)
-            if code != HOLE and variable.size > 1
-        ]
-        raise ImpossibleRowError(
-            f"row {rows[0] + 1} has probability zero under the model ({len(rows)} such rows in all); "
-            f"it has {', '.join(seen[:8])}{', …' if len(seen) > 8 else ''}. "
-            "Give every state that can occur a positive probability, for example with a prior."
-        )
+    @property
+    def distinct_codes(self) -> NDArray[np.signedinteger]:
+        """The states of the distinct rows; (distinct rows, variables)."""
+        return self.codes
 
     def discrete(
         self, vector: NDArray[np.float64]
