@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
-from lacunary.data.table import HOLE, Table, code_dtype
-from lacunary.errors import SchemaError, TooWideError
+from lacunary.errors import ParameterError, SchemaError, TooWideError
 from lacunary.infer.answers import Answers
+from lacunary.infer.joint import empty_row
+from lacunary.infer.normal_divergence import check_networks, continuous_kl, normal_marginal_kl
 from lacunary.maths import special
 
 __all__ = ["CONFIGURATIONS", "FamilyDistance", "family_distances", "kl", "marginal_kl"]
@@ -51,7 +52,8 @@ def kl(p: Answers, q: Answers) -> float:
 
     The models have the same variables; their graphs may differ. Both logarithms are sums over
     families, so all that is needed are the marginals of p over the families of both. The answer is
-    infinite where q gives probability zero to what p deems possible.
+    infinite where q gives probability zero to what p deems possible. With continuous variables it is
+    ∫ p log(p/q), exact too; see `lacunary.infer.normal_divergence`.
 
     Parameters
     ----------
@@ -69,9 +71,10 @@ def kl(p: Answers, q: Answers) -> float:
     0.0
     """
     _check_same(p.dag.schema, q.dag.schema)
+    check_networks(p, q)
     mine, theirs = _families(p), _families(q)
     joint = _marginals(p, [*mine, *theirs])
-    total = 0.0
+    total = continuous_kl(p, q)
     for one in mine:
         other = next(family for family in theirs if family[-1] == one[-1])
         if set(one) == set(other):
@@ -88,23 +91,34 @@ def marginal_kl(p: Answers, q: Answers, names: Sequence[str], *, budget: int = C
 
     All other variables are summed out. The configurations of the named ones are written down; beyond
     ``budget`` of them the call is refused. ENT's *leaf* metric names the variables
-    without children. The models need to share the named variables only.
+    without children. The models need to share the named variables only. Continuous ones must be normal
+    given the discrete ones named, in both models; a mixture of normals is refused.
     """
     schema = Schema(tuple(p.dag.schema[name] for name in names))
     _check_same(schema, Schema(tuple(q.dag.schema[name] for name in names)))
-    count = prod(schema.sizes)
+    count = prod(size or 1 for size in schema.sizes)
     if count > budget:
         raise TooWideError(
             f"{', '.join(names)} have {count:,} configurations together, more than the budget of {budget:,}; "
             "name fewer variables, or raise the budget"
         )
+    if not all(variable.discrete for variable in schema):
+        return normal_marginal_kl(p, q, names)
     mine, theirs = (model.query(*names).probabilities for model in (p, q))
     return max(float(special.rel_entr(mine, theirs).sum()), 0.0)
 
 
 def family_distances(p: Answers, q: Answers) -> dict[str, FamilyDistance]:
-    """Return how far each table of q is from what p says of the variable given the same parents."""
+    """Return how far each table of q is from what p says of the variable given the same parents.
+
+    Continuous variables have no tables, and are refused.
+    """
     _check_same(p.dag.schema, q.dag.schema)
+    if p.dag.continuous:
+        raise ParameterError(
+            f"family_distances is about tables, and {p.dag.names[p.dag.continuous[0]]} is continuous; kl "
+            "compares whole networks of every kind"
+        )
     families = _families(q)
     joint = _marginals(p, families)
     return {family[-1]: _family_distance(joint[family], _table(q, family)) for family in families}
@@ -121,7 +135,10 @@ def _family_distance(joint: NDArray[np.float64], table: NDArray[np.float64]) -> 
 
 
 def _families(model: Answers) -> list[Family]:
-    return [(*parents, name) for name, parents in zip(model.dag.names, model.dag.parents, strict=True)]
+    """Return the families of discrete variables."""
+    dag = model.dag
+    each = zip(dag.schema, dag.parents, strict=True)
+    return [(*parents, variable.name) for variable, parents in each if variable.discrete]
 
 
 def _table(model: Answers, family: Family) -> NDArray[np.float64]:
@@ -130,9 +147,7 @@ def _table(model: Answers, family: Family) -> NDArray[np.float64]:
 
 def _marginals(model: Answers, families: Sequence[Family]) -> dict[Family, NDArray[np.float64]]:
     """Return the joint distribution of each family, all from one pass over an empty row."""
-    schema = model.dag.schema
-    nothing = Table(schema, np.full((1, len(schema)), HOLE, dtype=code_dtype(schema.sizes)))
-    found = model.posterior(nothing, list(dict.fromkeys(families)))
+    found = model.posterior(empty_row(model), list(dict.fromkeys(families)))
     return {family: found[family][0] for family in families}
 
 
@@ -156,6 +171,8 @@ def _check_same(one: Schema, other: Schema) -> None:
     if lone:
         raise SchemaError(f"the models are over different variables: only one of them has {lone[0]}")
     for variable in one:
+        if variable.kind != other[variable.name].kind:
+            raise SchemaError(f"{variable.name} is continuous in one model and discrete in the other")
         if variable.states != other[variable.name].states:
             raise SchemaError(
                 f"{variable.name} has the states {variable.states} in one model "
