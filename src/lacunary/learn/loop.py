@@ -7,8 +7,10 @@ converged leaves the batch.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -96,62 +98,41 @@ class Progress:
 Watch = Callable[[Progress], object]
 
 
-class _Batch:
-    """The state of all starts; arrays have one row a start."""
+class _Start:
+    """Where one start has got to, while it climbs; its numbers are plain, as a batch may be of one."""
 
-    def __init__(self, points: NDArray[np.float64], rule: Rule) -> None:
-        starts = len(points)
-        self.rule = rule
-        self.points = points.copy()
-        self.kept = points.copy()  # the last accepted point of each start, whose objective is known
-        self.objective = np.full(starts, -np.inf)
-        self.first = np.full(starts, -np.inf)  # the first objective that is finite
-        self.log_likelihood = np.full(starts, -np.inf)
-        self.traces: list[list[float]] = [[] for _ in range(starts)]
-        self.iterations = np.zeros(starts, dtype=np.int64)
-        self.converged = np.zeros(starts, dtype=bool)
+    def __init__(self, number: int, point: NDArray[np.float64]) -> None:
+        self.number = number
+        self.point = point  # the last that was accepted, whose objective is known
+        self.objective = self.first = self.log_likelihood = -math.inf  # first: the first that is finite
+        self.trace: list[float] = []
+        self.iterations = 0
+        self.converged = False
 
     def accept(
-        self,
-        which: NDArray[np.int64],
-        objective: NDArray[np.float64],
-        log: NDArray[np.float64],
-        stop: Stop,
-        judged: NDArray[np.bool_],
-    ) -> NDArray[np.bool_]:
-        """Take the current points of these starts as their new places; tell which climbs are over."""
-        before = self.objective[which]
-        self.kept[which] = self.points[which]
-        self.objective[which], self.log_likelihood[which] = objective, log
-        known = np.isfinite(before)
-        if not known.all():
-            self.first[which[~known]] = objective[~known]
-        for start, value in zip(which, objective, strict=True):
-            self.traces[start].append(float(value))
-        judged = judged & known
-        done = np.zeros(len(which), dtype=bool)
-        done[judged] = stop.met(self.first[which[judged]], before[judged], objective[judged])
-        self.converged[which[done]] = True
-        if not known.all():
-            # A row that is impossible after a step stays so: what has probability zero then is never counted.
-            done |= (self.iterations[which] > 1) & np.isneginf(before) & np.isneginf(objective)
-        return done
+        self, point: NDArray[np.float64], objective: float, log_likelihood: float, stop: Stop, judged: bool
+    ) -> bool:
+        """Take a point as the new place; tell whether the climb is over."""
+        before = self.objective
+        self.point, self.objective, self.log_likelihood = point, objective, log_likelihood
+        self.trace.append(objective)
+        if math.isfinite(before):
+            self.converged = judged and bool(stop.met(self.first, before, objective))
+            return self.converged
+        self.first = objective
+        # A row that is impossible after a step stays so: what has probability zero then is never counted.
+        return self.iterations > 1 and before == objective == -math.inf
 
-    def climbs(self) -> list[Climb]:
-        """Return where every start has got to."""
-        theta = self.rule.parameters(self.kept)
-        return [
-            Climb(
-                self.kept[s].copy(),
-                theta[s].copy(),
-                float(self.objective[s]),
-                float(self.log_likelihood[s]),
-                tuple(self.traces[s]),
-                int(self.iterations[s]),
-                bool(self.converged[s]),
-            )
-            for s in range(len(self.points))
-        ]
+
+def _climbs(starts: list[_Start], rule: Rule) -> list[Climb]:
+    """Return where every start has got to."""
+    theta = rule.parameters(np.array([start.point for start in starts]))
+    return [
+        Climb(
+            s.point.copy(), t.copy(), s.objective, s.log_likelihood, tuple(s.trace), s.iterations, s.converged
+        )
+        for s, t in zip(starts, theta, strict=True)
+    ]
 
 
 def climb(
@@ -167,39 +148,64 @@ def climb(
 
     An interrupt from the keyboard, or a true answer from ``watch``, ends the climb with the best so far.
     """
-    batch = _Batch(points, rule)
-    leap = _Leap(rule, batch) if accelerate else None
-    active = np.arange(len(points))
+    points = points.copy()  # a row of which is kept by its start; every step makes new ones
+    starts = active = [_Start(number, point) for number, point in enumerate(points)]
+    leap = _Leap(rule, points) if accelerate else None
     try:
         for iteration in range(1, stop.iterations + 1):
-            points = _rows(batch.points, active)
             counts, log = prepared.expect(rule.potentials(points))
             objective = rule.objective(points, log)
-            batch.iterations[active] += 1
-            # What a leap gains says nothing of how far the top is: only plain steps are judged.
-            judged = ~leap.trying[active] if leap else np.ones(len(active), dtype=bool)
-            good = np.flatnonzero(leap.landed(active, objective)) if leap else np.arange(len(active))
-            here = active[good]
-            over = batch.accept(here, objective[good], log[good], stop, judged[good])
-            going = here[~over]
-            following = rule.improve(_rows(counts, good[~over]))
-            batch.points[going] = leap.ahead(going, following) if leap else following
-            active = np.delete(active, good[over]) if over.any() else active
+            going, over = _accept(active, points, objective, log, stop, leap)
+            following = rule.improve(_rows(counts, going))
+            if leap:
+                leap.ahead([active[k].number for k in going], following)
+            if over:
+                active = _without(active, over)
+            points = leap.points[[start.number for start in active]] if leap else following
             if watch is not None:
-                told = Progress(
-                    iteration, stop.iterations, len(active), float(batch.objective.max()), batch.climbs
-                )
+                best = max(start.objective for start in starts)
+                told = Progress(iteration, stop.iterations, len(active), best, partial(_climbs, starts, rule))
                 # Not any true answer: what a print or a write returns must not end the fit.
                 if isinstance(answer := watch(told), bool | np.bool_) and answer:
-                    return batch.climbs(), True
-            if not len(active):
+                    return _climbs(starts, rule), True
+            if not active:
                 break
     except KeyboardInterrupt:
-        return batch.climbs(), True
-    return batch.climbs(), False
+        return _climbs(starts, rule), True
+    return _climbs(starts, rule), False
 
 
-def _rows(array: NDArray[np.float64], which: NDArray[np.int64]) -> NDArray[np.float64]:
+def _accept(
+    active: list[_Start],
+    points: NDArray[np.float64],
+    objective: NDArray[np.float64],
+    log_likelihood: NDArray[np.float64],
+    stop: Stop,
+    leap: _Leap | None,
+) -> tuple[list[int], list[int]]:
+    """Let starts take their points, but for leaps that lost ground; tell which go on and which are over."""
+    plain, lost = leap.landed(active, objective) if leap else (None, None)
+    going: list[int] = []
+    over: list[int] = []
+    for k, (start, value, log) in enumerate(
+        zip(active, objective.tolist(), log_likelihood.tolist(), strict=True)
+    ):
+        start.iterations += 1
+        if lost is None or not lost[k]:
+            # What a leap gains says nothing of how far the top is: only plain steps are judged.
+            done = start.accept(points[k], value, log, stop, plain is None or bool(plain[k]))
+            (over if done else going).append(k)
+    return going, over
+
+
+def _without(active: list[_Start], over: list[int]) -> list[_Start]:
+    """Return the starts that go on; the others let go of the batch, of which their point was a row."""
+    for k in over:
+        active[k].point = active[k].point.copy()
+    return [start for k, start in enumerate(active) if k not in over]
+
+
+def _rows(array: NDArray[np.float64], which: list[int]) -> NDArray[np.float64]:
     """Return these rows, which are different and in order: the array itself if they are all."""
     return array if len(which) == len(array) else array[which]
 
@@ -214,44 +220,48 @@ class _Leap:
     How far s may reach grows while leaps succeed and shrinks when one fails.
     """
 
-    def __init__(self, rule: Rule, batch: _Batch) -> None:
-        starts = len(batch.points)
-        self.rule, self.batch = rule, batch
-        self.before = batch.points.copy()
-        self.fallback = batch.points.copy()
+    def __init__(self, rule: Rule, points: NDArray[np.float64]) -> None:
+        starts = len(points)
+        self.rule = rule
+        self.points = points.copy()  # where each start is; arrays have one row a start
+        self.before = points.copy()
+        self.fallback = points.copy()
         self.steps = np.zeros(starts, dtype=np.int64)
         self.trying = np.zeros(starts, dtype=bool)
         self.length = np.ones(starts)  # s of the last leap
         self.reach = np.ones(starts)
 
-    def landed(self, active: NDArray[np.int64], objective: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Tell which points are kept; a leap that lost ground is taken back."""
-        tried = self.trying[active]
-        lost = tried & ~(objective >= self.batch.objective[active])
-        back, won = active[lost], active[tried & ~lost]
-        self.batch.points[back] = self.fallback[back]
+    def landed(
+        self, active: list[_Start], objective: NDArray[np.float64]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Tell which points a plain step led to, and which a leap that lost ground, which is taken back."""
+        which = np.array([start.number for start in active])
+        tried = self.trying[which]
+        lost = tried & ~(objective >= np.array([start.objective for start in active]))
+        back, won = which[lost], which[tried & ~lost]
+        self.points[back] = self.fallback[back]
         self.reach[back] = np.maximum(self.length[back] / SHRINK, 1.0)
         full = won[self.length[won] >= self.reach[won]]
         self.reach[full] = np.minimum(self.reach[full] * GROW, FAR)
-        self.trying[active] = False
+        self.trying[which] = False
         self.steps[back] = 0
-        return ~lost
+        return ~tried, lost
 
-    def ahead(self, which: NDArray[np.int64], following: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the points to sweep next, given where a plain step leads."""
-        out = following.copy()
+    def ahead(self, going: list[int], following: NDArray[np.float64]) -> None:
+        """Move these starts to the points to sweep next, given where a plain step leads."""
+        which, out = np.array(going, dtype=np.int64), following.copy()
         ready = self.steps[which] == 1
         leaping = which[ready]
         if len(leaping):
             self.fallback[leaping] = following[ready]
             out[ready] = self._extrapolate(leaping, following[ready])
         self.trying[leaping] = True
-        self.before[which] = self.batch.points[which]
+        self.before[which] = self.points[which]
         self.steps[which] = np.where(ready, 0, 1)
-        return out
+        self.points[which] = out
 
     def _extrapolate(self, which: NDArray[np.int64], two: NDArray[np.float64]) -> NDArray[np.float64]:
-        zero, one = self.before[which], self.batch.points[which]
+        zero, one = self.before[which], self.points[which]
         positive = (zero > 0) & (one > 0) & (two > 0)
         a, b, c = (np.log(np.where(positive, x, 1.0)) for x in (zero, one, two))
         r, v = b - a, (c - b) - (b - a)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from lacunary.errors import ParameterError
 
 __all__ = ["Stop"]
@@ -44,16 +41,12 @@ class Stop:
         if self.iterations < 1:
             raise ParameterError(f"stop: at least one iteration is needed, not {self.iterations}")
 
-    def met(
-        self, first: NDArray[np.float64], before: NDArray[np.float64], now: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
-        """Tell which climbs have converged, from their first, last-but-one and last objectives."""
-        change = np.abs(now - before)
-        done = change == 0.0
-        if self.relative is not None:
-            done |= change < self.relative * np.abs(now)
-        if self.share is not None:
-            done |= change < self.share * np.abs(now - first)
-        if self.absolute is not None:
-            done |= change < self.absolute
-        return np.asarray(done)
+    def met(self, first: float, before: float, now: float) -> bool:
+        """Tell whether a climb has converged, from its first, last-but-one and last objective."""
+        change = abs(now - before)
+        return (
+            change == 0.0
+            or (self.relative is not None and change < self.relative * abs(now))
+            or (self.share is not None and change < self.share * abs(now - first))
+            or (self.absolute is not None and change < self.absolute)
+        )

@@ -255,7 +255,7 @@ class Course:
             objective = completed.log_likelihood + self.mixer.log_prior(state.blend)
             state = self._note(state, "em", objective)
             first = state.ticks[0].objective
-            if steps is None and step and bool(stop.met(*map(np.asarray, (first, state.last, objective)))):
+            if steps is None and step and stop.met(first, state.last, objective):
                 return replace(state, step=0), True
             completed, state = self._without_empty(state, completed)
             blend = self.mixer.maximize(completed, state.structures)

@@ -102,7 +102,7 @@ def posterior(mixer: Mixer, blend: Blend, structures: Sequence[Structure], stop:
         shares, rows = shared_out(mixer.known(np.stack(logs, axis=1) + log_weights))
         apart += sum(float(rule.divergence(p[None])[0]) for rule, p in zip(rules, points, strict=True))
         bounds.append(float(mixer.row_weights @ rows) - apart)
-        if len(bounds) > 1 and bool(stop.met(*map(np.asarray, (bounds[0], bounds[-2], bounds[-1])))):
+        if len(bounds) > 1 and stop.met(bounds[0], bounds[-2], bounds[-1]):
             break
     weights = mixer.mean_weights(counts, many)
     return Posterior(engine, tuple(structures), tuple(points), weights, blend.noise, tuple(bounds))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import rel_entr
 from scipy.stats import spearmanr
 
@@ -51,10 +51,8 @@ class OnScore(lac.Stop):
 
     constant: float = 0.0
 
-    def met(
-        self, first: NDArray[np.float64], before: NDArray[np.float64], now: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
-        """Tell which climbs have converged."""
+    def met(self, first: float, before: float, now: float) -> bool:
+        """Tell whether a climb has converged."""
         return super().met(first - self.constant, before - self.constant, now - self.constant)
 
 
