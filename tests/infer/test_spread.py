@@ -10,6 +10,7 @@ import lacunary as lac
 from lacunary.errors import TooWideError
 from lacunary.evidence.complete import complete_statistics
 from lacunary.infer.engine import prepare
+from lacunary.infer.scattered import ScatteredRows
 from lacunary.infer.spread import Spread
 from tests import naive_mixed
 from tests.strategies import Case, mixed_cases
@@ -72,3 +73,26 @@ def test_draws_have_the_expected_statistics() -> None:
     expected = seen.triples().statistics(dag)
     # Each entry is a mean of 4000 draws; five standard errors, the spread bounded by its size and one.
     assert np.abs(told - expected).max() < 5 / np.sqrt(many) * max(1.0, float(np.abs(expected).max()))
+
+
+@settings(max_examples=40)
+@given(mixed_cases())
+def test_rows_are_worked_on_by_configuration_or_across_them_with_the_same_result(case: Case) -> None:
+    network, table = case
+    spread = Spread(table)
+    forms = spread.under(network.dag, network.theta).forms
+    scattered = ScatteredRows(spread.rows, spread.which)
+    plain = spread.rows.log_evidence(forms)[:, 0]
+    assert scattered.log_evidence(forms) == pytest.approx(plain, rel=CLOSE, abs=CLOSE)
+    weights = np.linspace(0.0, 1.0, len(spread.which))
+    expected = spread.rows.moments(forms, weights[:, None])
+    scale = max(1.0, float(np.abs(expected).max(initial=0.0)))
+    assert scattered.moments(forms, weights) == pytest.approx(expected, rel=CLOSE, abs=CLOSE * scale)
+
+
+def test_blocks_of_many_rows_are_not_scattered() -> None:
+    table = lac.random_network(lac.dag("A -> x", states=2, kinds={"x": "continuous"}), rng=0).sample(
+        200, rng=0
+    )
+    assert Spread(table).scattered is None
+    assert Spread(table.take(np.arange(20))).scattered is not None

@@ -20,7 +20,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Forms", "GaussianRows", "Posed"]
+__all__ = ["Forms", "GaussianRows", "Posed", "given_of"]
 
 Rows = NDArray[np.int64] | slice
 
@@ -288,6 +288,14 @@ class _Share:
     pattern: int
     first: int
     last: int
+
+
+def given_of(
+    root: NDArray[np.float64], holes: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return slope, spread and log of some holes given the other cells, for each of several roots A."""
+    (known,) = _all_given(root, [_Pattern(0, 0, holes)])
+    return known.slope, known.spread, known.log
 
 
 def _all_given(root: NDArray[np.float64], patterns: Sequence[_Pattern]) -> list[_Given]:

@@ -19,12 +19,16 @@ from lacunary.data.table import HOLE, Table, unique_rows
 from lacunary.errors import TooWideError
 from lacunary.infer.gaussian import LOG_2PI, Forms, GaussianRows
 from lacunary.infer.pack import MEMORY_BUDGET
+from lacunary.infer.scattered import ScatteredRows
 from lacunary.model.dag import Dag
 
 __all__ = ["Spread", "Triples"]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
+
+FEW = 32
+"""Rows that a configuration and a pattern of holes must share, on average, or else they are scattered."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +94,9 @@ class Spread:
         #: Values of the continuous variables, NaN where there is a hole; (spread, n).
         self.values = table.reals[distinct.first][self.owner][:, self.continuous]
         self.rows = GaussianRows(self.values, allowed, np.zeros(len(first), dtype=np.int64))
+        blocks = len(self.codes) * max(len(self.rows.patterns), 1)
+        #: The same, to be worked on across configurations; None where these have rows enough.
+        self.scattered = ScatteredRows(self.rows, self.which) if len(self.which) < FEW * blocks else None
         self._starts = np.flatnonzero(np.diff(self.owner, prepend=-1))
 
     def _check(self, codes: Codes, budget: int) -> None:
@@ -117,6 +124,18 @@ class Spread:
         if not len(log):
             return np.empty(0)
         return np.asarray(np.logaddexp.reduceat(log, self._starts))
+
+    def log_densities(self, forms: Forms) -> Array:
+        """Return the log-density of what each row of the spread shows of continuous variables; (spread,)."""
+        if self.scattered is not None:
+            return self.scattered.log_evidence(forms)
+        return np.asarray(self.rows.log_evidence(forms)[:, 0])
+
+    def moments(self, forms: Forms, weights: Array) -> Array:
+        """Return Σ weight · E[z zᵀ] in each configuration, for the rows of the spread; (k, n + 1, n + 1)."""
+        if self.scattered is not None:
+            return self.scattered.moments(forms, weights)
+        return self.rows.moments(forms, weights[:, None])
 
     def under(self, dag: Dag, theta: Array) -> Seen:
         """Return the rows as a network sees them."""
@@ -154,7 +173,7 @@ class Seen:
         for i, size in enumerate(self.dag.layout.sizes):
             if size:
                 table += logs[_places(self.dag, self.spread.codes, i)]
-        return np.asarray(self.spread.rows.log_evidence(self.forms)[:, 0] + table[self.spread.which])
+        return np.asarray(self.spread.log_densities(self.forms) + table[self.spread.which])
 
     @cached_property
     def shares(self) -> Array:
@@ -171,8 +190,7 @@ class Seen:
         known = spread.weights
         if weights is not None:
             known = np.bincount(spread.inverse, weights, minlength=len(known)).astype(np.float64)
-        each = (self.shares * known[spread.owner])[:, None]
-        return Triples(spread.codes, spread.rows.moments(self.forms, each))
+        return Triples(spread.codes, spread.moments(self.forms, self.shares * known[spread.owner]))
 
     def draw(self, rows: NDArray[np.int64], rng: np.random.Generator) -> tuple[Codes, Array]:
         """Return rows of the table with every hole drawn, codes and values; (rows, variables) each."""
