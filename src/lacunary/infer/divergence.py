@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lacunary.data.schema import Schema
 from lacunary.errors import ParameterError, SchemaError, TooWideError
 from lacunary.infer.answers import Answers
-from lacunary.infer.joint import empty_row
+from lacunary.infer.joint import beforehand
 from lacunary.infer.normal_divergence import check_networks, continuous_kl, normal_marginal_kl
 from lacunary.maths import special
 
@@ -147,8 +147,8 @@ def _table(model: Answers, family: Family) -> NDArray[np.float64]:
 
 def _marginals(model: Answers, families: Sequence[Family]) -> dict[Family, NDArray[np.float64]]:
     """Return the joint distribution of each family, all from one pass over an empty row."""
-    found = model.posterior(empty_row(model), list(dict.fromkeys(families)))
-    return {family: found[family][0] for family in families}
+    sets = list(dict.fromkeys(families))
+    return dict(zip(sets, beforehand(model, sets), strict=True))
 
 
 def _mean_log(joint: NDArray[np.float64], table: NDArray[np.float64]) -> float:

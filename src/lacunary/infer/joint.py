@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import TooWideError
 from lacunary.infer.answers import Answers
+from lacunary.infer.posterior import marginals
 from lacunary.model.dag import Dag
 from lacunary.model.uniform import normal_records
 
-__all__ = ["NUMBERS", "Joint", "ancestors", "empty_row", "joint"]
+__all__ = ["NUMBERS", "Joint", "ancestors", "beforehand", "joint"]
 
 NUMBERS = 2**27
 """The most numbers that are written down for the covariances of all configurations."""
@@ -98,19 +99,23 @@ def ancestors(dag: Dag, reals: Sequence[int]) -> tuple[int, ...]:
     return tuple(i for i in dag.order_indices if i in found)
 
 
-def empty_row(model: Answers) -> Table:
-    """Return a row of holes."""
-    schema = model.dag.schema
-    codes = np.full((1, len(schema)), HOLE, dtype=code_dtype(schema.sizes))
-    return Table(schema, codes, np.full((1, len(schema) if model.dag.continuous else 0), np.nan))
+def beforehand(model: Answers, sets: Sequence[tuple[str, ...]]) -> list[Array]:
+    """Return the joint probabilities of sets of discrete variables, of which nothing is observed.
+
+    None of them depends on a continuous variable, so those are left out.
+    """
+    graph = model.dag.discrete
+    where = [[graph.schema.index(name) for name in names] for names in sets]
+    codes = np.full((1, len(graph.schema)), HOLE, dtype=code_dtype(graph.schema.sizes))
+    theta = np.ascontiguousarray(model.parameters()[: graph.layout.size])
+    return [found[0] for found in marginals(graph, theta, Table(graph.schema, codes), where)]
 
 
 def _configurations(model: Answers, among: Sequence[int]) -> tuple[NDArray[np.int64], Array]:
     """Return the possible configurations of discrete variables, and their probabilities."""
     if not among:
         return np.zeros((1, 0), dtype=np.int64), np.ones(1)
-    names = tuple(model.dag.names[v] for v in among)
-    whole = model.posterior(empty_row(model), [names])[names][0]
+    whole = beforehand(model, [tuple(model.dag.names[v] for v in among)])[0]
     states = np.argwhere(whole > 0)
     return states, whole[tuple(states.T)]
 
