@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,22 @@ def test_rows_with_holes_of_both_kinds() -> None:
         ]
     np.testing.assert_allclose(TRUTH.log_probability(rows), expected, atol=1e-10)
     assert np.isneginf(expected[:2]).all()
+
+
+def test_an_impossible_row_that_does_not_count() -> None:
+    """Zero times a log-density of −∞ is zero: weight 1, 2 and 0 of density ¼, ¼ and none."""
+    lone = Network.from_tables(LONE, {"X": Uniform(0.0, 4.0)})
+    table = Table(LONE.schema, np.full((3, 1), HOLE, dtype=np.int8), np.array([[1.0], [2.0], [9.0]]))
+    assert lone.log_likelihood(replace(table, weights=np.array([1.0, 2.0, 0.0]))) == pytest.approx(
+        3 * np.log(0.25), rel=1e-12
+    )
+    assert lone.log_likelihood(table) == -np.inf
+    rows = TRUTH.sample(50, rng=1)
+    reals = np.where(np.arange(150).reshape(50, 3) == 148, 99.0, rows.reals)  # X of the last row
+    rows = replace(rows, reals=reals, weights=np.append(np.ones(49), 0.0))
+    assert np.isfinite(TRUTH.log_likelihood(rows))
+    assert np.isfinite(fit(FORK, rows, fixed={"X": KNOWN["X"]}).log_likelihood)
+    assert np.isfinite(fit(FORK, rows).log_likelihood)
 
 
 def test_a_value_tells_of_its_parents() -> None:

@@ -120,7 +120,9 @@ class Mixed(Prepared):
         tables = self.dag.layout.tables
         statistics[:, :tables] = counts[:, :tables]
         for k, view in enumerate(seen):
-            log_likelihood[k] = log[k] + float(self.weights @ (np.sum(view.scale, axis=0) + self.shift))
+            taken = np.sum(view.scale, axis=0) + self.shift
+            # A row that does not count may be impossible.
+            log_likelihood[k] = log[k] + float(self.weights @ np.where(self.weights > 0, taken, 0.0))
             for stand_in, posed, weights in zip(
                 self.stand_ins, view.posed, self._weights(counts[k]), strict=True
             ):
