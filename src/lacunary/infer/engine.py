@@ -236,9 +236,11 @@ def _blocks(potentials: NDArray[Any]) -> list[_Block]:
     for first in range(0, vectors, width):
         part = potentials[first : first + width]
         flat = _aligned(potentials.shape[1] * width, potentials.dtype)
-        side_by_side = flat.reshape(-1, width)
-        side_by_side[:, : len(part)] = part.T
-        if len(part) < width:
+        if width == 1:
+            flat[:] = part[0]
+        else:
+            side_by_side = flat.reshape(-1, width)
+            side_by_side[:, : len(part)] = part.T
             side_by_side[:, len(part) :] = part[-1][:, None]
         blocks.append(_Block(slice(first, first + len(part)), len(part), flat, (0,) * width))
     return blocks
@@ -246,9 +248,9 @@ def _blocks(potentials: NDArray[Any]) -> list[_Block]:
 
 def _aligned(size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return uninitialised memory on the border of a cache line, which a vector then never straddles."""
-    bytes_ = np.empty(size * dtype.itemsize + CACHE_LINE, dtype=np.uint8)
-    shift = -bytes_.ctypes.data % CACHE_LINE
-    return bytes_[shift : shift + size * dtype.itemsize].view(dtype)
+    longer = np.empty(size + CACHE_LINE // dtype.itemsize, dtype)
+    shift = -longer.ctypes.data % CACHE_LINE // dtype.itemsize
+    return longer[shift : shift + size]
 
 
 def _dot_log(packed: Packed, potentials: NDArray[Any]) -> NDArray[Any]:

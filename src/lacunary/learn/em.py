@@ -88,8 +88,8 @@ class Maximize:
     def log_prior(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return log p(θ) in the chosen basis, zero for maximum likelihood; (starts,)."""
         out = np.full(points.shape[:-1], self.log_constant)
-        if self.pseudo.any():
-            counted = self._counted
+        counted = self._counted
+        if len(counted):
             with np.errstate(divide="ignore"):
                 out += np.log(points[..., counted]) @ self.pseudo[counted]
         if self.weights:
@@ -128,8 +128,8 @@ class Maximize:
     def settle(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the nearest admissible parameters: distributions sum to one, known ones are as given."""
         layout, learned = self.dag.layout, np.empty(points.shape)
-        whole = not layout.regressions
-        if not (whole and normalize(points, layout.group, np.empty(layout.groups), learned)):
+        tables, room = self._tables
+        if layout.regressions or not normalize(points, tables, np.empty(room), learned):
             learned = layout.normalize(points)
         return learned if self._learns_all else np.where(np.isnan(self.known), learned, self.known)
 
@@ -137,6 +137,14 @@ class Maximize:
     def _counted(self) -> NDArray[np.int64]:
         """Where the prior has something to say."""
         return np.flatnonzero(self.pseudo)
+
+    @cached_property
+    def _tables(self) -> tuple[NDArray[np.int64], int]:
+        """Start, states and configurations of each table, and the most configurations; (tables, 3)."""
+        layout = self.dag.layout
+        tables = [(layout.start[i], layout.states[i], layout.configurations[i]) for i in layout.blocks]
+        found = np.array(tables, dtype=np.int64).reshape(-1, 3)
+        return found, int(found[:, 2].max(initial=0))
 
     @cached_property
     def _learns_all(self) -> bool:
