@@ -25,6 +25,7 @@ from lacunary.infer.belief import Belief
 from lacunary.infer.engine import Prepared
 from lacunary.infer.network import check_family
 from lacunary.kernels.normalize import normalize
+from lacunary.learn.coordinates import logs, regression_coordinates, regressions_at
 from lacunary.learn.sigmoid import Weights, sigmoid_places
 from lacunary.maths import regression, special
 from lacunary.model.dag import Dag
@@ -132,6 +133,30 @@ class Maximize:
         if layout.regressions or not normalize(points, tables, np.empty(room), learned):
             learned = layout.normalize(points)
         return learned if self._learns_all else np.where(np.isnan(self.known), learned, self.known)
+
+    def unfold(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return free coordinates, and how much each matters; (starts, size) each."""
+        layout, coordinates = self.dag.layout, logs(points)
+        if not layout.regressions:
+            return coordinates, points
+        weights = points.copy()
+        coordinates[..., layout.tables :], weights[..., layout.tables :] = points[..., layout.tables :], 0.0
+        for i in learned_regressions(self.dag, self.known):
+            each = regression_coordinates(layout.records(points, i))
+            layout.records(coordinates, i)[:], layout.records(weights, i)[:] = each
+        return coordinates, weights
+
+    def fold(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the admissible parameters with such coordinates; (starts, size)."""
+        layout = self.dag.layout
+        if not layout.regressions:
+            return self.settle(np.exp(coordinates))
+        points = coordinates.copy()
+        points[..., : layout.tables] = np.exp(coordinates[..., : layout.tables])
+        floor = VARIANCE_FLOOR if self.belief is None else 0.0
+        for i in learned_regressions(self.dag, self.known):
+            layout.records(points, i)[:] = regressions_at(layout.records(coordinates, i), floor)
+        return self.settle(points)
 
     @cached_property
     def _counted(self) -> NDArray[np.int64]:

@@ -114,8 +114,6 @@ def fit(
     check_rows(dag, rows, method)
     check_select(dag, select)
     fixed, log_bounds = with_bounds(dag, rows, method, fixed)
-    if dag.continuous and accelerate:
-        raise ParameterError("accelerate=True is for discrete networks; leave it out")
     scale = Scale.of(rows)
     rows = scale.table(rows)
     belief = scale.believed_inside((prior or Dirichlet(1.0))(dag))

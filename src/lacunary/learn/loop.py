@@ -58,6 +58,14 @@ class Rule(Protocol):
         """Return the nearest admissible points to positive vectors; (starts, size)."""
         ...
 
+    def unfold(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return coordinates in which a step may be prolonged, and how much each matters; (starts, size)."""
+        ...
+
+    def fold(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the admissible points with such coordinates; (starts, size)."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class Climb:
@@ -211,12 +219,13 @@ def _rows(array: NDArray[np.float64], which: list[int]) -> NDArray[np.float64]:
 
 
 class _Leap:
-    """Squared extrapolation of the last two steps (SQUAREM; Varadhan & Roland 2008), in log coordinates.
+    """Squared extrapolation of the last two steps (SQUAREM; Varadhan & Roland 2008), in free coordinates.
 
     After two plain steps x₀ → x₁ → x₂ with r = x₁ − x₀ and v = (x₂ − x₁) − r, the next point tried is
     x₀ + 2sr + s²v with s = ‖r‖/‖v‖. It is kept only if its objective is no lower than that of x₁;
-    otherwise the start goes on from x₂ as if nothing had happened. The norm weighs each coordinate by
-    its probability: logs of probabilities on their way to zero run off and would drown all others.
+    otherwise the start goes on from x₂ as if nothing had happened. Tables are taken by their
+    logarithms, and the norm weighs each by its probability: logs of probabilities on their way to zero run
+    off and would drown all others. Other families: see `lacunary.learn.coordinates`.
     How far s may reach grows while leaps succeed and shrinks when one fails.
     """
 
@@ -262,12 +271,13 @@ class _Leap:
 
     def _extrapolate(self, which: NDArray[np.int64], two: NDArray[np.float64]) -> NDArray[np.float64]:
         zero, one = self.before[which], self.points[which]
-        positive = (zero > 0) & (one > 0) & (two > 0)
-        a, b, c = (np.log(np.where(positive, x, 1.0)) for x in (zero, one, two))
+        (first, _), (middle, weight), (last, _) = (self.rule.unfold(x) for x in (zero, one, two))
+        steady = np.isfinite(first + middle + last)  # a probability of zero stays zero
+        a, b, c = (np.where(steady, x, 0.0) for x in (first, middle, last))
         r, v = b - a, (c - b) - (b - a)
-        step, bend = (np.sqrt((one * x * x).sum(axis=1)) for x in (r, v))
+        step, bend = (np.sqrt((weight * x * x).sum(axis=1)) for x in (r, v))
         ratio = np.divide(step, bend, out=np.ones_like(step), where=bend > 0)
         self.length[which] = np.clip(ratio, 1.0, self.reach[which])
         s = self.length[which, None]
-        leap = np.exp(np.clip(a + 2 * s * r + s * s * v, -FAR, FAR))
-        return self.rule.settle(np.where(positive, leap, two))
+        leap = np.clip(a + 2 * s * r + s * s * v, -FAR, FAR)
+        return self.rule.fold(np.where(steady, leap, last))

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief
 from lacunary.infer.engine import Prepared
+from lacunary.learn.coordinates import logs, moment_coordinates, moments_at
 from lacunary.learn.em import known_parameters, learned_regressions
 from lacunary.maths import regression, special
 from lacunary.model.dag import Dag
@@ -113,7 +114,38 @@ class Update:
 
     def settle(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the nearest hyperparameters: no posterior is worth less than its prior."""
-        return np.maximum(points, self.alpha)
+        layout = self.dag.layout
+        if not layout.regressions:
+            return np.maximum(points, self.alpha)
+        out, tables = points.copy(), slice(layout.tables)
+        out[..., tables] = np.maximum(points[..., tables], self.alpha[tables])
+        for i in layout.regressions:
+            count, least = layout.moments(out, i)[..., 0, 0], layout.moments(self.alpha, i)[..., 0, 0]
+            count[:] = np.maximum(count, least)
+        return out
+
+    def unfold(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return free coordinates, and how much each matters; (starts, statistics size) each."""
+        layout = self.dag.layout
+        if not layout.regressions:
+            return logs(points), points
+        coordinates, weights = np.empty_like(points), points.copy()
+        coordinates[..., : layout.tables] = logs(points[..., : layout.tables])
+        for i in layout.regressions:
+            each = moment_coordinates(layout.moments(points, i))
+            layout.moments(coordinates, i)[:], layout.moments(weights, i)[:] = each
+        return coordinates, weights
+
+    def fold(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the nearest hyperparameters with such coordinates; (starts, statistics size)."""
+        layout = self.dag.layout
+        if not layout.regressions:
+            return self.settle(np.exp(coordinates))
+        points = np.empty_like(coordinates)
+        points[..., : layout.tables] = np.exp(coordinates[..., : layout.tables])
+        for i in layout.regressions:
+            layout.moments(points, i)[:] = moments_at(layout.moments(coordinates, i))
+        return self.settle(points)
 
     def parameters(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return E[θ], with s/dof for a variance as in `Belief.mean`; (starts, size)."""
