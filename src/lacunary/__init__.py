@@ -58,9 +58,10 @@ if TYPE_CHECKING:
     from lacunary.infer.mixture import Mixture, Noise
     from lacunary.infer.network import Network, random_network
     from lacunary.infer.prior import NormalWishart
+    from lacunary.learn.around import Around
     from lacunary.learn.fit import Fit, Start, fit, reselect
     from lacunary.learn.loop import Progress
-    from lacunary.learn.start import Around, Draws, Tournament
+    from lacunary.learn.start import Draws, Tournament
     from lacunary.learn.stop import Stop
     from lacunary.maths.pareto import Pareto
     from lacunary.mixture.fit import fit_mixture
@@ -127,7 +128,8 @@ _HOME = {
     "infer.prior": ("NormalWishart",),
     "learn.fit": ("Fit", "Start", "fit", "reselect"),
     "learn.loop": ("Progress",),
-    "learn.start": ("Around", "Draws", "Tournament"),
+    "learn.around": ("Around",),
+    "learn.start": ("Draws", "Tournament"),
     "learn.stop": ("Stop",),
     "maths.pareto": ("Pareto",),
     "mixture.fit": ("fit_mixture",),

@@ -218,3 +218,27 @@ def test_bad_tables_are_refused() -> None:
     table = lac.Table(bounded, np.full((2, 1), -1, dtype=np.int8), np.array([[0.5], [1.5]]))
     with pytest.raises(TableError, match=r"x, row 2: 1.5 lies outside the declared bounds 0 to 1"):
         lac.fit(lac.Dag(bounded, ((),)), table)
+
+
+def test_tied_regressions_are_one_regression_in_the_data_s_units() -> None:
+    """Two columns of different spread that share a family: mean and variance of all their values."""
+    z = np.random.default_rng(1).normal(size=200)
+    rows = {"x": z + 1, "y": -3 * z - 1}
+    free = lac.dag("x; y", kinds="continuous")
+    tied = lac.Dag(free.schema, free.parents, (("x", "y"),))
+    both = np.concatenate(list(rows.values()))
+    found = lac.fit(tied, rows, method="ml")
+    assert found.network.regression("y").intercept == pytest.approx(both.mean(), rel=1e-12)
+    assert found.network.regression("x").variance == pytest.approx(both.var(), rel=1e-12)
+    for method in ("ml", "map", "variational"):
+        found = lac.fit(tied, rows, method=method)
+        assert found.network.log_likelihood(rows) == pytest.approx(found.log_likelihood, rel=1e-12)
+    # A chain in time: what follows x follows y as it does x, so all three are measured alike.
+    chain = lac.dag("x -> y -> v", kinds="continuous")
+    steps = lac.Dag(chain.schema, chain.parents, (("y", "v"),))
+    rows["v"] = 2 * rows["y"] + 40.0
+    above, below = (np.concatenate([rows[a], rows[b]]) for a, b in ("xy", "yv"))
+    slope, start = np.polyfit(above, below, 1)
+    found = lac.fit(steps, rows, method="ml")
+    assert found.network.regression("v").coefficients[0] == pytest.approx(slope, rel=1e-10)
+    assert found.network.regression("v").intercept == pytest.approx(start, rel=1e-10)

@@ -14,9 +14,10 @@ from lacunary.infer.belief import Belief, Dirichlet, bdeu, prior_network
 from lacunary.infer.engine import Prepared
 from lacunary.infer.network import Network, random_network
 from lacunary.learn import start as starting
+from lacunary.learn.around import Around
 from lacunary.learn.fit import fit
 from lacunary.learn.loop import Progress
-from lacunary.learn.start import Around, Draws, Tournament
+from lacunary.learn.start import Draws, Tournament
 from lacunary.learn.stop import Stop
 from lacunary.model.dag import Dag
 from lacunary.model.make import dag as make_dag

@@ -92,7 +92,7 @@ class Problem:
     @cached_property
     def scale(self) -> Scale:
         """How columns are standardised; discrete ones are left as they are."""
-        return Scale.of(self.table)
+        return Scale.of(self.table, self.dag)
 
     @cached_property
     def prepared(self) -> Prepared:

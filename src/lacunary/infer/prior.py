@@ -58,6 +58,8 @@ class NormalWishart:
 
     def __call__(self, dag: Dag) -> Belief:
         """Return the belief; without means it speaks of standardised columns (`Belief.standard`)."""
+        if not dag.continuous:
+            return self.tables(dag)
         about = self.about([dag.names[i] for i in dag.continuous])
         tables = self.tables(dag).alpha[: dag.layout.tables]
         return with_regressions(dag, tables, about, standard=self.means is None)

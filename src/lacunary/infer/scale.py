@@ -32,21 +32,17 @@ class Scale:
     spread: NDArray[np.float64]
 
     @classmethod
-    def of(cls, table: Table) -> Scale:
-        """Return the weighted mean and standard deviation of each column's observed cells."""
+    def of(cls, table: Table, dag: Dag | None = None) -> Scale:
+        """Return the weighted mean and standard deviation of each column's observed cells.
+
+        Columns that tied families of a graph treat alike are taken together: what they share means the
+        same in both only if they are measured alike.
+        """
         columns = len(table.schema)
         centre, spread = np.zeros(columns), np.ones(columns)
-        for i, variable in enumerate(table.schema):
-            if variable.discrete:
-                continue
-            seen = ~np.isnan(table.reals[:, i]) & (table.weights > 0)
-            if not seen.any():
-                continue
-            x, weight = table.reals[seen, i], table.weights[seen]
-            centre[i] = x[0] + np.average(x - x[0], weights=weight)
-            deviation = float(np.sqrt(np.average((x - centre[i]) ** 2, weights=weight)))
-            # What rounding leaves of a constant is no spread.
-            spread[i] = deviation if deviation > 1e-14 * np.abs(x).max() else 1.0
+        for group in _alike(dag) if dag else [(i,) for i in range(columns)]:
+            if not table.schema.variables[group[0]].discrete:
+                centre[list(group)], spread[list(group)] = _measured(table, list(group))
         return cls(centre, spread)
 
     def table(self, table: Table) -> Table:
@@ -118,3 +114,27 @@ class Scale:
             x = list(dag.layout.regressors[i])
             total += dag.layout.configurations[i] * float(log[i] + (log[x] + log[i]).sum())
         return total
+
+
+def _alike(dag: Dag) -> list[tuple[int, ...]]:
+    """Group the variables that stand in the same place of tied regressions."""
+    group: dict[int, tuple[int, ...]] = {i: (i,) for i in range(len(dag.schema))}
+    for tied in dag.tied:
+        families = [(i, *dag.layout.regressors[i]) for i in map(dag.schema.index, tied)]
+        for place in zip(*families, strict=True):
+            joined = tuple(sorted({i for member in place for i in group[member]}))
+            group |= dict.fromkeys(joined, joined)
+    return list(dict.fromkeys(group.values()))
+
+
+def _measured(table: Table, columns: list[int]) -> tuple[float, float]:
+    """Return mean and standard deviation of some columns' observed cells; zero and one of none."""
+    values = table.reals[:, columns]
+    seen = ~np.isnan(values) & (table.weights > 0)[:, None]
+    if not seen.any():
+        return 0.0, 1.0
+    x, weight = values[seen], np.broadcast_to(table.weights[:, None], values.shape)[seen]
+    centre = x[0] + np.average(x - x[0], weights=weight)
+    deviation = float(np.sqrt(np.average((x - centre) ** 2, weights=weight)))
+    # What rounding leaves of a constant is no spread.
+    return float(centre), deviation if deviation > 1e-14 * np.abs(x).max() else 1.0

@@ -114,7 +114,7 @@ def fit(
     check_rows(dag, rows, method)
     check_select(dag, select)
     fixed, log_bounds = with_bounds(dag, rows, method, fixed)
-    scale = Scale.of(rows)
+    scale = Scale.of(rows, dag)
     rows = scale.table(rows)
     belief = scale.believed_inside((prior or Dirichlet(1.0))(dag))
     rule = _rule(belief, method, basis, standardized(dag, scale, fixed))
@@ -163,7 +163,7 @@ def reselect(
     check_select(found.dag, select)
     rows = as_table(table, found.dag.schema)
     fixed, log_bounds = with_bounds(found.dag, rows, found.method, fixed)
-    scale = Scale.of(rows)
+    scale = Scale.of(rows, found.dag)
     belief = scale.believed_inside((prior or Dirichlet(1.0))(found.dag))
     rule = _rule(belief, found.method, found.basis, standardized(found.dag, scale, fixed))
     if isinstance(rule, Maximize) and found.method == "map":

@@ -11,14 +11,10 @@ from numpy.typing import NDArray
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief, Prior
-from lacunary.infer.engine import Prepared, prepare
-from lacunary.learn.em import maximize_rule
-from lacunary.learn.loop import climb
+from lacunary.infer.engine import Prepared
 from lacunary.learn.seed import Seeds
-from lacunary.learn.stop import Stop
-from lacunary.model.dag import Dag
 
-__all__ = ["Around", "Draws", "Given", "Starts", "Tournament", "available_cases", "first_point"]
+__all__ = ["Draws", "Given", "Starts", "Tournament", "available_cases", "check_count", "first_point"]
 
 
 class Starts(Protocol):
@@ -43,7 +39,7 @@ class Draws:
     count: int
 
     def __post_init__(self) -> None:
-        _check_count(self.count)
+        check_count(self.count)
 
     def points(
         self, belief: Belief, prior: Prior, table: Table, rng: np.random.Generator
@@ -72,67 +68,13 @@ class Tournament:
     count: int = 64
 
     def __post_init__(self) -> None:
-        _check_count(self.count)
+        check_count(self.count)
 
     def points(
         self, belief: Belief, prior: Prior, table: Table, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Return the draws that enter."""
         return Draws(self.count).points(belief, prior, table, rng)
-
-
-@dataclass(frozen=True)
-class Around:
-    """``count`` draws around the fit of the network without its hidden variables (TMCH98 section 5).
-
-    Each distribution of an observed variable is drawn, anew for every configuration of its hidden
-    parents, from a Dirichlet worth ``ess`` rows whose peak is the fitted distribution given the
-    observed parents alone. Distributions of hidden variables start uniform.
-    """
-
-    count: int = 20
-    ess: float = 200.0
-
-    def __post_init__(self) -> None:
-        _check_count(self.count)
-        if not 0 < self.ess < np.inf:
-            raise ParameterError(f"ess must be positive and finite, not {self.ess}")
-
-    def points(
-        self, belief: Belief, prior: Prior, table: Table, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
-        """Return the draws."""
-        layout = belief.dag.layout
-        if layout.regressions:
-            raise ParameterError(
-                "starts=Around(…) is for discrete networks; with continuous variables use "
-                f"Draws({self.count})"
-            )
-        fitted = self._fitted(belief.dag, prior, table)
-        center = layout.normalize(fitted)
-        alpha = 1.0 + self.ess * center
-        draws = layout.normalize(rng.standard_gamma(alpha, size=(self.count, alpha.size)))
-        return np.where(fitted > 0, draws, center)
-
-    def _fitted(self, dag: Dag, prior: Prior, table: Table) -> NDArray[np.float64]:
-        """Return the fitted tables, added up where families are tied, zeros where all are hidden; (size,)."""
-        seen = dag.without(dag.schema.hidden)
-        rule = maximize_rule(prior(seen), "map", "softmax", None)
-        prepared = prepare(seen, table.align(seen.schema))
-        start = available_cases(prepared.packed.constant, prior(seen))
-        climbs, interrupted = climb(prepared, rule, start[None], Stop(relative=1e-6))
-        if interrupted:
-            raise KeyboardInterrupt
-        fitted = np.zeros(dag.layout.size)
-        for i, variable in enumerate(dag.schema):
-            if variable.hidden:
-                continue
-            shape = [dag.schema[p].size for p in dag.parents[i]] + [variable.size]
-            known = seen.layout.table(climbs[0].theta, seen.schema.index(variable.name))
-            spread = [1 if dag.schema[p].hidden else dag.schema[p].size for p in dag.parents[i]]
-            full = np.broadcast_to(known.reshape([*spread, variable.size]), shape)
-            fitted[dag.layout.slice(i)] += dag.layout.flat(full)
-        return fitted
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +107,7 @@ def first_point(prepared: Prepared, belief: Belief, table: Table) -> NDArray[np.
     return theta
 
 
-def _check_count(count: int) -> None:
+def check_count(count: int) -> None:
+    """Refuse to climb from nowhere."""
     if count < 1:
         raise ParameterError(f"at least one start is needed, not {count}")

@@ -17,8 +17,8 @@ from lacunary.infer.engine import Prepared, prepare
 from lacunary.infer.islands import Charted, chart
 from lacunary.infer.network import Network
 from lacunary.infer.posterior import filled
+from lacunary.learn.around import Around
 from lacunary.learn.em import Maximize, maximize_rule
-from lacunary.learn.start import Around
 from lacunary.mixture.component import Structure, read_structure
 from lacunary.model.dag import Dag
 from lacunary.structure.expected import ExpectedCounts

@@ -94,7 +94,7 @@ def _rows(network: Network, count: int, rng: np.random.Generator) -> Table:
 
 def _scores(network: Network, steps: list[int], table: Table) -> Vector:
     """Return the derivatives of each row's log-density; (rows, steps)."""
-    dag, scale = network.dag, Scale.of(table)
+    dag, scale = network.dag, Scale.of(table, network.dag)
     prepared = scale.prepare(dag, scale.table(table))
     assert isinstance(prepared, Mixed)
     theta = scale.inward(dag, network.theta)

@@ -22,9 +22,10 @@ from lacunary.infer.network import Network
 from lacunary.infer.prior import Standardised, standardised
 from lacunary.infer.scale import Scale
 from lacunary.infer.spread import Spread
+from lacunary.learn.around import Around
 from lacunary.learn.em import Maximize, maximize_rule
 from lacunary.learn.loop import climb
-from lacunary.learn.start import Around, Draws, Starts, first_point
+from lacunary.learn.start import Draws, Starts, first_point
 from lacunary.learn.stop import Stop
 from lacunary.model.dag import Dag
 from lacunary.structure.expected import ExpectedCounts

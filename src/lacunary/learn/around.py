@@ -1,0 +1,163 @@
+"""Starts around the fit of a network without its hidden variables (TMCH98 section 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.table import Table
+from lacunary.errors import ParameterError
+from lacunary.infer.belief import Belief, Prior
+from lacunary.infer.engine import prepare
+from lacunary.learn.em import maximize_rule
+from lacunary.learn.loop import climb
+from lacunary.learn.start import check_count, first_point
+from lacunary.learn.stop import Stop
+from lacunary.maths import regression
+from lacunary.model.dag import Dag
+
+__all__ = ["Around"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Around:
+    """``count`` draws around the fit of the network without its hidden variables (TMCH98 section 5).
+
+    Each distribution of an observed variable is drawn, anew for every configuration of its hidden
+    parents, from a belief worth ``ess`` rows whose peak is the fitted distribution given the observed
+    parents alone: a Dirichlet for a table, a normal–inverse-gamma distribution for a regression, in which a
+    hidden continuous parent has mean zero, variance one, and nothing to say. Tables of hidden variables start
+    uniform, their regressions with mean zero and variance one.
+    """
+
+    count: int = 20
+    ess: float = 200.0
+
+    def __post_init__(self) -> None:
+        check_count(self.count)
+        if not 0 < self.ess < np.inf:
+            raise ParameterError(f"ess must be positive and finite, not {self.ess}")
+
+    def points(self, belief: Belief, prior: Prior, table: Table, rng: np.random.Generator) -> Array:
+        """Return the draws."""
+        layout, fitted = belief.dag.layout, _Fitted.to(belief, prior, table)
+        known = fitted.tables(belief.dag)
+        center = layout.normalize(known)
+        alpha = 1.0 + self.ess * center
+        draws = layout.normalize(rng.standard_gamma(alpha, size=(self.count, alpha.size)))
+        out = np.zeros((self.count, layout.size))
+        out[:, : layout.tables] = np.where(known > 0, draws, center)
+        for i in layout.regressions:
+            layout.records(out, i)[:] = self._regressions(belief, fitted, i, rng)
+        return out
+
+    def _regressions(self, belief: Belief, fitted: _Fitted, i: int, rng: np.random.Generator) -> Array:
+        """Return one variable's regressions, drawn for every start and configuration; (count, q, m + 2)."""
+        moments = fitted.moments(belief.dag, i)
+        count, width = moments[:, 0, 0], moments.shape[-1]
+        if not count.any():
+            return np.append(np.zeros(width - 1), 1.0)
+        worth = moments * (self.ess / count)[:, None, None]
+        dof = self.ess * (1.0 + belief.surplus / count) + width - 1  # whose peak has the fitted variance
+        return regression.draw(np.broadcast_to(worth, (self.count, *worth.shape)), dof, rng)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """The network without hidden variables, fitted.
+
+    Attributes
+    ----------
+    dag, theta
+        Its graph and parameters. Uniform variables are left out, whose bounds are known before any climb.
+    statistics
+        Expected statistics of the rows, and the prior's.
+    """
+
+    dag: Dag
+    theta: Array
+    statistics: Array
+
+    @classmethod
+    def to(cls, belief: Belief, prior: Prior, table: Table) -> _Fitted:
+        """Return the fit to a table; both belief and table are of standardised columns."""
+        dag = belief.dag
+        seen = dag.without([*dag.schema.hidden, *(dag.names[i] for i in dag.uniforms)])
+        known, rows = _believed(belief, prior, seen), table.align(seen.schema)
+        prepared = prepare(seen, rows)
+        rule = maximize_rule(known, "map", "softmax", None)
+        start = first_point(prepared, known, rows)
+        climbs, interrupted = climb(prepared, rule, start[None], Stop(relative=1e-6))
+        if interrupted:
+            raise KeyboardInterrupt
+        theta, statistics = climbs[0].theta, known.alpha
+        if seen.continuous:
+            statistics = statistics + prepared.expect(theta[None])[0][0]
+        return cls(seen, theta, statistics)
+
+    def tables(self, dag: Dag) -> Array:
+        """Return the tables, added up where families are tied, zeros where all are hidden; (tables,)."""
+        out = np.zeros(dag.layout.tables)
+        for i, variable in enumerate(dag.schema):
+            if variable.hidden or not variable.discrete:
+                continue
+            known = self.dag.layout.table(self.theta, self.dag.schema.index(variable.name))
+            full = _repeated(dag, i, known, 1)
+            out[dag.layout.slice(i)] += dag.layout.flat(full)
+        return out
+
+    def moments(self, dag: Dag, i: int) -> Array:
+        """Return a regression's moments, added up where families are tied; (q, m + 2, m + 2).
+
+        They are zeros where all of the families are hidden, and uncorrelated where a parent is.
+        """
+        layout = dag.layout
+        width = len(layout.regressors[i]) + 2
+        out = np.zeros((layout.configurations[i], width, width))
+        for j in (j for j in dag.continuous if layout.start[j] == layout.start[i]):
+            if dag.names[j] not in self.dag.schema:
+                continue
+            hidden = np.array([dag.schema.variables[p].hidden for p in layout.regressors[j]], dtype=bool)
+            keep = np.flatnonzero(np.concatenate([[True], ~hidden, [True]]))
+            own = self.dag.layout.moments(self.statistics, self.dag.schema.index(dag.names[j]))
+            sizes = self.dag.layout.parent_sizes(self.dag.schema.index(dag.names[j]))
+            full = _repeated(dag, j, own.reshape(*sizes, *own.shape[1:]), 2).reshape(-1, *own.shape[1:])
+            out[:, keep[:, None], keep] += full
+            alone = np.flatnonzero(hidden) + 1
+            out[:, alone, alone] += full[:, :1, 0]
+        return out
+
+
+def _repeated(dag: Dag, i: int, known: Array, last: int) -> Array:
+    """Return what is known for configurations of observed discrete parents for hidden ones' as well.
+
+    ``known`` has one axis for each observed discrete parent, and then so many of its own.
+    """
+    parents = [dag.schema.variables[p] for p in dag.layout.members[i][1:]]
+    own = known.shape[known.ndim - last :]
+    narrow = known.reshape(*(1 if p.hidden else p.size for p in parents), *own)
+    return np.broadcast_to(narrow, (*(p.size for p in parents), *own))
+
+
+def _believed(belief: Belief, prior: Prior, seen: Dag) -> Belief:
+    """Return what is believed of the network without hidden variables.
+
+    Its regressions follow from the same Normal–Wishart, so that their pseudo-moments are parts of those
+    with the hidden variables, and what its degrees of freedom exceed the pseudo-count by is the same.
+    """
+    if not belief.dag.continuous:
+        return prior(seen)
+    alpha, dag = np.zeros(seen.layout.statistics_size), belief.dag
+    plain = prior(seen.discrete) if seen.discrete.names else None
+    if plain is not None:
+        alpha[: seen.layout.tables] = plain.alpha
+    for i in seen.continuous:
+        j = dag.schema.index(seen.names[i])
+        kept = [dag.names[p] in seen.schema for p in dag.layout.regressors[j]]
+        keep = np.flatnonzero([True, *kept, True])
+        seen.layout.moments(alpha, i)[:] = dag.layout.moments(belief.alpha, j)[0][np.ix_(keep, keep)]
+    return Belief(seen, alpha, belief.surplus, weight_sd=belief.weight_sd)
