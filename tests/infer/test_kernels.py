@@ -14,16 +14,8 @@ from numpy.typing import NDArray
 from lacunary.data.table import HOLE, Table
 from lacunary.infer.pack import Packed, pack
 from lacunary.infer.plan import JunctionTree, junction_tree
-from lacunary.kernels.pack import (
-    Forest,
-    Scopes,
-    Slab,
-    Tree,
-    count_touched,
-    distinct_lists,
-    fill_offsets,
-    trace_patterns,
-)
+from lacunary.kernels.pack import Slab, distinct_lists, fill_offsets
+from lacunary.kernels.trace import Forest, Scopes, Tree, count_touched, trace_patterns
 from lacunary.model.make import dag
 from tests import naive
 from tests.strategies import Case, cases, loaded_cases, seeds

@@ -1,4 +1,4 @@
-"""The junction tree restricted to the open variables of every hole pattern; see `lacunary.kernels.pack`."""
+"""The junction tree restricted to the open variables of every hole pattern; see `lacunary.kernels.trace`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lacunary.infer.parallel import in_parallel
 from lacunary.infer.plan import JunctionTree
 from lacunary.infer.shape import flat, starts
-from lacunary.kernels.pack import Forest, Scopes, Tree, count_touched, trace_patterns
+from lacunary.kernels.trace import Forest, Scopes, Tree, count_touched, trace_patterns
 
 __all__ = ["trace"]
 

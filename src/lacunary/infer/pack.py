@@ -22,8 +22,9 @@ from lacunary.infer.plan import JunctionTree, junction_tree
 from lacunary.infer.shape import Nodes, flat, list_sums, refuse, sort_nodes, starts
 from lacunary.kernels.cell import Kinds, Spots
 from lacunary.kernels.lanes import LANES
-from lacunary.kernels.pack import Forest, Scopes, Slab, lay_rows
+from lacunary.kernels.pack import Slab, lay_rows
 from lacunary.kernels.place import places_of
+from lacunary.kernels.trace import Forest, Scopes
 from lacunary.model.dag import Dag
 
 __all__ = ["MEMORY_BUDGET", "Chunk", "Packed", "pack"]

@@ -18,7 +18,8 @@ from lacunary.errors import TooWideError
 from lacunary.infer.plan import JunctionTree
 from lacunary.kernels.cell import Kinds
 from lacunary.kernels.lanes import LANES
-from lacunary.kernels.pack import Forest, Scopes, distinct_lists, fill_offsets
+from lacunary.kernels.pack import distinct_lists, fill_offsets
+from lacunary.kernels.trace import Forest, Scopes
 from lacunary.model.dag import Dag
 
 __all__ = ["Nodes", "flat", "list_sums", "refuse", "sort_nodes", "starts"]

@@ -13,9 +13,9 @@ __all__ = ["normalize"]
 def normalize(points: Any, tables: Any, total: Any, out: Any) -> bool:
     """Divide each number by the sum of its distribution; False if one is not positive: nothing is promised.
 
-    ``points`` and ``out`` are (vectors, size). ``tables`` has for each table where it starts, its states r and
-    its configurations q: state k under configuration j is k·q + j further; (tables, 3). ``total`` has room for
-    the largest q.
+    ``points`` and ``out`` are (vectors, size). ``tables`` has for each table where it starts, its states r
+    and its configurations q: state k under configuration j is k·q + j further; (tables, 3). ``total`` has
+    room for the largest q.
     """
     for row in range(points.shape[0]):
         for t in range(tables.shape[0]):

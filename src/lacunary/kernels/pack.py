@@ -1,8 +1,8 @@
 """Kernels that lay a table out along a junction tree, once, before any sweep.
 
-Words used here: a *pattern* says which variables of a row are open; restricted to its open
-variables a clique may fall empty or into its neighbour, and what is left are the pattern's *nodes*.
-A node filled with a row's observed cells is a *cell*; rows share the cells in which they agree.
+A node of a pattern (see `lacunary.kernels.trace`) filled with a row's observed cells is a *cell*; rows share
+the cells in which they agree. Kernels make no arrays: what they need is made by the function that calls
+them, as compiled code that makes arrays is slower to compile and to load.
 """
 
 from __future__ import annotations
@@ -12,58 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.kernels.compile import inlined, kernel
+from lacunary.kernels.compile import bare, inlined
+from lacunary.kernels.trace import Forest, Scopes
 
-__all__ = [
-    "Forest",
-    "Scopes",
-    "Slab",
-    "Tree",
-    "count_touched",
-    "distinct_lists",
-    "fill_offsets",
-    "lay_rows",
-    "trace_patterns",
-]
+__all__ = ["Slab", "distinct_lists", "fill_offsets", "lay_rows"]
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
-
-
-class Tree(NamedTuple):
-    """A junction tree as arrays; ragged lists are a flat array and where each list starts."""
-
-    member: NDArray[np.int32]
-    member_start: NDArray[np.int64]
-    shared: NDArray[np.int32]
-    shared_start: NDArray[np.int64]
-    parent: NDArray[np.int32]
-
-
-class Scopes(NamedTuple):
-    """Families (and other sets of variables) as arrays: members, their strides, and their clique."""
-
-    member: NDArray[np.int32]
-    stride: NDArray[np.int32]
-    member_start: NDArray[np.int64]
-    start: NDArray[np.int32]
-    home: NDArray[np.int32]
-
-
-class Forest(NamedTuple):
-    """The nodes of all patterns, one after the other, parents before children.
-
-    The open variables of a node are ``member`` from ``member_start`` on; ``up`` is the parent's position
-    within the pattern (−1 for a root), ``edge`` the clique whose separator joins them; ``scope``
-    lists the scopes of each node from ``scope_start`` on.
-    """
-
-    member: NDArray[np.int32]
-    member_start: NDArray[np.int64]
-    up: NDArray[np.int32]
-    edge: NDArray[np.int32]
-    scope: NDArray[np.int32]
-    scope_start: NDArray[np.int64]
-    node_start: NDArray[np.int64]
 
 
 class Slab(NamedTuple):
@@ -88,129 +42,6 @@ class Slab(NamedTuple):
     root_start: NDArray[np.int64]
 
 
-@inlined
-def _count_open(listed: NDArray[np.int32], first: int, last: int, is_open: NDArray[np.bool_], p: int) -> int:
-    count = 0
-    for k in range(first, last):
-        count += is_open[p, listed[k]]
-    return count
-
-
-@kernel
-def count_touched(
-    member: NDArray[np.int32], member_start: NDArray[np.int64], is_open: NDArray[np.bool_]
-) -> int:
-    """Count the lists of variables, over all patterns, in which some variable is open."""
-    touched = 0
-    for p in range(is_open.shape[0]):
-        for n in range(member_start.size - 1):
-            touched += _count_open(member, member_start[n], member_start[n + 1], is_open, p) > 0
-    return touched
-
-
-@inlined
-def _absorb(small: float, large: float, load: int) -> bool:
-    """Whether ``load`` factors cost less in ``large`` configurations than in ``small`` and a message."""
-    return (large - small) * load <= 3 * large + 24
-
-
-@kernel
-def trace_patterns(
-    tree: Tree, scopes: Scopes, sizes: NDArray[np.int64], is_open: NDArray[np.bool_], out: Forest
-) -> None:
-    """Restrict the tree to each pattern's open variables and merge what is not worth keeping apart.
-
-    Walking from the roots down, a clique with the same open variables as its parent's node joins that
-    node; one that shares nothing with its parent starts a new island. Then a node that contains its
-    neighbour takes it in if that is cheaper than passing a message. By the running intersection
-    property, comparing the sizes of open sets and separators decides containment.
-    """
-    cliques = tree.parent.size
-    node_of = np.empty(cliques, np.int64)
-    touched = np.empty(scopes.home.size, np.bool_)
-    links = np.empty(cliques, np.int64)
-    count, load, common = (
-        np.empty(cliques, np.int64),
-        np.empty(cliques, np.int64),
-        np.empty(cliques, np.int64),
-    )
-    wide = np.empty(cliques, np.float64)
-    into, final = np.empty(cliques, np.int64), np.empty(cliques, np.int64)
-    clique, up, edge = np.empty(cliques, np.int64), np.empty(cliques, np.int64), np.empty(cliques, np.int64)
-    done = taken = listed = 0
-    for p in range(is_open.shape[0]):
-        for c in range(cliques):
-            links[c] = 0
-        for s in range(scopes.home.size):
-            first, last = scopes.member_start[s], scopes.member_start[s + 1]
-            touched[s] = scopes.home[s] >= 0 and _count_open(scopes.member, first, last, is_open, p) > 0
-            if touched[s]:
-                links[scopes.home[s]] += 1
-        nodes = 0
-        for c in range(cliques):
-            first, last = tree.member_start[c], tree.member_start[c + 1]
-            opened = _count_open(tree.member, first, last, is_open, p)
-            node_of[c] = -1
-            if opened == 0:
-                continue
-            shared = 0
-            above = -1
-            if tree.parent[c] >= 0:
-                above = node_of[tree.parent[c]]
-                shared = _count_open(tree.shared, tree.shared_start[c], tree.shared_start[c + 1], is_open, p)
-            if shared > 0 and opened == shared == count[above]:
-                node_of[c] = above
-                load[above] += links[c]
-                continue
-            node_of[c] = nodes
-            clique[nodes], count[nodes], load[nodes], common[nodes] = c, opened, links[c], shared
-            up[nodes], edge[nodes] = above if shared > 0 else -1, c
-            wide[nodes] = 1.0
-            for k in range(first, last):
-                if is_open[p, tree.member[k]]:
-                    wide[nodes] *= sizes[tree.member[k]]
-            nodes += 1
-        kept = 0
-        for n in range(nodes):
-            into[n] = n
-            if up[n] >= 0:
-                u = into[up[n]]
-                if common[n] == count[n] and _absorb(wide[n], wide[u], load[n]):
-                    into[n] = u
-                elif common[n] == count[u] and _absorb(wide[u], wide[n], load[u]):
-                    into[n] = u
-                    clique[u], count[u], wide[u] = clique[n], count[n], wide[n]
-                if into[n] == u:
-                    load[u] += load[n]
-                    continue
-                up[n] = final[u]
-            final[n] = kept
-            out.up[done + kept] = up[n]
-            out.edge[done + kept] = edge[n] if up[n] >= 0 else -1
-            kept += 1
-        for n in range(nodes):
-            if into[n] != n:
-                continue
-            f = done + final[n]
-            for k in range(tree.member_start[clique[n]], tree.member_start[clique[n] + 1]):
-                if is_open[p, tree.member[k]]:
-                    out.member[listed] = tree.member[k]
-                    listed += 1
-            out.member_start[f + 1] = listed
-            out.scope_start[f] = taken
-            taken += load[n]
-            load[n] = 0
-        for s in range(scopes.home.size):
-            if touched[s]:
-                n = into[node_of[scopes.home[s]]]
-                out.scope[out.scope_start[done + final[n]] + load[n]] = s
-                load[n] += 1
-        done += kept
-        out.node_start[p + 1] = done
-    out.scope_start[done] = taken
-
-
-@kernel
 def fill_offsets(
     member: NDArray[np.int32],
     member_start: NDArray[np.int64],
@@ -226,10 +57,27 @@ def fill_offsets(
     Table t belongs to shape ``shape[t]`` and moves by ``step[step_start[t] + m]`` when the shape's
     m-th open variable goes up by one; the last variable moves fastest.
     """
+    digit = np.empty(int(np.diff(member_start).max(initial=0)), dtype=np.int64)
+    _fill_offsets(member, member_start, sizes, step, step_start, shape, out, out_start, digit)
+
+
+@bare
+def _fill_offsets(
+    member: Any,
+    member_start: Any,
+    sizes: Any,
+    step: Any,
+    step_start: Any,
+    shape: Any,
+    out: Any,
+    out_start: Any,
+    digit: Any,
+) -> None:
     for t in range(shape.size):
         first = member_start[shape[t]]
         many = member_start[shape[t] + 1] - first
-        digit = np.zeros(many, np.int64)
+        for m in range(many):
+            digit[m] = 0
         at = 0
         for i in range(out_start[t], out_start[t + 1]):
             out[i] = at
@@ -250,7 +98,6 @@ def _same(a: NDArray[np.int32], i: int, b: NDArray[np.int32], j: int, count: int
     return alike
 
 
-@kernel
 def distinct_lists(
     token: NDArray[np.int32], start: NDArray[np.int64], out: NDArray[np.int64], first: NDArray[np.int64]
 ) -> int:
@@ -259,13 +106,18 @@ def distinct_lists(
     List n holds ``token[start[n]]`` … ``token[start[n + 1] − 1]``; ``out[n]`` takes its number and
     ``first[number]`` the first list of that number.
     """
-    lists = start.size - 1
-    room = 16
-    while room < 2 * lists:
-        room *= 2
-    slots = np.full(room, -1, np.int64)
-    found = 0
-    for n in range(lists):
+    return _distinct_lists(token, start, out, first, _slots(start.size - 1))
+
+
+def _slots(many: int) -> NDArray[np.int64]:
+    """Return a hash table for so many, empty: a power of two of places, at least half of them spare."""
+    return np.full(1 << max(2 * many - 1, 15).bit_length(), -1, dtype=np.int64)
+
+
+@bare
+def _distinct_lists(token: Any, start: Any, out: Any, first: Any, slots: Any) -> int:
+    found, room = 0, slots.size
+    for n in range(start.size - 1):
         length = start[n + 1] - start[n]
         h = np.uint64(length)
         for k in range(start[n], start[n + 1]):
@@ -306,7 +158,6 @@ def _observed(scopes: Scopes, codes: NDArray[np.int32], r: int, s: int) -> bool:
     return True
 
 
-@kernel
 def lay_rows(
     forest: Forest,
     kind_of_node: NDArray[np.int64],
@@ -327,17 +178,43 @@ def lay_rows(
     ``families`` on are readouts, into ``width`` places that belong to the row alone. Families with no
     open variable add the row's weight to ``constant``. Returns the number of cells.
     """
-    most = 0
-    for p in range(forest.node_start.size - 1):
-        most = max(most, forest.node_start[p + 1] - forest.node_start[p])
-    cell_of = np.empty(most, np.int64)
-    head = np.full(most, -1, np.int64)
-    after = np.empty(most, np.int64)
-    room = 16
-    while room < 2 * out.kind.size:
-        room *= 2
-    slots = np.full(room, -1, np.int64)
-    cells = np.int64(0)
+    nodes = np.full((3, int(np.diff(forest.node_start).max(initial=0))), -1, dtype=np.int64)
+    slots = _slots(out.kind.size)
+    numbers = (families, width)
+    return _lay_rows(
+        forest,
+        kind_of_node,
+        above_of_node,
+        scopes,
+        *numbers,
+        codes,
+        weights,
+        pattern,
+        constant,
+        out,
+        nodes,
+        slots,
+    )
+
+
+@bare
+def _lay_rows(
+    forest: Any,
+    kind_of_node: Any,
+    above_of_node: Any,
+    scopes: Any,
+    families: int,
+    width: int,
+    codes: Any,
+    weights: Any,
+    pattern: Any,
+    constant: Any,
+    out: Any,
+    nodes: Any,
+    slots: Any,
+) -> int:
+    cell_of, head, after = nodes[0], nodes[1], nodes[2]  # of the row at hand; children as linked lists
+    cells, room = np.int64(0), slots.size
     for r in range(codes.shape[0]):
         first = forest.node_start[pattern[r]]
         last = forest.node_start[pattern[r] + 1]
