@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.kernels.graph import best_move
 from lacunary.structure.move import Add, Move, Remove, Reverse
 from lacunary.structure.rules import Rules
 from lacunary.structure.score import FamilyScore, Parents
@@ -36,6 +37,7 @@ class Board:
 
     def __init__(self, score: FamilyScore, rules: Rules, parents: Sequence[Parents]) -> None:
         self.score, self.rules = score, rules
+        self._nothing = np.zeros((len(parents), len(parents)), dtype=bool)
         self._set(parents)
 
     def _set(self, parents: Sequence[Parents]) -> None:
@@ -44,16 +46,22 @@ class Board:
         self.terms = np.array([self.score.family(child, tuple(ps)) for child, ps in enumerate(parents)])
         self.gain = np.full((n, n), -np.inf)
         self._stale = set(range(n))
+        self._value: float | None = None
 
     def jump(self, parents: Sequence[Parents]) -> None:
-        """Go to another graph."""
-        if list(parents) != self.sketch.parents:
-            self._set(parents)
+        """Go to another graph; only families that differ are scored."""
+        there = [tuple(ps) for ps in parents]
+        for child in self.sketch.become(there):
+            self.terms[child] = self.score.family(child, there[child])
+            self._stale.add(child)
+            self._value = None
 
     @property
     def value(self) -> float:
         """The score of the graph."""
-        return float(self.terms.sum())
+        if self._value is None:
+            self._value = float(self.terms.sum())
+        return self._value
 
     @property
     def tie(self) -> float:
@@ -73,11 +81,16 @@ class Board:
         return float(there + back)
 
     def apply(self, move: Move) -> float:
-        """Make a move and return what it added to the score; ``move.opposite`` undoes it."""
-        delta = self.delta(move)
+        """Make a move and return what it added to the score; ``move.opposite`` undoes it.
+
+        No other families are scored than those that change: what comes next may change them again.
+        """
         self.sketch.apply(move)
+        self._value, delta = None, 0.0
         for child in move.children:
-            self.terms[child] = self.score.family(child, self.sketch.parents[child])
+            term = self.score.family(child, self.sketch.parents[child])
+            delta += term - self.terms.item(child)
+            self.terms[child] = term
             self._stale.add(child)
         return delta
 
@@ -90,7 +103,7 @@ class Board:
 
     def _room(self) -> NDArray[np.bool_]:
         """Which variables may have one more parent; (n,)."""
-        return np.array([len(ps) < self.rules.max_parents for ps in self.sketch.parents], dtype=bool)
+        return np.asarray(self.sketch.many < self.rules.max_parents)
 
     def toggles(self) -> NDArray[np.float64]:
         """Return the gain of every arc that may be put in or taken out, −inf elsewhere; (n, n)."""
@@ -124,22 +137,22 @@ class Board:
     def best(self, barred: NDArray[np.bool_] | None = None) -> tuple[Move | None, float]:
         """Return the move that gains most, and what.
 
-        Of ties, rather no turn; and the arc with the last head. So where the data cannot tell the direction
-        of a first arc, it runs from the earlier column to the later.
+        Of ties, rather no turn, then the first head, then the first tail.
 
         ``barred[i, j]`` leaves out every move that touches the arc i → j or j → i.
         """
-        toggles = self.toggles()
-        tails, heads, turned = self.turns()
-        if barred is not None:
-            toggles = np.where(barred, -np.inf, toggles)
-            turned = np.where(barred[tails, heads], -np.inf, turned)
-        here, there = toggles.max(initial=-np.inf), turned.max(initial=-np.inf)
-        if here == there == -np.inf:
+        self._refresh()
+        kind, tail, head, gain = best_move(
+            self.sketch.arcs,
+            self.sketch.above,
+            self.rules.free,
+            self.rules.required,
+            self.sketch.many,
+            self.rules.max_parents,
+            self._nothing if barred is None else barred,
+            self.gain,
+            self.tie,
+        )
+        if kind == 0:
             return None, -np.inf
-        if here >= there - self.tie:
-            place = int(np.argmax(here - self.tie <= toggles.T))
-            head, tail = divmod(place, len(self.terms))
-            return self.toggle_move(tail, head), float(toggles[tail, head])
-        place = int(np.argmax(turned >= there - self.tie))
-        return Reverse(int(tails[place]), int(heads[place])), float(turned[place])
+        return (Reverse(tail, head) if kind == 2 else self.toggle_move(tail, head)), gain

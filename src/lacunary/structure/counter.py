@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,19 +33,25 @@ class Heights:
     ----------
     members
         The parents, and then the child.
-    place
-        u·r + k for the parents' configuration u and the child's state k; (distinct rows,).
     configurations
-        How many u there are: all of them if ``dense``, else those that occur, renumbered.
+        How many configurations u of the parents there are: all of them if ``dense``, else those that occur,
+        renumbered.
     states
-        r.
+        How many states k the child has: r.
+    find
+        Works ``place`` out.
     """
 
     members: Parents
-    place: NDArray[np.int64]
     configurations: int
     states: int
     dense: bool
+    find: Callable[[], NDArray[np.int64]]
+
+    @cached_property
+    def place(self) -> NDArray[np.int64]:
+        """u·r + k of each distinct row; (distinct rows,). Not asked for where bits are counted."""
+        return self.find()
 
     @property
     def height(self) -> int:
@@ -54,11 +61,32 @@ class Heights:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some variables side by side, how many states each has, and where the columns of these begin."""
+    """Some variables side by side.
+
+    Attributes
+    ----------
+    variables, sizes
+        Which, and how many states each has.
+    first
+        Where the columns of each variable's states begin, and where the last end; (variables + 1,).
+    shift
+        Where the block's columns begin among those of all variables.
+    """
 
     variables: slice
-    sizes: NDArray[np.int64]
+    sizes: NDArray[np.float64]
     first: NDArray[np.int64]
+    shift: int = 0
+
+    @cached_property
+    def width(self) -> int:
+        """How many columns there are."""
+        return int(self.first[-1])
+
+    @cached_property
+    def split(self) -> int:
+        """Where the first variable's columns end."""
+        return int(self.first[1])
 
 
 class Counter:
@@ -73,11 +101,12 @@ class Counter:
         distinct = table.distinct
         codes = table.codes[distinct.first]
         self.sizes = table.schema.sizes
-        self._sizes = np.array(self.sizes, dtype=np.int64)
+        self._sizes = np.array(self.sizes, dtype=np.float64)
         self.weights = np.ascontiguousarray(distinct.weights)
         self.codes = np.ascontiguousarray(codes.T.astype(np.int32))
         self.first = np.concatenate(([0], np.cumsum(self.sizes))).astype(np.int64)
         self.columns = np.ascontiguousarray((codes + self.first[:-1]).astype(np.int32))
+        self._whole = self._block(0, len(self.sizes))
         self.bits = _bits(table.codes, self.sizes) if np.all(table.weights == 1.0) else None
 
     def heights(self, child: int, parents: Parents, *, dense: bool = False) -> Heights:
@@ -85,16 +114,31 @@ class Counter:
 
         The first parent moves slowest, the child fastest.
         """
-        rows = len(self.weights)
-        place, capacity, whole = np.zeros(rows, dtype=np.int64), 1, True
+        members, states = (*parents, child), self.sizes[child]
+        most, capacity = ROOM * max(len(self.weights), 256), 1
+        for parent in parents:
+            capacity *= self.sizes[parent]
+        if capacity <= most or dense:
+            return Heights(members, capacity, states, True, lambda: self._places(members))
+        place, many = self._renumbered(parents, most)
+        add_digit(place, self.codes[child], states)
+        return Heights(members, many, states, False, lambda: place)
+
+    def _places(self, members: Parents) -> NDArray[np.int64]:
+        place = np.zeros(len(self.weights), dtype=np.int64)
+        for member in members:
+            add_digit(place, self.codes[member], self.sizes[member])
+        return place
+
+    def _renumbered(self, parents: Parents, most: int) -> tuple[NDArray[np.int64], int]:
+        """Return the parents' configuration of each row, numbered anew whenever there are too many."""
+        place, capacity = np.zeros(len(self.weights), dtype=np.int64), 1
         for parent in parents:
             add_digit(place, self.codes[parent], self.sizes[parent])
             capacity *= self.sizes[parent]
-            if capacity > ROOM * max(rows, 256) and not dense:
+            if capacity > most:
                 place, capacity = _renumbered(place, capacity)
-                whole = False
-        add_digit(place, self.codes[child], self.sizes[child])
-        return Heights((*parents, child), place, capacity, self.sizes[child], whole)
+        return place, capacity
 
     def alone(self, heights: Heights) -> NDArray[np.float64]:
         """Return the counts of the child and its parents; (configurations · states,)."""
@@ -110,18 +154,25 @@ class Counter:
 
         The counts' columns are the states of the block's variables; (configurations · states, columns).
         """
-        n, begin = len(self.sizes), 0
+        most = CELLS // max(heights.height, 1)
+        if self.first[-1] <= most:
+            yield self._whole, self._counted(heights, self._whole)
+            return
+        begin, n = 0, len(self.sizes)
         while begin < n:
-            most = self.first[begin] + max(CELLS // max(heights.height, 1), self.sizes[begin])
-            end = int(np.searchsorted(self.first, most, side="right")) - 1
-            first = self.first[begin : end + 1] - self.first[begin]
-            block = Block(slice(begin, end), self._sizes[begin:end], first)
+            last = self.first[begin] + max(most, self.sizes[begin])
+            end = int(np.searchsorted(self.first, last, side="right")) - 1
+            block = self._block(begin, end)
             yield block, self._counted(heights, block)
             begin = end
 
+    def _block(self, begin: int, end: int) -> Block:
+        first = self.first[begin : end + 1] - self.first[begin]
+        return Block(slice(begin, end), self._sizes[begin:end], first, int(self.first[begin]))
+
     def _counted(self, heights: Heights, block: Block) -> NDArray[np.float64]:
-        begin, end, shift = block.variables.start, block.variables.stop, self.first[block.variables.start]
-        width = int(block.first[-1])
+        begin, end, shift = block.variables.start, block.variables.stop, block.shift
+        width = block.width
         counts = np.zeros((heights.height, width))
         if self.bits is not None and self._few(heights, width - (end - begin), end - begin):
             bits = self.bits[shift : shift + width]

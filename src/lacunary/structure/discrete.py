@@ -23,7 +23,7 @@ __all__ = ["BD", "BIC", "check_complete"]
 
 Array = NDArray[np.float64]
 
-ALONE = Block(slice(0, 1), np.ones(1, dtype=np.int64), np.array([0, 1], dtype=np.int64))
+ALONE = Block(slice(0, 1), np.ones(1), np.array([0, 1], dtype=np.int64))
 """One column: no variable beside the parents."""
 
 
@@ -52,7 +52,7 @@ class _Discrete:
         heights = self.counter.heights(child, parents)
         out, alone = np.zeros(self.variables), np.empty(0)
         for block, counts in self.counter.beside(heights):
-            alone = counts[:, : block.first[1]].sum(axis=1)  # over the states of any one variable
+            alone = counts[:, : block.split].sum(axis=1)  # over the states of any one variable
             self._score(child, parents, block, counts, out[block.variables])
         for position, parent in enumerate(parents):
             out[parent] = self._without(child, parents, position, alone, heights.dense)
@@ -85,10 +85,6 @@ class _Discrete:
         """Write the child's term with each variable of a block beside its parents; (variables,)."""
         raise NotImplementedError
 
-    def _many(self, parents: Parents, block: Block) -> Array:
-        """Return how many configurations the parents have with each variable of a block; (variables,)."""
-        return np.asarray(self._configurations(parents) * block.sizes, dtype=np.float64)
-
     def _configurations(self, parents: Parents) -> float:
         return float(prod(self.schema.sizes[p] for p in parents))
 
@@ -105,7 +101,7 @@ class BIC(_Discrete):
         out: Array,
     ) -> None:
         log_likelihood_terms(counts, self.schema.sizes[child], block.first, out)
-        out -= self._charge(child) * self._many(parents, block)
+        out -= self._charge(child) * self._configurations(parents) * block.sizes
 
     def _charge(self, child: int) -> float:
         """Return what one more configuration of the parents costs."""
@@ -139,12 +135,12 @@ class BD(_Discrete):
             return super().family(child, parents)
         return self._any(child, parents)
 
-    def _alpha(self, cells: Array) -> Array:
-        """Return α_ijk of tables with so many cells."""
+    def _alpha(self, cells: float, block: Block) -> Array:
+        """Return α_ijk with each variable of a block beside a family of so many cells; (variables,)."""
         if isinstance(self.prior, BDeu):
-            return self.prior.ess / cells
+            return np.asarray((self.prior.ess / cells) / block.sizes)
         assert isinstance(self.prior, Dirichlet)
-        return np.full(cells.shape, float(self.prior.alpha))
+        return np.full(block.sizes.shape, float(self.prior.alpha))
 
     def _score(
         self,
@@ -155,7 +151,8 @@ class BD(_Discrete):
         out: Array,
     ) -> None:
         states = self.schema.sizes[child]
-        bd_terms(counts, states, block.first, self._alpha(states * self._many(parents, block)), out)
+        alpha = self._alpha(states * self._configurations(parents), block)
+        bd_terms(counts, states, block.first, alpha, out)
 
     def _any(self, child: int, parents: Parents) -> float:
         """Return the child's term under a rule whose α differ within a table."""

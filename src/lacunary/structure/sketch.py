@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.errors import GraphError
+from lacunary.kernels.graph import join, part
 from lacunary.structure.move import Add, Move, Remove
 from lacunary.structure.score import Parents, toggle
 
@@ -25,6 +26,8 @@ class Sketch:
         ``arcs[i, j]`` says whether i → j; (n, n).
     above
         ``above[j, i]`` says whether i is an ancestor of j, and so j → i would make a cycle; (n, n).
+    many
+        How many parents each variable has; (n,).
     """
 
     def __init__(self, parents: Sequence[Iterable[int]]) -> None:
@@ -32,6 +35,8 @@ class Sketch:
         self.parents: list[Parents] = [()] * n
         self.arcs = np.zeros((n, n), dtype=bool)
         self.above = np.zeros((n, n), dtype=bool)
+        self.many = np.zeros(n, dtype=np.int64)
+        self._waiting = np.empty(n, dtype=np.int64)
         for child, others in enumerate(parents):
             for parent in sorted(others):
                 if not self.may_add(parent, child):
@@ -70,20 +75,27 @@ class Sketch:
 
     def add(self, tail: int, head: int) -> None:
         """Put in an arc: head and all below it have tail and all above it as ancestors."""
-        self.parents[head] = toggle(self.parents[head], tail)
-        self.arcs[tail, head] = True
-        below, over = self.above[:, head].copy(), self.above[tail].copy()
-        below[head] = over[tail] = True
-        self.above[below] |= over
+        self._toggle(tail, head)
+        join(self.above, tail, head)
 
     def remove(self, tail: int, head: int) -> None:
-        """Take out an arc; ancestors are worked out anew for head and all below it, from the top."""
-        self.parents[head] = toggle(self.parents[head], tail)
-        self.arcs[tail, head] = False
-        changed = np.flatnonzero(self.above[:, head])
-        # An ancestor has fewer ancestors than its descendant, so this goes from the top down.
-        order = changed[np.argsort(self.above[changed].sum(axis=1), kind="stable")]
-        for node in (head, *order):
-            parents = list(self.parents[node])
-            self.above[node] = self.above[parents].any(axis=0)
-            self.above[node, parents] = True
+        """Take out an arc; ancestors are worked out anew for head and all below it."""
+        self._toggle(tail, head)
+        part(self.arcs, self.above, head, self._waiting)
+
+    def become(self, parents: Sequence[Parents]) -> list[int]:
+        """Turn into another graph, arcs out first and then in; return the variables whose parents differ."""
+        pairs = enumerate(zip(self.parents, parents, strict=True))
+        differ = [child for child, (mine, others) in pairs if mine != others]
+        for child in differ:
+            for parent in set(self.parents[child]) - set(parents[child]):
+                self.remove(parent, child)
+        for child in differ:
+            for parent in sorted(set(parents[child]) - set(self.parents[child])):
+                self.add(parent, child)
+        return differ
+
+    def _toggle(self, tail: int, head: int) -> None:
+        parents = self.parents[head] = toggle(self.parents[head], tail)
+        self.arcs[tail, head] = not self.arcs[tail, head]
+        self.many[head] = len(parents)
