@@ -1,13 +1,14 @@
 """The command line: parse, call a verb, print."""
 
 # In the order in which help lists the commands.
-from lacunary.cli import demo, look, learn, find, mix, assign, ask, fill, weigh, reproduce  # isort: skip
+from lacunary.cli import demo, look, learn, classes, find, mix, assign, ask, fill, weigh, reproduce  # isort: skip
 from lacunary.cli.app import app
 
 __all__ = [
     "app",
     "ask",
     "assign",
+    "classes",
     "demo",
     "fill",
     "find",

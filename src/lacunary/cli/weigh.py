@@ -39,7 +39,7 @@ from lacunary.cli.problem import (
 )
 from lacunary.cli.show import Waiting, draw, emit, show
 
-__all__ = ["compare", "dimension", "score"]
+__all__ = ["compare", "dimension", "numbers_of", "score"]
 
 ESTIMATES = (
     "exact, map, bic, draper, laplace, mled, cheeseman-stutz, variational; "
@@ -152,7 +152,9 @@ def compare(
     check_out(out, FIGURES)
     with Waiting(f"reading {data}") as waiting:
         wanted, declared = reading(holes, drop, weights), declared_of(kinds, None)
-        named, table = _candidates(data, models or [], hidden, _numbers(states), wanted, declared)
+        named, table = _candidates(
+            data, models or [], hidden, numbers_of("--states", states), wanted, declared
+        )
         waiting.say("compiling kernels, once…")
         found = lac.compare(
             named,
@@ -233,6 +235,11 @@ def _candidates(
     """Return the models by name, and the table they are weighed on."""
     if bool(models) == (hidden is not None):
         raise typer.BadParameter("give two or more models, or --hidden NAME", param_hint="MODEL")
+    if hidden is not None and "=" in hidden:
+        raise typer.BadParameter(
+            f"give the name alone, and the numbers to try as --states 1..6, not {hidden!r}",
+            param_hint="--hidden",
+        )
     table = lac.read(data_path(data), **wanted, **declared)
     if hidden is not None:
         return {f"{hidden}={k}": lac.naive_bayes(table.schema, hidden, k) for k in numbers}, table
@@ -240,15 +247,15 @@ def _candidates(
     return {text: dag for text, (dag, _) in problems.items()}, table
 
 
-def _numbers(text: str) -> list[int]:
+def numbers_of(option: str, text: str) -> list[int]:
     """Return 1..8 or 1,2,4 as numbers."""
     span = re.fullmatch(r"\s*(\d+)\s*\.\.\s*(\d+)\s*", text)
     try:
         chosen = range(int(span[1]), int(span[2]) + 1) if span else [int(part) for part in text.split(",")]
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is not 1..8 or 1,2,4", param_hint="--states") from None
+        raise typer.BadParameter(f"{text!r} is not 1..8 or 1,2,4", param_hint=option) from None
     if not chosen or min(chosen) < 1 or max(chosen) > MOST_STATES:
-        raise typer.BadParameter(f"numbers of states lie between 1 and {MOST_STATES}", param_hint="--states")
+        raise typer.BadParameter(f"numbers of states lie between 1 and {MOST_STATES}", param_hint=option)
     return list(chosen)
 
 

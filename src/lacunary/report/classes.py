@@ -45,13 +45,13 @@ def study(
     Parameters
     ----------
     table
-        Rows with holes; every column is discrete.
+        Rows with holes. Given the class, continuous columns are normal, each by itself.
     hidden
         What to call the class.
     classes
         The numbers of states to try.
     aside
-        A column that is not used to find the classes, but shown beside them.
+        A discrete column that is not used to find the classes, but shown beside them.
     starts, rng
         As for `fit`.
     watch
@@ -67,6 +67,11 @@ def study(
     """
     used = table.select([name for name in table.schema.names if name != aside])
     kept = None if aside is None else table.select([aside])
+    if kept is not None and not kept.schema.variables[0].discrete:
+        raise ParameterError(
+            f"{aside} is continuous; what is kept aside must be discrete: read the table with "
+            f"kinds={{{aside!r}: 'discrete'}}"
+        )
     numbers = list(classes)
     if not numbers:
         raise ParameterError("name at least one number of classes to try")

@@ -125,6 +125,7 @@ def heat_map(study: Study) -> Figure:
     rows = [
         (name, state)
         for name in study.telling
+        if study.table.schema[name].discrete
         for state in range(study.table.schema[name].size)
         if study.table.schema[name].size != 2 or state == 1
     ]
@@ -302,6 +303,7 @@ def _row_name(study: Study, name: str, state: int) -> str:
 
 
 def _heat_label(study: Study) -> str:
-    lasts = {study.table.schema[name].states[-1] for name in study.table.schema.names}
-    binary = all(size == 2 for size in study.table.schema.sizes)
+    tables = [variable for variable in study.table.schema if variable.discrete]
+    lasts = {variable.states[-1] for variable in tables}
+    binary = all(variable.size == 2 for variable in tables)
     return f"chance of “{lasts.pop()}” (%)" if binary and len(lasts) == 1 else "chance of the state (%)"

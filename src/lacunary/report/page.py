@@ -8,7 +8,19 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from lacunary.report.record import Study
-from lacunary.report.words import EVIDENCE, Words, agreement, counted, method, minus, percent, plain
+from lacunary.report.shift import levels_chart
+from lacunary.report.words import (
+    EVIDENCE,
+    Words,
+    agreement,
+    counted,
+    give_or_take,
+    method,
+    minus,
+    percent,
+    plain,
+    plural,
+)
 
 __all__ = ["page"]
 
@@ -33,7 +45,10 @@ def page(study: Study, words: Words) -> str:
         lost=len(study.table) - study.complete,
         reached=sum(start.objective > best.fit.objective - NEAR for start in best.fit.starts),
         evidence=drawn(figures.evidence(study.comparison), "evidence", "Log evidence by several estimates"),
-        heat_map=drawn(figures.heat_map(study), "profiles", f"What each {study.hidden} is like"),
+        heat_map=drawn(figures.heat_map(study), "profiles", f"What each {study.hidden} is like")
+        if any(variable.discrete for variable in study.table.schema)
+        else "",
+        measured=[(each, levels_chart(each, study.classes)) for each in study.measured],
         traces=drawn(figures.traces(best.fit), "traces", "How the starts climbed"),
         starts=drawn(figures.starts(best.fit), "starts", "Entropy of the starts against their score"),
     )
@@ -48,4 +63,6 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     environment.filters |= {"minus": minus, "percent": percent, "plain": plain, "method": method}
+    environment.filters["plural"] = plural
+    environment.globals["give_or_take"] = give_or_take
     return environment.get_template("page.html.jinja")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from lacunary.data.table import HOLE, Table
 from lacunary.evidence.compare import Comparison
 from lacunary.infer.network import Network
 from lacunary.learn.fit import Fit
+from lacunary.report.shift import Levels, Shift
 
 __all__ = ["DECIDES", "Candidate", "Case", "Contrast", "Profile", "Study"]
 
@@ -53,6 +54,11 @@ class Contrast:
     here: float
     elsewhere: float
 
+    @property
+    def apart(self) -> float:
+        """How much the chances differ."""
+        return abs(self.here - self.elsewhere)
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -62,7 +68,7 @@ class Profile:
     size: float
     share: float
     aside: dict[Label, float]
-    contrasts: tuple[Contrast, ...]
+    contrasts: tuple[Contrast | Shift, ...]
 
 
 @dataclass(frozen=True)
@@ -142,8 +148,20 @@ class Study:
         """Return p(variable | class); (classes, states)."""
         return self.network.table(name)
 
+    def levels(self, name: str) -> Levels:
+        """Return a continuous variable's mean and standard deviation in each class."""
+        intercept, variance = self.network.table(name).T
+        return Levels(name, self.network.table(self.hidden), intercept, np.sqrt(variance))
+
+    @property
+    def measured(self) -> tuple[Levels, ...]:
+        """The continuous variables, from the one that tells most of the class on."""
+        return tuple(self.levels(name) for name in self.telling if not self.table.schema[name].discrete)
+
     def information(self, name: str) -> float:
         """Return how much a variable tells of the class, in nats: their mutual information."""
+        if not self.table.schema[name].discrete:
+            return self.levels(name).information
         weights, chance = self.network.table(self.hidden), self.chance(name)
         overall = weights @ chance
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -187,6 +205,15 @@ class Study:
             "favourites": {str(classes): list(methods) for classes, methods in self.favourites.items()},
             "best": self.best.classes,
             "classes": [_profile(p) for p in self.profiles],
+            "measured": {
+                each.name: {
+                    str(label): {"mean": mean, "sd": sd}
+                    for label, mean, sd in zip(
+                        self.classes, each.means.tolist(), each.sds.tolist(), strict=True
+                    )
+                }
+                for each in self.measured
+            },
             "cases": [
                 {
                     "row": case.row + 1,
@@ -203,14 +230,16 @@ class Study:
         size = float(self.table.weights @ self.posterior[:, k])
         contrasts = sorted(
             (self._contrast(k, variable) for variable in self.table.schema),
-            key=lambda contrast: -abs(contrast.here - contrast.elsewhere),
+            key=lambda contrast: -contrast.apart,
         )
         return Profile(
             self.classes[k], size, size / self.table.size, self._aside_in(k), tuple(contrasts[:CONTRASTS])
         )
 
-    def _contrast(self, k: int, variable: Variable) -> Contrast:
+    def _contrast(self, k: int, variable: Variable) -> Contrast | Shift:
         """Return the state of a variable whose chance differs most between a class and the others."""
+        if not variable.discrete:
+            return self.levels(variable.name).shift(k)
         chance, weights = self.chance(variable.name), self.network.table(self.hidden)
         others = np.arange(len(weights)) != k
         rest = weights[others] @ chance[others] / weights[others].sum() if others.any() else chance[k]
@@ -278,8 +307,5 @@ def _profile(profile: Profile) -> dict[str, Any]:
         "size": profile.size,
         "share": profile.share,
         "aside": {str(state): share for state, share in profile.aside.items()},
-        "contrasts": [
-            {"variable": c.variable, "state": c.state, "here": c.here, "elsewhere": c.elsewhere}
-            for c in profile.contrasts
-        ],
+        "contrasts": [asdict(c) for c in profile.contrasts],
     }

@@ -7,8 +7,20 @@ from rich.console import Group, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
-from lacunary.report.record import Profile, Study
-from lacunary.report.words import EVIDENCE, Words, agreement, counted, method, minus, percent, plain
+from lacunary.report.record import Contrast, Profile, Study
+from lacunary.report.shift import Shift
+from lacunary.report.words import (
+    EVIDENCE,
+    Words,
+    agreement,
+    counted,
+    give_or_take,
+    method,
+    minus,
+    percent,
+    plain,
+    plural,
+)
 
 __all__ = ["text"]
 
@@ -19,13 +31,14 @@ def text(study: Study, words: Words) -> RenderableType:
         Text(words.title, style="bold"),
         _holes(study, words),
         "",
-        _heading(f"How many {study.hidden}s?"),
+        _heading(f"How many {plural(study.hidden)}?"),
         _comparison(study),
         Text(EVIDENCE, style="dim"),
         Text(agreement({counted(k, study.hidden): m for k, m in study.favourites.items()})),
         "",
-        _heading(f"The {study.best.classes} {study.hidden}s"),
+        _heading(f"The {study.best.classes} {plural(study.hidden)}"),
         _profiles(study, words),
+        *_measured(study),
         _heading(f"Some {words.row}s, and the {study.hidden} they probably belong to"),
         _cases(study, words),
     )
@@ -55,7 +68,7 @@ def _grid(*columns: str) -> Grid:
 def _comparison(study: Study) -> Grid:
     methods = study.comparison.methods
     heads = (method(m).replace("\N{EN DASH}", "\N{EN DASH}\n") for m in methods)
-    grid = _grid(f"{study.hidden}s", "parameters", "log-\nlikelihood", *heads)
+    grid = _grid(f"{plural(study.hidden)}", "parameters", "log-\nlikelihood", *heads)
     for candidate in study.candidates:
         firsts = study.favourites.get(candidate.classes, ())
         grid.add_row(
@@ -74,7 +87,7 @@ def _profiles(study: Study, words: Words) -> Grid:
         f"<{study.hidden}",
         f"{words.row}s",
         *map(str, aside),
-        f"<what sets it apart (in other {study.hidden}s)",
+        f"<what sets it apart (in other {plural(study.hidden)})",
     )
     for profile in study.profiles:
         shares = [percent(profile.aside[state]) for state in aside]
@@ -83,10 +96,25 @@ def _profiles(study: Study, words: Words) -> Grid:
 
 
 def _contrasts(profile: Profile) -> str:
-    return "\n".join(
-        f"{plain(c.variable)} {c.state}: {percent(c.here)} ({percent(c.elsewhere)})"
-        for c in profile.contrasts
-    )
+    return "\n".join(map(_contrast, profile.contrasts))
+
+
+def _contrast(c: Contrast | Shift) -> str:
+    if isinstance(c, Shift):
+        elsewhere = give_or_take(c.mean_elsewhere, c.sd_elsewhere)
+        return f"{plain(c.variable)}: {give_or_take(c.mean, c.sd)} ({elsewhere})"
+    return f"{plain(c.variable)} {c.state}: {percent(c.here)} ({percent(c.elsewhere)})"
+
+
+def _measured(study: Study) -> list[RenderableType]:
+    """Return the continuous variables in each class, mean ± standard deviation."""
+    if not study.measured:
+        return []
+    grid = _grid("<mean ± standard deviation", *map(str, study.classes))
+    for each in study.measured:
+        cells = [give_or_take(mean, sd) for mean, sd in zip(each.means, each.sds, strict=True)]
+        grid.add_row(plain(each.name), *cells)
+    return [grid]
 
 
 def _cases(study: Study, words: Words) -> Grid:

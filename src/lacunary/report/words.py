@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import floor, log10
 
-__all__ = ["EVIDENCE", "Words", "agreement", "counted", "listed", "method", "minus", "percent", "plain"]
+__all__ = [
+    "EVIDENCE",
+    "Words",
+    "agreement",
+    "counted",
+    "give_or_take",
+    "listed",
+    "method",
+    "minus",
+    "percent",
+    "plain",
+    "plural",
+]
 
 EVIDENCE = (
     "Estimates of the log marginal likelihood, in nats; higher is better. BIC, which charges log N / 2 for "
@@ -53,6 +66,12 @@ def percent(share: float) -> str:
     return ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
+def give_or_take(mean: float, sd: float) -> str:
+    """Return a mean and a standard deviation, both to the second digit of the latter."""
+    digits = max(1 - floor(log10(sd)), 0) if sd > 0 else 0
+    return f"{minus(mean, min(digits, 12))} ± {minus(sd, min(digits, 12))}"
+
+
 def minus(value: float, digits: int = 1) -> str:
     """Return a number with thousands parted and a proper minus sign."""
     return f"{value:,.{digits}f}".replace("-", "\N{MINUS SIGN}")
@@ -65,7 +84,12 @@ def method(name: str) -> str:
 
 def counted(number: int, word: str) -> str:
     """Return so many of something."""
-    return f"{number} {word}{'' if number == 1 else 's'}"
+    return f"{number} {word if number == 1 else plural(word)}"
+
+
+def plural(word: str) -> str:
+    """Return the plural of an English noun, as far as an ending tells: class, classes; bloc, blocs."""
+    return f"{word}es" if word.endswith(("s", "x", "z", "ch", "sh")) else f"{word}s"
 
 
 def listed(words: Sequence[str]) -> str:

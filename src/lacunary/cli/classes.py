@@ -1,0 +1,97 @@
+"""``lacunary classes``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import lacunary as lac
+from lacunary.cli.app import app, examples
+from lacunary.cli.arguments import MODELS, Data, Drop, Holes, Json, Weights, check_out, data_path, reading
+from lacunary.cli.problem import Kinds, Seed, States, declared_of
+from lacunary.cli.show import Waiting, emit, show
+from lacunary.cli.weigh import numbers_of
+
+__all__ = ["classes"]
+
+
+@app.command(
+    epilog=examples(
+        "lacunary classes house_votes --aside party --numbers 1..4 --report blocs.html --out blocs.json",
+        "lacunary classes soybean --drop Class --hidden kind --numbers 2,4 --starts 5 --json",
+    )
+)
+def classes(
+    data: Data,
+    hidden: Annotated[str, typer.Option(metavar="NAME", help="What to call the class.")] = "class",
+    numbers: Annotated[
+        str, typer.Option(metavar="1..8", help="How many classes to try: a range, or a list with commas.")
+    ] = "1..6",
+    aside: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="A column that is not used to find classes, but shown beside them."
+        ),
+    ] = None,
+    starts: Annotated[int, typer.Option(min=1, help="Random starts for each number of classes.")] = 20,
+    rng: Seed = 0,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", metavar="FILE", help="The best network: .json, .bif, .xmlbif, .net."),
+    ] = None,
+    report: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A page with figures and profiles: .html.")
+    ] = None,
+    kinds: Kinds = None,
+    states: States = None,
+    holes: Holes = None,
+    drop: Drop = None,
+    weights: Weights = None,
+    json: Json = False,
+) -> None:
+    """Find hidden classes of rows: how many there are, what each is like, who is in them. Every row counts.
+
+    Columns may be discrete or continuous, and are independent given the class. Numbers of classes are weighed
+    by four estimates of the evidence; profiles of continuous columns are in the table's units.
+
+    --json prints: rows, variables, holes, complete_rows, incomplete_rows, observed_cells_in_incomplete_rows,
+    candidates (with log_evidence by estimate), favourites, best, classes, measured (mean and sd of continuous
+    columns by class), cases, out, report.
+    """
+    check_out(out, MODELS)
+    check_out(report, (".html",))
+    tried = numbers_of("--numbers", numbers)
+    with Waiting(f"reading {data}") as waiting:
+        from lacunary.files import write_whole
+        from lacunary.report import Words, page, study, text
+
+        table = lac.read(data_path(data), **reading(holes, drop, weights), **declared_of(kinds, states))
+        waiting.say("compiling kernels, once…")
+        found = study(
+            table,
+            hidden=hidden,
+            classes=tried,
+            aside=aside,
+            starts=starts,
+            rng=rng,
+            watch=lambda k, progress: waiting.watch(progress, f"{k} of {max(tried)} classes"),
+            tell=lambda done, total, what: waiting.say(f"weighing {what} ({done + 1} of {total})"),
+        )
+        words = Words(f"Hidden classes in {Path(data).name}", "row", "cell", f"Data: {Path(data).name}.")
+        if report:
+            waiting.say("drawing the page")
+            write_whole(report, page(found, words))
+        if out:
+            lac.save(found.network, out)
+    if json:
+        emit({**found.to_dict(), "out": out, "report": report})
+        return
+    show(text(found, words))
+    if found.best.classes == max(tried) > 1:
+        show(f"The most that were tried is best: --numbers {max(tried)}..{2 * max(tried)} tries more.")
+    for path in (path for path in (out, report) if path):
+        show(f"written: {path}")
+    if not out and not report:
+        show("--report FILE.html shows this with figures, --out FILE keeps the network")

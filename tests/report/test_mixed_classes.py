@@ -1,0 +1,108 @@
+"""The study of hidden classes where columns are continuous: against facts of the draw, and its page."""
+
+from __future__ import annotations
+
+from io import StringIO
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from rich.console import Console
+from scipy.integrate import quad
+from scipy.stats import norm
+
+import lacunary as lac
+from lacunary.report import Study, Words, page, study, text
+from lacunary.report.shift import Levels, levels_chart
+from lacunary.report.words import counted, give_or_take, plural
+
+
+@pytest.fixture(scope="module")
+def birds() -> Study:
+    """Two kinds of birds, three measures, some holes; what kind they are is kept aside."""
+    rng = np.random.default_rng(0)
+    kind = rng.random(240) < 0.4
+    rows = {
+        "kind": np.where(kind, "owl", "crow"),
+        "mass": np.where(kind, 3000.0, 500.0) + rng.normal(size=240) * np.where(kind, 300.0, 40.0),
+        "wing": 30.0 + 2.0 * kind + rng.normal(size=240),
+        "night": np.where(rng.random(240) < np.where(kind, 0.9, 0.2), "yes", "no"),
+    }
+    table = lac.read(rows)
+    holes = lac.make_holes(table.select(["mass", "wing", "night"]), 0.1, rng=1)
+    joined = lac.Table(
+        table.schema,
+        np.column_stack([table.codes[:, :1], holes.codes]),
+        np.column_stack([table.reals[:, :1], holes.reals]),
+    )
+    return study(joined, classes=[1, 2], aside="kind", starts=3)
+
+
+def test_profiles_are_in_the_units_of_the_table(birds: Study) -> None:
+    assert birds.best.classes == 2
+    crow, owl = (birds.levels("mass").means, birds.levels("mass").sds)
+    # Means of 144 and 96 rows, a tenth of them holes: five standard errors; the prior is worth one row.
+    assert crow[0] == pytest.approx(500.0, abs=5 * 40 / np.sqrt(130) + 20)
+    assert crow[1] == pytest.approx(3000.0, abs=5 * 300 / np.sqrt(86) + 20)
+    assert owl[1] == pytest.approx(300.0, rel=0.3)
+    assert birds.profiles[0].aside["crow"] > 0.95
+    assert birds.telling[0] == "mass"
+    assert birds.profiles[0].contrasts[0].variable == "mass"
+    assert set(birds.to_dict()["measured"]) == {"mass", "wing"}
+
+
+def test_information_and_distance_by_integration() -> None:
+    levels = Levels("x", np.array([0.3, 0.7]), np.array([0.0, 1.5]), np.array([1.0, 2.0]))
+
+    def density(k: int, x: float) -> float:
+        apart = (x - levels.means[k]) / levels.sds[k]
+        return float(np.exp(-0.5 * apart**2) / np.sqrt(2 * np.pi) / levels.sds[k])
+
+    def part(k: int, x: float) -> float:
+        own, whole = density(k, x), sum(levels.weights[j] * density(j, x) for j in (0, 1))
+        return float(levels.weights[k] * own * np.log(own / whole))
+
+    expected = sum(quad(lambda x, k=k: part(k, x), -15, 18, limit=200)[0] for k in (0, 1))
+    # 64 nodes are exact for polynomials of degree 127; log of a mixture of two is smooth.
+    assert levels.information == pytest.approx(expected, rel=1e-4)
+    x = np.linspace(-10, 12, 20001)
+    apart = np.abs(norm(0, 1).cdf(x) - norm(1.5, 2).cdf(x)).max()
+    found = levels.shift(0)
+    assert found.apart == pytest.approx(apart, abs=2e-3)  # looked for a tenth of a standard deviation apart
+    assert (found.mean_elsewhere, found.sd_elsewhere) == (1.5, 2.0)
+    alone = Levels("x", np.ones(1), np.zeros(1), np.ones(1))
+    assert alone.information == pytest.approx(0.0, abs=1e-12)
+    assert alone.shift(0).apart == 0.0
+
+
+def test_page_and_text_show_means_and_spreads(birds: Study) -> None:
+    words = Words("Birds & kinds", "bird", "measure")
+    html = page(birds, words)
+    mean, sd = birds.levels("mass").means[0], birds.levels("mass").sds[0]
+    assert give_or_take(mean, sd) in html
+    assert "classs" not in html
+    console = Console(file=StringIO(), width=160)
+    console.print(text(birds, words))
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert give_or_take(mean, sd) in shown
+    assert "2 classes" in shown
+    chart = levels_chart(birds.levels("wing"), birds.classes)
+    assert len(ElementTree.fromstring(chart).findall("{http://www.w3.org/2000/svg}circle")) == 2
+
+
+def test_columns_that_are_all_continuous_have_a_page_too(birds: Study) -> None:
+    found = study(birds.table.select(["mass", "wing"]), classes=[2], starts=1)
+    assert "measured" in page(found, Words())
+
+
+def test_a_continuous_column_cannot_be_kept_aside(birds: Study) -> None:
+    with pytest.raises(lac.ParameterError, match="wing is continuous; what is kept aside"):
+        study(birds.table, aside="wing", classes=[1])
+
+
+def test_words() -> None:
+    assert give_or_take(3406.2, 290.3) == "3,406 ± 290"
+    assert give_or_take(17.5512, 0.8512) == "17.55 ± 0.85"
+    assert give_or_take(-0.00123, 0.00045) == "\N{MINUS SIGN}0.00123 ± 0.00045"
+    assert plural("class") == "classes"
+    assert counted(2, "bloc") == "2 blocs"
