@@ -32,6 +32,7 @@ COMMANDS = (
     "describe",
     "convert",
     "fit",
+    "classes",
     "search",
     "mixture",
     "assign",

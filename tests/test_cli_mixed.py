@@ -188,3 +188,37 @@ def test_what_cannot_be_is_said(arguments: tuple[str, ...], message: str) -> Non
     result = Result(*arguments)
     assert result.code == 1
     assert re.search(message, result.err), result.err
+
+
+def test_classes_of_a_mixed_table() -> None:
+    """Species differ by four standard deviations of mass: both are found without being looked at."""
+    base = (
+        "classes",
+        "birds.csv",
+        "--drop",
+        "ring",
+        "--aside",
+        "species",
+        "--numbers",
+        "1..2",
+        "--starts",
+        3,
+    )
+    told = Result(*base, "--report", "page.html", "--out", "kinds.json")
+    assert told.code == 0, told.err
+    assert "mean ± standard deviation" in told.out
+    assert "mass" in Path("page.html").read_text()
+    found = Result(*base, "--json").json
+    assert found["best"] == 2
+    means = [found["measured"]["mass"][label]["mean"] for label in ("A", "B")]
+    # The larger class is b, with mean mass 5; 60 rows and 20, of sd ½.
+    assert means == pytest.approx([5.0, 3.0], abs=0.5)
+    assert found["classes"][0]["aside"]["b"] > 0.9
+    network = lac.load("kinds.json")
+    assert network.regression("mass").intercept == pytest.approx(means, rel=ROUNDING)
+
+
+def test_classes_and_compare_refuse_kindly() -> None:
+    assert "what is kept aside must be discrete" in Result("classes", "birds.csv", "--aside", "mass").err
+    assert "is not 1..8" in Result("classes", "birds.csv", "--numbers", "many").err
+    assert "--states 1..6" in re.sub(r"[\s│]+", " ", Result("compare", "birds.csv", "--hidden", "k=2").err)

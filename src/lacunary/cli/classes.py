@@ -19,8 +19,8 @@ __all__ = ["classes"]
 
 @app.command(
     epilog=examples(
-        "lacunary classes house_votes --aside party --numbers 1..4 --report blocs.html --out blocs.json",
-        "lacunary classes soybean --drop Class --hidden kind --numbers 2,4 --starts 5 --json",
+        "lacunary classes house_votes --aside party --numbers 1..3 --report classes.html --out classes.json",
+        "lacunary classes soybean --aside class --hidden kind --numbers 2,3 --starts 2 --json",
     )
 )
 def classes(
