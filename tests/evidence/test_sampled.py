@@ -84,8 +84,3 @@ def test_it_says_how_far_it_can_be_trusted() -> None:
 def test_too_few_draws_are_refused() -> None:
     with pytest.raises(ParameterError, match="draws"):
         lac.posterior_mean(lac.dag("A", states=2), lac.read({"A": [0, 1]}), draws=2)
-
-
-def test_continuous_variables_are_refused() -> None:
-    with pytest.raises(lac.SchemaError, match="A is continuous"):
-        lac.posterior_mean(lac.dag("A;", kinds="continuous"), lac.read({"A": [0.5, 1.5]}))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
-from lacunary.evidence.chains import Chains, chains_of, check_positive, seeds
+from lacunary.evidence.chains import Chains, check_positive, seeds
 from lacunary.evidence.mixed_chains import MixedChains, lay_out
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.schedule import straight, tuned
@@ -29,18 +29,24 @@ def gibbs(
 
     The first half of ``burn`` anneals every chain from the prior to the posterior, so that chains may
     end in different modes; the second half settles there. States of a hidden variable have no order: what is
-    called the first in one chain may be the second in another.
+    called the first in one chain may be the second in another. Regressions are those of standardised
+    columns.
     """
     check_positive(draws=draws, chains=chains, thin=thin)
-    laid = chains_of(problem)
-    laid.check_room(chains, draws, ("log_theta",))
+    laid = lay_out(problem)
+    what = "counts" if isinstance(laid, MixedChains) else "log_theta"
+    laid.check_room(chains, draws, (what,))
     ramp = straight(max(burn // 2, 1))
     settle = max(burn - burn // 2, 0)
     wait = -(-(len(ramp) - 1 + settle) // thin)  # whole multiples of thin come before the first draw
     stay = np.ones(wait * thin - (len(ramp) - 1) + draws * thin)
     tau, generator = np.concatenate([ramp, stay]), np.random.default_rng(problem.rng if rng is None else rng)
-    walks = laid.walk(tau, seeds(generator, chains), every=thin, keep=("log_theta",))
-    return np.exp(walks.log_theta[:, wait:])
+    walks = laid.walk(tau, seeds(generator, chains), every=thin, keep=(what,))
+    if not isinstance(laid, MixedChains):
+        return np.exp(walks.log_theta[:, wait:])
+    states = walks.counts[:, wait:]
+    drawn = laid.parameters(1.0, states.reshape(-1, states.shape[-1]), generator)
+    return drawn.reshape(*states.shape[:-1], -1)
 
 
 @dataclass(frozen=True, eq=False)

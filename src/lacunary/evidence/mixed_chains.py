@@ -60,9 +60,10 @@ class MixedChains:
         state = self._first(chains, start, rng)
         log_weights = np.zeros(chains)
         for step in range(1, len(tau)):
-            before, after = self.log_tempered(tau[step - 1 : step + 1, None], state)
-            log_weights += after - before
-            state = self.completions.draw(self._theta(tau[step], state, rng), float(tau[step]), rng)
+            if tau[step] != tau[step - 1]:
+                before, after = self.log_tempered(tau[step - 1 : step + 1, None], state)
+                log_weights += after - before
+            state = self.completions.draw(self.parameters(tau[step], state, rng), float(tau[step]), rng)
             if step % every == 0:
                 trace[:, step // every - 1 : step // every] = log_weights[:, None]
                 counts[:, step // every - 1 : step // every] = state[:, None]
@@ -95,8 +96,8 @@ class MixedChains:
         theta = np.repeat(given[None], chains, axis=0)
         return self.completions.draw(theta, 0.0 if start is None else 1.0, rng)
 
-    def _theta(self, tau: float, states: Array, rng: np.random.Generator) -> Array:
-        """Draw parameters given the completed rows; (chains, size)."""
+    def parameters(self, tau: float, states: Array, rng: np.random.Generator) -> Array:
+        """Draw parameters, for standardised columns, given completed rows; (states, size)."""
         belief, layout = self.problem.belief, self.problem.dag.layout
         scaled = tau * states[:, :-1]
         out = np.empty((len(states), layout.size))

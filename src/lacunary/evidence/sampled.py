@@ -34,7 +34,7 @@ class Sampled:
     Attributes
     ----------
     network
-        The mean of every conditional distribution.
+        The mean of every conditional distribution; of a regression, of intercept, coefficients and variance.
     draws
         The parameters drawn, hidden variables and their states named alike; (chains, draws, size).
     rhat
@@ -106,22 +106,28 @@ def posterior_mean(
     >>> found.mixed
     True
     """
-    if dag.continuous:
-        name = next(v.name for v in dag.schema if not v.discrete)
-        raise SchemaError(
-            f"{name} is continuous, and only discrete networks are sampled; "
-            "fit(..., method='variational') gives a posterior for both kinds"
-        )
-    if dag.sigmoids:
-        raise SchemaError(
-            f"the family of {dag.names[dag.sigmoids[0]]} is a sigmoid, and Gibbs sampling needs conjugate "
-            "ones; use fit(..., method='map')"
-        )
+    _check(dag)
     problem = pose(dag, table, prior=prior, rng=rng)
     drawn = _named_alike(problem, gibbs(problem, draws, burn=burn, chains=chains, thin=thin))
+    drawn = problem.scale.outward(dag, drawn)
     mean: Mean = chain_mean(drawn)
     network = Network(dag, dag.layout.normalize(mean.mean))
     return Sampled(network, drawn, mean.rhat, mean.ess, mean.stderr)
+
+
+def _check(dag: Dag) -> None:
+    """Refuse families without a conjugate posterior, and parameters whose mean says nothing."""
+    for i, family in [*((i, "a sigmoid") for i in dag.sigmoids), *((i, "uniform") for i in dag.uniforms)]:
+        raise SchemaError(
+            f"the family of {dag.names[i]} is {family}, and Gibbs sampling needs conjugate "
+            "ones; use fit(..., method='map')"
+        )
+    for variable in dag.schema:
+        if variable.hidden and not variable.discrete:
+            raise SchemaError(
+                f"{variable.name} is hidden and continuous: it may change its sign from draw to draw, and "
+                "the mean of its coefficients is zero; use fit(..., method='variational')"
+            )
 
 
 def _named_alike(problem: Problem, draws: NDArray[np.float64]) -> NDArray[np.float64]:

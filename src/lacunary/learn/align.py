@@ -23,10 +23,9 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.table import Table
 from lacunary.errors import TooWideError
 from lacunary.infer.engine import Prepared, observed_log
-from lacunary.infer.mixed import Mixed, discrete_marginals
+from lacunary.infer.mixed import Mixed
 from lacunary.infer.pack import Chunk, pack
 from lacunary.infer.parallel import in_parallel
 from lacunary.model.dag import Dag
@@ -159,9 +158,12 @@ class _Names:
 
     @cached_property
     def _asked(self) -> Prepared:
-        codes, rows = self.prepared.packed.codes, len(self.weights)
-        packed = pack(self.dag, codes, np.ones(rows), targets=[[h] for h in self.free])
-        return Prepared(self.dag, packed, np.arange(rows), float(rows))
+        """The distinct rows, laid out so as to be asked for the free variables; without continuous ones."""
+        inner = self.prepared.inner if isinstance(self.prepared, Mixed) else self.prepared
+        codes, rows = inner.packed.codes, len(self.weights)
+        targets = [[inner.dag.schema.index(self.dag.names[h])] for h in self.free]
+        packed = pack(inner.dag, codes, np.ones(rows), targets=targets)
+        return Prepared(inner.dag, packed, np.arange(rows), float(rows))
 
     @cached_property
     def _swaps(self) -> Swaps | None:
@@ -178,8 +180,7 @@ class _Names:
         Zeros where a row has probability zero.
         """
         if isinstance(self.prepared, Mixed):
-            rows = Table(self.dag.schema, self.prepared.codes, self.prepared.reals)
-            return np.hstack(discrete_marginals(self.dag, theta, rows, [[h] for h in self.free]))
+            theta = self.prepared.discrete(theta)[1]
         asked, width = self._asked, int(self.edges[-1])
         out, log = np.zeros((len(self.weights), width)), observed_log(asked.packed, theta[None])[0]
 
