@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lacunary.kernels.cell import LARGE, SMALL, Kinds, Room, Spots, fill, fill_with_care, total
-from lacunary.kernels.compile import bare, inlined
+from lacunary.kernels.compile import bare, called, inlined
 from lacunary.kernels.doubt import FAR, find_doubts
 from lacunary.kernels.lanes import LANES, U, add, add_run, multiply, scatter_sum, scatter_sum_twice
 from lacunary.kernels.pack import Slab
@@ -77,22 +77,38 @@ def _scale(value: Any, at: int, size: int, scale: Any, lanes: Any) -> None:
             multiply(value, at + i * len(lanes), scale, 0, lanes)
 
 
-@inlined
-def _read_roots(
-    kinds: Kinds,
-    slab: Slab,
-    spots: Spots,
-    first: int,
-    last: int,
+@called
+def _read_cells(
+    places: Any,
+    first: Any,
+    last: Any,
+    roots: Any,
     value: Any,
+    message: Any,
     belief: Any,
     counts: Any,
     lanes: Any,
 ) -> None:
-    """Read the roots among these cells, which all have places of their own."""
-    for c in range(first, last):
-        if kinds.own[slab.kind[c]] < 0:
-            read(kinds, slab, spots, c, spots.value[c] * len(lanes), value, belief, counts, lanes)
+    """Read the roots among these cells, or else the others, parents first, once their belief is known.
+
+    Roots hold their posterior already. A function of its own, so that `read` is compiled once a sweep.
+    """
+    kinds, slab, spots = cells_at(places)
+    width, offsets = len(lanes), kinds.offsets
+    for c in range(last - 1, first - 1, -1):
+        kind = slab.kind[c]
+        own = kinds.own[kind]
+        if roots != (own < 0):
+            continue
+        at = spots.value[c] * width
+        if not roots:
+            s = spots.shared[c] * width
+            for j in range(s, s + kinds.shared[kind] * width):
+                x = message[U(j)]
+                belief[U(j)] = belief[U(j)] / x if x != 0.0 else 0.0
+            for i in range(kinds.size[kind]):
+                multiply(value, at + i * width, belief, s + offsets[U(own + i)] * width, lanes)
+        read(kinds, slab, spots, c, at, value, belief, counts, lanes)
 
 
 @bare
@@ -123,7 +139,9 @@ def sweep(
     room = Room(value, message, belief, normalizer, power)
     width, offsets, cells, far = len(lanes), kinds.offsets, slab.kind.size, False
     product, log = normalizer[cells, 0], normalizer[cells, 1]  # those of the cell at hand
-    unread, last = 0, -1  # roots are read some at a time, so that the counts stay at hand meanwhile
+    # Types are told: a bare 0 or True has a type of its own, for which all would be compiled again.
+    unread: Any = np.int64(0)  # roots are read some at a time, so that the counts stay at hand meanwhile
+    last = -1
     for c in range(cells):
         kind = slab.kind[c]
         own = kinds.own[kind]
@@ -131,7 +149,7 @@ def sweep(
         at = spots.value[c] * width
         if own < 0:
             if at <= last and counts.size:
-                _read_roots(kinds, slab, spots, unread, c, value, belief, counts, lanes)
+                _read_cells(places, unread, c, np.bool_(True), value, message, belief, counts, lanes)
                 unread = c
             last = at
         for b in range(width):
@@ -175,18 +193,6 @@ def sweep(
         far = find_doubts(kinds, slab, spots, potential, room, root_log, doubt, np.int64(width))
     if counts.size == 0:
         return far
-    _read_roots(kinds, slab, spots, unread, cells, value, belief, counts, lanes)
-    for c in range(cells - 1, -1, -1):
-        kind = slab.kind[c]
-        own = kinds.own[kind]
-        if own < 0:
-            continue
-        at = spots.value[c] * width
-        s = spots.shared[c] * width
-        for j in range(s, s + kinds.shared[kind] * width):
-            x = message[U(j)]
-            belief[U(j)] = belief[U(j)] / x if x != 0.0 else 0.0
-        for i in range(kinds.size[kind]):
-            multiply(value, at + i * width, belief, s + offsets[U(own + i)] * width, lanes)
-        read(kinds, slab, spots, c, at, value, belief, counts, lanes)
+    _read_cells(places, unread, cells, np.bool_(True), value, message, belief, counts, lanes)
+    _read_cells(places, np.int64(0), cells, np.bool_(False), value, message, belief, counts, lanes)
     return far
