@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     )
     from lacunary.infer.distribution import Distribution, NormalMixture, StudentMixture
     from lacunary.infer.divergence import family_distances, kl, marginal_kl
+    from lacunary.infer.ensemble import Ensemble
     from lacunary.infer.expect import expect
     from lacunary.infer.impute import impute
     from lacunary.infer.mixture import Mixture, Noise
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from lacunary.model.uniform import Uniform
     from lacunary.rank.dimension import Dimension, dimension
     from lacunary.structure.anneal import Anneal
+    from lacunary.structure.average import average_graphs
     from lacunary.structure.best_first import BestFirst
     from lacunary.structure.climb import Greedy, Tabu
     from lacunary.structure.hidden_trials import search_hidden
@@ -119,6 +121,7 @@ _HOME = {
         "k2",
         "prior_network",
     ),
+    "infer.ensemble": ("Ensemble",),
     "infer.distribution": ("Distribution", "NormalMixture", "StudentMixture"),
     "infer.divergence": ("family_distances", "kl", "marginal_kl"),
     "infer.expect": ("expect",),
@@ -151,6 +154,7 @@ _HOME = {
     "evidence.score": ("score",),
     "files.trails": ("SearchCheckpoint",),
     "structure.anneal": ("Anneal",),
+    "structure.average": ("average_graphs",),
     "structure.best_first": ("BestFirst",),
     "structure.climb": ("Greedy", "Tabu"),
     "structure.hidden_trials": ("search_hidden",),
@@ -174,6 +178,7 @@ __all__ = [
     "Dirichlet",
     "Distribution",
     "Draws",
+    "Ensemble",
     "Estimate",
     "FileError",
     "Fit",
@@ -221,6 +226,7 @@ __all__ = [
     "alarm",
     "arc_changes",
     "asia",
+    "average_graphs",
     "bdeu",
     "compare",
     "cpdag",

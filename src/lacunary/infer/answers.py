@@ -91,8 +91,9 @@ class Answers:
         states = self._marginals(rows, [where for where in sets if sizes[where[0]]])
         numbers = [where[0] for where in sets if not sizes[where[0]]]
         values = normal_marginals(self.dag, theta, self._told(rows), numbers) if numbers else []
-        mass = [p.reshape(len(rows), -1) for p in states[:1]] or [mixture.weights for mixture in values[:1]]
-        if mass and np.any(mass[0].sum(axis=1) == 0):
+        mass = [p.sum(axis=tuple(range(1, p.ndim))) for p in states[:1]]
+        mass += [mixture.weights.sum(axis=1) for mixture in values[:1]]
+        if mass and np.any(mass[0] == 0):
             prepare(self.dag, rows).check_possible(theta)
         parts: tuple[Any, Any] = iter(states), iter(values)
         return {target: next(parts[not sizes[w[0]]]) for target, w in zip(chosen, sets, strict=True)}

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.schema import Label
+from lacunary.data.schema import Label, Schema
+from lacunary.data.table import Table
 from lacunary.errors import ImpossibleRowError
 from lacunary.infer.answers import Answers, Target, as_table
-from lacunary.infer.distribution import Distribution, NormalMixture
-from lacunary.infer.posterior import marginals
+from lacunary.infer.complete import completed
+from lacunary.infer.distribution import Distribution, NormalMixture, StudentMixture
 from lacunary.maths import special
 
 __all__ = ["Ensemble"]
@@ -56,25 +57,47 @@ class Ensemble:
         mean = np.sum([share * answer.probabilities for answer, share in told], axis=0)
         return Distribution(told[0][0].variables, mean)
 
-    def posterior(
-        self, table: Any, targets: Sequence[Target] | None = None
-    ) -> dict[Target, NDArray[np.float64]]:
-        """Return the posterior of variables, or of sets of them, in every row; see `Answers.posterior`."""
-        schema = self.models[0].dag.schema
-        rows = as_table(table, schema)
-        chosen: Sequence[Target] = schema.names if targets is None else targets
-        sets = [[name] if isinstance(name, str) else list(name) for name in chosen]
+    @property
+    def schema(self) -> Schema:
+        """The variables, in the order of the first model."""
+        return self.models[0].dag.schema
+
+    def posterior(self, table: Any, targets: Sequence[Target] | None = None) -> dict[Target, Any]:
+        """Return the posterior of variables, or of sets of them, in every row; see `Answers.posterior`.
+
+        Of a continuous variable it is a mixture of what all models say.
+        """
+        rows = as_table(table, self.schema)
+        chosen: Sequence[Target] = self.schema.names if targets is None else targets
+        parts: dict[Target, list[Any]] = {target: [] for target in chosen}
+        for model, share in zip(self.models, self._shares(rows), strict=True):
+            where = np.flatnonzero(share > 0)  # to this model the others are impossible
+            for target, answer in model.posterior(rows.take(where), chosen).items():
+                parts[target].append(_spread(answer, share, where))
+        return {target: _added(answers) for target, answers in parts.items()}
+
+    def drawn(
+        self, rows: Table, random: np.random.Generator
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return codes and reals with every hole drawn, each row's from a model drawn for it."""
+        high = np.cumsum(self._shares(rows), axis=0)
+        owner = (random.random(len(rows)) * high[-1] >= high[:-1]).sum(axis=0)
+        codes, reals = rows.codes.astype(np.int64), np.array(rows.reals)
+        for m in np.unique(owner):
+            model, where = self.models[m], np.flatnonzero(owner == m)
+            seen = rows.take(where).align(model.dag.schema)  # models may list variables in different orders
+            states, values = completed(model.dag, model.parameters(), seen, random)
+            back = [model.dag.schema.index(name) for name in self.schema.names]
+            codes[where] = states[:, back]
+            reals[where] = values[:, back] if values.shape[1] else values
+        return codes, reals
+
+    def _shares(self, rows: Table) -> NDArray[np.float64]:
+        """Return how probable each model is given what is observed in each row; (models, rows)."""
         logs = self._log_mass(rows)
         if np.any(np.isneginf(logs).all(axis=0)):
             raise ImpossibleRowError("a row has probability zero under every model; it has no posterior")
-        shares = np.exp(logs - special.logsumexp(logs, axis=0))
-        found = [np.zeros((len(rows), *(schema[name].size for name in names))) for names in sets]
-        for model, share in zip(self.models, shares, strict=True):
-            where = [[model.dag.schema.index(name) for name in names] for names in sets]
-            seen = rows.align(model.dag.schema)  # models may list their variables in different orders
-            for total, part in zip(found, marginals(model.dag, model.parameters(), seen, where), strict=True):
-                total += share.reshape(-1, *[1] * (part.ndim - 1)) * part
-        return dict(zip(chosen, found, strict=True))
+        return np.asarray(np.exp(logs - special.logsumexp(logs, axis=0)))
 
     def _log_mass(self, table: Any) -> NDArray[np.float64]:
         """Return log weight + log p(observed cells | model); (models, rows)."""
@@ -83,11 +106,45 @@ class Ensemble:
         return np.array([model.log_probability(table) for model in self.models]) + weights[:, None]
 
 
+def _spread(answer: Any, share: NDArray[np.float64], where: NDArray[np.int64]) -> Any:
+    """Return the answer about some rows as part of one about all rows, weighted by the shares."""
+    if not isinstance(answer, NormalMixture):
+        out = np.zeros((len(share), *answer.shape[1:]))
+        out[where] = answer * share[where].reshape(-1, *[1] * (answer.ndim - 1))
+        return out
+    parts: dict[str, Any] = {}
+    for name in _parts(answer):
+        given = getattr(answer, name)
+        parts[name] = np.full((len(share), given.shape[-1]), 0.0 if name in ("weights", "means") else 1.0)
+        parts[name][where] = given * share[where, None] if name == "weights" else given
+    return replace(answer, **parts)
+
+
+def _added(answers: Sequence[Any]) -> Any:
+    """Return weighted answers added up; those of a continuous variable stand side by side."""
+    if not isinstance(answers[0], NormalMixture):
+        return np.asarray(sum(answers))
+    return _mixture([(answer, 1.0) for answer in answers])
+
+
 def _mixture(told: Sequence[tuple[NormalMixture, float]]) -> NormalMixture:
-    """Return mixtures of one kind as one, with all their components; each counts by its share."""
-    weighted = [replace(answer, weights=share * answer.weights) for answer, share in told]
-    names = [f.name for f in fields(weighted[0]) if f.name != "variable"]
+    """Return mixtures as one, with all their components; each counts by its share."""
+    weighted = [replace(_as_student(told, answer), weights=share * answer.weights) for answer, share in told]
     parts: dict[str, Any] = {
-        name: np.concatenate([getattr(one, name) for one in weighted], axis=-1) for name in names
+        name: np.concatenate([getattr(one, name) for one in weighted], axis=-1)
+        for name in _parts(weighted[0])
     }
     return replace(weighted[0], **parts)
+
+
+def _as_student(told: Sequence[tuple[NormalMixture, float]], answer: NormalMixture) -> NormalMixture:
+    """Return normals as Student t of infinitely many degrees of freedom, if any other is a Student t."""
+    if isinstance(answer, StudentMixture) or not any(isinstance(one, StudentMixture) for one, _ in told):
+        return answer
+    dofs = np.full(answer.weights.shape, np.inf)
+    return StudentMixture(answer.variable, answer.weights, answer.means, answer.sds, dofs)
+
+
+def _parts(answer: NormalMixture) -> list[str]:
+    """Return the names of the arrays that describe the components."""
+    return [f.name for f in fields(answer) if f.name != "variable"]

@@ -13,15 +13,17 @@ from lacunary.errors import ParameterError
 from lacunary.infer.answers import Answers, as_table
 from lacunary.infer.complete import completed
 from lacunary.infer.distribution import NormalMixture
+from lacunary.infer.ensemble import Ensemble
 from lacunary.infer.mixture_answers import MixtureAnswers
 
 __all__ = ["How", "impute"]
 
 How = Literal["mode", "mean", "draw", "probability"]
+Model = Answers | MixtureAnswers | Ensemble
 
 
 def impute(
-    model: Answers | MixtureAnswers,
+    model: Model,
     table: Any,
     *,
     how: How = "mode",
@@ -33,7 +35,7 @@ def impute(
     Parameters
     ----------
     model
-        A network, a belief or a mixture.
+        A network, a belief, a mixture or, best where no graph is known, what `average_graphs` learned.
     table
         Rows with holes: a table, a frame, an array or a path.
     how
@@ -52,7 +54,7 @@ def impute(
         raise ParameterError(f"how must be 'mode', 'mean', 'draw' or 'probability', not {how!r}")
     if copies < 1 or (copies > 1 and how != "draw"):
         raise ParameterError("copies must be at least 1, and more than one makes sense only with how='draw'")
-    known = model.schema if isinstance(model, MixtureAnswers) else model.dag.schema
+    known = model.dag.schema if isinstance(model, Answers) else model.schema
     rows = as_table(table, known)
     if how == "probability":
         return _probabilities(model, rows)
@@ -66,14 +68,14 @@ def impute(
     return Table(schema, codes.astype(code_dtype(schema.sizes)), reals, weights, library=rows.library)
 
 
-def _drawn(model: Answers | MixtureAnswers, rows: Table, random: np.random.Generator) -> Any:
+def _drawn(model: Model, rows: Table, random: np.random.Generator) -> Any:
     """Return codes and reals with the holes of each row drawn together."""
-    if isinstance(model, MixtureAnswers):
-        return model.drawn(rows, random)
-    return completed(model.dag, model.parameters(), rows, random)
+    if isinstance(model, Answers):
+        return completed(model.dag, model.parameters(), rows, random)
+    return model.drawn(rows, random)
 
 
-def _best(model: Answers | MixtureAnswers, rows: Table, how: str) -> Any:
+def _best(model: Model, rows: Table, how: str) -> Any:
     """Return codes and reals with each hole filled by itself."""
     codes, reals = rows.codes.astype(np.int64), np.array(rows.reals)
     open_somewhere = [rows.schema.names[i] for i in np.flatnonzero(rows.holes.any(axis=0))]
@@ -87,7 +89,7 @@ def _best(model: Answers | MixtureAnswers, rows: Table, how: str) -> Any:
     return codes, reals
 
 
-def _probabilities(model: Answers | MixtureAnswers, rows: Table) -> Table:
+def _probabilities(model: Model, rows: Table) -> Table:
     columns, variables = [], []
     for name, posterior in model.posterior(rows).items():
         if isinstance(posterior, NormalMixture):

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp
 
+import numpy as np
+
 from lacunary.structure.board import Board
 from lacunary.structure.climb import check_at_least, climb
 from lacunary.structure.move import Add, Move, Remove, Reverse
 from lacunary.structure.walk import Walk
 
-__all__ = ["Anneal"]
+__all__ = ["Anneal", "propose"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Anneal:
         moves = max(1, 50 * n * (n - 1)) if self.moves is None else self.moves
         for step in range(int(walk.memory.get("step", 0)), moves if n > 1 else 0):
             temperature = self.hot * (self.cold / self.hot) ** (step / moves)
-            move, chance = self._propose(walk)
+            move, chance = propose(walk.board, walk.rng)
             walk.memory["step"] = step + 1
             if move is None:
                 continue
@@ -53,13 +55,17 @@ class Anneal:
         walk.memory["climbing"] = True
         climb(walk)
 
-    def _propose(self, walk: Walk) -> tuple[Move | None, float]:
-        """Return a random change of a random pair if the rules allow it, and a number to weigh it by."""
-        n = len(walk.best)
-        one, other = int(walk.rng.integers(n)), int(walk.rng.integers(n - 1))
-        kind, chance = walk.rng.random(2)
-        tail, head = one, other + (other >= one)
-        return _legal(walk.board, tail, head, turn=kind < 0.5), float(chance)
+
+def propose(board: Board, rng: np.random.Generator) -> tuple[Move | None, float]:
+    """Return a random change of a random pair if the rules allow it, and a number to weigh it by.
+
+    An arc that is there is as often taken out as turned round.
+    """
+    n = len(board.terms)
+    one, other = int(rng.integers(n)), int(rng.integers(n - 1))
+    kind, chance = rng.random(2)
+    tail, head = one, other + (other >= one)
+    return _legal(board, tail, head, turn=kind < 0.5), float(chance)
 
 
 def _legal(board: Board, tail: int, head: int, *, turn: bool) -> Move | None:

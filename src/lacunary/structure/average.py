@@ -1,0 +1,195 @@
+"""Averages over graphs: networks drawn as often as a table with holes speaks for them, and asked together.
+
+Where rows are few no graph is much better than all others, and the best one is too sure of itself. A chain
+walks over graphs G, what the holes hold x, and parameters θ, by turns,
+
+    x | G, θ   the holes of every row drawn together;
+    G | x      Metropolis moves: an arc put in, taken out or turned round, by the evidence p(x | G);
+    θ | G, x   from the conjugate belief,
+
+and so comes to draw from their posterior given what is observed (data augmentation, Tanner & Wong 1987; moves
+among graphs, Madigan & York 1995). Each draw leaves the belief p(θ | G, x), with which rows are told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.read import read
+from lacunary.data.table import Table
+from lacunary.errors import ParameterError, SchemaError, TableError
+from lacunary.evidence.complete import complete_statistics
+from lacunary.infer import prior as priors
+from lacunary.infer.belief import Belief, Prior
+from lacunary.infer.complete import completed
+from lacunary.infer.ensemble import Ensemble
+from lacunary.infer.scale import Scale
+from lacunary.learn.fit import fit
+from lacunary.maths import regression
+from lacunary.model.dag import Dag
+from lacunary.structure.anneal import propose
+from lacunary.structure.board import Board
+from lacunary.structure.cache import Cache
+from lacunary.structure.choose import score_of
+from lacunary.structure.climb import climb
+from lacunary.structure.move import Add, Move, Remove
+from lacunary.structure.rules import ArcsGiven, Rules
+from lacunary.structure.score import FamilyScore
+from lacunary.structure.walk import Walk, dag_of
+
+__all__ = ["average_graphs", "drawn"]
+
+Array = NDArray[np.float64]
+
+MOVES = 4
+"""Moves that are proposed between two draws of the holes, for every ordered pair of variables."""
+
+TINY = 1e-290
+"""What a gamma variate of tiny shape may underflow to; a probability is never zero."""
+
+
+def average_graphs(
+    table: Any,
+    *,
+    prior: Any = None,
+    draws: int = 20,
+    burn: int = 10,
+    required: ArcsGiven = (),
+    forbidden: ArcsGiven = (),
+    max_parents: int | None = None,
+    tiers: Sequence[Sequence[str]] | None = None,
+    watch: Callable[[int, int], object] | None = None,
+    rng: int | np.random.Generator = 0,
+) -> Ensemble:
+    """Learn many networks from a table with holes, each drawn from the posterior, to be asked as one.
+
+    It fills holes better than the best graph alone, the more so the fewer the rows; see `lacunary.impute`.
+    Variables may be discrete, continuous or both; none may be hidden.
+
+    Parameters
+    ----------
+    table
+        The rows: a table, a frame, an array or a path. Weights must be whole numbers.
+    prior
+        As of `search`: by default worth one row.
+    draws, burn
+        How many networks are kept, and how many draws are left out before. The chain begins without arcs;
+        in the first half of ``burn`` it climbs to the best graph near by before it moves at random.
+    required, forbidden, max_parents, tiers
+        As of `search`.
+    watch
+        Called with how many draws are done and how many there are.
+    rng
+        Seed or generator.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> rows = lac.make_holes(lac.asia().sample(60, rng=0), 0.2, rng=0)
+    >>> many = average_graphs(rows, draws=4)
+    >>> len(many.models)
+    4
+    >>> bool(lac.impute(many, rows).holes.any())
+    False
+    """
+    if draws < 1 or burn < 0:
+        raise ParameterError(f"draws must be at least 1 and burn not negative, not {draws} and {burn}")
+    rows, random = _whole(read(table)), np.random.default_rng(rng)
+    limits: dict[str, Any] = {
+        "required": required, "forbidden": forbidden, "max_parents": max_parents, "tiers": tiers
+    }  # fmt: skip
+    chain = _Chain.of(rows, prior, Rules.of(rows.schema, **limits), random)
+    dag = dag_of(rows.schema, chain.rules.start(None))
+    theta = fit(dag, chain.rows, prior=chain.rule).network.theta
+    kept: list[Belief] = []
+    for step in range(burn + draws):
+        if watch is not None:
+            watch(step, burn + draws)
+        belief = chain.step(dag, theta, climbing=2 * step < burn)
+        dag, theta = belief.dag, drawn(belief, random)
+        if step >= burn:
+            kept.append(chain.scale.believed_outside(belief))
+    return Ensemble(tuple(kept), np.full(draws, 1.0 / draws))
+
+
+def drawn(belief: Belief, rng: np.random.Generator) -> Array:
+    """Return parameters drawn from a belief, in the places of its layout; (size,)."""
+    layout, out = belief.dag.layout, np.empty(belief.dag.layout.size)
+    gamma = rng.standard_gamma(belief.alpha[: layout.tables])
+    out[: layout.tables] = layout.normalize(np.maximum(gamma, TINY)[None])[0]
+    for i in layout.regressions:
+        layout.records(out, i)[:] = regression.draw(layout.moments(belief.alpha, i), belief.dof(i), rng)
+    return out
+
+
+@dataclass(eq=False)
+class _Chain:
+    """A table in standardised columns, what is believed of it beforehand, and a source of chance."""
+
+    rows: Table
+    scale: Scale
+    rule: Prior
+    rules: Rules
+    rng: np.random.Generator
+    known: FamilyScore | None = None
+
+    @classmethod
+    def of(cls, table: Table, prior: Any, rules: Rules, rng: np.random.Generator) -> _Chain:
+        scale = Scale.of(table)
+        names = [variable.name for variable in table.schema if not variable.discrete]
+        where = [table.schema.index(name) for name in names]
+        inside = priors.standardised(prior, names, scale.centre[where], scale.spread[where])
+        rule = priors.NormalWishart.of(inside.about, names, inside.tables) if names else inside.tables
+        return cls(scale.table(table), scale, rule, rules, rng)
+
+    def step(self, dag: Dag, theta: Array, climbing: bool) -> Belief:
+        """Draw the holes, then the graph, and return what is believed of its parameters."""
+        codes, reals = completed(dag, theta, self.rows, self.rng)
+        full = Table(self.rows.schema, codes, reals)
+        board = Board(self._score(full), self.rules, [tuple(sorted(ps)) for ps in dag.parent_indices])
+        if climbing:
+            climb(Walk("greedy", board, self.rng))
+        n = len(full.schema)
+        for _ in range(MOVES * n * (n - 1)):
+            move, chance = propose(board, self.rng)
+            if move is not None and log(1.0 - chance) < board.delta(move) + _odds(move):
+                board.apply(move)
+        graph = dag_of(full.schema, board.parents)
+        before = self.rule(graph)
+        counted = complete_statistics(graph, codes, reals, full.weights)
+        return Belief(graph, before.alpha + counted, before.surplus)
+
+    def _score(self, full: Table) -> FamilyScore:
+        """Return the log evidence of families; where there are no holes it stays the same."""
+        if self.known is not None:
+            return self.known
+        discrete = all(variable.discrete for variable in full.schema)
+        score = Cache(score_of(full, "bd" if discrete else None, self.rule))
+        self.known = None if self.rows.holes.any() else score
+        return score
+
+
+def _odds(move: Move) -> float:
+    """Return log p(back) / p(there): taking an arc out is proposed half as often as putting it in."""
+    if isinstance(move, Add):
+        return -log(2.0)
+    return log(2.0) if isinstance(move, Remove) else 0.0
+
+
+def _whole(table: Table) -> Table:
+    """Return the table with as many equal rows as their weights say."""
+    hidden = [variable.name for variable in table.schema if variable.hidden]
+    if hidden:
+        raise SchemaError(f"{hidden[0]} is hidden; averages are over graphs of observed variables alone")
+    if not table.size > 0:
+        raise TableError("the table has no rows that count; there is nothing to learn a graph from")
+    if np.any(table.weights != np.floor(table.weights)):
+        raise ParameterError("rows are drawn one by one, so their weights must be whole numbers")
+    times = np.repeat(np.arange(len(table)), table.weights.astype(np.int64))
+    return Table(table.schema, table.codes[times], table.reals[times])
