@@ -17,7 +17,9 @@ from lacunary.infer.network import Network, random_network
 from lacunary.kernels.draw import draw_counts, log_likelihood
 from lacunary.model.make import dag
 from tests import naive
+from tests.infer.test_extremes import disagreement
 
+WIDE = 5000
 RARE = 1e-4
 """One right sampler in ten thousand gives a smaller p-value; seeds are fixed."""
 
@@ -118,6 +120,57 @@ def test_tiny_products_do_not_vanish() -> None:
     law = stats.binom(1000, 1.002**200 / (1 + 1.002**200))
     counts = draws(network, [row], [1000.0], 100)
     assert abs(counts[:, graph.layout.start[0] + 1].mean() - law.mean()) < 4 * law.std() / np.sqrt(100)
+
+
+def chances_of_a_child(tables: NDArray[np.float64], row: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the posterior of a hidden root, even before, from the tables of its children, in logarithms."""
+    log = np.log(tables[np.arange(len(row)), :, row]).sum(axis=0)
+    chances = np.exp(log - log.max())
+    return np.asarray(chances / chances.sum())
+
+
+def test_thousands_of_children_of_one_hidden_variable() -> None:
+    """Their product is about 2^-5000."""
+    graph = dag("H -> " + " ".join(f"X{i}" for i in range(WIDE)), states=2, hidden=["H"])
+    rng = np.random.default_rng(2)
+    ones = rng.uniform(0.3, 0.7, WIDE)[:, None] + [0.0, 0.004]  # so near each other that neither is ruled out
+    tables, row = np.stack([1 - ones, ones], axis=2), rng.integers(0, 2, WIDE)
+    given = dict(zip(graph.names[1:], tables, strict=True))
+    network = Network.from_tables(graph, {"H": [0.5, 0.5], **given})
+    (_, p) = chances_of_a_child(tables, row)
+    assert 0.05 < p < 0.95
+    counts = draws(network, [[HOLE, *row.tolist()]], [1000.0], 25)
+    # The mean of 25 binomials; four of its standard deviations.
+    assert abs(counts[:, graph.layout.start[0] + 1].mean() - 1000 * p) < 4 * np.sqrt(1000 * p * (1 - p) / 25)
+
+
+def test_a_chain_of_thousands_is_drawn_from_its_end_to_its_start() -> None:
+    """Each step keeps the state with chance 0.9; both ends are the same, so the number of changes is even."""
+    graph = dag(" -> ".join(f"X{i}" for i in range(WIDE)), states=2)
+    tables = {name: np.array([[0.9, 0.1], [0.1, 0.9]]) for name in graph.names[1:]}
+    network = Network.from_tables(graph, {"X0": [0.5, 0.5], **tables})
+    counts = draws(network, [[0] + [HOLE] * (WIDE - 2) + [0]], [1.0], 40)
+    steps = counts[:, graph.layout.start[1] :].reshape(40, WIDE - 1, 2, 2)  # one table a step
+    changes = (steps[..., 0, 1] + steps[..., 1, 0]).sum(axis=1)
+    assert np.all(changes % 2 == 0)
+    # 4 999 steps that change with chance 0.1 each: 499.9, standard deviation 21.2; four of it over √40.
+    assert abs(changes.mean() - 499.9) < 4 * 21.2 / np.sqrt(40)
+
+
+@pytest.mark.parametrize("against", [50, 300, 2500])
+def test_children_that_speak_against_each_other(against: int) -> None:
+    """Each side alone rules a state out by 9^-against, both together none; a double cannot hold that."""
+    network, row = disagreement(against)
+    start, law = network.dag.layout.start[0], stats.binom(1000, 0.75)
+    counts = draws(network, row.tolist(), [1000.0], 25)
+    assert abs(counts[:, start + 1].mean() - law.mean()) < 4 * law.std() / np.sqrt(25)
+    table = Table(network.dag.schema, row)
+    laid = chains_of(Problem(network.dag, table, Dirichlet(1.0)))
+    kinds, chunk, (room, scratch) = laid.problem.prepared.packed.kinds, laid.chunk, laid._room()
+    given = laid.target.constant, network.theta
+    found = log_likelihood(kinds, chunk.slab, chunk.spots, room, scratch, *given)
+    # Thousands of logarithms are added, each rounded in its last digit.
+    assert found == pytest.approx(against * np.log(0.09), rel=1e-10)
 
 
 def test_log_likelihood_agrees_with_enumeration() -> None:

@@ -24,8 +24,8 @@ from lacunary.evidence.problem import Problem
 from lacunary.infer.pack import MEMORY_BUDGET, Chunk
 from lacunary.infer.parallel import in_parallel
 from lacunary.kernels.cell import Room, Spots
-from lacunary.kernels.draw import FEW, Scratch
 from lacunary.kernels.pack import Slab
+from lacunary.kernels.spread import FEW, Scratch
 from lacunary.kernels.walk import Target, Trail, walk, wander
 
 NOTHING = np.empty(0)
@@ -190,6 +190,7 @@ class Chains:
                 shift=np.empty(1, dtype=np.int64),
                 left=np.empty(1),
                 mass=np.empty(1),
+                log=np.empty(len(self.target.alpha)),
             ),
         )
 

@@ -18,7 +18,7 @@ from lacunary.kernels.cell import Kinds, Room, Spots
 from lacunary.kernels.compile import called, inlined
 from lacunary.kernels.pack import Slab
 
-__all__ = ["FAR", "find_doubts"]
+__all__ = ["FAR", "LOST", "find_doubts", "vanished"]
 
 LOST = 1e-200
 
@@ -32,7 +32,7 @@ NEAR = -40.0
 
 
 @inlined
-def _vanished(
+def vanished(
     kinds: Kinds, slab: Slab, spots: Spots, c: int, i: int, b: int, potential: Any, message: Any, width: int
 ) -> bool:
     """Whether the zero in configuration i of cell c is the product of numbers none of which is zero."""
@@ -83,7 +83,7 @@ def find_doubts(
                 x = room.value[at * width + i * width + b]
                 span = abs(x.real) + abs(x.imag)
                 if (span < LOST and lost < LOG_LOST) and (
-                    span > 0.0 or _vanished(kinds, slab, spots, c, i, b, potential, room.message, width)
+                    span > 0.0 or vanished(kinds, slab, spots, c, i, b, potential, room.message, width)
                 ):
                     lost = LOG_LOST
             root_log[c, b] = lost

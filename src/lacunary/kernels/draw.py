@@ -2,112 +2,32 @@
 
 Going up, cells send sums as in every sweep; going down, each root spreads its weight over its
 configurations by a multinomial draw, and each cell spreads what all its parents sent it. Rows that are alike
-are drawn together: work grows with distinct cells.
+are drawn together: work grows with distinct cells. Where a message spans more than a double can hold, all
+cells send logarithms instead.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.kernels.cell import SMALL, Kinds, Room, Spots
-from lacunary.kernels.compile import bare, inlined
+from lacunary.kernels.compile import bare, called, inlined
+from lacunary.kernels.doubt import LOST, vanished
 from lacunary.kernels.lanes import U
+from lacunary.kernels.logs import fill_logs, send_logs
 from lacunary.kernels.pack import Slab
-from lacunary.kernels.variate import binomial, uniform
+from lacunary.kernels.spread import FEW, Scratch, spread, spread_few
 
-__all__ = ["FEW", "Scratch", "draw_counts", "log_likelihood"]
-
-
-FEW = 8
-"""Completions that are drawn one by one rather than together."""
+__all__ = ["draw_counts", "log_likelihood"]
 
 
 MANY = 2**40
 """More than any exponent."""
 
 LOG_2 = math.log(2.0)
-
-
-class Scratch(NamedTuple):
-    """Room for one cell: which configurations were drawn and how often, exponents, three single numbers.
-
-    The first two are `FEW` longer than the largest cell, the third as long.
-    """
-
-    hit: NDArray[np.int64]
-    drawn: NDArray[np.float64]
-    power: NDArray[np.int64]
-    shift: NDArray[np.int64]
-    left: NDArray[np.float64]
-    mass: NDArray[np.float64]
-
-
-@inlined
-def _spread_few(value: Any, at: int, size: int, mass: float, many: Any, scratch: Scratch, stream: Any) -> Any:
-    """Draw configurations one by one with chances in ``value``, which sum to ``mass``; return how many."""
-    for n in range(many):
-        left = uniform(stream) * mass
-        chosen = 0
-        for i in range(size - 1):  # without a branch that could be guessed wrongly
-            left -= value[U(at + i)]
-            chosen += left >= 0.0
-        while chosen > 0 and value[at + chosen] == 0.0:  # rounding led past the last possible one
-            chosen -= 1
-        scratch.hit[n] = chosen
-        scratch.drawn[n] = 1.0
-    return many
-
-
-@inlined
-def _spread(
-    value: Any,
-    at: int,
-    size: int,
-    message: Any,
-    belief: Any,
-    offsets: Any,
-    own: int,
-    s: int,
-    shared: int,
-    scratch: Scratch,
-    stream: Any,
-) -> int:
-    """Spread ``belief`` of each shared configuration over those of a cell, with chances in ``value``.
-
-    ``own`` leads from a configuration to the shared one, whose chances sum to ``message``; −1: to the only
-    one. Both are used up. Returns how many configurations were drawn.
-    """
-    hits = 0
-    for i in range(size):
-        k = s + offsets[own + i] if own >= 0 else s
-        x = value[at + i]
-        if belief[k] > 0.0 and x > 0.0:
-            many = 0.0
-            if belief[k] <= FEW:
-                for _ in range(np.int64(belief[k])):
-                    many += 1.0 if uniform(stream) * message[k] < x else 0.0
-            else:
-                many = binomial(belief[k], x / message[k], stream)
-            message[k] -= x
-            if many > 0.0:
-                belief[k] -= many
-                scratch.hit[hits] = i
-                scratch.drawn[hits] = many
-                hits += 1
-    for k in range(s, s + shared):
-        if belief[k] > 0.0:  # rounding let the last chance fall below one
-            for i in range(size - 1, -1, -1):
-                if value[at + i] > 0.0 and (own < 0 or s + offsets[own + i] == k):
-                    scratch.hit[hits] = i
-                    scratch.drawn[hits] = belief[k]
-                    belief[k] = 0.0
-                    hits += 1
-                    break
-    return hits
 
 
 @inlined
@@ -185,14 +105,65 @@ def _rise(
 
 
 @inlined
-def _send(kinds: Kinds, kind: int, at: int, s: int, mass: float, room: Room) -> None:
-    """Scale a cell to sum to one, and sum it over all but what it shares with its parents."""
+def _send(kinds: Kinds, slab: Slab, spots: Spots, c: int, mass: float, potential: Any, room: Room) -> bool:
+    """Scale a cell to sum to one, and sum it over all but what it shares with its parents.
+
+    Tells whether a value is so small beside the others that it, or a smaller one, may have vanished.
+    """
+    kind, at, s = slab.kind[c], spots.value[c], spots.shared[c]
     for k in range(s, s + kinds.shared[kind]):
         room.message[k] = 0.0
+        room.belief[k] = 0.0
     scale = 1.0 / mass if mass > 0.0 else 0.0
+    lost = False
     for i in range(kinds.size[kind]):
-        room.value[at + i] *= scale
-        room.message[s + kinds.offsets[kinds.own[kind] + i]] += room.value[at + i]
+        x = room.value[at + i] * scale
+        room.value[at + i] = x
+        room.message[s + kinds.offsets[kinds.own[kind] + i]] += x
+        if x < LOST and not lost:
+            lost = x > 0.0 or vanished(kinds, slab, spots, c, i, 0, potential, room.message, 1)
+    return lost
+
+
+@called
+def _send_logs(kinds: Kinds, slab: Slab, spots: Spots, potential: Any, room: Room, scratch: Scratch) -> None:
+    """Let all cells but the roots send logarithms, of sums that are not scaled."""
+    for i in range(potential.size):
+        scratch.log[i] = np.log(potential[i])
+    for c in range(slab.kind.size):
+        kind, s = slab.kind[c], spots.shared[c]
+        if kinds.own[kind] >= 0:
+            fill_logs(kinds, slab, spots, c, scratch.log, room.value, room.message)
+            send_logs(kinds, kind, spots.value[c], s, room.value, room.message, room.belief, True)
+            for k in range(s, s + kinds.shared[kind]):
+                room.belief[k] = 0.0
+
+
+@inlined
+def _top(
+    kinds: Kinds, slab: Slab, spots: Spots, c: int, lost: bool, potential: Any, room: Room, scratch: Scratch
+) -> Any:
+    """Fill a root; return the sum of its values and the logarithm that is left out of all of them."""
+    if not lost:
+        mass = _rise(kinds, slab, spots, c, potential, room, scratch)
+        return mass, LOG_2 * scratch.shift[0]
+    value, at, size = room.value, spots.value[c], kinds.size[slab.kind[c]]
+    most, mass = fill_logs(kinds, slab, spots, c, scratch.log, value, room.message), 0.0
+    for i in range(size):
+        value[at + i] = np.exp(value[at + i] - most) if most > -np.inf else 0.0
+        mass += value[at + i]
+    return mass, most
+
+
+@inlined
+def _condition(kinds: Kinds, kind: int, at: int, s: int, value: Any, message: Any) -> None:
+    """Turn logarithms into chances given the shared configuration, which sum to one for each."""
+    own, offsets = kinds.own[kind], kinds.offsets
+    for i in range(kinds.size[kind]):
+        whole = message[s + offsets[own + i]]
+        value[at + i] = np.exp(value[at + i] - whole) if whole > -np.inf else 0.0
+    for k in range(s, s + kinds.shared[kind]):
+        message[k] = 1.0
 
 
 @inlined
@@ -231,32 +202,36 @@ def draw_counts(
     """
     value, message, belief, offsets = room.value, room.message, room.belief, kinds.offsets
     one: Any = np.int64(1)
+    lost = False
     for c in range(slab.kind.size):
-        kind = slab.kind[c]
-        own, size, at, s = kinds.own[kind], kinds.size[kind], spots.value[c], spots.shared[c]
-        mass = _rise(kinds, slab, spots, c, potential, room, scratch)
-        if own >= 0:
-            for k in range(s, s + kinds.shared[kind]):
-                belief[k] = 0.0
-            _send(kinds, kind, at, s, mass, room)
-        elif slab.weight[c] > 0.0:
+        if kinds.own[slab.kind[c]] >= 0:
+            mass = _rise(kinds, slab, spots, c, potential, room, scratch)
+            lost |= _send(kinds, slab, spots, c, mass, potential, room)
+    if lost:
+        _send_logs(kinds, slab, spots, potential, room, scratch)
+    for c in range(slab.kind.size):
+        own, size, at = kinds.own[slab.kind[c]], kinds.size[slab.kind[c]], spots.value[c]
+        if own < 0 and slab.weight[c] > 0.0:
+            mass, _ = _top(kinds, slab, spots, c, lost, potential, room, scratch)
             if not mass > 0.0:
                 return False
             if slab.weight[c] <= FEW:
-                hits = _spread_few(value, at, size, mass, np.int64(slab.weight[c]), scratch, stream)
+                hits = spread_few(value, at, size, mass, np.int64(slab.weight[c]), scratch, stream)
             else:
                 scratch.left[0] = slab.weight[c]
                 scratch.mass[0] = mass
-                hits = _spread(
-                    value, at, size, scratch.mass, scratch.left, offsets, own, s - s, one, scratch, stream
+                hits = spread(
+                    value, at, size, scratch.mass, scratch.left, offsets, own, at - at, one, scratch, stream
                 )
             _tell(kinds, slab, spots, c, hits, counts, room, scratch)
     for c in range(slab.kind.size - 1, -1, -1):
         kind = slab.kind[c]
         own, size, at, s = kinds.own[kind], kinds.size[kind], spots.value[c], spots.shared[c]
         if own >= 0:
+            if lost:
+                _condition(kinds, kind, at, s, value, message)
             shared = kinds.shared[kind]
-            hits = _spread(value, at, size, message, belief, offsets, own, s, shared, scratch, stream)
+            hits = spread(value, at, size, message, belief, offsets, own, s, shared, scratch, stream)
             _tell(kinds, slab, spots, c, hits, counts, room, scratch)
     return True
 
@@ -270,15 +245,27 @@ def log_likelihood(
     for i in range(theta.size):
         if constant[i] > 0.0:
             log += constant[i] * math.log(theta[i])
+    lost = False
     for c in range(slab.kind.size):
-        kind = slab.kind[c]
-        mass = _rise(kinds, slab, spots, c, theta, room, scratch)
-        whole = math.log(mass) + LOG_2 * scratch.shift[0]
-        for k in range(slab.child_start[c], slab.child_start[c + 1]):
-            whole += room.normalizer[slab.child[k], 0, 0]
-        if kinds.own[kind] >= 0:
-            room.normalizer[c, 0, 0] = whole
-            _send(kinds, kind, spots.value[c], spots.shared[c], mass, room)
-        elif slab.weight[c] > 0.0:
-            log += slab.weight[c] * whole
+        if kinds.own[slab.kind[c]] >= 0:
+            mass = _rise(kinds, slab, spots, c, theta, room, scratch)
+            whole = math.log(mass) + LOG_2 * scratch.shift[0]
+            room.normalizer[c, 0, 0] = whole + _below(slab, c, room)
+            lost |= _send(kinds, slab, spots, c, mass, theta, room)
+    if lost:
+        _send_logs(kinds, slab, spots, theta, room, scratch)
+    for c in range(slab.kind.size):
+        if kinds.own[slab.kind[c]] < 0 and slab.weight[c] > 0.0:
+            mass, apart = _top(kinds, slab, spots, c, lost, theta, room, scratch)
+            below = 0.0 if lost else _below(slab, c, room)
+            log += slab.weight[c] * (math.log(mass) + apart + below)
+    return log
+
+
+@inlined
+def _below(slab: Slab, c: int, room: Room) -> float:
+    """Return the logarithms that the children of cell c have left out of their messages."""
+    log = 0.0
+    for k in range(slab.child_start[c], slab.child_start[c + 1]):
+        log += room.normalizer[slab.child[k], 0, 0]
     return log

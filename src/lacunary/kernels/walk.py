@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from lacunary.kernels.cell import Kinds, Room, Spots
 from lacunary.kernels.compile import bare, kernel
-from lacunary.kernels.draw import Scratch, draw_counts, log_likelihood
+from lacunary.kernels.draw import draw_counts, log_likelihood
 from lacunary.kernels.pack import Slab
+from lacunary.kernels.spread import Scratch
 from lacunary.kernels.variate import log_gamma_variate, normal, uniform
 
 __all__ = ["Target", "Trail", "walk", "wander"]
