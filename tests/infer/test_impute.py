@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from lacunary.data.holes import make_holes
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError, ParameterError
 from lacunary.infer.belief import Belief
 from lacunary.infer.impute import impute
 from lacunary.infer.network import Network, random_network
+from lacunary.learn.fit import fit
 from lacunary.model.make import dag as make_dag
 from tests import naive
 from tests.strategies import Case, cases, seeds
@@ -145,3 +147,16 @@ def test_a_row_of_probability_zero_is_named(how: Any) -> None:
 def test_settings_that_cannot_be(options: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=r"how must be|copies must be"):
         impute(network(), HOLES, **options)
+
+
+def test_a_fit_stands_for_its_network() -> None:
+    model = network()
+    table = make_holes(model.sample(20, rng=1), 0.3, rng=2)
+    found = fit(model.dag, table, initial=model)
+    assert np.array_equal(impute(found, table).codes, impute(found.network, table).codes)
+
+
+def test_what_is_no_model_is_refused() -> None:
+    table = network().sample(3, rng=1)
+    with pytest.raises(ParameterError, match=r"a model is needed.*not Table"):
+        impute(table, table)

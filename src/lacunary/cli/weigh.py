@@ -214,9 +214,14 @@ def dimension(
 
 def _tell(found: lac.Comparison) -> None:
     """Say what the estimates agree on, and how probable each model is."""
-    from lacunary.report.words import agreement
+    from lacunary.report.words import agreement, listed
 
     show(agreement(found.favourites()))
+    for names in found.equivalents():
+        show(
+            f"{listed(names)} are equivalent: no table tells them apart, and where their estimates differ "
+            "the prior made the difference (under --prior bdeu=1 they agree)"
+        )
     show("")
     show("posterior probability of each model, all equally probable before")
     for name in found.methods:

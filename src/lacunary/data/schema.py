@@ -79,6 +79,9 @@ class Schema:
                 raise SchemaError(f"two variables are called {variable.name!r}; names must be distinct")
             seen.add(variable.name)
 
+    def __repr__(self) -> str:
+        return f"<Schema: {', '.join(self.names)}>"
+
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The variables' names, in order."""

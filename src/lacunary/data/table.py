@@ -113,6 +113,10 @@ class Table:
     def __len__(self) -> int:
         return int(self.codes.shape[0])
 
+    def __repr__(self) -> str:
+        empty, cells = int(self.holes.sum()), self.codes.size
+        return f"<Table: {len(self)} rows, {len(self.schema)} variables, {empty} of {cells} cells holes>"
+
     @property
     def size(self) -> float:
         """N: the sum of the weights."""

@@ -25,8 +25,12 @@ from lacunary.learn.fit import Fit
 from lacunary.learn.start import Starts
 from lacunary.learn.stop import Stop
 from lacunary.model.dag import Dag
+from lacunary.model.equivalence import cpdag
 
 __all__ = ["Comparison", "compare"]
+
+TIE = 1e-9
+"""Relative difference of log evidences that may be rounding."""
 
 Models = Sequence[Dag | Fit] | Mapping[str, Dag | Fit]
 
@@ -68,11 +72,28 @@ class Comparison:
         """Return the name of the model of highest posterior probability, by the first method unless told."""
         return list(self.models)[int(np.argmax(self.probabilities(method or self.methods[0])))]
 
+    def first(self, method: str) -> tuple[str, ...]:
+        """Return the models of highest posterior probability: several where they differ by rounding alone."""
+        logs = self.values(method) + self.log_prior
+        near = logs >= logs.max() - TIE * max(1.0, abs(float(logs.max())))
+        return tuple(name for name, tied in zip(self.models, near, strict=True) if tied)
+
     def favourites(self) -> dict[str, tuple[str, ...]]:
         """Return the models that some estimate puts first, each with these estimates."""
-        first = {method: self.best(method) for method in self.methods}
-        chosen = (name for name in self.models if name in first.values())
-        return {name: tuple(m for m, best in first.items() if best == name) for name in chosen}
+        first = {method: self.first(method) for method in self.methods}
+        found = {name: tuple(m for m in self.methods if name in first[m]) for name in self.models}
+        return {name: methods for name, methods in found.items() if methods}
+
+    def equivalents(self) -> list[tuple[str, ...]]:
+        """Return the groups of models that no table can tell apart: Markov equivalent, with nothing hidden.
+
+        Where the estimates of such models differ, the prior made the difference; under BDeu they agree.
+        """
+        groups: dict[Any, list[str]] = {}
+        for name, dag in self.models.items():
+            if not (dag.schema.hidden or dag.tied or dag.sigmoids or dag.uniforms):
+                groups.setdefault(cpdag(dag), []).append(name)
+        return [tuple(names) for names in groups.values() if len(names) > 1]
 
     def average(self, method: str | None = None) -> Ensemble:
         """Return all models as one predictor, each weighted by its posterior probability."""
@@ -120,14 +141,16 @@ class Comparison:
         width = max(len(name) for name in [*self.models, "model"])
         head = f"{'model':<{width}}  {'d':>5}  " + "  ".join(f"{m:>15}" for m in self.methods)
         lines = ["log evidence in nats, higher is better; * the most probable model", head]
-        best = {method: self.best(method) for method in self.methods}
+        first = {method: self.first(method) for method in self.methods}
         for name, dag in self.models.items():
             cells = [
-                f"{self.estimates[name][m].value:>14.2f}{'*' if best[m] == name else ' '}"
+                f"{self.estimates[name][m].value:>14.2f}{'*' if name in first[m] else ' '}"
                 for m in self.methods
             ]
             lines.append(f"{name:<{width}}  {dag.free:>5}  {'  '.join(cells)}".rstrip())
         return "\n".join(lines)
+
+    __repr__ = __str__
 
 
 def compare(

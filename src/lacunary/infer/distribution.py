@@ -65,6 +65,8 @@ class Distribution:
         width = max(len(label) for label, _ in rows)
         return "\n".join([f"p({names})", *(f"  {label:<{width}}  {p}" for label, p in rows)])
 
+    __repr__ = __str__
+
 
 @dataclass(frozen=True, eq=False)
 class NormalMixture:
@@ -161,6 +163,8 @@ class NormalMixture:
             more = len(likely) - len(shown)
             lines += [f"  and {more} more components"] if more else []
         return "\n".join(lines)
+
+    __repr__ = __str__
 
     def _component(self, k: int) -> dict[str, float]:
         """Return one component, its weight first."""

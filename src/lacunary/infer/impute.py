@@ -23,7 +23,7 @@ Model = Answers | MixtureAnswers | Ensemble
 
 
 def impute(
-    model: Model,
+    model: Any,
     table: Any,
     *,
     how: How = "mode",
@@ -35,7 +35,8 @@ def impute(
     Parameters
     ----------
     model
-        A network, a belief, a mixture or, best where no graph is known, what `average_graphs` learned.
+        A network, a belief, a mixture, a fit of one or, best where no graph is known, what
+        `average_graphs` learned.
     table
         Rows with holes: a table, a frame, an array or a path.
     how
@@ -54,6 +55,7 @@ def impute(
         raise ParameterError(f"how must be 'mode', 'mean', 'draw' or 'probability', not {how!r}")
     if copies < 1 or (copies > 1 and how != "draw"):
         raise ParameterError("copies must be at least 1, and more than one makes sense only with how='draw'")
+    model = model_of(model)
     known = model.dag.schema if isinstance(model, Answers) else model.schema
     rows = as_table(table, known)
     if how == "probability":
@@ -66,6 +68,17 @@ def impute(
         codes, reals = _best(model, rows, how)
     weights = np.tile(rows.weights, copies)
     return Table(schema, codes.astype(code_dtype(schema.sizes)), reals, weights, library=rows.library)
+
+
+def model_of(found: Any) -> Model:
+    """Return the model that learning found: a fit's network, a mixture's fit's mixture; a model as it is."""
+    model = getattr(found, "network", getattr(found, "mixture", found))
+    if not isinstance(model, Answers | MixtureAnswers | Ensemble):
+        raise ParameterError(
+            f"a model is needed, such as the network of a fit, not {type(found).__name__}: "
+            "impute(model, table)"
+        )
+    return model
 
 
 def _drawn(model: Model, rows: Table, random: np.random.Generator) -> Any:

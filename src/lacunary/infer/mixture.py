@@ -107,6 +107,10 @@ class Mixture(MixtureAnswers):
         weights.flags.writeable = False
         object.__setattr__(self, "weights", weights)
 
+    def __repr__(self) -> str:
+        parts = f"{len(self.components)} components" + (" and noise" if self.noise is not None else "")
+        return f"<Mixture: {parts}, {len(self.schema)} variables, {self.dimension} free parameters>"
+
     @property
     def schema(self) -> Schema:
         """The variables."""

@@ -50,6 +50,10 @@ class Network(Answers):
             _check_sigmoid(self.dag, i, self.theta)
         self.theta.flags.writeable = False
 
+    def __repr__(self) -> str:
+        arcs = len(self.dag.arcs)
+        return f"<Network: {len(self.dag.names)} variables, {arcs} arcs, {self.dag.free} free parameters>"
+
     @classmethod
     def from_tables(cls, dag: Dag, tables: Mapping[str, Family], *, renormalize: bool = False) -> Network:
         """Return the network with these tables, each indexed by the parents and last by the variable.

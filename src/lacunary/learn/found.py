@@ -117,3 +117,5 @@ class Fit:
             f"log-likelihood {self.log_likelihood:.4f} nats; "
             f"{state} after {self.iterations} iterations, {chosen}"
         )
+
+    __repr__ = __str__

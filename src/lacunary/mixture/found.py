@@ -149,6 +149,8 @@ class MixtureFit:
             f"{self.estimate.dimension or self.mixture.dimension} parameters; {self.estimate}"
         )
 
+    __repr__ = __str__
+
 
 @dataclass(frozen=True, eq=False)
 class MixtureProgress:

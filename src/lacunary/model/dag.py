@@ -232,6 +232,9 @@ class Dag:
     def __str__(self) -> str:
         return write(self.names, self.parents)
 
+    def __repr__(self) -> str:
+        return f"<Dag: {len(self.names)} variables, {len(self.arcs)} arcs>"
+
 
 def _find_cycle(parents: Sequence[Sequence[int]]) -> list[int]:
     """Return the nodes of some directed cycle, the first repeated at the end; empty if there is none."""

@@ -91,3 +91,5 @@ class SearchResult:
                 *lines,
             ]
         )
+
+    __repr__ = __str__

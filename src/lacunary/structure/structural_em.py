@@ -39,7 +39,7 @@ SCHEDULE = "((EM)^10 Ec S* M)*"
 """The schedule TMCH98 found to work well on a variety of problems."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StructuralResult(SearchResult):
     """What structural EM found.
 
@@ -112,7 +112,8 @@ def structural_em(
         "bdeu", "k2", "bd" or "bic" on expected counts, "bge" or "bic" on expected moments,
         "conditional-gaussian" or "bic" where both kinds occur; and the rule for hyperparameters.
     method
-        The search behind ``S*``.
+        The search behind ``S*``. With "reinsert" it climbs greedily, and only where that leaves the graph as
+        it is are variables taken out and put back.
     start
         The initial graph; by default an arc from each hidden variable to every observable, and no other.
         Or the `Trail` of an earlier run, which then goes on as if it had never been left.
