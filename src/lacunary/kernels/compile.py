@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
+from functools import cache, cached_property
 from typing import Any, TypeVar, cast
 
 import numba
+from llvmlite import binding
 from numba.core import caching
-from numba.core.runtime import rtsys
+from numba.core.runtime import _nrt_python, rtsys
 
 __all__ = ["bare", "called", "inlined", "kernel"]
 
@@ -52,20 +53,56 @@ def _compiled(function: F, **options: Any) -> F:
         "no_cfunc_wrapper": True,
     }
     compiled = njit(**options)(function)
-    with suppress(RuntimeError):  # no folder on this machine can be written to
-        compiled._cache = _Stored(compiled.py_func)
+    compiled._cache = _Stored(compiled.py_func, makes_arrays=options.get("_nrt", True))
     return cast(F, compiled)
 
 
-class _Stored(caching.FunctionCache):  # type: ignore[misc]
-    """Machine code on disk, loaded as it is.
+class _Stored:
+    """Machine code on disk, looked for when it is needed and loaded as it is; see `numba.core.caching.Cache`.
 
-    Numba would first import all that it can compile, a quarter of a second, which code that is compiled
-    already does not need; what has to be compiled imports it then.
+    Numba would first import all that it can compile, and compile its own memory management: a third of a
+    second that code which is compiled already, and makes no arrays, does not need. What has to be compiled
+    does so then.
     """
 
+    def __init__(self, function: Callable[..., object], makes_arrays: bool) -> None:
+        self._function = function
+        self._makes_arrays = makes_arrays
+
+    @cached_property
+    def _files(self) -> Any:
+        try:
+            return caching.FunctionCache(self._function)
+        except RuntimeError:  # no folder on this machine can be written to
+            return caching.NullCache()
+
     def load_overload(self, signature: Any, target: Any) -> Any:
-        """Return the code for these types if it is there; see `numba.core.caching.Cache`."""
-        rtsys.initialize(target)
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(signature, target)
+        """Return the code for these types if it is there."""
+        if isinstance(self._files, caching.NullCache):
+            return None
+        if self._makes_arrays:
+            rtsys.initialize(target)
+        else:
+            _name_helpers()
+        with self._files._guard_against_spurious_io_errors():
+            return self._files._load_overload(signature, target)
+
+    def save_overload(self, signature: Any, code: Any) -> None:
+        """Keep the code for these types."""
+        self._files.save_overload(signature, code)
+
+    def flush(self) -> None:
+        """Forget what is on disk."""
+        self._files.flush()
+
+    @property
+    def cache_path(self) -> Any:
+        """Where the files are."""
+        return self._files.cache_path
+
+
+@cache
+def _name_helpers() -> None:
+    """Tell the linker where the functions are by which arrays are taken from Python."""
+    for name, address in _nrt_python.c_helpers.items():
+        binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
