@@ -16,7 +16,7 @@ from lacunary.evidence.compare import compare
 from lacunary.evidence.complete import complete_log_likelihood, complete_statistics
 from lacunary.evidence.exact import complete_log_evidence, exact, family_log_evidence
 from lacunary.evidence.problem import Problem
-from lacunary.evidence.score import DISCRETE, METHODS, estimate, pose
+from lacunary.evidence.score import METHODS, estimate, pose
 from lacunary.infer.belief import BDeu, Dirichlet
 from lacunary.infer.prior import NormalWishart
 from lacunary.learn.fit import fit
@@ -207,7 +207,7 @@ def test_other_units_change_every_estimate_by_the_jacobian_of_the_observed_cells
     units = np.array([1.0, 4.0, 2.0**-7])  # powers of two: standardised columns stay the same, bit for bit
     other = replace(one, table=replace(one.table, reals=one.table.reals * units), _points={})
     shift = -float(((~np.isnan(one.table.reals)).sum(axis=0) * np.log(units)).sum())
-    for method in set(METHODS) - {*DISCRETE, "exact", "laplace", "ais", "path", "bridge"}:
+    for method in set(METHODS) - {"exact", "laplace", "ais", "path", "bridge", "chib"}:
         before, after = (estimate(p, method, {"at": at}, {}).value for p in (one, other))
         assert after - before == pytest.approx(shift, rel=ROUNDING), method
 

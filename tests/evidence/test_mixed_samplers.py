@@ -13,6 +13,7 @@ from lacunary.data.table import Table
 from lacunary.errors import ParameterError, TooWideError
 from lacunary.evidence.ais import ais
 from lacunary.evidence.bridge import bridge
+from lacunary.evidence.chib import chib
 from lacunary.evidence.completions import completions_of
 from lacunary.evidence.exact import exact
 from lacunary.evidence.mixed_chains import MixedChains, lay_out
@@ -136,3 +137,21 @@ def test_what_is_not_for_mixed_networks_is_refused() -> None:
     table = random_network(wide, rng=0).sample(2, rng=0)
     with pytest.raises(TooWideError, match="completions"):
         ais(Problem(wide, replace(table, codes=np.full_like(table.codes, -1)), Dirichlet(1.0)))
+
+
+@pytest.mark.parametrize(
+    ("arrows", "hidden"), [("C -> X; C X -> Y", "C"), ("C D -> X", "C D"), ("A -> X; A X -> Y", "")]
+)
+def test_chib_agrees_with_enumeration(arrows: str, hidden: str) -> None:
+    """Two exchangeable hidden parents have eight equal modes; without holes every draw says the same."""
+    problem = posed(arrows, 7, hidden=hidden, seed=2)
+    found = chib(problem, draws=150, burn=60, chains=32)
+    assert found.stderr is not None
+    assert found.stderr < 0.1
+    assert abs(found.value - exact(problem).value) < SIGMAS * found.stderr + 1e-9
+    assert found.details["relabellings"] == {"C": 2, "C D": 8, "": 1}[hidden]
+
+
+def test_chib_refuses_what_has_too_many_mirrors() -> None:
+    with pytest.raises(ParameterError, match="sign and rotation of F"):
+        chib(posed("F -> X Y", hidden="F"))

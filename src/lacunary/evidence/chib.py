@@ -4,7 +4,8 @@ At any parameters θ*,
 
     log p(y) = log p(y | θ*) + log p(θ*) − log p(θ* | y),
 
-and the posterior's density is the mean of Dirichlet(θ*; α + N(x)) over Gibbs draws of the completions x.
+and the posterior's density is the mean of Dirichlet(θ*; α + N(x)) over Gibbs draws of the completions x
+(regressions: `lacunary.evidence.mixed_chib`).
 States of a hidden variable may be renamed without changing the posterior, but a chain hardly ever does so
 and then sees one of many equal modes; the density is therefore averaged over all renamings of θ* as well
 (Neal 1999; Frühwirth-Schnatter 2004), or over some at random where there are too many.
@@ -18,12 +19,14 @@ from math import factorial, log, prod
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
 
 from lacunary.data.table import HOLE
-from lacunary.evidence.chains import chains_of, check_positive, seeds
+from lacunary.evidence.chains import check_positive, seeds
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.jackknife import jackknife, too_few
+from lacunary.evidence.mixed_chains import lay_out
+from lacunary.evidence.mixed_chib import check_mirrors, log_densities, mixed_point, mixed_relabellings
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.schedule import straight
 from lacunary.model.dag import Dag
@@ -54,7 +57,8 @@ def chib(
     Parameters
     ----------
     at
-        θ* is what a Dirichlet posterior with the expected counts at this point has for its mean.
+        θ* is what a Dirichlet posterior with the expected counts at this point has for its mean, and that of
+        a regression with the expected moments for its peak.
     draws, burn, chains
         Gibbs draws of each chain, and steps before them, the first half of which anneal. The standard error
         comes from the chains' differences (jackknife).
@@ -67,14 +71,16 @@ def chib(
     happened to end in them. `ais` weighs them rightly.
     """
     check_positive(draws=draws, chains=chains, most=most)
-    layout, alpha = problem.dag.layout, problem.belief.alpha
-    rng = np.random.default_rng(problem.rng)
-    theta = layout.normalize(alpha + problem.point(at).counts)
+    check_mirrors(problem.dag)
+    rng, size = np.random.default_rng(problem.rng), problem.dag.layout.statistics_size
+    theta = mixed_point(problem, at)
     ramp = straight(max(burn // 2, 1))
     tau = np.concatenate([ramp, np.ones(max(burn - burn // 2, 0) + draws)])
-    counts = chains_of(problem).walk(tau, seeds(rng, chains), keep=("counts",)).counts[:, -draws:]
-    renamed, everything = relabellings(problem, most, rng)
-    ordinates = _log_densities(problem, alpha + counts, np.log(theta[renamed]))
+    walks = lay_out(problem).walk(tau, seeds(rng, chains), keep=("counts",))
+    counts = walks.counts[:, -draws:, :size]  # behind which mixed chains have more
+    found = mixed_relabellings if problem.dag.continuous else relabellings
+    renamed, everything = found(problem, most, rng)
+    ordinates = log_densities(problem.belief, counts, theta[renamed])
 
     def log_posterior(which: NDArray[np.int64]) -> float:
         return float(logsumexp(ordinates[which]) - log(ordinates[which].size))
@@ -82,7 +88,7 @@ def chib(
     density, error = jackknife(log_posterior, chains)
     terms = {
         "log-likelihood": float(problem.prepared.expect(theta[None])[1][0]),
-        "log prior density": problem.belief.log_normalizer + float((alpha - 1) @ np.log(theta)),
+        "log prior density": float(log_densities(problem.belief, np.zeros(size), theta[None])[0]),
         "log posterior density": -density,
     }
     notes = [too_few(chains), "" if everything else f"only {len(renamed)} renamings at random were tried"]
@@ -147,12 +153,3 @@ def _order(dag: Dag, swap: Swap, rename: Mapping[int, Sequence[int]]) -> NDArray
             return np.full(layout.size, -1)
         order[here] = there
     return order
-
-
-def _log_densities(
-    problem: Problem, posterior: NDArray[np.float64], log_theta: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return log Dirichlet(θ; posterior) for all pairs; (chains, draws, renamings)."""
-    layout = problem.dag.layout
-    normalizer = gammaln(layout.total(posterior)).sum(axis=-1) - gammaln(posterior).sum(axis=-1)
-    return np.asarray((posterior - 1.0) @ log_theta.T + normalizer[..., None])

@@ -41,9 +41,6 @@ METHODS: Mapping[str, str] = {
 }
 """The estimates, by the names people call them, and where they live; loaded when first asked for."""
 
-DISCRETE = ("chib",)
-"""Estimates that know tables but no regressions."""
-
 SIGMOID: Mapping[str, str] = {
     "map": "peak.peak",
     "bic": "bic.bic",
@@ -136,13 +133,6 @@ def estimate(
 ) -> Estimate:
     """Work one estimate out and time it; of ``shared`` it takes what it knows, of ``options`` all."""
     function = _function(method, problem.dag)
-    if problem.dag.continuous and method in DISCRETE:
-        name = next(v.name for v in problem.dag.schema if not v.discrete)
-        both = ", ".join(other for other in METHODS if other not in DISCRETE)
-        raise ParameterError(
-            f"{method!r} is for discrete networks, and {name} is continuous; "
-            f"estimates for both kinds are {both}"
-        )
     known = set(signature(function).parameters) - {"problem"}
     unknown = set(options) - known
     if unknown:
