@@ -6,6 +6,7 @@ it was measured, but as (x − centre) / spread. Parameters and beliefs are move
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -102,13 +103,14 @@ class Scale:
             moments[:] = move(moments, origin[family], step[family])
         return replace(belief, alpha=alpha)
 
-    def log_stretch(self, dag: Dag) -> float:
+    def log_stretch(self, dag: Dag, learned: Sequence[int] | None = None) -> float:
         """Return log |dη′/dη|, summed over regressions, from the data's parameters to the standardised.
 
-        η = (intercept, coefficients / variance, 1 / variance), the coordinates of MAP estimates.
+        η = (intercept, coefficients / variance, 1 / variance), the coordinates of MAP estimates. With
+        ``learned`` only these regressions count: what is given has no density.
         """
         log, total = np.log(self.spread), 0.0
-        for i in dag.layout.regressions:
+        for i in dag.layout.regressions if learned is None else learned:
             if i in dag.uniforms:  # bounds are known before a climb
                 continue
             x = list(dag.layout.regressors[i])

@@ -17,7 +17,7 @@ from lacunary.infer.network import Network
 from lacunary.infer.scale import Scale
 from lacunary.learn.align import aligned
 from lacunary.learn.check import check_rows, check_select
-from lacunary.learn.em import Basis, Maximize, maximize_rule
+from lacunary.learn.em import Basis, Maximize, learned_regressions, maximize_rule
 from lacunary.learn.found import Fit, Start
 from lacunary.learn.loop import Climb, Rule, Watch, climb
 from lacunary.learn.select import Choice, Select, Selection, rule_of
@@ -118,8 +118,7 @@ def fit(
     rows = scale.table(rows)
     belief = scale.believed_inside((prior or Dirichlet(1.0))(dag))
     rule = _rule(belief, method, basis, standardized(dag, scale, fixed))
-    if isinstance(rule, Maximize) and method == "map":
-        rule = replace(rule, log_constant=rule.log_constant + scale.log_stretch(dag) + log_bounds)
+    rule = _in_units(rule, scale, method, log_bounds)
     prepared = scale.prepare(dag, rows)
     maker = _starts(dag, starts, initial, scale)
     if isinstance(maker, Tournament) and select in ("average", "entropy", "ensemble"):
@@ -166,8 +165,7 @@ def reselect(
     scale = Scale.of(rows, found.dag)
     belief = scale.believed_inside((prior or Dirichlet(1.0))(found.dag))
     rule = _rule(belief, found.method, found.basis, standardized(found.dag, scale, fixed))
-    if isinstance(rule, Maximize) and found.method == "map":
-        rule = replace(rule, log_constant=rule.log_constant + scale.log_stretch(found.dag) + log_bounds)
+    rule = _in_units(rule, scale, found.method, log_bounds)
     prepared = scale.prepare(found.dag, scale.table(rows))
     inside = moved(found, scale.inward)
     return outside(_selected(inside, choice, prepared, rule, belief, fixed), scale)
@@ -179,6 +177,14 @@ def _rule(
     if method == "variational":
         return update_rule(belief, fixed)
     return maximize_rule(belief, cast(Literal["ml", "map"], method), cast(Basis, basis), fixed)
+
+
+def _in_units(rule: Maximize | Update, scale: Scale, method: str, log_bounds: float) -> Maximize | Update:
+    """Return the rule with a prior density in the data's units, of what is learned alone."""
+    if not isinstance(rule, Maximize) or method != "map":
+        return rule
+    stretch = scale.log_stretch(rule.dag, learned_regressions(rule.dag, rule.known))
+    return replace(rule, log_constant=rule.log_constant + stretch + log_bounds)
 
 
 def _belief(prepared: Prepared, rule: Rule, belief: Belief, climb: Climb, climbs: int) -> Belief:
