@@ -247,9 +247,10 @@ def _climbs(found: lac.Fit) -> str:
         return f"{state} after {found.iterations} iterations"
     top = max(start.objective for start in found.starts)
     near = sum(start.objective >= top - NEAR for start in found.starts)
+    more = "; more --starts may find a higher one" if near == 1 else ""
     return (
         f"{state} after {found.iterations} iterations; {near} of {len(found.starts)} starts came within "
-        f"{NEAR} nats of the best"
+        f"{NEAR} nats of the best{more}"
     )
 
 

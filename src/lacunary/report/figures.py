@@ -193,23 +193,24 @@ def traces(fit: Fit) -> Figure:
 
 
 def starts(fit: Fit, truth: Network | None = None) -> Figure:
-    """Draw the entropy of every start against its score, and where the chosen parameters lie.
+    """Draw the entropy of every start against its objective, and where the chosen parameters lie.
 
     Where the truth is known, the darker a start the nearer it is: KL(truth ‖ start) (ENT, Figure 1).
     """
+    reached = np.array([start.objective for start in fit.starts])
     with rc_context(STYLE):
         figure, axes = _canvas(6.4, 4.0)
         look: dict[str, Any] = {"s": 34, "edgecolors": INK, "linewidths": 0.5, "label": "start"}
         if truth is None:
-            axes.scatter(fit.scores, fit.entropies, color=STEADY, **look)
+            axes.scatter(reached, fit.entropies, color=STEADY, **look)
         else:
             far = np.array([kl(truth, start.network) for start in fit.starts])
-            shades = axes.scatter(fit.scores, fit.entropies, c=far, cmap=NEARNESS, **look)
+            shades = axes.scatter(reached, fit.entropies, c=far, cmap=NEARNESS, **look)
             bar = figure.colorbar(shades, ax=axes, pad=0.02, aspect=24)
             bar.set_label("KL from the truth (nats)")
             bar.outline.set_visible(False)
         axes.scatter(
-            [fit.objective - fit.constant],
+            [fit.objective],
             [float(local_entropy(fit.dag, fit.network.theta))],
             s=150,
             facecolors="none",
@@ -219,7 +220,7 @@ def starts(fit: Fit, truth: Network | None = None) -> Figure:
         )
         axes.set_xlim(_widened(*axes.get_xlim()))
         axes.set_ylim(_widened(*axes.get_ylim()))
-        axes.set_xlabel("score (nats; higher is better)")
+        axes.set_xlabel("objective (nats; higher is better)")
         axes.set_ylabel("local entropy (nats)")
         axes.xaxis.set_major_locator(MaxNLocator(6))
         axes.xaxis.set_major_formatter(
