@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,13 @@ from lacunary.data.read import read
 from lacunary.data.schema import Label, Schema
 from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import ImpossibleRowError, SchemaError, StateError
-from lacunary.infer.complete import completed
-from lacunary.infer.distribution import Distribution
+from lacunary.infer.distribution import Distribution, NormalMixture
 from lacunary.infer.engine import Prepared, prepare
-from lacunary.infer.mixed import Mixed, discrete_marginals, normal_marginals
 from lacunary.infer.posterior import marginals
 from lacunary.model.dag import Dag
+
+if TYPE_CHECKING:  # continuous variables are loaded where there are any
+    from lacunary.infer.mixed import Mixed
 
 __all__ = ["Answers", "Target", "as_table"]
 
@@ -57,7 +58,7 @@ class Answers:
                 "bounds, and posterior its mean and standard deviation"
             )
         if not self.dag.schema.sizes[where[0]]:
-            found = normal_marginals(self.dag, self.parameters(), self._told(case), where)[0]
+            found = self._normals(case, where)[0]
             if not found.weights.sum() > 0:
                 raise ImpossibleRowError(f"what is given has probability zero: {dict(given or {})}")
             return found[0]
@@ -90,7 +91,7 @@ class Answers:
         theta, sizes = self.parameters(), self.dag.schema.sizes
         states = self._marginals(rows, [where for where in sets if sizes[where[0]]])
         numbers = [where[0] for where in sets if not sizes[where[0]]]
-        values = normal_marginals(self.dag, theta, self._told(rows), numbers) if numbers else []
+        values = self._normals(rows, numbers) if numbers else []
         mass = [p.sum(axis=tuple(range(1, p.ndim))) for p in states[:1]]
         mass += [mixture.weights.sum(axis=1) for mixture in values[:1]]
         if mass and np.any(mass[0] == 0):
@@ -124,7 +125,7 @@ class Answers:
 
         Continuous variables take their means given these states.
         """
-        codes, reals = completed(self.dag, self.parameters(), self._case(given), None)
+        codes, reals = self._completed(self._case(given), None)
         return {
             v.name: v.states[codes[0, i]] if v.discrete else float(reals[0, i])
             for i, v in enumerate(self.dag.schema)
@@ -144,12 +145,27 @@ class Answers:
         schema = self.dag.schema.reveal()
         if given:
             case = self._case(given).take(np.zeros(rows, dtype=np.int64))
-            codes, reals = completed(self.dag, self.parameters(), case, random)
+            codes, reals = self._completed(case, random)
         else:
             codes, reals = _forward(self.dag, self.parameters(), rows, random)
         return Table(schema, codes.astype(code_dtype(schema.sizes)), reals)
 
+    def _completed(
+        self, table: Table, random: np.random.Generator | None
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        from lacunary.infer.complete import completed
+
+        return completed(self.dag, self.parameters(), table, random)
+
+    def _normals(self, table: Table, variables: Sequence[int]) -> list[NormalMixture]:
+        """Return the posterior of each continuous variable in each row."""
+        from lacunary.infer.mixed import normal_marginals
+
+        return normal_marginals(self.dag, self.parameters(), self._told(table), variables)
+
     def _told(self, table: Table) -> Mixed:
+        from lacunary.infer.mixed import Mixed
+
         prepared = self.prepared(table)
         assert isinstance(prepared, Mixed)
         return prepared
@@ -157,6 +173,8 @@ class Answers:
     def _marginals(self, table: Table, sets: Sequence[Sequence[int]]) -> list[NDArray[np.float64]]:
         """Return the posterior of sets of discrete variables in each row."""
         if self.dag.continuous and sets:
+            from lacunary.infer.mixed import discrete_marginals
+
             return discrete_marginals(self.dag, self.parameters(), self._told(table), sets)
         return marginals(self.dag, self.parameters(), table, sets)
 

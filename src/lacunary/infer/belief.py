@@ -12,7 +12,6 @@ from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.infer.answers import Answers
 from lacunary.infer.engine import Prepared
-from lacunary.infer.predictive import prepare_predictive
 from lacunary.maths import regression, special
 from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.model.dag import Dag
@@ -132,6 +131,8 @@ class Belief(Answers):
         """Return a table laid out for answers in which regressions are Student t."""
         if not self.dag.continuous:
             return super().prepared(table)
+        from lacunary.infer.predictive import prepare_predictive  # which loads continuous variables
+
         return prepare_predictive(self.dag, table, self.alpha, self.surplus)
 
 

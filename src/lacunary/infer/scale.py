@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from lacunary.data.table import Table
 from lacunary.infer.belief import Belief
 from lacunary.infer.engine import Prepared, prepare
-from lacunary.infer.mixed import Mixed
 from lacunary.maths.moments import move
 from lacunary.model.dag import Dag
 
@@ -54,8 +53,11 @@ class Scale:
     def prepare(self, dag: Dag, table: Table) -> Prepared:
         """Lay a standardised table out; log-likelihoods are those of the table as it was measured."""
         prepared = prepare(dag, table)
-        if not isinstance(prepared, Mixed):
+        if not dag.continuous:
             return prepared
+        from lacunary.infer.mixed import Mixed
+
+        assert isinstance(prepared, Mixed)
         seen = ~np.isnan(prepared.reals[:, list(dag.continuous)])
         return replace(prepared, shift=-(seen @ np.log(self.spread[list(dag.continuous)])))
 

@@ -15,7 +15,6 @@ from lacunary.infer.belief import Belief, Dirichlet, Prior
 from lacunary.infer.engine import Prepared
 from lacunary.infer.network import Network
 from lacunary.infer.scale import Scale
-from lacunary.learn.align import aligned
 from lacunary.learn.check import check_rows, check_select
 from lacunary.learn.em import Basis, Maximize, learned_regressions, maximize_rule
 from lacunary.learn.found import Fit, Start
@@ -270,6 +269,8 @@ def _selected(
 
 def _aligned(found: Fit, prepared: Prepared, like: Sequence[NDArray[np.float64]]) -> Fit:
     """Return the fit with the states of hidden variables named in every start as in the best."""
+    from lacunary.learn.align import aligned  # rarely needed
+
     theta = np.array([start.network.theta for start in found.starts])
     renamed = aligned(prepared, theta, int(found.scores.argmax()), like)
     starts = tuple(

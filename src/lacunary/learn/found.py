@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.infer.belief import Belief
-from lacunary.infer.divergence import kl
-from lacunary.infer.ensemble import Ensemble
 from lacunary.infer.network import Network
 from lacunary.learn.select import Selection, local_entropy
 from lacunary.model.dag import Dag
+
+if TYPE_CHECKING:  # loaded when it is asked for
+    from lacunary.infer.ensemble import Ensemble
 
 __all__ = ["Fit", "Start"]
 
@@ -101,11 +103,15 @@ class Fit:
     @cached_property
     def distances(self) -> NDArray[np.float64]:
         """KL(chosen ‖ start), in nats, for every start; (starts,)."""
+        from lacunary.infer.divergence import kl
+
         return np.array([kl(self.network, start.network) for start in self.starts])
 
     @property
     def ensemble(self) -> Ensemble:
         """All starts at once, for averaged predictions; weighted as selected, by default evenly."""
+        from lacunary.infer.ensemble import Ensemble
+
         shares = self.selection.details.get("shares", [1 / len(self.starts)] * len(self.starts))
         return Ensemble(tuple(start.network for start in self.starts), np.array(shares))
 
