@@ -91,15 +91,24 @@ def test_a_page_of_a_search_stands_alone() -> None:
 
 
 def test_the_chart_of_a_path_marks_its_best() -> None:
-    steps = [lac.Step("add", "A", "B", 0.0, score) for score in (-5.0, -1.0, -3.0)]
-    tree = ElementTree.fromstring(path_chart(steps))
+    tree = ElementTree.fromstring(path_chart([-5.0, -1.0, -3.0]))
     [line] = tree.iter(f"{SVG}polyline")
     points = [tuple(map(float, point.split(","))) for point in (line.get("points") or "").split()]
     assert points[1][1] < points[2][1] < points[0][1]  # higher is better, and higher on the page
     [dot] = tree.iter(f"{SVG}circle")
     assert (float(dot.get("cx", "nan")), float(dot.get("cy", "nan"))) == points[1]
-    assert path_chart(steps[:1]) == ""
+    assert path_chart([-5.0]) == ""
 
 
 def test_no_variables_at_all() -> None:
     assert ElementTree.fromstring(drawing(lac.Dag(lac.Schema(()), ()))).tag == f"{SVG}svg"
+
+
+def test_the_chart_of_structural_em_is_on_the_scale_of_its_score() -> None:
+    table = lac.make_holes(lac.asia().sample(200, rng=1), 0.2, rng=2)
+    found = lac.search(table, max_parents=2)
+    assert isinstance(found, lac.StructuralResult)
+    assert found.score == max(each.cheeseman_stutz for each in found.rounds)
+    text = found_page(found)
+    assert f">{f'{found.score:,.2f}'.replace('-', chr(0x2212))}</text>" in text
+    assert f">round {len(found.rounds)}</text>" in text

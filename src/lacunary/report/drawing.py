@@ -17,6 +17,8 @@ HEIGHT, LAYER, GAP, MARGIN, BEND = 30.0, 78.0, 22.0, 14.0, 8.0
 LETTER, PADDING = 8.2, 22.0
 THIN, THICK = 1.0, 4.0
 LONGEST = 28
+SMALLEST = 0.6
+"""How far a drawing shrinks to fit a page; beyond that letters could not be read."""
 
 STYLE = """
 .lac-graph text { font: 13px system-ui, "Segoe UI", "DejaVu Sans", sans-serif; fill: currentColor; }
@@ -33,7 +35,7 @@ STYLE = """
 
 
 def drawing(dag: Dag, strengths: Mapping[Arc, float] | None = None, *, title: str = "Graph") -> str:
-    """Return a graph as SVG: variables in layers, causes above effects; hidden ones have a dashed edge.
+    """Return a graph as SVG: variables in layers, parents above children; hidden ones have a dashed edge.
 
     ``strengths`` make strong arcs thicker, on a logarithmic scale; pointing at an arc shows its number.
     Continuous variables are boxes, discrete ones have round ends.
@@ -50,6 +52,7 @@ def drawing(dag: Dag, strengths: Mapping[Arc, float] | None = None, *, title: st
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="lac-graph" role="img" '
             f'viewBox="0 0 {across:.0f} {down:.0f}" width="{across:.0f}" height="{down:.0f}" '
+            f'style="max-width: 100%; min-width: {SMALLEST * across:.0f}px; height: auto" '
             f'aria-label="{escape(title)}">',
             f"<title>{escape(title)}</title>",
             f"<style>{STYLE}</style>",

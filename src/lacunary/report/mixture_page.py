@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from math import log1p
 from typing import Any
 
@@ -22,9 +21,6 @@ __all__ = ["mixture_page"]
 
 DRAWN = 250
 """Graphs with more arcs are not drawn: nobody could read them."""
-
-WIDE = 1500
-"""A drawing up to so many points wide is shrunk to the page; a wider one is scrolled."""
 
 LISTED = 60
 """The most arcs or differences that are listed."""
@@ -99,7 +95,7 @@ def _components(found: MixtureFit) -> list[dict[str, Any]]:
             "name": name,
             "weight": float(mixture.weights[c]),
             "arcs": len(component.dag.arcs),
-            **_drawn(component.dag, lost[c], f"The graph of component {name}"),
+            "drawing": _drawing(component.dag, lost[c], f"The graph of component {name}"),
             "rows": _arcs(component.dag, lost[c])[:LISTED],
             "more": max(len(component.dag.arcs) - LISTED, 0),
             "sentences": list(sentences(component)),
@@ -108,13 +104,9 @@ def _components(found: MixtureFit) -> list[dict[str, Any]]:
     ]
 
 
-def _drawn(dag: Dag, lost: dict[Arc, float], title: str) -> dict[str, Any]:
-    """Return a graph's drawing, and whether it may be shrunk to the page and still be read."""
-    if len(dag.arcs) > DRAWN:
-        return {"drawing": "", "fits": True}
-    svg = drawing(dag, lost, title=title)
-    width = re.search(r'width="(\d+)"', svg)
-    return {"drawing": Markup(svg), "fits": width is not None and int(width[1]) <= WIDE}
+def _drawing(dag: Dag, lost: dict[Arc, float], title: str) -> Markup:
+    """Return a graph's drawing; nothing where it has too many arcs to be read."""
+    return Markup(drawing(dag, lost, title=title) if len(dag.arcs) <= DRAWN else "")
 
 
 def _arcs(dag: Dag, lost: dict[Arc, float]) -> list[dict[str, Any]]:
