@@ -222,3 +222,14 @@ def test_classes_and_compare_refuse_kindly() -> None:
     assert "what is kept aside must be discrete" in Result("classes", "birds.csv", "--aside", "mass").err
     assert "is not 1..8" in Result("classes", "birds.csv", "--numbers", "many").err
     assert "--states 1..6" in re.sub(r"[\s│]+", " ", Result("compare", "birds.csv", "--hidden", "k=2").err)
+
+
+def test_impute_learns_from_the_table_itself() -> None:
+    found = Result("impute", "average", "birds.csv", "--how", "mean", "--out", "filled.csv", "--json").json
+    table = lac.read("birds.csv")
+    assert found["filled"] == int(table.holes.sum())
+    filled = lac.read("filled.csv", schema=table.schema)
+    assert not filled.holes.any()
+    expected = lac.impute(lac.average_graphs(table), table, how="mean")
+    assert filled.reals == pytest.approx(expected.reals, rel=ROUNDING, nan_ok=True)
+    assert filled.codes.tolist() == expected.codes.tolist()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -54,3 +56,46 @@ def test_a_model_that_deems_a_row_impossible_is_silent_about_it() -> None:
         Ensemble((sure,), np.array([1.0])).posterior(row)
     with pytest.raises(lac.ImpossibleRowError, match="probability zero"):
         Ensemble((sure,), np.array([1.0])).query("B", given={"A": 1})
+
+
+def test_a_continuous_variable_is_a_mixture_of_what_all_models_say() -> None:
+    kinds: Any = {"x": "continuous", "y": "continuous"}
+    dag, other_dag = (lac.dag(arrows, states=2, kinds=kinds) for arrows in ("A -> x -> y", "A -> y; x"))
+    table = lac.make_holes(lac.random_network(dag, rng=0).sample(30, rng=0), 0.3, rng=0)
+    one = lac.fit(dag, table).belief
+    other = lac.fit(lac.Dag.from_arcs(dag.schema, other_dag.arcs), table).network
+    both = Ensemble((one, other), np.array([0.3, 0.7]))
+    found = both.posterior(table, ["y", "A"])
+    logs = np.array([model.log_probability(table) for model in (one, other)])
+    share = np.array([[0.3], [0.7]]) * np.exp(logs)
+    share /= share.sum(axis=0)
+    told: list[Any] = [model.posterior(table, ["y"])["y"] for model in (one, other)]
+    mean = share[0] * told[0].mean + share[1] * told[1].mean
+    np.testing.assert_allclose(found["y"].mean, mean, rtol=1e-10)
+    holes = np.isnan(table.reals[:, table.schema.index("y")])
+    at = np.full(len(table), 0.4)
+    density = share[0] * np.exp(told[0].log_density(at)) + share[1] * np.exp(told[1].log_density(at))
+    np.testing.assert_allclose(np.exp(found["y"].log_density(at))[holes], density[holes], rtol=1e-10)
+
+
+def test_an_ensemble_fills_holes() -> None:
+    one, other = pair()
+    turned = lac.Dag.from_arcs(
+        lac.Schema(tuple(one.dag.schema[name] for name in "CAB")), [("A", "B"), ("B", "C")]
+    )
+    tables = {name: other.table(name) for name in "ABC"}
+    both = Ensemble((one, lac.Network.from_tables(turned, tables)), np.array([0.5, 0.5]))
+    rows = lac.make_holes(one.sample(4, rng=0), 0.6, rng=1)
+    filled = lac.impute(both, rows)
+    best = {name: posterior.argmax(axis=1) for name, posterior in both.posterior(rows).items()}
+    for i, name in enumerate(rows.schema.names):
+        expected = np.where(rows.codes[:, i] < 0, best[name], rows.codes[:, i])
+        np.testing.assert_array_equal(filled.codes[:, i], expected)
+    many = 4000
+    draws = lac.impute(both, rows, how="draw", copies=many, rng=0)
+    shares = draws.codes.reshape(many, 4, 3)
+    for i, name in enumerate(rows.schema.names):
+        for k in range(rows.schema[name].size):
+            p = both.posterior(rows)[name][:, k]
+            # A share of 4000 draws, within five standard errors at most.
+            assert np.abs((shares[:, :, i] == k).mean(axis=0) - p).max() < 5 * 0.5 / np.sqrt(many)

@@ -178,3 +178,15 @@ def test_a_graph_can_be_given_as_such(votes: pd.DataFrame) -> None:
 def test_the_package_does_without_scikit_learn() -> None:
     code = "import lacunary, lacunary.cli, sys; assert 'sklearn' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_without_a_graph_graphs_are_averaged_over() -> None:
+    rows = lac.make_holes(lac.asia().sample(40, rng=0), 0.2, rng=0)
+    X = rows.to_frame("pandas")
+    imputer = NetworkImputer().fit(X)
+    expected = lac.impute(lac.average_graphs(lac.read(X), rng=0), lac.read(X))
+    assert imputer.transform(X).tolist() == [
+        list(row) for row in zip(*expected.to_frame("dict").values(), strict=True)
+    ]
+    assert isinstance(imputer.model_, lac.Ensemble)
+    assert not hasattr(imputer, "network_")

@@ -14,7 +14,6 @@ from lacunary.cli.arguments import (
     Data,
     Holes,
     Json,
-    Model,
     Out,
     Rng,
     answering,
@@ -26,6 +25,9 @@ from lacunary.cli.sheet import Sheet, delimited, put, quoted
 from lacunary.cli.show import Waiting, emit, show
 
 __all__ = ["impute"]
+
+AVERAGE = "average"
+"""What stands for a model that is learned from the table: an average over graphs."""
 
 
 class How(StrEnum):
@@ -42,10 +44,18 @@ class How(StrEnum):
         "lacunary fit house_votes --hidden bloc=3 --out blocs.json",
         "lacunary impute blocs.json house_votes --out filled.csv",
         "lacunary impute blocs.json house_votes --how draw --copies 5 --rng 1 --out five.csv",
+        "lacunary impute average survey.csv --how mean --out filled.csv",
     )
 )
 def impute(
-    model: Model,
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="A model file (.json, .bif, .xmlbif, .net, also .gz); asia, alarm; or average: networks "
+            "learned from the table itself, averaged over their graphs.",
+        ),
+    ],
     data: Data,
     how: Annotated[
         How,
@@ -79,10 +89,11 @@ def impute(
         raise typer.BadParameter("the filled table needs a file: --out", param_hint="--json")
     if copies > 1 and how is not How.draw:
         raise typer.BadParameter("copies differ only with --how draw", param_hint="--copies")
-    thing, schema = answering(model)
+    known = None if model == AVERAGE else answering(model)
     path = data_path(data)
     with Waiting(f"reading {data}") as waiting:
-        table = lac.read(path, schema=schema, **reading(holes, None))
+        table = lac.read(path, schema=known and known[1], **reading(holes, None))
+        thing, schema = known or (_averaged(table, rng, waiting), table.schema)
         waiting.say("filling the holes")
         filled = lac.impute(thing, table, how=how.value, copies=copies, rng=rng)
         added = _added(schema, filled, how, hidden_columns)
@@ -94,6 +105,15 @@ def impute(
         emit({"rows": len(table), "how": how.value, "copies": copies, "filled": count, "out": out})
     elif out is not None:
         show(f"written: {out} ({len(table) * copies} rows, {count} holes filled)")
+
+
+def _averaged(table: lac.Table, rng: int | None, waiting: Waiting) -> lac.Ensemble:
+    """Return networks learned from the table, to be asked together."""
+
+    def watch(done: int, total: int) -> None:
+        waiting.say(f"learning networks: {done} of {total}")
+
+    return lac.average_graphs(table, rng=0 if rng is None else rng, watch=watch)
 
 
 class _Work:

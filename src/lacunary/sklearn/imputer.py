@@ -12,13 +12,16 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from lacunary.data.schema import Kind
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Prior
+from lacunary.infer.ensemble import Ensemble
 from lacunary.infer.impute import How, impute
+from lacunary.infer.network import Network
 from lacunary.learn.fit import Method
 from lacunary.learn.select import Select
 from lacunary.learn.start import Starts
 from lacunary.model.dag import Dag
 from lacunary.model.make import States, naive_bayes
 from lacunary.sklearn.model import Array, Model, Unknown, free_name, graph_of
+from lacunary.structure.average import average_graphs
 
 __all__ = ["NetworkImputer"]
 
@@ -29,17 +32,25 @@ class NetworkImputer(OneToOneFeatureMixin, TransformerMixin, Model):  # type: ig
     Parameters
     ----------
     graph
-        Arrows over the names of columns, such as "x0 -> x1; x1 -> x2", or a graph. By default latent
-        classes: a hidden class is the one parent of every column.
+        Arrows over the names of columns, such as "x0 -> x1; x1 -> x2", or a graph. By default none is
+        chosen: networks with many graphs are learned and asked together (`lacunary.average_graphs`).
     n_classes
-        How many classes, if there is no graph.
+        If there is no graph, how many latent classes there are: a hidden class is then the one parent of
+        every column. By default none, and graphs are averaged over.
     hidden
         Variables of the graph that are never observed, by name with their states.
     how
         "mode": the most probable state of each hole given the row's observed cells; "mean": the same, but
         numbers take their mean; "draw": one joint draw for all holes of a row, as multiple imputation needs.
     method, prior, starts, select, kinds, handle_unknown, max_iter, tol, random_state
-        As for `LatentClassModel`.
+        As for `LatentClassModel`. An average over graphs looks at prior, kinds, handle_unknown and
+        random_state alone; its sample weights must be whole numbers.
+
+    Attributes
+    ----------
+    model_
+        What fills the holes: the network or, where graphs are averaged over, an `lacunary.Ensemble`. Then
+        there are no ``network_`` and ``fit_``.
 
     Examples
     --------
@@ -54,7 +65,7 @@ class NetworkImputer(OneToOneFeatureMixin, TransformerMixin, Model):  # type: ig
         self,
         graph: str | Dag | None = None,
         *,
-        n_classes: int = 4,
+        n_classes: int | None = None,
         hidden: Mapping[str, States] | None = None,
         how: How = "mode",
         method: Method = "map",
@@ -84,13 +95,20 @@ class NetworkImputer(OneToOneFeatureMixin, TransformerMixin, Model):  # type: ig
         self.how = how
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn the network's probabilities from the rows, holes and all."""
+        """Learn the networks, or the probabilities of one, from the rows, holes and all."""
         table, _ = self._rows(X, sample_weight)
+        self.model_: Network | Ensemble
+        if self.graph is None and self.n_classes is None:
+            self.model_ = average_graphs(table, prior=self.prior, rng=self._rng())
+            self.n_iter_, self.converged_ = len(self.model_.models), True
+            return self
         if self.graph is None:
+            assert self.n_classes is not None
             graph = naive_bayes(table.schema, free_name("class", table.schema), self.n_classes)
         else:
             graph = graph_of(self.graph, table.schema, self.hidden)
         self._learn(graph, table)
+        self.model_ = self.network_
         return self
 
     def transform(self, X: Any) -> Array:
@@ -99,7 +117,7 @@ class NetworkImputer(OneToOneFeatureMixin, TransformerMixin, Model):  # type: ig
         if self.how == "probability":
             raise ParameterError("how must be 'mode', 'mean' or 'draw': probabilities would be other columns")
         rng = np.random.default_rng(self._rng())
-        filled = impute(self.network_, table, how=self.how, rng=rng).to_frame("dict")
+        filled = impute(self.model_, table, how=self.how, rng=rng).to_frame("dict")
         cells = np.asarray(X)
         columns = [
             _patched(cells[:, place], table.holes[:, table.schema.index(name)], filled[name])

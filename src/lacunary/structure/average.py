@@ -150,8 +150,7 @@ class _Chain:
 
     def step(self, dag: Dag, theta: Array, climbing: bool) -> Belief:
         """Draw the holes, then the graph, and return what is believed of its parameters."""
-        codes, reals = completed(dag, theta, self.rows, self.rng)
-        full = Table(self.rows.schema, codes, reals)
+        full = self._filled(dag, theta)
         board = Board(self._score(full), self.rules, [tuple(sorted(ps)) for ps in dag.parent_indices])
         if climbing:
             climb(Walk("greedy", board, self.rng))
@@ -162,8 +161,14 @@ class _Chain:
                 board.apply(move)
         graph = dag_of(full.schema, board.parents)
         before = self.rule(graph)
-        counted = complete_statistics(graph, codes, reals, full.weights)
+        counted = complete_statistics(graph, full.codes, full.reals, full.weights)
         return Belief(graph, before.alpha + counted, before.surplus)
+
+    def _filled(self, dag: Dag, theta: Array) -> Table:
+        """Return the rows with their holes drawn."""
+        if not self.rows.holes.any():
+            return self.rows
+        return Table(self.rows.schema, *completed(dag, theta, self.rows, self.rng))
 
     def _score(self, full: Table) -> FamilyScore:
         """Return the log evidence of families; where there are no holes it stays the same."""
