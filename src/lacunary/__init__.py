@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from lacunary.structure.best_first import BestFirst
     from lacunary.structure.climb import Greedy, Tabu
     from lacunary.structure.hidden_trials import search_hidden
+    from lacunary.structure.reinsert import Reinsert
     from lacunary.structure.result import SearchResult, Step
     from lacunary.structure.search import search
     from lacunary.structure.structural_em import StructuralResult, structural_em
@@ -158,6 +159,7 @@ _HOME = {
     "structure.best_first": ("BestFirst",),
     "structure.climb": ("Greedy", "Tabu"),
     "structure.hidden_trials": ("search_hidden",),
+    "structure.reinsert": ("Reinsert",),
     "structure.result": ("SearchResult", "Step"),
     "structure.search": ("search",),
     "structure.structural_em": ("StructuralResult", "structural_em"),
@@ -201,6 +203,7 @@ __all__ = [
     "PriorNetwork",
     "Progress",
     "Regression",
+    "Reinsert",
     "Sampled",
     "Schema",
     "SchemaError",

@@ -40,9 +40,17 @@ class Score(StrEnum):
     conditional_gaussian = "conditional-gaussian"
 
 
+class Until(StrEnum):
+    """When structural EM ends."""
+
+    score = "score"
+    structure = "structure"
+
+
 class Search(StrEnum):
     """How graphs are looked for."""
 
+    reinsert = "reinsert"
     greedy = "greedy"
     tabu = "tabu"
     best_first = "best-first"
@@ -70,7 +78,10 @@ def search(
     ess: Annotated[
         float | None, typer.Option(metavar="ROWS", help="Of bdeu: how many rows the prior is worth; 1.")
     ] = None,
-    method: Annotated[Search, typer.Option(help="How graphs are looked for.")] = Search.greedy,
+    method: Annotated[
+        Search | None,
+        typer.Option(help="How graphs are looked for: reinsert, or greedy where values are missing."),
+    ] = None,
     start: Annotated[
         str | None, typer.Option(metavar="MODEL|tree", help="A model file, arrows, or tree: where to begin.")
     ] = None,
@@ -90,6 +101,17 @@ def search(
     hidden: Hidden = None,
     schedule: Annotated[
         str | None, typer.Option(help="How structural EM goes about holes: '((EM)^10 Ec S* M)*'.")
+    ] = None,
+    until: Annotated[
+        Until | None, typer.Option(help="Structural EM ends when this does not rise, or change; score.")
+    ] = None,
+    escapes: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=0, help="How often structural EM may leave a local maximum; 3."),
+    ] = None,
+    starts: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Draws EM begins from where something is hidden; 10."),
     ] = None,
     rng: Seed = 0,
     out: Annotated[
@@ -140,10 +162,13 @@ def search(
             table,
             score=None if score is None else score.value,
             prior=_prior(score, ess),
-            method=method.value,
+            method=None if method is None else method.value,
             start=_start(start, resume, table),
             hidden=pairs_of_states("--hidden", hidden) or None,
             schedule=schedule,
+            until=None if until is None else until.value,
+            escapes=escapes,
+            starts=starts,
             watch=_watch(waiting, checkpoint),
             rng=rng,
             **limits,

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from lacunary.kernels.compile import bare, called
 
 __all__ = [
+    "add_columns",
     "add_digit",
+    "add_digits",
     "bd_terms",
     "count_alone",
     "count_beside",
@@ -119,6 +121,27 @@ def count_alone(place: NDArray[np.int64], weights: NDArray[np.float64], out: NDA
     """Add each row's weight in its place; (rows,), (rows,) → (places,)."""
     for row in range(len(place)):
         out[place[row]] += weights[row]
+
+
+@bare
+def add_columns(counts: NDArray[np.float64], many: int, out: NDArray[np.float64]) -> None:
+    """Add up the first columns; (places, columns) → (places,)."""
+    for height in range(len(counts)):
+        total = 0.0
+        for column in range(many):
+            total += counts[height, column]
+        out[height] = total
+
+
+@bare
+def add_digits(counts: NDArray[np.float64], size: int, after: int, out: NDArray[np.float64]) -> None:
+    """Add up over a digit of this size, where the digits after it count to ``after``."""
+    for before in range(len(out) // after):
+        for rest in range(after):
+            total = 0.0
+            for digit in range(size):
+                total += counts[(before * size + digit) * after + rest]
+            out[before * after + rest] = total
 
 
 @called

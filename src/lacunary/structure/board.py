@@ -139,7 +139,7 @@ class Board:
 
         Of ties, rather no turn, then the first head, then the first tail.
 
-        ``barred[i, j]`` leaves out every move that touches the arc i → j or j → i.
+        ``barred[i, j]`` leaves out every move of the arc i → j.
         """
         self._refresh()
         kind, tail, head, gain = best_move(

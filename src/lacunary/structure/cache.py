@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ class Cache:
     def __init__(self, score: FamilyScore, most: int = 50_000) -> None:
         self.score = score
         self.most = max(int(most), 1)
+        # Where a score has all terms of a family at once it says so, (n + 1,); a search wants both in turn.
+        self._terms: Callable[[int, Parents], NDArray[np.float64]] | None = getattr(score, "terms", None)
         self.asked = self.missed = 0
         self._toggled: OrderedDict[Key, NDArray[np.float64]] = OrderedDict()
         self._family: OrderedDict[Key, float] = OrderedDict()
@@ -51,7 +54,10 @@ class Cache:
         """
         key = (child, parents)
         known = self._family.get(key)
-        if known is None:
+        if known is None and self._terms is not None:
+            self.toggled(child, parents)
+            known = self._family[key]
+        elif known is None:
             known = self.score.family(child, parents)
         _keep(self._family, key, known, self.most)
         return known
@@ -63,10 +69,18 @@ class Cache:
         self.asked += 1
         if known is None:
             self.missed += 1
-            known = self.score.toggled(child, parents)
+            known = self._ask(child, parents)
             known.flags.writeable = False
         _keep(self._toggled, key, known, self.most)
         return known
+
+    def _ask(self, child: int, parents: Parents) -> NDArray[np.float64]:
+        """Ask the score for toggled terms, and keep the term as it is too where both come together."""
+        if self._terms is None:
+            return self.score.toggled(child, parents)
+        terms = self._terms(child, parents)
+        _keep(self._family, (child, parents), float(terms[-1]), self.most)
+        return terms[:-1]
 
 
 def _keep(store: OrderedDict[Key, Any], key: Key, value: Any, most: int) -> None:

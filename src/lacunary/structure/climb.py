@@ -15,15 +15,21 @@ from lacunary.structure.walk import Walk
 __all__ = ["Greedy", "Tabu", "check_at_least", "climb", "shake"]
 
 
-def climb(walk: Walk, most: int | None = None) -> bool:
-    """Take the best move until none gains, or ``most`` were taken; tell whether the top was reached."""
+def climb(
+    walk: Walk, most: int | None = None, *, barred: NDArray[np.bool_] | None = None, quiet: bool = False
+) -> bool:
+    """Take the best move until none gains, or ``most`` were taken; tell whether the top was reached.
+
+    ``barred`` leaves moves out (`Board.best`); ``quiet`` where a search could not go on from halfway.
+    """
     taken = 0
     while most is None or taken < most:
-        move, gain = walk.board.best()
+        move, gain = walk.board.best(barred)
         if move is None or gain <= walk.board.tie:
             return True
         walk.take(move)
-        walk.tell()
+        if not quiet:
+            walk.tell()
         taken += 1
     return False
 

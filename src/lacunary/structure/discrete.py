@@ -14,7 +14,7 @@ from scipy.special import gammaln
 from lacunary.data.table import Table
 from lacunary.errors import SchemaError, TableError
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
-from lacunary.kernels.count import bd_terms, log_likelihood_terms
+from lacunary.kernels.count import add_columns, add_digits, bd_terms, log_likelihood_terms
 from lacunary.model.dag import Dag
 from lacunary.structure.counter import Block, Counter
 from lacunary.structure.score import Parents, allowed_arcs, toggle
@@ -36,6 +36,7 @@ class _Discrete:
         self.size = table.size
         self.allowed = allowed_arcs(table.schema)
         self.counter = Counter(table)
+        self._never = [np.flatnonzero(~column) for column in self.allowed.T]
 
     @property
     def variables(self) -> int:
@@ -49,14 +50,20 @@ class _Discrete:
 
     def toggled(self, child: int, parents: Parents) -> Array:
         """Return the child's term with each variable put in or taken out of its parents; (n,)."""
+        return self.terms(child, parents)[:-1]
+
+    def terms(self, child: int, parents: Parents) -> Array:
+        """Return the toggled terms and, last, the term as it is; (n + 1,)."""
         heights = self.counter.heights(child, parents)
-        out, alone = np.zeros(self.variables), np.empty(0)
+        out, alone = np.zeros(self.variables + 1), np.empty(0)
         for block, counts in self.counter.beside(heights):
-            alone = counts[:, : block.split].sum(axis=1)  # over the states of any one variable
+            alone = np.empty(heights.height)
+            add_columns(counts, block.split, alone)  # over the states of any one variable
             self._score(child, parents, block, counts, out[block.variables])
         for position, parent in enumerate(parents):
             out[parent] = self._without(child, parents, position, alone, heights.dense)
-        out[~self.allowed[:, child]] = -np.inf
+        out[:-1][self._never[child]] = -np.inf
+        out[-1] = self._one(child, parents, alone)
         return out
 
     def _without(self, child: int, parents: Parents, position: int, counts: Array, dense: bool) -> float:
@@ -64,9 +71,12 @@ class _Discrete:
         rest = parents[:position] + parents[position + 1 :]
         if not dense:
             return self.family(child, rest)
-        before = int(self._configurations(parents[:position]))
-        fewer = counts.reshape(before, self.schema.sizes[parents[position]], -1).sum(axis=1)
-        return self._one(child, rest, fewer.reshape(-1))
+        sizes = self.schema.sizes
+        before, size = prod(sizes[p] for p in parents[:position]), sizes[parents[position]]
+        after = len(counts) // (before * size)
+        fewer = np.empty(before * after)
+        add_digits(counts, size, after, fewer)
+        return self._one(child, rest, fewer)
 
     def _one(self, child: int, parents: Parents, counts: Array) -> float:
         """Return the child's term from the counts of its family alone."""
@@ -120,13 +130,14 @@ class BD(_Discrete):
         super().__init__(table)
         self.prior = BDeu(1.0) if prior is None else prior
 
-    def toggled(self, child: int, parents: Parents) -> Array:
-        """Return the child's term with each variable put in or taken out of its parents; (n,)."""
+    def terms(self, child: int, parents: Parents) -> Array:
+        """Return the toggled terms and, last, the term as it is; (n + 1,)."""
         if isinstance(self.prior, BDeu | Dirichlet):
-            return super().toggled(child, parents)
-        out = np.full(self.variables, -np.inf)
+            return super().terms(child, parents)
+        out = np.full(self.variables + 1, -np.inf)
         for other in np.flatnonzero(self.allowed[:, child]):
-            out[other] = self.family(child, toggle(parents, int(other)))
+            out[other] = self._any(child, toggle(parents, int(other)))
+        out[-1] = self._any(child, parents)
         return out
 
     def family(self, child: int, parents: Parents) -> float:

@@ -132,20 +132,22 @@ class _Gaussian:
 
     def family(self, child: int, parents: Parents) -> float:
         """Return the child's term, given its parents."""
-        return float(self._terms(child, parents)[-1])
+        return float(self.terms(child, parents)[-1])
 
     def toggled(self, child: int, parents: Parents) -> Array:
         """Return the child's term with each variable put in or taken out of its parents; (n,)."""
-        terms = self._terms(child, parents)[:-1].copy()
-        terms[child] = -np.inf
-        return terms
+        return self.terms(child, parents)[:-1].copy()
 
-    def _terms(self, child: int, parents: Parents) -> Array:
-        """Return all terms of a family; who asks for it as it is will ask for its toggles next."""
+    def terms(self, child: int, parents: Parents) -> Array:
+        """Return the toggled terms and, last, the term as it is; (n + 1,).
+
+        The last family's are kept: who asks for it as it is will ask for its toggles next.
+        """
         last = self._last
         if last[0] != child or last[1] != parents:
             terms = self.regressions.terms(self._scales, self._counts, child, parents)
             terms -= self._jacobian[child]
+            terms[child] = -np.inf
             self._last = last = (child, parents, terms)
         return last[2]
 

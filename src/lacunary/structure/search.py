@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from lacunary.data.read import read
 from lacunary.errors import ParameterError, TableError
+from lacunary.learn.stop import Stop
 from lacunary.model.arrows import Arc
 from lacunary.model.dag import Dag
 from lacunary.structure.anneal import Anneal
@@ -20,6 +21,7 @@ from lacunary.structure.choose import rule_of, score_of
 from lacunary.structure.climb import Greedy, Tabu
 from lacunary.structure.discrete import BD
 from lacunary.structure.exact import Exact
+from lacunary.structure.reinsert import Reinsert
 from lacunary.structure.result import SearchResult
 from lacunary.structure.rules import ArcsGiven, Rules
 from lacunary.structure.score import FamilyScore, Parents
@@ -43,6 +45,7 @@ class SearchMethod(Protocol):
 
 
 METHODS: Mapping[str, Callable[[], SearchMethod]] = {
+    "reinsert": Reinsert,
     "greedy": Greedy,
     "tabu": Tabu,
     "best-first": BestFirst,
@@ -58,10 +61,15 @@ def search(
     *,
     score: str | FamilyScore | None = None,
     prior: Any = None,
-    method: str | SearchMethod = "greedy",
+    method: str | SearchMethod | None = None,
     start: Dag | Trail | str | None = None,
     hidden: Any = None,
-    schedule: Any = None,
+    schedule: str | None = None,
+    until: Literal["score", "structure"] | None = None,
+    escapes: int | None = None,
+    choose: str | None = None,
+    stop: Stop | None = None,
+    starts: int | None = None,
     required: ArcsGiven = (),
     forbidden: ArcsGiven = (),
     max_parents: int | None = None,
@@ -86,13 +94,15 @@ def search(
         The rule for hyperparameters, such as ``bdeu(10)``; given without a score, "bd" is meant. With
         continuous variables a `NormalWishart`, by default worth one row with their means and variances.
     method
-        "greedy", "tabu", "best-first", "anneal", "exact" (to about 20 variables), "tree"; or one of
-        `Greedy`, `Tabu`, `BestFirst`, `Anneal` with settings.
+        "reinsert", "greedy", "tabu", "best-first", "anneal", "exact" (to about 20 variables), "tree"; or one
+        of `Reinsert`, `Greedy`, `Tabu`, `BestFirst`, `Anneal` with settings. By default "reinsert", and
+        "greedy" between the steps of structural EM.
     start
         The graph to start from, by default without arcs; "tree" for the best tree; or a `Trail`, as a
         `SearchCheckpoint` keeps it, to go on from.
-    hidden, schedule
-        Hidden variables, and how structural EM goes about it; see docs/structure.md.
+    hidden, schedule, until, escapes, choose, stop, starts
+        Hidden variables, and how structural EM goes about them and about missing values; as of
+        `structural_em`. Any of them calls for structural EM, even where nothing is missing.
     required, forbidden
         Arcs that must and must not be: ``"A -> B"``, pairs, or several.
     max_parents
@@ -113,22 +123,27 @@ def search(
     True
     """
     rows = read(table)
-    way = method_of(method)
     limits: dict[str, Any] = {
         "required": required,
         "forbidden": forbidden,
         "max_parents": max_parents,
         "tiers": tiers,
     }
-    if hidden or schedule is not None or rows.schema.hidden or rows.holes.any():
+    turns = {
+        "hidden": hidden or None, "schedule": schedule, "until": until, "escapes": escapes,
+        "choose": choose, "stop": stop, "starts": starts,
+    }  # fmt: skip
+    asked = {name: value for name, value in turns.items() if value is not None}
+    if asked or rows.schema.hidden or rows.holes.any():
         module = import_module("lacunary.structure.structural_em")
         found: SearchResult = module.structural_em(
-            rows, score=score, prior=prior, method=way, start=start, hidden=hidden, schedule=schedule,
-            watch=watch, rng=rng, **limits,
+            rows, score=score, prior=prior, method="greedy" if method is None else method, start=start,
+            watch=watch, rng=rng, **asked, **limits,
         )  # fmt: skip
         return found
     if not len(rows):
         raise TableError("the table has no rows; there is nothing to learn a graph from")
+    way = method_of("reinsert" if method is None else method)
     family_score = score_of(rows, score, prior)
     rules = Rules.of(rows.schema, **limits)
     walk, interrupted = run(way, family_score, rules, start, watch=watch, rng=rng)
@@ -186,10 +201,9 @@ def strengths(walk: Walk) -> dict[Arc, float]:
     score, names = walk.board.score, walk.schema.names
     out: dict[Arc, float] = {}
     for child, parents in enumerate(walk.best):
-        here = score.family(child, parents)
-        for position, parent in enumerate(parents):
-            rest = parents[:position] + parents[position + 1 :]
-            out[names[parent], names[child]] = here - score.family(child, rest)
+        if parents:
+            lost = score.family(child, parents) - score.toggled(child, parents)
+            out |= {(names[parent], names[child]): float(lost[parent]) for parent in parents}
     return out
 
 

@@ -10,11 +10,12 @@ import numpy as np
 
 from lacunary.errors import ParameterError
 from lacunary.model.dag import Dag
-from lacunary.structure.climb import climb
+from lacunary.structure.climb import Greedy, climb
+from lacunary.structure.reinsert import Reinsert
 from lacunary.structure.rules import Rules
 from lacunary.structure.schedule_program import Instruction, program
 from lacunary.structure.score import FamilyScore
-from lacunary.structure.search import run
+from lacunary.structure.search import SearchMethod, run
 from lacunary.structure.structural_em_learner import Learner, Weighed
 from lacunary.structure.structural_em_state import Round, State, Turns
 from lacunary.structure.walk import SearchProgress, Trail, Walk, WatchSearch, dag_of
@@ -169,14 +170,24 @@ class Run:
         assert self._score is not None
         state = self.state
         method = self.turns.method if times is None else _Moves(times)
+        self._before = self._before or state.dag
+        # While every climb still changes the graph, and with it what is expected, there is nothing to refine.
+        if not (isinstance(method, Reinsert) and self._changed_by(Greedy())):
+            self._changed_by(method)
+
+    def _changed_by(self, method: SearchMethod) -> bool:
+        """Search from the current graph, and go to what is found; tell whether that is another graph."""
+        assert self._score is not None
+        state = self.state
         walk, interrupted = run(method, self._score, self.rules, state.dag, watch=self._inner(), rng=self.rng)
         if interrupted:
             raise _Interrupted
-        self._before = self._before or state.dag
         found = dag_of(state.dag.schema, walk.best)
-        state.dag = state.dag if _same(found, state.dag) else found
+        changed = not _same(found, state.dag)
+        state.dag = found if changed else state.dag
         state.path += tuple(walk.path)
         self._walk = walk
+        return changed
 
     def _end(self, here: int, instruction: Instruction, times: int | None) -> None:
         """At the end of a bracket: note the round, and go back to its beginning unless it is over."""
