@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lacunary.data.datasets import house_votes, soybean
     from lacunary.data.holes import hide, make_holes
-    from lacunary.data.read import read
+    from lacunary.data.read import examine, read
     from lacunary.data.schema import Schema, Variable
     from lacunary.data.table import Table
     from lacunary.errors import (
@@ -94,7 +94,7 @@ __version__ = "0.1.0"
 _HOME = {
     "data.datasets": ("house_votes", "soybean"),
     "data.holes": ("hide", "make_holes"),
-    "data.read": ("read",),
+    "data.read": ("examine", "read"),
     "data.schema": ("Schema", "Variable"),
     "data.table": ("Table",),
     "errors": (
@@ -237,6 +237,7 @@ __all__ = [
     "dag",
     "dimension",
     "equivalent",
+    "examine",
     "expect",
     "family_distances",
     "fit",

@@ -164,6 +164,7 @@ GRID = st.lists(st.lists(CELL, min_size=2, max_size=3).map(",".join), max_size=8
     ODD | GRID.map("a,b\n{}".format) | st.binary(max_size=60), st.sampled_from([".csv", ".tsv", ".csv.gz"])
 )
 @example("a\n\x85", ".csv")
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_any_file_gives_a_table_or_a_named_error(content: str | bytes, suffix: str) -> None:
     raw = content.encode() if isinstance(content, str) else content
     with tempfile.TemporaryDirectory() as folder:

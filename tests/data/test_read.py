@@ -198,13 +198,14 @@ def test_holes_are_configurable() -> None:
     columns = {"t": ["a", "?", "-9", "none"], "n": [1, -9, 2, 2], "r": [0.5, -9.0, 1.5, 2.5]}
     table = read(columns, holes=("none", -9))
     assert table.to_frame("dict") == {
-        "t": ["a", "?", None, None],
+        "t": ["a", None, None, None],
         "n": [1, None, 2, 2],
         "r": [0.5, None, 1.5, 2.5],
     }
     assert "n: whole numbers, taken as discrete with 2 states; -9 is a hole" in table.decisions
+    assert read(columns, not_holes="?").to_frame("dict")["t"] == ["a", "?", "-9", "none"]
     assert read({"t": ["NA", "UK"]}, states={"t": ["NA", "UK", "US"]}).codes[:, 0].tolist() == [0, 1]
-    assert read({"t": ["NA", "UK"]}, holes="UK").to_frame("dict") == {"t": ["NA", None]}
+    assert read({"t": ["NA", "UK"]}, holes="UK", not_holes="NA").to_frame("dict") == {"t": ["NA", None]}
 
 
 def test_declared_states() -> None:
@@ -317,7 +318,7 @@ def test_a_schema_says_how_to_read() -> None:
         ({"x": [None, "?"]}, {}, SchemaError, "x has only holes.*states="),
         ({"x": [None]}, {"kinds": "continuous"}, SchemaError, "x has only holes"),
         ({"x": [1.0, -np.inf]}, {}, TableError, "x, row 2: infinite"),
-        ({"x": [1, 2], "y": [1]}, {}, TableError, "x has 2 rows, y has 1 rows"),
+        ({"x": [1, 2], "y": [1]}, {}, TableError, "x has 2 rows, y has 1 row$"),
         ({"x": []}, {}, TableError, "no rows"),
         ({}, {}, TableError, "no column"),
         ([], {}, TableError, "no column"),

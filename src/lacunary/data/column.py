@@ -105,11 +105,17 @@ class Source:
         From the names that are wanted and the marks of holes to those columns, in the order asked.
     library
         The data frame library the source belongs to, if any.
+    path
+        Where the file lies, if it is one.
+    streamed
+        Whether all columns come by one pass over the source, so that they must be asked for together.
     """
 
     names: tuple[str, ...]
     columns: Callable[[Sequence[str], Collection[str]], Iterable[Column]]
     library: str | None = None
+    path: str | None = None
+    streamed: bool = False
 
 
 class Levels(dict[Any, int]):

@@ -21,7 +21,10 @@ from lacunary.errors import FileError, TableError
 if TYPE_CHECKING:
     from _csv import Reader
 
-__all__ = ["delimited"]
+__all__ = ["DELIMITERS", "delimited"]
+
+DELIMITERS = ",;\t|"
+"""What may part the cells of a line; where two part the header into as many names, the first does."""
 
 CELLS = 2**16
 """Cells that are held as text at a time."""
@@ -29,16 +32,20 @@ CELLS = 2**16
 TEXTS = 2**16
 """Distinct texts of a column that are kept before it is tried as a column of numbers."""
 
+SWAPPED = str.maketrans(",.", ".,")
+"""Decimal commas become points, and points, which then part thousands, make a text no number."""
+
 HEAD = 2**16
 """Characters from which the delimiter is told."""
 
 
-def delimited(path: Path) -> Source:
+def delimited(path: Path, decimal: str = ".") -> Source:
     """Return the columns of a text file with a header line, encoded as UTF-8.
 
     Cells are stripped of blanks around them. Blank lines are skipped, except that in a file of one
     column a blank line is an empty cell. The delimiter is a tab in ``.tsv`` and ``.tab`` files,
-    elsewhere the one of comma, semicolon and tab that splits the header into most names.
+    elsewhere the one of comma, semicolon, tab and vertical bar that splits the header into most names.
+    With ``decimal=","`` numbers have a decimal comma.
     """
     with _opened(path) as file:
         head = file.read(HEAD)
@@ -47,7 +54,7 @@ def delimited(path: Path) -> Source:
         header = _header(path, csv.reader(file, delimiter=delimiter, strict=True))
 
     def columns(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
-        gathered = {name: _Gathered(name, marks) for name in wanted}
+        gathered = {name: _Gathered(name, marks, decimal) for name in wanted}
         with _opened(path) as file:
             reader = csv.reader(file, delimiter=delimiter, strict=True)
             _header(path, reader)
@@ -58,14 +65,14 @@ def delimited(path: Path) -> Source:
         for name in wanted:
             yield gathered.pop(name).column()
 
-    return Source(header, columns)
+    return Source(header, columns, path=str(path), streamed=True)
 
 
 class _Gathered:
     """The cells of one column so far: coded texts or, once the texts get too many, numbers."""
 
-    def __init__(self, name: str, marks: Collection[str]) -> None:
-        self.name, self.marks = name, marks
+    def __init__(self, name: str, marks: Collection[str], decimal: str) -> None:
+        self.name, self.marks, self.commas = name, marks, decimal == ","
         self.levels = Levels()
         self.codes: list[NDArray[np.int32]] = []
         self.reals: list[NDArray[np.float64]] = []
@@ -85,7 +92,8 @@ class _Gathered:
         if self.reals:
             return Numbers(self.name, np.concatenate(self.reals))
         stripped = Levels()
-        where = stripped.code([text.strip() for text in self.levels.distinct])
+        texts = [text.strip() for text in self.levels.distinct]
+        where = stripped.code(self._pointed(texts) if self.commas else texts)
         codes = np.concatenate(self.codes) if self.codes else np.empty(0, dtype=np.int32)
         return Labels(self.name, stripped.distinct, where[codes], untyped=True)
 
@@ -99,7 +107,7 @@ class _Gathered:
         self.levels, self.codes = Levels(), []
 
     def _numbers(self, cells: Sequence[str]) -> NDArray[np.float64]:
-        values = parse_numbers(cells)
+        values = None if self.commas else parse_numbers(cells)
         if values is None:
             texts = self._unmarked(cells)
             values = parse_numbers(texts)
@@ -113,7 +121,17 @@ class _Gathered:
         return values
 
     def _unmarked(self, cells: Sequence[str]) -> list[str]:
-        return ["nan" if text in self.marks else text for text in map(str.strip, cells)]
+        texts = ["nan" if text in self.marks else text for text in map(str.strip, cells)]
+        return [text.translate(SWAPPED) for text in texts] if self.commas else texts
+
+    def _pointed(self, texts: list[str]) -> list[str]:
+        """Give numbers a point for their comma, if most texts are such numbers and none has a point."""
+        swapped = {text: text.translate(SWAPPED) for text in texts if text not in self.marks}
+        numbers = {text: point for text, point in swapped.items() if parse_numbers([point]) is not None}
+        pointed = any("." in text and parse_numbers([text]) is not None for text in swapped)
+        if pointed or 2 * len(numbers) < len(swapped):
+            return texts
+        return [numbers.get(text, text) for text in texts]
 
 
 @contextmanager
@@ -147,7 +165,9 @@ def _delimiter(path: Path, head: str) -> str:
         raise FileError(f"{path} is not a text file: it holds zero bytes")
     if {".tsv", ".tab"} & {suffix.lower() for suffix in path.suffixes[-2:]}:
         return "\t"
-    return max(",;\t", key=lambda delimiter: len(_first(csv.reader(io.StringIO(head), delimiter=delimiter))))
+    return max(
+        DELIMITERS, key=lambda delimiter: len(_first(csv.reader(io.StringIO(head), delimiter=delimiter)))
+    )
 
 
 def _first(reader: Reader) -> list[str]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from lacunary.data.schema import Kind, Label, Variable
 from lacunary.data.table import Table, unique_rows
+from lacunary.data.wording import counted, visible
+
+if TYPE_CHECKING:
+    from lacunary.data.assemble import Refused
 
 __all__ = ["Description", "Pattern", "VariableSummary", "describe"]
 
@@ -21,16 +26,20 @@ WIDTH = 80
 
 @dataclass(frozen=True)
 class VariableSummary:
-    """One variable: its kind, the states or the range and mean, and the share of holes in its column."""
+    """One variable: its kind, the states or the range and mean, and the share of holes in its column.
+
+    Of a column that is "refused", as it cannot be read as it is, there are ``examples`` of its labels.
+    """
 
     name: str
-    kind: Kind
+    kind: Kind | Literal["refused"]
     states: tuple[Label, ...]
     ordered: bool
     hidden: bool
     holes: float
     range: tuple[float, float] | None = None
     mean: float | None = None
+    examples: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,6 +66,10 @@ class Description:
         The commonest hole patterns, of ``pattern_count`` in all.
     decisions
         What `read` decided about the columns.
+    notes
+        What of that leaves a doubt.
+    problems
+        Why some columns cannot be read as they are, and what to do about each.
     """
 
     rows: int
@@ -67,28 +80,37 @@ class Description:
     patterns: tuple[Pattern, ...]
     pattern_count: int
     decisions: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the description as plain dictionaries, lists and numbers."""
         return asdict(self)
 
     def __str__(self) -> str:
-        return "\n\n".join(
-            part for part in (self._head(), self._columns(), self._holes(), self._said()) if part
-        )
+        said = [
+            "\n".join([head, *(f"  {visible(sentence)}" for sentence in sentences)])
+            for head, sentences in self._said()
+            if sentences
+        ]
+        return "\n\n".join([self._head(), self._columns(), self._holes(), *said])
 
     __repr__ = __str__
 
     def _head(self) -> str:
         weighted = "" if self.size == self.rows else f", N = {self.size:g} by weight"
+        rows = counted(self.rows, "row")
+        if self.problems:
+            lost = sum(variable.kind == "refused" for variable in self.variables)
+            return f"{rows}{weighted}, {counted(len(self.variables), 'column')}, {lost} of them refused"
         return (
-            f"{self.rows} rows ({self.distinct} distinct){weighted}, {len(self.variables)} variables, "
+            f"{rows} ({self.distinct} distinct){weighted}, {counted(len(self.variables), 'variable')}, "
             f"{self.holes:.1%} holes"
         )
 
     def _columns(self) -> str:
         rows = [("variable", "kind", "holes", "states")]
-        rows += [(v.name, _kind(v), f"{v.holes:.1%}", _content(v)) for v in self.variables]
+        rows += [(visible(v.name), _kind(v), f"{v.holes:.1%}", _content(v)) for v in self.variables]
         width = [max(len(row[place]) for row in rows) for place in range(3)]
         return "\n".join(
             f"{name:<{width[0]}}  {kind:<{width[1]}}  {holes:>{width[2]}}  {content}".rstrip()
@@ -96,20 +118,19 @@ class Description:
         )
 
     def _holes(self) -> str:
-        lines = [f"{p.rows:>9} rows: {_listed(p.holes) or 'no holes'}" for p in self.patterns]
+        rows = [f"{p.rows:>9} {'row: ' if p.rows == 1 else 'rows:'}" for p in self.patterns]
+        names = [_listed(p.holes) or "no holes" for p in self.patterns]
+        lines = [f"{row} {name}" for row, name in zip(rows, names, strict=True)]
         more = self.pattern_count - len(self.patterns)
         return "\n".join(["hole patterns", *lines, *([f"          and {more} more"] if more else [])])
 
-    def _said(self) -> str:
-        return (
-            "\n".join(["decisions", *(f"  {sentence}" for sentence in self.decisions)])
-            if self.decisions
-            else ""
-        )
+    def _said(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Return the sentences under their headings, what is to be looked after last."""
+        return [("decisions", self.decisions), ("notes", self.notes), ("problems", self.problems)]
 
 
-def describe(table: Table) -> Description:
-    """Return what a table holds; the same as ``table.describe()``."""
+def describe(table: Table, refused: Sequence[Refused] = (), names: Sequence[str] = ()) -> Description:
+    """Return what a table holds, beside columns that could not be in it; see ``table.describe()``."""
     first, pattern = unique_rows(
         -table.holes.astype(np.int8), (1,) * len(table.schema), np.empty((len(table), 0))
     )
@@ -120,11 +141,28 @@ def describe(table: Table) -> Description:
         distinct=len(table.distinct.first),
         size=table.size,
         holes=float(table.holes.mean()) if table.holes.size else 0.0,
-        variables=tuple(_summary(table, column, v) for column, v in enumerate(table.schema)),
+        variables=_in_order(table, refused, names),
         patterns=tuple(_pattern(table, int(first[k]), int(counts[k])) for k in commonest),
         pattern_count=len(first),
         decisions=table.decisions,
+        notes=table.notes,
+        problems=tuple(str(column.problem) for column in refused),
     )
+
+
+def _in_order(table: Table, refused: Sequence[Refused], names: Sequence[str]) -> tuple[VariableSummary, ...]:
+    """Return all columns, the refused ones where they stand in the source."""
+    found = [_summary(table, column, v) for column, v in enumerate(table.schema)]
+    if not refused:
+        return tuple(found)
+    place = {column.name: names.index(column.name) for column in found}
+    for column in refused:
+        name = column.name or f"(column {column.place + 1})"
+        place[name] = column.place
+        found.append(
+            VariableSummary(name, "refused", (), False, False, column.holes, examples=column.examples)
+        )
+    return tuple(sorted(found, key=lambda column: place[column.name]))
 
 
 def _summary(table: Table, column: int, variable: Variable) -> VariableSummary:
@@ -154,6 +192,8 @@ def _kind(variable: VariableSummary) -> str:
 def _content(variable: VariableSummary) -> str:
     if variable.kind == "discrete":
         return _listed(variable.states)
+    if variable.kind == "refused":
+        return f"such as {_listed(variable.examples)}" if variable.examples else ""
     if variable.range is None:
         return ""
     return f"{variable.range[0]:g} to {variable.range[1]:g}, mean {variable.mean:g}"
@@ -161,7 +201,7 @@ def _content(variable: VariableSummary) -> str:
 
 def _listed(items: tuple[Label, ...]) -> str:
     """Return a list with commas, cut where it gets long."""
-    shown = ", ".join(map(str, items))
+    shown = ", ".join(map(visible, items))
     if len(shown) <= WIDTH:
         return shown
     return shown[:WIDTH].rpartition(", ")[0] + f", … ({len(items)} in all)"

@@ -68,7 +68,7 @@ def arrow_file(path: Path) -> Source:
         if isinstance(error, SchemaError | TableError):
             raise
         raise FileError(f"{path} is damaged: {error}") from None
-    return Source(source.names, source.columns)
+    return Source(source.names, source.columns, path=str(path))
 
 
 def _column(name: str, series: Any) -> Column:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from lacunary.data.column import Column, Numbers, Source
+from lacunary.data.assemble import Assembled, assemble, known_columns, row_weights
+from lacunary.data.column import Source
 from lacunary.data.delimited import delimited
+from lacunary.data.describe import Description, describe
 from lacunary.data.plain import from_array, from_mapping, from_rows
 from lacunary.data.schema import Kind, Label, Schema
-from lacunary.data.settle import Declared, Settled, settle, without_marks
-from lacunary.data.table import HOLE, Table, code_dtype
-from lacunary.errors import FileError, SchemaError, TableError
+from lacunary.data.settle import Declared
+from lacunary.data.table import Table
+from lacunary.errors import FileError, ParameterError, SchemaError
 
-__all__ = ["HOLES", "read"]
+__all__ = ["HOLES", "examine", "read"]
 
 HOLES = ("", "NA", "NaN", "?")
 """Cells that are holes unless told otherwise."""
@@ -33,16 +36,18 @@ def read(
     *,
     schema: Schema | None = None,
     kinds: Kind | Mapping[str, Kind] | None = None,
-    holes: Iterable[Label] = HOLES,
+    holes: Iterable[Label] = (),
+    not_holes: Iterable[Label] = (),
     weights: str | ArrayLike | None = None,
     states: Mapping[str, Sequence[Label]] | None = None,
     ordered: Collection[str] = (),
     drop: Collection[str] = (),
+    decimal: str = ".",
 ) -> Table:
     """Return a source as a table, in which any cell may be a hole.
 
-    What is decided about each column is kept in ``table.decisions`` and shown by
-    ``table.describe()``:
+    What is decided about each column is kept in ``table.decisions``, what looks doubtful in
+    ``table.notes``, and ``table.describe()`` shows both:
 
     - text, categories and booleans are discrete. Categories keep their order, text is sorted. Text
       with nearly as many labels as rows is refused, as it names rows and not states.
@@ -51,6 +56,9 @@ def read(
     - other numbers are continuous.
     - in text files a column of which every cell is a number holds numbers, all others hold text,
       also ``true`` and ``false``. Integers with leading zeros or of more than 15 digits are text.
+
+    A warning says where numbers have become labels: for their decimal commas, percent signs, or a few
+    cells that are none.
 
     Parameters
     ----------
@@ -65,8 +73,10 @@ def read(
     kinds
         "discrete" or "continuous", for all columns or by name.
     holes
-        Cells that are holes, beside None, NaN and null. A mark that spells a number, such as
-        -9, is a hole in columns of numbers too. A declared state is never a hole.
+        Cells that are holes, beside empty ones, NA, NaN and ?, and None and null. A mark that spells a
+        number, such as -9, is a hole in columns of numbers too. A declared state is never a hole.
+    not_holes
+        Those of the empty cell, NA, NaN and ? that are values here.
     weights
         How many times each row counts: an array, or the name of a column, which then is no variable.
     states
@@ -75,104 +85,87 @@ def read(
         Names of discrete columns whose states are in a meaningful order.
     drop
         Names of columns to leave out.
+    decimal
+        What numbers in a text file have before their decimals: "." or ",".
 
     Raises
     ------
     SchemaError, StateError, TableError, FileError
-        If the source cannot be read as asked; the message names the file, column, row or line.
+        If the source cannot be read as asked; the message names the file, line or row, and every column
+        that has to be looked after.
+    """
+    if not isinstance(source, Table):
+        settings = _Settings(schema, kinds, holes, not_holes, weights, states, ordered, drop, decimal)
+        found = _assembled(source, settings)
+        table = found.whole
+        for note in found.misread:
+            warnings.warn(note, stacklevel=2)
+        return table
+    if kinds or states or ordered or drop or isinstance(weights, str):
+        raise SchemaError("a table has its kinds and states already; declare them where it is read")
+    table = source if weights is None else replace(source, weights=row_weights(weights, len(source)))
+    return table if schema is None else table.align(schema)
+
+
+def examine(source: Any, **settings: Any) -> Description:
+    """Return what a source holds as `read` would read it, and every problem that keeps it from doing so.
+
+    Columns that `read` refuses are in the description, with what to do about each in ``problems``. The
+    settings are those of `read`.
     """
     if isinstance(source, Table):
-        if kinds or states or ordered or drop or isinstance(weights, str):
-            raise SchemaError("a table has its kinds and states already; declare them where it is read")
-        table = source if weights is None else replace(source, weights=_weights(weights, len(source)))
-        return table if schema is None else table.align(schema)
-    if schema is not None and (kinds or states or ordered):
-        raise SchemaError("a schema says all about kinds, states and order; give either it or them")
-    opened = _open(source, schema)
-    marks = frozenset(map(str, [holes] if isinstance(holes, str) else holes))
-    wanted = _wanted(opened.names, drop, weights, schema)
-    if schema is None:
-        return _table(opened, wanted, _from_caller(opened.names, kinds, states, ordered, marks), weights)
-    table = _table(opened, wanted, _from_schema(schema, marks), weights).align(schema)
-    return replace(table, decisions=(*table.decisions, *_left_out(opened.names, wanted, drop)))
+        return describe(read(source, **settings))
+    found = _assembled(source, _Settings(**settings))
+    return describe(found.table, found.refused, found.names)
 
 
-def _table(
-    opened: Source, wanted: Sequence[str], declared: Declared, weights: str | ArrayLike | None
-) -> Table:
-    """Settle the wanted columns and put them together."""
-    settled: list[Settled] = []
-    counts: NDArray[np.float64] | None = None
-    rows: dict[int, str] = {}
-    for column in opened.columns(wanted, declared.marks):
-        rows.setdefault(len(column), column.name)
-        if isinstance(weights, str) and column.name == weights:
-            counts = _weight_column(column, declared.marks)
-        elif len(column):
-            settled.append(settle(column, declared))
-    if len(rows) > 1:
-        raise TableError(
-            "columns differ in length: " + ", ".join(f"{name} has {n} rows" for n, name in rows.items())
-        )
-    if not settled:
-        raise TableError("there are no rows")
-    if weights is not None and not isinstance(weights, str):
-        counts = _weights(weights, *rows)
-    return _joined(settled, counts, opened.library)
+@dataclass(frozen=True)
+class _Settings:
+    """How a source is to be read; see `read`."""
+
+    schema: Schema | None = None
+    kinds: Kind | Mapping[str, Kind] | None = None
+    holes: Iterable[Label] = ()
+    not_holes: Iterable[Label] = ()
+    weights: str | ArrayLike | None = None
+    states: Mapping[str, Sequence[Label]] | None = None
+    ordered: Collection[str] = ()
+    drop: Collection[str] = ()
+    decimal: str = "."
+
+    def __post_init__(self) -> None:
+        if self.schema is not None and (self.kinds or self.states or self.ordered):
+            raise SchemaError("a schema says all about kinds, states and order; give either it or them")
+        if self.decimal not in (".", ","):
+            raise ParameterError(f"decimal must be '.' or ',', not {self.decimal!r}")
+
+    @property
+    def marks(self) -> frozenset[str]:
+        """What a cell that is a hole holds, as text."""
+        return (frozenset(HOLES) - _texts(self.not_holes)) | _texts(self.holes)
 
 
-def _joined(settled: list[Settled], counts: NDArray[np.float64] | None, library: str | None) -> Table:
-    schema = Schema(tuple(column.variable for column in settled))
-    rows = len(settled[0].values)
-    codes = np.full((rows, len(schema)), HOLE, dtype=code_dtype(schema.sizes))
-    reals = np.full((rows, 0 if all(v.discrete for v in schema) else len(schema)), np.nan)
-    for place, column in enumerate(settled):
-        (codes if column.variable.discrete else reals)[:, place] = column.values
-    decisions = tuple(column.decision for column in settled)
-    return Table(schema, codes, reals, np.ones(rows) if counts is None else counts, decisions, library)
+def _assembled(source: Any, how: _Settings) -> Assembled:
+    opened = _open(source, how.schema, how.decimal)
+    if how.schema is None:
+        declared = _from_caller(opened.names, how.kinds, how.states, how.ordered, how.marks)
+        return assemble(opened, declared, how.weights, how.drop, None)
+    found = assemble(opened, _from_schema(how.schema, how.marks), how.weights, how.drop, how.schema)
+    table = found.whole.align(how.schema)
+    left_out = _left_out(opened.names, how)
+    return replace(found, table=replace(table, decisions=(*table.decisions, *left_out)))
 
 
-def _wanted(
-    names: tuple[str, ...], drop: Collection[str], weights: str | ArrayLike | None, schema: Schema | None
-) -> list[str]:
-    """Return the columns to read; names must be there, distinct, and include those the caller speaks of."""
-    dropped = {drop} if isinstance(drop, str) else set(drop)
-    _known(names, dropped, "drop")
-    weight = weights if isinstance(weights, str) else None  # an array compares cell by cell
-    _known(names, [] if weight is None else [weight], "weights")
-    wanted = [name for name in names if name not in dropped or name == weight]
-    if schema is not None:
-        seen = {variable.name for variable in schema if not variable.hidden}
-        wanted = [name for name in wanted if name in seen or name == weight]
-    for place, name in enumerate(wanted):
-        if not name:
-            raise SchemaError(
-                f"column {names.index(name) + 1} has no name; name it, or leave it out with drop=['']"
-            )
-        if name in wanted[:place]:
-            raise SchemaError(
-                f"two columns are called {name!r}; names must be distinct (is there a header line?)"
-            )
-    if not [name for name in wanted if name != weight]:
-        missing = "" if schema is None else f" of {', '.join(map(repr, schema.names))}"
-        raise TableError(
-            f"there is no column{missing} to read; the columns are " + ", ".join(map(repr, names))
-        )
-    return wanted
+def _texts(labels: Iterable[Label]) -> frozenset[str]:
+    return frozenset(map(str, [labels] if isinstance(labels, str) else labels))
 
 
-def _left_out(names: Sequence[str], wanted: Sequence[str], drop: Collection[str]) -> Iterator[str]:
+def _left_out(names: Sequence[str], how: _Settings) -> Iterator[str]:
+    """Say which columns the schema does not name."""
+    known = {variable.name for variable in how.schema or () if not variable.hidden} | set(how.drop)
     for name in names:
-        if name not in wanted and name not in drop:
+        if name not in known and not (isinstance(how.weights, str) and name == how.weights):
             yield f"{name}: left out, as the schema does not name it"
-
-
-def _known(names: tuple[str, ...], asked: Iterable[str], where: str) -> None:
-    for name in asked:
-        if name not in names:
-            raise SchemaError(
-                f"{where}=… speaks of a column {name!r}, but the columns are {', '.join(map(repr, names))}"
-            )
 
 
 def _from_schema(schema: Schema, marks: frozenset[str]) -> Declared:
@@ -196,7 +189,7 @@ def _from_caller(
     lists = {name: _states(name, given) for name, given in (states or {}).items()}
     order = {ordered} if isinstance(ordered, str) else set(ordered)
     for where, asked in (("kinds", by_name), ("states", lists), ("ordered", order)):
-        _known(names, asked, where)
+        known_columns(names, asked, where)
     for name, kind in by_name.items():
         if kind not in ("discrete", "continuous"):
             raise SchemaError(f"{name}: kind must be 'discrete' or 'continuous', not {kind!r}")
@@ -216,30 +209,10 @@ def _states(name: str, given: Sequence[Label]) -> tuple[Label, ...]:
     return labels
 
 
-def _weight_column(column: Column, marks: frozenset[str]) -> NDArray[np.float64]:
-    numbers, _ = without_marks(column, marks)
-    if not isinstance(numbers, Numbers):
-        raise TableError(f"the column of weights, {column.name}, holds something else than numbers")
-    empty = np.isnan(numbers.values)
-    if empty.any():
-        raise TableError(f"{column.name}, row {int(np.argmax(empty)) + 1}: a weight must not be a hole")
-    return numbers.values.copy()
-
-
-def _weights(weights: ArrayLike, rows: int) -> NDArray[np.float64]:
-    try:
-        counts = np.array(weights, dtype=np.float64)  # a copy: the table's arrays never change
-    except (TypeError, ValueError):
-        raise TableError("weights must be numbers, one a row, or the name of a column") from None
-    if counts.shape != (rows,):
-        raise TableError(f"weights must be one a row: {rows} of them, not an array of shape {counts.shape}")
-    return counts
-
-
-def _open(source: Any, schema: Schema | None) -> Source:
+def _open(source: Any, schema: Schema | None, decimal: str) -> Source:
     """Return the columns of whatever was given."""
     if isinstance(source, str | os.PathLike):
-        return _file(source)
+        return _file(source, decimal)
     if isinstance(source, np.ndarray):
         return from_array(source, schema)
     if isinstance(source, Mapping):
@@ -251,7 +224,7 @@ def _open(source: Any, schema: Schema | None) -> Source:
     return from_frame(source)
 
 
-def _file(source: str | os.PathLike[str]) -> Source:
+def _file(source: str | os.PathLike[str], decimal: str) -> Source:
     path = Path(os.fsdecode(source))
     suffix = path.with_suffix("").suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
     if not os.path.isfile(path):
@@ -265,4 +238,4 @@ def _file(source: str | os.PathLike[str]) -> Source:
         raise FileError(
             f"{path}: tables are read from {', '.join((*TEXT, *ARROW))}, by suffix; text also as .gz"
         )
-    return delimited(path)
+    return delimited(path, decimal)

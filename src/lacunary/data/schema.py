@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
+from lacunary.data.wording import listed, meant
 from lacunary.errors import SchemaError, StateError
 
 __all__ = ["Kind", "Label", "Schema", "Variable"]
@@ -62,7 +63,10 @@ class Variable:
         """Position of a state; an unknown one is refused with the known ones listed."""
         found = self.code.get(state) if isinstance(state, Label) else None
         if found is None:
-            raise StateError(f"{self.name} has no state {state!r}; its states are {_listed(self.states)}")
+            raise StateError(
+                f"{self.name} has no state {state!r}{meant(state, self.states)}; "
+                f"its states are {listed(self.states)}"
+            )
         return found
 
 
@@ -107,7 +111,8 @@ class Schema:
             return self._index[name]
         except (KeyError, TypeError):
             raise SchemaError(
-                f"there is no variable {name!r}; the variables are {_listed(self.names)}"
+                f"there is no variable {name!r}{meant(name, self.names)}; "
+                f"the variables are {listed(self.names)}"
             ) from None
 
     def __getitem__(self, name: str) -> Variable:
@@ -134,9 +139,3 @@ class Schema:
         """Return the schema with these variables marked as never observed."""
         chosen = {self.variables[self.index(name)].name for name in names}
         return Schema(tuple(replace(v, hidden=v.hidden or v.name in chosen) for v in self.variables))
-
-
-def _listed(items: Iterable[object], most: int = 12) -> str:
-    """Comma-separated items, shortened when there are many."""
-    known = [repr(item) for item in items]
-    return ", ".join(known[:most]) + (f", … ({len(known)} in all)" if len(known) > most else "")

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.column import Column, Labels, Numbers, parse_numbers
+from lacunary.data.looks import Look, looks_of_labels, looks_of_numbers, stray_numbers
 from lacunary.data.schema import Kind, Label, Variable
 from lacunary.data.table import HOLE, code_dtype, positions
+from lacunary.data.wording import counted, listed, meant
 from lacunary.errors import SchemaError, StateError, TableError
 
 __all__ = ["Declared", "Settled", "settle", "without_marks"]
@@ -50,11 +52,15 @@ class Declared:
 
 @dataclass(frozen=True)
 class Settled:
-    """A variable, its column as codes (discrete) or reals (continuous), and a sentence on why it is so."""
+    """A variable, its column as codes (discrete) or reals (continuous), and a sentence on why it is so.
+
+    What the column looks like is there where it leaves a doubt.
+    """
 
     variable: Variable
     values: NDArray[Any]
     decision: str
+    looks: tuple[Look, ...] = ()
 
 
 def settle(column: Column, declared: Declared) -> Settled:
@@ -86,9 +92,10 @@ def _numeric(numbers: Numbers, kind: Kind | None, declared: Declared, marked: st
     labels = numbers.labels()
     if kind is None and _are_measurements(labels):
         reason = f"{len(labels.levels)} distinct whole numbers, taken as continuous{marked}"
-        return _continuous(
+        settled = _continuous(
             numbers, declared, f"{reason}; kinds={{{numbers.name!r}: 'discrete'}} makes it discrete"
         )
+        return replace(settled, looks=tuple(looks_of_numbers(numbers, labels)))
     if kind is None and len(labels.levels) > 2:
         marked += f"; kinds={{{numbers.name!r}: 'continuous'}} makes it continuous"
     return _discrete(labels, kind, declared, marked)
@@ -110,8 +117,9 @@ def _discrete(labels: Labels, kind: Kind | None, declared: Declared, marked: str
     ordered = labels.ordered or labels.name in declared.ordered
     variable = Variable(labels.name, states, ordered=ordered)
     how = "declared" if kind else "taken as"
-    decision = f"{labels.name}: {labels.origin}, {how} discrete with {_counted(len(states), 'state')}{marked}"
-    return Settled(variable, _recoded(labels, positions(labels.levels, variable), len(states)), decision)
+    decision = f"{labels.name}: {labels.origin}, {how} discrete with {counted(len(states), 'state')}{marked}"
+    codes = _recoded(labels, positions(labels.levels, variable), len(states))
+    return Settled(variable, codes, decision, () if kind else tuple(looks_of_labels(labels)))
 
 
 def _continuous(numbers: Numbers, declared: Declared, reason: str) -> Settled:
@@ -135,10 +143,12 @@ def _with_states(column: Column, declared: Declared) -> Settled:
         if where[level] == HOLE and str(label) not in declared.marks and np.any(labels.codes == level):
             raise StateError(
                 f"{column.name}, row {labels.first_row(level)}: {label!r} is none of the declared states "
-                f"{', '.join(map(repr, states))}; declare it, or name it in holes=…"
+                f"{listed(states)}{meant(label, states)}; declare it, or name it in holes=…"
             )
     return Settled(
-        variable, _recoded(labels, where, len(states)), f"{column.name}: the {len(states)} declared states"
+        variable,
+        _recoded(labels, where, len(states)),
+        f"{column.name}: the {counted(len(states), 'declared state')}",
     )
 
 
@@ -176,10 +186,16 @@ def _measured(labels: Labels) -> Numbers:
         if value is None and np.any(labels.codes == level):
             raise TableError(
                 f"{labels.name}, row {labels.first_row(level)}: {labels.levels[level]!r} is not a number, "
-                "but the column is declared continuous; name it in holes=…, or declare the column discrete"
+                f"but the column is declared continuous; {_way_out(labels)}"
             )
     by_level = [np.nan if value is None else float(value[0]) for value in values]
     return Numbers(labels.name, np.array([*by_level, np.nan])[labels.codes])
+
+
+def _way_out(labels: Labels) -> str:
+    look = stray_numbers(labels)
+    usual = "name it in holes=…, or declare the column discrete"
+    return f"{look.remedy}; or {usual}" if look and look.kind == "written" else usual
 
 
 def _check(numbers: Numbers, declared: Declared) -> None:
@@ -198,16 +214,18 @@ def _refuse_names_of_rows(labels: Labels) -> None:
     counts = labels.observed()
     distinct, cells = int(np.count_nonzero(counts)), int(counts.sum())
     if distinct > TOO_MANY or (distinct > MANY and 2 * distinct > cells):
+        look = stray_numbers(labels)
         raise TableError(
-            f"{labels.name} has {distinct} distinct labels in {cells} cells, too many to be states; leave it "
-            f"out with drop=[{labels.name!r}], or insist with kinds={{{labels.name!r}: 'discrete'}}"
+            f"{labels.name} has {distinct} distinct labels in {cells} cells, too many to be states"
+            + (f": {look.what}; {look.remedy}; or leave it " if look else "; leave it ")
+            + f"out with drop=[{labels.name!r}], or insist with kinds={{{labels.name!r}: 'discrete'}}"
         )
 
 
 def _only_holes(name: str) -> SchemaError:
     return SchemaError(
         f"{name} has only holes, so nothing tells its states; declare them with states={{{name!r}: […]}}, "
-        f"give a schema=… with the variable, or leave it out with drop=[{name!r}]"
+        f"make it numbers with kinds={{{name!r}: 'continuous'}}, or leave it out with drop=[{name!r}]"
     )
 
 
@@ -228,7 +246,3 @@ def _value(text: Label) -> Label:
 def _marked(marks: Sequence[Label]) -> str:
     found = ", ".join(map(repr, marks))
     return f"; {found} {'is a hole' if len(marks) == 1 else 'are holes'}" if found else ""
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Label, Schema, Variable
+from lacunary.data.wording import listed, meant
 from lacunary.errors import SchemaError, StateError, TableError
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class Table:
         What `read` decided about the columns, a sentence each; shown by `describe`.
     library
         The data frame library the table was read from, to which `to_frame` returns it.
+    notes
+        What of that leaves a doubt, a sentence each; shown by `describe`, too.
     """
 
     schema: Schema
@@ -69,6 +72,7 @@ class Table:
     weights: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     decisions: tuple[str, ...] = ()
     library: str | None = None
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         rows, columns = self.codes.shape
@@ -167,7 +171,8 @@ class Table:
                 continue
             if variable.name not in self.schema:
                 raise SchemaError(
-                    f"the model's variable {variable.name!r} is not a column of the table; "
+                    f"the model's variable {variable.name!r} is not a column of the table"
+                    f"{meant(variable.name, self.schema.names)}; "
                     "add the column, or declare the variable hidden"
                 )
             given = self.schema.index(variable.name)
@@ -204,8 +209,8 @@ class Table:
         if np.any(unknown):
             row = int(np.flatnonzero(unknown)[0])
             raise StateError(
-                f"{target.name}, row {row + 1}: there is no state {source.states[codes[row]]!r}; "
-                f"the states are {', '.join(map(repr, target.states))}"
+                f"{target.name}, row {row + 1}: there is no state {source.states[codes[row]]!r}"
+                f"{meant(source.states[codes[row]], target.states)}; the states are {listed(target.states)}"
             )
         return np.asarray(translation[codes])
 

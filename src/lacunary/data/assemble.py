@@ -1,0 +1,245 @@
+"""From the columns of a source to a table, and what there is to say about those that cannot be in it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lacunary.data.column import Column, Labels, Numbers, Source
+from lacunary.data.looks import notes
+from lacunary.data.schema import Schema
+from lacunary.data.settle import Declared, Settled, settle, without_marks
+from lacunary.data.table import HOLE, Table, code_dtype
+from lacunary.data.wording import counted, listed, meant
+from lacunary.errors import LacunaryError, SchemaError, TableError
+
+__all__ = ["Assembled", "Refused", "assemble", "known_columns", "row_weights"]
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A column that cannot be read as it is.
+
+    Attributes
+    ----------
+    place, name
+        Where it stands among the columns, from 0, and what it is called, if anything.
+    problem
+        Why, and what to do.
+    holes
+        The share of its cells that are holes.
+    examples
+        Some of its labels.
+    """
+
+    place: int
+    name: str
+    problem: LacunaryError
+    holes: float = 0.0
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """A table and what could not be in it.
+
+    Attributes
+    ----------
+    table, refused
+        The table, and the columns that cannot be read as they are.
+    names
+        The names of all columns of the source.
+    misread
+        Those of the table's notes that say that numbers have become labels.
+    """
+
+    table: Table
+    refused: tuple[Refused, ...]
+    names: tuple[str, ...]
+    misread: tuple[str, ...]
+
+    @property
+    def whole(self) -> Table:
+        """The table; if a column had to be left out, one error names every such column."""
+        if len(self.refused) == 1:
+            raise self.refused[0].problem
+        if self.refused:
+            kinds = {type(refused.problem) for refused in self.refused}
+            kind = kinds.pop() if len(kinds) == 1 else TableError
+            lines = "".join(f"\n- {refused.problem}" for refused in self.refused)
+            raise kind(f"{len(self.refused)} columns cannot be read as they are:{lines}")
+        return self.table
+
+
+def assemble(
+    opened: Source,
+    declared: Declared,
+    weights: str | ArrayLike | None,
+    drop: Collection[str],
+    schema: Schema | None,
+) -> Assembled:
+    """Settle the wanted columns and put them together, without those that cannot be read as they are."""
+    wanted, refused = _wanted(opened.names, drop, weights, schema)
+    settled: list[Settled] = []
+    counts: NDArray[np.float64] | None = None
+    rows: dict[int, str] = {}
+    repeats: list[NDArray[np.int64]] = []
+    for name, column in _columns(opened, wanted, declared.marks):
+        if isinstance(column, LacunaryError):
+            refused.append(Refused(opened.names.index(name), name, column))
+            continue
+        rows.setdefault(len(column), column.name)
+        repeats.append(_own_name(column))
+        if isinstance(weights, str) and column.name == weights:
+            counts = _weight_column(column, declared.marks)
+        elif len(column):
+            try:
+                settled.append(settle(column, declared))
+            except LacunaryError as problem:
+                refused.append(_glimpse(opened.names.index(column.name), column, problem, declared.marks))
+    _check(rows, opened.path)
+    if weights is not None and not isinstance(weights, str):
+        counts = row_weights(weights, *rows)
+    said = list(_notes(settled, repeats))
+    table = _joined(settled, counts, next(iter(rows), 0), [note for note, _ in said], opened.library)
+    refused.sort(key=lambda column: column.place)
+    return Assembled(table, tuple(refused), opened.names, tuple(note for note, misread in said if misread))
+
+
+def _columns(
+    opened: Source, wanted: Sequence[str], marks: frozenset[str]
+) -> Iterator[tuple[str, Column | LacunaryError]]:
+    """Yield the wanted columns by name, or what is wrong with their cells."""
+    if opened.streamed:
+        yield from ((column.name, column) for column in opened.columns(wanted, marks))
+        return
+    for name in wanted:
+        try:
+            yield name, next(iter(opened.columns([name], marks)))
+        except LacunaryError as problem:
+            yield name, problem
+
+
+def _check(rows: dict[int, str], path: str | None) -> None:
+    if len(rows) > 1:
+        raise TableError(
+            "columns differ in length: "
+            + ", ".join(f"{name} has {counted(n, 'row')}" for n, name in rows.items())
+        )
+    if rows and not next(iter(rows)):
+        raise TableError("there are no rows" if path is None else f"{path} has a header line, but no rows")
+
+
+def _joined(
+    settled: Sequence[Settled],
+    counts: NDArray[np.float64] | None,
+    rows: int,
+    said: Sequence[str],
+    library: str | None,
+) -> Table:
+    schema = Schema(tuple(column.variable for column in settled))
+    codes = np.full((rows, len(schema)), HOLE, dtype=code_dtype(schema.sizes))
+    reals = np.full((rows, 0 if all(v.discrete for v in schema) else len(schema)), np.nan)
+    for place, column in enumerate(settled):
+        (codes if column.variable.discrete else reals)[:, place] = column.values
+    decisions = tuple(column.decision for column in settled)
+    ones = np.ones(rows) if counts is None else counts
+    return Table(schema, codes, reals, ones, decisions, library, tuple(said))
+
+
+def _notes(settled: Iterable[Settled], repeats: Sequence[NDArray[np.int64]]) -> Iterator[tuple[str, bool]]:
+    """Yield what there is to say about the columns, and whether it is that numbers were misread."""
+    looks = [look for column in settled for look in column.looks]
+    again = repeats[0] if repeats else np.empty(0, dtype=np.int64)
+    for rows in repeats[1:]:
+        again = np.intersect1d(again, rows)
+    if len(again):
+        where = f"{'row' if len(again) == 1 else 'rows'} {', '.join(str(row + 1) for row in again[:6])}"
+        kept = [look for look in looks if look.kind != "mixed" or look.labels != (look.column,)]
+        more = ", …" if len(again) > 6 else ""
+        yield f"{where}{more}: the header line again; take it out of the source", len(kept) < len(looks)
+        looks = kept
+    yield from notes(looks)
+
+
+def _own_name(column: Column) -> NDArray[np.int64]:
+    """Return the rows in which a column holds its own name, as where a header line is repeated."""
+    if isinstance(column, Numbers) or column.name not in column.levels:
+        return np.empty(0, dtype=np.int64)
+    return np.flatnonzero(column.codes == column.levels.index(column.name))
+
+
+def _glimpse(place: int, column: Column, problem: LacunaryError, marks: frozenset[str]) -> Refused:
+    """Return what can be shown of a column that cannot be read."""
+    bare, _ = without_marks(column, marks)
+    empty = np.isnan(bare.values) if isinstance(bare, Numbers) else bare.codes == HOLE
+    shown = bare.levels[:3] if isinstance(bare, Labels) else ()
+    return Refused(place, column.name, problem, float(empty.mean()), tuple(map(str, shown)))
+
+
+def _wanted(
+    names: tuple[str, ...], drop: Collection[str], weights: str | ArrayLike | None, schema: Schema | None
+) -> tuple[list[str], list[Refused]]:
+    """Return the columns to read, and those that have no name of their own to be read by.
+
+    The columns must include those the caller speaks of.
+    """
+    dropped = {drop} if isinstance(drop, str) else set(drop)
+    known_columns(names, dropped, "drop")
+    weight = weights if isinstance(weights, str) else None  # an array compares cell by cell
+    known_columns(names, [] if weight is None else [weight], "weights")
+    wanted = [name for name in names if name not in dropped or name == weight]
+    if schema is not None:
+        seen = {variable.name for variable in schema if not variable.hidden}
+        wanted = [name for name in wanted if name in seen or name == weight]
+    if not [name for name in wanted if name != weight]:
+        missing = "" if schema is None else f" of {', '.join(map(repr, schema.names))}"
+        raise TableError(
+            f"there is no column{missing} to read; the columns are " + ", ".join(map(repr, names))
+        )
+    refused = [_unnamed(names, name) for name in dict.fromkeys(wanted) if not name or wanted.count(name) > 1]
+    unclear = {column.name for column in refused}
+    return [name for name in wanted if name not in unclear], refused
+
+
+def _unnamed(names: tuple[str, ...], name: str) -> Refused:
+    place = names.index(name)
+    if name:
+        what = f"two columns are called {name!r}; names must be distinct (is there a header line?)"
+    else:
+        what = f"column {place + 1} has no name; name it, or leave it out with drop=['']"
+    return Refused(place, name, SchemaError(what))
+
+
+def known_columns(names: tuple[str, ...], asked: Iterable[str], where: str) -> None:
+    """Refuse to speak of columns that are not there."""
+    for name in asked:
+        if name not in names:
+            raise SchemaError(
+                f"{where}=… speaks of a column {name!r}{meant(name, names)}, but the columns are "
+                + listed(names)
+            )
+
+
+def _weight_column(column: Column, marks: frozenset[str]) -> NDArray[np.float64]:
+    numbers, _ = without_marks(column, marks)
+    if not isinstance(numbers, Numbers):
+        raise TableError(f"the column of weights, {column.name}, holds something else than numbers")
+    empty = np.isnan(numbers.values)
+    if empty.any():
+        raise TableError(f"{column.name}, row {int(np.argmax(empty)) + 1}: a weight must not be a hole")
+    return numbers.values.copy()
+
+
+def row_weights(weights: ArrayLike, rows: int) -> NDArray[np.float64]:
+    """Return the weights of so many rows."""
+    try:
+        counts = np.array(weights, dtype=np.float64)  # a copy: the table's arrays never change
+    except (TypeError, ValueError):
+        raise TableError("weights must be numbers, one a row, or the name of a column") from None
+    if counts.shape != (rows,):
+        raise TableError(f"weights must be one a row: {rows} of them, not an array of shape {counts.shape}")
+    return counts
