@@ -9,8 +9,9 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import kstest, norm
 
+import lacunary as lac
 from lacunary.data.table import Table
-from lacunary.errors import ParameterError, TooWideError
+from lacunary.errors import ParameterError, TableError, TooWideError
 from lacunary.evidence.ais import ais
 from lacunary.evidence.bridge import bridge
 from lacunary.evidence.chib import chib
@@ -155,3 +156,21 @@ def test_chib_agrees_with_enumeration(arrows: str, hidden: str) -> None:
 def test_chib_refuses_what_has_too_many_mirrors() -> None:
     with pytest.raises(ParameterError, match="sign and rotation of F"):
         chib(posed("F -> X Y", hidden="F"))
+
+
+@pytest.mark.parametrize("method", ["ais", "path", "bridge"])
+def test_rows_of_weight_zero_say_nothing(method: str) -> None:
+    """With the same seed a table without the row gives the same chains, whose value enumeration confirms."""
+    graph = lac.dag("H -> x", kinds={"x": "continuous"}, states={"H": 2}, hidden=["H"])
+    reals = np.column_stack([np.full(4, np.nan), np.arange(4.0)])
+    table = lac.Table(graph.schema, np.full((4, 2), -1, np.int8), reals, np.array([1.0, 1.0, 1.0, 0.0]))
+    options = {"steps": 64} if method == "ais" else {"temperatures": 8}
+    found = lac.score(graph, table, method, **options)
+    assert found.value == lac.score(graph, table.take(np.arange(3)), method, **options).value
+    assert found.value == pytest.approx(
+        lac.score(graph, table, "exact").value, abs=SIGMAS * (found.stderr or 0.0)
+    )
+    with pytest.raises(TableError, match="weight zero"):
+        lac.score(graph, table.take(np.array([3])), method)
+    with pytest.raises(TableError, match="no rows"):
+        lac.score(graph, table.take(np.arange(0)), method)

@@ -641,3 +641,12 @@ def test_rounding_is_not_taken_for_a_dimension() -> None:
     model = dag("H -> X", hidden="H")
     for seed in range(200):
         assert dimension(model, at=random_network(model, rng=seed)).rank == 1
+
+
+def test_at_given_parameters_the_rank_is_never_above_the_generic_one() -> None:
+    """A hidden parent of a binary child whose own child is constant: one dimension."""
+    hidden = [Variable("A", ("0", "1"), hidden=True), Variable("B", ("0", "1", "2"), hidden=True)]
+    schema = Schema((*hidden, Variable("C", ("0", "1")), Variable("D", ("0",))))
+    graph = Dag(schema, ((), (), ("B",), ("A", "C")))
+    for seed in (3, 56):  # with 56 a second singular value is 1e-13, above its bound on rounding
+        assert dimension(graph, at=random_network(graph, rng=seed)).rank == 1

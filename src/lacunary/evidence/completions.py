@@ -238,9 +238,9 @@ def _each(vectors: Array, matrices: Array, pattern: Places) -> Array:
 def completions_of(problem: Problem) -> Completions:
     """Lay the rows of a problem out; half a row cannot be completed, so weights must be whole."""
     dag = problem.dag
-    codes, reals, weights = problem.rows
+    codes, reals, weights = (each[problem.rows.weights > 0] for each in problem.rows)
     holes = np.where(np.array(dag.schema.sizes) > 0, codes == HOLE, np.isnan(reals))
-    is_open = holes.any(axis=1) & (weights > 0)
+    is_open = holes.any(axis=1)
     if np.any(weights[is_open] != np.round(weights[is_open])):
         raise ParameterError(
             "sampling needs whole weights, because a row of weight w draws w completions; a row with holes "

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.errors import ParameterError, TooWideError
+from lacunary.errors import ParameterError, TableError, TooWideError
 from lacunary.evidence.chains import TINY, Chains, Walks, chains_of
 from lacunary.evidence.completions import Completions, completions_of
 from lacunary.evidence.exact import complete_log_evidences
@@ -112,6 +112,9 @@ class MixedChains:
 
 def lay_out(problem: Problem) -> Chains | MixedChains:
     """Lay a problem of either kind out for chains."""
+    if not problem.table.size > 0:
+        what = "all rows have weight zero" if len(problem.table) else "there are no rows"
+        raise TableError(f"{what}, so that there is nothing to sample; what 'exact' says of that is 0")
     if not problem.dag.continuous:
         return chains_of(problem)
     return MixedChains(problem, completions_of(problem))

@@ -230,6 +230,8 @@ def with_regressions(
 
     Every configuration of discrete parents has the same Normal–Wishart about all continuous variables, in
     the schema's order; by default one worth a row of mean zero and covariance one in standardised columns.
+    Tied families share a regression, and so what the rows it is worth would tell of it: theirs are added, as
+    those of a table's rows are.
     """
     layout, n = dag.layout, len(dag.continuous)
     if not n:
@@ -237,9 +239,9 @@ def with_regressions(
     known = about or NormalWishart(1.0, np.zeros(n), 1.0 + n, np.eye(n))
     alpha = np.concatenate([tables, np.zeros(layout.statistics_size - layout.tables)])
     place = {v: k for k, v in enumerate(dag.continuous)}
-    for i in dag.continuous:  # tied families share what rows would tell of both
+    for i in dag.continuous:
         family, _ = known.family(place[i], [place[p] for p in layout.regressors[i]])
-        layout.moments(alpha, i)[:] = family
+        layout.moments(alpha, i)[:] += family
     return Belief(dag, alpha, known.surplus, standard)
 
 

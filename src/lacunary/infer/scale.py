@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.table import Table
+from lacunary.errors import TableError
 from lacunary.infer.belief import Belief
 from lacunary.infer.engine import Prepared, prepare
 from lacunary.maths.moments import move
 from lacunary.model.dag import Dag
 
 __all__ = ["Scale"]
+
+TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +75,7 @@ class Scale:
                 continue
             record[..., 0] = (given[..., 0] + given[..., 1:-1] @ self.centre[x] - self.centre[i]) / y
             record[..., 1:-1] = given[..., 1:-1] * self.spread[x] / y
-            record[..., -1] = given[..., -1] / y**2
+            record[..., -1] = given[..., -1] / y / y
         return out
 
     def outward(self, dag: Dag, theta: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -86,7 +89,14 @@ class Scale:
                 continue
             record[..., 1:-1] = given[..., 1:-1] * y / self.spread[x]
             record[..., 0] = self.centre[i] + given[..., 0] * y - record[..., 1:-1] @ self.centre[x]
-            record[..., -1] = given[..., -1] * y**2
+            with np.errstate(over="ignore", under="ignore"):
+                record[..., -1] = given[..., -1] * y**2
+            held = (record[..., -1] > 0) & np.isfinite(record[..., -1])
+            if np.any((given[..., -1] > 0) & ~held):
+                raise TableError(
+                    f"{dag.names[i]} varies by about {y:.3g}, and no number can hold the square of that, its "
+                    "variance; measure the column in other units"
+                )
         return out
 
     def believed_inside(self, belief: Belief) -> Belief:
@@ -138,7 +148,9 @@ def _measured(table: Table, columns: list[int]) -> tuple[float, float]:
     if not seen.any():
         return 0.0, 1.0
     x, weight = values[seen], np.broadcast_to(table.weights[:, None], values.shape)[seen]
+    unit = 2.0 ** np.floor(np.log2(np.abs(x).max(initial=TINY)))  # squares of 1e160 or 1e-170 are no numbers
+    x = x / unit
     centre = x[0] + np.average(x - x[0], weights=weight)
     deviation = float(np.sqrt(np.average((x - centre) ** 2, weights=weight)))
     # What rounding leaves of a constant is no spread.
-    return float(centre), deviation if deviation > 1e-14 * np.abs(x).max() else 1.0
+    return float(centre * unit), float(deviation * unit) if deviation > 1e-14 * np.abs(x).max() else 1.0

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf, isfinite
 
-from lacunary.errors import ParameterError
+from lacunary.errors import ParameterError, TableError
 
-__all__ = ["Stop"]
+__all__ = ["Stop", "check_number"]
+
+
+def check_number(objective: float) -> None:
+    """Refuse to climb on from an objective that is no finite number."""
+    if not isfinite(objective):
+        raise TableError(
+            f"the objective became {objective}, which is no number to climb by: some value of the table is "
+            "too large or too small for its square, or so is a prior's; measure such columns in other units"
+        )
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,8 @@ class Stop:
 
     def met(self, first: float, before: float, now: float) -> bool:
         """Tell whether a climb has converged, from its first, last-but-one and last objective."""
+        if now != -inf:  # of rows that cannot be, which a fit tells of by name
+            check_number(now)
         change = abs(now - before)
         return (
             change == 0.0

@@ -14,15 +14,16 @@ from typing import Literal
 
 import numpy as np
 
-from lacunary.learn.stop import Stop
+from lacunary.learn.stop import Stop, check_number
 from lacunary.mixture.blend import Blend, Completed, Mixer
 from lacunary.mixture.component import Structure
 from lacunary.mixture.sharing import Added
-from lacunary.mixture.structures import climbed, forested
+from lacunary.mixture.structures import climbed, forested, refined
 from lacunary.structure.rules import Rules
 from lacunary.structure.schedule import Repeat, Schedule
 from lacunary.structure.schedule_program import Instruction, program
 from lacunary.structure.score import FamilyScore
+from lacunary.structure.search import SearchMethod
 
 __all__ = ["CONVERGED", "Course", "Plan", "State", "Tick"]
 
@@ -132,6 +133,8 @@ class Plan:
         Whether Cheeseman–Stutz is worked out after every arc change (TMCH98 Figure 4).
     shared
         Whether all components have the same structure.
+    method
+        A search that takes over in ``S*`` where climbing leaves every structure as it is; none with greedy.
     """
 
     structure: str
@@ -142,11 +145,17 @@ class Plan:
     rounds: int = 100
     trace: bool = False
     shared: bool = False
+    method: SearchMethod | None = None
 
     @property
     def fixed(self) -> bool:
         """Whether structures stay as they are."""
         return self.structure in ("empty", "complete")
+
+    @property
+    def refines(self) -> bool:
+        """Whether another search follows where climbing changes nothing."""
+        return self.structure == "learn" and self.method is not None
 
 
 class Course:
@@ -253,6 +262,7 @@ class Course:
         for step in range(state.step, stop.iterations if steps is None else steps):
             completed = self.mixer.expect(state.blend)
             objective = completed.log_likelihood + self.mixer.log_prior(state.blend)
+            check_number(objective)
             state = self._note(state, "em", objective)
             first = state.ticks[0].objective
             if steps is None and step and stop.met(first, state.last, objective):
@@ -296,8 +306,20 @@ class Course:
                 found[part] = [structure] * many
                 if self.plan.trace:
                     state = self._traced(state, completed, found)
+        if moves is None and self.plan.refines and tuple(found) == state.structures:
+            found = self._refined(parts, found, state.round)
         criterion = self.mixer.log_evidence(completed, found)
         return tuple(found), self._note(replace(state), "search", criterion, structures=found)
+
+    def _refined(
+        self, parts: list[tuple[slice, FamilyScore]], found: list[Structure], seed: int
+    ) -> list[Structure]:
+        """Return the structures that the plan's own search finds; equally good ones are not changed."""
+        assert self.plan.method is not None
+        for part, score in parts:
+            best = refined(self.plan.method, score, self.plan.rules, found[part][0], seed)
+            found[part] = [best] * len(found[part])
+        return found
 
     def _traced(self, state: State, completed: Completed, found: Sequence[Structure]) -> State:
         blend = self.mixer.maximize(completed, found)

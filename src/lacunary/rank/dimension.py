@@ -147,6 +147,7 @@ def _at(
             rank += part.columns
             continue
         values, own = spectrum(part, at.theta, rng)
+        own = min(own, generic_rank(part, rng)[0])  # at no point is it higher: what is beyond is rounding
         rank += own
         kept.append(values[:own])
         dropped.append(values[own:])
@@ -162,6 +163,9 @@ def _scored(dag: Dag, at: Network | None, rng: np.random.Generator) -> Dimension
         raise ParameterError("at must be a network of the same graph: same variables, parents and ties")
     tries = [score_spectrum(dag, at, rng) for _ in range(1 if at is not None else DRAWS)]
     values, own, plain = max(tries, key=lambda found: found[1])
+    if at is not None and own < len(values):  # at no point is it higher than almost everywhere
+        most = _scored(dag, None, rng) if len(dag.discrete.names) else _gaussian(dag, rng)
+        own = min(own, most.rank - plain)
     gap = values[own - 1] / values[own] if 0 < own < len(values) and values[own] > 0 else np.inf
     return Dimension(plain + own, dag.free, None, values, float(gap))
 
