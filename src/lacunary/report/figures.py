@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
+from lacunary.data.schema import Label
 from lacunary.evidence.compare import Comparison
 from lacunary.infer.divergence import kl
 from lacunary.infer.network import Network
@@ -300,11 +301,16 @@ def _label_far(axes: Axes, at: float, value: float, floor: float, top: float) ->
 def _row_name(study: Study, name: str, state: int) -> str:
     variable = study.table.schema[name]
     shown = plain(name)
-    return shown if variable.size == 2 else f"{shown}: {variable.states[state]}"
+    return shown if _only_state(study) is not None else f"{shown}: {variable.states[state]}"
+
+
+def _only_state(study: Study) -> Label | None:
+    """Return the state whose chance every line shows, None where lines differ in that."""
+    tables = [variable for variable in study.table.schema if variable.discrete]
+    lasts = {variable.states[-1] for variable in tables}
+    return lasts.pop() if len(lasts) == 1 and all(variable.size == 2 for variable in tables) else None
 
 
 def _heat_label(study: Study) -> str:
-    tables = [variable for variable in study.table.schema if variable.discrete]
-    lasts = {variable.states[-1] for variable in tables}
-    binary = all(variable.size == 2 for variable in tables)
-    return f"chance of “{lasts.pop()}” (%)" if binary and len(lasts) == 1 else "chance of the state (%)"
+    state = _only_state(study)
+    return "chance of the state (%)" if state is None else f"chance of “{state}” (%)"
