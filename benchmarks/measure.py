@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import platform
 from collections.abc import Callable, Iterator
@@ -13,7 +14,17 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-__all__ = ["Effort", "Line", "best_threads", "machine", "one_core", "per_iteration", "per_step", "seconds"]
+__all__ = [
+    "Effort",
+    "Line",
+    "best_threads",
+    "machine",
+    "one_core",
+    "per_iteration",
+    "per_step",
+    "seconds",
+    "side_by_side",
+]
 
 PACKAGES = ("lacunary", "numpy", "numba", "pyagrum", "pgmpy", "stepmix")
 
@@ -121,6 +132,32 @@ def one_core() -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, cores)
+
+
+def side_by_side(measure: Callable[[], float]) -> float | None:
+    """Return what all cores achieve together: each measures in a process of its own, at the same time.
+
+    The mean time over the number of cores: the best that threads could reach here, as cores share memory,
+    caches and, where one core is shown as two, arithmetic. None where processes cannot be kept on a core.
+    """
+    if not hasattr(os, "sched_setaffinity") or "fork" not in multiprocessing.get_all_start_methods():
+        return None
+    context, cores = multiprocessing.get_context("fork"), sorted(os.sched_getaffinity(0))
+    together, found = context.Barrier(len(cores)), context.SimpleQueue()
+
+    def work(core: int) -> None:
+        os.sched_setaffinity(0, {core})
+        measure()  # what is slow the first time
+        together.wait()
+        found.put(measure())
+
+    workers = [context.Process(target=work, args=(core,)) for core in cores]
+    for worker in workers:
+        worker.start()
+    times = [found.get() for _ in workers]
+    for worker in workers:
+        worker.join()
+    return float(sum(times)) / len(times) / len(cores)
 
 
 def machine() -> list[str]:
