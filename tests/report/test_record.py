@@ -9,6 +9,7 @@ import pytest
 
 import lacunary as lac
 from lacunary.report import Study, structure, study
+from lacunary.report.record import Contrast
 from lacunary.report.words import agreement
 from tests import naive
 
@@ -101,7 +102,7 @@ def test_profiles_add_up(votes: Study) -> None:
     assert democrats == pytest.approx(267, rel=1e-12)  # UCI: 267 democrats, 168 republicans
     for p in profiles:
         assert sum(p.aside.values()) == pytest.approx(1.0, rel=1e-12)
-        gaps = [abs(c.here - c.elsewhere) for c in p.contrasts]
+        gaps = [abs(c.here - c.elsewhere) for c in p.contrasts if isinstance(c, Contrast)]
         assert gaps == sorted(gaps, reverse=True)
         assert len(gaps) == 3
 
@@ -119,6 +120,7 @@ def test_contrasts_and_information_by_hand() -> None:
     assert found.information("mute") == 0.0
     assert found.telling == ("tells", "mute")
     first = found.profiles[0].contrasts[0]
+    assert isinstance(first, Contrast)
     assert (first.variable, first.state, first.here, first.elsewhere) == ("tells", "y", 0.0, 1.0)
     assert [p.size for p in found.profiles] == [3.0, 1.0]
     assert found.profiles[0].aside == {}
