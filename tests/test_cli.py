@@ -164,7 +164,7 @@ def wrong(name: str, content: str) -> Callable[[], Path]:
         (["query", wrong("x.bif", "network n {\n} variable a {"), "x"], "line 2.*cut short"),
         (["query", wrong("x.cfg", ""), "x"], "the suffix must be one of"),
         (["describe", "nowhere.csv"], "'nowhere.csv' does not exist"),
-        (["describe", wrong("x.csv", "a,b\n1\n")], "line 2: 1 cells"),
+        (["describe", wrong("x.csv", "a,b\n1\n")], "line 2: 1 cell,"),
         (["describe", wrong("x.csv", "")], "x.csv is empty"),
         (["describe", "A -> B -> A"], "cycle"),
         (["describe", "house_votes", "--drop", "parties"], "speaks of a column 'parties'"),
@@ -449,7 +449,7 @@ def test_describe_a_table() -> None:
 def test_describe_points_to_states_that_look_like_holes() -> None:
     Path("x.csv").write_text("a,b\nyes,1\n-,2\nno,1\n")
     told = Result("describe", "x.csv").out
-    assert "'-' may mean that a value is missing; then add --holes '' --holes NA --holes -" in told
+    assert "a: '-' may mean that a value is missing; --holes - makes it a hole\n" in told
     assert "may mean" not in Result("describe", "x.csv", "--holes", "-").out
     ordered = Result(
         "describe", "x.csv", "--states", "a=no,yes", "--holes", "-", "--kinds", "b=continuous", "--json"
@@ -466,6 +466,9 @@ def test_describe_points_to_states_that_look_like_holes() -> None:
         ("kinds={'a': 'discrete'} makes", "--kinds a=discrete makes"),
         ("declare them with states={'a': […]},", "declare them with --states a=a,b,c,"),
         ("name it in holes=…", "name it in --holes"),
+        ("holes=['n/a', '?', ''] makes", "--holes n/a --holes '?' --holes '' makes"),
+        ('drop=["it\'s"]', "--drop 'it'\"'\"'s'"),
+        ("decimal=',' reads", "--decimal , reads"),
         ("select='average' needs: use starts=Draws(30)", "--select average needs: use --starts 30"),
         ("p(x=yes) is fine", "p(x=yes) is fine"),
     ],
@@ -485,8 +488,10 @@ def test_advice_can_be_followed() -> None:
 
 def test_describe_with_other_holes() -> None:
     Path("x.csv").write_text("a,b\n-9,NA\n1,x\n2,NA\n")
-    found = Result("describe", "x.csv", "--holes=-9", "--json").json
+    found = Result("describe", "x.csv", "--holes=-9", "--not-holes", "NA", "--json").json
     assert [v["states"] for v in found["variables"]] == [[1, 2], ["NA", "x"]]
+    found = Result("describe", "x.csv", "--holes=-9", "--json").json
+    assert [v["states"] for v in found["variables"]] == [[1, 2], ["x"]]
 
 
 def test_describe_models(blocs: Path) -> None:

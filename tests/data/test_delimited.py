@@ -114,7 +114,7 @@ def test_codes_take_the_smallest_type(tmp_path: Path) -> None:
         ("\n\n", "t.csv", FileError, "is empty"),
         ("a,b\n", "t.csv", TableError, "no rows"),
         ("a,b\n1,2\n\n1,2,3\n", "t.csv", FileError, "line 4: 3 cells, but the header names 2"),
-        ('a,b\n"x\ny",2\n1\n', "t.csv", FileError, "line 4: 1 cells"),
+        ('a,b\n"x\ny",2\n1\n', "t.csv", FileError, "line 4: 1 cell,"),
         ('a,b\n1,"x\n', "t.csv", FileError, "line 2: unexpected end of data"),
         ("a,b,a\n1,2,3\n", "t.csv", SchemaError, "two columns are called 'a'"),
         (",b\n1,2\n", "t.csv", SchemaError, "column 1 has no name.*drop="),

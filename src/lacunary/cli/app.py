@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import os
 import re
+import shlex
 import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -11,10 +15,12 @@ from typer.core import TyperGroup
 
 from lacunary.errors import LacunaryError
 
-__all__ = ["INTERRUPTED", "WRONG", "app", "complain", "examples", "prompted"]
+__all__ = ["INTERRUPTED", "UNHEARD", "WRONG", "app", "complain", "examples", "prompted"]
 
 WRONG = 1
 INTERRUPTED = 130
+UNHEARD = 141
+"""As a shell says it of a command whose output nobody reads any more."""
 
 EXIT_CODES = """Exit codes:
 
@@ -22,20 +28,24 @@ EXIT_CODES = """Exit codes:
 - 1: the data, the model or a file is wrong; the message says what, where and what to do
 - 2: the command was not understood
 - 130: interrupted; a fit keeps its best so far and writes it to --out
+- 141: what reads the output, such as head, has closed it
 
 `lacunary COMMAND --help` shows examples of each command.
 """
 
 
+LISTED = re.compile(r"""\b(drop|hidden|holes|not_holes)=(\[(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|, )+\])""")
+"""A list of texts in the library's advice."""
+
 PROMPTED = (
-    (r"\b(drop|hidden)=\['([^']*)'\]", r"--\1 '\2'"),
     (r"\b(kinds|states)=\{'([^']*)': \[…\]\}", r"--\1 '\2=a,b,c'"),
     (r"\b(kinds)=\{'([^']*)': '(\w+)'\}", r"--\1 '\2=\3'"),
     (r"\b(select|method|basis)='([\w-]+)'", r"--\1 \2"),
+    (r"\bdecimal='(.)'", r"--decimal \1"),
     (r"\blist it in hidden to add it", "add it with --hidden NAME=K"),
     (r"\bstarts=Draws\((\d+)\)", r"--starts \1"),
     (r"\b(drop|holes|kinds|states|weights)=…", r"--\1"),
-    (r"(--\w+ )'([\w=,.]+)'", r"\1\2"),  # quotes only where a shell needs them
+    (r"(--\w+ )'([\w=,.]+)'(?!\")", r"\1\2"),  # quotes only where a shell needs them
 )
 """How the library's advice is spelled at the prompt."""
 
@@ -46,10 +56,21 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command; turn what a user can put right into a message and an exit code."""
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _note
+                try:
+                    return super().invoke(ctx)
+                finally:
+                    sys.stdout.flush()
         except LacunaryError as problem:
             complain(prompted(str(problem)))
             raise typer.Exit(WRONG) from None
+        except (BrokenPipeError, SystemExit) as end:
+            # A console of rich makes a plain exit of a closed pipe.
+            if isinstance(end, SystemExit) and not isinstance(end.__context__, BrokenPipeError):
+                raise
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still to be flushed
+            raise typer.Exit(UNHEARD) from None
         except KeyboardInterrupt:
             complain("interrupted; nothing was written")
             raise typer.Exit(INTERRUPTED) from None
@@ -74,9 +95,22 @@ def complain(message: str) -> None:
 
 def prompted(message: str) -> str:
     """Return a message of the library as at the prompt, where drop=['id'] is --drop id."""
+    message = LISTED.sub(_options, message)
     for python, option in PROMPTED:
         message = re.sub(python, option, message)
     return message
+
+
+def _options(found: re.Match[str]) -> str:
+    """Return a list of texts as options, each quoted where a shell needs it."""
+    option = found[1].replace("_", "-")
+    return " ".join(f"--{option} {shlex.quote(text)}" for text in ast.literal_eval(found[2]))
+
+
+def _note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """Say what the library warns of; what Python warns of is for its authors."""
+    if issubclass(category, UserWarning):
+        complain(f"note: {prompted(str(message))}")
 
 
 def examples(*lines: str) -> str:

@@ -10,15 +10,18 @@ from typing import Annotated, Any
 import typer
 
 import lacunary as lac
+from lacunary.data.wording import counted
 
 __all__ = [
     "Data",
+    "Decimal",
     "Drop",
     "Given",
     "Hidden",
     "Holes",
     "Json",
     "Model",
+    "NotHoles",
     "Out",
     "Rng",
     "Weights",
@@ -77,7 +80,25 @@ Holes = Annotated[
     typer.Option(
         "--holes",
         metavar="TEXT",
-        help="A cell that is a hole, in place of '', NA, NaN, ?; may be repeated.",
+        help="A cell that is a hole, beside '', NA, NaN, ?; may be repeated.",
+        rich_help_panel=READING,
+    ),
+]
+NotHoles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--not-holes",
+        metavar="TEXT",
+        help="One of '', NA, NaN, ? that is a value here; may be repeated.",
+        rich_help_panel=READING,
+    ),
+]
+Decimal = Annotated[
+    str,
+    typer.Option(
+        "--decimal",
+        metavar=".|,",
+        help="What numbers in a text file have before their decimals.",
         rich_help_panel=READING,
     ),
 ]
@@ -153,6 +174,11 @@ def opened(text: str, *, renormalize: bool = False) -> Any:
         raise lac.FileError(
             f"{text} is a table, but here a model is meant; see the order of arguments in --help"
         )
+    if not Path(text).suffix and not os.path.exists(text):
+        raise lac.FileError(
+            f"{text!r} was taken for the name of a file, but there is none; a graph is written with arrows, "
+            f"as 'A -> B', and one of a single variable with a semicolon: '{text};'"
+        )
     return lac.load(text, renormalize=renormalize)
 
 
@@ -187,7 +213,9 @@ def graph_of(text: str, hidden: Mapping[str, int | list[str] | None]) -> lac.Dag
     for name, states in hidden.items():
         size = dag.schema[name].size
         if states is not None and (states if isinstance(states, int) else len(states)) != size:
-            raise lac.SchemaError(f"{text} gives {name} {size} states; leave them out of --hidden {name}")
+            raise lac.SchemaError(
+                f"{text} gives {name} {counted(size, 'state')}; leave them out of --hidden {name}"
+            )
     return lac.Dag(dag.schema.hide(hidden), dag.parents, dag.tied, dag.family)
 
 
@@ -218,11 +246,22 @@ def data_path(text: str) -> str:
 
 
 def reading(
-    holes: Sequence[str] | None, drop: Sequence[str] | None, weights: str | None = None
+    holes: Sequence[str] | None,
+    drop: Sequence[str] | None,
+    weights: str | None = None,
+    not_holes: Sequence[str] | None = None,
+    decimal: str = ".",
 ) -> dict[str, Any]:
     """Return the settings with which a table is read."""
-    settings: dict[str, Any] = {"drop": list(drop or ()), "weights": weights}
-    return settings if holes is None else {**settings, "holes": holes}
+    if decimal not in (".", ","):
+        raise typer.BadParameter(f"{decimal!r} is neither . nor ,", param_hint="--decimal")
+    return {
+        "drop": list(drop or ()),
+        "weights": weights,
+        "holes": list(holes or ()),
+        "not_holes": list(not_holes or ()),
+        "decimal": decimal,
+    }
 
 
 def check_out(path: str | None, suffixes: Sequence[str]) -> None:

@@ -12,10 +12,12 @@ import lacunary as lac
 from lacunary.cli.app import app, examples
 from lacunary.cli.arguments import (
     TABLES,
+    Decimal,
     Given,
     Holes,
     Json,
     Model,
+    NotHoles,
     Out,
     Rng,
     answering,
@@ -26,6 +28,7 @@ from lacunary.cli.arguments import (
 )
 from lacunary.cli.sheet import delimited, put
 from lacunary.cli.show import Waiting, emit, show
+from lacunary.data.wording import counted
 
 __all__ = ["query", "sample"]
 
@@ -56,6 +59,8 @@ def query(
     ] = None,
     out: Out = None,
     holes: Holes = None,
+    not_holes: NotHoles = None,
+    decimal: Decimal = ".",
     json: Json = False,
 ) -> None:
     """Ask a model for the probabilities of some variables given the states or values of others.
@@ -88,7 +93,9 @@ def query(
         names = ", ".join(schema.names)
         raise typer.BadParameter(f"name at least one variable to ask about: {names}", param_hint="TARGET")
     if data is not None:
-        _posteriors(thing, schema, targets or [], data, out, reading(holes, None), json)
+        _posteriors(
+            thing, schema, targets or [], data, out, reading(holes, None, None, not_holes, decimal), json
+        )
     elif explain:
         _explanation(thing, targets, given_states(schema, given), json)
     else:
@@ -179,7 +186,7 @@ def _posteriors(
         )
         emit({"targets": targets, "rows": len(rows), "columns": list(columns), **answer})
     elif out:
-        show(f"written: {out} ({len(rows)} rows)")
+        show(f"written: {out} ({counted(len(rows), 'row')})")
     else:
         put(delimited(columns, None), None)
 
@@ -213,7 +220,7 @@ def sample(
     thing, schema = answering(model)
     if isinstance(thing, lac.Mixture) and given:
         raise typer.BadParameter("rows of a mixture are drawn with nothing given", param_hint="--given")
-    with Waiting(f"drawing {rows} rows"):
+    with Waiting(f"drawing {counted(rows, 'row')}"):
         if isinstance(thing, lac.Mixture):
             columns = thing.sample(rows, rng).to_frame("dict")
         else:
@@ -224,6 +231,6 @@ def sample(
     if json:
         emit({"rows": rows, "columns": list(columns), **({"out": out} if out else {"table": columns})})
     elif out:
-        show(f"written: {out} ({rows} rows)")
+        show(f"written: {out} ({counted(rows, 'row')})")
     else:
         put(delimited(columns, None), None)

@@ -8,9 +8,21 @@ import typer
 
 import lacunary as lac
 from lacunary.cli.app import app, examples
-from lacunary.cli.arguments import TABLES, Data, Holes, Json, Out, check_out, data_path, reading
+from lacunary.cli.arguments import (
+    TABLES,
+    Data,
+    Decimal,
+    Holes,
+    Json,
+    NotHoles,
+    Out,
+    check_out,
+    data_path,
+    reading,
+)
 from lacunary.cli.sheet import delimited, put
 from lacunary.cli.show import Waiting, emit, show
+from lacunary.data.wording import counted
 
 __all__ = ["assign", "mixture_of"]
 
@@ -26,6 +38,8 @@ def assign(
     data: Data,
     out: Out = None,
     holes: Holes = None,
+    not_holes: NotHoles = None,
+    decimal: Decimal = ".",
     json: Json = False,
 ) -> None:
     """Say to which component of a mixture each row of a table belongs, as far as its observed cells tell.
@@ -38,7 +52,9 @@ def assign(
     check_out(out, TABLES)
     thing = mixture_of(model)
     with Waiting(f"reading {data}") as waiting:
-        rows = lac.read(data_path(data), schema=thing.schema, **reading(holes, None))
+        rows = lac.read(
+            data_path(data), schema=thing.schema, **reading(holes, None, None, not_holes, decimal)
+        )
         waiting.say("asking about every row")
         columns = _assigned(thing, rows)
         if out is not None:
@@ -46,7 +62,7 @@ def assign(
     if json:
         emit({"rows": len(rows), "columns": list(columns), **({"out": out} if out else {"table": columns})})
     elif out:
-        show(f"written: {out} ({len(rows)} rows)")
+        show(f"written: {out} ({counted(len(rows), 'row')})")
     else:
         put(delimited(columns, None), None)
 

@@ -16,10 +16,12 @@ from lacunary.cli.arguments import (
     FIGURES,
     MODELS,
     Data,
+    Decimal,
     Drop,
     Hidden,
     Holes,
     Json,
+    NotHoles,
     Weights,
     check_out,
     opened,
@@ -46,6 +48,7 @@ from lacunary.cli.problem import (
     starts_of,
 )
 from lacunary.cli.show import Waiting, draw, emit, show
+from lacunary.data.wording import counted
 
 __all__ = ["fit"]
 
@@ -101,6 +104,8 @@ def fit(
         str | None, typer.Option(metavar="FILE", help="Write the climbs here every 30 seconds, for --resume.")
     ] = None,
     holes: Holes = None,
+    not_holes: NotHoles = None,
+    decimal: Decimal = ".",
     drop: Drop = None,
     weights: Weights = None,
     json: Json = False,
@@ -127,7 +132,7 @@ def fit(
         "stop": lac.Stop(relative=1e-8, iterations=iterations),
     }
     with Waiting(f"reading {data}") as waiting:
-        wanted, declared = reading(holes, drop, weights), declared_of(kinds, states)
+        wanted, declared = reading(holes, drop, weights, not_holes, decimal), declared_of(kinds, states)
         dag, table = problem_of(data, model or resume, pairs_of_states("--hidden", hidden), wanted, declared)
         waiting.say("compiling kernels, once…")
         watch = _watch(waiting, checkpoint, dag)
@@ -223,8 +228,8 @@ def _bic(found: lac.Fit, table: lac.Table) -> float:
 def _tell(found: lac.Fit, table: lac.Table, written: list[str]) -> None:
     said = _summary(found, table, None)
     show(
-        f"{said['rows']} rows, {said['holes']} holes, none dropped; {said['variables']} variables, "
-        f"{said['parameters']} free parameters"
+        f"{counted(said['rows'], 'row')}, {counted(said['holes'], 'hole')}, none dropped; "
+        f"{counted(said['variables'], 'variable')}, {counted(said['parameters'], 'free parameter')}"
     )
     show(f"log-likelihood  {found.log_likelihood:14.4f} nats")
     show(f"objective       {found.objective:14.4f} nats ({found.method})")
@@ -244,13 +249,13 @@ def _tell(found: lac.Fit, table: lac.Table, written: list[str]) -> None:
 def _climbs(found: lac.Fit) -> str:
     state = "converged" if found.converged else ("interrupted" if found.interrupted else "not converged")
     if len(found.starts) == 1:
-        return f"{state} after {found.iterations} iterations"
+        return f"{state} after {counted(found.iterations, 'iteration')}"
     top = max(start.objective for start in found.starts)
     near = sum(start.objective >= top - NEAR for start in found.starts)
     more = "; more --starts may find a higher one" if near == 1 else ""
     return (
-        f"{state} after {found.iterations} iterations; {near} of {len(found.starts)} starts came within "
-        f"{NEAR} nats of the best{more}"
+        f"{state} after {counted(found.iterations, 'iteration')}; {near} of {len(found.starts)} starts came "
+        f"within {NEAR} nats of the best{more}"
     )
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import app, examples, prompted
+from lacunary.cli.app import WRONG, app, complain, examples, prompted
 from lacunary.cli.arguments import (
     MODELS,
+    Decimal,
     Drop,
     Hidden,
     Holes,
     Json,
+    NotHoles,
     Weights,
     check_out,
     data_path,
@@ -27,26 +28,9 @@ from lacunary.cli.arguments import (
 )
 from lacunary.cli.problem import Kinds, States, declared_of
 from lacunary.cli.show import Waiting, emit, show
+from lacunary.data.wording import counted, visible
 
 __all__ = ["convert", "describe"]
-
-SUSPECT = (
-    "-",
-    "--",
-    ".",
-    "n/a",
-    "na",
-    "nan",
-    "null",
-    "none",
-    "nil",
-    "missing",
-    "unknown",
-    "-9",
-    "-99",
-    "-999",
-)
-"""States, in small letters, that often stand for a hole."""
 
 
 @app.command(
@@ -64,15 +48,19 @@ def describe(
     states: States = None,
     kinds: Kinds = None,
     holes: Holes = None,
+    not_holes: NotHoles = None,
+    decimal: Decimal = ".",
     drop: Drop = None,
     weights: Weights = None,
     json: Json = False,
 ) -> None:
     """Say what a table holds and how it was read, or what a model is made of.
 
-    --json prints, of a table: rows, distinct, size, holes, variables, patterns, pattern_count, decisions; of
-    a model: kind, variables (name, kind, states, hidden, parents), arcs, parameters, largest_clique,
-    largest_clique_size.
+    Every column that cannot be read as it is, is named with what to do about it; then the exit code is 1.
+
+    --json prints, of a table: rows, distinct, size, holes, variables, patterns, pattern_count, decisions,
+    notes, problems; of a model: kind, variables (name, kind, states, hidden, parents), arcs, parameters,
+    largest_clique, largest_clique_size.
     """
     if is_model(what):
         _structure(what, pairs_of_states("--hidden", hidden), json)
@@ -80,22 +68,16 @@ def describe(
     if hidden:
         raise typer.BadParameter("only a graph has hidden variables", param_hint="--hidden")
     with Waiting(f"reading {what}"):
-        declared = declared_of(kinds, states)
-        table = lac.read(data_path(what), **reading(holes, drop, weights), **declared)
-        description = table.describe()
+        settings = reading(holes, drop, weights, not_holes, decimal)
+        description = lac.examine(data_path(what), **settings, **declared_of(kinds, states))
     if json:
         emit(description.to_dict())
-        return
-    show(prompted(str(description)))
-    if suspects := _suspects(table.schema):
-        marks = " ".join(f"--holes {shlex.quote(mark)}" for mark in ("", "NA", *suspects))
-        show(f"\n{', '.join(map(repr, suspects))} may mean that a value is missing; then add {marks}")
-
-
-def _suspects(schema: lac.Schema) -> list[str]:
-    """Return states that look as if somebody had written them for a hole."""
-    found = {str(state) for variable in schema for state in variable.states}
-    return sorted(state for state in found if state.strip().lower() in SUSPECT)
+    else:
+        show(prompted(str(description)))
+    if description.problems:
+        refused = counted(len(description.problems), "column")
+        complain(f"{refused} cannot be read as things stand; what to do is said under problems")
+        raise typer.Exit(WRONG)
 
 
 def _structure(text: str, hidden: dict[str, Any], json: bool) -> None:
@@ -111,11 +93,11 @@ def _structure(text: str, hidden: dict[str, Any], json: bool) -> None:
         emit({"kind": type(thing).__name__.lower(), **found.to_dict()})
         return
     show(
-        f"{type(thing).__name__.lower()}: {len(found.variables)} variables, {found.arcs} arcs, "
-        f"{found.parameters} free parameters"
+        f"{type(thing).__name__.lower()}: {counted(len(found.variables), 'variable')}, "
+        f"{counted(found.arcs, 'arc')}, {counted(found.parameters, 'free parameter')}"
     )
     show(
-        f"largest clique when nothing is observed: {found.largest_clique_size} configurations of "
+        f"largest clique when nothing is observed: {counted(found.largest_clique_size, 'configuration')} of "
         f"{', '.join(found.largest_clique) or 'nothing'}"
     )
     if isinstance(thing, lac.Fit):
@@ -123,7 +105,7 @@ def _structure(text: str, hidden: dict[str, Any], json: bool) -> None:
     show("")
     width = max((len(v.name) for v in found.variables), default=0)
     for v in found.variables:
-        states = ", ".join(map(str, v.states)) if v.states else v.kind
+        states = ", ".join(map(visible, v.states)) if v.states else v.kind
         above = f"  <- {', '.join(v.parents)}" if v.parents else ""
         show(f"{v.name:<{width}}  {states}{'  (hidden)' if v.hidden else ''}{above}")
     if dag.continuous and not isinstance(thing, lac.Dag):

@@ -70,6 +70,8 @@ class Sheet:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Sheet:
         """Return a file that `lacunary.read` has read before and found in order."""
+        from lacunary.data.delimited import DELIMITERS
+
         raw = Path(path).read_bytes()
         if os.fspath(path).lower().endswith(".gz"):
             raw = gzip.decompress(raw)
@@ -77,7 +79,9 @@ class Sheet:
         lines = text.splitlines() or [""]
         first = next((line for line in lines if line), "")
         tabs = delimiter_of(os.fspath(path)) == "\t"
-        delimiter = "\t" if tabs else max(",;\t", key=lambda d: len(next(csv.reader([first], delimiter=d))))
+        delimiter = (
+            "\t" if tabs else max(DELIMITERS, key=lambda d: len(next(csv.reader([first], delimiter=d))))
+        )
         ending = "\r\n" if "\r\n" in text else "\n"
         records = list(_records(text, delimiter))
         start = next(place for place, record in enumerate(records) if record != [""])

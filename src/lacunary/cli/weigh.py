@@ -13,10 +13,12 @@ from lacunary.cli.app import app, examples
 from lacunary.cli.arguments import (
     FIGURES,
     Data,
+    Decimal,
     Drop,
     Hidden,
     Holes,
     Json,
+    NotHoles,
     Weights,
     check_out,
     data_path,
@@ -73,6 +75,8 @@ def score(
     states: States = None,
     kinds: Kinds = None,
     holes: Holes = None,
+    not_holes: NotHoles = None,
+    decimal: Decimal = ".",
     drop: Drop = None,
     weights: Weights = None,
     json: Json = False,
@@ -82,7 +86,7 @@ def score(
     Higher is better. --json prints: method, value, kind, stderr, dimension, where, seconds, terms.
     """
     with Waiting(f"reading {data}") as waiting:
-        wanted, declared = reading(holes, drop, weights), declared_of(kinds, states)
+        wanted, declared = reading(holes, drop, weights, not_holes, decimal), declared_of(kinds, states)
         dag, table = problem_of(data, model, pairs_of_states("--hidden", hidden), wanted, declared)
         waiting.say(f"{method}: compiling kernels, once…")
         found = lac.score(
@@ -139,6 +143,8 @@ def compare(
     ] = None,
     kinds: Kinds = None,
     holes: Holes = None,
+    not_holes: NotHoles = None,
+    decimal: Decimal = ".",
     drop: Drop = None,
     weights: Weights = None,
     json: Json = False,
@@ -151,7 +157,7 @@ def compare(
     """
     check_out(out, FIGURES)
     with Waiting(f"reading {data}") as waiting:
-        wanted, declared = reading(holes, drop, weights), declared_of(kinds, None)
+        wanted, declared = reading(holes, drop, weights, not_holes, decimal), declared_of(kinds, None)
         named, table = _candidates(
             data, models or [], hidden, numbers_of("--states", states), wanted, declared
         )
@@ -259,7 +265,9 @@ def numbers_of(option: str, text: str) -> list[int]:
         chosen = range(int(span[1]), int(span[2]) + 1) if span else [int(part) for part in text.split(",")]
     except ValueError:
         raise typer.BadParameter(f"{text!r} is not 1..8 or 1,2,4", param_hint=option) from None
-    if not chosen or min(chosen) < 1 or max(chosen) > MOST_STATES:
+    if span and not chosen:
+        raise typer.BadParameter(f"{text.strip()} is reversed; write {span[2]}..{span[1]}", param_hint=option)
+    if min(chosen) < 1 or max(chosen) > MOST_STATES:
         raise typer.BadParameter(f"numbers of states lie between 1 and {MOST_STATES}", param_hint=option)
     return list(chosen)
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.column import Column, Labels, Levels, Numbers, Source, parse_numbers
+from lacunary.data.wording import counted
 from lacunary.errors import FileError, TableError
 
 if TYPE_CHECKING:
@@ -213,5 +214,7 @@ def _regular(path: Path, rows: Iterable[list[str]], width: int, line: int) -> It
         elif width == 1 and not row:
             yield [""]
         elif any(map(str.strip, row)) or len(row) > 1:
-            raise FileError(f"{path}, line {line}: {len(row)} cells, but the header names {width} columns")
+            raise FileError(
+                f"{path}, line {line}: {counted(len(row), 'cell')}, but the header names {width} columns"
+            )
         line += sum(cell.count("\n") for cell in row)

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from lacunary.data.schema import Kind, Label, Schema, Variable
+from lacunary.data.wording import meant
 from lacunary.errors import GraphError, ParameterError, SchemaError
 from lacunary.model.arrows import Arrows, parse
 from lacunary.model.dag import Dag
@@ -159,7 +160,8 @@ class _Wish:
         new = [name for name in drawn.names if name not in schema]
         for name in new:
             if name not in self.hidden:
-                advice = "is not in the schema; correct the name, or list it in hidden to add it"
+                known = meant(name, schema.names)
+                advice = f"is not in the schema{known}; correct the name, or list it in hidden to add it"
                 raise SchemaError(drawn.mark(name, f"{name} {advice}"))
         self._check_known(self.hidden, {*schema.names, *new})
         for name in (*self.states, *self.kinds):
