@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+import lacunary as lac
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ParameterError, TooWideError
 from lacunary.evidence.exact import complete_log_evidence, exact, family_log_evidence
@@ -148,3 +149,34 @@ def test_tied_families_share_their_counts() -> None:
     # One coin thrown four times: three of one side, one of the other.
     assert exact(pose(graph, table)).value == pytest.approx(lgamma(4) + lgamma(2) - lgamma(6), abs=ROUNDING)
     assert isinstance(pose(graph, table).belief, Belief)
+
+
+@pytest.mark.parametrize("alpha", [1e6, 1e11, 1e17])
+def test_a_prior_that_is_sure_keeps_its_digits(alpha: float) -> None:
+    """log Π (α + k) over products of so many steps; the limit is a fair coin for every cell."""
+    rng = np.random.default_rng(0)
+    graph = lac.dag("A -> B", states=2)
+    codes = rng.integers(0, 2, (20, 2)).astype(np.int8)
+    table = lac.Table(graph.schema, codes, np.empty((20, 0)), np.ones(20))
+    cells = [(codes[:, 0] == a).sum() for a in (0, 1)]
+    cells += [((codes[:, 0] == a) & (codes[:, 1] == b)).sum() for a in (0, 1) for b in (0, 1)]
+    risen = sum(np.log1p(k / alpha) for n in cells for k in range(n))
+    for n in (20, *cells[:2]):
+        risen -= sum(np.log1p(k / (2 * alpha)) for k in range(n))
+    expected = -40 * np.log(2.0) + risen  # (α + k)/(2α + k) = ½ (1 + k/α)/(1 + k/2α)
+    prior = lac.Dirichlet(alpha)
+    # Sums of about ten terms of size 20 log α < 800.
+    assert lac.score(graph, table, "exact", prior=prior).value == pytest.approx(expected, abs=2e-11)
+    hidden = lac.make_holes(table, 0.2, rng=1)
+    summed = lac.score(graph, hidden, "exact", prior=prior).value
+    cells = int((~hidden.holes).sum())
+    assert summed == pytest.approx(-cells * np.log(2.0), abs=1e3 / alpha + 2e-11)
+    for method in ("ais", "bridge", "chib"):
+        assert lac.score(graph, hidden, method, prior=prior).value == pytest.approx(
+            summed, abs=1e2 / alpha + 1e-9
+        )
+
+
+def test_a_search_refuses_a_prior_that_leaves_it_no_digits() -> None:
+    with pytest.raises(ParameterError, match="alpha = 1e\\+11 leaves no digits"):
+        lac.search(lac.asia().sample(20, rng=0), prior=lac.Dirichlet(1e11))

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from lacunary.data.table import HOLE
 from lacunary.errors import ImpossibleRowError, ParameterError, TooWideError
@@ -27,6 +26,7 @@ from lacunary.kernels.cell import Room, Spots
 from lacunary.kernels.pack import Slab
 from lacunary.kernels.spread import FEW, Scratch
 from lacunary.kernels.walk import Target, Trail, walk, wander
+from lacunary.maths.special import log_rising
 
 NOTHING = np.empty(0)
 
@@ -163,9 +163,9 @@ class Chains:
     def log_tempered(self, tau: float, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return log ∫ f_τ(x, θ) dθ up to log u, for counts of x; (..., size) → (...)."""
         layout, alpha, total = self.problem.dag.layout, self.target.alpha, self.target.total
-        cells = gammaln(alpha + tau * counts) - gammaln(alpha)
-        sums = gammaln(total) - gammaln(total + tau * layout.total(counts))
-        return np.asarray(cells.sum(axis=-1) + sums.sum(axis=-1) + tau * self.target.log_ways)
+        cells = log_rising(alpha, tau * counts)
+        sums = log_rising(total, tau * layout.total(counts))
+        return np.asarray(cells.sum(axis=-1) - sums.sum(axis=-1) + tau * self.target.log_ways)
 
     def _sizes(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return log g with θ = g / Σ g, the sums being what the prior expects."""

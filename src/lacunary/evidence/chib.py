@@ -26,7 +26,13 @@ from lacunary.evidence.chains import check_positive, seeds
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.jackknife import jackknife, too_few
 from lacunary.evidence.mixed_chains import lay_out
-from lacunary.evidence.mixed_chib import check_mirrors, log_densities, mixed_point, mixed_relabellings
+from lacunary.evidence.mixed_chib import (
+    check_mirrors,
+    log_prior_density,
+    log_ratios,
+    mixed_point,
+    mixed_relabellings,
+)
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.schedule import straight
 from lacunary.model.dag import Dag
@@ -80,21 +86,22 @@ def chib(
     counts = walks.counts[:, -draws:, :size]  # behind which mixed chains have more
     found = mixed_relabellings if problem.dag.continuous else relabellings
     renamed, everything = found(problem, most, rng)
-    ordinates = log_densities(problem.belief, counts, theta[renamed])
+    ordinates = log_ratios(problem.belief, counts, theta[renamed])
 
-    def log_posterior(which: NDArray[np.int64]) -> float:
+    def log_ratio(which: NDArray[np.int64]) -> float:
         return float(logsumexp(ordinates[which]) - log(ordinates[which].size))
 
-    density, error = jackknife(log_posterior, chains)
+    ratio, error = jackknife(log_ratio, chains)
+    log_prior = log_prior_density(problem.belief, theta)
     terms = {
         "log-likelihood": float(problem.prepared.expect(theta[None])[1][0]),
-        "log prior density": float(log_densities(problem.belief, np.zeros(size), theta[None])[0]),
-        "log posterior density": -density,
+        "log prior density": log_prior,
+        "log posterior density": -(log_prior + ratio),
     }
     notes = [too_few(chains), "" if everything else f"only {len(renamed)} renamings at random were tried"]
     note = "; ".join(filter(None, notes))
     details = {"relabellings": len(renamed), "trustworthy": not note, "note": note}
-    value = sum(terms.values())
+    value = terms["log-likelihood"] - ratio  # of huge densities the difference would be lost
     return Estimate("chib", value, "Monte Carlo", terms, stderr=error, where=at, details=details)
 
 

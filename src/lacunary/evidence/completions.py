@@ -238,7 +238,8 @@ def _each(vectors: Array, matrices: Array, pattern: Places) -> Array:
 def completions_of(problem: Problem) -> Completions:
     """Lay the rows of a problem out; half a row cannot be completed, so weights must be whole."""
     dag = problem.dag
-    codes, reals, weights = (each[problem.rows.weights > 0] for each in problem.rows)
+    codes, reals, weights = problem.rows
+    codes, reals, weights = codes[weights > 0], reals[weights > 0], weights[weights > 0]
     holes = np.where(np.array(dag.schema.sizes) > 0, codes == HOLE, np.isnan(reals))
     is_open = holes.any(axis=1)
     if np.any(weights[is_open] != np.round(weights[is_open])):

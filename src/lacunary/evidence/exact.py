@@ -29,6 +29,7 @@ from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Belief
 from lacunary.maths import regression
+from lacunary.maths.special import log_rising
 
 __all__ = ["complete_log_evidence", "complete_log_evidences", "exact", "family_log_evidence"]
 
@@ -40,10 +41,10 @@ def family_log_evidence(belief: Belief, counts: NDArray[np.float64]) -> NDArray[
     """Return each variable's part of the closed form; tied families count with the first of their group."""
     layout = belief.dag.layout
     alpha = belief.alpha[: layout.tables]
-    posterior = alpha + counts[: layout.tables]
-    cells = gammaln(posterior) - gammaln(alpha)
+    counted = np.asarray(counts[: layout.tables])
+    cells = log_rising(alpha, counted)
     out = np.bincount(layout.variable, weights=cells, minlength=len(layout.start)).astype(np.float64)
-    totals = gammaln(layout.total(alpha)) - gammaln(layout.total(posterior))
+    totals = -log_rising(layout.total(alpha), layout.total(counted))
     out += np.bincount(layout.variable_of_group, weights=totals, minlength=len(out))
     for i in layout.regressions:
         out[i] = _regression_log_evidence(belief, counts, i)
@@ -59,9 +60,9 @@ def complete_log_evidences(belief: Belief, counts: NDArray[np.float64]) -> NDArr
     """Return `complete_log_evidence` of each of several statistics; (..., statistics size) → (...)."""
     layout = belief.dag.layout
     alpha = belief.alpha[: layout.tables]
-    posterior = alpha + counts[..., : layout.tables]
-    out = (gammaln(posterior) - gammaln(alpha)).sum(axis=-1)
-    out += (gammaln(layout.total(alpha)) - gammaln(layout.total(posterior))).sum(axis=-1)
+    counted = counts[..., : layout.tables]
+    out = log_rising(alpha, counted).sum(axis=-1)
+    out -= log_rising(layout.total(alpha), layout.total(counted)).sum(axis=-1)
     for i in layout.regressions:
         out += _regression_log_evidence(belief, counts, i)
     return np.asarray(out)

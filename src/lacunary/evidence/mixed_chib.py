@@ -19,10 +19,11 @@ from lacunary.evidence.problem import At, Problem
 from lacunary.infer.belief import Belief
 from lacunary.learn.align import permutable, permuted_places, swapped_places
 from lacunary.maths import regression, special
+from lacunary.maths.special import log_rising
 from lacunary.model.dag import Dag
 from lacunary.model.swaps import Swaps
 
-__all__ = ["check_mirrors", "log_densities", "mixed_point", "mixed_relabellings"]
+__all__ = ["check_mirrors", "log_prior_density", "log_ratios", "mixed_point", "mixed_relabellings"]
 
 Array = NDArray[np.float64]
 Order = NDArray[np.int64]
@@ -51,18 +52,31 @@ def mixed_point(problem: Problem, at: At) -> Array:
     return theta
 
 
-def log_densities(belief: Belief, statistics: Array, theta: Array) -> Array:
-    """Return the log posterior density given completed rows, for all pairs; (..., renamings)."""
+def log_prior_density(belief: Belief, theta: Array) -> float:
+    """Return log p(θ); (size,)."""
     layout = belief.dag.layout
-    tables = slice(layout.tables)
-    alpha, log_theta = belief.alpha[tables] + statistics[..., tables], np.log(theta[:, tables])
-    normalizer = special.gammaln(layout.total(alpha)).sum(axis=-1) - special.gammaln(alpha).sum(axis=-1)
-    out = (alpha - 1.0) @ log_theta.T + normalizer[..., None]
+    alpha = belief.alpha[: layout.tables]
+    out = special.gammaln(layout.total(alpha)).sum() - special.gammaln(alpha).sum()
+    out += (alpha - 1.0) @ np.log(theta[: layout.tables])
     for i in layout.regressions:
-        moments = layout.moments(statistics, i)
-        posterior, dof = layout.moments(belief.alpha, i) + moments, belief.dof(i) + moments[..., 0, 0]
+        prior = layout.moments(belief.alpha, i), belief.dof(i)
+        out += regression.log_density(layout.records(theta, i), *prior).sum()
+    return float(out)
+
+
+def log_ratios(belief: Belief, statistics: Array, theta: Array) -> Array:
+    """Return log p(θ | completed rows) − log p(θ) for all pairs of rows and θ; (..., renamings)."""
+    layout = belief.dag.layout
+    alpha, counts = belief.alpha[: layout.tables], statistics[..., : layout.tables]
+    risen = log_rising(layout.total(alpha), layout.total(counts)).sum(axis=-1)
+    risen = risen - log_rising(alpha, counts).sum(axis=-1)
+    out = counts @ np.log(theta[:, : layout.tables]).T + risen[..., None]
+    for i in layout.regressions:
+        moments, prior = layout.moments(statistics, i), (layout.moments(belief.alpha, i), belief.dof(i))
+        posterior = prior[0] + moments, prior[1] + moments[..., 0, 0]
         for k, records in enumerate(layout.records(theta, i)):
-            out[..., k] += regression.log_density(records, posterior, dof).sum(axis=-1)
+            out[..., k] += regression.log_density(records, *posterior).sum(axis=-1)
+            out[..., k] -= regression.log_density(records, *prior).sum(axis=-1)
     return np.asarray(out)
 
 

@@ -49,6 +49,16 @@ class Trail(NamedTuple):
 
 
 @bare
+def _log_rising(a: float, n: float) -> float:
+    """Return log Γ(a + n) − log Γ(a), n ≥ 0, as `lacunary.maths.special.log_rising`."""
+    if a < 1000.0:
+        return math.lgamma(a + n) - math.lgamma(a)
+    b = a + n
+    tail = (1 / 12 - 1 / 360 / b / b) / b - (1 / 12 - 1 / 360 / a / a) / a
+    return (a - 0.5) * math.log1p(n / a) + n * math.log(b) - n + tail
+
+
+@bare
 def _log_tempered(target: Target, tau: float, counts: Any, sums: Any) -> float:
     """Return log ∫ p(θ) p(x, y | θ)^τ dθ − (1 − τ) · log_ways + log_ways, from the counts of x."""
     for g in range(sums.size):
@@ -57,10 +67,10 @@ def _log_tempered(target: Target, tau: float, counts: Any, sums: Any) -> float:
     for i in range(counts.size):
         if counts[i] > 0.0:
             sums[target.group[i]] += counts[i]
-            log += math.lgamma(target.alpha[i] + tau * counts[i]) - math.lgamma(target.alpha[i])
+            log += _log_rising(target.alpha[i], tau * counts[i])
     for g in range(sums.size):
         if sums[g] > 0.0:
-            log += math.lgamma(target.total[g]) - math.lgamma(target.total[g] + tau * sums[g])
+            log -= _log_rising(target.total[g], tau * sums[g])
     return log
 
 

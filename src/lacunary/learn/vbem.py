@@ -97,10 +97,9 @@ class Update:
         layout, free = self.dag.layout, np.isnan(self._known_tables)
         learned = np.unique(layout.group[free])
         alpha, tables = self.alpha[: layout.tables], points[..., : layout.tables]
-        totals = special.gammaln(layout.total(tables)) - special.gammaln(layout.total(alpha))
-        cells = (
-            special.gammaln(alpha) - special.gammaln(tables) + (tables - alpha) * self._expected_log(points)
-        )
+        gained = tables - alpha
+        totals = special.log_rising(layout.total(alpha), layout.total(gained))
+        cells = gained * self._expected_log(points) - special.log_rising(alpha, gained)
         out = totals[..., learned].sum(axis=-1) + cells[..., free].sum(axis=-1)
         for i in learned_regressions(self.dag, self.known):
             after, before = layout.moments(points, i), layout.moments(self.alpha, i)

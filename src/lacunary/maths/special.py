@@ -9,15 +9,40 @@ from math import lgamma
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["sum_log_gamma"]
+__all__ = ["log_rising", "sum_log_gamma"]
+
+LARGE = 1000.0
+"""From here on Stirling's series needs two terms: the third, 1/(1260 z⁵), is below 1e-18."""
 
 
 def sum_log_gamma(values: ArrayLike) -> float:
     """Return Σ log Γ(value): hyperparameters are many, but few of them differ."""
     different, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
     return float(np.array([lgamma(value) for value in different.tolist()]) @ counts)
+
+
+def log_rising(a: ArrayLike, n: ArrayLike) -> NDArray[np.float64]:
+    """Return log Γ(a + n) − log Γ(a), a > 0 and a + n > 0, without losing digits where a is huge; broadcast.
+
+    For a large a by the difference of Stirling's series, with r(z) = 1/(12 z) − 1/(360 z³),
+
+        (a − ½) log(1 + n/a) + n log(a + n) − n + r(a + n) − r(a).
+    """
+    a, n = np.broadcast_arrays(np.asarray(a, dtype=np.float64), np.asarray(n, dtype=np.float64))
+    large = np.minimum(a, a + n) >= LARGE
+    out = np.empty(a.shape)
+    b, m = a[~large], n[~large]
+    out[~large] = __getattr__("gammaln")(b + m) - __getattr__("gammaln")(b)
+    b, m = a[large], n[large]
+    out[large] = (b - 0.5) * np.log1p(m / b) + m * np.log(b + m) - m + (_tail(b + m) - _tail(b))
+    return out
+
+
+def _tail(z: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what Stirling's series adds to (z − ½) log z − z + ½ log 2π."""
+    return np.asarray((1 / 12 - 1 / 360 / z / z) / z)
 
 
 def __getattr__(name: str) -> Any:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from lacunary.data.table import Table
-from lacunary.errors import SchemaError, TableError
+from lacunary.errors import ParameterError, SchemaError, TableError
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
 from lacunary.kernels.count import add_columns, add_digits, bd_terms, log_likelihood_terms
 from lacunary.model.dag import Dag
@@ -22,6 +22,9 @@ from lacunary.structure.score import Parents, allowed_arcs, toggle
 __all__ = ["BD", "BIC", "check_complete"]
 
 Array = NDArray[np.float64]
+
+MOST = 1e9
+"""Pseudo-counts beyond which differences of log Γ's lose what a nat's thousandth part needs."""
 
 ALONE = Block(slice(0, 1), np.ones(1), np.array([0, 1], dtype=np.int64))
 """One column: no variable beside the parents."""
@@ -129,6 +132,12 @@ class BD(_Discrete):
     def __init__(self, table: Table, prior: Prior | None = None) -> None:
         super().__init__(table)
         self.prior = BDeu(1.0) if prior is None else prior
+        worth = {BDeu: "ess", Dirichlet: "alpha"}.get(type(self.prior))
+        if worth and getattr(self.prior, worth) > MOST:
+            raise ParameterError(
+                f"a prior with {worth} = {getattr(self.prior, worth):g} leaves no digits for what the table "
+                f"says of graphs; take one of at most {MOST:g}"
+            )
 
     def terms(self, child: int, parents: Parents) -> Array:
         """Return the toggled terms and, last, the term as it is; (n + 1,)."""
