@@ -100,7 +100,7 @@ def marginal_kl(p: Answers, q: Answers, names: Sequence[str], *, budget: int = C
     if count > budget:
         raise TooWideError(
             f"{', '.join(names)} have {count:,} configurations together, more than the budget of {budget:,}; "
-            "name fewer variables, or raise the budget"
+            f"name fewer variables, or pass budget={count} to have them all written down"
         )
     if not all(variable.discrete for variable in schema):
         return normal_marginal_kl(p, q, names)
