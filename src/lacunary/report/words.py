@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import floor, log10
 
+from lacunary.data.wording import counted, plural
+
 __all__ = [
     "EVIDENCE",
     "Words",
@@ -80,16 +82,6 @@ def minus(value: float, digits: int = 1) -> str:
 def method(name: str) -> str:
     """Return an estimate's name as people write it."""
     return NAMES.get(name, name)
-
-
-def counted(number: int, word: str) -> str:
-    """Return so many of something."""
-    return f"{number} {word if number == 1 else plural(word)}"
-
-
-def plural(word: str) -> str:
-    """Return the plural of an English noun, as far as an ending tells: class, classes; bloc, blocs."""
-    return f"{word}es" if word.endswith(("s", "x", "z", "ch", "sh")) else f"{word}s"
 
 
 def listed(words: Sequence[str]) -> str:
