@@ -19,6 +19,7 @@ from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.gibbs import ladder
 from lacunary.evidence.jackknife import jackknife, too_few
 from lacunary.evidence.problem import Problem
+from lacunary.evidence.stuck import stuck
 
 __all__ = ["bridge"]
 
@@ -47,7 +48,7 @@ def bridge(
         return sum(_log_ratio(a[which].ravel(), b[which].ravel()) for a, b in zip(up, down, strict=True))
 
     value, error = jackknife(log_ratios, chains)
-    note = too_few(chains)
+    note = "; ".join(filter(None, [too_few(chains), stuck(problem, climbed.heights())]))
     details = {"tau": climbed.tau, "trustworthy": not note, "note": note}
     return Estimate("bridge", value, "Monte Carlo", {"log ratios": value}, stderr=error, details=details)
 

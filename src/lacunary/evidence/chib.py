@@ -35,6 +35,7 @@ from lacunary.evidence.mixed_chib import (
 )
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.schedule import straight
+from lacunary.evidence.stuck import stuck
 from lacunary.model.dag import Dag
 
 __all__ = ["chib", "relabellings", "swaps"]
@@ -82,8 +83,9 @@ def chib(
     theta = mixed_point(problem, at)
     ramp = straight(max(burn // 2, 1))
     tau = np.concatenate([ramp, np.ones(max(burn - burn // 2, 0) + draws)])
-    walks = lay_out(problem).walk(tau, seeds(rng, chains), keep=("counts",))
-    counts = walks.counts[:, -draws:, :size]  # behind which mixed chains have more
+    laid = lay_out(problem)
+    drawn = laid.walk(tau, seeds(rng, chains), keep=("counts",)).counts[:, -draws:]
+    counts = drawn[..., :size]  # behind which mixed chains have more
     found = mixed_relabellings if problem.dag.continuous else relabellings
     renamed, everything = found(problem, most, rng)
     ordinates = log_ratios(problem.belief, counts, theta[renamed])
@@ -98,7 +100,12 @@ def chib(
         "log prior density": log_prior,
         "log posterior density": -(log_prior + ratio),
     }
-    notes = [too_few(chains), "" if everything else f"only {len(renamed)} renamings at random were tried"]
+    held = stuck(problem, laid.log_tempered(1.0, drawn))
+    notes = [
+        too_few(chains),
+        held,
+        "" if everything else f"only {len(renamed)} renamings at random were tried",
+    ]
     note = "; ".join(filter(None, notes))
     details = {"relabellings": len(renamed), "trustworthy": not note, "note": note}
     value = terms["log-likelihood"] - ratio  # of huge densities the difference would be lost

@@ -72,6 +72,11 @@ class Ladder:
         counts = self.counts[:, at]
         return self.laid.log_tempered(self.tau[high], counts) - self.laid.log_tempered(self.tau[low], counts)
 
+    def heights(self) -> NDArray[np.float64]:
+        """Return log f of the draws at each rung, at its own temperature; (chains, draws, rungs)."""
+        rungs = [self.laid.log_tempered(tau, self.counts[:, at]) for at, tau in enumerate(self.tau)]
+        return np.stack(rungs, axis=-1)
+
 
 def ladder(problem: Problem, temperatures: int, draws: int, burn: int, chains: int) -> Ladder:
     """Draw completions at every rung of a ladder from prior to posterior.

@@ -22,6 +22,7 @@ from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.gibbs import Ladder, ladder
 from lacunary.evidence.jackknife import jackknife, too_few
 from lacunary.evidence.problem import Problem
+from lacunary.evidence.stuck import stuck
 
 __all__ = ["path"]
 
@@ -56,7 +57,7 @@ def path(
     fine, coarse = _rises(climbed, 1), _rises(climbed, 2)
     value, sampled = jackknife(lambda which: _integral(fine, which), chains)
     missed = abs(value - _integral(coarse, np.arange(chains))) / 15  # the rule's error falls like step⁴
-    note = too_few(chains)
+    note = "; ".join(filter(None, [too_few(chains), stuck(problem, climbed.heights())]))
     details = {
         "tau": climbed.tau,
         "bounds": (sum(float(low.mean()) for low, _ in fine), sum(float(high.mean()) for _, high in fine)),
