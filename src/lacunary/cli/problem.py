@@ -134,7 +134,9 @@ def problem_of(
     known = {name: states for name, states in hidden.items() if states is not None}
     if model is not None:
         names = lac.dag(model).names
-        schema = lac.Schema(tuple(v for v in table.schema if v.name in names))
+        known_all = all(name in table.schema or name in hidden for name in names)
+        drawn = tuple(v for v in table.schema if v.name in names)
+        schema = lac.Schema(drawn) if known_all else table.schema  # which then says what was meant
         dag = lac.dag(model, states=known, hidden=list(hidden), schema=schema)
     elif len(known) == 1 == len(hidden):
         dag = lac.naive_bayes(table.schema, *next(iter(known.items())))

@@ -1,0 +1,97 @@
+"""Tables as people have them, at the prompt: what is said about them, and how commands end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.test_cli import Result
+
+TROUBLE = "id,when,v,none,g\n" + "".join(
+    f"p{k},2024-01-{k % 28 + 1:02}T{k:02},{'n/a' if k == 7 else k / 8},,{'ab'[k % 2]}\n" for k in range(60)
+)
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("trouble.csv").write_text(TROUBLE)
+    Path("comma.csv").write_text("a;b\nx;1,5\ny;2,5\nx;\ny;3,5\n")
+
+
+def test_describe_shows_the_whole_table_and_every_problem() -> None:
+    result = Result("describe", "trouble.csv")
+    assert result.code == 1
+    assert result.err.startswith("lacunary: 4 columns cannot be read")
+    table, problems = result.out.split("\n\nproblems\n")
+    assert "g         discrete" in table
+    assert len(problems.splitlines()) == 4
+    for advice in ("--drop id", "dates, such as", "--holes n/a makes it a hole", "--kinds none=continuous"):
+        assert advice in problems
+    assert "schema=" not in problems
+
+
+def test_its_advice_can_be_followed() -> None:
+    settings = ("--drop", "id", "--drop", "when", "--holes", "n/a", "--kinds", "none=continuous")
+    found = Result("describe", "trouble.csv", *settings, "--json").json
+    assert [v["kind"] for v in found["variables"]] == ["continuous", "continuous", "discrete"]
+    assert found["notes"] == found["problems"] == []
+
+
+def test_other_commands_name_all_problems_at_once() -> None:
+    result = Result("fit", "trouble.csv", "v -> g")
+    assert (result.code, result.out) == (1, "")
+    assert [line.split()[1] for line in result.err.splitlines()[1:]] == ["id", "when", "v", "none"]
+
+
+@pytest.mark.filterwarnings("default::UserWarning")
+def test_decimal_commas_are_noted_and_read() -> None:
+    assert "b: numbers with a decimal comma, such as '1,5'" in Result("describe", "comma.csv").out
+    noted = Result("fit", "comma.csv", "a -> b")
+    assert noted.err == (
+        "lacunary: note: b: numbers with a decimal comma, such as '1,5', read as labels; "
+        "--decimal , reads them as numbers\n"
+    )
+    found = Result("describe", "comma.csv", "--decimal", ",", "--json").json
+    assert found["variables"][1]["range"] == [1.5, 3.5]
+    assert Result("describe", "comma.csv", "--decimal", ";").code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (
+            ["compare", "comma.csv", "a -> b", "b", "--decimal", ","],
+            1,
+            "'b' was taken for the name of a file",
+        ),
+        (["compare", "comma.csv", "--hidden", "h", "--states", "5..1"], 2, "5..1 is reversed; write 1..5"),
+        (["query", "asia", "lng"], 1, "did you mean 'lung'?"),
+        (["query", "asia", "lung", "--given", "smoke=yess"], 1, "did you mean 'yes'?"),
+        (["fit", "house_votes", "party -> krime"], 1, "did you mean 'crime'?"),
+    ],
+)
+def test_slips_are_understood(arguments: list[str], code: int, message: str) -> None:
+    result = Result(*arguments)
+    assert result.code == code
+    assert message in " ".join(result.err.replace("│", " ").split())
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    """The reader is gone before anything is written; both ways of printing are tried."""
+    command = [sys.executable, "-m", "lacunary", "describe", "A -> B"]
+    both = [
+        subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for words in (command, [*command, "--json"])
+    ]
+    for process in both:
+        assert process.stdout is not None
+        process.stdout.close()
+    for process in both:
+        assert process.stderr is not None
+        with process.stderr as said:
+            assert said.read() == b""
+        assert process.wait() == 141
