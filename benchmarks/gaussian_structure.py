@@ -1,4 +1,4 @@
-"""Greedy search for the graph of continuous variables, by BGe, beside PyBNesian's compiled hill climbing."""
+"""Search for the graph of continuous variables, by BGe, beside PyBNesian's compiled hill climbing."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ TITLE = (
 )
 VARIABLES, ROWS, GRAPHS = 64, 10_000, 3
 METHODS: dict[str, Any] = {
+    "reinsert": "reinsert",
     "greedy": "greedy",
     "greedy, 2 restarts": lac.Greedy(restarts=2),
     "greedy, 5 restarts": lac.Greedy(restarts=5),

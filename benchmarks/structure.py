@@ -35,11 +35,14 @@ SIZES = {
 SLOW_ROWS, SLOW_VARIABLES = 1_000, 20
 """Up to which pgmpy, which takes minutes on more, is measured; once."""
 
+METHODS = ("reinsert", "greedy", "tabu")
+"""The default first: it is what rivals are compared with."""
+
 Parents = list[tuple[str, ...]]
 
 
 def lines(effort: Effort) -> Iterator[Line]:
-    """Measure greedy search and tabu, each network at each size."""
+    """Measure the default search, greedy search and tabu, each network at each size."""
     for name, network in _networks():
         for rows in SIZES[name]:
             table = _shuffled(network.sample(rows, rng=1))
@@ -64,7 +67,7 @@ def _networks() -> Iterator[tuple[str, lac.Network]]:
 
 
 def _bdeu(case: str, table: lac.Table, frame: Any, effort: Effort) -> Iterator[Line]:
-    for method in ("greedy", "tabu"):
+    for method in METHODS:
         yield _ours(case, table, method, "bdeu", effort)
     if gum is None:
         yield Line(case, "pyAgrum", note="not installed")
@@ -76,7 +79,7 @@ def _bdeu(case: str, table: lac.Table, frame: Any, effort: Effort) -> Iterator[L
 
 
 def _bic(case: str, table: lac.Table, frame: Any, effort: Effort) -> Iterator[Line]:
-    for method in ("greedy", "tabu"):
+    for method in METHODS:
         yield _ours(case, table, method, "bic", effort)
     try:
         rival = import_module("pybnesian")

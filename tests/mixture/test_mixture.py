@@ -272,3 +272,21 @@ def test_equally_good_trees_do_not_follow_each_other_forever() -> None:
     found = fit_mixture(table, components=2, structure="tree", stop=lac.Stop(share=1e-3))
     assert found.converged
     assert all(len(parents) <= 1 for c in found.mixture.components for parents in c.dag.parents)
+
+
+def test_another_search_goes_on_once_where_climbing_ends() -> None:
+    """Two causes of one effect, and a column order that turns the first arcs the wrong way."""
+    rng = np.random.default_rng(3)
+    cause = rng.normal(size=(400, 2))
+    effect = cause.sum(axis=1) + rng.normal(size=400)
+    later = effect + cause[:, 0] + rng.normal(size=400)
+    table = lac.read(dict(zip("abcd", (effect, later, *cause.T), strict=True)), kinds="continuous")
+    greedy, found, exact = (
+        lac.fit_mixture(table, components=1, method=method) for method in ("greedy", "reinsert", "exact")
+    )
+    phases = [[tick.phase for tick in fit.path[0].ticks] for fit in (greedy, found)]
+    assert [each.count("refine") for each in phases] == [0, 1]
+    assert greedy.estimate.value < found.estimate.value - 0.1
+    assert found.estimate.value == pytest.approx(exact.estimate.value, abs=1e-6)
+    with pytest.raises(ParameterError, match="method is one of"):
+        lac.fit_mixture(table, method="hill")

@@ -47,7 +47,7 @@ class Tick:
     Attributes
     ----------
     phase
-        "em", "move", "search", "round" or "remove".
+        "em", "move", "search", "refine", "round" or "remove".
     components, arcs
         How the mixture stands.
     objective
@@ -134,7 +134,8 @@ class Plan:
     shared
         Whether all components have the same structure.
     method
-        A search that takes over in ``S*`` where climbing leaves every structure as it is; none with greedy.
+        A search that takes over in ``S*`` the first time that climbing leaves every structure as it is; none
+        with greedy.
     """
 
     structure: str
@@ -152,10 +153,10 @@ class Plan:
         """Whether structures stay as they are."""
         return self.structure in ("empty", "complete")
 
-    @property
-    def refines(self) -> bool:
-        """Whether another search follows where climbing changes nothing."""
-        return self.structure == "learn" and self.method is not None
+    def refines(self, state: State) -> bool:
+        """Whether another search is to follow where climbing changes nothing: it does so once."""
+        once = all(tick.phase != "refine" for tick in state.ticks)
+        return once and self.structure == "learn" and self.method is not None
 
 
 class Course:
@@ -306,10 +307,11 @@ class Course:
                 found[part] = [structure] * many
                 if self.plan.trace:
                     state = self._traced(state, completed, found)
-        if moves is None and self.plan.refines and tuple(found) == state.structures:
-            found = self._refined(parts, found, state.round)
+        phase = "search"
+        if moves is None and tuple(found) == state.structures and self.plan.refines(state):
+            phase, found = "refine", self._refined(parts, found, state.round)
         criterion = self.mixer.log_evidence(completed, found)
-        return tuple(found), self._note(replace(state), "search", criterion, structures=found)
+        return tuple(found), self._note(state, phase, criterion, structures=found)
 
     def _refined(
         self, parts: list[tuple[slice, FamilyScore]], found: list[Structure], seed: int

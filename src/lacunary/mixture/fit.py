@@ -23,10 +23,12 @@ from lacunary.mixture.labels import labelled
 from lacunary.mixture.noise import NoiseGiven, noise_of
 from lacunary.mixture.sharing import SharedGiven, Sharing
 from lacunary.mixture.trail import MixtureTrail
+from lacunary.structure.climb import Greedy
 from lacunary.structure.gaussian import Normal
 from lacunary.structure.hidden import trials, with_hidden
 from lacunary.structure.rules import ArcsGiven, Rules
 from lacunary.structure.schedule import parse_schedule
+from lacunary.structure.search import SearchMethod, method_of
 
 __all__ = ["fit_mixture"]
 
@@ -54,6 +56,7 @@ def fit_mixture(
     forbidden: ArcsGiven = (),
     max_parents: int | None = None,
     schedule: str = SCHEDULE,
+    method: str | SearchMethod = "reinsert",
     until: Literal["structure", "score"] = "structure",
     stop: Stop | None = None,
     choose: Literal["cheeseman-stutz", "bic"] | None = None,
@@ -101,6 +104,9 @@ def fit_mixture(
         Which graphs are looked for; see `lacunary.search`.
     schedule
         How EM and search take turns; see `lacunary.structure.schedule`.
+    method
+        The search behind ``S*``: it climbs, and the first time that climbing leaves every structure as it is
+        this search goes on from there; "greedy" is the algorithm as published. See `lacunary.search`.
     until
         Learning ends when no "structure" changes, or when the "score" of a round does not rise.
     stop
@@ -141,6 +147,7 @@ def fit_mixture(
     )
     if until not in ("structure", "score"):
         raise ParameterError(f"until must be 'structure' or 'score', not {until!r}")
+    way = method_of(method)
     plan = Plan(
         structure,
         rules,
@@ -149,6 +156,7 @@ def fit_mixture(
         stop or CONVERGED,
         trace=trace,
         shared=sharing.structure,
+        method=None if isinstance(way, Greedy) and not way.restarts else way,
     )
     many = _count("starts", 1 if starts is None else starts)
     growth = Growth(mixer, plan, many, ess, _seed(rng), watch, resume)

@@ -8,9 +8,11 @@ from lacunary.mixture.component import Structure
 from lacunary.structure.board import Board
 from lacunary.structure.rules import Rules
 from lacunary.structure.score import FamilyScore, total
+from lacunary.structure.search import SearchMethod, run
 from lacunary.structure.tree import best_forest
+from lacunary.structure.walk import dag_of
 
-__all__ = ["climbed", "forested"]
+__all__ = ["climbed", "forested", "refined"]
 
 TIE = 1e-9
 """A forest is better if its score is by this part of its size: equal ones differ by rounding."""
@@ -27,6 +29,16 @@ def climbed(score: FamilyScore, rules: Rules, structure: Structure, most: int | 
         board.apply(move)
         taken += 1
         yield board.parents
+
+
+def refined(
+    method: SearchMethod, score: FamilyScore, rules: Rules, structure: Structure, seed: int
+) -> Structure:
+    """Return the best structure that another search finds from the present one."""
+    walk, interrupted = run(method, score, rules, dag_of(rules.schema, structure), rng=seed)
+    if interrupted:
+        raise KeyboardInterrupt
+    return walk.best
 
 
 def forested(score: FamilyScore, rules: Rules, structure: Structure) -> Structure:

@@ -83,6 +83,7 @@ def settings_of(mixer: Mixer, plan: Plan, ess: float, seed: int) -> dict[str, st
     if not plan.fixed:
         arcs = sha256(plan.rules.required.tobytes() + plan.rules.free.tobytes()).hexdigest()[:16]
         out |= {"schedule": str(plan.schedule), "until": plan.until, "trace": str(plan.trace)}
+        out |= {"method": "greedy" if plan.method is None else str(plan.method)}
         out |= {"max_parents": str(plan.rules.max_parents), "arcs required and forbidden": arcs}
     if plan.shared:
         out["shared structure"] = "yes"

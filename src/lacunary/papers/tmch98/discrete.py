@@ -59,6 +59,7 @@ def votes(kind: Kind, most: int, split: int | None = None) -> dict[str, Any]:
         table.take(order[:many]),
         components=range(1, most + 1),
         structure=kind,
+        method="greedy",
         rng=seed_of("tmch98", "votes", -1 if split is None else split),
     )
     seconds = process_time() - began

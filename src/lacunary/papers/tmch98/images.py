@@ -43,6 +43,7 @@ def digit_mixture(
         learn,
         components="auto" if components is None else components,
         structure=kind,
+        method="greedy",
         noise=BOUNDS,
         prior=belief(pixels),
         schedule=schedule,
@@ -121,7 +122,9 @@ def search_trace(
         "rng": seed_of("tmch98", "trace", digit, seed),
     }
     clock: list[float] = []
-    fit = lac.fit_mixture(rows, **options, trace=True, watch=lambda _: clock.append(process_time()))
+    fit = lac.fit_mixture(
+        rows, **options, method="greedy", trace=True, watch=lambda _: clock.append(process_time())
+    )
     ticks = fit.chosen.ticks
     steps = [
         clock[i] - clock[i - 1]

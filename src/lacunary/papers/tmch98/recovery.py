@@ -39,6 +39,7 @@ def recovered(
         table,
         prior=belief(5, ABOUT) if prior == "section 6" else None,
         schedule=schedule,
+        method="greedy",
         rng=seed_of("tmch98", "recovered", seed, rows),
     )
     largest = np.argsort(-fit.mixture.weights)[:3]

@@ -31,6 +31,7 @@ def vehicle_mixture(
     fit = lac.fit_mixture(
         learn,
         structure=kind,
+        method="greedy",
         noise=opel(),
         prior=belief(18, 64.0 if about == "64" else opel_means()),
         schedule=schedule,
