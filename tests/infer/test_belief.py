@@ -13,6 +13,7 @@ from scipy.stats import dirichlet
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import BDeu, Belief, Dirichlet, bdeu, k2, prior_network
 from lacunary.infer.network import Network, random_network
+from lacunary.learn.fit import fit
 from lacunary.model.dag import Dag
 from lacunary.model.make import dag
 from tests import naive
@@ -127,3 +128,16 @@ def test_priors_that_cannot_be() -> None:
     for stranger in (dag("A -> C"), dag("A -> B", states=3)):
         with pytest.raises(ParameterError, match="does not have the variable"):
             prior_network(random_network(graph), 1.0)(stranger)
+
+
+def test_parameters_are_drawn_from_the_belief() -> None:
+    graph = dag("x -> y", states=3, kinds={"y": "continuous"})
+    table = random_network(graph, rng=0).sample(200, rng=0)
+    belief: Belief = fit(graph, table).belief
+    rng = np.random.default_rng(0)
+    many = np.array([belief.draw(rng) for _ in range(500)])
+    error = many.std(axis=0) / np.sqrt(len(many))
+    # Means of 500 draws within five standard errors; the mean of a variance is not what `mean` holds.
+    layout = graph.layout
+    places = [*range(layout.tables), *(layout.tables + 2 * np.arange(3)).tolist()]
+    assert np.all(np.abs(many.mean(axis=0) - belief.mean())[places] < 5 * error[places] + 1e-12)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from lacunary.data.holes import make_holes
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError, ParameterError
-from lacunary.infer.belief import Belief
+from lacunary.infer.belief import Belief, Dirichlet
 from lacunary.infer.impute import impute
 from lacunary.infer.network import Network, random_network
 from lacunary.learn.fit import fit
@@ -160,3 +160,16 @@ def test_what_is_no_model_is_refused() -> None:
     table = network().sample(3, rng=1)
     with pytest.raises(ParameterError, match=r"a model is needed.*not Table"):
         impute(table, table)
+
+
+def test_copies_drawn_from_a_belief_differ_by_what_is_not_known_of_parameters() -> None:
+    # Dirichlet(1, 1) and no rows seen: the share of a state in a long column of holes is uniform on [0, 1],
+    # of mean 1/2 and variance 1/12. With known parameters its variance would be 1/(4 · 400).
+    graph = make_dag("A", states=2)
+    rows, copies = 400, 300
+    empty = Table(graph.schema, np.full((rows, 1), HOLE))
+    filled = impute(Dirichlet(1.0)(graph), empty, how="draw", copies=copies, rng=0)
+    shares = filled.codes.reshape(copies, rows).mean(axis=1)
+    # Five standard errors: of the mean √(1/12/300), of the variance √((1/80 − 1/144)/300).
+    assert abs(shares.mean() - 0.5) < 5 * np.sqrt(1 / 12 / copies)
+    assert abs(shares.var() - 1 / 12) < 5 * np.sqrt((1 / 80 - 1 / 144) / copies) + 1 / (4 * rows)

@@ -10,8 +10,6 @@ import pytest
 
 import lacunary as lac
 from lacunary.errors import ParameterError, SchemaError
-from lacunary.infer.belief import Belief
-from lacunary.structure.average import drawn
 
 DRAWS = 400
 
@@ -68,19 +66,6 @@ def test_a_hole_is_told_as_by_adding_up_over_all_graphs_and_fillings() -> None:
     # A belief has met the row it is asked about, with what the hole held then: of fourteen rows one counts
     # twice, which moves a probability by at most about 1/14; the draws' own error is smaller.
     assert found == pytest.approx(expected, abs=0.08)
-
-
-def test_parameters_are_drawn_from_the_belief() -> None:
-    dag = lac.dag("x -> y", states=3, kinds={"y": "continuous"})
-    table = lac.random_network(dag, rng=0).sample(200, rng=0)
-    belief: Belief = lac.fit(dag, table).belief
-    rng = np.random.default_rng(0)
-    many = np.array([drawn(belief, rng) for _ in range(500)])
-    error = many.std(axis=0) / np.sqrt(len(many))
-    # Means of 500 draws within five standard errors; the mean of a variance is not what `mean` holds.
-    layout = dag.layout
-    places = [*range(layout.tables), *(layout.tables + 2 * np.arange(3)).tolist()]
-    assert np.all(np.abs(many.mean(axis=0) - belief.mean())[places] < 5 * error[places] + 1e-12)
 
 
 def test_rows_count_as_often_as_they_weigh() -> None:

@@ -23,12 +23,16 @@ __all__ = [
     "Dirichlet",
     "NormalWeights",
     "Prior",
+    "PriorBelief",
     "PriorNetwork",
     "bdeu",
     "k2",
     "prior_network",
     "with_regressions",
 ]
+
+TINY = 1e-290
+"""What a gamma variate of tiny shape may underflow to; a probability is never zero."""
 
 WEIGHT_SD = float(np.pi / np.sqrt(3.0))
 """Standard deviation of a sigmoid family's weights: that of the log-odds of a uniform probability."""
@@ -46,7 +50,7 @@ class Belief(Answers):
     learned by adding theirs. Asked about a row, a belief answers with the parameters integrated out: tables
     are those of its `mean`, regressions Student t, and the density of a row is a ratio of evidences. (Where
     an observed cell depends on a continuous hole, normals of the same location and scale stand for the t; see
-    `lacunary.infer.predictive`. Draws are made with the parameters of `mean`.)
+    `lacunary.infer.predictive`. Rows are sampled with the parameters of `mean`.)
 
     Attributes
     ----------
@@ -123,6 +127,15 @@ class Belief(Answers):
             layout.records(out, i)[:] = theta
         return out
 
+    def draw(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return parameters drawn from the belief, in the places given by ``dag.layout``; (size,)."""
+        layout, out = self.dag.layout, np.empty(self.dag.layout.size)
+        gamma = rng.standard_gamma(self.alpha[: layout.tables])
+        out[: layout.tables] = layout.normalize(np.maximum(gamma, TINY)[None])[0]
+        for i in layout.regressions:
+            layout.records(out, i)[:] = regression.draw(layout.moments(self.alpha, i), self.dof(i), rng)
+        return out
+
     def parameters(self) -> NDArray[np.float64]:
         """Return the predictive probabilities: `mean`."""
         return self.mean()
@@ -156,6 +169,21 @@ class Dirichlet:
     def __call__(self, dag: Dag) -> Belief:
         """α_ijk = alpha."""
         return with_regressions(dag, np.full(dag.layout.tables, float(self.alpha)))
+
+
+@dataclass(frozen=True, eq=False)
+class PriorBelief:
+    """A belief about the parameters of one graph, as a rule: what a fit in a file knows of its prior."""
+
+    belief: Belief
+
+    def __call__(self, dag: Dag) -> Belief:
+        """Return the belief, if the graph is its own."""
+        if dag != self.belief.dag:
+            raise ParameterError(
+                "this prior was read from a file and speaks of one graph alone; give prior= for another"
+            )
+        return self.belief
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import ParameterError
 from lacunary.infer.answers import Answers, as_table
+from lacunary.infer.belief import Belief
 from lacunary.infer.complete import completed
 from lacunary.infer.distribution import NormalMixture
 from lacunary.infer.ensemble import Ensemble
@@ -43,9 +44,10 @@ def impute(
         "mode": each hole takes its most probable state given the row's observed cells; a continuous one
         the mean of its most probable component. "mean": as "mode", but a continuous hole takes its
         mean. "draw": the holes of a row take one joint draw from their posterior, as multiple imputation
-        needs. "probability": each variable becomes one column a state, named ``variable=state``, that holds
-        its probability; of a continuous one its mean and standard deviation, in ``variable mean`` and
-        ``variable sd``.
+        needs; of a belief, such as a fit's, each copy has parameters of its own, drawn first, so that what
+        is not known of them shows between copies. "probability": each variable becomes one column a state,
+        named ``variable=state``, that holds its probability; of a continuous one its mean and standard
+        deviation, in ``variable mean`` and ``variable sd``.
     copies
         How many filled tables to draw; they follow one another in the result.
     rng
@@ -62,8 +64,7 @@ def impute(
         return _probabilities(model, rows)
     schema = known.reveal()
     if how == "draw":
-        repeated = rows.take(np.tile(np.arange(len(rows)), copies))
-        codes, reals = _drawn(model, repeated, np.random.default_rng(rng))
+        codes, reals = _drawn(model, rows, copies, np.random.default_rng(rng))
     else:
         codes, reals = _best(model, rows, how)
     weights = np.tile(rows.weights, copies)
@@ -81,11 +82,16 @@ def model_of(found: Any) -> Model:
     return model
 
 
-def _drawn(model: Model, rows: Table, random: np.random.Generator) -> Any:
-    """Return codes and reals with the holes of each row drawn together."""
+def _drawn(model: Model, rows: Table, copies: int, random: np.random.Generator) -> Any:
+    """Return codes and reals of all copies, the holes of each row drawn together."""
+    if isinstance(model, Belief):
+        drawn = [completed(model.dag, model.draw(random), rows, random) for _ in range(copies)]
+        codes, reals = zip(*drawn, strict=True)
+        return np.concatenate(codes), np.concatenate(reals)
+    repeated = rows.take(np.tile(np.arange(len(rows)), copies))
     if isinstance(model, Answers):
-        return completed(model.dag, model.parameters(), rows, random)
-    return model.drawn(rows, random)
+        return completed(model.dag, model.parameters(), repeated, random)
+    return model.drawn(repeated, random)
 
 
 def _best(model: Model, rows: Table, how: str) -> Any:

@@ -31,7 +31,6 @@ from lacunary.infer.complete import completed
 from lacunary.infer.ensemble import Ensemble
 from lacunary.infer.scale import Scale
 from lacunary.learn.fit import fit
-from lacunary.maths import regression
 from lacunary.model.dag import Dag
 from lacunary.structure.anneal import propose
 from lacunary.structure.board import Board
@@ -43,15 +42,12 @@ from lacunary.structure.rules import ArcsGiven, Rules
 from lacunary.structure.score import FamilyScore
 from lacunary.structure.walk import Walk, dag_of
 
-__all__ = ["average_graphs", "drawn"]
+__all__ = ["average_graphs"]
 
 Array = NDArray[np.float64]
 
 MOVES = 4
 """Moves that are proposed between two draws of the holes, for every ordered pair of variables."""
-
-TINY = 1e-290
-"""What a gamma variate of tiny shape may underflow to; a probability is never zero."""
 
 
 def average_graphs(
@@ -112,20 +108,10 @@ def average_graphs(
         if watch is not None:
             watch(step, burn + draws)
         belief = chain.step(dag, theta, climbing=2 * step < burn)
-        dag, theta = belief.dag, drawn(belief, random)
+        dag, theta = belief.dag, belief.draw(random)
         if step >= burn:
             kept.append(chain.scale.believed_outside(belief))
     return Ensemble(tuple(kept), np.full(draws, 1.0 / draws))
-
-
-def drawn(belief: Belief, rng: np.random.Generator) -> Array:
-    """Return parameters drawn from a belief, in the places of its layout; (size,)."""
-    layout, out = belief.dag.layout, np.empty(belief.dag.layout.size)
-    gamma = rng.standard_gamma(belief.alpha[: layout.tables])
-    out[: layout.tables] = layout.normalize(np.maximum(gamma, TINY)[None])[0]
-    for i in layout.regressions:
-        layout.records(out, i)[:] = regression.draw(layout.moments(belief.alpha, i), belief.dof(i), rng)
-    return out
 
 
 @dataclass(eq=False)
