@@ -17,6 +17,6 @@ __all__ = ["bic"]
 
 def bic(problem: Problem, *, at: At = "map", dimension: Charge = "parameters") -> Estimate:
     """Return log p(D | θ) − d/2 · log N."""
-    point, d = problem.point(at), dimensions(problem.dag, dimension)
+    point, d = problem.point(at), dimensions(problem, dimension)
     terms = {"log-likelihood": point.log_likelihood, "penalty": -d / 2 * float(np.log(problem.size))}
     return Estimate("bic", sum(terms.values()), "approximation", terms, dimension=d, where=point.where)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
+
 from lacunary.errors import ParameterError
-from lacunary.model.dag import Dag
+from lacunary.evidence.problem import Problem
+from lacunary.model.family import has_bounds
 from lacunary.rank.dimension import dimension
 
 __all__ = ["Charge", "dimensions"]
@@ -13,10 +16,34 @@ __all__ = ["Charge", "dimensions"]
 Charge = Literal["parameters", "effective"]
 
 
-def dimensions(dag: Dag, charge: Charge) -> int:
-    """Return the number of free parameters, or the rank of the map from them to what can be observed."""
+def dimensions(problem: Problem, charge: Charge) -> int:
+    """Return the number of free parameters that are learned, or the rank of the map to what can be observed.
+
+    Nothing is charged for what was fixed. Of a part of the parameters the rank is not known.
+    """
     if charge == "parameters":
-        return dag.free
+        return problem.dag.free - _given(problem)
     if charge == "effective":
-        return dimension(dag).rank
+        if problem.fixed:
+            raise ParameterError(
+                f"dimension='effective' is of models all of whose parameters are learned, and "
+                f"{', '.join(problem.fixed)} was fixed; use dimension='parameters'"
+            )
+        return dimension(problem.dag).rank
     raise ParameterError(f"dimension must be 'parameters' or 'effective', not {charge!r}")
+
+
+def _given(problem: Problem) -> int:
+    """Return how many free parameters are given."""
+    dag, layout, known, count = problem.dag, problem.dag.layout, problem.known, 0
+    if known is None:
+        return 0
+    for i in (*layout.blocks, *layout.regressions):
+        places = layout.slice(i)
+        if np.isnan(known[places.start]) or (i in dag.uniforms and has_bounds(dag.schema.variables[i])):
+            continue
+        if i in dag.sigmoids:
+            count += 1 + sum(size - 1 for size in layout.parent_sizes(i))
+        else:
+            count += places.stop - places.start - (layout.configurations[i] if layout.sizes[i] else 0)
+    return count

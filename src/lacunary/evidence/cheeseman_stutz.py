@@ -30,13 +30,13 @@ def cheeseman_stutz(
     """Return the estimate; ``plain`` leaves out the terms in log N, which makes it a lower bound."""
     point = problem.point(at)
     terms = {
-        "evidence of the expected data": complete_log_evidence(problem.belief, point.counts),
+        "evidence of the expected data": complete_log_evidence(problem.belief, point.counts, problem.known),
         "fit of the expected data": -complete_log_likelihood(problem.dag, point.theta, point.counts),
         "log-likelihood": point.log_likelihood,
     }
     if plain:
         return Estimate("cheeseman-stutz", sum(terms.values()), "lower bound", terms, where=point.where)
-    full, d = dimensions(problem.dag, "parameters"), dimensions(problem.dag, dimension)
+    full, d = dimensions(problem, "parameters"), dimensions(problem, dimension)
     half_log = float(np.log(problem.size)) / 2
     terms |= {"dimension of the expected data": full * half_log, "dimension of the data": -d * half_log}
     return Estimate(

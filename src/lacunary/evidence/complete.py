@@ -10,8 +10,9 @@ from scipy.special import xlogy
 
 from lacunary.maths import regression
 from lacunary.model.dag import Dag
+from lacunary.model.layout import Layout
 
-__all__ = ["complete_log_likelihood", "complete_statistics", "design"]
+__all__ = ["complete_log_likelihood", "complete_statistics", "design", "regression_log_likelihood"]
 
 
 def complete_statistics(
@@ -55,7 +56,14 @@ def complete_log_likelihood(dag: Dag, theta: NDArray[np.float64], counts: NDArra
     layout = dag.layout
     total = float(xlogy(counts[: layout.tables], theta[: layout.tables]).sum())
     for i in layout.regressions:
-        form, constant = regression.point_form(layout.records(theta, i))
-        moments = layout.moments(counts, i)
-        total += float(moments[:, 0, 0] @ constant - 0.5 * np.sum(form * moments))
+        total += float(regression_log_likelihood(layout, theta, counts, i))
     return total
+
+
+def regression_log_likelihood(
+    layout: Layout, theta: NDArray[np.float64], counts: NDArray[np.float64], i: int
+) -> NDArray[np.float64]:
+    """Return a continuous variable's part of `complete_log_likelihood`; (..., statistics size) → (...)."""
+    form, constant = regression.point_form(layout.records(theta, i))
+    moments = layout.moments(counts, i)
+    return np.asarray(moments[..., 0, 0] @ constant - 0.5 * (form * moments).sum(axis=(-3, -2, -1)))

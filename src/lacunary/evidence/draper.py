@@ -13,7 +13,7 @@ __all__ = ["draper"]
 
 def draper(problem: Problem, *, at: At = "map", dimension: Charge = "parameters") -> Estimate:
     """Return log p(D | θ) − d/2 · log N + d/2 · log 2π."""
-    point, d = problem.point(at), dimensions(problem.dag, dimension)
+    point, d = problem.point(at), dimensions(problem, dimension)
     terms = {
         "log-likelihood": point.log_likelihood,
         "penalty": -d / 2 * float(np.log(problem.size)),

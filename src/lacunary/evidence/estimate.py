@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 __all__ = ["Estimate", "Kind"]
 
-Kind = Literal["exact", "lower bound", "approximation", "Monte Carlo"]
+Kind = Literal["exact", "lower bound", "approximation", "Monte Carlo", "no estimate"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,8 @@ class Estimate:
     value
         The estimate: the sum of its ``terms``.
     kind
-        What can be said of it: exact, a lower bound, an approximation, or Monte Carlo.
+        What can be said of it: exact, a lower bound, an approximation, Monte Carlo, or no estimate of the
+        evidence at all.
     terms
         The parts it is the sum of, by name. No constant is left out.
     stderr

@@ -20,11 +20,11 @@ from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln, logsumexp, xlogy
 
 from lacunary.data.table import HOLE
 from lacunary.errors import ParameterError, TooWideError
-from lacunary.evidence.complete import complete_statistics, design
+from lacunary.evidence.complete import complete_statistics, design, regression_log_likelihood
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Belief
@@ -51,20 +51,35 @@ def family_log_evidence(belief: Belief, counts: NDArray[np.float64]) -> NDArray[
     return out
 
 
-def complete_log_evidence(belief: Belief, counts: NDArray[np.float64]) -> float:
+def complete_log_evidence(
+    belief: Belief, counts: NDArray[np.float64], known: NDArray[np.float64] | None = None
+) -> float:
     """Return log p(data without holes) in closed form, from their statistics alone (CH96 eq. 5)."""
-    return float(complete_log_evidences(belief, counts))
+    return float(complete_log_evidences(belief, counts, known))
 
 
-def complete_log_evidences(belief: Belief, counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return `complete_log_evidence` of each of several statistics; (..., statistics size) → (...)."""
+def complete_log_evidences(
+    belief: Belief, counts: NDArray[np.float64], known: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Return `complete_log_evidence` of each of several statistics; (..., statistics size) → (...).
+
+    Of families whose parameters are ``known``, not NaN, it is the log-likelihood there; (size,).
+    """
     layout = belief.dag.layout
-    alpha = belief.alpha[: layout.tables]
-    counted = counts[..., : layout.tables]
+    alpha, counted = belief.alpha[: layout.tables], counts[..., : layout.tables]
+    if known is not None:
+        given = ~np.isnan(known[: layout.tables])
+        fit = xlogy(counted[..., given], known[: layout.tables][given]).sum(axis=-1)
+        counted = np.where(given, 0.0, counted)  # and no counts are no evidence
     out = log_rising(alpha, counted).sum(axis=-1)
     out -= log_rising(layout.total(alpha), layout.total(counted)).sum(axis=-1)
+    if known is not None:
+        out += fit
     for i in layout.regressions:
-        out += _regression_log_evidence(belief, counts, i)
+        if known is None or np.isnan(known[layout.start[i]]):
+            out += _regression_log_evidence(belief, counts, i)
+        else:
+            out += regression_log_likelihood(layout, known, counts, i)
     return np.asarray(out)
 
 
@@ -86,10 +101,10 @@ def exact(problem: Problem, *, budget: int = BUDGET) -> Estimate:
     open_rows = np.flatnonzero(_holes(problem, codes).any(axis=1))
     if not len(open_rows):
         counts = complete_statistics(problem.dag, codes, reals, weights)
-        value = complete_log_evidence(problem.belief, counts) + problem.log_jacobian
+        value = complete_log_evidence(problem.belief, counts, problem.known) + problem.log_jacobian
         return Estimate("exact", value, "exact", {"closed form": value})
     sums = _completions(problem, open_rows, budget)
-    logs = complete_log_evidences(problem.belief, np.array(list(sums)))
+    logs = complete_log_evidences(problem.belief, np.array(list(sums)), problem.known)
     value = float(logsumexp(logs + np.array(list(sums.values())))) + problem.log_jacobian
     return Estimate(
         "exact", value, "exact", {"sum over completions": value}, details={"different counts": len(sums)}

@@ -21,14 +21,18 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from lacunary.errors import ParameterError
 from lacunary.evidence.charge import Charge, dimensions
 from lacunary.evidence.estimate import Estimate
-from lacunary.evidence.hessian import Curvature, curvature
+from lacunary.evidence.hessian import Curvature, curvature, free_places
 from lacunary.evidence.mixed_hessian import MixedCurvature, mixed_curvature
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.symmetry import check_symmetric, log_symmetry
 from lacunary.infer.mixed import Mixed
 from lacunary.learn.em import Basis, maximize_rule
+from lacunary.model.layout import Layout
 
-__all__ = ["laplace"]
+__all__ = ["NEGLIGIBLE", "laplace"]
+
+NEGLIGIBLE = 1e-3
+"""Nats that a slope may be worth at a peak: what EM leaves where it stops."""
 
 
 def laplace(
@@ -47,8 +51,9 @@ def laplace(
         The graph, the table and the prior.
     at
         "map", or "ml", where g is not flat: the integral of its second-order expansion there has one
-        more term, ``slope`` = ½ bᵀA⁻¹b with b = ∇g. The same holds for a given fit that maximised
-        anything else than g in this basis. ``details["slope"]`` tells how far from a peak the point is.
+        more term, ``slope`` = ½ bᵀA⁻¹b with b = ∇g. It is there wherever it is not negligible: at a given
+        fit too that maximised anything else than g in this basis, under another prior or by another rule, or
+        stopped early. ``details["slope"]`` tells how far from a peak the point is.
     basis
         "softmax" or "probability"; by default the problem's.
     symmetry
@@ -65,13 +70,14 @@ def laplace(
     """
     problem = _in_basis(problem, basis or problem.basis)
     if symmetry:
+        _check_nothing_fixed(problem)
         check_symmetric(problem.belief)
     point = problem.point(at)
     if not np.isfinite(point.log_likelihood):
         problem.prepared.check_possible(point.theta)
-    rule = maximize_rule(problem.belief, "map", problem.basis, None)
+    rule = maximize_rule(problem.belief, "map", problem.basis, problem.held)
     bent = _bent(problem, point.theta)
-    _check_inside(bent, point.where)
+    _check_inside(bent, rule.known, point.where)
     log_det, slope, d = _gauss(problem, bent, rule.pseudo, point.where, dimension)
     terms = {
         "log-likelihood": point.log_likelihood,
@@ -79,10 +85,10 @@ def laplace(
         "volume": d / 2 * float(np.log(2 * np.pi)),
         "curvature": -log_det / 2,
     }
-    peaks = log_symmetry(problem.dag)
-    terms |= {} if _is_peak(problem, at) else {"slope": slope}
-    terms |= {"log symmetry": peaks} if symmetry else {}
-    details = {"basis": problem.basis, "log symmetry": peaks, "slope": slope}
+    terms |= {"slope": slope} if slope > NEGLIGIBLE else {}
+    peaks = {} if problem.fixed else {"log symmetry": log_symmetry(problem.dag)}
+    terms |= peaks if symmetry else {}
+    details = {"basis": problem.basis, "slope": slope, **peaks}
     return Estimate(
         "laplace",
         sum(terms.values()),
@@ -110,6 +116,8 @@ def _in_basis(problem: Problem, basis: Basis) -> Problem:
         raise ParameterError(f"basis must be 'softmax' or 'probability', not {basis!r}")
     layout = problem.dag.layout
     several = np.array(layout.states)[layout.variable] > 1
+    if problem.known is not None:
+        several &= np.isnan(problem.known[: layout.tables])
     alpha = problem.belief.alpha[: layout.tables][several]
     if basis == "probability" and np.any(alpha <= 1.0):
         raise ParameterError(
@@ -120,14 +128,17 @@ def _in_basis(problem: Problem, basis: Basis) -> Problem:
     return problem if basis == problem.basis else replace(problem, basis=basis, _points={})
 
 
-def _is_peak(problem: Problem, at: At) -> bool:
-    """Whether the point was found by climbing g in this basis."""
-    given = problem.given
-    return at == "map" if given is None else (given.method, given.basis) == ("map", problem.basis)
+def _check_nothing_fixed(problem: Problem) -> None:
+    if problem.fixed:
+        raise ParameterError(
+            f"symmetry=True counts renamings of hidden states, which {', '.join(problem.fixed)}, fixed, may "
+            "forbid; leave symmetry out"
+        )
 
 
-def _check_inside(bent: Bent, where: str) -> None:
-    zero = int(np.count_nonzero(bent.theta[: bent.layout.tables] == 0.0))
+def _check_inside(bent: Bent, known: NDArray[np.float64], where: str) -> None:
+    tables = slice(bent.layout.tables)
+    zero = int(np.count_nonzero((bent.theta[tables] == 0.0) & np.isnan(known[tables])))
     if zero:
         raise ParameterError(
             f"{zero} parameters of the point ({where}) are zero; on the border of the parameter space "
@@ -143,15 +154,33 @@ def _gauss(
         raise ParameterError(f"dimension must be 'parameters' or 'effective', not {charge!r}")
     if charge == "effective":
         return _most_curved(problem, bent, pseudo, where)
-    pulled = bent.softmax_information(pseudo, problem.basis)
-    stretch = 2 * bent.log_stretch if problem.basis == "probability" else 0.0
+    pulled, gradient = bent.softmax_information(pseudo, problem.basis), bent.gradient(pseudo)
+    if problem.known is not None:
+        kept = _learned(bent.layout, problem.known)
+        pulled, gradient = pulled[np.ix_(kept, kept)], gradient[kept]
+    stretch = 2 * _log_stretch(bent, problem.known) if problem.basis == "probability" else 0.0
     scale = np.sqrt(np.abs(np.diag(pulled)))
     lower = _factor(pulled, scale)
     if lower is None:
         raise ParameterError(_no_peak(problem, pulled, where))
-    b = solve_triangular(lower, bent.gradient(pseudo) / scale, lower=True, check_finite=False)
+    b = solve_triangular(lower, gradient / scale, lower=True, check_finite=False)
     log_det = 2 * float(np.log(np.diag(lower)).sum() + np.log(scale).sum())
     return log_det - stretch, float(b @ b) / 2, len(b)
+
+
+def _learned(layout: Layout, known: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the coordinates of what is learned."""
+    places = np.concatenate([free_places(layout), np.arange(layout.tables, layout.size)])
+    return np.flatnonzero(np.isnan(known[places]))
+
+
+def _log_stretch(bent: Bent, known: NDArray[np.float64] | None) -> float:
+    """Return the log of the Jacobian |∂θ/∂φ| of the tables that are learned."""
+    if known is None:
+        return bent.log_stretch
+    layout = bent.layout
+    several = np.array(layout.states)[layout.variable] > 1
+    return float(np.log(bent.theta[: layout.tables][several & np.isnan(known[: layout.tables])]).sum())
 
 
 def _factor(matrix: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -181,7 +210,7 @@ def _most_curved(
     problem: Problem, bent: Bent, pseudo: NDArray[np.float64], where: str
 ) -> tuple[float, float, int]:
     """Return log |A|, ½ bᵀA⁻¹b and d along the eigenvectors of A's largest eigenvalues, d the rank."""
-    rank = dimensions(problem.dag, "effective")
+    rank = dimensions(problem, "effective")
     matrix = bent.information(pseudo, problem.basis)
     values, vectors = np.linalg.eigh(matrix)
     kept, along = values[len(values) - rank :], vectors[:, len(values) - rank :]
@@ -204,8 +233,11 @@ def _no_peak(problem: Problem, pulled: NDArray[np.float64], where: str) -> str:
             f"a saddle, or short of the peak: the log posterior bends upwards along {down} of {len(values)} "
             "directions; stop later, as with stop=Stop(relative=1e-10), or fit with more starts"
         )
-    rank = dimensions(problem.dag, "effective")
+    message += f"on a ridge: the log posterior is flat along {flat} of {len(values)} directions"
+    if problem.fixed:
+        return message
+    rank = dimensions(problem, "effective")
     return message + (
-        f"on a ridge: the log posterior is flat along {flat} of {len(values)} directions. The effective "
+        ". The effective "
         f"dimension is {rank}; dimension='effective' keeps the curvature along that many directions"
     )

@@ -17,6 +17,6 @@ def mled(problem: Problem, *, at: At = "map") -> Estimate:
     of their own; the observed cells are measured as in the table.
     """
     point = problem.point(at)
-    value = complete_log_evidence(problem.belief, point.counts) + problem.log_jacobian
+    value = complete_log_evidence(problem.belief, point.counts, problem.known) + problem.log_jacobian
     terms = {"evidence of the expected data": value}
     return Estimate("mled", value, "approximation", terms, where=point.where)

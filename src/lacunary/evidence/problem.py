@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
@@ -16,10 +17,11 @@ from lacunary.infer.engine import Prepared
 from lacunary.infer.mixed import Mixed
 from lacunary.infer.network import Network
 from lacunary.infer.scale import Scale
-from lacunary.learn.em import Basis
+from lacunary.learn.em import Basis, known_parameters
 from lacunary.learn.fit import Fit, fit
 from lacunary.learn.start import Starts
 from lacunary.learn.stop import Stop
+from lacunary.learn.units import standardized
 from lacunary.model.dag import Dag
 
 __all__ = ["At", "Point", "Problem", "Rows"]
@@ -72,6 +74,8 @@ class Problem:
         How fits are made; see `lacunary.fit`.
     given
         A fit the caller has already, used instead of making one.
+    fixed
+        Tables that are known and not learned, by name, in the data's units.
     """
 
     dag: Dag
@@ -82,6 +86,7 @@ class Problem:
     stop: Stop | None = None
     rng: int | np.random.Generator = 0
     given: Fit | None = None
+    fixed: Mapping[str, ArrayLike] | None = None
     _points: dict[str, Point] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -93,6 +98,16 @@ class Problem:
     def scale(self) -> Scale:
         """How columns are standardised; discrete ones are left as they are."""
         return Scale.of(self.table, self.dag)
+
+    @cached_property
+    def held(self) -> Mapping[str, ArrayLike] | None:
+        """What is fixed, as it holds for standardised columns."""
+        return standardized(self.dag, self.scale, self.fixed)
+
+    @cached_property
+    def known(self) -> NDArray[np.float64] | None:
+        """Parameters that are fixed, for standardised columns, NaN elsewhere; (size,). None if none are."""
+        return known_parameters(self.dag, self.held) if self.fixed else None
 
     @cached_property
     def prepared(self) -> Prepared:
@@ -140,6 +155,7 @@ class Problem:
                 prior=self.prior,
                 basis=self.basis,
                 starts=self.starts,
+                fixed=self.fixed,
                 stop=self.stop,
                 rng=self.rng,
             )

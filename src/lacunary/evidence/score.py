@@ -17,6 +17,7 @@ from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import At, Problem
 from lacunary.infer.answers import as_table
 from lacunary.infer.belief import Dirichlet, Prior
+from lacunary.learn.check import check_graph
 from lacunary.learn.em import Basis
 from lacunary.learn.fit import Fit
 from lacunary.learn.start import Starts
@@ -50,6 +51,9 @@ SIGMOID: Mapping[str, str] = {
 }
 """Estimates for networks with sigmoid families, to which no prior is conjugate."""
 
+LEARNED = ("ais", "path", "bridge", "chib")
+"""Estimates that draw all parameters, and can hold none fixed."""
+
 UNIFORM: Mapping[str, str] = {"exact": "uniform_exact.exact", "bic": "bic.bic", "draper": "draper.draper"}
 """Estimates for networks with uniform families, whose bounds are no smooth parameters."""
 
@@ -73,14 +77,15 @@ def score(
     Parameters
     ----------
     model
-        A graph, or a fit, whose parameters then are the point at which estimates are worked out.
+        A graph, or a fit, whose parameters then are the point at which estimates are worked out. What it held
+        fixed is known then: nothing is charged for it.
     table
         Rows with holes: a table, a frame, an array or a path.
     method
         "exact", "map", "bic", "draper", "laplace", "mled", "cheeseman-stutz", "variational", "ais",
         "path", "bridge" or "chib".
     prior
-        A rule that gives the hyperparameters, by default ``Dirichlet(1)``.
+        A rule that gives the hyperparameters, by default that of the fit, or ``Dirichlet(1)`` of a graph.
     at
         "map" or "ml": the point at which the asymptotic estimates are worked out.
     dimension
@@ -115,16 +120,18 @@ def pose(
     rng: int | np.random.Generator = 0,
 ) -> Problem:
     """Return a model and a table as a problem that several estimates can share."""
+    check_graph("score", model, table)
     dag = model.dag if isinstance(model, Fit) else model
     return Problem(
         dag,
         as_table(table, dag.schema),
-        prior or Dirichlet(1.0),
+        prior or (model.prior if isinstance(model, Fit) else Dirichlet(1.0)),
         basis=basis,
         starts=starts,
         stop=stop,
         rng=rng,
         given=model if isinstance(model, Fit) else None,
+        fixed=model.given if isinstance(model, Fit) else None,
     )
 
 
@@ -133,6 +140,7 @@ def estimate(
 ) -> Estimate:
     """Work one estimate out and time it; of ``shared`` it takes what it knows, of ``options`` all."""
     function = _function(method, problem.dag)
+    _check_fixed(problem, method)
     known = set(signature(function).parameters) - {"problem"}
     unknown = set(options) - known
     if unknown:
@@ -145,6 +153,18 @@ def estimate(
     began = perf_counter()
     found = function(problem, **{k: v for k, v in shared.items() if k in known}, **options)
     return replace(found, seconds=perf_counter() - began)
+
+
+def _check_fixed(problem: Problem, method: str) -> None:
+    """Refuse estimates that would take what was fixed for learned."""
+    family = "sigmoid" if problem.dag.sigmoids else "uniform" if problem.dag.uniforms else ""
+    if problem.fixed and (method in LEARNED or (family and method in ("laplace", "exact"))):
+        able = [m for m in METHODS if m not in LEARNED and not (family and m in ("laplace", "exact"))]
+        beside = f" beside {family} families" if family and method not in LEARNED else ""
+        raise ParameterError(
+            f"{method!r} cannot hold tables fixed{beside}, and the fit had {', '.join(problem.fixed)} fixed; "
+            f"estimates that can are {', '.join(able)}; or score the graph, fit.dag, itself"
+        )
 
 
 def _function(method: str, dag: Dag) -> Callable[..., Estimate]:

@@ -18,6 +18,7 @@ from lacunary.errors import ParameterError
 from lacunary.evidence.charge import Charge, dimensions
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.hessian import curvature, free_places
+from lacunary.evidence.laplace import NEGLIGIBLE
 from lacunary.evidence.problem import At, Problem
 from lacunary.learn.em import maximize_rule
 from lacunary.model.dag import Dag
@@ -62,8 +63,7 @@ def laplace(problem: Problem, *, at: At = "map", dimension: Charge = "parameters
         "volume": d / 2 * float(np.log(2 * np.pi)),
         "curvature": -log_det / 2,
     }
-    method = problem.given.method if problem.given else at
-    terms |= {} if method == "map" else {"slope": rise}
+    terms |= {"slope": rise} if rise > NEGLIGIBLE else {}
     details = {"basis": "softmax", "slope": rise}
     value = sum(terms.values())
     return Estimate("laplace", value, "approximation", terms, dimension=d, where=point.where, details=details)
@@ -92,7 +92,7 @@ def _gauss(
     problem: Problem, information: NDArray[np.float64], slope: NDArray[np.float64], charge: Charge
 ) -> tuple[float, float, int]:
     """Return log |A|, ½ bᵀA⁻¹b and d, along the most curved directions if not all are charged for."""
-    d = dimensions(problem.dag, charge)
+    d = dimensions(problem, charge)
     scale = np.sqrt(np.abs(np.diag(information)))
     scale = np.where((scale > 0) & (charge == "parameters"), scale, 1.0)
     values, vectors = np.linalg.eigh(information / scale / scale[:, None])

@@ -31,13 +31,14 @@ def variational(problem: Problem, *, start: Literal["random", "map"] = "random")
         prior=problem.prior,
         starts=None if initial else problem.starts,
         initial=initial,
+        fixed=problem.fixed,
         stop=problem.stop,
         rng=problem.rng,
     )
     if found.interrupted:
         raise KeyboardInterrupt
     posterior = problem.scale.believed_inside(found.belief)
-    divergence = float(update_rule(problem.belief, None).divergence(posterior.alpha[None])[0])
+    divergence = float(update_rule(problem.belief, problem.held).divergence(posterior.alpha[None])[0])
     terms = {"expected fit": found.objective + divergence, "divergence from the prior": -divergence}
     where = f"the variational posterior, started from {'the MAP' if initial else 'random draws'}"
     details = {"posterior": found.belief, "converged": found.converged, "bounds": _bounds(found.starts)}

@@ -13,6 +13,7 @@ from lacunary.files.native import decode, encode, register
 from lacunary.files.nouns import belief_fields, decode_belief
 from lacunary.files.record import Record
 from lacunary.files.vectors import decode_vector, encode_vector
+from lacunary.infer.belief import Dirichlet, PriorBelief
 from lacunary.infer.network import SUM_TOLERANCE, Network
 from lacunary.learn.fit import Fit, Start
 from lacunary.learn.select import Selection
@@ -112,6 +113,8 @@ def _encode_fit(fit: Fit) -> dict[str, Any]:
         "interrupted": fit.interrupted,
         "constant": fit.constant,
         "selection": {"name": fit.selection.name, "details": dict(fit.selection.details)},
+        **({} if fit.prior == Dirichlet(1.0) else {"prior": belief_fields(fit.prior(fit.dag))}),
+        **({"fixed": list(fit.fixed)} if fit.fixed else {}),
         "starts": [_encode_start(start) for start in fit.starts],
     }
 
@@ -128,7 +131,24 @@ def _decode_fit(record: Record) -> Fit:
         interrupted=record.flag("interrupted"),
         constant=record.number("constant"),
         selection=_decode_selection(record.record("selection")),
+        prior=_decode_prior(network.dag, record.record("prior")) if "prior" in record else Dirichlet(1.0),
+        fixed=_decode_fixed(network.dag, record) if "fixed" in record else (),
     )
+
+
+def _decode_prior(dag: Dag, record: Record) -> PriorBelief:
+    """Return the prior as what it said of this graph: the rule itself is not kept."""
+    prior = PriorBelief(decode_belief(dag, record))
+    record.finish()
+    return prior
+
+
+def _decode_fixed(dag: Dag, record: Record) -> tuple[str, ...]:
+    names = record.texts("fixed")
+    for name in names:
+        if name not in dag.names:
+            raise record.error("fixed", f"there is no variable {name!r}")
+    return names
 
 
 def _decode_selection(record: Record) -> Selection:

@@ -8,7 +8,26 @@ from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
 from lacunary.model.dag import Dag
 
-__all__ = ["check_rows", "check_select"]
+__all__ = ["check_graph", "check_rows", "check_select"]
+
+
+def check_graph(verb: str, model: object, table: object) -> None:
+    """Refuse what is no graph or fit where one is expected, and say how to write it."""
+    if isinstance(model, Dag) or (verb != "fit" and isinstance(getattr(model, "dag", None), Dag)):
+        return
+    if isinstance(table, Dag) or isinstance(getattr(table, "dag", None), Dag):
+        raise ParameterError(f"{verb}(graph, table): these are swapped, the graph comes first")
+    if isinstance(model, str):
+        how = f"lac.dag({model!r}, schema=table.schema)"
+        raise ParameterError(f"{verb} expects a graph, not the text {model!r}; make it one: {how}")
+    if isinstance(getattr(model, "dag", None), Dag):
+        raise ParameterError(
+            f"{verb} expects a graph, not a {type(model).__name__}; its graph is its attribute dag"
+        )
+    raise ParameterError(
+        f"{verb} expects a graph, such as lac.dag('A -> B', schema=table.schema), not a "
+        f"{type(model).__name__}"
+    )
 
 
 def check_rows(dag: Dag, table: Table, method: str) -> None:

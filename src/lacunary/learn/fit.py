@@ -15,7 +15,7 @@ from lacunary.infer.belief import Belief, Dirichlet, Prior
 from lacunary.infer.engine import Prepared
 from lacunary.infer.network import Network
 from lacunary.infer.scale import Scale
-from lacunary.learn.check import check_rows, check_select
+from lacunary.learn.check import check_graph, check_rows, check_select
 from lacunary.learn.em import Basis, Maximize, learned_regressions, maximize_rule
 from lacunary.learn.found import Fit, Start
 from lacunary.learn.loop import Climb, Rule, Watch, climb
@@ -108,14 +108,16 @@ def fit(
     """
     if method not in ("ml", "map", "variational"):
         raise ParameterError(f"method must be 'ml', 'map' or 'variational', not {method!r}")
+    check_graph("fit", dag, table)
     choice = rule_of(select, select_options or {})
     rows = as_table(table, dag.schema)
     check_rows(dag, rows, method)
     check_select(dag, select)
+    prior, names = prior or Dirichlet(1.0), tuple(fixed or ())
     fixed, log_bounds = with_bounds(dag, rows, method, fixed)
     scale = Scale.of(rows, dag)
     rows = scale.table(rows)
-    belief = scale.believed_inside((prior or Dirichlet(1.0))(dag))
+    belief = scale.believed_inside(prior(dag))
     rule = _rule(belief, method, basis, standardized(dag, scale, fixed))
     rule = _in_units(rule, scale, method, log_bounds)
     prepared = scale.prepare(dag, rows)
@@ -127,7 +129,7 @@ def fit(
     if maker is None:
         theta = first_point(prepared, belief, rows)[None]
     else:
-        theta = maker.points(belief, prior or Dirichlet(1.0), rows, np.random.default_rng(rng))
+        theta = maker.points(belief, prior, rows, np.random.default_rng(rng))
     points, watch = rule.begin(prepared, theta), watched(watch, dag, scale)
     limit = stop or Stop(relative=1e-8)
     if isinstance(maker, Tournament):
@@ -141,7 +143,7 @@ def fit(
         found = _selected(found, choice, prepared, rule, belief, fixed)
     if method == "ml" and dag.sigmoids:
         warn_of_separation(found.network)
-    return outside(found, scale)
+    return replace(outside(found, scale), prior=prior, fixed=names)
 
 
 def reselect(
@@ -155,14 +157,15 @@ def reselect(
 ) -> Fit:
     """Choose anew from the starts of a fit, without climbing again.
 
-    The table, the prior and what is fixed must be those of the fit.
+    The table must be that of the fit; the prior and what is fixed are, unless others are given.
     """
     choice = rule_of(select, select_options or {})
     check_select(found.dag, select)
     rows = as_table(table, found.dag.schema)
+    fixed = found.given if fixed is None else fixed
     fixed, log_bounds = with_bounds(found.dag, rows, found.method, fixed)
     scale = Scale.of(rows, found.dag)
-    belief = scale.believed_inside((prior or Dirichlet(1.0))(found.dag))
+    belief = scale.believed_inside((prior or found.prior)(found.dag))
     rule = _rule(belief, found.method, found.basis, standardized(found.dag, scale, fixed))
     rule = _in_units(rule, scale, found.method, log_bounds)
     prepared = scale.prepare(found.dag, scale.table(rows))

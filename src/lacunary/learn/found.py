@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.infer.belief import Belief
+from lacunary.infer.belief import Belief, Dirichlet, Prior
 from lacunary.infer.network import Network
 from lacunary.learn.select import Selection, local_entropy
 from lacunary.model.dag import Dag
@@ -63,6 +63,10 @@ class Fit:
         hidden variables have the same names in all of them as in the best.
     method, basis
         How the objective was defined.
+    prior
+        The rule that gave the hyperparameters. From a file it is the belief that it gave for this graph.
+    fixed
+        Names of the families that were given and not learned; `network` has their tables.
     constant
         The part of the objective that does not depend on parameters.
     selection
@@ -84,11 +88,18 @@ class Fit:
     interrupted: bool = False
     constant: float = 0.0
     selection: Selection = field(default_factory=Selection)
+    prior: Prior = field(default_factory=Dirichlet)
+    fixed: tuple[str, ...] = ()
 
     @property
     def dag(self) -> Dag:
         """The graph."""
         return self.network.dag
+
+    @property
+    def given(self) -> dict[str, NDArray[np.float64]]:
+        """The tables that were fixed, by name."""
+        return {name: self.network.table(name) for name in self.fixed}
 
     @property
     def scores(self) -> NDArray[np.float64]:
