@@ -20,11 +20,11 @@ import pytest
 from typer.testing import CliRunner
 
 import lacunary as lac
-from lacunary import files
 from lacunary.cli import app, main
 from lacunary.cli.app import prompted
 from lacunary.cli.sheet import Sheet
 from lacunary.data.datasets import dataset_path
+from lacunary.learn.found import Climbs
 from tests import naive
 
 COMMANDS = (
@@ -654,10 +654,10 @@ def test_resume_goes_on_to_the_same_end(blocs: Path) -> None:
 
 
 def test_checkpoint_is_written_and_resumed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "Checkpoint", partial(files.Checkpoint, seconds=0.0))
+    monkeypatch.setattr(lac, "Checkpoint", partial(lac.Checkpoint, seconds=0.0))
     start = ("fit", "house_votes", "--hidden", "bloc=2", "--drop", "party", "--starts", 3)
     assert Result(*start, "--checkpoint", "climbs.json", "--iterations", 4).code == 0
-    assert type(lac.load("climbs.json")) is files.Climbs
+    assert type(lac.load("climbs.json")) is Climbs
     assert Result("fit", "house_votes", "--resume", "climbs.json", "--out", "f.json").code == 0
     assert len(lac.load("f.json").starts) == 3
 
@@ -679,6 +679,20 @@ def test_ctrl_c_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     assert kept.interrupted
     assert kept.iterations == 3
     assert "--out FILE would have kept it" in Result(*start).err
+    again = Result(*start, "--checkpoint", "so-far.json")
+    assert "--resume so-far.json goes on" in again.err
+    assert [s.iterations for s in lac.load("so-far.json").starts] == [3, 3]
+
+
+def test_a_checkpoint_that_was_never_written_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(lac, "fit_mixture", interrupt)
+    result = Result("mixture", "house_votes", "--checkpoint", "none.json")
+    assert result.code == 130
+    assert "--resume" not in result.err
+    assert not Path("none.json").exists()
 
 
 # The demo

@@ -131,13 +131,13 @@ def test_going_on_from_a_checkpoint(two: str, tmp_path: Path) -> None:
 def test_an_interrupt_keeps_what_there_is(
     two: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
-    def stop(self: lac.MixtureCheckpoint, progress: lac.MixtureProgress) -> None:
+    def stop(self: lac.Checkpoint, progress: lac.MixtureProgress) -> None:
         self._seen = progress
         if len(progress.done) == after and len(progress.state.ticks) > 3:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(lac.MixtureCheckpoint, "__call__", stop)
+        patched.setattr(lac.Checkpoint, "__call__", stop)
         path, out = tmp_path / "trail.json", tmp_path / "mixture.json"
         result = run("mixture", two, "--components", "1-2", "--checkpoint", str(path), "--out", str(out))
     assert result.exit_code == 130

@@ -94,7 +94,7 @@ def test_a_prior_for_a_score_without_one(asia: str) -> None:
 
 def test_going_on_from_a_checkpoint(asia: str, tmp_path: Path) -> None:
     table, path = lac.read(asia), tmp_path / "trail.json"
-    keep = lac.SearchCheckpoint(path, seconds=0.0)
+    keep = lac.Checkpoint(path, seconds=0.0)
 
     def watch(progress: lac.SearchProgress) -> bool:
         keep(progress)
@@ -121,7 +121,7 @@ def test_an_interrupt_keeps_the_best_so_far(
         if progress.steps == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(lac.SearchCheckpoint, "__call__", stop)
+    monkeypatch.setattr(lac.Checkpoint, "__call__", stop)
     out, trail = str(tmp_path / "found.json"), str(tmp_path / "trail.json")
     result = run(asia, "--checkpoint", trail, "--out", out)
     assert result.exit_code == 130

@@ -37,10 +37,8 @@ if TYPE_CHECKING:
     from lacunary.evidence.sampled import Sampled, posterior_mean
     from lacunary.evidence.score import score
     from lacunary.files.checkpoint import Checkpoint
-    from lacunary.files.mixtures import MixtureCheckpoint
     from lacunary.files.shipped import alarm, asia
     from lacunary.files.store import load, save
-    from lacunary.files.trails import SearchCheckpoint
     from lacunary.infer.belief import (
         BDeu,
         Belief,
@@ -109,7 +107,6 @@ _HOME = {
         "TooWideError",
     ),
     "files.checkpoint": ("Checkpoint",),
-    "files.mixtures": ("MixtureCheckpoint",),
     "files.shipped": ("alarm", "asia"),
     "files.store": ("load", "save"),
     "infer.belief": (
@@ -153,7 +150,6 @@ _HOME = {
     "evidence.estimate": ("Estimate",),
     "evidence.sampled": ("Sampled", "posterior_mean"),
     "evidence.score": ("score",),
-    "files.trails": ("SearchCheckpoint",),
     "structure.anneal": ("Anneal",),
     "structure.average": ("average_graphs",),
     "structure.best_first": ("BestFirst",),
@@ -189,7 +185,6 @@ __all__ = [
     "ImpossibleRowError",
     "LacunaryError",
     "Mixture",
-    "MixtureCheckpoint",
     "MixtureFit",
     "MixtureProgress",
     "MixtureTrail",
@@ -207,7 +202,6 @@ __all__ = [
     "Sampled",
     "Schema",
     "SchemaError",
-    "SearchCheckpoint",
     "SearchProgress",
     "SearchResult",
     "Sigmoid",

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 import lacunary as lac
-from lacunary.files import Checkpoint, Climbs
+from lacunary.files import Checkpoint
+from lacunary.learn.found import Climbs
 
 ROUNDING = 1e-9
 """Relative; a batch of another size may add in another order, and a climb repeats that some hundred times."""
@@ -116,8 +117,8 @@ def test_resuming_an_interrupted_fit_ends_where_an_uninterrupted_one_does(tmp_pa
 
 def test_checkpoint_waits_and_writes(tmp_path: Path) -> None:
     dag, table = votes()
-    often = Checkpoint(tmp_path / "often.json", dag, seconds=0.0)
-    never = Checkpoint(tmp_path / "never.json", dag, seconds=3600.0)
+    often = Checkpoint(tmp_path / "often.json", seconds=0.0)
+    never = Checkpoint(tmp_path / "never.json", seconds=3600.0)
 
     def both(progress: lac.Progress) -> None:
         often(progress)
@@ -142,7 +143,7 @@ import lacunary as lac
 from lacunary.files import Checkpoint
 table = lac.house_votes()
 dag = lac.naive_bayes(table.schema, hidden="bloc", states=3)
-keep = Checkpoint(sys.argv[1], dag, seconds=0.0)
+keep = Checkpoint(sys.argv[1], seconds=0.0)
 
 def watch(progress):
     keep(progress)

@@ -108,7 +108,7 @@ def test_checkpoints_hold_the_units_of_the_data(found: lac.Fit, tmp_path: Path) 
     """Wings are some 200 long; a checkpoint of standardised columns would go on from nowhere."""
     network = native.parse(GARDEN)
     table = lac.make_holes(network.sample(60, rng=0), 0.2, rng=1)
-    keep = Checkpoint(tmp_path / "climbs.json", network.dag, seconds=0.0)
+    keep = Checkpoint(tmp_path / "climbs.json", seconds=0.0)
     done = lac.fit(network.dag, table, starts=2, watch=keep)
     for kept, start in zip(lac.load(tmp_path / "climbs.json"), done.starts, strict=True):
         np.testing.assert_array_equal(kept.theta, start.network.theta)

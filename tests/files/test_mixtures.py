@@ -165,7 +165,7 @@ import sys, time
 import lacunary as lac
 from tests.mixture.small import continuous, two_groups
 
-keep = lac.MixtureCheckpoint(sys.argv[1], seconds=0.0)
+keep = lac.Checkpoint(sys.argv[1], seconds=0.0)
 
 def watch(progress):
     keep(progress)
@@ -196,7 +196,7 @@ def test_killed_at_random_it_goes_on_and_ends_at_the_same_mixture(tmp_path: Path
 
 def test_it_writes_when_it_is_time_or_told(tmp_path: Path) -> None:
     path = tmp_path / "trail.json"
-    rarely = lac.MixtureCheckpoint(path, seconds=1e9)
+    rarely = lac.Checkpoint(path, seconds=1e9)
     rarely.write()
     assert not path.exists()
     lac.fit_mixture(two_groups(20), components=1, watch=rarely)

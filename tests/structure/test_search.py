@@ -200,7 +200,7 @@ def test_another_method_cannot_go_on(tmp_path: Path) -> None:
 
 def test_checkpoints_are_written_and_read(tmp_path: Path) -> None:
     table, path = chain(6, 100), tmp_path / "trail.json.gz"
-    keep = lac.SearchCheckpoint(path, seconds=0.0)
+    keep = lac.Checkpoint(path, seconds=0.0)
     found = lac.search(table, method="greedy", watch=keep)
     assert keep.writings == len(found.path)
     trail = lac.load(path)

@@ -162,7 +162,7 @@ import os, signal, sys
 import lacunary as lac
 from lacunary.structure.structural_em import structural_em
 rows = lac.make_holes(lac.asia().sample(400, rng=1), 0.35, rng=1)
-write, calls = lac.SearchCheckpoint(sys.argv[1], seconds=0.0), 0
+write, calls = lac.Checkpoint(sys.argv[1], seconds=0.0), 0
 def watch(progress):
     global calls
     write(progress)

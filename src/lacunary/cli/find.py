@@ -24,6 +24,7 @@ from lacunary.cli.arguments import (
     pairs_of_states,
     reading,
 )
+from lacunary.cli.keep import Keep
 from lacunary.cli.problem import Kinds, Seed, States, declared_of
 from lacunary.cli.show import Waiting, emit, show
 
@@ -155,6 +156,7 @@ def search(
         "max_parents": max_parents,
         "tiers": [[name.strip() for name in group.split(",")] for group in tier or ()] or None,
     }
+    keep = Keep(checkpoint)
     with Waiting(f"reading {data}") as waiting:
         table = lac.read(data_path(data), **reading(holes, drop, weights), **declared_of(kinds, states))
         waiting.say("compiling kernels, once…")
@@ -169,7 +171,7 @@ def search(
             until=None if until is None else until.value,
             escapes=escapes,
             starts=starts,
-            watch=_watch(waiting, checkpoint),
+            watch=keep.watching(lambda told: waiting.progress(_progress(told), told.part)),
             rng=rng,
             **limits,
         )
@@ -184,7 +186,7 @@ def search(
     else:
         _tell(found, [path for path in (out, drawing, report) if path])
     if found.interrupted:
-        complain("interrupted; this is the best so far")
+        complain("interrupted; this is the best so far" + keep.now())
         raise typer.Exit(INTERRUPTED)
 
 
@@ -212,18 +214,8 @@ def _start(start: str | None, resume: str | None, table: lac.Table) -> Any:
     return thing if isinstance(thing, lac.Dag) else thing.dag
 
 
-def _watch(waiting: Waiting, checkpoint: str | None) -> Any:
-    keep = lac.SearchCheckpoint(checkpoint) if checkpoint else None
-
-    def watch(progress: lac.SearchProgress) -> None:
-        waiting.progress(
-            f"{progress.method}: {progress.steps} steps, {progress.arcs} arcs, best {progress.best:.2f}",
-            progress.part,
-        )
-        if keep is not None:
-            keep(progress)
-
-    return watch
+def _progress(progress: lac.SearchProgress) -> str:
+    return f"{progress.method}: {progress.steps} steps, {progress.arcs} arcs, best {progress.best:.2f}"
 
 
 def _draw(found: lac.SearchResult, path: str) -> None:

@@ -28,6 +28,7 @@ from lacunary.cli.arguments import (
     pairs_of_states,
     reading,
 )
+from lacunary.cli.keep import Keep
 from lacunary.cli.problem import (
     CHOOSING,
     Basis,
@@ -135,7 +136,8 @@ def fit(
         wanted, declared = reading(holes, drop, weights, not_holes, decimal), declared_of(kinds, states)
         dag, table = problem_of(data, model or resume, pairs_of_states("--hidden", hidden), wanted, declared)
         waiting.say("compiling kernels, once…")
-        watch = _watch(waiting, checkpoint, dag)
+        keep = Keep(checkpoint)
+        watch = keep.watching(waiting.watch)
         found = lac.fit(dag, table, **how, accelerate=accelerate, watch=watch, rng=rng)
         kept = _keep(found, out)
         if figure:
@@ -146,7 +148,9 @@ def fit(
         _tell(found, table, [path for path in (kept, figure) if path])
     if found.interrupted:
         complain(
-            "interrupted; this is the best so far" + ("" if kept else " (--out FILE would have kept it)")
+            "interrupted; this is the best so far"
+            + ("" if kept else " (--out FILE would have kept it)")
+            + keep.now()
         )
         raise typer.Exit(INTERRUPTED)
 
@@ -163,19 +167,6 @@ def _earlier(resume: str | None, starts: str | None) -> Any:
     if isinstance(earlier, lac.Dag | lac.Belief | lac.Schema):
         raise lac.FileError(f"{resume}: a {type(earlier).__name__.lower()} holds no parameters to go on from")
     return earlier
-
-
-def _watch(waiting: Waiting, checkpoint: str | None, dag: lac.Dag) -> Any:
-    from lacunary.files import Checkpoint
-
-    keep = Checkpoint(checkpoint, dag) if checkpoint else None
-
-    def watch(progress: lac.Progress) -> None:
-        waiting.watch(progress)
-        if keep is not None:
-            keep(progress)
-
-    return watch
 
 
 def _keep(found: lac.Fit, out: str | None) -> str | None:

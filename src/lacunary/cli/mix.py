@@ -21,6 +21,7 @@ from lacunary.cli.arguments import (
     pairs_of_states,
     reading,
 )
+from lacunary.cli.keep import Keep
 from lacunary.cli.problem import Kinds, Seed, States, declared_of
 from lacunary.cli.show import Waiting, emit
 
@@ -201,7 +202,7 @@ def mixture(
         "resume": _trail(resume),
         "rng": rng,
     }
-    keep = None if checkpoint is None else lac.MixtureCheckpoint(checkpoint)
+    keep = Keep(checkpoint)
     with Waiting(f"reading {data}") as waiting:
         table = lac.read(data_path(data), **reading(holes, drop, weights), **declared_of(kinds, states))
         waiting.say("compiling kernels, once…")
@@ -219,30 +220,21 @@ def mixture(
     else:
         tell(found, table, [path for path in (out, report) if path])
     if found.interrupted:
-        complain("interrupted; this is the best so far" + _how_to_go_on(checkpoint))
+        complain("interrupted; this is the best so far" + keep.now())
         raise typer.Exit(INTERRUPTED)
 
 
-def _found(
-    table: lac.Table, how: dict[str, Any], keep: lac.MixtureCheckpoint | None, waiting: Waiting
-) -> lac.MixtureFit:
+def _found(table: lac.Table, how: dict[str, Any], keep: Keep, waiting: Waiting) -> lac.MixtureFit:
     """Learn; where that is interrupted write what there is."""
-
-    def watch(progress: lac.MixtureProgress) -> None:
-        waiting.progress(_progress(progress), None)
-        if keep is not None:
-            keep(progress)
-
+    watch = keep.watching(lambda told: waiting.progress(_progress(told), None))
     try:
         found = lac.fit_mixture(table, watch=watch, **how)
     except KeyboardInterrupt:
-        if keep is None:
+        if keep.file is None:
             raise
-        keep.write()
-        complain("interrupted before the first mixture was found" + _how_to_go_on(str(keep.path)))
+        complain("interrupted before the first mixture was found" + keep.now())
         raise typer.Exit(INTERRUPTED) from None
-    if keep is not None:  # with what is over in it, further numbers can be tried later
-        keep.write()
+    keep.now()  # with what is over in it, further numbers can be tried later
     return found
 
 
@@ -255,10 +247,6 @@ def _progress(progress: lac.MixtureProgress) -> str:
         f"{progress.asked} components{start}: {what}, {tick.arcs} arcs, {tick.objective:.2f}; "
         f"{len(progress.done)} tried{best}"
     )
-
-
-def _how_to_go_on(checkpoint: str | None) -> str:
-    return "" if checkpoint is None else f"; --resume {checkpoint} goes on"
 
 
 def _numbers(text: str) -> str | list[int]:

@@ -1,34 +1,37 @@
-"""Fits that survive the machine they run on."""
+"""Learning that survives the machine it runs on, and goes on as if it had never stopped."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
 from time import monotonic
+from typing import Protocol
 
-from lacunary.files.fits import Climbs
 from lacunary.files.store import save
-from lacunary.infer.network import Network
-from lacunary.learn.fit import Start
-from lacunary.learn.loop import Progress
-from lacunary.model.dag import Dag
 
 __all__ = ["Checkpoint"]
 
 
+class Watched(Protocol):
+    """What `fit`, `search` and `fit_mixture` tell as they go."""
+
+    def trail(self) -> object:
+        """Return what is to be gone on from."""
+        ...
+
+
 @dataclass
 class Checkpoint:
-    """A ``watch`` for `fit` that writes the climbs as they stand to a file, every so many seconds.
+    """A ``watch`` that writes learning as it stands to a file, every so many seconds.
 
-    The file is whole at every moment, so that a fit that is killed goes on with
-    ``fit(dag, table, initial=load(path))``.
+    The file is whole at every moment, so that learning that is killed goes on with
+    ``fit(dag, table, initial=load(path))``, ``search(table, ..., start=load(path))`` or
+    ``fit_mixture(table, ..., resume=load(path))``; the last two end where they would have ended.
 
     Attributes
     ----------
     path
         Where to write; native JSON, ``.json`` or ``.json.gz``.
-    dag
-        The graph that is fitted.
     seconds
         How long to wait between two writings.
     writings
@@ -36,23 +39,21 @@ class Checkpoint:
     """
 
     path: str | os.PathLike[str]
-    dag: Dag
-    seconds: float = 30.0
+    seconds: float = 5.0
     writings: int = field(default=0, init=False)
     _last: float = field(default_factory=monotonic, init=False, repr=False)
+    _seen: Watched | None = field(default=None, init=False, repr=False)
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: Watched) -> None:
         """Write, if it is time."""
-        if monotonic() - self._last < self.seconds:
+        self._seen = progress
+        if monotonic() - self._last >= self.seconds:
+            self.write()
+
+    def write(self) -> None:
+        """Write what was last seen, at once; nothing if that was nothing."""
+        if self._seen is None:
             return
-        save(Climbs(self.dag, tuple(self._starts(progress))), self.path)
+        save(self._seen.trail(), self.path)
         self.writings += 1
         self._last = monotonic()
-
-    def _starts(self, progress: Progress) -> list[Start]:
-        return [
-            Start(
-                Network(self.dag, c.theta), c.objective, c.log_likelihood, c.trace, c.iterations, c.converged
-            )
-            for c in progress.climbs()
-        ]

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from math import inf
-from time import monotonic
 from typing import Any, get_args
 
 import numpy as np
@@ -15,52 +12,13 @@ from lacunary.data.schema import Label, Schema
 from lacunary.evidence.estimate import Estimate, Kind
 from lacunary.files.native import decode, encode, register
 from lacunary.files.record import Record, is_number
-from lacunary.files.store import save
 from lacunary.infer.mixture import Mixture, Noise
 from lacunary.infer.network import Network
 from lacunary.mixture.course import Tick
-from lacunary.mixture.found import MixtureFit, MixtureProgress, Trial
+from lacunary.mixture.found import MixtureFit, Trial
 from lacunary.mixture.trail import KeptTrial, MixtureTrail, decode_ticks, encode_ticks
 
-__all__ = ["MixtureCheckpoint"]
-
-
-@dataclass
-class MixtureCheckpoint:
-    """A ``watch`` for `fit_mixture` that writes learning as it stands to a file, every so many seconds.
-
-    The file is whole at every moment, so that learning that is killed goes on with
-    ``fit_mixture(table, ..., resume=load(path))`` and ends where it would have ended.
-
-    Attributes
-    ----------
-    path
-        Where to write; native JSON, ``.json`` or ``.json.gz``.
-    seconds
-        How long to wait between two writings.
-    writings
-        How often it has written.
-    """
-
-    path: str | os.PathLike[str]
-    seconds: float = 5.0
-    writings: int = field(default=0, init=False)
-    _last: float = field(default_factory=monotonic, init=False, repr=False)
-    _seen: MixtureProgress | None = field(default=None, init=False, repr=False)
-
-    def __call__(self, progress: MixtureProgress) -> None:
-        """Write, if it is time."""
-        self._seen = progress
-        if monotonic() - self._last >= self.seconds:
-            self.write()
-
-    def write(self) -> None:
-        """Write what was last seen, at once; nothing if that was nothing."""
-        if self._seen is None:
-            return
-        save(self._seen.trail(), self.path)
-        self.writings += 1
-        self._last = monotonic()
+__all__: list[str] = []  # it teaches the format its nouns
 
 
 def _encode_mixture(mixture: Mixture) -> dict[str, Any]:

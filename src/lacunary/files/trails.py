@@ -1,53 +1,18 @@
-"""Searches that survive the machine they run on, and go on as if they had never stopped."""
+"""Searches that are still under way, in the native format."""
 
 from __future__ import annotations
 
 import json
-import os
-from dataclasses import dataclass, field
 from math import isfinite
-from time import monotonic
 from typing import Any
 
 from lacunary.files.native import decode, encode, register
 from lacunary.files.record import Record
-from lacunary.files.store import save
 from lacunary.model.dag import Dag
 from lacunary.structure.result import Step
-from lacunary.structure.walk import SearchProgress, Trail
+from lacunary.structure.walk import Trail
 
-__all__ = ["SearchCheckpoint"]
-
-
-@dataclass
-class SearchCheckpoint:
-    """A ``watch`` for `search` that writes the search as it stands to a file, every so many seconds.
-
-    The file is whole at every moment, so that a search that is killed goes on with
-    ``search(table, ..., start=load(path))`` and ends where it would have ended.
-
-    Attributes
-    ----------
-    path
-        Where to write; native JSON, ``.json`` or ``.json.gz``.
-    seconds
-        How long to wait between two writings.
-    writings
-        How often it has written.
-    """
-
-    path: str | os.PathLike[str]
-    seconds: float = 30.0
-    writings: int = field(default=0, init=False)
-    _last: float = field(default_factory=monotonic, init=False, repr=False)
-
-    def __call__(self, progress: SearchProgress) -> None:
-        """Write, if it is time."""
-        if monotonic() - self._last < self.seconds:
-            return
-        save(progress.trail(), self.path)
-        self.writings += 1
-        self._last = monotonic()
+__all__: list[str] = []  # it teaches the format its nouns
 
 
 def _encode_trail(trail: Trail) -> dict[str, Any]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from lacunary.model.dag import Dag
 if TYPE_CHECKING:  # loaded when it is asked for
     from lacunary.infer.ensemble import Ensemble
 
-__all__ = ["Fit", "Start"]
+__all__ = ["Climbs", "Fit", "Start"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,27 @@ class Start:
     def entropy(self) -> float:
         """The local entropy: Σ over all distributions of −Σ θ log θ, in nats."""
         return float(local_entropy(self.network.dag, self.network.theta))
+
+
+@dataclass(frozen=True, eq=False)
+class Climbs(Sequence[Network]):
+    """Where the starts of a fit had got to; as a sequence, their networks.
+
+    ``fit(..., initial=climbs)`` goes on from there.
+    """
+
+    dag: Dag
+    starts: tuple[Start, ...]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @overload
+    def __getitem__(self, place: int) -> Network: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Network]: ...
+    def __getitem__(self, place: int | slice) -> Network | Sequence[Network]:
+        return [start.network for start in self.starts][place]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.infer.engine import Prepared
+from lacunary.infer.network import Network
+from lacunary.learn.found import Climbs, Start
 from lacunary.learn.stop import Stop
+from lacunary.model.dag import Dag
 
 __all__ = ["Climb", "Progress", "Rule", "Watch", "climb"]
 
@@ -96,11 +99,29 @@ class Climb:
 class Progress:
     """What `watch` is told after every sweep: how far it is, and the climbs as they stand."""
 
+    dag: Dag
     iteration: int
     most: int
     active: int
     best: float
     climbs: Callable[[], list[Climb]]
+
+    def trail(self) -> Climbs:
+        """Return the climbs as they can be kept in a file, and gone on from."""
+        return Climbs(
+            self.dag,
+            tuple(
+                Start(
+                    Network(self.dag, c.theta),
+                    c.objective,
+                    c.log_likelihood,
+                    c.trace,
+                    c.iterations,
+                    c.converged,
+                )
+                for c in self.climbs()
+            ),
+        )
 
 
 Watch = Callable[[Progress], object]
@@ -172,7 +193,8 @@ def climb(
             points = leap.points[[start.number for start in active]] if leap else following
             if watch is not None:
                 best = max(start.objective for start in starts)
-                told = Progress(iteration, stop.iterations, len(active), best, partial(_climbs, starts, rule))
+                climbs = partial(_climbs, starts, rule)
+                told = Progress(prepared.dag, iteration, stop.iterations, len(active), best, climbs)
                 # Not any true answer: what a print or a write returns must not end the fit.
                 if isinstance(answer := watch(told), bool | np.bool_) and answer:
                     return _climbs(starts, rule), True

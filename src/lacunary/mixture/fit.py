@@ -119,7 +119,7 @@ def fit_mixture(
     watch
         Called after every step with a `MixtureProgress`; a true answer ends learning with the best so far.
     resume
-        Go on from here: what `MixtureCheckpoint` wrote, loaded, with the same rows and settings. Numbers of
+        Go on from here: what `Checkpoint` wrote, loaded, with the same rows and settings. Numbers of
         components and starts may be others; what is done already is not done again.
     rng
         Seed or generator of the starts.

@@ -99,7 +99,7 @@ def search(
         "greedy" between the steps of structural EM.
     start
         The graph to start from, by default without arcs; "tree" for the best tree; or a `Trail`, as a
-        `SearchCheckpoint` keeps it, to go on from.
+        `Checkpoint` keeps it, to go on from.
     hidden, schedule, until, escapes, choose, stop, starts
         Hidden variables, and how structural EM goes about them and about missing values; as of
         `structural_em`. Any of them calls for structural EM, even where nothing is missing.
