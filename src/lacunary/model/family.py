@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from math import isfinite
 
 from lacunary.data.schema import Schema, Variable
+from lacunary.data.wording import counted
 from lacunary.errors import GraphError, ParameterError
 
 __all__ = [
@@ -53,7 +54,7 @@ def _check_kind(schema: Schema, name: str, family: str) -> None:
             f"{name} is {variable.kind}: its family cannot be a {family}; by default it is a {default}"
         )
     if family == "sigmoid" and variable.size != 2:
-        what = f"has {variable.size} state(s)" if variable.discrete else "is continuous"
+        what = f"has {counted(variable.size, 'state')}" if variable.discrete else "is continuous"
         raise GraphError(f"{name} {what}: a sigmoid family is for binary variables; leave its family out")
     if family == "uniform" and variable.discrete:
         raise GraphError(f"{name} is discrete: a uniform family is for continuous variables")
