@@ -137,7 +137,8 @@ def test_complex_parameters_without_an_imaginary_part_are_real_ones(
     np.testing.assert_allclose(statistics, plain, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(log, value, rtol=1e-12)
     rows = complex_log_evidence(prepared, theta[None].astype(complex))
-    np.testing.assert_allclose(rows, prepared.log_evidence(theta[None]), rtol=1e-10)
+    # The log of a row that is all holes is zero, to rounding.
+    np.testing.assert_allclose(rows, prepared.log_evidence(theta[None]), rtol=1e-10, atol=1e-14)
 
 
 @pytest.mark.parametrize("basis", ["softmax", "probability"])
