@@ -6,8 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import lacunary as lac
 from tests.test_cli import Result
 
 TROUBLE = "id,when,v,none,g\n" + "".join(
@@ -95,3 +97,14 @@ def test_a_closed_pipe_is_no_error() -> None:
         with process.stderr as said:
             assert said.read() == b""
         assert process.wait() == 141
+
+
+def test_decimal_commas_are_written_as_they_are_read(tmp_path: Path) -> None:
+    table, model = tmp_path / "sizes.csv", tmp_path / "model.json"
+    table.write_text("a;b\nx;1,5\ny;2,5\nx;\ny;0,5\n")
+    graph = lac.dag("a; b", states={"a": ["x", "y"]}, kinds={"b": "continuous"})
+    half = {"a": np.array([0.5, 0.5]), "b": np.array([1.25, 1.0])}
+    lac.save(lac.Network.from_tables(graph, half), model)
+    result = Result("impute", model, table, "--decimal", ",")
+    assert result.code == 0, result.err
+    assert result.out.splitlines()[3] == "x;1,25"

@@ -74,7 +74,7 @@ def test_average_is_the_mean_of_each_distribution(found: lac.Fit, table: lac.Tab
     assert average.selection.name == "average"
     assert average.log_likelihood == pytest.approx(naive.log_likelihood(average.network, table), rel=ROUNDING)
     assert average.objective - average.constant == pytest.approx(score(average.network, table), rel=ROUNDING)
-    assert "average of 12 start(s)" in str(average)
+    assert "average of 12 starts" in str(average)
 
 
 def test_weights(found: lac.Fit, table: lac.Table) -> None:

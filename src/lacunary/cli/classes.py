@@ -9,7 +9,19 @@ import typer
 
 import lacunary as lac
 from lacunary.cli.app import app, examples
-from lacunary.cli.arguments import MODELS, Data, Drop, Holes, Json, Weights, check_out, data_path, reading
+from lacunary.cli.arguments import (
+    MODELS,
+    Data,
+    Decimal,
+    Drop,
+    Holes,
+    Json,
+    NotHoles,
+    Weights,
+    check_out,
+    data_path,
+    reading,
+)
 from lacunary.cli.problem import Kinds, Seed, States, declared_of
 from lacunary.cli.show import Waiting, emit, show
 from lacunary.cli.weigh import numbers_of
@@ -47,6 +59,8 @@ def classes(
     kinds: Kinds = None,
     states: States = None,
     holes: Holes = None,
+    not_holes: NotHoles = None,
+    decimal: Decimal = ".",
     drop: Drop = None,
     weights: Weights = None,
     json: Json = False,
@@ -67,7 +81,8 @@ def classes(
         from lacunary.files import write_whole
         from lacunary.report import Words, page, study, text
 
-        table = lac.read(data_path(data), **reading(holes, drop, weights), **declared_of(kinds, states))
+        wanted = reading(holes, drop, weights, not_holes, decimal)
+        table = lac.read(data_path(data), **wanted, **declared_of(kinds, states))
         waiting.say("compiling kernels, once…")
         found = study(
             table,

@@ -12,8 +12,10 @@ from lacunary.cli.app import app, examples
 from lacunary.cli.arguments import (
     TABLES,
     Data,
+    Decimal,
     Holes,
     Json,
+    NotHoles,
     Out,
     Rng,
     answering,
@@ -23,6 +25,7 @@ from lacunary.cli.arguments import (
 )
 from lacunary.cli.sheet import Sheet, delimited, put, quoted
 from lacunary.cli.show import Waiting, emit, show
+from lacunary.data.wording import counted
 
 __all__ = ["impute"]
 
@@ -44,7 +47,7 @@ class How(StrEnum):
         "lacunary fit house_votes --hidden bloc=3 --out blocs.json",
         "lacunary impute blocs.json house_votes --out filled.csv",
         "lacunary impute blocs.json house_votes --how draw --copies 5 --rng 1 --out five.csv",
-        "lacunary impute average survey.csv --how mean --out filled.csv",
+        "lacunary impute average house_votes --how mean --out averaged.csv",
     )
 )
 def impute(
@@ -72,6 +75,8 @@ def impute(
     rng: Rng = None,
     out: Out = None,
     holes: Holes = None,
+    not_holes: NotHoles = None,
+    decimal: Decimal = ".",
     json: Json = False,
 ) -> None:
     """Fill the holes of a table with what a model says about them.
@@ -92,19 +97,19 @@ def impute(
     known = None if model == AVERAGE else answering(model)
     path = data_path(data)
     with Waiting(f"reading {data}") as waiting:
-        table = lac.read(path, schema=known and known[1], **reading(holes, None))
+        table = lac.read(path, schema=known and known[1], **reading(holes, None, None, not_holes, decimal))
         thing, schema = known or (_averaged(table, rng, waiting), table.schema)
         waiting.say("filling the holes")
         filled = lac.impute(thing, table, how=how.value, copies=copies, rng=rng)
         added = _added(schema, filled, how, hidden_columns)
-        work = _Work(table, filled.to_frame("dict"), added, copies, how)
+        work = _Work(table, filled.to_frame("dict"), added, copies, how, decimal)
         put(work.sheet(path) if _is_text(path) else work.plain(out), out)
     count = int(table.holes.sum()) - (0 if hidden_columns else len(table) * len(table.schema.hidden))
     count = 0 if how is How.probability else count * copies
     if json:
         emit({"rows": len(table), "how": how.value, "copies": copies, "filled": count, "out": out})
     elif out is not None:
-        show(f"written: {out} ({len(table) * copies} rows, {count} holes filled)")
+        show(f"written: {out} ({counted(len(table) * copies, 'row')}, {counted(count, 'hole')} filled)")
 
 
 def _averaged(table: lac.Table, rng: int | None, waiting: Waiting) -> lac.Ensemble:
@@ -120,9 +125,16 @@ class _Work:
     """A table with holes, its filling by column, and the names of the columns to add."""
 
     def __init__(
-        self, table: lac.Table, filled: dict[str, list[Any]], added: list[str], copies: int, how: How
+        self,
+        table: lac.Table,
+        filled: dict[str, list[Any]],
+        added: list[str],
+        copies: int,
+        how: How,
+        decimal: str,
     ) -> None:
         self.table, self.filled, self.added, self.copies, self.how = table, filled, added, copies, how
+        self.decimal = decimal
 
     def sheet(self, path: str) -> str:
         """Return the file's text with its holes filled and nothing else changed."""
@@ -148,7 +160,9 @@ class _Work:
     def _cell(self, name: str, at: int) -> str:
         """Return a value as it is written; ten digits of a number are more than any hole is known to."""
         value, schema = self.filled[name][at], self.table.schema
-        return f"{value:.10g}" if name in schema and not schema[name].discrete else str(value)
+        if isinstance(value, float) and not (name in schema and schema[name].discrete):
+            return f"{value:.10g}".replace(".", self.decimal)
+        return str(value)
 
     def _is_hole(self, row: int, name: str) -> bool:
         return bool(self.table.holes[row, self.table.schema.index(name)])

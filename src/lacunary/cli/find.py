@@ -12,10 +12,12 @@ from lacunary.cli.app import INTERRUPTED, app, complain, examples
 from lacunary.cli.arguments import (
     MODELS,
     Data,
+    Decimal,
     Drop,
     Hidden,
     Holes,
     Json,
+    NotHoles,
     Weights,
     check_out,
     data_path,
@@ -132,6 +134,8 @@ def search(
     kinds: Kinds = None,
     states: States = None,
     holes: Holes = None,
+    not_holes: NotHoles = None,
+    decimal: Decimal = ".",
     drop: Drop = None,
     weights: Weights = None,
     json: Json = False,
@@ -158,7 +162,8 @@ def search(
     }
     keep = Keep(checkpoint)
     with Waiting(f"reading {data}") as waiting:
-        table = lac.read(data_path(data), **reading(holes, drop, weights), **declared_of(kinds, states))
+        wanted = reading(holes, drop, weights, not_holes, decimal)
+        table = lac.read(data_path(data), **wanted, **declared_of(kinds, states))
         waiting.say("compiling kernels, once…")
         found = lac.search(
             table,

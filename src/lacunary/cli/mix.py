@@ -12,9 +12,11 @@ import lacunary as lac
 from lacunary.cli.app import INTERRUPTED, app, complain, examples
 from lacunary.cli.arguments import (
     Data,
+    Decimal,
     Drop,
     Holes,
     Json,
+    NotHoles,
     Weights,
     check_out,
     data_path,
@@ -168,6 +170,8 @@ def mixture(
     kinds: Kinds = None,
     states: States = None,
     holes: Holes = None,
+    not_holes: NotHoles = None,
+    decimal: Decimal = ".",
     drop: Drop = None,
     weights: Weights = None,
     json: Json = False,
@@ -204,7 +208,8 @@ def mixture(
     }
     keep = Keep(checkpoint)
     with Waiting(f"reading {data}") as waiting:
-        table = lac.read(data_path(data), **reading(holes, drop, weights), **declared_of(kinds, states))
+        wanted = reading(holes, drop, weights, not_holes, decimal)
+        table = lac.read(data_path(data), **wanted, **declared_of(kinds, states))
         waiting.say("compiling kernels, once…")
         found = _found(table, how, keep, waiting)
         if out:

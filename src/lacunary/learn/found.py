@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.wording import counted
 from lacunary.infer.belief import Belief, Dirichlet, Prior
 from lacunary.infer.network import Network
 from lacunary.learn.select import Selection, local_entropy
@@ -150,7 +151,7 @@ class Fit:
 
     def __str__(self) -> str:
         state = "converged" if self.converged else ("interrupted" if self.interrupted else "not converged")
-        chosen = f"{self.selection.name} of {len(self.starts)} start(s)"
+        chosen = f"{self.selection.name} of {counted(len(self.starts), 'start')}"
         return (
             f"fit by {self.method}: objective {self.objective:.4f}, "
             f"log-likelihood {self.log_likelihood:.4f} nats; "

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lacunary.data.schema import Label
+from lacunary.data.wording import counted
 from lacunary.errors import ParameterError
 from lacunary.evidence.estimate import Estimate
 from lacunary.infer.answers import as_table
@@ -145,7 +146,7 @@ class MixtureFit:
         arcs = sum(len(c.dag.arcs) for c in self.mixture.components)
         noise = " and noise" if self.mixture.noise is not None else ""
         return (
-            f"mixture of {many} component(s){noise}, {arcs} arcs in all, "
+            f"mixture of {counted(many, 'component')}{noise}, {counted(arcs, 'arc')} in all, "
             f"{self.estimate.dimension or self.mixture.dimension} parameters; {self.estimate}"
         )
 

@@ -12,6 +12,7 @@ from scipy.special import softmax
 
 from lacunary.data.schema import Label, Schema, Variable
 from lacunary.data.table import HOLE, Table, code_dtype
+from lacunary.data.wording import visible
 from lacunary.infer.mixture import Mixture
 from lacunary.infer.network import Network
 from lacunary.mixture.found import MixtureFit, Trial
@@ -230,7 +231,7 @@ def sentences(network: Network) -> Iterator[str]:
             said = _chance(variable, table[where]) if variable.discrete else _linear(table[where], others)
             states = (f"{p}={network.dag.schema[p].states[k]}" for p, k in zip(given, where, strict=True))
             parts.append(f"{said} if {', '.join(states)}" if given else said)
-        yield f"{variable.name}{':' if variable.discrete else ' ='} {'; '.join(parts)}"
+        yield visible(f"{variable.name}{':' if variable.discrete else ' ='} {'; '.join(parts)}")
 
 
 def _chance(variable: Variable, chances: NDArray[np.float64]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from lacunary.data.table import Table
+from lacunary.data.wording import counted
 from lacunary.infer.belief import Prior
 from lacunary.infer.network import Network
 from lacunary.learn.fit import fit
@@ -85,8 +86,8 @@ class SearchResult:
         state = ", interrupted" if self.interrupted else ""
         return "\n".join(
             [
-                f"{len(self.dag.names)} variables, {len(arcs)} arcs; score {self.score:.4f} nats "
-                f"({self.method}, {len(self.path)} step{'s' * (len(self.path) != 1)}{state})",
+                f"{counted(len(self.dag.names), 'variable')}, {counted(len(arcs), 'arc')}; "
+                f"score {self.score:.4f} nats ({self.method}, {counted(len(self.path), 'step')}{state})",
                 *(["arcs, and what the score loses without each:"] if arcs else []),
                 *lines,
             ]
