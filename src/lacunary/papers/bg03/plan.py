@@ -15,11 +15,14 @@ ROWS = 480
 LENGTHS = tuple(2**k for k in range(6, 19))
 """Annealing lengths, 64 to 262 144."""
 
-AVERAGED = (80, 160, 480, 1120, 2560)
+SOME = (40, 160, 320, 640, 1120, 2560, 10240)
+"""Sizes at which the other reading of the true structure is ranked, beside 480."""
+
+AVERAGED = (160, 480, 1120)
 """Sizes at which ranks are averaged over true parameters."""
 
-SETTINGS = 12
-"""True parameter settings of each kind; number 0 is that of the figures."""
+SETTINGS = {("apart", 1.0): 4, ("shared", 1.0): 2, ("apart", 0.5): 2, ("shared", 0.5): 2}
+"""How many true parameter settings there are by structure and hyperparameter, beside that of the figures."""
 
 
 def units(size: Size) -> list[Unit]:
@@ -34,7 +37,7 @@ def units(size: Size) -> list[Unit]:
         *_evidence(),
         *(unit for rows in SIZES if rows != ROWS for unit in _scored("apart", rows)),
         *_scored("shared", ROWS),
-        *(unit for rows in SIZES if rows != ROWS for unit in _bounds("shared", 1.0, 0, rows)),
+        *(unit for rows in SOME for unit in _bounds("shared", 1.0, 0, rows)),
         *_averages(),
     ]
 
@@ -79,11 +82,10 @@ def _annealed(lengths: tuple[int, ...]) -> Iterator[Unit]:
 
 
 def _averages() -> Iterator[Unit]:
-    for setting in range(1, SETTINGS + 1):
-        for parents in ("apart", "shared"):
-            for alpha in (1.0, 0.5):
-                for rows in AVERAGED:
-                    yield from _bounds(parents, alpha, setting, rows)
+    for setting in range(1, max(SETTINGS.values()) + 1):
+        for (parents, alpha), many in SETTINGS.items():
+            for rows in AVERAGED if setting <= many else ():
+                yield from _bounds(parents, alpha, setting, rows)
 
 
 def _blocks(function: Callable[..., Any], same: dict[str, Any], count: int = 17) -> Iterator[Unit]:
