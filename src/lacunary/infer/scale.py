@@ -19,9 +19,12 @@ from lacunary.infer.engine import Prepared, prepare
 from lacunary.maths.moments import move
 from lacunary.model.dag import Dag
 
-__all__ = ["Scale"]
+__all__ = ["Scale", "check_squares"]
 
 TINY = np.finfo(np.float64).tiny
+
+LEAST = 1e-150
+"""Numbers smaller than this, or larger than one over it, have squares of which sums are no numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,10 +96,7 @@ class Scale:
                 record[..., -1] = given[..., -1] * y**2
             held = (record[..., -1] > 0) & np.isfinite(record[..., -1])
             if np.any((given[..., -1] > 0) & ~held):
-                raise TableError(
-                    f"{dag.names[i]} varies by about {y:.3g}, and no number can hold the square of that, its "
-                    "variance; measure the column in other units"
-                )
+                raise _no_square(dag.names[i], float(y))
         return out
 
     def believed_inside(self, belief: Belief) -> Belief:
@@ -128,6 +128,21 @@ class Scale:
             x = list(dag.layout.regressors[i])
             total += dag.layout.configurations[i] * float(log[i] + (log[x] + log[i]).sum())
         return total
+
+
+def check_squares(names: Sequence[str], values: NDArray[np.float64]) -> None:
+    """Refuse columns whose squares no number can hold; (rows, columns)."""
+    largest = np.abs(values).max(axis=0, initial=0.0, where=~np.isnan(values))
+    for name, size in zip(names, largest.tolist(), strict=True):
+        if size and not LEAST < size < 1 / LEAST:
+            raise _no_square(name, size)
+
+
+def _no_square(name: str, size: float) -> TableError:
+    return TableError(
+        f"{name} varies by about {size:.3g}, and no number can hold the square of that, its variance; "
+        "measure the column in other units"
+    )
 
 
 def _alike(dag: Dag) -> list[tuple[int, ...]]:

@@ -21,6 +21,7 @@ from lacunary.errors import TableError
 from lacunary.infer.gaussian import Forms, GaussianRows
 from lacunary.infer.network import Network
 from lacunary.infer.prior import standardised
+from lacunary.infer.scale import check_squares
 from lacunary.maths import regression
 from lacunary.mixture.component import Structure, read_structure
 from lacunary.model.dag import Dag
@@ -300,6 +301,7 @@ def _standard(table: Table) -> tuple[Array, Array]:
     if not total.all():
         name = table.schema.names[int(np.argmin(total))]
         raise TableError(f"nothing is observed of {name}; leave the column out")
+    check_squares(table.schema.names, table.reals)
     values = np.where(table.holes, 0.0, table.reals)
     origin = (seen * values).sum(axis=0) / total
     scale = np.sqrt((seen * (values - origin) ** 2).sum(axis=0) / total)

@@ -21,6 +21,7 @@ from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
 from lacunary.infer import prior as priors
 from lacunary.infer.prior import standardised
+from lacunary.infer.scale import check_squares
 from lacunary.kernels.swept import charged_terms, integrated_terms
 from lacunary.maths.moments import moments, parted
 from lacunary.maths.normal_wishart import NormalWishart
@@ -286,7 +287,9 @@ def standardise(table: Table, *, mixed: bool = False) -> Standard:
         raise TableError("a table without rows says nothing about its variables")
     columns = np.flatnonzero(~kinds)
     values = table.reals[:, columns] if kinds.any() else table.reals
-    _check_observed([table.schema.names[column] for column in columns], values)
+    names = [table.schema.names[column] for column in columns]
+    _check_observed(names, values)
+    check_squares(names, values)
     origin = table.weights @ values / table.size
     found = Standard(columns, values, table.weights, origin, moments(values, table.weights, origin))
     # A constant column of large numbers has a deviation that is all rounding.
