@@ -169,8 +169,9 @@ def test_a_prior_that_is_sure_keeps_its_digits(alpha: float) -> None:
     assert lac.score(graph, table, "exact", prior=prior).value == pytest.approx(expected, abs=2e-11)
     hidden = lac.make_holes(table, 0.2, rng=1)
     summed = lac.score(graph, hidden, "exact", prior=prior).value
-    cells = int((~hidden.holes).sum())
-    assert summed == pytest.approx(-cells * np.log(2.0), abs=1e3 / alpha + 2e-11)
+    seen = int((~hidden.holes).sum())
+    assert summed == pytest.approx(-seen * np.log(2.0), abs=1e3 / alpha + 2e-11)
+    # Chains differ in what they draw, by rows²/α at most, and rounding of sums of some thousands.
     for method in ("ais", "bridge", "chib"):
         assert lac.score(graph, hidden, method, prior=prior).value == pytest.approx(
             summed, abs=1e2 / alpha + 1e-9

@@ -106,9 +106,11 @@ def test_holes_beside_what_was_fixed_are_enumerated() -> None:
             logs.append(log(p) + sum(betaln((r == 0).sum() + 1.0, (r == 1).sum() + 1.0) for r in n))
     exact = lac.score(found, table, "exact").value
     assert exact == pytest.approx(float(logsumexp(logs)), rel=1e-12)
-    for method in ("variational", "cheeseman-stutz"):
-        options = {"plain": True} if method == "cheeseman-stutz" else {}
-        assert lac.score(found, table, method, **options).value <= exact + 1e-12  # lower bounds
+    bounds = [
+        lac.score(found, table, "variational"),
+        lac.score(found, table, "cheeseman-stutz", plain=True),
+    ]
+    assert max(bound.value for bound in bounds) <= exact + 1e-12  # rounding of some ten terms
     assert lac.score(found, table, "laplace").dimension == 3
 
 

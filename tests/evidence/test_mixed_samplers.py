@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -164,7 +165,7 @@ def test_rows_of_weight_zero_say_nothing(method: str) -> None:
     graph = lac.dag("H -> x", kinds={"x": "continuous"}, states={"H": 2}, hidden=["H"])
     reals = np.column_stack([np.full(4, np.nan), np.arange(4.0)])
     table = lac.Table(graph.schema, np.full((4, 2), -1, np.int8), reals, np.array([1.0, 1.0, 1.0, 0.0]))
-    options = {"steps": 64} if method == "ais" else {"temperatures": 8}
+    options: dict[str, Any] = {"steps": 64} if method == "ais" else {"temperatures": 8}
     found = lac.score(graph, table, method, **options)
     assert found.value == lac.score(graph, table.take(np.arange(3)), method, **options).value
     assert found.value == pytest.approx(

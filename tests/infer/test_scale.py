@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.special import gammaln
+from scipy.stats import norm
 
 import lacunary as lac
-from lacunary.errors import TableError
+from lacunary.errors import ParameterError, TableError
 from lacunary.infer.scale import Scale
 from lacunary.learn.stop import Stop, check_number
 
@@ -69,3 +70,14 @@ def test_tied_regressions_believe_what_the_prior_s_rows_tell_of_both(order: str)
     # Two pseudo-cells and one degree of freedom for the mean: α = ν + n adds none beside.
     expected = log_z(t + z.T @ z, 33.0) - log_z(t, 3.0) - 15 * np.log(2 * np.pi)
     assert lac.score(dag, table, "exact", prior=prior).value == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_prior_that_is_sure_comes_to_its_limit_or_is_refused() -> None:
+    """Worth many rows of mean zero and variance one, the prior makes every cell standard normal."""
+    reals = np.random.default_rng(0).normal(size=(30, 2))
+    prior = lac.NormalWishart(nu=1e9, means=0.0, covariance=1.0)
+    found = lac.score(PAIR, rows(reals), "exact", prior=prior).value
+    # What is left of the prior's doubt is about rows²/ν, and rounding ν · log s · 1e-16: below 1e-5.
+    assert found == pytest.approx(norm.logpdf(reals).sum(), abs=1e-5)
+    with pytest.raises(ParameterError, match=r"nu = 1e\+13 leaves no digits"):
+        lac.NormalWishart(nu=1e13)

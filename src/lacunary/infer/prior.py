@@ -16,6 +16,9 @@ from lacunary.model.dag import Dag
 
 __all__ = ["NormalWishart", "Standardised", "standardised"]
 
+MOST = 1e12
+"""Rows that a prior may be worth: to so many moments, those of a few rows are added to within a hundredth."""
+
 
 @dataclass(frozen=True, eq=False)
 class NormalWishart:
@@ -47,6 +50,12 @@ class NormalWishart:
     def __post_init__(self) -> None:
         if (self.means is None) != (self.covariance is None):
             raise ParameterError("give means and covariance both, in the data's units, or neither")
+        for name, worth in (("nu", self.nu), ("alpha", self.alpha or 0.0)):
+            if worth > MOST:
+                raise ParameterError(
+                    f"a Normal-Wishart of {name} = {worth:g} leaves no digits for what the table says; take "
+                    f"{MOST:g} at most, or fix the regressions"
+                )
 
     @classmethod
     def of(
