@@ -207,3 +207,5 @@ def test_what_is_no_graph_is_refused_with_advice(verb: object) -> None:
         verb(table, table)
     with pytest.raises(ParameterError, match="expects a graph"):
         verb(None, table)
+    with pytest.raises(ParameterError, match="not a Network; its graph is its attribute dag"):
+        verb(lac.random_network(ARC), table)

@@ -6,6 +6,7 @@ import numpy as np
 
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
+from lacunary.learn.found import Fit
 from lacunary.model.dag import Dag
 
 __all__ = ["check_graph", "check_rows", "check_select"]
@@ -13,7 +14,7 @@ __all__ = ["check_graph", "check_rows", "check_select"]
 
 def check_graph(verb: str, model: object, table: object) -> None:
     """Refuse what is no graph or fit where one is expected, and say how to write it."""
-    if isinstance(model, Dag) or (verb != "fit" and isinstance(getattr(model, "dag", None), Dag)):
+    if isinstance(model, Dag) or (verb != "fit" and isinstance(model, Fit)):
         return
     if isinstance(table, Dag) or isinstance(getattr(table, "dag", None), Dag):
         raise ParameterError(f"{verb}(graph, table): these are swapped, the graph comes first")
