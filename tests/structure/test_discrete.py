@@ -12,7 +12,7 @@ from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import Table
 from lacunary.errors import SchemaError, TableError
 from lacunary.infer.network import Network
-from lacunary.structure import counter
+from lacunary.structure import counter, discrete
 from lacunary.structure.discrete import BD, BIC
 from lacunary.structure.score import FamilyScore, toggle, total
 from tests import naive_structure as naive
@@ -69,6 +69,37 @@ def test_every_way_of_counting_counts_the_same(
             -np.inf if j == 3 else naive.bd(table, 3, toggle(parents, j), lambda c: 2.0 / c) for j in range(6)
         ]
         np.testing.assert_allclose(score.toggled(3, parents), expected, rtol=RTOL, atol=ATOL)
+
+
+@pytest.mark.parametrize("name", ["bdeu", "k2", "bic"])
+@pytest.mark.parametrize(("slots", "most"), [(1, 5), (2, 1000), (127, 0), (3, 40)])
+def test_what_is_remembered_changes_nothing(
+    name: str, slots: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tables of other sizes take each other's slots, and counts are above what is remembered."""
+    monkeypatch.setattr(discrete, "SLOTS", slots)
+    monkeypatch.setattr(discrete, "REMEMBERED", most)
+    rng = np.random.default_rng(1)
+    sizes = (2, 3, 4, 2, 5)
+    schema = Schema(tuple(Variable(f"v{i}", states=tuple(range(size))) for i, size in enumerate(sizes)))
+    table = Table(schema, np.stack([rng.integers(0, size, 150) for size in sizes], axis=1))
+    score = score_of(name, table)
+    for child, parents in [(0, ()), (1, (0, 2)), (3, (1, 4)), (1, (0, 2))]:
+        expected = [
+            -np.inf if j == child else naive_of(name, table, child, toggle(parents, j)) for j in range(5)
+        ]
+        np.testing.assert_allclose(score.toggled(child, parents), expected, rtol=RTOL, atol=ATOL)
+
+
+def test_weights_that_are_no_whole_numbers() -> None:
+    whole = chain(4, 60, states=3)
+    twice = Table(whole.schema, np.concatenate([whole.codes, whole.codes]))
+    halves = Table(whole.schema, twice.codes, weights=np.full(120, 0.5))
+    mixed = Table(whole.schema, twice.codes, weights=np.repeat([0.25, 0.75], 60))
+    for child, parents in [(0, ()), (2, (0, 1)), (1, (0, 2, 3))]:
+        expected = BD(whole).toggled(child, parents)
+        for table in (halves, mixed):
+            np.testing.assert_allclose(BD(table).toggled(child, parents), expected, rtol=RTOL, atol=ATOL)
 
 
 def test_more_configurations_than_memory_could_hold() -> None:

@@ -26,6 +26,7 @@ __all__ = [
     "count_beside",
     "count_bits",
     "count_masks",
+    "log_gamma",
     "log_likelihood_terms",
 ]
 
@@ -145,7 +146,7 @@ def add_digits(counts: NDArray[np.float64], size: int, after: int, out: NDArray[
 
 
 @called
-def _log_gamma(x: float) -> float:
+def log_gamma(x: float) -> float:
     """Return log Γ(x) for x > 0, to about 1e-15: Stirling's series beyond 10, below it by steps up."""
     steps = 1.0
     while x < 10.0:
@@ -182,11 +183,11 @@ def bd_terms(
                     if count > 0.0:
                         there += count
                         cell += 1
-                        total += _log_gamma(one + count)
+                        total += log_gamma(one + count)
                 if there > 0.0:
                     whole += 1
-                    total -= _log_gamma(one * states + there)
-        out[j] = total - cell * _log_gamma(one) + whole * _log_gamma(one * states)
+                    total -= log_gamma(one * states + there)
+        out[j] = total - cell * log_gamma(one) + whole * log_gamma(one * states)
 
 
 @bare

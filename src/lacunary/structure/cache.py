@@ -33,7 +33,7 @@ class Cache:
         # Where a score has all terms of a family at once it says so, (n + 1,); a search wants both in turn.
         self._terms: Callable[[int, Parents], NDArray[np.float64]] | None = getattr(score, "terms", None)
         self.asked = self.missed = 0
-        self._toggled: OrderedDict[Key, NDArray[np.float64]] = OrderedDict()
+        self._toggled: OrderedDict[Key, tuple[NDArray[np.float64], float | None]] = OrderedDict()
         self._family: OrderedDict[Key, float] = OrderedDict()
 
     @property
@@ -52,39 +52,46 @@ class Cache:
         It is never taken from a neighbour's toggled terms, which round differently: what is said of a graph
         must not depend on how a search came there.
         """
+        if self._terms is not None:
+            own = self._both(child, parents)[1]
+            assert own is not None
+            return own
         key = (child, parents)
         known = self._family.get(key)
-        if known is None and self._terms is not None:
-            self.toggled(child, parents)
-            known = self._family[key]
-        elif known is None:
-            known = self.score.family(child, parents)
-        _keep(self._family, key, known, self.most)
+        if known is None:
+            known = self._family[key] = self.score.family(child, parents)
+            _forget(self._family, self.most)
+        else:
+            self._family.move_to_end(key)
         return known
 
     def toggled(self, child: int, parents: Parents) -> NDArray[np.float64]:
         """Return the child's term with each variable put in or taken out of its parents; (n,)."""
+        self.asked += 1
+        return self._both(child, parents)[0]
+
+    def _both(self, child: int, parents: Parents) -> tuple[NDArray[np.float64], float | None]:
+        """Return the toggled terms, and the term as it is where they come together."""
         key = (child, parents)
         known = self._toggled.get(key)
-        self.asked += 1
         if known is None:
             self.missed += 1
-            known = self._ask(child, parents)
-            known.flags.writeable = False
-        _keep(self._toggled, key, known, self.most)
+            known = self._toggled[key] = self._ask(child, parents)
+            _forget(self._toggled, self.most)
+        else:
+            self._toggled.move_to_end(key)
         return known
 
-    def _ask(self, child: int, parents: Parents) -> NDArray[np.float64]:
-        """Ask the score for toggled terms, and keep the term as it is too where both come together."""
+    def _ask(self, child: int, parents: Parents) -> tuple[NDArray[np.float64], float | None]:
         if self._terms is None:
-            return self.score.toggled(child, parents)
-        terms = self._terms(child, parents)
-        _keep(self._family, (child, parents), float(terms[-1]), self.most)
-        return terms[:-1]
+            toggled, own = self.score.toggled(child, parents), None
+        else:
+            terms = self._terms(child, parents)
+            toggled, own = terms[:-1], float(terms[-1])
+        toggled.flags.writeable = False
+        return toggled, own
 
 
-def _keep(store: OrderedDict[Key, Any], key: Key, value: Any, most: int) -> None:
-    store[key] = value
-    store.move_to_end(key)
+def _forget(store: OrderedDict[Key, Any], most: int) -> None:
     if len(store) > most:
         store.popitem(last=False)

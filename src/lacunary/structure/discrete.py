@@ -14,9 +14,10 @@ from scipy.special import gammaln
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
-from lacunary.kernels.count import add_columns, add_digits, bd_terms, log_likelihood_terms
+from lacunary.kernels.count import add_columns
+from lacunary.kernels.families import BDEU, DIRICHLET, LIKELIHOOD, block_terms, nested_terms
 from lacunary.model.dag import Dag
-from lacunary.structure.counter import Block, Counter
+from lacunary.structure.counter import Counter
 from lacunary.structure.score import Parents, allowed_arcs, toggle
 
 __all__ = ["BD", "BIC", "check_complete"]
@@ -26,12 +27,20 @@ Array = NDArray[np.float64]
 MOST = 1e9
 """Pseudo-counts beyond which differences of log Γ's lose what a nat's thousandth part needs."""
 
-ALONE = Block(slice(0, 1), np.ones(1), np.array([0, 1], dtype=np.int64))
+ALONE = np.array([0, 1], dtype=np.int64)
 """One column: no variable beside the parents."""
+
+SLOTS, REMEMBERED = 127, 2047
+"""Sizes of tables for which, and counts up to which, a score remembers what it worked out: 4 MiB at most."""
 
 
 class _Discrete:
-    """What both scores do: count, leave out each parent in turn, put in each other variable."""
+    """What both scores do: count, leave out each parent in turn, put in each other variable.
+
+    ``law`` says what a count adds to the score (`lacunary.kernels.families`).
+    """
+
+    law: Array
 
     def __init__(self, table: Table) -> None:
         check_complete(table)
@@ -40,6 +49,9 @@ class _Discrete:
         self.allowed = allowed_arcs(table.schema)
         self.counter = Counter(table)
         self._never = [np.flatnonzero(~column) for column in self.allowed.T]
+        most = min(int(self.size), REMEMBERED) + 1 if np.all(table.weights == 1.0) else 0
+        self._keys, self._values = np.zeros((2, SLOTS)), np.empty((2, SLOTS, most + 1))
+        self._slots = np.empty((2, self.variables), dtype=np.int64)
 
     @property
     def variables(self) -> int:
@@ -58,67 +70,48 @@ class _Discrete:
     def terms(self, child: int, parents: Parents) -> Array:
         """Return the toggled terms and, last, the term as it is; (n + 1,)."""
         heights = self.counter.heights(child, parents)
-        out, alone = np.zeros(self.variables + 1), np.empty(0)
+        out, alone = np.zeros(self.variables + 1), np.empty((heights.height, 1))
         for block, counts in self.counter.beside(heights):
-            alone = np.empty(heights.height)
-            add_columns(counts, block.split, alone)  # over the states of any one variable
-            self._score(child, parents, block, counts, out[block.variables])
-        for position, parent in enumerate(parents):
-            out[parent] = self._without(child, parents, position, alone, heights.dense)
+            self._score(child, parents, block.first, counts, out[block.variables])
+            add_columns(counts, block.split, alone[:, 0])  # over the states of any one variable
+        if heights.dense:
+            out[[*parents, -1]] = self._nested(child, parents, alone)
+        else:
+            out[list(parents)] = [self.family(child, toggle(parents, parent)) for parent in parents]
+            out[-1] = self._one(child, parents, alone)
         out[:-1][self._never[child]] = -np.inf
-        out[-1] = self._one(child, parents, alone)
         return out
 
-    def _without(self, child: int, parents: Parents, position: int, counts: Array, dense: bool) -> float:
-        """Return the child's term without one of its parents, from the counts with it."""
-        rest = parents[:position] + parents[position + 1 :]
-        if not dense:
-            return self.family(child, rest)
-        sizes = self.schema.sizes
-        before, size = prod(sizes[p] for p in parents[:position]), sizes[parents[position]]
-        after = len(counts) // (before * size)
-        fewer = np.empty(before * after)
-        add_digits(counts, size, after, fewer)
-        return self._one(child, rest, fewer)
+    def _nested(self, child: int, parents: Parents, counts: Array) -> Array:
+        """Return the child's term without each of its parents, and as it is, from all counts with them."""
+        sizes = np.array([self.schema.sizes[member] for member in (*parents, child)], dtype=np.int64)
+        out = np.empty(len(sizes))
+        room = np.empty(counts.shape)
+        nested_terms(counts, sizes, ALONE, self.law, self._keys, self._values, self._slots, room, out)
+        return out
 
     def _one(self, child: int, parents: Parents, counts: Array) -> float:
         """Return the child's term from the counts of its family alone."""
         out = np.zeros(1)
-        self._score(child, parents, ALONE, counts[:, None], out)
+        self._score(child, parents, ALONE, counts.reshape(-1, 1), out)
         return float(out[0])
 
     def _score(
-        self,
-        child: int,
-        parents: Parents,
-        block: Block,
-        counts: Array,
-        out: Array,
+        self, child: int, parents: Parents, first: NDArray[np.int64], counts: Array, out: Array
     ) -> None:
-        """Write the child's term with each variable of a block beside its parents; (variables,)."""
-        raise NotImplementedError
-
-    def _configurations(self, parents: Parents) -> float:
-        return float(prod(self.schema.sizes[p] for p in parents))
+        """Write the child's term with each variable whose columns begin at ``first`` beside its parents."""
+        sizes = self.schema.sizes
+        many = float(prod([sizes[p] for p in parents]))
+        memory = self._keys, self._values, self._slots
+        block_terms(counts, sizes[child], many, first, self.law, *memory, out)
 
 
 class BIC(_Discrete):
     """Maximum log-likelihood less (log N)/2 for every free parameter; higher is better."""
 
-    def _score(
-        self,
-        child: int,
-        parents: Parents,
-        block: Block,
-        counts: Array,
-        out: Array,
-    ) -> None:
-        log_likelihood_terms(counts, self.schema.sizes[child], block.first, out)
-        out -= self._charge(child) * self._configurations(parents) * block.sizes
-
-    def _charge(self, child: int) -> float:
-        """Return what one more configuration of the parents costs."""
-        return 0.5 * log(max(self.size, 1.0)) * (self.schema.sizes[child] - 1)
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        self.law = np.array([LIKELIHOOD, 0.0, 0.5 * log(max(self.size, 1.0))])
 
 
 class BD(_Discrete):
@@ -132,12 +125,19 @@ class BD(_Discrete):
     def __init__(self, table: Table, prior: Prior | None = None) -> None:
         super().__init__(table)
         self.prior = BDeu(1.0) if prior is None else prior
-        worth = {BDeu: "ess", Dirichlet: "alpha"}.get(type(self.prior))
-        if worth and getattr(self.prior, worth) > MOST:
+        if isinstance(self.prior, BDeu):
+            self._follow(BDEU, "ess", self.prior.ess)
+        elif isinstance(self.prior, Dirichlet):
+            self._follow(DIRICHLET, "alpha", self.prior.alpha)
+
+    def _follow(self, kind: int, name: str, worth: float) -> None:
+        """Take a prior's law; refuse one that leaves no digits."""
+        if worth > MOST:
             raise ParameterError(
-                f"a prior with {worth} = {getattr(self.prior, worth):g} leaves no digits for what the table "
-                f"says of graphs; take one of at most {MOST:g}"
+                f"a prior with {name} = {worth:g} leaves no digits for what the table says of graphs; "
+                f"take one of at most {MOST:g}"
             )
+        self.law = np.array([kind, float(worth), 0.0])
 
     def terms(self, child: int, parents: Parents) -> Array:
         """Return the toggled terms and, last, the term as it is; (n + 1,)."""
@@ -154,25 +154,6 @@ class BD(_Discrete):
         if isinstance(self.prior, BDeu | Dirichlet):
             return super().family(child, parents)
         return self._any(child, parents)
-
-    def _alpha(self, cells: float, block: Block) -> Array:
-        """Return α_ijk with each variable of a block beside a family of so many cells; (variables,)."""
-        if isinstance(self.prior, BDeu):
-            return np.asarray((self.prior.ess / cells) / block.sizes)
-        assert isinstance(self.prior, Dirichlet)
-        return np.full(block.sizes.shape, float(self.prior.alpha))
-
-    def _score(
-        self,
-        child: int,
-        parents: Parents,
-        block: Block,
-        counts: Array,
-        out: Array,
-    ) -> None:
-        states = self.schema.sizes[child]
-        alpha = self._alpha(states * self._configurations(parents), block)
-        bd_terms(counts, states, block.first, alpha, out)
 
     def _any(self, child: int, parents: Parents) -> float:
         """Return the child's term under a rule whose α differ within a table."""

@@ -61,25 +61,33 @@ def _replant(walk: Walk, node: int, way: int) -> None:
     without = _without(walk, node)
     if without == walk.best:
         return
+    best, kept = walk.best, walk.board.keep()
     walk.jump(without)
     barred = np.zeros((len(without), len(without)), dtype=bool)
     barred[(slice(None), node) if way == 0 else (node, slice(None))] = True
     climb(walk, barred=barred, quiet=True)
     climb(walk, quiet=True)
-    walk.jump(walk.best)
+    if walk.best is best:
+        walk.back(kept)
+    else:
+        walk.jump(walk.best)
 
 
 def _without(walk: Walk, node: int) -> tuple[Parents, ...]:
     """Return the best graph without a variable's arcs, but for those that are required."""
-    required = walk.board.rules.required
-    return tuple(
-        tuple(p for p in parents if required[p, child] or node not in (p, child))
-        for child, parents in enumerate(walk.best)
-    )
+    required, out = walk.board.rules.required, list(walk.best)
+    for child, parents in enumerate(walk.best):
+        if child == node:
+            out[child] = tuple(p for p in parents if required[p, child])
+        elif node in parents and not required[node, child]:
+            out[child] = tuple(p for p in parents if p != node)
+    return tuple(out)
 
 
 def _around(before: Sequence[Parents], after: Sequence[Parents], waiting: list[list[int]]) -> list[list[int]]:
     """Return the trials of variables whose parents, or whose children's parents, changed, if not waiting."""
+    if before is after:
+        return []
     changed: set[int] = set()
     for child, (old, new) in enumerate(zip(before, after, strict=True)):
         if old != new:

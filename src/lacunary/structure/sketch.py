@@ -43,6 +43,13 @@ class Sketch:
                     raise GraphError("the arcs make a cycle")
                 self.add(parent, child)
 
+    def copy(self) -> Sketch:
+        """Return a graph of its own with the same arcs."""
+        other = object.__new__(Sketch)
+        other.parents, other.arcs, other.above = self.parents.copy(), self.arcs.copy(), self.above.copy()
+        other.many, other._waiting = self.many.copy(), self._waiting
+        return other
+
     def __len__(self) -> int:
         return len(self.parents)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from lacunary.data.schema import Schema
 from lacunary.model.dag import Dag
-from lacunary.structure.board import Board
+from lacunary.structure.board import Board, Kept
 from lacunary.structure.move import Move
 from lacunary.structure.result import Step
 from lacunary.structure.score import Parents
@@ -115,6 +115,12 @@ class Walk:
         self.board.jump(parents)
         value = self.board.value
         self._note(step or Step("jump", "", "", value - before, value))
+
+    def back(self, kept: Kept) -> None:
+        """Go back to a graph that the board kept, and note it."""
+        before = self.board.value
+        self.board.back(kept)
+        self._note(Step("jump", "", "", self.board.value - before, self.board.value))
 
     def _note(self, step: Step) -> None:
         self.path.append(step)

@@ -1,0 +1,183 @@
+"""Scores of discrete families from their counts, with what was worked out for a count looked up.
+
+All of them are Σ_jk f(N_jk) − Σ_j f(N_j) over parents' configurations j and child's states k; f(0) = 0. A
+``law`` says what f is, in three numbers: its kind, the prior's worth, and what a free parameter costs. It is
+log Γ(α + N) − log Γ(α), with α = worth / key (BDeu) or worth · key (Dirichlet), or N log N.
+
+``keys`` and ``values``, (2, slots) and (2, slots, most + 2), remember f for N_jk and for N_j:
+``values[·, slot, N]`` up to N = most where ``keys[·, slot]`` says for how large a table, NaN where it was not
+asked for yet; last comes log Γ(α). Where counts are no whole numbers there is room for the last alone.
+"""
+
+from __future__ import annotations
+
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.kernels.compile import bare, called, inlined
+from lacunary.kernels.count import log_gamma
+
+__all__ = ["BDEU", "DIRICHLET", "LIKELIHOOD", "block_terms", "nested_terms"]
+
+Array = NDArray[np.float64]
+
+BDEU, DIRICHLET, LIKELIHOOD = 0, 1, 2
+"""Kinds of law."""
+
+
+@called
+def _raw(law: Array, key: float, count: float) -> float:
+    """Return log Γ(α + N), or N log N."""
+    if law[0] == LIKELIHOOD:
+        return count * log(count) if count > 0.0 else 0.0
+    return log_gamma((law[1] / key if law[0] == BDEU else law[1] * key) + count)
+
+
+@inlined
+def _known(law: Array, key: float, count: float, slot: int, values: Array) -> float:
+    """Return f(N), remembered where N is small; without a slot it is worked out."""
+    place = int(count)
+    if slot >= 0 and place < values.shape[1] - 1:
+        value = values[slot, place]
+        if value != value:
+            value = values[slot, place] = _raw(law, key, count) - values[slot, -1]
+        return float(value)
+    if count == 0.0:
+        return 0.0
+    return _raw(law, key, count) - (values[slot, -1] if slot >= 0 else _raw(law, key, 0.0))
+
+
+@called
+def _slot(law: Array, key: float, keys: Array, values: Array) -> int:
+    """Return where a key's values are; make room for them if they are not there."""
+    slot = int(key % len(keys))
+    if keys[slot] != key:
+        keys[slot] = key
+        for place in range(values.shape[1]):
+            values[slot, place] = np.nan
+        values[slot, -1] = _raw(law, key, 0.0)
+    return slot
+
+
+@inlined
+def _key(law: Array, level: int, states: int, configurations: float) -> float:
+    """Return what α depends on: cells (level 0) or configurations (1) in all; or how many α are added up."""
+    if law[0] == BDEU:
+        return configurations if level else configurations * states
+    return float(states) if level and law[0] == DIRICHLET else 1.0
+
+
+@bare
+def block_terms(
+    counts: Array,
+    states: int,
+    configurations: float,
+    first: NDArray[np.int64],
+    law: Array,
+    keys: Array,
+    values: Array,
+    slots: NDArray[np.int64],
+    out: Array,
+) -> None:
+    """Write a family's term with each of some variables beside the parents; (heights, columns) → (n,).
+
+    ``counts`` has the child's states at heights u·r to u·r + r, for each configuration u of the parents;
+    variable j's states are columns ``first[j]`` to ``first[j + 1]``. Counts may leave out configurations that
+    do not occur; ``configurations`` are all. ``slots`` is room to work in; (2, n).
+    """
+    _terms(counts, states, configurations, first, law, keys, values, slots, out)
+
+
+@called
+def _terms(
+    counts: Array,
+    states: int,
+    configurations: float,
+    first: NDArray[np.int64],
+    law: Array,
+    keys: Array,
+    values: Array,
+    slots: NDArray[np.int64],
+    out: Array,
+) -> None:
+    """Do what `block_terms` says."""
+    variables = len(first) - 1
+    _find_slots(states, configurations, first, law, keys, values, slots)
+    for j in range(variables):
+        out[j] = -law[2] * (states - 1) * configurations * (first[j + 1] - first[j])
+    for low in range(0, counts.shape[0], states):
+        rows = 0.0
+        for s in range(first[1]):
+            for k in range(states):
+                rows += counts[low + k, s]
+        for j in range(variables if rows > 0.0 else 0):
+            all_here = configurations * (first[j + 1] - first[j])
+            cell, many = _key(law, 0, states, all_here), _key(law, 1, states, all_here)
+            total = 0.0
+            for s in range(first[j], first[j + 1]):
+                there = 0.0
+                for k in range(states):
+                    count = counts[low + k, s]
+                    there += count
+                    total += _known(law, cell, count, slots[0, j], values[0])
+                total -= _known(law, many, there, slots[1, j], values[1])
+            out[j] += total
+
+
+@inlined
+def _find_slots(
+    states: int,
+    configurations: float,
+    first: NDArray[np.int64],
+    law: Array,
+    keys: Array,
+    values: Array,
+    slots: NDArray[np.int64],
+) -> None:
+    """Find each variable's slots; one that another variable took since is none (−1)."""
+    for level in range(2):
+        for j in range(len(first) - 1):
+            key = _key(law, level, states, configurations * (first[j + 1] - first[j]))
+            slots[level, j] = _slot(law, key, keys[level], values[level])
+        for j in range(len(first) - 1):
+            key = _key(law, level, states, configurations * (first[j + 1] - first[j]))
+            if keys[level, slots[level, j]] != key:
+                slots[level, j] = -1
+
+
+@bare
+def nested_terms(
+    counts: Array,
+    sizes: NDArray[np.int64],
+    first: NDArray[np.int64],
+    law: Array,
+    keys: Array,
+    values: Array,
+    slots: NDArray[np.int64],
+    room: Array,
+    out: Array,
+) -> None:
+    """Write a family's term without each parent in turn, and last as it is; (heights, 1) → (parents + 1,).
+
+    ``sizes`` are those of the parents, slowest first, and of the child; all configurations have a place.
+    ``first`` says that there is one column, and ``room`` is as large as ``counts``.
+    """
+    states, heights = sizes[-1], len(counts)
+    before, after = 1, heights
+    for parent in range(len(sizes) - 1):
+        size = sizes[parent]
+        after //= size
+        for slow in range(before):
+            for fast in range(after):
+                total = 0.0
+                for digit in range(size):
+                    total += counts[(slow * size + digit) * after + fast, 0]
+                room[slow * after + fast, 0] = total
+        before *= size
+        fewer = heights // size
+        many = float(fewer // states)
+        _terms(room[:fewer], states, many, first, law, keys, values, slots, out[parent : parent + 1])
+    many = float(heights // states)
+    _terms(counts, states, many, first, law, keys, values, slots, out[len(sizes) - 1 :])
