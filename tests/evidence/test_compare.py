@@ -151,3 +151,12 @@ def test_equivalent_graphs_are_told_apart_by_the_prior_alone(votes: Table) -> No
 
 def test_models_with_hidden_variables_are_not_called_equivalent(found: Comparison) -> None:
     assert found.equivalents() == []
+
+
+def test_what_a_fit_held_fixed_is_not_counted(votes: Table) -> None:
+    graph = naive_bayes(votes.schema, hidden="bloc", states=2)
+    whole, half = fit(graph, votes, starts=1), fit(graph, votes, starts=1, fixed={"bloc": [0.5, 0.5]})
+    found = compare({"whole": whole, "half": half}, votes, ["bic"])
+    # 1 + 6 · 2 probabilities; one of them is given.
+    assert [row["parameters"] for row in found.rows()] == [13, 12]
+    assert [line.split()[1] for line in str(found).splitlines()[2:]] == ["13", "12"]

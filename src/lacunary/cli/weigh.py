@@ -101,7 +101,10 @@ def score(
     if json:
         emit(_record(found))
         return
-    show(f"log evidence  {found.value:.4f} nats{_error(found)}, {found.kind}; higher is better")
+    if found.kind == "no estimate":
+        show(f"{found.method}  {found.value:.4f} nats")
+    else:
+        show(f"log evidence  {found.value:.4f} nats{_error(found)}, {found.kind}; higher is better")
     for name, value in found.terms.items():
         show(f"  {value:>14.4f}  {name}")
     if found.dimension is not None:

@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from lacunary.data.frame import frame_of
 from lacunary.data.read import read
 from lacunary.errors import ParameterError, SchemaError
-from lacunary.evidence.charge import Charge
+from lacunary.evidence.charge import Charge, dimensions
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.score import estimate, pose
@@ -125,7 +125,7 @@ class Comparison:
                         "kind": found.kind,
                         "probability": float(probabilities[i]),
                         "rank": int(ranks[i]),
-                        "parameters": self.models[name].free,
+                        "parameters": dimensions(self.problems[name], "parameters"),
                         "dimension": found.dimension,
                         "seconds": found.seconds,
                     }
@@ -142,12 +142,13 @@ class Comparison:
         head = f"{'model':<{width}}  {'d':>5}  " + "  ".join(f"{m:>15}" for m in self.methods)
         lines = ["log evidence in nats, higher is better; * the most probable model", head]
         first = {method: self.first(method) for method in self.methods}
-        for name, dag in self.models.items():
+        for name in self.models:
+            free = dimensions(self.problems[name], "parameters")
             cells = [
                 f"{self.estimates[name][m].value:>14.2f}{'*' if name in first[m] else ' '}"
                 for m in self.methods
             ]
-            lines.append(f"{name:<{width}}  {dag.free:>5}  {'  '.join(cells)}".rstrip())
+            lines.append(f"{name:<{width}}  {free:>5}  {'  '.join(cells)}".rstrip())
         return "\n".join(lines)
 
     __repr__ = __str__
