@@ -122,7 +122,7 @@ class Mixer:
 
     def expect(self, blend: Blend) -> Completed:
         """Return shares and expected statistics of the complete model under the blend."""
-        shares, rows = shared_out(self.log_densities(blend))
+        shares, rows = _shared_out(self.log_densities(blend))
         own = shares[:, : shares.shape[1] - (blend.noise is not None)]
         return Completed(
             shares,
@@ -219,3 +219,14 @@ class Mixer:
     def mixture(self, blend: Blend) -> Mixture:
         """Return the blend as a mixture of networks, in the data's units."""
         return Mixture(blend.weights, self.engine.networks(blend.models), blend.noise)
+
+
+def _shared_out(logs: Array) -> tuple[Array, Array]:
+    """Return what `shared_out` does, faster where every row can come from some component."""
+    top = logs.max(axis=1)
+    if not np.all(np.isfinite(top)):
+        return shared_out(logs)
+    shares = np.exp(logs - top[:, None])
+    total = shares.sum(axis=1)
+    shares /= total[:, None]
+    return shares, np.asarray(top + np.log(total))

@@ -7,9 +7,9 @@ statistics are moment matrices Σ share · E[z zᵀ], from which the statistics 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from lacunary.infer.prior import standardised
 from lacunary.infer.scale import check_squares
 from lacunary.maths import regression
 from lacunary.mixture.component import Structure, read_structure
+from lacunary.mixture.products import Products
 from lacunary.model.dag import Dag
 from lacunary.structure.gaussian import BGe, Normal
 from lacunary.structure.score import Parents
@@ -61,6 +62,11 @@ class Gaussians:
         """Root of the precision of each regression's noise, the diagonal of A; (components, n)."""
         return np.diagonal(self.root[:, :, 1:], axis1=1, axis2=2)
 
+    @property
+    def plain(self) -> bool:
+        """Whether no component has an arc."""
+        return not any(map(any, self.structures))
+
     @cached_property
     def forms(self) -> Forms:
         """The densities as the rows' engine takes them."""
@@ -74,12 +80,23 @@ class Seen:
     def __init__(self, table: Table, origin: Array, scale: Array) -> None:
         standard = (table.reals - origin) / scale
         self.rows = GaussianRows(standard)
+        whole = self.rows.complete and len(standard)
+        self.products = Products(np.insert(standard, 0, 1.0, axis=1)) if whole else None
         #: What the units of the observed cells add to a row's log-density; (rows,).
         self.units = -(~np.isnan(standard) @ np.log(scale))
 
     def log_evidence(self, models: Gaussians) -> Array:
         """Return the log-density of each row's observed cells; (rows, components)."""
-        return np.asarray(self.rows.log_evidence(models.forms) + self.units[:, None])
+        logs = self.products.log_densities(models.forms) if self.products and models.plain else None
+        if logs is None:
+            logs = self.rows.log_evidence(models.forms)
+        return np.asarray(logs + self.units[:, None])
+
+    def moments(self, models: Gaussians, weights: Array) -> Array:
+        """Return Σ over rows of weight · E[z zᵀ | observed cells]; (components, n + 1, n + 1)."""
+        if self.products and self.products.fit:
+            return self.products.moments(weights)
+        return self.rows.moments(models.forms, weights)
 
 
 class Gaussian:
@@ -128,7 +145,7 @@ class Gaussian:
 
     def statistics(self, models: Gaussians, shares: Array) -> Array:
         """Return expected moments of the complete model; (components, n + 1, n + 1)."""
-        return self.rows.moments(models.forms, shares * self.weights[:, None])
+        return self.seen.moments(models, shares * self.weights[:, None])
 
     def maximize(self, statistics: Array, structures: Sequence[Structure]) -> Gaussians:
         """Return the regressions at the mode; with α = ν + n their divisor is N + ν."""
@@ -240,7 +257,7 @@ class Gaussian:
         n = len(self.schema)
         root = np.zeros((len(structures), n, n + 1))
         divisors = np.broadcast_to(divisor, (len(structures),))
-        for component, child, members in _by_size(structures):
+        for component, child, members in _by_size(tuple(structures)):
             part = moment[component[:, None, None], members[:, :, None], members[:, None, :]]
             theta = solve(part, divisors[component] + members.shape[1] - 1)
             contrast = np.concatenate([-theta[:, :-1], np.ones((len(theta), 1))], axis=1)
@@ -266,15 +283,18 @@ class Gaussian:
         return out
 
 
-def _by_size(structures: Sequence[Structure]) -> Iterator[tuple[Index, Index, Index]]:
-    """Yield families with equally many parents: component, child, and places of (1, parents, child) in z."""
+@lru_cache(maxsize=8)
+def _by_size(structures: tuple[Structure, ...]) -> list[tuple[Index, Index, Index]]:
+    """Return families with equally many parents: component, child, and places of (1, parents, child) in z.
+
+    Kept, as every step of EM asks for the same.
+    """
     families: dict[int, list[tuple[int, int, list[int]]]] = {}
     for component, structure in enumerate(structures):
         for child, parents in enumerate(structure):
             families.setdefault(len(parents), []).append((component, child, _members(child, parents)))
-    for size in sorted(families):
-        components, children, places = zip(*families[size], strict=True)
-        yield np.array(components), np.array(children), np.array(places)
+    split = [zip(*families[size], strict=True) for size in sorted(families)]
+    return [(np.array(cs), np.array(children), np.array(places)) for cs, children, places in split]
 
 
 def _members(child: int, parents: Sequence[int]) -> list[int]:

@@ -1,0 +1,64 @@
+"""Complete rows, multiplied out, beside the rows' engine that takes holes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lacunary as lac
+from lacunary.infer.gaussian import GaussianRows
+from lacunary.mixture import products
+from lacunary.mixture.gaussian import Gaussian
+
+ROWS, WIDTH = 60, 4
+
+
+@pytest.fixture
+def engine() -> Gaussian:
+    values = np.random.default_rng(0).normal(3.0, [0.1, 1.0, 10.0, 1000.0], (ROWS, WIDTH))
+    return Gaussian(lac.read(values))
+
+
+def test_moments_are_sums_of_weighted_squares(engine: Gaussian) -> None:
+    models = engine.draw([engine.start] * 3, 20.0, np.random.default_rng(1))
+    shares = np.random.default_rng(2).dirichlet(np.ones(3), ROWS)
+    z = np.insert((engine.table.reals - engine.origin) / engine.scale, 0, 1.0, axis=1)
+    expected = [
+        sum(share * np.outer(row, row) for share, row in zip(own, z, strict=True)) for own in shares.T
+    ]
+    found = engine.statistics(models, shares)
+    np.testing.assert_allclose(found, expected, atol=1e-12)  # sums of 60 numbers of size one
+
+
+def test_rows_with_too_many_products_take_the_other_way(
+    engine: Gaussian, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = engine.draw([engine.start] * 2, 20.0, np.random.default_rng(1))
+    shares = np.random.default_rng(2).dirichlet(np.ones(2), ROWS)
+    multiplied = engine.statistics(models, shares)
+    monkeypatch.setattr(products, "ROOM", 1)
+    np.testing.assert_allclose(engine.statistics(models, shares), multiplied, atol=1e-12)  # as above
+
+
+@pytest.mark.parametrize("narrow", [1.0, 100.0, 1e7])
+def test_densities_without_arcs(engine: Gaussian, narrow: float) -> None:
+    """Also where a component is so narrow that multiplying out would lose all digits."""
+    models = engine.draw([engine.start] * 3, 20.0, np.random.default_rng(1))
+    models = type(models)(models.structures, models.root * narrow)
+    multiplied = engine.seen.products.log_densities(models.forms) if engine.seen.products else None
+    assert (multiplied is None) == (narrow > products.REACH)
+    z = np.insert((engine.table.reals - engine.origin) / engine.scale, 0, 1.0, axis=1)
+    residual = np.einsum("cij,lj->lci", models.root, z)
+    precision = np.diagonal(models.root[:, :, 1:], axis1=1, axis2=2)
+    expected = (np.log(precision) - 0.5 * np.log(2 * np.pi)).sum(axis=1) - 0.5 * (residual**2).sum(axis=2)
+    expected = expected - np.log(engine.scale).sum()
+    # Squares up to 10^6 multiplied out, to a few units in the last place of that.
+    np.testing.assert_allclose(engine.log_evidence(models), expected, rtol=1e-12, atol=1e-8)
+
+
+def test_holes_are_not_multiplied_out() -> None:
+    values = np.random.default_rng(0).normal(size=(20, 3))
+    values[4, 1] = np.nan
+    engine = Gaussian(lac.read(values))
+    assert engine.seen.products is None
+    assert isinstance(engine.rows, GaussianRows)
