@@ -27,7 +27,8 @@ class Plan:
     settings, few
         Which experiments, and whether with few of the numbers of hidden states.
     models, sets
-        Random models of each setting, and data sets of each model; the paper has one and five.
+        Random models of each setting with up to eight classes and with more, and data sets of each model; the
+        paper has one and five.
     spread
         Data sets on which other ε are tried: for up to eight classes, and for more.
     steps
@@ -38,7 +39,7 @@ class Plan:
 
     settings: Sequence[Setting]
     few: bool
-    models: int
+    models: tuple[int, int]
     sets: int
     spread: tuple[int, int]
     steps: dict[int, int]
@@ -47,12 +48,12 @@ class Plan:
 
 
 PLANS: dict[Size, Plan] = {
-    "tiny": Plan(TINY, True, 1, 2, (1, 1), {4: 64}, ((6, 2),), 1),
-    "glance": Plan(SETTINGS, True, 1, 2, (1, 0), {4: 256}, ((12, 3), (18, 4)), 2),
+    "tiny": Plan(TINY, True, (1, 1), 2, (1, 1), {4: 64}, ((6, 2),), 1),
+    "glance": Plan(SETTINGS, True, (1, 1), 2, (1, 0), {4: 256}, ((12, 3), (18, 4)), 2),
     "full": Plan(
         SETTINGS,
         False,
-        4,
+        (4, 2),
         5,
         (5, 2),
         {4: 2048, 8: 2048, 16: 1024, 32: 1024},
@@ -74,7 +75,7 @@ ANNEALED = {
 def units(size: Size) -> Sequence[Unit]:
     """Return the work."""
     plan = PLANS[size]
-    rest = range(1, plan.sets)
+    every, rest = range(plan.sets), range(1, plan.sets)
     return [
         *_weighing(plan, 0, range(1)),
         *_realities(plan),
@@ -84,7 +85,8 @@ def units(size: Size) -> Sequence[Unit]:
         *_weighing(plan, 0, rest, least=9),
         *_epsilons(plan),
         *_ranks(plan),
-        *(unit for model in range(1, plan.models) for unit in _weighing(plan, model, range(plan.sets))),
+        *(unit for model in range(1, plan.models[0]) for unit in _weighing(plan, model, every, most=8)),
+        *(unit for model in range(1, plan.models[1]) for unit in _weighing(plan, model, every, least=9)),
     ]
 
 
