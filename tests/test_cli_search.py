@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from typer.testing import CliRunner
@@ -127,3 +128,40 @@ def test_an_interrupt_keeps_the_best_so_far(
     assert result.exit_code == 130
     assert "best so far" in result.stderr
     assert len(lac.load(out).dag.arcs) == 2
+
+
+@pytest.fixture(scope="module")
+def holed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("data") / "holed.csv"
+    rows = lac.asia().sample(150, rng=2).select(["smoke", "lung", "bronc", "dysp"])
+    lac.make_holes(rows, 0.15, rng=0).to_frame("pandas").to_csv(path, index=False)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("options", "meant"),
+    [
+        (["--until", "structure"], {"until": "structure"}),
+        (["--until", "score", "--escapes", "0"], {"until": "score", "escapes": 0}),
+        (["--escapes", "1"], {"escapes": 1}),
+        (["--hidden", "H=2", "--starts", "2"], {"hidden": {"H": 2}, "starts": 2}),
+    ],
+)
+def test_structural_em_ends_and_begins_as_told(holed: str, options: list[str], meant: dict[str, Any]) -> None:
+    with mock.patch.object(lac, "search", wraps=lac.search) as search:
+        result = run(holed, *options, "--json")
+    assert result.exit_code == 0, result.output
+    unsaid = dict.fromkeys(("until", "escapes", "starts", "hidden"))
+    assert {name: search.call_args.kwargs[name] for name in unsaid} == unsaid | meant
+    expected = lac.search(lac.read(holed), **meant)
+    assert json.loads(result.stdout)["score"] == pytest.approx(expected.score, abs=1e-8)
+    assert len(json.loads(result.stdout)["arcs"]) == len(expected.dag.arcs)
+
+
+@pytest.mark.parametrize(
+    "options", [["--until", "dawn"], ["--escapes", "-1"], ["--starts", "0"], ["--escapes", "two"]]
+)
+def test_what_structural_em_cannot_do_is_refused_by_option(holed: str, options: list[str]) -> None:
+    result = run(holed, *options)
+    assert result.exit_code == 2
+    assert f"Invalid value for '{options[0]}'" in " ".join(result.output.split())
