@@ -20,7 +20,6 @@ from lacunary.kernels.compile import bare, called
 __all__ = [
     "add_columns",
     "add_digit",
-    "add_digits",
     "bd_terms",
     "count_alone",
     "count_beside",
@@ -132,17 +131,6 @@ def add_columns(counts: NDArray[np.float64], many: int, out: NDArray[np.float64]
         for column in range(many):
             total += counts[height, column]
         out[height] = total
-
-
-@bare
-def add_digits(counts: NDArray[np.float64], size: int, after: int, out: NDArray[np.float64]) -> None:
-    """Add up over a digit of this size, where the digits after it count to ``after``."""
-    for before in range(len(out) // after):
-        for rest in range(after):
-            total = 0.0
-            for digit in range(size):
-                total += counts[(before * size + digit) * after + rest]
-            out[before * after + rest] = total
 
 
 @called
