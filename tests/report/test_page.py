@@ -145,7 +145,8 @@ def test_a_single_start_has_no_figure_of_starts(html: str) -> None:
 def test_states_beyond_two_get_a_line_each() -> None:
     table = lac.read({"x": ["a", "b", "c", None] * 5, "y": [1, 2, None, 1] * 5})
     found = study(table, hidden="kind", classes=[1, 2], starts=2)
-    assert {"x: a", "x: b", "x: c", "y: 2"} <= set(texts(figures.svg(figures.heat_map(found), "p", "Profiles")))
+    drawn = texts(figures.svg(figures.heat_map(found), "p", "Profiles"))
+    assert {"x: a", "x: b", "x: c", "y: 2"} <= set(drawn)
     assert outline(page(found, Words())).open == []
 
 
