@@ -160,9 +160,10 @@ class _Work:
     def _cell(self, name: str, at: int) -> str:
         """Return a value as it is written; ten digits of a number are more than any hole is known to."""
         value, schema = self.filled[name][at], self.table.schema
-        if isinstance(value, float) and not (name in schema and schema[name].discrete):
-            return f"{value:.10g}".replace(".", self.decimal)
-        return str(value)
+        if name in schema and schema[name].discrete:
+            return str(value)
+        text = f"{value:.10g}" if name in schema else str(value)
+        return text.replace(".", self.decimal)
 
     def _is_hole(self, row: int, name: str) -> bool:
         return bool(self.table.holes[row, self.table.schema.index(name)])
