@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import lacunary as lac
 from lacunary.errors import GraphError
-from lacunary.structure.board import Board
+from lacunary.mixture.structures import climbed
+from lacunary.structure.board import ROUNDING, Board
 from lacunary.structure.cache import Cache
 from lacunary.structure.discrete import BD
 from lacunary.structure.move import Add, Move, Remove, Reverse
 from lacunary.structure.rules import Rules
 from lacunary.structure.score import total
+from lacunary.structure.search import run
 from lacunary.structure.sketch import Sketch
 from tests import naive_structure as naive
 from tests.structure.small import chain, complete, rules
@@ -192,3 +197,32 @@ def test_starts_that_break_the_rules() -> None:
     with pytest.raises(GraphError, match="V1 starts with 2 parents, and max_parents is 1"):
         Rules.of(schema, max_parents=1).start(dag)
     assert Rules.of(schema, required="V1 -> V2").start(None) == [(), (), (1,)]
+
+
+class Rounded:
+    """A score that does not care about arcs, but whose toggles are all a little too high."""
+
+    variables = 2
+    allowed = ~np.eye(2, dtype=bool)
+
+    def family(self, child: int, parents: tuple[int, ...]) -> float:
+        return 1.0 if child else -1.0  # the sum is zero, and rounding is not
+
+    def toggled(self, child: int, parents: tuple[int, ...]) -> NDArray[np.float64]:
+        return np.full(2, self.family(child, parents) + 1e-6)
+
+
+def test_a_climb_on_rounding_ends() -> None:
+    schema = lac.Schema((lac.Variable("a", (0, 1)), lac.Variable("b", (0, 1))))
+    rules = Rules.of(schema)
+    assert len(list(islice(climbed(Rounded(), rules, ((), ()), None), 100))) == 0
+    walk, _ = run(lac.Greedy(), Rounded(), rules, lac.dag("a; b", states=2), rng=0)
+    assert walk.best == ((), ())
+    assert walk.path == []
+
+
+def test_ties_go_by_the_families_and_not_by_their_sum() -> None:
+    schema = lac.Schema((lac.Variable("a", (0, 1)), lac.Variable("b", (0, 1))))
+    board = Board(Rounded(), Rules.of(schema), [(), ()])
+    assert board.value == 0.0
+    assert board.tie == 2 * ROUNDING

@@ -24,9 +24,8 @@ def climbed(score: FamilyScore, rules: Rules, structure: Structure, most: int | 
     taken = 0
     while most is None or taken < most:
         move, gain = board.best()
-        if move is None or gain <= board.tie:
+        if move is None or gain <= board.tie or not board.rise(move):
             return
-        board.apply(move)
         taken += 1
         yield board.parents
 

@@ -18,7 +18,7 @@ __all__ = ["Board", "Kept"]
 Kept = tuple[Sketch, NDArray[np.float64], NDArray[np.float64], float]
 
 ROUNDING = 1e-11
-"""Gains that differ by less than this part of the score are ties: rounding must not choose."""
+"""Gains that differ by less than this part of the families' scores are ties: rounding must not choose."""
 
 
 class Board:
@@ -49,6 +49,7 @@ class Board:
         self.gain = np.full((n, n), -np.inf)
         self._stale = set(range(n))
         self._value: float | None = None
+        self._tie: float | None = None
 
     def jump(self, parents: Sequence[Parents]) -> None:
         """Go to another graph; only families that differ are scored."""
@@ -56,7 +57,7 @@ class Board:
         for child in self.sketch.become(there):
             self.terms[child] = self.score.family(child, there[child])
             self._stale.add(child)
-            self._value = None
+            self._value = self._tie = None
 
     @property
     def value(self) -> float:
@@ -67,9 +68,13 @@ class Board:
 
     @property
     def tie(self) -> float:
-        """How little a gain must differ from another, or from zero, to be the same."""
-        value = self.value
-        return ROUNDING * max(value, -value, 1.0)
+        """How little a gain must differ from another, or from zero, to be the same.
+
+        It goes by the sizes of the families' scores: their sum may be near zero where they are not.
+        """
+        if self._tie is None:
+            self._tie = ROUNDING * max(float(np.abs(self.terms).sum()), 1.0)
+        return self._tie
 
     def keep(self) -> Kept:
         """Return the graph and all gains as they stand, to come `back` to."""
@@ -79,6 +84,7 @@ class Board:
     def back(self, kept: Kept) -> None:
         """Go back to where the board was; faster than a `jump`, as nothing is worked out."""
         sketch, terms, gain, self._value = kept
+        self._tie = None
         self.sketch = sketch.copy()
         self.terms[:], self.gain[:] = terms, gain
         self._stale.clear()
@@ -101,13 +107,26 @@ class Board:
         No other families are scored than those that change: what comes next may change them again.
         """
         self.sketch.apply(move)
-        self._value, delta = None, 0.0
+        self._value = self._tie = None
+        delta = 0.0
         for child in move.children:
             term = self.score.family(child, self.sketch.parents[child])
             delta += term - self.terms.item(child)
             self.terms[child] = term
             self._stale.add(child)
         return delta
+
+    def rise(self, move: Move) -> float:
+        """Make a move if the families' own scores gain by it; return what it added, zero if it was not made.
+
+        `gain` is worked out for many moves at once, to rounding; the scores depend on the graph alone, so
+        that a climb by them never comes back to where it was.
+        """
+        added = self.apply(move)
+        if added > self.tie:
+            return added
+        self.apply(move.opposite)
+        return 0.0
 
     def _refresh(self) -> None:
         """Score again the families whose parents have changed."""

@@ -25,9 +25,8 @@ def climb(
     taken = 0
     while most is None or taken < most:
         move, gain = walk.board.best(barred)
-        if move is None or gain <= walk.board.tie:
+        if move is None or gain <= walk.board.tie or not walk.rise(move):
             return True
-        walk.take(move)
         if not quiet:
             walk.tell()
         taken += 1

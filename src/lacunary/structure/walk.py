@@ -105,7 +105,16 @@ class Walk:
 
     def take(self, move: Move) -> None:
         """Make a move, note it, and note the graph if it is the best."""
-        gain = self.board.apply(move)
+        self._took(move, self.board.apply(move))
+
+    def rise(self, move: Move) -> bool:
+        """Make a move and note it, if it gains; tell whether it did."""
+        gain = self.board.rise(move)
+        if gain:
+            self._took(move, gain)
+        return gain > 0.0
+
+    def _took(self, move: Move, gain: float) -> None:
         names = self.schema.names
         self._note(Step(move.action, names[move.tail], names[move.head], gain, self.board.value))
 
