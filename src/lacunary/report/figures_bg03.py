@@ -155,6 +155,8 @@ def averages(panels: Mapping[str, Mapping[str, Sequence[tuple[int, float, float]
                 )
             axes.set_xscale("log")
             _rows_axis(axes)
+            axes.set_xticks(sorted({rows for points in methods.values() for rows, _, _ in points}))
+            axes.xaxis.set_minor_locator(NullLocator())
             axes.set_title(title, fontsize=10)
             axes.set_ylim(-0.04, 1.04)
             axes.grid(axis="y", color=MUTED, alpha=0.3, linewidth=0.6)
