@@ -187,11 +187,13 @@ def test_regressions_that_nothing_can_hold_are_refused_before_they_are_laid_out(
 
 
 def read(text: str) -> None:
-    """Read a text: the outcome is a thing or an error of ours."""
+    """Read a text: the outcome is an error of ours, or a thing that can be written and read again."""
     try:
-        native.parse(text)
+        thing = native.parse(text)
     except lac.FileError:
         return
+    written = native.write(thing)
+    assert native.write(native.parse(written)) == written
 
 
 @SOON

@@ -23,8 +23,7 @@ def climbed(score: FamilyScore, rules: Rules, structure: Structure, most: int | 
     board = Board(score, rules, list(structure))
     taken = 0
     while most is None or taken < most:
-        move, gain = board.best()
-        if move is None or gain <= board.tie or not board.rise(move):
+        if board.rise() is None:
             return
         taken += 1
         yield board.parents

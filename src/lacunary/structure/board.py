@@ -116,17 +116,20 @@ class Board:
             self._stale.add(child)
         return delta
 
-    def rise(self, move: Move) -> float:
-        """Make a move if the families' own scores gain by it; return what it added, zero if it was not made.
+    def rise(self, barred: NDArray[np.bool_] | None = None) -> tuple[Move, float] | None:
+        """Make the best move and return it with what it added; nothing is done where none gains.
 
-        `gain` is worked out for many moves at once, to rounding; the scores depend on the graph alone, so
-        that a climb by them never comes back to where it was.
+        `gain` is worked out for many moves at once, to rounding. The families' own scores, which depend on
+        the graph alone, have the last word, so that a climb never comes back to where it was.
         """
+        move, gain = self.best(barred)
+        if move is None or gain <= self.tie:
+            return None
         added = self.apply(move)
         if added > self.tie:
-            return added
+            return move, added
         self.apply(move.opposite)
-        return 0.0
+        return None
 
     def _refresh(self) -> None:
         """Score again the families whose parents have changed."""

@@ -24,8 +24,7 @@ def climb(
     """
     taken = 0
     while most is None or taken < most:
-        move, gain = walk.board.best(barred)
-        if move is None or gain <= walk.board.tie or not walk.rise(move):
+        if not walk.rise(barred):
             return True
         if not quiet:
             walk.tell()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
 from lacunary.model.dag import Dag
@@ -107,12 +108,12 @@ class Walk:
         """Make a move, note it, and note the graph if it is the best."""
         self._took(move, self.board.apply(move))
 
-    def rise(self, move: Move) -> bool:
-        """Make a move and note it, if it gains; tell whether it did."""
-        gain = self.board.rise(move)
-        if gain:
-            self._took(move, gain)
-        return gain > 0.0
+    def rise(self, barred: NDArray[np.bool_] | None = None) -> bool:
+        """Make the best move and note it, if it gains; tell whether it did. See `Board.rise`."""
+        risen = self.board.rise(barred)
+        if risen is not None:
+            self._took(*risen)
+        return risen is not None
 
     def _took(self, move: Move, gain: float) -> None:
         names = self.schema.names
