@@ -12,9 +12,10 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 import lacunary as lac
+from lacunary.data.wording import counted, plural
 from lacunary.report import Study, Words, page, study, text
 from lacunary.report.shift import Levels, levels_chart
-from lacunary.report.words import counted, give_or_take, plural
+from lacunary.report.words import give_or_take
 
 
 @pytest.fixture(scope="module")

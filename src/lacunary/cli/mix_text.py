@@ -9,8 +9,9 @@ from rich.table import Table as Grid
 
 import lacunary as lac
 from lacunary.cli.show import show
+from lacunary.data.wording import counted
 from lacunary.report.mixture import links, names_of, sentences, strengths, tried
-from lacunary.report.words import counted, percent
+from lacunary.report.words import percent
 
 __all__ = ["summary", "tell"]
 

@@ -223,12 +223,12 @@ def dimension(
 
 def _tell(found: lac.Comparison) -> None:
     """Say what the estimates agree on, and how probable each model is."""
-    from lacunary.report.words import agreement, listed
+    from lacunary.report.words import agreement, joined
 
     show(agreement(found.favourites()))
     for names in found.equivalents():
         show(
-            f"{listed(names)} are equivalent: no table tells them apart, and where their estimates differ "
+            f"{joined(names)} are equivalent: no table tells them apart, and where their estimates differ "
             "the prior made the difference (under --prior bdeu=1 they agree)"
         )
     show("")

@@ -9,13 +9,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from lacunary.data.table import Table
+from lacunary.data.wording import counted
 from lacunary.mixture.found import MixtureFit
 from lacunary.model.arrows import Arc
 from lacunary.model.dag import Dag
 from lacunary.model.equivalence import cpdag
 from lacunary.report.drawing import drawing
 from lacunary.report.mixture import features, links, names_of, sentences, strengths, tried
-from lacunary.report.words import counted, method, minus, percent
+from lacunary.report.words import method, minus, percent
 
 __all__ = ["mixture_page"]
 

@@ -7,19 +7,18 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from lacunary.data.wording import counted, plural
 from lacunary.report.record import Study
 from lacunary.report.shift import levels_chart
 from lacunary.report.words import (
     EVIDENCE,
     Words,
     agreement,
-    counted,
     give_or_take,
     method,
     minus,
     percent,
     plain,
-    plural,
 )
 
 __all__ = ["page"]

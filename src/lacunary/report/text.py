@@ -7,19 +7,18 @@ from rich.console import Group, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
+from lacunary.data.wording import counted, plural
 from lacunary.report.record import Contrast, Profile, Study
 from lacunary.report.shift import Shift
 from lacunary.report.words import (
     EVIDENCE,
     Words,
     agreement,
-    counted,
     give_or_take,
     method,
     minus,
     percent,
     plain,
-    plural,
 )
 
 __all__ = ["text"]

@@ -6,20 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import floor, log10
 
-from lacunary.data.wording import counted, plural
-
 __all__ = [
     "EVIDENCE",
     "Words",
     "agreement",
-    "counted",
     "give_or_take",
-    "listed",
+    "joined",
     "method",
     "minus",
     "percent",
     "plain",
-    "plural",
 ]
 
 EVIDENCE = (
@@ -84,7 +80,7 @@ def method(name: str) -> str:
     return NAMES.get(name, name)
 
 
-def listed(words: Sequence[str]) -> str:
+def joined(words: Sequence[str]) -> str:
     """Return words with commas and an "and" between."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
@@ -98,7 +94,7 @@ def agreement(favourites: Mapping[str, Sequence[str]]) -> str:
         said = f"{all_of_them} estimate{'s speak' if count > 1 else ' speaks'} for {next(iter(favourites))}"
     else:
         said = "; ".join(
-            f"{listed([method(m) for m in methods])} speak{'s' if len(methods) == 1 else ''} for {name}"
+            f"{joined([method(m) for m in methods])} speak{'s' if len(methods) == 1 else ''} for {name}"
             for name, methods in sorted(favourites.items(), key=lambda item: -len(item[1]))
         )
     return f"{said[0].upper()}{said[1:]}."
