@@ -8,9 +8,9 @@ from hypothesis import given, settings
 
 import lacunary as lac
 from lacunary.errors import ParameterError, TooWideError
-from lacunary.infer.engine import prepare
 from lacunary.infer.expect import expect
 from lacunary.infer.mixed import prepare_mixed
+from lacunary.infer.rows import prepare
 from lacunary.model.regression import Regression
 from tests import naive_mixed
 from tests.strategies import Case, mixed_cases
@@ -47,9 +47,11 @@ def test_several_vectors_are_swept_as_each_alone(case: Case) -> None:
     for i in network.dag.layout.regressions:
         network.dag.layout.records(other, i)[:] *= 1.5
     both = np.array([network.theta, other])
-    counts, log = prepared.expect(both)
+    swept = prepared.expect(both)
+    counts, log = swept.counts, swept.log_likelihood
     for k in range(2):
-        alone, log_alone = prepared.expect(both[k : k + 1])
+        swept = prepared.expect(both[k : k + 1])
+        alone, log_alone = swept.counts, swept.log_likelihood
         assert np.allclose(counts[k], alone[0], rtol=1e-12, atol=1e-12)
         assert log[k] == pytest.approx(log_alone[0], rel=1e-12)
 

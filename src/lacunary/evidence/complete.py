@@ -1,8 +1,6 @@
-"""Rows without holes: their statistics, and how probable these are at given parameters."""
+"""How probable complete data are at given parameters, from their statistics alone."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,40 +10,7 @@ from lacunary.maths import regression
 from lacunary.model.dag import Dag
 from lacunary.model.layout import Layout
 
-__all__ = ["complete_log_likelihood", "complete_statistics", "design", "regression_log_likelihood"]
-
-
-def complete_statistics(
-    dag: Dag,
-    codes: NDArray[np.signedinteger],
-    reals: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    families: Sequence[int] | None = None,
-) -> NDArray[np.float64]:
-    """Return the counts N_ijk and moments Σ z zᵀ of rows without holes; (statistics size,).
-
-    ``codes`` and ``reals`` are (rows, variables), ``weights`` (rows,). With ``families`` only those of some
-    variables are counted, and only in these must there be no holes.
-    """
-    layout, out = dag.layout, np.zeros(dag.layout.statistics_size)
-    for i in range(len(dag.names)) if families is None else families:
-        members, strides, start = layout.members[i], layout.strides[i], layout.start[i]
-        if layout.sizes[i]:
-            places = start + codes[:, members].astype(np.int64) @ np.array(strides)
-            out[: layout.tables] += np.bincount(places, weights, minlength=layout.tables)
-            continue
-        configuration = codes[:, members[1:]].astype(np.int64) @ np.array(strides[1:], dtype=np.int64)
-        z, moments = design(dag, reals, i), layout.moments(out, i)
-        for j in np.unique(configuration):
-            mine = configuration == j
-            moments[j] += (z[mine] * weights[mine, None]).T @ z[mine]
-    return out
-
-
-def design(dag: Dag, reals: NDArray[np.float64], i: int) -> NDArray[np.float64]:
-    """Return z = (1, continuous parents, child) of a continuous variable; (..., variables) → (..., m + 2)."""
-    columns = [*dag.layout.regressors[i], i]
-    return np.concatenate([np.ones((*reals.shape[:-1], 1)), reals[..., columns]], axis=-1)
+__all__ = ["complete_log_likelihood", "regression_log_likelihood"]
 
 
 def complete_log_likelihood(dag: Dag, theta: NDArray[np.float64], counts: NDArray[np.float64]) -> float:

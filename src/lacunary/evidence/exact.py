@@ -24,10 +24,11 @@ from scipy.special import gammaln, logsumexp, xlogy
 
 from lacunary.data.table import HOLE
 from lacunary.errors import ParameterError, TooWideError
-from lacunary.evidence.complete import complete_statistics, design, regression_log_likelihood
+from lacunary.evidence.complete import regression_log_likelihood
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Belief
+from lacunary.infer.completions import complete_statistics, design
 from lacunary.maths import regression
 from lacunary.maths.special import log_rising
 
@@ -35,6 +36,9 @@ __all__ = ["complete_log_evidence", "complete_log_evidences", "exact", "family_l
 
 BUDGET = 200_000
 """Partial completions that are worth trying; each takes about ten microseconds."""
+
+
+ENUMERATION = "exact evidence by enumeration"
 
 
 def family_log_evidence(belief: Belief, counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -97,13 +101,11 @@ def exact(problem: Problem, *, budget: int = BUDGET) -> Estimate:
     Continuous columns must not have holes: what fills them cannot be enumerated.
     """
     _check_enumerable(problem)
-    codes, reals, weights = problem.rows
-    open_rows = np.flatnonzero(_holes(problem, codes).any(axis=1))
-    if not len(open_rows):
-        counts = complete_statistics(problem.dag, codes, reals, weights)
+    if not problem.prepared.open_columns.any():
+        counts = problem.prepared.expect(problem.belief.mean()[None]).counts[0]
         value = complete_log_evidence(problem.belief, counts, problem.known) + problem.log_jacobian
         return Estimate("exact", value, "exact", {"closed form": value})
-    sums = _completions(problem, open_rows, budget)
+    sums = _completions(problem, budget)
     logs = complete_log_evidences(problem.belief, np.array(list(sums)), problem.known)
     value = float(logsumexp(logs + np.array(list(sums.values())))) + problem.log_jacobian
     return Estimate(
@@ -111,11 +113,10 @@ def exact(problem: Problem, *, budget: int = BUDGET) -> Estimate:
     )
 
 
-def _completions(
-    problem: Problem, open_rows: NDArray[np.int64], budget: int
-) -> dict[tuple[float, ...], float]:
+def _completions(problem: Problem, budget: int) -> dict[tuple[float, ...], float]:
     """Return the different counts that completions lead to, with the log of how many lead there."""
-    codes, reals, weights = problem.rows
+    codes, reals, weights = problem.rows(ENUMERATION)
+    open_rows = np.flatnonzero(_holes(problem, codes).any(axis=1))
     ways = _ways(problem, open_rows)
     if sum(ways) > budget:
         _refuse(problem)
@@ -138,7 +139,7 @@ def _completions(
 
 def _ways(problem: Problem, rows: Sequence[int] | NDArray[np.int64]) -> list[int]:
     """Return in how many ways each row, as often as it counts, can be spread over its completions."""
-    codes, _, weights = problem.rows
+    codes, _, weights = problem.rows(ENUMERATION)
     sizes = problem.dag.schema.sizes
     out = []
     for row in rows:
@@ -151,7 +152,7 @@ def _ways(problem: Problem, rows: Sequence[int] | NDArray[np.int64]) -> list[int
 
 
 def _refuse(problem: Problem) -> NoReturn:
-    codes, _, weights = problem.rows
+    codes, _, weights = problem.rows(ENUMERATION)
     sizes = np.where(_holes(problem, codes), np.array(problem.dag.schema.sizes, dtype=np.float64), 1.0)
     total = float(weights @ np.log10(sizes).sum(axis=1))
     raise TooWideError(
@@ -166,9 +167,8 @@ def _holes(problem: Problem, codes: NDArray[np.signedinteger]) -> NDArray[np.boo
 
 
 def _check_enumerable(problem: Problem) -> None:
-    _, reals, _ = problem.rows
     for i in problem.dag.continuous:
-        if np.isnan(reals[:, i]).any():
+        if problem.prepared.open_columns[i]:
             raise ParameterError(
                 f"{problem.dag.names[i]} is continuous and has holes: its completions cannot be enumerated, "
                 "and there is no closed form; use 'ais' for an unbiased estimate, or 'variational' for a "

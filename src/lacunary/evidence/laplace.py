@@ -21,11 +21,11 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from lacunary.errors import ParameterError
 from lacunary.evidence.charge import Charge, dimensions
 from lacunary.evidence.estimate import Estimate
-from lacunary.evidence.hessian import Curvature, curvature, free_places
+from lacunary.evidence.hessian import Curvature, curvature
 from lacunary.evidence.mixed_hessian import MixedCurvature, mixed_curvature
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.symmetry import check_symmetric, log_symmetry
-from lacunary.infer.mixed import Mixed
+from lacunary.infer.covariance import free_places
 from lacunary.learn.em import Basis, maximize_rule
 from lacunary.model.layout import Layout
 
@@ -105,7 +105,7 @@ Bent = Curvature | MixedCurvature
 
 def _bent(problem: Problem, theta: NDArray[np.float64]) -> Bent:
     """Return the derivatives at a point, of whichever kind the variables are."""
-    if isinstance(problem.prepared, Mixed):
+    if problem.dag.continuous:
         return mixed_curvature(problem.prepared, theta, problem.belief)
     return curvature(problem.prepared, theta)
 

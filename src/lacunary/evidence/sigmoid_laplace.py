@@ -17,9 +17,10 @@ from scipy import sparse
 from lacunary.errors import ParameterError
 from lacunary.evidence.charge import Charge, dimensions
 from lacunary.evidence.estimate import Estimate
-from lacunary.evidence.hessian import curvature, free_places
+from lacunary.evidence.hessian import curvature
 from lacunary.evidence.laplace import NEGLIGIBLE
 from lacunary.evidence.problem import At, Problem
+from lacunary.infer.covariance import free_places
 from lacunary.learn.em import maximize_rule
 from lacunary.model.dag import Dag
 from lacunary.model.sigmoid import design, weights_of

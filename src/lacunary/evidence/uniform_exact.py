@@ -19,7 +19,6 @@ from lacunary.errors import ParameterError
 from lacunary.evidence import exact as others
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import Problem
-from lacunary.infer.answers import as_table
 from lacunary.infer.bounds import bounds_prior, showing
 from lacunary.model.family import has_bounds
 from lacunary.model.uniform import SLACK
@@ -39,7 +38,7 @@ def exact(problem: Problem, *, budget: int = others.BUDGET) -> Estimate:
     if rest.tied != dag.tied:
         raise ParameterError("'exact' knows no tied families beside uniform ones; use 'bic' or 'draper'")
     if len(rest.schema):
-        table = as_table(problem.table, rest.schema)
+        table = problem.table.align(rest.schema)
         found = others.exact(replace(problem, dag=rest, table=table, given=None, _points={}), budget=budget)
         terms |= found.terms
     return Estimate("exact", sum(terms.values()), "exact", terms)
@@ -47,7 +46,7 @@ def exact(problem: Problem, *, budget: int = others.BUDGET) -> Estimate:
 
 def _log_evidence(problem: Problem, i: int) -> float:
     """Return the log evidence of one uniform variable given its parents."""
-    dag, table = problem.dag, problem.table
+    dag, table = problem.dag, problem.table.whole("exact evidence of uniform families")
     certain, possible = showing(dag, table, i)
     if not np.array_equal(certain, possible):
         raise ParameterError(

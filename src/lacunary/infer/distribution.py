@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -89,6 +90,20 @@ class NormalMixture:
     def __getitem__(self, row: int) -> Self:
         """Return the density in one row of a table."""
         parts = {f.name: getattr(self, f.name)[row] for f in fields(self) if f.name != "variable"}
+        return replace(self, **parts)
+
+    def joined(self, others: Sequence[NormalMixture]) -> Self:
+        """Return the densities of these rows and of others behind them."""
+        every: list[NormalMixture] = [self, *others]
+        most = max(one.weights.shape[-1] for one in every)
+        names = [f.name for f in fields(self) if f.name != "variable"]
+        # What fills rows of fewer components up has weight zero.
+        parts: dict[str, Any] = {
+            name: np.concatenate(
+                [np.pad(getattr(one, name), [(0, 0), (0, most - one.weights.shape[-1])]) for one in every]
+            )
+            for name in names
+        }
         return replace(self, **parts)
 
     @property

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.infer.mixed import LOWEST, Mixed, StandIn
+from lacunary.infer.mixed import LOWEST, MixedRows, StandIn
 from lacunary.infer.unit import Unit
 
 __all__ = ["complex_expect", "complex_log_evidence"]
@@ -25,8 +25,8 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 Complex = NDArray[Any]
 
 
-def complex_expect(prepared: Mixed, vectors: Complex) -> tuple[Complex, Complex]:
-    """Return expected statistics and log-likelihood, as `Mixed.expect` does, at complex parameters.
+def complex_expect(prepared: MixedRows, vectors: Complex) -> tuple[Complex, Complex]:
+    """Return expected statistics and log-likelihood, as `MixedRows.expect` does, at complex parameters.
 
     Parameters
     ----------
@@ -38,7 +38,8 @@ def complex_expect(prepared: Mixed, vectors: Complex) -> tuple[Complex, Complex]
     layout, tables = prepared.dag.layout, prepared.dag.layout.tables
     scales = prepared.see(vectors[0].real).scale
     seen = [[[_Rows.of(u, v) for u in s.units] for s in prepared.stand_ins] for v in vectors]
-    counts, log = prepared.inner.expect(_inner(prepared, vectors, seen, scales))
+    swept = prepared.inner.expect(_inner(prepared, vectors, seen, scales))
+    counts, log = swept.counts, swept.log_likelihood
     statistics = np.zeros((len(vectors), layout.statistics_size), dtype=np.complex128)
     statistics[:, :tables] = counts[:, :tables]
     for k, mine in enumerate(seen):
@@ -51,7 +52,7 @@ def complex_expect(prepared: Mixed, vectors: Complex) -> tuple[Complex, Complex]
     return statistics, log
 
 
-def complex_log_evidence(prepared: Mixed, vectors: Complex) -> Complex:
+def complex_log_evidence(prepared: MixedRows, vectors: Complex) -> Complex:
     """Return the log-density of each row's observed cells; (vectors, rows of the table)."""
     scales = prepared.see(vectors[0].real).scale
     seen = [[[_Rows.of(u, v) for u in s.units] for s in prepared.stand_ins] for v in vectors]
@@ -151,7 +152,7 @@ def _logs(stand_in: StandIn, mine: list[_Rows]) -> Complex:
 
 
 def _inner(
-    prepared: Mixed, vectors: Complex, seen: list[list[list[_Rows]]], scales: list[NDArray[np.float64]]
+    prepared: MixedRows, vectors: Complex, seen: list[list[list[_Rows]]], scales: list[NDArray[np.float64]]
 ) -> Complex:
     """Return the tables with those of the stand-ins behind them, for each vector."""
     out = np.ones((len(vectors), prepared.inner.dag.layout.size), dtype=np.complex128)
@@ -167,7 +168,7 @@ def _inner(
     return out
 
 
-def _outside(prepared: Mixed, mine: list[list[_Rows]], scales: list[NDArray[np.float64]]) -> Complex:
+def _outside(prepared: MixedRows, mine: list[list[_Rows]], scales: list[NDArray[np.float64]]) -> Complex:
     """Return what the engine was not told of each row's log-density; (distinct rows,)."""
     out = np.zeros(len(prepared.codes), dtype=np.complex128)
     for stand_in, rows, scale in zip(prepared.stand_ins, mine, scales, strict=True):
@@ -175,7 +176,7 @@ def _outside(prepared: Mixed, mine: list[list[_Rows]], scales: list[NDArray[np.f
     return out
 
 
-def _weights(prepared: Mixed, counts: NDArray[Any]) -> Iterator[NDArray[Any]]:
+def _weights(prepared: MixedRows, counts: NDArray[Any]) -> Iterator[NDArray[Any]]:
     """Yield for each stand-in the weight of every row and configuration; (rows, *sizes)."""
     at, rows = prepared.dag.layout.tables, len(prepared.codes)
     for stand_in in prepared.stand_ins:

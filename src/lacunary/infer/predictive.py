@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lacunary.data.table import Table
 from lacunary.infer.distribution import NormalMixture, StudentMixture
 from lacunary.infer.gaussian import Posed
-from lacunary.infer.mixed import Mixed, prepare_mixed
+from lacunary.infer.mixed import MixedRows, prepare_mixed
 from lacunary.infer.unit import Unit
 from lacunary.maths import regression
 from lacunary.model.dag import Dag
@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Predictive(Mixed):
+class Predictive(MixedRows):
     """A table laid out for a belief; the vectors it is asked with are the belief's expected parameters.
 
     Attributes
@@ -82,7 +82,7 @@ class Predictive(Mixed):
         return moment, float(moment[0, 0] + self.surplus + len(moment) - 1)
 
 
-def prepare_predictive(dag: Dag, table: Table, alpha: Array, surplus: float) -> Predictive:
+def prepare_predictive(alpha: Array, surplus: float, dag: Dag, table: Table) -> Predictive:
     """Lay out a table for a belief about a graph with continuous variables."""
     plain = prepare_mixed(dag, table)
     known = {field.name: getattr(plain, field.name) for field in fields(plain)}

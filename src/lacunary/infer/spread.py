@@ -50,6 +50,13 @@ class Triples:
         """Return the triples as if every row counted so many times."""
         return replace(self, moment=self.moment * factor)
 
+    def __add__(self, other: Triples) -> Triples:
+        codes, moment = np.concatenate([self.codes, other.codes]), np.concatenate([self.moment, other.moment])
+        first, which = np.unique(codes, axis=0, return_index=True, return_inverse=True)[1:]
+        out = np.zeros((len(first), *moment.shape[1:]))
+        np.add.at(out, which.ravel(), moment)
+        return Triples(codes[first], out)
+
     def statistics(self, dag: Dag) -> Array:
         """Return the statistics of one graph's families, in the places of its layout; (statistics size,)."""
         layout, out = dag.layout, np.zeros(dag.layout.statistics_size)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from functools import partial
 
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.source import Source, first_row
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
 from lacunary.learn.found import Fit
@@ -31,15 +35,17 @@ def check_graph(verb: str, model: object, table: object) -> None:
     )
 
 
-def check_rows(dag: Dag, table: Table, method: str) -> None:
+def check_rows(dag: Dag, source: Source, method: str) -> None:
     """Refuse what cannot be learned from.
 
     That is no rows or none that count, a column of which nothing is observed although the graph does not
     call it hidden, a value outside its variable's bounds, and for "ml" a column without any spread.
     """
-    if not table.size > 0:
-        raise TableError("there are no rows to learn from" if not len(table) else "all rows have weight zero")
-    for i in np.flatnonzero(table.holes.all(axis=0)):
+    if not source.size > 0:
+        raise TableError(
+            "there are no rows to learn from" if not len(source) else "all rows have weight zero"
+        )
+    for i in np.flatnonzero(~source.facts.shown):
         variable = dag.schema.variables[i]
         if not variable.hidden:
             raise SchemaError(
@@ -47,7 +53,7 @@ def check_rows(dag: Dag, table: Table, method: str) -> None:
                 "if that is meant"
             )
     for column in dag.continuous:
-        _check_column(dag, column, table, method)
+        _check_column(dag, column, source, method)
 
 
 def check_select(dag: Dag, select: str) -> None:
@@ -59,20 +65,25 @@ def check_select(dag: Dag, select: str) -> None:
         )
 
 
-def _check_column(dag: Dag, i: int, table: Table, method: str) -> None:
-    variable, x = dag.schema.variables[i], table.reals[:, i]
+def _check_column(dag: Dag, i: int, source: Source, method: str) -> None:
+    variable, facts = dag.schema.variables[i], source.facts
     low, high = variable.bounds or (-np.inf, np.inf)
-    outside = np.flatnonzero((x < low) | (x > high))
-    if len(outside):
+    found = first_row(source, partial(_outside, i, low, high)) if variable.bounds else None
+    if found is not None:
+        row, value = found[0] + 1, found[1].reals[0, i]
         raise TableError(
-            f"{variable.name}, row {outside[0] + 1}: {x[outside[0]]:.6g} lies outside the declared bounds "
-            f"{low:g} to {high:g}; correct the value, make it a hole, or widen the bounds"
+            f"{variable.name}, row {row}: {value:.6g} lies outside the declared bounds {low:g} to {high:g}; "
+            "correct the value, make it a hole, or widen the bounds"
         )
-    seen = x[~np.isnan(x)]
     if i in dag.uniforms:
         return
-    if method == "ml" and len(seen) and np.all(seen == seen[0]):
+    if method == "ml" and facts.seen[i] and facts.low[i] == facts.high[i]:
         raise TableError(
-            f"{variable.name} is constant ({seen[0]:g} in every row): no variance has highest likelihood; "
-            "leave the column out, or use method='map', whose prior gives it a small one"
+            f"{variable.name} is constant ({facts.low[i]:g} in every row): no variance has highest "
+            "likelihood; leave the column out, or use method='map', whose prior gives it a small one"
         )
+
+
+def _outside(i: int, low: float, high: float, table: Table) -> NDArray[np.bool_]:
+    x = table.reals[:, i]
+    return np.asarray((x < low) | (x > high))

@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief
-from lacunary.infer.engine import Prepared
 from lacunary.infer.network import check_family
+from lacunary.infer.rows import Rows
 from lacunary.kernels.normalize import normalize
 from lacunary.learn.coordinates import logs, regression_coordinates, regressions_at
 from lacunary.learn.sigmoid import Weights, sigmoid_places
@@ -67,7 +67,7 @@ class Maximize:
     belief: Belief | None = None
     weights: Weights | None = None
 
-    def begin(self, prepared: Prepared, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+    def begin(self, prepared: Rows, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the points from which to climb, given starting parameters; (starts, size)."""
         settled = self.settle(theta)
         return self.weights.settle(settled) if self.weights else settled

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from numpy.typing import ArrayLike
 
-from lacunary.data.table import Table
+from lacunary.data.source import Source
 from lacunary.infer.bounds import learned_bounds, log_bounds_density
 from lacunary.model.dag import Dag
 
@@ -20,11 +20,11 @@ __all__ = ["with_bounds"]
 Fixed = Mapping[str, ArrayLike] | None
 
 
-def with_bounds(dag: Dag, table: Table, method: str, fixed: Fixed) -> tuple[Fixed, float]:
+def with_bounds(dag: Dag, source: Source, method: str, fixed: Fixed) -> tuple[Fixed, float]:
     """Return what is fixed and the bounds of uniform families, and the log prior density of those learned."""
     if not dag.uniforms:
         return fixed, 0.0
-    known, log_density = dict(fixed or {}), 0.0
+    known, log_density, table = dict(fixed or {}), 0.0, source.whole("bounds of uniform families")
     for i in dag.uniforms:
         if dag.names[i] not in known:
             bounds = learned_bounds(dag, table, i, method)
