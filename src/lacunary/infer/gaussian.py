@@ -94,6 +94,8 @@ class GaussianRows:
     columns
         For each configuration, the column in which its log-densities and weights stand; by default each
         has its own. Configurations that share one must not share rows.
+    width
+        How many columns there are, whether a configuration stands in them or not; needed with ``columns``.
     """
 
     def __init__(
@@ -101,7 +103,9 @@ class GaussianRows:
         reals: NDArray[np.float64],
         allowed: Sequence[NDArray[np.int64]] | None = None,
         columns: NDArray[np.int64] | None = None,
+        width: int | None = None,
     ) -> None:
+        assert (columns is None) == (width is None), "the rows do not tell how many columns there are"
         rows, n = reals.shape
         empty = np.isnan(reals)
         key = np.packbits(empty, axis=1) if n else np.zeros((rows, 1), dtype=np.uint8)
@@ -112,7 +116,7 @@ class GaussianRows:
         self.sorted = np.ones((rows, n + 1))
         self.sorted[:, 1:] = np.where(empty, 0.0, reals)[self.order] if empty.any() else reals
         self.patterns = [_Pattern(a, b, np.flatnonzero(empty[self.order[a]]) + 1) for a, b in pairwise(edges)]
-        self.columns = columns
+        self.columns, self.width = columns, width
         self.allowed = None if allowed is None else [self._places(rows_) for rows_ in allowed]
 
     def __len__(self) -> int:
@@ -139,6 +143,12 @@ class GaussianRows:
     def under(self, forms: Forms) -> Posed:
         """Return the rows as these densities see them."""
         return Posed(self, forms.reduced())
+
+    def placed(self, configurations: int) -> tuple[NDArray[np.int64], int]:
+        """Return the column of each of so many configurations, and how many columns there are."""
+        if self.columns is None or self.width is None:
+            return np.arange(configurations), configurations
+        return self.columns, self.width
 
     def log_evidence(self, forms: Forms) -> NDArray[np.float64]:
         """Return the log-density of each row's observed cells; (rows, configurations)."""
@@ -173,8 +183,7 @@ class Posed:
         needed = sum(len(p.holes) for p in rows.patterns) * width * configurations
         self._kept = _all_given(forms.root, rows.patterns) if needed <= KEPT else None
         #: The column of each configuration in evidence and weights, and how many columns there are.
-        self.columns = np.arange(configurations) if rows.columns is None else rows.columns
-        self.width = int(self.columns.max(initial=-1)) + 1
+        self.columns, self.width = rows.placed(configurations)
 
     def filled(
         self, c: int, among: NDArray[np.int64] | None = None
