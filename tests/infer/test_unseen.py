@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.stats import multivariate_t
+from scipy.stats import multivariate_t, t
 
 import lacunary as lac
 from lacunary.data.table import HOLE
@@ -235,3 +235,106 @@ def test_exact_evidence_sums_over_every_way_to_fill_the_holes(case: Unseen) -> N
     assert exact == pytest.approx(log_sum(logs), rel=CLOSE)
     bound = lac.score(case.dag, table, "variational", prior=WORTH_ONE).value
     assert bound <= exact + CLOSE * abs(exact)
+
+
+@settings(max_examples=10)
+@given(unseen(rows=20, continuous_holes=False))
+def test_search_of_complete_rows_finds_evidence_by_definition(case: Unseen) -> None:
+    codes = np.where(case.table.codes == HOLE, 0, case.table.codes)
+    codes[:, -1] = HOLE  # x has no states
+    case = case._replace(table=lac.Table(case.dag.schema, codes, case.table.reals))
+    one = lac.search(case.table, prior=WORTH_ONE)
+    other = lac.search(case.relabelled(), prior=WORTH_ONE)
+    assert one.score == pytest.approx(complete_evidence(one.dag, case.table), rel=CLOSE)
+    assert other.score == pytest.approx(one.score, rel=CLOSE)
+
+
+@settings(max_examples=4)
+@given(unseen(FAMILIES))
+def test_search_with_holes_does_not_hang_on_the_names_of_states(case: Unseen) -> None:
+    one, other = lac.search(case.table), lac.search(case.relabelled())
+    assert other.score == pytest.approx(one.score, rel=CLIMBED, abs=CLIMBED)
+    assert str(other.dag) == str(one.dag)
+
+
+@pytest.mark.parametrize("structure", ["empty", "tree", "learn"])
+@settings(max_examples=4)
+@given(case=unseen(FAMILIES))
+def test_mixtures_are_sums_of_their_components(structure: Any, case: Unseen) -> None:
+    found = lac.fit_mixture(case.table, components=2, structure=structure, starts=1).mixture
+    slow = np.array([slow_log_evidence(part, case.table) for part in found.components])
+    check_sum(found, found.weights, slow, case)
+
+
+@settings(max_examples=4)
+@given(case=unseen(FAMILIES))
+def test_multinets_are_sums_of_their_components(case: Unseen) -> None:
+    for name in (name for name, states in case.names.items() if len(states) > 1):
+        found = lac.fit_mixture(case.table, given=name, starts=1).mixture
+        rest = case.table.select(found.schema.names)  # what the components speak of: all but the column given
+        slow = np.array([slow_log_evidence(part, rest) for part in found.components])
+        check_sum(found, found.weights, slow, case)
+
+
+@settings(max_examples=5)
+@given(case=unseen())
+def test_averages_of_graphs_are_averages(case: Unseen) -> None:
+    found = lac.average_graphs(case.table, draws=2, burn=2)
+    rows = list(zip(case.table.codes, case.table.reals[:, -1], strict=True))
+    slow = np.array([[predicted(belief, c, x) for c, x in rows] for belief in found.models])
+    check_sum(found, found.weights, slow, case)
+
+
+def predicted(belief: Any, codes: NDArray[np.integer], x: float) -> float:
+    """Log p(row) of a belief, by every way to fill discrete holes: expected tables, and a Student t of x."""
+    dag, last = belief.dag, len(codes) - 1
+    tables = lac.Network(dag, belief.parameters())
+    moments, dofs = dag.layout.moments(belief.alpha, last), belief.dof(last)
+    logs = []
+    for way in product(
+        *(range(n) if c == HOLE else (c,) for c, n in zip(codes, dag.schema.sizes[:-1], strict=False))
+    ):
+        log = sum(
+            np.log(tables.table(n)[(*(way[p] for p in dag.parent_indices[i]), way[i])])
+            for i, n in enumerate(dag.names[:-1])
+        )
+        if not np.isnan(x):
+            j = (
+                np.ravel_multi_index(
+                    [way[p] for p in dag.parent_indices[last]],
+                    [dag.schema.sizes[p] for p in dag.parent_indices[last]],
+                )
+                if dag.parent_indices[last]
+                else 0
+            )
+            (n, total), (_, square) = moments[j]
+            scale = np.sqrt((square - total**2 / n) / dofs[j] * (1 + 1 / n))
+            log += t.logpdf(x, dofs[j], total / n, scale)
+        logs.append(float(log))
+    return log_sum(logs)
+
+
+def check_sum(found: Any, weights: NDArray[np.float64], slow: NDArray[np.float64], case: Unseen) -> None:
+    """The log-density of rows is that of all parts, (parts, rows), weighted; and holes are filled."""
+    with np.errstate(divide="ignore"):
+        whole = np.logaddexp.reduce(np.log(weights[: len(slow)])[:, None] + slow, axis=0)
+    assert found.log_probability(case.table) == pytest.approx(whole, rel=CLIMBED, abs=CLIMBED)
+    for how in ("mode", "mean", "draw", "probability"):
+        assert not lac.impute(found, case.table, how=how, rng=0).holes.any()
+
+
+@settings(max_examples=4)
+@given(unseen(FAMILIES))
+def test_dimension_counts_every_configuration_seen_or_not(case: Unseen) -> None:
+    """Without hidden variables all parameters can be told, whatever rows showed of them."""
+    dag = case.dag
+    free = sum(dag.layout.configurations[i] * per(dag, i) for i in range(len(dag.names)))
+    network = lac.fit(case.dag, case.table, stop=FEW).network
+    assert lac.dimension(case.dag).rank == free
+    assert lac.dimension(case.dag, at=network).rank == free
+
+
+def per(dag: lac.Dag, i: int) -> int:
+    """How many parameters a family has in each configuration of its discrete parents."""
+    size = dag.schema.sizes[i]
+    return size - 1 if size else 2 + sum(not dag.schema.sizes[p] for p in dag.parent_indices[i])
