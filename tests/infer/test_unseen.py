@@ -249,6 +249,13 @@ def test_search_of_complete_rows_finds_evidence_by_definition(case: Unseen) -> N
     assert other.score == pytest.approx(one.score, rel=CLOSE)
 
 
+@settings(max_examples=10)
+@given(unseen(FAMILIES, rows=20))
+def test_search_with_holes_by_bic_where_configurations_have_too_few_rows(case: Unseen) -> None:
+    """What rows are expected to show changes: a family may have had rows enough, and have no score now."""
+    assert np.isfinite(lac.search(case.table, score="bic").score)
+
+
 @settings(max_examples=4)
 @given(unseen(FAMILIES))
 def test_search_with_holes_does_not_hang_on_the_names_of_states(case: Unseen) -> None:
