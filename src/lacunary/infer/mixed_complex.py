@@ -79,8 +79,8 @@ class _Rows:
     def of(cls, unit: Unit, vector: Complex) -> _Rows:
         root, constant = _roots(unit, vector)
         rows = unit.rows
-        columns = np.arange(len(root)) if rows.columns is None else rows.columns
-        log = np.full((len(rows), int(columns.max(initial=-1)) + 1), -np.inf, dtype=np.complex128)
+        columns, width = rows.placed(len(root))
+        log = np.full((len(rows), width), -np.inf, dtype=np.complex128)
         places, filled, covariances = [], [], []
         for c, a in enumerate(root):
             chosen = None if rows.allowed is None else rows.allowed[c]
@@ -106,7 +106,7 @@ class _Rows:
     def moments(self, weights: NDArray[Any]) -> Complex:
         """Return Σ weight · E[z zᵀ | observed cells]; (configurations, n + 1, n + 1)."""
         rows = self.unit.rows
-        columns = np.arange(len(self.z)) if rows.columns is None else rows.columns
+        columns, _ = rows.placed(len(self.z))
         out = []
         for c, (place, z, spreads) in enumerate(zip(self.places, self.z, self.covariance, strict=True)):
             weight = weights[rows.order[place], columns[c]]

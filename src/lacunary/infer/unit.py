@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +53,7 @@ class Unit:
     configurations
         The configurations of the core that some row allows, the last variable fastest.
     rows
-        The rows; a column is a configuration of ``open_core``.
+        The rows; a column is a configuration of ``open_core``, whether some row allows it or not.
     """
 
     dag: Dag
@@ -190,7 +191,7 @@ def _unit(
     for v in open_core:
         column = column * sizes[v] + states[v]
     kind = UniformRows if families[0] in dag.uniforms else GaussianRows
-    rows = kind(reals[:, list(variables)], allowed, column)
+    rows = kind(reals[:, list(variables)], allowed, (column, prod(sizes[v] for v in open_core)))
     return Unit(dag, tuple(families), variables, core, open_core, present, rows)
 
 
