@@ -100,7 +100,8 @@ class NormalMixture:
     def sd(self) -> NDArray[np.float64]:
         """The standard deviation; (...,)."""
         apart = (self.means - self.mean[..., None]) ** 2 + self._variances()
-        return np.asarray(np.sqrt((self.weights * apart).sum(axis=-1)))
+        # What has no weight adds nothing, be its variance infinite.
+        return np.asarray(np.sqrt((self.weights * np.where(self.weights > 0, apart, 0.0)).sum(axis=-1)))
 
     @property
     def mode(self) -> NDArray[np.float64]:

@@ -92,20 +92,16 @@ class GaussianRows:
     allowed
         The rows each configuration may explain, in any order; by default all rows.
     columns
-        For each configuration, the column in which its log-densities and weights stand; by default each
-        has its own. Configurations that share one must not share rows.
-    width
-        How many columns there are, whether a configuration stands in them or not; needed with ``columns``.
+        For each configuration, the column in which its log-densities and weights stand, and how many columns
+        there are, used or not; by default each has its own. Those that share one must not share rows.
     """
 
     def __init__(
         self,
         reals: NDArray[np.float64],
         allowed: Sequence[NDArray[np.int64]] | None = None,
-        columns: NDArray[np.int64] | None = None,
-        width: int | None = None,
+        columns: tuple[NDArray[np.int64], int] | None = None,
     ) -> None:
-        assert (columns is None) == (width is None), "the rows do not tell how many columns there are"
         rows, n = reals.shape
         empty = np.isnan(reals)
         key = np.packbits(empty, axis=1) if n else np.zeros((rows, 1), dtype=np.uint8)
@@ -116,7 +112,7 @@ class GaussianRows:
         self.sorted = np.ones((rows, n + 1))
         self.sorted[:, 1:] = np.where(empty, 0.0, reals)[self.order] if empty.any() else reals
         self.patterns = [_Pattern(a, b, np.flatnonzero(empty[self.order[a]]) + 1) for a, b in pairwise(edges)]
-        self.columns, self.width = columns, width
+        self.columns = columns
         self.allowed = None if allowed is None else [self._places(rows_) for rows_ in allowed]
 
     def __len__(self) -> int:
@@ -146,19 +142,14 @@ class GaussianRows:
 
     def placed(self, configurations: int) -> tuple[NDArray[np.int64], int]:
         """Return the column of each of so many configurations, and how many columns there are."""
-        if self.columns is None or self.width is None:
-            return np.arange(configurations), configurations
-        return self.columns, self.width
+        return self.columns or (np.arange(configurations), configurations)
 
     def log_evidence(self, forms: Forms) -> NDArray[np.float64]:
         """Return the log-density of each row's observed cells; (rows, configurations)."""
         return self.under(forms).log_evidence()
 
     def moments(self, forms: Forms, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return Σ over rows of weight · E[z zᵀ | observed cells]; (configurations, n + 1, n + 1).
-
-        ``weights`` are (rows, configurations).
-        """
+        """Return Σ weight · E[z zᵀ | observed], weights (rows, columns); (configurations, n + 1, n + 1)."""
         return self.under(forms).moments(weights)
 
 

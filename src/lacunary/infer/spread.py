@@ -93,7 +93,7 @@ class Spread:
         allowed = np.split(order, np.cumsum(np.bincount(self.which, minlength=len(first)))[:-1])
         #: Values of the continuous variables, NaN where there is a hole; (spread, n).
         self.values = table.reals[distinct.first][self.owner][:, self.continuous]
-        self.rows = GaussianRows(self.values, allowed, np.zeros(len(first), dtype=np.int64), 1)
+        self.rows = GaussianRows(self.values, allowed, (np.zeros(len(first), dtype=np.int64), 1))
         blocks = len(self.codes) * max(len(self.rows.patterns), 1)
         #: The same, to be worked on across configurations; None where these have rows enough.
         self.scattered = ScatteredRows(self.rows, self.which) if len(self.which) < FEW * blocks else None

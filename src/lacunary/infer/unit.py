@@ -191,7 +191,7 @@ def _unit(
     for v in open_core:
         column = column * sizes[v] + states[v]
     kind = UniformRows if families[0] in dag.uniforms else GaussianRows
-    rows = kind(reals[:, list(variables)], allowed, column, prod(sizes[v] for v in open_core))
+    rows = kind(reals[:, list(variables)], allowed, (column, prod(sizes[v] for v in open_core)))
     return Unit(dag, tuple(families), variables, core, open_core, present, rows)
 
 
