@@ -93,7 +93,7 @@ class GaussianRows:
         The rows each configuration may explain, in any order; by default all rows.
     columns
         For each configuration, the column in which its log-densities and weights stand, and how many columns
-        there are, used or not; by default each has its own. Configurations that share one must not share rows.
+        there are, used or not; by default each has its own. Those that share one must not share rows.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class GaussianRows:
         return self.under(forms).log_evidence()
 
     def moments(self, forms: Forms, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return Σ weight · E[z zᵀ | observed cells], weights (rows, columns); (configurations, n + 1, n + 1)."""
+        """Return Σ weight · E[z zᵀ | observed], weights (rows, columns); (configurations, n + 1, n + 1)."""
         return self.under(forms).moments(weights)
 
 
