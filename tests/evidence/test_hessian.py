@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError, TooWideError
-from lacunary.evidence import louis
 from lacunary.evidence.hessian import Curvature, curvature
+from lacunary.infer import louis
 from lacunary.infer.covariance import free_places, score_covariance
 from lacunary.infer.engine import DiscreteRows
 from lacunary.infer.engine import prepare_discrete as prepare

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lacunary.evidence.completions import completions_of
 from scipy.integrate import quad
 from scipy.stats import kstest, norm
 
@@ -22,6 +21,7 @@ from lacunary.evidence.mixed_chains import MixedChains, lay_out
 from lacunary.evidence.path import path
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Dirichlet
+from lacunary.infer.completions import completions_of
 from lacunary.infer.network import random_network
 from lacunary.model.make import dag
 from tests import naive_mixed
@@ -96,7 +96,8 @@ def test_holes_are_drawn_from_their_posterior() -> None:
     table = Table(graph.schema, np.full_like(row.codes, -1), reals)
     problem = Problem(graph, table, Dirichlet(1.0))
     inside = problem.scale.inward(graph, network.theta)
-    drawn = completions_of(problem).draw(np.repeat(inside[None], 4000, axis=0), 1.0, np.random.default_rng(0))
+    laid = completions_of(problem.dag, problem.rows("a test"))
+    drawn = laid.draw(np.repeat(inside[None], 4000, axis=0), 1.0, np.random.default_rng(0))
     layout, c, x = graph.layout, graph.schema.index("C"), graph.schema.index("X")
     shares = naive_mixed.shares(network, table.codes[0], table.reals[0])
     counts = drawn[:, layout.start[c] : layout.start[c] + 2]

@@ -200,15 +200,15 @@ def as_table(source: Any, schema: Schema) -> Table:
     return read(source, schema=schema)
 
 
-def as_source(given: Any, schema: Schema) -> Source:
-    """Return anything that holds rows as a source that a model over ``schema`` can use.
+def as_source(given: Any, schema: Schema | None = None) -> Source:
+    """Return anything that holds rows as a source, which a model over ``schema`` can use.
 
     A source stays where it is; a table, a frame, an array or a path becomes a table.
     """
     if hasattr(given, "fold") and hasattr(given, "prepare"):
-        source: Source = given.align(schema)
+        source: Source = given if schema is None else given.align(schema)
         return source
-    return as_table(given, schema)
+    return read(given, schema=schema)
 
 
 def _number(name: str, value: Label) -> float:

@@ -62,7 +62,8 @@ class StandIn:
     def summed(self, unit: Unit, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return (rows, *sizes) summed down to (rows, the unit's configurations)."""
         others = tuple(k + 1 for k, v in enumerate(self.parents) if v not in unit.open_core)
-        return np.asarray(weights.sum(axis=others).reshape(len(weights), -1))
+        summed = weights.sum(axis=others)
+        return np.asarray(summed.reshape(len(weights), prod(summed.shape[1:])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +230,8 @@ class MixedRows:
             weights = np.ones((len(rows), 1))
             if unit.open_core:
                 core = self._places(unit.open_core)
-                weights = marginals_of(graph, inner, rows, [core])[0].reshape(len(rows), -1)
+                weights = marginals_of(graph, inner, rows, [core])[0]
+                weights = weights.reshape(len(rows), prod(weights.shape[1:]))
             found |= self.mixtures(unit, vector, mine, weights)
         return [found[v] for v in targets]
 
@@ -300,7 +302,7 @@ class MixedRows:
             for unit, rows in zip(stand_in.units, mine, strict=True):
                 log = log + stand_in.spread(unit, self.log_densities(unit, rows))
             posed.append(mine)
-            logs.append(log.reshape(len(log), -1))
+            logs.append(log.reshape(len(log), prod(stand_in.sizes)))
             top = logs[-1].max(axis=1)  # −∞ outside all bounds: for the engine to refuse
             scales.append(np.where(np.isneginf(top), 0.0, top) if stand_in.parents else top)
         return _Seen(posed, logs, scales)
@@ -343,7 +345,7 @@ class MixedRows:
     def _missed(self, counts: NDArray[np.float64], seen: _Seen) -> bool:
         for stand_in, weights, log in zip(self.stand_ins, self._weights(counts), seen.log, strict=True):
             if stand_in.parents:
-                flat = weights.reshape(len(log), -1)
+                flat = weights.reshape(log.shape)
                 best = np.take_along_axis(flat, log.argmax(axis=1)[:, None], axis=1)[:, 0]
                 if np.any((best == 0) & (self.weights > 0)):
                     return True
@@ -352,7 +354,7 @@ class MixedRows:
     def _rescaled(self, counts: NDArray[np.float64], seen: _Seen) -> _Seen:
         scales = []
         for weights, log, scale in zip(self._weights(counts), seen.log, seen.scale, strict=True):
-            possible = np.where(weights.reshape(len(log), -1) > 0, log, -np.inf).max(axis=1)
+            possible = np.where(weights.reshape(log.shape) > 0, log, -np.inf).max(axis=1)
             scales.append(np.where(np.isfinite(possible), possible, scale))
         return _Seen(seen.posed, seen.log, scales)
 

@@ -148,7 +148,7 @@ def _logs(stand_in: StandIn, mine: list[_Rows]) -> Complex:
             for v, size in zip(stand_in.parents, stand_in.sizes, strict=True)
         ]
         log = log + rows.log.reshape(len(log), *shape)
-    return log.reshape(len(log), -1)
+    return log.reshape(len(log), prod(stand_in.sizes))
 
 
 def _inner(

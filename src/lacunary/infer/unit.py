@@ -213,7 +213,8 @@ def _allowed(
             f"{pairs * 8 / 2**30:.3g} GiB; allowed are {CONFIGURATIONS} and {budget / 2**30:.3g} GiB. "
             "Remove arcs from them to continuous variables, observe some of them, or raise the budget."
         )
-    by_key = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse))[:-1])
+    ends = np.cumsum(np.bincount(inverse, minlength=len(keys)))[:-1]
+    by_key = np.split(np.argsort(inverse, kind="stable"), ends)[: len(keys)]  # of no rows, nothing
     found: dict[int, list[NDArray[np.int64]]] = {}
     for key, rows in zip(keys, by_key, strict=True):
         choices = [
