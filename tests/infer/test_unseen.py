@@ -199,7 +199,7 @@ def test_estimates_do_not_hang_on_the_names_of_states(method: str, case: Unseen)
 @settings(max_examples=3)
 @given(unseen(rows=6))
 def test_samplers_go_through(case: Unseen) -> None:
-    options = {"chains": 2, "steps": 16}
+    options: dict[str, Any] = {"chains": 2, "steps": 16}
     assert np.isfinite(lac.score(case.dag, case.table, "ais", rng=0, **options).value)
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 import lacunary as lac
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError, ParameterError, TooWideError
+from lacunary.infer.engine import prepare_discrete
 from lacunary.infer.islands import Islands, chart
 from lacunary.structure import expected
 from lacunary.structure.discrete import BD, BIC
@@ -181,7 +182,8 @@ def test_families_too_large_are_not_scored(
 def test_rows_in_any_order_give_the_same_bits(half_seen: tuple[lac.Network, Table]) -> None:
     network, table = half_seen
     turned = table.take(np.random.default_rng(0).permutation(len(table)))
-    one, two = (islands_of(network.dag, t, network.theta).counts_with_others((0, 3)) for t in (table, turned))
+    laid = (prepare_discrete(network.dag, rows) for rows in (table, turned))
+    one, two = (rows.families(network.theta).counts_with_others((0, 3)) for rows in laid)
     assert np.array_equal(one, two)
 
 

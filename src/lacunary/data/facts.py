@@ -188,7 +188,7 @@ def _together(
     return {pattern: a.get(pattern, 0.0) + b.get(pattern, 0.0) for pattern in {**a, **b}}
 
 
-def quantiles(source: Source, name: str, shares: Sequence[float]) -> Array:
+def quantiles(source: Source, name: str, shares: Sequence[float] | Array) -> Array:
     """Return the values below which such shares of a continuous column's weight lie; (shares,).
 
     Exact for up to `KEPT` different values; beyond, every merging of parts moves ranks by
