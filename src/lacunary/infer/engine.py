@@ -17,10 +17,10 @@ from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError
 from lacunary.infer.pack import MEMORY_BUDGET, Chunk, Packed, pack
 from lacunary.infer.parallel import in_parallel
+from lacunary.kernels.arena import Arena
 from lacunary.kernels.cell import Room
 from lacunary.kernels.lanes import COMPLEX_LANES, LANES
 from lacunary.kernels.logs import sweep_logs
-from lacunary.kernels.pack import Slab
 from lacunary.kernels.sweep import sweep
 from lacunary.model.dag import Dag
 
@@ -51,6 +51,10 @@ class Prepared:
     inverse: NDArray[np.int64]
     weight: float
     _spare: list[Room] = field(default_factory=list, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Working memory is not part of what is copied or pickled.
+        return {**self.__dict__, "_spare": []}
 
     def expect(self, potentials: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return expected counts and log-likelihood under each of several parameter vectors.
@@ -123,13 +127,13 @@ class Prepared:
 
     def _run(self, block: _Block, chunk: Chunk, counts: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         width, dtype = len(block.lanes), block.potential.dtype
-        room, cells = self.room(chunk, width, dtype), len(chunk.slab.kind)
+        room, cells = self.room(chunk, width, dtype), len(chunk.weight)
         numbers = np.zeros((cells + 2, width), dtype=dtype)
         log, total, scale = numbers[:cells], numbers[cells], numbers[cells + 1]
-        doubt, places = np.zeros(width, dtype=np.bool_), chunk.places(self.packed.kinds)
-        if sweep(places, block.potential, *room, counts, log, total, scale, doubt, block.lanes):
+        doubt, cells_of = np.zeros(width, dtype=np.bool_), (self.packed.arena, chunk.arena, chunk.weight)
+        if sweep(*cells_of, block.potential, *room, counts, log, total, scale, doubt, block.lanes):
             for lane in np.flatnonzero(doubt[: block.used]).tolist():
-                log[:, lane], total[lane] = _sweep_with_care(block, chunk.slab, places, room, counts, lane)
+                log[:, lane], total[lane] = _sweep_with_care(block, cells_of, room, counts, lane)
         self._spare.append(room)
         return log, total
 
@@ -145,7 +149,7 @@ class Prepared:
 
     def room(self, chunk: Chunk, width: int, dtype: np.dtype[Any]) -> Room:
         """Return working memory that fits, used before if possible: fresh memory costs page faults."""
-        value, shared, cells = chunk.value_room * width, chunk.shared_room * width, len(chunk.slab.kind)
+        value, shared, cells = chunk.value_room * width, chunk.shared_room * width, len(chunk.weight)
         for _ in range(len(self._spare)):
             try:
                 room = self._spare.pop()
@@ -175,15 +179,19 @@ def prepare(dag: Dag, table: Table, *, budget: int = MEMORY_BUDGET) -> Prepared:
 
 
 def _sweep_with_care(
-    block: _Block, slab: Slab, places: NDArray[np.int64], room: Room, counts: NDArray[Any], lane: int
+    block: _Block,
+    cells_of: tuple[Arena, Arena, NDArray[np.float64]],
+    room: Room,
+    counts: NDArray[Any],
+    lane: int,
 ) -> tuple[NDArray[Any], Any]:
     """Sweep one lane again in logarithms, where evidence spans more than a double can hold."""
-    width, weight = len(block.lanes), slab.weight
+    width, weight = len(block.lanes), cells_of[2]
     with np.errstate(divide="ignore"):
         logs = np.log(block.potential[lane::width])
     log = np.zeros(len(weight), dtype=logs.dtype)
     part = np.zeros(len(counts) // width, dtype=logs.dtype)
-    sweep_logs(places, logs, room.value, room.message, room.belief, part, log, (0,))
+    sweep_logs(*cells_of, logs, room.value, room.message, room.belief, part, log, (0,))
     counts[lane::width] = part
     counted = weight > 0
     return log, log[counted] @ weight[counted]

@@ -11,7 +11,7 @@ from llvmlite import binding
 from numba.core import caching
 from numba.core.runtime import _nrt_python, rtsys
 
-__all__ = ["bare", "called", "inlined", "kernel"]
+__all__ = ["bare", "called", "inlined", "kernel", "unfolded"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -37,6 +37,11 @@ def bare(function: F) -> F:
 def inlined(function: F) -> F:
     """Compile a piece that is always merged into its kernel; it is bare, and cannot be called from Python."""
     return _compiled(function, _nrt=False, forceinline=True, no_cpython_wrapper=True)
+
+
+def unfolded(function: F) -> F:
+    """Compile a piece as if its text stood in its kernel; it alone may return views of arrays."""
+    return _compiled(function, _nrt=False, inline="always", no_cpython_wrapper=True)
 
 
 def called(function: F) -> F:
