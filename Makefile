@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test bench format clean clean-kernels
+.PHONY: demo test bench format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lacunary demo
@@ -22,10 +22,7 @@ format: $(VENV)/.installed-test
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-clean-kernels:
-	rm -rf src/lacunary/kernels/__pycache__
-
-clean: clean-kernels
+clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(BIN)/python:
