@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from lacunary.infer.impute import impute
     from lacunary.infer.mixture import Mixture, Noise
     from lacunary.infer.network import Network, random_network
+    from lacunary.infer.parallel import threads
     from lacunary.infer.prior import NormalWishart
     from lacunary.learn.around import Around
     from lacunary.learn.fit import Fit, Start, fit, reselect
@@ -126,6 +127,7 @@ _HOME = {
     "infer.impute": ("impute",),
     "infer.mixture": ("Mixture", "Noise"),
     "infer.network": ("Network", "random_network"),
+    "infer.parallel": ("threads",),
     "infer.prior": ("NormalWishart",),
     "learn.fit": ("Fit", "Start", "fit", "reselect"),
     "learn.loop": ("Progress",),
@@ -260,6 +262,7 @@ __all__ = [
     "soybean",
     "structural_em",
     "structural_hamming_distance",
+    "threads",
 ]
 
 
