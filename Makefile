@@ -14,6 +14,7 @@ test: $(VENV)/.installed-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2 --durations=8
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest tests/kernels/test_plain.py tests/kernels/test_swept.py
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m benchmarks

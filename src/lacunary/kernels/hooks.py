@@ -8,7 +8,6 @@ Where a version of Numba lacks one of them, its public ``cache=True`` is used in
 from __future__ import annotations
 
 import hashlib
-import pickle
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -22,9 +21,8 @@ from lacunary.kernels import store
 __all__ = ["PRESENT", "compiled_by"]
 
 try:
-    from numba.core import compiler, options
+    from numba.core import caching, compiler, options
     from numba.core.runtime import _nrt_python, rtsys
-    from numba.core.serialize import dumps
 
     PRESENT = (
         hasattr(compiler.CompileResult, "_reduce")
@@ -32,6 +30,8 @@ try:
         and hasattr(options.DefaultOptions, "_nrt")
         and isinstance(_nrt_python.c_helpers, dict)
         and callable(rtsys.initialize)
+        and hasattr(caching.IndexDataCacheFile, "load")
+        and hasattr(caching.IndexDataCacheFile, "save")
     )
 except (ImportError, AttributeError):
     PRESENT = False
@@ -79,29 +79,41 @@ class _Stored:
         self._name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
         self._makes_arrays = makes_arrays
 
-    def _file(self, signature: Any, target: Any) -> str:
+    def _file(self, signature: Any, target: Any) -> Any:
+        """Return the file for these types; none where nothing may be kept."""
+        place = store.folder() if store.is_current() else None
+        if place is None:
+            return None
         told = repr((str(signature), target.codegen().magic_tuple()))
-        return f"{self._name}-{hashlib.sha256(told.encode()).hexdigest()[:24]}.code"
+        name = f"{self._name}-{hashlib.sha256(told.encode()).hexdigest()[:24]}"
+        return caching.IndexDataCacheFile(str(place), name, place.name)
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Return the code for these types if it is there."""
-        kept = store.get(self._file(signature, target))
-        if kept is None:
+        file = self._file(signature, target)
+        try:
+            code = None if file is None else file.load(signature)
+        except Exception:  # a damaged file: whatever it raises, the code is compiled afresh
+            return None
+        if code is None:
             return None
         if self._makes_arrays:
             rtsys.initialize(target)
         else:
             _name_helpers()
-        try:
-            known, code = pickle.loads(kept)
-        except Exception:  # a damaged file: whatever it raises, the code is compiled afresh
-            return None
-        return compiler.CompileResult._rebuild(target, *code) if known == signature else None
+        return compiler.CompileResult._rebuild(target, *code)
 
     def save_overload(self, signature: Any, code: Any) -> None:
         """Keep the code for these types."""
-        if not (any(not lifted.can_cache for lifted in code.lifted) or code.library.has_dynamic_globals):
-            store.put(self._file(signature, code.target_context), dumps((signature, code._reduce())))
+        file = self._file(signature, code.target_context)
+        bound = any(not lifted.can_cache for lifted in code.lifted) or code.library.has_dynamic_globals
+        if file is None or bound:
+            return
+        try:
+            file.flush()  # whatever was there could not be read
+            file.save(signature, code._reduce())
+        except OSError:  # the disk will not have it
+            return
 
     def flush(self) -> None:
         """Do nothing: what is on disk is right for these files and this machine."""

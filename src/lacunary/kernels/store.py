@@ -24,7 +24,7 @@ import numba
 from llvmlite import binding
 from numba import config
 
-__all__ = ["HERE", "folder", "get", "is_current", "key", "put"]
+__all__ = ["HERE", "folder", "is_current", "key"]
 
 HERE = Path(__file__).parent
 
@@ -61,7 +61,7 @@ _STAMPS, _KEY = _stamps(), key()
 
 
 def is_current() -> bool:
-    """Whether the files are those that were there when this process began; else nothing is got or put."""
+    """Whether the files are those that were there when this process began; else nothing is read or kept."""
     try:
         return _stamps() == _STAMPS
     except OSError:
@@ -119,26 +119,3 @@ def _last_used(path: Path) -> float:
         return path.stat().st_mtime
     except OSError:
         return 0.0
-
-
-def get(name: str) -> bytes | None:
-    """Return what is kept under a name; none if there is nothing."""
-    place = folder()
-    try:
-        return None if place is None or not is_current() else (place / name).read_bytes()
-    except OSError:
-        return None
-
-
-def put(name: str, content: bytes) -> None:
-    """Keep something under a name: whole or, if the disk will not have it, not at all."""
-    place = folder()
-    if place is None or not is_current():
-        return
-    unfinished = place / f"{uuid.uuid4().hex}.tmp"
-    try:
-        unfinished.write_bytes(content)
-        os.replace(unfinished, place / name)
-    except OSError:
-        with suppress(OSError):
-            unfinished.unlink()
