@@ -15,11 +15,11 @@ import numpy as np
 
 from lacunary.kernels.cell import SMALL, Kinds, Room, Spots
 from lacunary.kernels.compile import bare, called, inlined
-from lacunary.kernels.doubt import LOST, vanished
 from lacunary.kernels.lanes import U
 from lacunary.kernels.logs import fill_logs, send_logs
 from lacunary.kernels.pack import Slab
 from lacunary.kernels.spread import FEW, Scratch, spread, spread_few
+from lacunary.kernels.underflow import LOST, vanished
 
 __all__ = ["draw_counts", "log_likelihood"]
 

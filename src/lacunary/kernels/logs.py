@@ -1,7 +1,7 @@
 """Cells in logarithms, for rows whose evidence spans more than a double can hold.
 
 Nothing can vanish here, at the price of an exponential for every configuration. A sweep is repeated in
-this way where `doubt` says that it may have lost something; rows are completed in this way always.
+this way where `underflow` says that it may have lost something; rows are completed in this way always.
 """
 
 from __future__ import annotations

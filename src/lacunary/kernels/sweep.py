@@ -15,9 +15,9 @@ import numpy as np
 from lacunary.kernels.arena import cells_in, kinds_in
 from lacunary.kernels.cell import LARGE, SMALL, Kinds, Room, Spots, fill, fill_with_care, total
 from lacunary.kernels.compile import bare, called, inlined
-from lacunary.kernels.doubt import FAR, find_doubts
 from lacunary.kernels.lanes import LANES, U, add, add_run, multiply, scatter_sum, scatter_sum_twice
 from lacunary.kernels.pack import Slab
+from lacunary.kernels.underflow import FAR, find_underflow
 
 __all__ = ["read", "sweep"]
 
@@ -208,7 +208,7 @@ def sweep(
             multiply(value, at + i * width, scale, 0, lanes)
             add(message, s + offsets[U(own + i)] * width, value, at + i * width, lanes)
     if far:
-        far = find_doubts(kinds, slab, spots, potential, room, root_log, doubt, np.int64(width))
+        far = find_underflow(kinds, slab, spots, potential, room, root_log, doubt, np.int64(width))
     if counts.size == 0:
         return far
     for roots in (True, False):
