@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from lacunary.infer.impute import impute
     from lacunary.infer.mixture import Mixture, Noise
     from lacunary.infer.network import Network, random_network
+    from lacunary.infer.parallel import threads
     from lacunary.infer.partitioned import Partitioned
     from lacunary.infer.prior import NormalWishart
     from lacunary.learn.around import Around
@@ -129,6 +130,7 @@ _HOME = {
     "infer.impute": ("impute",),
     "infer.mixture": ("Mixture", "Noise"),
     "infer.network": ("Network", "random_network"),
+    "infer.parallel": ("threads",),
     "infer.partitioned": ("Partitioned",),
     "infer.prior": ("NormalWishart",),
     "learn.fit": ("Fit", "Start", "fit", "reselect"),
@@ -266,6 +268,7 @@ __all__ = [
     "soybean",
     "structural_em",
     "structural_hamming_distance",
+    "threads",
 ]
 
 

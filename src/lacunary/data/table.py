@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.facts import Facts
+from lacunary.data.pickling import given_state
 from lacunary.data.schema import Label, Schema, Variable
 from lacunary.data.wording import listed, meant
 from lacunary.errors import SchemaError, StateError, TableError
@@ -129,6 +130,10 @@ class Table:
     def size(self) -> float:
         """N: the sum of the weights."""
         return float(self.weights.sum())
+
+    def __reduce__(self) -> tuple[type[Table], tuple[Any, ...]]:
+        # A copy, pickled or not, is made of what the table was made of, and cannot be written to either.
+        return Table, tuple(given_state(self).values())
 
     @cached_property
     def holes(self) -> NDArray[np.bool_]:

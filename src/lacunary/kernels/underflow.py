@@ -18,7 +18,7 @@ from lacunary.kernels.cell import Kinds, Room, Spots
 from lacunary.kernels.compile import called, inlined
 from lacunary.kernels.pack import Slab
 
-__all__ = ["FAR", "LOST", "find_doubts", "vanished"]
+__all__ = ["FAR", "LOST", "find_underflow", "vanished"]
 
 LOST = 1e-200
 
@@ -50,7 +50,7 @@ def vanished(
 
 
 @called
-def find_doubts(
+def find_underflow(
     kinds: Kinds, slab: Slab, spots: Spots, potential: Any, room: Room, root_log: Any, doubt: Any, width: Any
 ) -> bool:
     """Clear ``doubt``, a truth for every lane, where nothing can have been lost; return whether one is left.
