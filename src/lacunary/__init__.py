@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from lacunary.files.checkpoint import Checkpoint
     from lacunary.files.shipped import alarm, asia
     from lacunary.files.store import load, save
+    from lacunary.files.whole import write_whole
     from lacunary.infer.belief import (
         BDeu,
         Belief,
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from lacunary.model.stats import Stats
     from lacunary.model.uniform import Uniform
     from lacunary.rank.dimension import Dimension, dimension
+    from lacunary.report.figures_style import FigureStyle
     from lacunary.structure.anneal import Anneal
     from lacunary.structure.average import average_graphs
     from lacunary.structure.best_first import BestFirst
@@ -109,6 +111,7 @@ _HOME = {
     "files.checkpoint": ("Checkpoint",),
     "files.shipped": ("alarm", "asia"),
     "files.store": ("load", "save"),
+    "files.whole": ("write_whole",),
     "infer.belief": (
         "BDeu",
         "Belief",
@@ -150,6 +153,7 @@ _HOME = {
     "evidence.estimate": ("Estimate",),
     "evidence.sampled": ("Sampled", "posterior_mean"),
     "evidence.score": ("score",),
+    "report.figures_style": ("FigureStyle",),
     "structure.anneal": ("Anneal",),
     "structure.average": ("average_graphs",),
     "structure.best_first": ("BestFirst",),
@@ -178,6 +182,7 @@ __all__ = [
     "Draws",
     "Ensemble",
     "Estimate",
+    "FigureStyle",
     "FileError",
     "Fit",
     "GraphError",
@@ -260,6 +265,7 @@ __all__ = [
     "soybean",
     "structural_em",
     "structural_hamming_distance",
+    "write_whole",
 ]
 
 

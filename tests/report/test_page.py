@@ -92,7 +92,7 @@ def test_what_users_write_is_escaped(html: str) -> None:
 def test_light_dark_phone_and_print(html: str) -> None:
     for needed in ("prefers-color-scheme: dark", 'name="viewport"', "@media print", 'lang="en"'):
         assert needed in html
-    assert figures.INK not in html, "axes and texts must take the page's own colour"
+    assert lac.FigureStyle.ink not in html, "axes and texts must take the page's own colour"
     assert html.count("currentColor") > 50
 
 
