@@ -88,6 +88,8 @@ if TYPE_CHECKING:
     from lacunary.structure.search import search
     from lacunary.structure.structural_em import StructuralResult, structural_em
     from lacunary.structure.walk import SearchProgress, Trail
+    from lacunary.study.classes import classes
+    from lacunary.study.result import Classes
 
 __version__ = "0.1.0"
 
@@ -164,6 +166,8 @@ _HOME = {
     "structure.search": ("search",),
     "structure.structural_em": ("StructuralResult", "structural_em"),
     "structure.walk": ("SearchProgress", "Trail"),
+    "study.classes": ("classes",),
+    "study.result": ("Classes",),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
@@ -174,6 +178,7 @@ __all__ = [
     "Belief",
     "BestFirst",
     "Checkpoint",
+    "Classes",
     "Comparison",
     "Dag",
     "Dimension",
@@ -230,6 +235,7 @@ __all__ = [
     "asia",
     "average_graphs",
     "bdeu",
+    "classes",
     "compare",
     "cpdag",
     "d_separated",

@@ -12,6 +12,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Label
+from lacunary.errors import ParameterError
 from lacunary.evidence.compare import Comparison
 from lacunary.infer.divergence import kl
 from lacunary.infer.network import Network
@@ -30,11 +31,11 @@ from lacunary.report.figures_style import (
     picture,
     svg,
 )
-from lacunary.report.record import Study
 from lacunary.report.words import method as method_name
 from lacunary.report.words import minus, plain
+from lacunary.study.result import Classes, Drawn
 
-__all__ = ["evidence", "heat_map", "picture", "starts", "svg", "traces"]
+__all__ = ["classes", "evidence", "heat_map", "picture", "starts", "svg", "traces"]
 
 NEAR = 1e-3
 """Nats below the best that are drawn as this much: a logarithmic axis has no zero."""
@@ -42,6 +43,17 @@ NEAR = 1e-3
 
 LEAST_SPAN = 0.1
 """Nats that an axis of scores or entropies spans at least."""
+
+
+def classes(study: Classes, what: Drawn) -> Figure:
+    """Draw the evidence by number of classes, the profiles of the best, or how its starts climbed."""
+    if what == "evidence":
+        return evidence(study.comparison)
+    if what == "profiles":
+        return heat_map(study)
+    if what not in ("traces", "starts"):
+        raise ParameterError(f"what must be 'evidence', 'profiles', 'traces' or 'starts', not {what!r}")
+    return traces(study.best.fit) if what == "traces" else starts(study.best.fit)
 
 
 def evidence(comparison: Comparison) -> Figure:
@@ -89,7 +101,7 @@ def evidence(comparison: Comparison) -> Figure:
         return figure
 
 
-def heat_map(study: Study) -> Figure:
+def heat_map(study: Classes) -> Figure:
     """Draw the chance of every state in every class; of two states only the last."""
     rows = [
         (name, state)
@@ -100,7 +112,7 @@ def heat_map(study: Study) -> Figure:
     ]
     values = np.array([study.chance(name)[:, state] for name, state in rows])
     with rc_context(STYLE):
-        figure, axes = _canvas(max(6.4, 3.4 + 0.8 * len(study.classes)), 1.5 + 0.34 * len(rows))
+        figure, axes = _canvas(max(6.4, 3.4 + 0.8 * len(study.labels)), 1.5 + 0.34 * len(rows))
         edges = [np.arange(size + 1) - 0.5 for size in values.shape]
         image = axes.pcolormesh(
             edges[1],
@@ -236,19 +248,19 @@ def _label_far(axes: Axes, at: float, value: float, floor: float, top: float) ->
     )
 
 
-def _row_name(study: Study, name: str, state: int) -> str:
+def _row_name(study: Classes, name: str, state: int) -> str:
     variable = study.table.schema[name]
     shown = plain(name)
     return shown if _only_state(study) is not None else f"{shown}: {variable.states[state]}"
 
 
-def _only_state(study: Study) -> Label | None:
+def _only_state(study: Classes) -> Label | None:
     """Return the state whose chance every line shows, None where lines differ in that."""
     tables = [variable for variable in study.table.schema if variable.discrete]
     lasts = {variable.states[-1] for variable in tables}
     return lasts.pop() if len(lasts) == 1 and all(variable.size == 2 for variable in tables) else None
 
 
-def _heat_label(study: Study) -> str:
+def _heat_label(study: Classes) -> str:
     state = _only_state(study)
     return "chance of the state (%)" if state is None else f"chance of “{state}” (%)"
