@@ -10,7 +10,7 @@ import pytest
 import lacunary as lac
 from lacunary.report.structure import structure
 from lacunary.report.words import agreement
-from lacunary.study.result import Contrast
+from lacunary.study.profile import Contrast
 from tests import naive
 
 

@@ -13,8 +13,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'lacunary.report' has no attribute {name!r}")
     from warnings import warn
 
-    import lacunary
+    from lacunary.study.classes import classes
+    from lacunary.study.result import Classes
 
-    new = {"study": "classes", "Study": "Classes"}[name]
-    warn(f"lacunary.report.{name} is lacunary.{new} now", DeprecationWarning, stacklevel=2)
-    return getattr(lacunary, new)
+    new = classes if name == "study" else Classes
+    warn(f"lacunary.report.{name} is lacunary.{new.__name__} now", DeprecationWarning, stacklevel=2)
+    return new

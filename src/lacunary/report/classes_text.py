@@ -21,7 +21,8 @@ from lacunary.report.words import (
     plain,
 )
 from lacunary.study.levels import Shift
-from lacunary.study.result import Classes, Contrast, Profile
+from lacunary.study.profile import Contrast, Profile
+from lacunary.study.result import Classes
 
 __all__ = ["printed", "text"]
 

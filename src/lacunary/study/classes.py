@@ -17,7 +17,8 @@ from lacunary.learn.fit import Fit, fit
 from lacunary.learn.loop import Progress
 from lacunary.learn.stop import Stop
 from lacunary.model.make import naive_bayes
-from lacunary.study.result import DECIDES, Candidate, Classes
+from lacunary.study.profile import Candidate
+from lacunary.study.result import DECIDES, Classes
 
 __all__ = ["METHODS", "classes"]
 

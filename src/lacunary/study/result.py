@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Literal
 
@@ -17,8 +17,9 @@ from lacunary.infer.network import Network
 from lacunary.learn.fit import Fit
 from lacunary.registry import borrow
 from lacunary.study.levels import Levels, Shift
+from lacunary.study.profile import Candidate, Case, Contrast, Profile, candidate_record, profile_record
 
-__all__ = ["DECIDES", "Candidate", "Case", "Classes", "Contrast", "Drawn", "Profile"]
+__all__ = ["DECIDES", "Classes", "Drawn"]
 
 DECIDES = "cheeseman-stutz"
 """The estimate by which the number of classes is chosen: the one that `lacunary.score` makes unless told."""
@@ -28,63 +29,6 @@ Drawn = Literal["evidence", "profiles", "traces", "starts"]
 
 CONTRASTS = 3
 """How many variables are named for each class."""
-
-
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """The best fit with one number of classes, and how strongly the table speaks for it.
-
-    Attributes
-    ----------
-    classes
-        How many states the hidden class has.
-    parameters
-        d: how many free parameters the model has.
-    log_evidence
-        Estimates of the log marginal likelihood by method, in nats; higher is better.
-    """
-
-    classes: int
-    fit: Fit
-    parameters: int
-    log_evidence: Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class Contrast:
-    """A state of a variable that is commoner, or rarer, in one class than in the others."""
-
-    variable: str
-    state: Label
-    here: float
-    elsewhere: float
-
-    @property
-    def apart(self) -> float:
-        """How much the chances differ."""
-        return abs(self.here - self.elsewhere)
-
-
-@dataclass(frozen=True)
-class Profile:
-    """One class: its size, how a variable kept aside is distributed in it, and what sets it apart."""
-
-    label: Label
-    size: float
-    share: float
-    aside: dict[Label, float]
-    contrasts: tuple[Contrast | Shift, ...]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A row, why it is shown, and to which class it probably belongs."""
-
-    row: int
-    why: str
-    aside: Label | None
-    holes: int
-    probabilities: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,10 +195,10 @@ class Classes:
             "complete_rows": self.complete,
             "incomplete_rows": len(self.table) - self.complete,
             "observed_cells_in_incomplete_rows": self.wasted,
-            "candidates": [_candidate(c) for c in self.candidates],
+            "candidates": [candidate_record(c) for c in self.candidates],
             "favourites": {str(classes): list(methods) for classes, methods in self.favourites.items()},
             "best": self.best.classes,
-            "classes": [_profile(p) for p in self.profiles],
+            "classes": [profile_record(p) for p in self.profiles],
             "measured": {
                 each.name: {
                     str(label): {"mean": mean, "sd": sd}
@@ -336,26 +280,3 @@ class Classes:
         shares = np.array([list(profile.aside.values()) for profile in self.profiles])
         expected = np.take_along_axis(self.posterior @ shares, np.maximum(self.aside.codes[:, :1], 0), axis=1)
         return np.where(self.aside.codes[:, 0] == HOLE, 0.0, 1.0 - expected[:, 0])
-
-
-def _candidate(candidate: Candidate) -> dict[str, Any]:
-    return {
-        "classes": candidate.classes,
-        "parameters": candidate.parameters,
-        "log_likelihood": candidate.fit.log_likelihood,
-        "log_evidence": dict(candidate.log_evidence),
-        "objective": candidate.fit.objective,
-        "iterations": candidate.fit.iterations,
-        "converged": candidate.fit.converged,
-        "starts": len(candidate.fit.starts),
-    }
-
-
-def _profile(profile: Profile) -> dict[str, Any]:
-    return {
-        "label": profile.label,
-        "size": profile.size,
-        "share": profile.share,
-        "aside": {str(state): share for state, share in profile.aside.items()},
-        "contrasts": [asdict(c) for c in profile.contrasts],
-    }
