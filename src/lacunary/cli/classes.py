@@ -23,8 +23,8 @@ from lacunary.cli.arguments import (
     reading,
 )
 from lacunary.cli.problem import Kinds, Seed, States, declared_of
+from lacunary.cli.score import numbers_of
 from lacunary.cli.show import Waiting, emit, show
-from lacunary.cli.weigh import numbers_of
 
 __all__ = ["classes"]
 
