@@ -5,21 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from lacunary.data.schema import Label
-from lacunary.data.wording import counted, plural
-from lacunary.report.words import (
-    EVIDENCE,
-    Words,
-    agreement,
-    give_or_take,
-    method,
-    minus,
-    percent,
-    plain,
-)
+from lacunary.data.wording import counted
+from lacunary.report.template import render
+from lacunary.report.words import EVIDENCE, Words, agreement
 from lacunary.study.levels import Levels
 from lacunary.study.result import Classes
 
@@ -40,7 +31,8 @@ def page(study: Classes, **words: str) -> str:
         return Markup(figures.svg(figure, name, title))
 
     best = study.best
-    return _template().render(
+    return render(
+        "classes",
         study=study,
         words=Words(**words),
         explained=EVIDENCE,
@@ -87,17 +79,3 @@ def _levels_chart(levels: Levels, labels: Sequence[Label]) -> Markup:
         f'viewBox="0 0 {WIDTH:.0f} {height:.0f}" width="{WIDTH:.0f}" height="{height:.0f}">'
         f"<title>Mean, give or take a standard deviation</title>{''.join(marks)}{ends}</svg>"
     )
-
-
-def _template() -> Template:
-    environment = Environment(
-        loader=PackageLoader("lacunary.report", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"minus": minus, "percent": percent, "plain": plain, "method": method}
-    environment.filters["plural"] = plural
-    environment.globals["give_or_take"] = give_or_take
-    return environment.get_template("classes.html.jinja")
