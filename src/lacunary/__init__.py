@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from lacunary.files.checkpoint import Checkpoint
     from lacunary.files.shipped import alarm, asia
     from lacunary.files.store import load, save
+    from lacunary.files.whole import write_whole
     from lacunary.infer.belief import (
         BDeu,
         Belief,
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from lacunary.model.stats import Stats
     from lacunary.model.uniform import Uniform
     from lacunary.rank.dimension import Dimension, dimension
+    from lacunary.report.figures_style import FigureStyle
     from lacunary.structure.anneal import Anneal
     from lacunary.structure.average import average_graphs
     from lacunary.structure.best_first import BestFirst
@@ -89,6 +91,8 @@ if TYPE_CHECKING:
     from lacunary.structure.search import search
     from lacunary.structure.structural_em import StructuralResult, structural_em
     from lacunary.structure.walk import SearchProgress, Trail
+    from lacunary.study.classes import classes
+    from lacunary.study.result import Classes
 
 __version__ = "0.1.0"
 
@@ -113,6 +117,7 @@ _HOME = {
     "files.checkpoint": ("Checkpoint",),
     "files.shipped": ("alarm", "asia"),
     "files.store": ("load", "save"),
+    "files.whole": ("write_whole",),
     "infer.belief": (
         "BDeu",
         "Belief",
@@ -156,6 +161,7 @@ _HOME = {
     "evidence.estimate": ("Estimate",),
     "evidence.sampled": ("Sampled", "posterior_mean"),
     "evidence.score": ("score",),
+    "report.figures_style": ("FigureStyle",),
     "structure.anneal": ("Anneal",),
     "structure.average": ("average_graphs",),
     "structure.best_first": ("BestFirst",),
@@ -166,6 +172,8 @@ _HOME = {
     "structure.search": ("search",),
     "structure.structural_em": ("StructuralResult", "structural_em"),
     "structure.walk": ("SearchProgress", "Trail"),
+    "study.classes": ("classes",),
+    "study.result": ("Classes",),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
@@ -176,6 +184,7 @@ __all__ = [
     "Belief",
     "BestFirst",
     "Checkpoint",
+    "Classes",
     "Comparison",
     "Dag",
     "Dimension",
@@ -184,6 +193,7 @@ __all__ = [
     "Draws",
     "Ensemble",
     "Estimate",
+    "FigureStyle",
     "FileError",
     "Fit",
     "GraphError",
@@ -233,6 +243,7 @@ __all__ = [
     "asia",
     "average_graphs",
     "bdeu",
+    "classes",
     "compare",
     "cpdag",
     "d_separated",
@@ -269,6 +280,7 @@ __all__ = [
     "structural_em",
     "structural_hamming_distance",
     "threads",
+    "write_whole",
 ]
 
 

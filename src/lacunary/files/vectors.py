@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.errors import FileError
-from lacunary.files.draft import too_large
+from lacunary.files.parsed import too_large
 from lacunary.files.record import Record
 from lacunary.infer.belief import Belief
 from lacunary.infer.network import SUM_TOLERANCE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from lacunary.data.schema import Label, Variable
 from lacunary.errors import ParameterError
 from lacunary.maths import special
 
-__all__ = ["Distribution", "NormalMixture", "StudentMixture"]
+__all__ = ["Answer", "Distribution", "NormalMixture", "StudentMixture"]
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Probabilities whose quantiles are shown."""
@@ -25,8 +25,77 @@ BISECTIONS = 64
 """Halvings that close in on a quantile: more than the digits of a double."""
 
 
+class Answer:
+    """What a query answers: a `Distribution` over states, or a `NormalMixture` of a continuous variable.
+
+    Which of them follows from the variables that were asked about. Type checkers know the names of both; the
+    one that is asked for what only the other has refuses by name.
+    """
+
+    if TYPE_CHECKING:
+
+        @property
+        def variables(self) -> tuple[Variable, ...]:
+            """The variables, one for each axis of ``probabilities``."""
+
+        @property
+        def probabilities(self) -> NDArray[np.float64]:
+            """Of states, or joint states."""
+
+        @property
+        def variable(self) -> Variable:
+            """The continuous variable."""
+
+        @property
+        def weights(self) -> NDArray[np.float64]:
+            """Of the components."""
+
+        @property
+        def means(self) -> NDArray[np.float64]:
+            """Of the components."""
+
+        @property
+        def sds(self) -> NDArray[np.float64]:
+            """Of the components."""
+
+        @property
+        def dofs(self) -> NDArray[np.float64]:
+            """Degrees of freedom of the components, where these are Student's."""
+
+        @property
+        def mean(self) -> NDArray[np.float64]:
+            """The mean."""
+
+        @property
+        def sd(self) -> NDArray[np.float64]:
+            """The standard deviation."""
+
+        @property
+        def mode(self) -> Any:
+            """The most probable state, or mean of a component."""
+
+        def __getitem__(self, wanted: Any) -> Any: ...
+        def to_dict(self) -> dict[Any, Any]:
+            """Return it as plain words and numbers."""
+
+        def log_density(self, value: ArrayLike) -> NDArray[np.float64]:
+            """Return the log-density of values."""
+
+        def probability_below(self, value: ArrayLike) -> NDArray[np.float64]:
+            """Return the probability to lie below values."""
+
+        def quantile(self, probability: float) -> NDArray[np.float64]:
+            """Return the value below which it lies with a probability."""
+
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            about = "states" if isinstance(self, Distribution) else "a continuous variable"
+            raise AttributeError(f"a {type(self).__name__} is about {about} and has no {name}")
+
+
 @dataclass(frozen=True, eq=False)
-class Distribution:
+class Distribution(Answer):
     """Probabilities of the joint states of some variables.
 
     Attributes
@@ -70,7 +139,7 @@ class Distribution:
 
 
 @dataclass(frozen=True, eq=False)
-class NormalMixture:
+class NormalMixture(Answer):
     """The density of a continuous variable: a mixture of normals, one for each open discrete configuration.
 
     Attributes

@@ -14,7 +14,7 @@ from lacunary.data.table import Table
 from lacunary.errors import ImpossibleRowError
 from lacunary.infer.answers import Answers, Target, as_table
 from lacunary.infer.complete import completed
-from lacunary.infer.distribution import Distribution, NormalMixture, StudentMixture
+from lacunary.infer.distribution import Answer, Distribution, NormalMixture, StudentMixture
 from lacunary.maths import special
 
 __all__ = ["Ensemble"]
@@ -39,7 +39,7 @@ class Ensemble:
         """Return the probability of these states together."""
         return float(self.weights @ [model.probability(given) for model in self.models])
 
-    def query(self, *targets: str, given: Mapping[str, Label] | None = None) -> Any:
+    def query(self, *targets: str, given: Mapping[str, Label] | None = None) -> Answer:
         """Return the joint distribution of some variables given the states or values of others.
 
         Of a continuous variable, asked about alone, it is a mixture of what all models say.
@@ -52,8 +52,9 @@ class Ensemble:
             for model, share in zip(self.models, mass / mass.sum(), strict=True)
             if share > 0
         ]
-        if isinstance(told[0][0], NormalMixture):
-            return _mixture(told)
+        mixtures = [(answer, share) for answer, share in told if isinstance(answer, NormalMixture)]
+        if mixtures:
+            return _mixture(mixtures)
         mean = np.sum([share * answer.probabilities for answer, share in told], axis=0)
         return Distribution(told[0][0].variables, mean)
 

@@ -23,7 +23,7 @@ from lacunary.cli.arguments import (
     pairs_of_states,
     reading,
 )
-from lacunary.cli.keep import Keep
+from lacunary.cli.checkpoints import Checkpoints
 from lacunary.cli.problem import Kinds, Seed, States, declared_of
 from lacunary.cli.show import Waiting, emit
 
@@ -206,7 +206,7 @@ def mixture(
         "resume": _trail(resume),
         "rng": rng,
     }
-    keep = Keep(checkpoint)
+    keep = Checkpoints(checkpoint)
     with Waiting(f"reading {data}") as waiting:
         wanted = reading(holes, drop, weights, not_holes, decimal)
         table = lac.read(data_path(data), **wanted, **declared_of(kinds, states))
@@ -217,7 +217,7 @@ def mixture(
         if report:
             waiting.say("drawing")
             _write_page(found, table, report)
-    from lacunary.cli.mix_text import summary, tell  # help must not wait for what this needs
+    from lacunary.cli.mixture_text import summary, tell  # help must not wait for what this needs
 
     files = {"out": out, "report": report, "checkpoint": checkpoint}
     if json:
@@ -229,7 +229,7 @@ def mixture(
         raise typer.Exit(INTERRUPTED)
 
 
-def _found(table: lac.Table, how: dict[str, Any], keep: Keep, waiting: Waiting) -> lac.MixtureFit:
+def _found(table: lac.Table, how: dict[str, Any], keep: Checkpoints, waiting: Waiting) -> lac.MixtureFit:
     """Learn; where that is interrupted write what there is."""
     watch = keep.watching(lambda told: waiting.progress(_progress(told), None))
     try:

@@ -28,7 +28,7 @@ from lacunary.cli.arguments import (
     pairs_of_states,
     reading,
 )
-from lacunary.cli.keep import Keep
+from lacunary.cli.checkpoints import Checkpoints
 from lacunary.cli.problem import (
     CHOOSING,
     Basis,
@@ -136,7 +136,7 @@ def fit(
         wanted, declared = reading(holes, drop, weights, not_holes, decimal), declared_of(kinds, states)
         dag, table = problem_of(data, model or resume, pairs_of_states("--hidden", hidden), wanted, declared)
         waiting.say("compiling kernels, once…")
-        keep = Keep(checkpoint)
+        keep = Checkpoints(checkpoint)
         watch = keep.watching(waiting.watch)
         found = lac.fit(dag, table, **how, accelerate=accelerate, watch=watch, rng=rng)
         kept = _keep(found, out)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
-from lacunary.data.schema import Label
 from lacunary.maths import special
 
-__all__ = ["Levels", "Shift", "levels_chart"]
+__all__ = ["Levels", "Shift"]
 
 Array = NDArray[np.float64]
 
@@ -22,8 +19,6 @@ NODES = 64
 
 POINTS = np.linspace(-4.0, 4.0, 81)
 """Standard deviations from each class's mean at which distributions are compared."""
-
-WIDTH, LINE, LEFT, BELOW = 420.0, 16.0, 44.0, 18.0
 
 
 @dataclass(frozen=True)
@@ -78,34 +73,3 @@ class Levels:
         apart = float(np.abs(below[:, k] - below[:, others] @ weight).max())
         mine = float(self.means[k]), float(self.sds[k])
         return Shift(self.name, *mine, mean, float(np.sqrt(variance)), apart)
-
-
-def levels_chart(levels: Levels, labels: Sequence[Label]) -> Markup:
-    """Return the classes' means and standard deviations drawn as SVG, a line for each class."""
-    low = float((levels.means - 2 * levels.sds).min())
-    span = float((levels.means + 2 * levels.sds).max()) - low or 1.0
-    height = LINE * len(labels) + BELOW
-
-    def across(value: float) -> float:
-        return LEFT + (WIDTH - LEFT - 8.0) * (value - low) / span
-
-    marks = []
-    for row, (label, mean, sd) in enumerate(zip(labels, levels.means, levels.sds, strict=True)):
-        y = LINE * (row + 0.5)
-        marks.append(
-            f'<text x="{LEFT - 8:.0f}" y="{y + 4:.1f}" text-anchor="end" font-size="12" '
-            f'fill="currentColor">{escape(str(label))}</text>'
-            f'<line x1="{across(mean - sd):.1f}" x2="{across(mean + sd):.1f}" y1="{y:.1f}" y2="{y:.1f}" '
-            'stroke="#0072b2" stroke-width="5" stroke-opacity="0.45"/>'
-            f'<circle cx="{across(mean):.1f}" cy="{y:.1f}" r="4" fill="#b34e00"/>'
-        )
-    ends = "".join(
-        f'<text x="{x:.0f}" y="{height - 4:.0f}" text-anchor="{anchor}" font-size="11" fill="currentColor">'
-        f"{value:.4g}</text>"
-        for x, anchor, value in ((LEFT, "start", low), (WIDTH - 8, "end", low + span))
-    )
-    return Markup(
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(levels.name)} by class" '
-        f'viewBox="0 0 {WIDTH:.0f} {height:.0f}" width="{WIDTH:.0f}" height="{height:.0f}">'
-        f"<title>Mean, give or take a standard deviation</title>{''.join(marks)}{ends}</svg>"
-    )

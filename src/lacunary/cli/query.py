@@ -26,7 +26,7 @@ from lacunary.cli.arguments import (
     given_states,
     reading,
 )
-from lacunary.cli.sheet import delimited, put
+from lacunary.cli.delimited import delimited, put
 from lacunary.cli.show import Waiting, emit, show
 from lacunary.data.wording import counted
 

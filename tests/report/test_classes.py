@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 import lacunary as lac
-from lacunary.report import Study, structure, study
-from lacunary.report.record import Contrast
+from lacunary.report.structure import structure
 from lacunary.report.words import agreement
+from lacunary.study.profile import Contrast
 from tests import naive
 
 
 @pytest.fixture(scope="module")
-def votes() -> Study:
-    return study(lac.house_votes(), hidden="bloc", classes=range(1, 4), aside="party", starts=5)
+def votes() -> lac.Classes:
+    return lac.classes(lac.house_votes(), hidden="bloc", components=range(1, 4), aside="party", starts=5)
 
 
-def test_the_data_are_those_described_by_their_source(votes: Study) -> None:
+def test_the_data_are_those_described_by_their_source(votes: lac.Classes) -> None:
     """UCI's description gives the number of members, and of missing values for every vote."""
     assert len(votes.table) == 435
     assert votes.table.holes.sum(axis=0).tolist() == [
@@ -38,21 +38,21 @@ def closed_form(table: lac.Table) -> Iterator[float]:
         yield float(counts @ np.log((counts + 1.0) / (counts.sum() + 2.0)))
 
 
-def test_one_class_has_the_bic_of_independent_columns(votes: Study) -> None:
+def test_one_class_has_the_bic_of_independent_columns(votes: lac.Classes) -> None:
     expected = sum(closed_form(votes.table)) - 16 / 2 * np.log(435)
     # EM stops 1e-10 of the objective short; the likelihood is not at its own peak, hence a looser bound.
     assert votes.candidates[0].log_evidence["bic"] == pytest.approx(expected, abs=1e-3)
     assert votes.candidates[0].parameters == 16
 
 
-def test_more_classes_have_the_parameters_of_naive_bayes(votes: Study) -> None:
+def test_more_classes_have_the_parameters_of_naive_bayes(votes: lac.Classes) -> None:
     assert [c.parameters for c in votes.candidates] == [k - 1 + 16 * k for k in (1, 2, 3)]
     for c in votes.candidates:
         expected = c.fit.log_likelihood - c.parameters / 2 * np.log(435)
         assert c.log_evidence["bic"] == pytest.approx(expected, rel=1e-12)  # sums in another order
 
 
-def test_the_best_is_the_one_of_highest_evidence_and_all_estimates_are_heard(votes: Study) -> None:
+def test_the_best_is_the_one_of_highest_evidence_and_all_estimates_are_heard(votes: lac.Classes) -> None:
     used = votes.table
     for c in votes.candidates:
         dag = lac.naive_bayes(used.schema, hidden="bloc", states=c.classes)
@@ -73,15 +73,15 @@ def test_what_estimates_agree_on_in_words() -> None:
     )
 
 
-def test_renaming_the_classes_changes_no_probability(votes: Study) -> None:
+def test_renaming_the_classes_changes_no_probability(votes: lac.Classes) -> None:
     likelihood = votes.network.log_likelihood(votes.table)
     assert likelihood == pytest.approx(votes.best.fit.log_likelihood, rel=1e-12)  # sums in another order
     weights = votes.network.table("bloc")
     assert weights.tolist() == sorted(weights.tolist(), reverse=True)
-    assert votes.classes == ("A", "B", "C")
+    assert votes.labels == ("A", "B", "C")
 
 
-def test_posteriors_are_those_of_enumeration(votes: Study) -> None:
+def test_posteriors_are_those_of_enumeration(votes: lac.Classes) -> None:
     rows = votes.table.align(votes.network.dag.schema).codes
     for case in votes.cases:
         if case.holes < 3:  # 2^holes · classes completions
@@ -89,13 +89,13 @@ def test_posteriors_are_those_of_enumeration(votes: Study) -> None:
             np.testing.assert_allclose(case.probabilities, expected, rtol=1e-10)  # the engine's promise
 
 
-def test_a_member_without_votes_gets_the_classes_sizes(votes: Study) -> None:
+def test_a_member_without_votes_gets_the_classes_sizes(votes: lac.Classes) -> None:
     empty = [case for case in votes.cases if case.holes == 16]
     assert [case.row for case in empty] == [248]  # the one line of question marks in the source
     np.testing.assert_allclose(empty[0].probabilities, votes.network.table("bloc"), rtol=1e-12)
 
 
-def test_profiles_add_up(votes: Study) -> None:
+def test_profiles_add_up(votes: lac.Classes) -> None:
     profiles = votes.profiles
     assert sum(p.size for p in profiles) == pytest.approx(435, rel=1e-12)
     democrats = sum(p.size * p.aside["democrat"] for p in profiles)
@@ -115,7 +115,8 @@ def test_contrasts_and_information_by_hand() -> None:
         dag, {"h": [0.75, 0.25], "tells": [[1, 0], [0, 1]], "mute": [[0.5, 0.5], [0.5, 0.5]]}
     )
     posterior = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
-    found = Study(table, "h", None, (), lac.compare([dag], table, ["bic"], starts=1), network, posterior)
+    compared = lac.compare([dag], table, ["bic"], starts=1)
+    found = lac.Classes(table, "h", None, (), compared, network, posterior)
     assert found.information("tells") == pytest.approx(-0.75 * np.log(0.75) - 0.25 * np.log(0.25), rel=1e-14)
     assert found.information("mute") == 0.0
     assert found.telling == ("tells", "mute")
@@ -128,12 +129,12 @@ def test_contrasts_and_information_by_hand() -> None:
 
 def test_a_study_needs_classes() -> None:
     with pytest.raises(lac.ParameterError, match="at least one number"):
-        study(lac.house_votes(), classes=())
+        lac.classes(lac.house_votes(), components=())
 
 
 def test_an_interrupt_ends_the_study() -> None:
     with pytest.raises(KeyboardInterrupt):
-        study(lac.house_votes(), classes=[2], starts=2, watch=lambda classes, progress: True)
+        lac.classes(lac.house_votes(), components=[2], starts=2, watch=lambda classes, progress: True)
 
 
 def test_structure_of_asia() -> None:

@@ -81,7 +81,7 @@ def describe(
 
 
 def _structure(text: str, hidden: dict[str, Any], json: bool) -> None:
-    from lacunary.report import structure
+    from lacunary.report.structure import structure
 
     known = {name: states for name, states in hidden.items() if states is not None}
     thing = lac.dag(text, states=known, hidden=list(hidden)) if is_arrows(text) else opened(text)

@@ -1,15 +1,15 @@
-"""A study as text for a terminal, or for a pipe."""
+"""Hidden classes as text for a terminal, or for a pipe."""
 
 from __future__ import annotations
 
+from io import StringIO
+
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
 from lacunary.data.wording import counted, plural
-from lacunary.report.record import Contrast, Profile, Study
-from lacunary.report.shift import Shift
 from lacunary.report.words import (
     EVIDENCE,
     Words,
@@ -20,12 +20,26 @@ from lacunary.report.words import (
     percent,
     plain,
 )
+from lacunary.study.levels import Shift
+from lacunary.study.profile import Contrast, Profile
+from lacunary.study.result import Classes
 
-__all__ = ["text"]
+__all__ = ["printed", "text"]
+
+WIDTH = 100
+"""Characters of a line of what ``print`` shows."""
 
 
-def text(study: Study, words: Words) -> RenderableType:
-    """Return what a terminal shows of a study."""
+def printed(study: Classes) -> str:
+    """Return what ``print`` shows of hidden classes, in plain characters."""
+    console = Console(file=StringIO(), width=WIDTH, color_system=None)
+    with console.capture() as caught:
+        console.print(text(study, Words(f"Hidden {plural(study.hidden)}")))
+    return "\n".join(line.rstrip() for line in caught.get().splitlines())
+
+
+def text(study: Classes, words: Words) -> RenderableType:
+    """Return what a terminal shows of hidden classes."""
     return Group(
         Text(words.title, style="bold"),
         _holes(study, words),
@@ -43,7 +57,7 @@ def text(study: Study, words: Words) -> RenderableType:
     )
 
 
-def _holes(study: Study, words: Words) -> Text:
+def _holes(study: Classes, words: Words) -> Text:
     rows, lost = len(study.table), len(study.table) - study.complete
     return Text(
         f"{rows} {words.row}s, {len(study.table.schema)} {words.cell}s each; {study.holes} of the "
@@ -65,7 +79,7 @@ def _grid(*columns: str) -> Grid:
     return grid
 
 
-def _comparison(study: Study) -> Grid:
+def _comparison(study: Classes) -> Grid:
     methods = study.comparison.methods
     heads = (method(m).replace("\N{EN DASH}", "\N{EN DASH}\n") for m in methods)
     grid = _grid(f"{plural(study.hidden)}", "parameters", "log-\nlikelihood", *heads)
@@ -81,7 +95,7 @@ def _comparison(study: Study) -> Grid:
     return grid
 
 
-def _profiles(study: Study, words: Words) -> Grid:
+def _profiles(study: Classes, words: Words) -> Grid:
     aside = list(study.profiles[0].aside)
     grid = _grid(
         f"<{study.hidden}",
@@ -106,20 +120,20 @@ def _contrast(c: Contrast | Shift) -> str:
     return f"{plain(c.variable)} {c.state}: {percent(c.here)} ({percent(c.elsewhere)})"
 
 
-def _measured(study: Study) -> list[RenderableType]:
+def _measured(study: Classes) -> list[RenderableType]:
     """Return the continuous variables in each class, mean ± standard deviation."""
     if not study.measured:
         return []
-    grid = _grid("<mean ± standard deviation", *map(str, study.classes))
+    grid = _grid("<mean ± standard deviation", *map(str, study.labels))
     for each in study.measured:
         cells = [give_or_take(mean, sd) for mean, sd in zip(each.means, each.sds, strict=True)]
         grid.add_row(plain(each.name), *cells)
     return [grid]
 
 
-def _cases(study: Study, words: Words) -> Grid:
+def _cases(study: Classes, words: Words) -> Grid:
     aside = [f"<{study.aside.schema.names[0]}"] if study.aside else []
-    grid = _grid(words.row, *aside, "missing", *(f"p({label})" for label in study.classes), "<note")
+    grid = _grid(words.row, *aside, "missing", *(f"p({label})" for label in study.labels), "<note")
     for case in study.cases:
         known = [str(case.aside)] if study.aside else []
         chances = (f"{p:.2f}" for p in case.probabilities)

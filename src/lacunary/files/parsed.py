@@ -17,7 +17,16 @@ from lacunary.errors import FileError, ParameterError
 from lacunary.infer.network import SUM_TOLERANCE, Network
 from lacunary.model.dag import Dag
 
-__all__ = ["MOST_MEMBERS", "MOST_VALUES", "Declaration", "Draft", "Family", "Source", "Word", "too_large"]
+__all__ = [
+    "MOST_MEMBERS",
+    "MOST_VALUES",
+    "Declaration",
+    "Family",
+    "ParsedNetwork",
+    "Source",
+    "Word",
+    "too_large",
+]
 
 MOST_VALUES = 2**26
 """How many probabilities (half a gibibyte) a file may ask for: default rows make short files large."""
@@ -63,7 +72,7 @@ class Family:
 
 
 @dataclass
-class Draft:
+class ParsedNetwork:
     """The declarations and families found in a file, in its order."""
 
     source: Source

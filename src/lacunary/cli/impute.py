@@ -23,7 +23,7 @@ from lacunary.cli.arguments import (
     data_path,
     reading,
 )
-from lacunary.cli.sheet import Sheet, delimited, put, quoted
+from lacunary.cli.delimited import Sheet, delimited, put, quoted
 from lacunary.cli.show import Waiting, emit, show
 from lacunary.data.wording import counted
 

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.column import Column, Labels, Numbers, parse_numbers
-from lacunary.data.looks import Look, looks_of_labels, looks_of_numbers, stray_numbers
+from lacunary.data.diagnostics import Diagnostic, diagnose_labels, diagnose_numbers, stray_numbers
 from lacunary.data.schema import Kind, Label, Variable
 from lacunary.data.table import HOLE, code_dtype, positions
 from lacunary.data.wording import counted, listed, meant
 from lacunary.errors import SchemaError, StateError, TableError
 
-__all__ = ["Declared", "Settled", "settle", "without_marks"]
+__all__ = ["Decided", "Declared", "decide", "without_marks"]
 
 FEW, SEVERAL = 20, 10
 """Whole numbers with up to `FEW` distinct values are states, with more they are measurements; and so they are
@@ -51,7 +51,7 @@ class Declared:
 
 
 @dataclass(frozen=True)
-class Settled:
+class Decided:
     """A variable, its column as codes (discrete) or reals (continuous), and a sentence on why it is so.
 
     What the column looks like is there where it leaves a doubt.
@@ -60,10 +60,10 @@ class Settled:
     variable: Variable
     values: NDArray[Any]
     decision: str
-    looks: tuple[Look, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def settle(column: Column, declared: Declared) -> Settled:
+def decide(column: Column, declared: Declared) -> Decided:
     """Return the variable that a column becomes.
 
     Declared states come first, then hole marks, then the declared kind. Where no kind is declared,
@@ -83,7 +83,7 @@ def settle(column: Column, declared: Declared) -> Settled:
     return _numeric(column, kind, declared, marked)
 
 
-def _numeric(numbers: Numbers, kind: Kind | None, declared: Declared, marked: str) -> Settled:
+def _numeric(numbers: Numbers, kind: Kind | None, declared: Declared, marked: str) -> Decided:
     """Return the variable that numbers become."""
     if kind == "continuous":
         return _continuous(numbers, declared, "declared continuous" + marked)
@@ -92,10 +92,10 @@ def _numeric(numbers: Numbers, kind: Kind | None, declared: Declared, marked: st
     labels = numbers.labels()
     if kind is None and _are_measurements(labels):
         reason = f"{len(labels.levels)} distinct whole numbers, taken as continuous{marked}"
-        settled = _continuous(
+        decided = _continuous(
             numbers, declared, f"{reason}; kinds={{{numbers.name!r}: 'discrete'}} makes it discrete"
         )
-        return replace(settled, looks=tuple(looks_of_numbers(numbers, labels)))
+        return replace(decided, diagnostics=tuple(diagnose_numbers(numbers, labels)))
     if kind is None and len(labels.levels) > 2:
         marked += f"; kinds={{{numbers.name!r}: 'continuous'}} makes it continuous"
     return _discrete(labels, kind, declared, marked)
@@ -107,7 +107,7 @@ def _are_measurements(labels: Labels) -> bool:
     return distinct > FEW or (distinct > SEVERAL and 2 * distinct > int(labels.observed().sum()))
 
 
-def _discrete(labels: Labels, kind: Kind | None, declared: Declared, marked: str) -> Settled:
+def _discrete(labels: Labels, kind: Kind | None, declared: Declared, marked: str) -> Decided:
     """Return the variable whose states are the labels: in the source's order, or sorted if it has none."""
     if not labels.levels:
         raise _only_holes(labels.name)
@@ -119,19 +119,19 @@ def _discrete(labels: Labels, kind: Kind | None, declared: Declared, marked: str
     how = "declared" if kind else "taken as"
     decision = f"{labels.name}: {labels.origin}, {how} discrete with {counted(len(states), 'state')}{marked}"
     codes = _recoded(labels, positions(labels.levels, variable), len(states))
-    return Settled(variable, codes, decision, () if kind else tuple(looks_of_labels(labels)))
+    return Decided(variable, codes, decision, () if kind else tuple(diagnose_labels(labels)))
 
 
-def _continuous(numbers: Numbers, declared: Declared, reason: str) -> Settled:
+def _continuous(numbers: Numbers, declared: Declared, reason: str) -> Decided:
     if numbers.name in declared.ordered:
         raise SchemaError(
             f"{numbers.name} is in ordered=… but continuous; only states are ordered: "
             f"declare kinds={{{numbers.name!r}: 'discrete'}}"
         )
-    return Settled(Variable(numbers.name, kind="continuous"), numbers.values, f"{numbers.name}: {reason}")
+    return Decided(Variable(numbers.name, kind="continuous"), numbers.values, f"{numbers.name}: {reason}")
 
 
-def _with_states(column: Column, declared: Declared) -> Settled:
+def _with_states(column: Column, declared: Declared) -> Decided:
     """Return the discrete variable with declared states; a cell that is none of them is refused."""
     labels = column.labels() if isinstance(column, Numbers) else column
     states = declared.states[column.name]
@@ -145,7 +145,7 @@ def _with_states(column: Column, declared: Declared) -> Settled:
                 f"{column.name}, row {labels.first_row(level)}: {label!r} is none of the declared states "
                 f"{listed(states)}{meant(label, states)}; declare it, or name it in holes=…"
             )
-    return Settled(
+    return Decided(
         variable,
         _recoded(labels, where, len(states)),
         f"{column.name}: the {counted(len(states), 'declared state')}",
@@ -193,9 +193,9 @@ def _measured(labels: Labels) -> Numbers:
 
 
 def _way_out(labels: Labels) -> str:
-    look = stray_numbers(labels)
+    diagnostic = stray_numbers(labels)
     usual = "name it in holes=…, or declare the column discrete"
-    return f"{look.remedy}; or {usual}" if look and look.kind == "written" else usual
+    return f"{diagnostic.remedy}; or {usual}" if diagnostic and diagnostic.kind == "written" else usual
 
 
 def _check(numbers: Numbers, declared: Declared) -> None:
@@ -214,10 +214,10 @@ def _refuse_names_of_rows(labels: Labels) -> None:
     counts = labels.observed()
     distinct, cells = int(np.count_nonzero(counts)), int(counts.sum())
     if distinct > TOO_MANY or (distinct > MANY and 2 * distinct > cells):
-        look = stray_numbers(labels)
+        diagnostic = stray_numbers(labels)
         raise TableError(
             f"{labels.name} has {distinct} distinct labels in {cells} cells, too many to be states"
-            + (f": {look.what}; {look.remedy}; or leave it " if look else "; leave it ")
+            + (f": {diagnostic.what}; {diagnostic.remedy}; or leave it " if diagnostic else "; leave it ")
             + f"out with drop=[{labels.name!r}], or insist with kinds={{{labels.name!r}: 'discrete'}}"
         )
 

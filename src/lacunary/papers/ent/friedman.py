@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2, rankdata, studentized_range
 
-from lacunary.errors import ParameterError
+from lacunary import ParameterError
 
 __all__ = ["Friedman", "friedman"]
 

@@ -1,4 +1,4 @@
-"""What a column looks like that was, or would be, read otherwise than its author meant."""
+"""Diagnostics of columns that were, or would be, read otherwise than their author meant."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lacunary.data.column import Labels, Numbers, parse_numbers
 from lacunary.data.schema import Label
 from lacunary.data.wording import listed
 
-__all__ = ["Look", "looks_of_labels", "looks_of_numbers", "notes", "sounds_missing", "stray_numbers"]
+__all__ = ["Diagnostic", "diagnose_labels", "diagnose_numbers", "notes", "sounds_missing", "stray_numbers"]
 
 MISSING = frozenset(
     {"-", "--", ".", "n/a", "na", "nan", "null", "none", "nil", "missing", "unknown", "-9", "-99", "-999"}
@@ -33,7 +33,7 @@ YES_OR_NO = frozenset({"true", "false", "t", "f", "yes", "no", "y", "n"})
 
 
 @dataclass(frozen=True)
-class Look:
+class Diagnostic:
     """What a column looks like, and what to do if it is so.
 
     Attributes
@@ -43,7 +43,7 @@ class Look:
     what, remedy
         What is to be seen, and what sets it right.
     kind
-        What it is about; looks that are "written" or "missing" are said together for all their columns.
+        What it is about; those that are "written" or "missing" are said together for all their columns.
     labels
         The labels that may mean a hole or, where most cells are numbers, those that are none.
     misread
@@ -58,7 +58,7 @@ class Look:
     misread: bool = False
 
 
-def stray_numbers(labels: Labels) -> Look | None:
+def stray_numbers(labels: Labels) -> Diagnostic | None:
     """Return what labels are if most cells are numbers, in a dress of their own or beside other labels."""
     levels = [level for level, count in enumerate(labels.observed()) if count]
     texts = [str(labels.levels[level]) for level in levels if isinstance(labels.levels[level], str)]
@@ -67,17 +67,17 @@ def stray_numbers(labels: Labels) -> Look | None:
     return _dressed(labels.name, texts) or _mixed(labels, levels) or _dates(labels.name, texts)
 
 
-def looks_of_labels(labels: Labels) -> Iterator[Look]:
+def diagnose_labels(labels: Labels) -> Iterator[Diagnostic]:
     """Yield what the states of a discrete column look like."""
     stray = stray_numbers(labels)
     if stray is not None and stray.kind != "dates":
         yield stray
     doubtful = () if stray else tuple(label for label in labels.levels if sounds_missing(label))
     if doubtful and len(doubtful) < len(labels.levels):
-        yield Look(labels.name, "", "", "missing", doubtful)
+        yield Diagnostic(labels.name, "", "", "missing", doubtful)
     if same := list(_spelled_alike(labels.levels)):
         groups = "; ".join(listed(group, SOME) for group in same[:SOME])
-        yield Look(
+        yield Diagnostic(
             labels.name,
             f"some states differ in spelling alone: {groups}",
             "give them one spelling in the source if they are the same",
@@ -85,14 +85,14 @@ def looks_of_labels(labels: Labels) -> Iterator[Look]:
         )
 
 
-def looks_of_numbers(numbers: Numbers, labels: Labels) -> Iterator[Look]:
+def diagnose_numbers(numbers: Numbers, labels: Labels) -> Iterator[Diagnostic]:
     """Yield what whole numbers taken as continuous look like; ``labels`` are their distinct values."""
     cells, distinct = int(labels.observed().sum()), len(labels.levels)
     span = np.nanmax(numbers.values) - np.nanmin(numbers.values) + 1
     named = IDENTIFIER.search(numbers.name) or CAMEL.search(numbers.name)
     if distinct == cells and (span == cells or named):
         order = "in sequence" if span == cells else "none of them twice"
-        yield Look(
+        yield Diagnostic(
             numbers.name,
             f"{cells} whole numbers, {order}, look like an identifier of the rows",
             f"drop=[{numbers.name!r}] leaves it out",
@@ -100,16 +100,18 @@ def looks_of_numbers(numbers: Numbers, labels: Labels) -> Iterator[Look]:
         )
 
 
-def notes(looks: Iterable[Look]) -> Iterator[tuple[str, bool]]:
-    """Yield a sentence for each kind of look, and whether numbers were misread."""
-    groups: dict[object, list[Look]] = {}
-    for look in looks:
-        key = (look.kind, look.remedy) if look.kind in ("written", "missing") else look
-        groups.setdefault(key, []).append(look)
+def notes(diagnostics: Iterable[Diagnostic]) -> Iterator[tuple[str, bool]]:
+    """Yield a sentence for each kind of diagnostic, and whether numbers were misread."""
+    groups: dict[object, list[Diagnostic]] = {}
+    for diagnostic in diagnostics:
+        key = (
+            (diagnostic.kind, diagnostic.remedy) if diagnostic.kind in ("written", "missing") else diagnostic
+        )
+        groups.setdefault(key, []).append(diagnostic)
     for group in groups.values():
-        first, columns = group[0], _some([look.column for look in group])
+        first, columns = group[0], _some([diagnostic.column for diagnostic in group])
         if first.kind == "missing":
-            labels = sorted({str(label) for look in group for label in look.labels})
+            labels = sorted({str(label) for diagnostic in group for label in diagnostic.labels})
             yield f"{columns}: {listed(labels)} may mean that a value is missing; {_as_holes(labels)}", False
         else:
             yield f"{columns}: {first.what}; {first.remedy}", first.misread
@@ -120,7 +122,7 @@ def sounds_missing(label: Label) -> bool:
     return str(label).strip().lower() in MISSING
 
 
-def _dressed(name: str, texts: Sequence[str]) -> Look | None:
+def _dressed(name: str, texts: Sequence[str]) -> Diagnostic | None:
     """Return what texts are if all that do not sound missing are numbers with commas or percent signs."""
     told = [text for text in texts if not sounds_missing(text)]
     odd = [text for text in told if parse_numbers([text]) is None]
@@ -136,10 +138,10 @@ def _dressed(name: str, texts: Sequence[str]) -> Look | None:
         what, remedy = "numbers with a decimal comma", "decimal=',' reads them as numbers"
     else:
         return None
-    return Look(name, f"{what}, such as {odd[0]!r}, read as labels", remedy, "written", misread=True)
+    return Diagnostic(name, f"{what}, such as {odd[0]!r}, read as labels", remedy, "written", misread=True)
 
 
-def _mixed(labels: Labels, levels: Sequence[int]) -> Look | None:
+def _mixed(labels: Labels, levels: Sequence[int]) -> Diagnostic | None:
     """Return what labels are if most cells are numbers but some are not."""
     counts = labels.observed()
     values = {level: parse_numbers([str(labels.levels[level])]) for level in levels}
@@ -154,15 +156,17 @@ def _mixed(labels: Labels, levels: Sequence[int]) -> Look | None:
     verb = "the other is" if len(others) == 1 else "the others are"
     what = f"{numbers} of {cells} cells are numbers, {verb} {_some_quoted(others)}{header}"
     named = tuple(others)
-    return Look(labels.name, what, _as_holes(others), "mixed", named, misread=missing or len(others) <= SOME)
+    return Diagnostic(
+        labels.name, what, _as_holes(others), "mixed", named, misread=missing or len(others) <= SOME
+    )
 
 
-def _dates(name: str, texts: Sequence[str]) -> Look | None:
+def _dates(name: str, texts: Sequence[str]) -> Diagnostic | None:
     told = [text for text in texts if not sounds_missing(text)]
     if not told or not all(map(DATE.fullmatch, told)):
         return None
     what = f"dates, such as {told[0]!r}"
-    return Look(name, what, "make a number or a few periods of them in the source", "dates")
+    return Diagnostic(name, what, "make a number or a few periods of them in the source", "dates")
 
 
 def _spelled_alike(states: Sequence[Label]) -> Iterator[list[str]]:

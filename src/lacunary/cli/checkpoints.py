@@ -7,10 +7,10 @@ from typing import Any
 
 import lacunary as lac
 
-__all__ = ["Keep"]
+__all__ = ["Checkpoints"]
 
 
-class Keep:
+class Checkpoints:
     """Work that is kept in a file as it goes on, if one was named."""
 
     def __init__(self, path: str | None) -> None:

@@ -26,7 +26,7 @@ from lacunary.cli.arguments import (
     pairs_of_states,
     reading,
 )
-from lacunary.cli.keep import Keep
+from lacunary.cli.checkpoints import Checkpoints
 from lacunary.cli.problem import Kinds, Seed, States, declared_of
 from lacunary.cli.show import Waiting, emit, show
 
@@ -160,7 +160,7 @@ def search(
         "max_parents": max_parents,
         "tiers": [[name.strip() for name in group.split(",")] for group in tier or ()] or None,
     }
-    keep = Keep(checkpoint)
+    keep = Checkpoints(checkpoint)
     with Waiting(f"reading {data}") as waiting:
         wanted = reading(holes, drop, weights, not_holes, decimal)
         table = lac.read(data_path(data), **wanted, **declared_of(kinds, states))
@@ -233,7 +233,7 @@ def _draw(found: lac.SearchResult, path: str) -> None:
 
 def _write_page(found: lac.SearchResult, path: str) -> None:
     from lacunary.files import write_whole
-    from lacunary.report.found import found_page
+    from lacunary.report.search_page import found_page
 
     write_whole(path, found_page(found))
 

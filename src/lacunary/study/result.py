@@ -1,10 +1,11 @@
-"""The data of a report on hidden classes: how many there are, what they are like, who is in them."""
+"""What was found about hidden classes: how many there are, what they are like, who is in them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,77 +15,27 @@ from lacunary.data.table import HOLE, Table
 from lacunary.evidence.compare import Comparison
 from lacunary.infer.network import Network
 from lacunary.learn.fit import Fit
-from lacunary.report.shift import Levels, Shift
+from lacunary.registry import borrow
+from lacunary.study.levels import Levels, Shift
+from lacunary.study.profile import Candidate, Case, Contrast, Profile, candidate_record, profile_record
 
-__all__ = ["DECIDES", "Candidate", "Case", "Contrast", "Profile", "Study"]
+__all__ = ["DECIDES", "Classes", "Drawn"]
 
 DECIDES = "cheeseman-stutz"
 """The estimate by which the number of classes is chosen: the one that `lacunary.score` makes unless told."""
+
+Drawn = Literal["evidence", "profiles", "traces", "starts"]
+"""What can be drawn: log evidence by number of classes, chances by class, and the starts of the best fit."""
 
 CONTRASTS = 3
 """How many variables are named for each class."""
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
-    """The best fit with one number of classes, and how strongly the table speaks for it.
+class Classes:
+    """How many hidden classes a table speaks for, what each is like, and to which a row belongs.
 
-    Attributes
-    ----------
-    classes
-        How many states the hidden class has.
-    parameters
-        d: how many free parameters the model has.
-    log_evidence
-        Estimates of the log marginal likelihood by method, in nats; higher is better.
-    """
-
-    classes: int
-    fit: Fit
-    parameters: int
-    log_evidence: Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class Contrast:
-    """A state of a variable that is commoner, or rarer, in one class than in the others."""
-
-    variable: str
-    state: Label
-    here: float
-    elsewhere: float
-
-    @property
-    def apart(self) -> float:
-        """How much the chances differ."""
-        return abs(self.here - self.elsewhere)
-
-
-@dataclass(frozen=True)
-class Profile:
-    """One class: its size, how a variable kept aside is distributed in it, and what sets it apart."""
-
-    label: Label
-    size: float
-    share: float
-    aside: dict[Label, float]
-    contrasts: tuple[Contrast | Shift, ...]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A row, why it is shown, and to which class it probably belongs."""
-
-    row: int
-    why: str
-    aside: Label | None
-    holes: int
-    probabilities: tuple[float, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Study:
-    """How many hidden classes a table speaks for, and what they are.
+    ``print`` shows it as tables; `page` writes them with figures, `plot` draws one, `save` keeps the network.
 
     Attributes
     ----------
@@ -95,13 +46,13 @@ class Study:
     aside
         The table of a column that was kept aside, to see what the classes mean.
     candidates
-        A fit for every number of classes.
+        A fit for every number of classes that was tried, with estimates of its evidence.
     comparison
         The candidates weighed against each other by several estimates.
     network
         The best candidate's network, its classes renamed A, B, … from the largest on.
     posterior
-        p(class | the row's observed cells); (rows, classes).
+        The rows' responsibilities, p(class | the row's observed cells); (rows, classes).
     """
 
     table: Table
@@ -118,14 +69,24 @@ class Study:
         return max(self.candidates, key=lambda candidate: candidate.log_evidence[DECIDES])
 
     @property
+    def number(self) -> int:
+        """The recommended number of classes: the best candidate's."""
+        return self.best.classes
+
+    @property
+    def fits(self) -> dict[int, Fit]:
+        """The best fit of every number of classes that was tried."""
+        return {candidate.classes: candidate.fit for candidate in self.candidates}
+
+    @property
     def favourites(self) -> dict[int, tuple[str, ...]]:
         """The numbers of classes that some estimate puts first, each with these estimates."""
         by_name = dict(zip(self.comparison.models, self.candidates, strict=True))
         return {by_name[name].classes: methods for name, methods in self.comparison.favourites().items()}
 
     @property
-    def classes(self) -> tuple[Label, ...]:
-        """The names of the best candidate's classes."""
+    def labels(self) -> tuple[Label, ...]:
+        """The names of the best candidate's classes, A being the most probable."""
         return self.network.dag.schema[self.hidden].states
 
     @property
@@ -176,7 +137,7 @@ class Study:
     @property
     def profiles(self) -> tuple[Profile, ...]:
         """The classes, from the largest on."""
-        return tuple(self._profile(k) for k in range(len(self.classes)))
+        return tuple(self._profile(k) for k in range(len(self.labels)))
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -192,8 +153,41 @@ class Study:
             for row, why in self._worth_a_look()
         )
 
+    def assign(self, table: Any = None) -> list[Label]:
+        """Return the most probable class of every row, of the table it was found from or of another one."""
+        chances = (
+            self.posterior if table is None else self.network.posterior(table, [self.hidden])[self.hidden]
+        )
+        return [self.labels[int(k)] for k in chances.argmax(axis=1)]
+
+    def __repr__(self) -> str:
+        tried = ", ".join(str(candidate.classes) for candidate in self.candidates)
+        return f"<Classes: {self.number} of {self.hidden} best of {tried}; {len(self.table)} rows>"
+
+    def __str__(self) -> str:
+        return str(borrow("classes as text")(self))
+
+    def plot(self, what: Drawn = "evidence") -> Any:
+        """Return a figure of matplotlib: the "evidence", "profiles", "traces" of EM, or its "starts"."""
+        return borrow("classes as a figure")(self, what)
+
+    def page(self, path: str | PathLike[str] | None = None, **words: str) -> str:
+        """Return a page with tables and figures, in one piece of HTML, and write it if a path is given.
+
+        ``title``, ``row``, ``cell`` and ``source`` say what it is about, what a row and a cell stand for
+        ("member", "vote"), and where the data come from.
+        """
+        html = str(borrow("classes as a page")(self, **words))
+        if path is not None:
+            borrow("write whole")(path, html)
+        return html
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the best network to a file, as `lacunary.save` does: .json, .bif, .xmlbif, .net."""
+        borrow("save")(self.network, path)
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the study as plain dictionaries, lists and numbers."""
+        """Return all that was found as plain dictionaries, lists and numbers."""
         return {
             "rows": len(self.table),
             "variables": len(self.table.schema),
@@ -201,15 +195,15 @@ class Study:
             "complete_rows": self.complete,
             "incomplete_rows": len(self.table) - self.complete,
             "observed_cells_in_incomplete_rows": self.wasted,
-            "candidates": [_candidate(c) for c in self.candidates],
+            "candidates": [candidate_record(c) for c in self.candidates],
             "favourites": {str(classes): list(methods) for classes, methods in self.favourites.items()},
             "best": self.best.classes,
-            "classes": [_profile(p) for p in self.profiles],
+            "classes": [profile_record(p) for p in self.profiles],
             "measured": {
                 each.name: {
                     str(label): {"mean": mean, "sd": sd}
                     for label, mean, sd in zip(
-                        self.classes, each.means.tolist(), each.sds.tolist(), strict=True
+                        self.labels, each.means.tolist(), each.sds.tolist(), strict=True
                     )
                 }
                 for each in self.measured
@@ -220,7 +214,7 @@ class Study:
                     "why": case.why,
                     "aside": case.aside,
                     "holes": case.holes,
-                    "probabilities": dict(zip(map(str, self.classes), case.probabilities, strict=True)),
+                    "probabilities": dict(zip(map(str, self.labels), case.probabilities, strict=True)),
                 }
                 for case in self.cases
             ],
@@ -233,7 +227,7 @@ class Study:
             key=lambda contrast: -contrast.apart,
         )
         return Profile(
-            self.classes[k], size, size / self.table.size, self._aside_in(k), tuple(contrasts[:CONTRASTS])
+            self.labels[k], size, size / self.table.size, self._aside_in(k), tuple(contrasts[:CONTRASTS])
         )
 
     def _contrast(self, k: int, variable: Variable) -> Contrast | Shift:
@@ -286,26 +280,3 @@ class Study:
         shares = np.array([list(profile.aside.values()) for profile in self.profiles])
         expected = np.take_along_axis(self.posterior @ shares, np.maximum(self.aside.codes[:, :1], 0), axis=1)
         return np.where(self.aside.codes[:, 0] == HOLE, 0.0, 1.0 - expected[:, 0])
-
-
-def _candidate(candidate: Candidate) -> dict[str, Any]:
-    return {
-        "classes": candidate.classes,
-        "parameters": candidate.parameters,
-        "log_likelihood": candidate.fit.log_likelihood,
-        "log_evidence": dict(candidate.log_evidence),
-        "objective": candidate.fit.objective,
-        "iterations": candidate.fit.iterations,
-        "converged": candidate.fit.converged,
-        "starts": len(candidate.fit.starts),
-    }
-
-
-def _profile(profile: Profile) -> dict[str, Any]:
-    return {
-        "label": profile.label,
-        "size": profile.size,
-        "share": profile.share,
-        "aside": {str(state): share for state, share in profile.aside.items()},
-        "contrasts": [asdict(c) for c in profile.contrasts],
-    }

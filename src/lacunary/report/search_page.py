@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log1p
-from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from lacunary.model.equivalence import cpdag
-from lacunary.report.drawing import drawing
+from lacunary.report.drawing import arc_rows, drawing
 from lacunary.report.regressions import measures
+from lacunary.report.template import render
 from lacunary.report.words import minus
 from lacunary.structure.result import SearchResult
 from lacunary.structure.structural_em import StructuralResult
@@ -23,14 +20,9 @@ WIDTH, HEIGHT, LEFT, BELOW = 640.0, 220.0, 92.0, 30.0
 
 def found_page(found: SearchResult, *, title: str = "What depends on what") -> str:
     """Return a search's result as HTML with its drawing inside."""
-    environment = Environment(
-        loader=PackageLoader("lacunary.report", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-    )
     hidden = len(found.dag.schema.hidden) * len(found.table)
-    return environment.get_template("found.html.jinja").render(
+    return render(
+        "search",
         title=title,
         rows=len(found.table),
         holes=int(found.table.align(found.dag.schema).holes.sum()) - hidden,
@@ -40,27 +32,11 @@ def found_page(found: SearchResult, *, title: str = "What depends on what") -> s
         method=found.method,
         interrupted=found.interrupted,
         drawing=Markup(drawing(found.dag, found.strengths, title="The graph")),
-        arcs=_arcs(found),
+        arcs=arc_rows(found.dag, found.strengths),
         chart=Markup(_chart(found)),
         rounds=_by_rounds(found),
         measures=[each | {"chart": Markup(each["chart"])} for each in measures(found.network)],
     )
-
-
-def _arcs(found: SearchResult) -> list[dict[str, Any]]:
-    """Return the arcs, the strongest first."""
-    reversible = cpdag(found.dag).reversible
-    most = max((log1p(max(value, 0.0)) for value in found.strengths.values()), default=0.0) or 1.0
-    return [
-        {
-            "tail": tail,
-            "head": head,
-            "strength": minus(lost, 2),
-            "share": round(100 * log1p(max(lost, 0.0)) / most),
-            "reversible": frozenset((tail, head)) in reversible,
-        }
-        for (tail, head), lost in sorted(found.strengths.items(), key=lambda item: -item[1])
-    ]
 
 
 def _by_rounds(found: SearchResult) -> bool:
