@@ -13,9 +13,9 @@ from lacunary.errors import GraphError, ParameterError, SchemaError, TableError
 from lacunary.infer.network import Network
 from lacunary.maths import regression
 from lacunary.maths.normal_wishart import NormalWishart
-from lacunary.mixture.blend import Mixer
 from lacunary.mixture.fit import fit_mixture
 from lacunary.mixture.gaussian import Gaussian
+from lacunary.mixture.learner import MixtureLearner
 from lacunary.mixture.noise import noise_of
 from lacunary.structure.search import search
 from tests.mixture.small import continuous, two_groups
@@ -78,14 +78,14 @@ def test_the_prior_density_is_that_of_the_families(table: Table) -> None:
 
 
 def test_a_step_never_loses(table: Table) -> None:
-    mixer = Mixer(Gaussian(table), table.weights, noise_of(True, table))
-    blend = mixer.begin(STRUCTURES, 200.0, np.random.default_rng(3))
+    learner = MixtureLearner(Gaussian(table), table.weights, noise_of(True, table))
+    model = learner.begin(STRUCTURES, 200.0, np.random.default_rng(3))
     before = -np.inf
     for _ in range(60):
-        completed = mixer.expect(blend)
-        now = completed.log_likelihood + mixer.log_prior(blend)
+        completed = learner.expect(model)
+        now = completed.log_likelihood + learner.log_prior(model)
         assert now >= before - 1e-9 * abs(now)  # rounding of a sum over rows
-        blend, before = mixer.maximize(completed, STRUCTURES), now
+        model, before = learner.maximize(completed, STRUCTURES), now
 
 
 def test_one_component_without_holes_is_weighed_exactly() -> None:

@@ -20,7 +20,7 @@ def engine() -> Gaussian:
 
 
 def test_moments_are_sums_of_weighted_squares(engine: Gaussian) -> None:
-    models = engine.draw([engine.start] * 3, 20.0, np.random.default_rng(1))
+    models = engine.draw([((),) * len(engine.schema)] * 3, 20.0, np.random.default_rng(1))
     shares = np.random.default_rng(2).dirichlet(np.ones(3), ROWS)
     z = np.insert((engine.table.reals - engine.origin) / engine.scale, 0, 1.0, axis=1)
     expected = [
@@ -33,7 +33,7 @@ def test_moments_are_sums_of_weighted_squares(engine: Gaussian) -> None:
 def test_rows_with_too_many_products_take_the_other_way(
     engine: Gaussian, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    models = engine.draw([engine.start] * 2, 20.0, np.random.default_rng(1))
+    models = engine.draw([((),) * len(engine.schema)] * 2, 20.0, np.random.default_rng(1))
     shares = np.random.default_rng(2).dirichlet(np.ones(2), ROWS)
     multiplied = engine.statistics(models, shares)
     monkeypatch.setattr(products, "ROOM", 1)
@@ -43,7 +43,7 @@ def test_rows_with_too_many_products_take_the_other_way(
 @pytest.mark.parametrize("narrow", [1.0, 100.0, 1e7])
 def test_densities_without_arcs(engine: Gaussian, narrow: float) -> None:
     """Also where a component is so narrow that multiplying out would lose all digits."""
-    models = engine.draw([engine.start] * 3, 20.0, np.random.default_rng(1))
+    models = engine.draw([((),) * len(engine.schema)] * 3, 20.0, np.random.default_rng(1))
     models = type(models)(models.structures, models.root * narrow)
     multiplied = engine.seen.products.log_densities(models.forms) if engine.seen.products else None
     assert (multiplied is None) == (narrow > products.REACH)

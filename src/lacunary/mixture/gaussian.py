@@ -23,11 +23,11 @@ from lacunary.infer.network import Network
 from lacunary.infer.prior import standardised
 from lacunary.infer.scale import check_squares
 from lacunary.maths import regression
-from lacunary.mixture.component import Structure, read_structure
 from lacunary.mixture.products import Products
 from lacunary.model.dag import Dag
 from lacunary.structure.gaussian import BGe, Normal
-from lacunary.structure.score import Parents
+from lacunary.structure.networks import read_structure
+from lacunary.structure.score import Parents, Structure, total
 
 __all__ = ["Gaussian", "Gaussians"]
 
@@ -120,11 +120,6 @@ class Gaussian:
         self.belief = standardised(prior, self.schema.names, self.origin, self.scale).about
         self._normalizers: dict[tuple[int, Parents], float] = {}
 
-    @property
-    def start(self) -> Structure:
-        """No arcs: the class is the only hidden variable, and it is outside."""
-        return ((),) * len(self.schema)
-
     def draw(self, structures: Sequence[Structure], ess: float, rng: np.random.Generator) -> Gaussians:
         """Return components drawn around the fit of one to all rows (TMCH98 section 5).
 
@@ -189,6 +184,10 @@ class Gaussian:
     def scores(self, statistics: Array) -> list[BGe]:
         """Return BGe of each component's expected data, in standardised units."""
         return [BGe(moment, self.belief) for moment in statistics]
+
+    def log_complete_evidence(self, statistics: Array, structures: Sequence[Structure]) -> float:
+        """Return the evidence of all components' expected data, in standardised units."""
+        return sum(total(score, s) for score, s in zip(self.scores(statistics), structures, strict=True))
 
     def fit(self, statistics: Array, models: Gaussians) -> Array:
         """Return N g − ½ tr(A T Aᵀ), T the expected moments: in standardised units; (components,)."""

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.maths.moments import factor, joined, parted
-from lacunary.mixture.component import Structure
 from lacunary.mixture.gaussian import Gaussian, Gaussians
 from lacunary.mixture.sharing import Sharing
 from lacunary.structure.gaussian import Normal
+from lacunary.structure.score import Structure
 
 __all__ = ["Tied", "variances"]
 

@@ -40,7 +40,7 @@ from lacunary.structure.climb import climb
 from lacunary.structure.move import Add, Move, Remove
 from lacunary.structure.rules import ArcsGiven, Rules
 from lacunary.structure.score import FamilyScore
-from lacunary.structure.walk import Walk, dag_of
+from lacunary.structure.walk import Walk, dag_of, structure_of
 
 __all__ = ["average_graphs"]
 
@@ -137,7 +137,7 @@ class _Chain:
     def step(self, dag: Dag, theta: Array, climbing: bool) -> Belief:
         """Draw the holes, then the graph, and return what is believed of its parameters."""
         full = self._filled(dag, theta)
-        board = Board(self._score(full), self.rules, [tuple(sorted(ps)) for ps in dag.parent_indices])
+        board = Board(self._score(full), self.rules, structure_of(dag))
         if climbing:
             climb(Walk("greedy", board, self.rng))
         n = len(full.schema)

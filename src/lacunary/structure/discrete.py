@@ -5,7 +5,7 @@ Counts are taken once for a child, its parents and every further parent (`Counte
 
 from __future__ import annotations
 
-from math import log, prod
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from scipy.special import gammaln
 
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
+from lacunary.evidence.charge import price
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
 from lacunary.kernels.count import add_columns
 from lacunary.kernels.families import BDEU, DIRICHLET, LIKELIHOOD, block_terms, nested_terms
@@ -20,7 +21,7 @@ from lacunary.model.dag import Dag
 from lacunary.structure.counter import Counter
 from lacunary.structure.score import Parents, allowed_arcs, toggle
 
-__all__ = ["BD", "BIC", "check_complete"]
+__all__ = ["BD", "BIC", "check_complete", "check_digits"]
 
 Array = NDArray[np.float64]
 
@@ -111,7 +112,7 @@ class BIC(_Discrete):
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
-        self.law = np.array([LIKELIHOOD, 0.0, 0.5 * log(max(self.size, 1.0))])
+        self.law = np.array([LIKELIHOOD, 0.0, price(self.size)])
 
 
 class BD(_Discrete):
@@ -125,19 +126,11 @@ class BD(_Discrete):
     def __init__(self, table: Table, prior: Prior | None = None) -> None:
         super().__init__(table)
         self.prior = BDeu(1.0) if prior is None else prior
+        check_digits(self.prior)
         if isinstance(self.prior, BDeu):
-            self._follow(BDEU, "ess", self.prior.ess)
+            self.law = np.array([BDEU, float(self.prior.ess), 0.0])
         elif isinstance(self.prior, Dirichlet):
-            self._follow(DIRICHLET, "alpha", self.prior.alpha)
-
-    def _follow(self, kind: int, name: str, worth: float) -> None:
-        """Take a prior's law; refuse one that leaves no digits."""
-        if worth > MOST:
-            raise ParameterError(
-                f"a prior with {name} = {worth:g} leaves no digits for what the table says of graphs; "
-                f"take one of at most {MOST:g}"
-            )
-        self.law = np.array([kind, float(worth), 0.0])
+            self.law = np.array([DIRICHLET, float(self.prior.alpha), 0.0])
 
     def terms(self, child: int, parents: Parents) -> Array:
         """Return the toggled terms and, last, the term as it is; (n + 1,)."""
@@ -165,6 +158,16 @@ class BD(_Discrete):
         cells = gammaln(alpha + counts) - gammaln(alpha)
         whole = gammaln(alpha.sum(axis=1)) - gammaln((alpha + counts).sum(axis=1))
         return float(cells.sum() + whole.sum())
+
+
+def check_digits(prior: object) -> None:
+    """Refuse a prior that leaves no digits for what the rows say."""
+    for kind, name in ((BDeu, "ess"), (Dirichlet, "alpha")):
+        if isinstance(prior, kind) and getattr(prior, name) > MOST:
+            raise ParameterError(
+                f"a prior with {name} = {getattr(prior, name):g} leaves no digits for what the table says of "
+                f"graphs; take one of at most {MOST:g}"
+            )
 
 
 def check_complete(table: Table) -> None:

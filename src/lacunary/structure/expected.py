@@ -7,7 +7,7 @@ present graph or not, are read off the rows' islands (`lacunary.infer.islands`).
 
 from __future__ import annotations
 
-from math import log, prod
+from math import prod
 from typing import Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from lacunary.errors import ParameterError
+from lacunary.evidence.charge import price
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
 from lacunary.infer.islands import Islands
 from lacunary.kernels.count import bd_terms, log_likelihood_terms
@@ -69,6 +70,13 @@ class ExpectedCounts:
         """Return E[N_jk] of a family: parents first, in the order given, the child last."""
         return self.islands.counts((*parents, child))
 
+    def statistics(self, dag: Dag) -> Array:
+        """Return the expected counts of a graph's families, in the places of its layout; (size,)."""
+        out = np.zeros(dag.layout.size)
+        for child, parents in enumerate(dag.parent_indices):
+            out[dag.layout.slice(child)] = dag.layout.flat(self.counts(child, parents))
+        return out
+
     def family(self, child: int, parents: Parents) -> float:
         """Return the child's term, given its parents."""
         if self._cells(child, parents) > CELLS:
@@ -119,7 +127,7 @@ class ExpectedCounts:
         configurations = self._cells(child, parents) // states * np.diff(first).astype(np.float64)
         if self.criterion == "bic":
             log_likelihood_terms(counts, states, first, out)
-            out -= 0.5 * log(max(self.size, 1.0)) * (states - 1) * configurations
+            out -= price(self.size) * (states - 1) * configurations
         else:
             bd_terms(counts, states, first, self._alpha(states * configurations), out)
 

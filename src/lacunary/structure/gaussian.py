@@ -8,7 +8,6 @@ standardised columns, as ``of`` does, where means are large beside standard devi
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -19,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from lacunary.data.schema import Schema
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
+from lacunary.evidence.charge import price
 from lacunary.infer import prior as priors
 from lacunary.infer.prior import standardised
 from lacunary.infer.scale import check_squares
@@ -102,7 +102,7 @@ class Charged:
 
     def __init__(self, rows: float, floor: ArrayLike) -> None:
         self.floor = np.asarray(floor, dtype=np.float64)
-        self._charge = 0.5 * math.log(max(rows, 1.0))
+        self._charge = price(rows)
 
     def prepare(self, moment: Array) -> tuple[Array, Array]:
         """Return scatter matrices and numbers of rows."""

@@ -12,6 +12,7 @@ from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.model.dag import Dag
+from lacunary.structure.result import Trial
 from lacunary.structure.rules import Rules
 from lacunary.structure.walk import dag_of
 
@@ -19,9 +20,6 @@ __all__ = ["Hidden", "Trial", "start_of", "trials", "with_hidden"]
 
 Hidden = Mapping[str, int | Iterable[int]] | Sequence[str]
 """Hidden variables: the number of states of each, or the numbers to try; names alone have two states."""
-
-Trial = tuple[tuple[str, int], ...]
-"""One choice: each hidden variable with its number of states; one state is no variable at all."""
 
 MOST_STATES, MOST_TRIALS = 1000, 1000
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -10,10 +11,13 @@ from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
 
-__all__ = ["FamilyScore", "Parents", "allowed_arcs", "toggle", "total"]
+__all__ = ["FamilyScore", "Parents", "Structure", "Sum", "allowed_arcs", "toggle", "total"]
 
 Parents = tuple[int, ...]
 """Parents of a variable as positions in the schema, in increasing order."""
+
+Structure = tuple[Parents, ...]
+"""A graph: the parents of each variable, as positions in the schema, in increasing order."""
 
 
 class FamilyScore(Protocol):
@@ -53,6 +57,31 @@ class FamilyScore(Protocol):
         −inf where the arc is not allowed, or where the family is too large to be scored.
         """
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """The sum of several scores: of one structure for all components of a mixture."""
+
+    scores: Sequence[FamilyScore]
+
+    @property
+    def variables(self) -> int:
+        """How many variables there are."""
+        return self.scores[0].variables
+
+    @property
+    def allowed(self) -> NDArray[np.bool_]:
+        """Which arcs can be."""
+        return self.scores[0].allowed
+
+    def family(self, child: int, parents: Parents) -> float:
+        """Return the child's term, given its parents."""
+        return sum(score.family(child, parents) for score in self.scores)
+
+    def toggled(self, child: int, parents: Parents) -> NDArray[np.float64]:
+        """Return the child's term with each variable put in or taken out of its parents; (n,)."""
+        return np.asarray(sum(score.toggled(child, parents) for score in self.scores))
 
 
 def toggle(parents: Parents, other: int) -> Parents:

@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 
 from lacunary.errors import GraphError
 from lacunary.structure.rules import Rules
-from lacunary.structure.score import FamilyScore, Parents
+from lacunary.structure.score import FamilyScore, Parents, Structure, total
 from lacunary.structure.walk import Walk
 
-__all__ = ["Tree", "best_branching", "best_forest"]
+__all__ = ["Tree", "as_good_forest", "best_branching", "best_forest"]
+
+TIE = 1e-9
+"""A forest is better if its score is by this part of its size: equal ones differ by rounding."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,19 @@ def best_forest(score: FamilyScore, rules: Rules) -> list[Parents]:
         np.vstack([np.column_stack([weights, np.full(n, -np.inf)]), np.append(root, 0.0)])
     )
     return [() if parent[j] == n else (int(parent[j]),) for j in range(n)]
+
+
+def as_good_forest(score: FamilyScore, rules: Rules, structure: Structure) -> Structure:
+    """Return the best forest, or the present structure if that is one and as good.
+
+    Many forests are equally good, as arcs may be turned; left to rounding they would follow each other.
+    """
+    best = tuple(best_forest(score, rules))
+    if all(len(parents) <= 1 for parents in structure):
+        here, there = total(score, structure), total(score, best)
+        if there <= here + TIE * abs(here):
+            return structure
+    return best
 
 
 def best_branching(weights: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -14,9 +14,9 @@ from lacunary.model.dag import Dag
 from lacunary.structure.board import Board, Kept
 from lacunary.structure.move import Move
 from lacunary.structure.result import Step
-from lacunary.structure.score import Parents
+from lacunary.structure.score import Parents, Structure
 
-__all__ = ["Halt", "SearchProgress", "Trail", "Walk", "WatchSearch", "dag_of"]
+__all__ = ["Halt", "SearchProgress", "Trail", "Walk", "WatchSearch", "dag_of", "structure_of"]
 
 
 class Halt(Exception):
@@ -89,15 +89,15 @@ class Walk:
         self.schema: Schema = board.rules.schema
         self.path: list[Step] = []
         self.memory: dict[str, Any] = {}
-        self.best: tuple[Parents, ...] = board.parents
-        self.top = board.value
+        self.first, self.bottom = board.parents, board.value
+        self.best, self.top = self.first, self.bottom
         if trail is not None:
             self._resume(trail)
 
     def _resume(self, trail: Trail) -> None:
-        self.board.jump(_sorted_parents(trail.best))
+        self.board.jump(structure_of(trail.best))
         self.best, self.top = self.board.parents, self.board.value
-        self.board.jump(_sorted_parents(trail.dag))
+        self.board.jump(structure_of(trail.dag))
         self.path = list(trail.path)
         self.memory = dict(trail.memory)
         state = self.memory.pop("rng", None)
@@ -166,5 +166,6 @@ def dag_of(schema: Schema, parents: Iterable[Iterable[int]]) -> Dag:
     return Dag(schema, tuple(tuple(schema.names[p] for p in ps) for ps in parents))
 
 
-def _sorted_parents(dag: Dag) -> list[Parents]:
-    return [tuple(sorted(ps)) for ps in dag.parent_indices]
+def structure_of(dag: Dag) -> Structure:
+    """Return the parents of each variable of a graph, as positions in increasing order."""
+    return tuple(tuple(sorted(ps)) for ps in dag.parent_indices)
