@@ -267,6 +267,21 @@ def test_by_the_second_rule_the_estimate_ends_above_the_first_round(seed: int) -
     assert found.estimate.value >= (rounds[0] or np.inf) - 1e-6 * abs(found.estimate.value)
 
 
+@pytest.mark.parametrize("moves", [1, 2])
+def test_a_schedule_counts_the_moves_of_every_component(moves: int) -> None:
+    """x0 → x1 → x2 has two arcs to find, so that neither one move nor two come to the top too early."""
+    table = continuous(two_groups(100)[:100])
+    found = fit_mixture(table, components=1, schedule=f"(EM)^2 Ec S^{moves} M")
+    assert [tick.arcs for tick in found.path[0].ticks if tick.phase == "search"] == [moves]
+    assert len(found.mixture.components[0].dag.arcs) == moves
+
+
+def test_a_bracket_of_em_alone_ends() -> None:
+    table, stop = continuous(two_groups(20)), lac.Stop(share=1e-6, iterations=40)
+    found = fit_mixture(table, components=2, schedule="((EM)^2 (EM)^1)*", stop=stop)
+    assert len(found.path[0].ticks) <= 3 * 40
+
+
 def test_equally_good_trees_do_not_follow_each_other_forever() -> None:
     table = continuous(two_groups(60, holes=0.15))
     found = fit_mixture(table, components=2, structure="tree", stop=lac.Stop(share=1e-3))

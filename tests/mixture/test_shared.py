@@ -33,8 +33,8 @@ def ours(x: np.ndarray, code: str, structure: Structure, means: np.ndarray, step
     table = continuous(x)
     learner = MixtureLearner(engine_of(table, LIGHT, Sharing.of(code)), table.weights, ess=1e-9)
     plain = Gaussian(table, LIGHT)
-    centred = (means - plain.origin) / plain.scale
-    spread = np.diag(x.var() / plain.scale**2)
+    centred = (means - plain.scale.centre) / plain.scale.spread
+    spread = np.diag(x.var() / plain.scale.spread**2)
     begin = plain.maximize(joined(np.ones(2), centred, np.stack([spread] * 2)), [structure] * 2)
     model = Parameters(begin, np.array([0.5, 0.5]), None)
     for _ in range(steps):

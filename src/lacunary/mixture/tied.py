@@ -38,7 +38,7 @@ class Tied(Gaussian):
         super().__init__(table, prior)
         self.sharing = sharing
         # A sphere in the data's units is none in standardised columns.
-        log = -2.0 * np.log(self.scale)
+        log = -2.0 * np.log(self.scale.spread)
         self._sphere = np.exp(log - log.mean()) if sharing.sphere else None
 
     def draw(self, structures: Sequence[Structure], ess: float, rng: np.random.Generator) -> Gaussians:

@@ -19,7 +19,6 @@ from lacunary.errors import ParameterError
 from lacunary.infer.belief import BDeu, Belief
 from lacunary.infer.mixture import Noise, shared_out
 from lacunary.infer.prior import Standardised
-from lacunary.infer.scale import Scale
 from lacunary.learn.stop import Stop
 from lacunary.learn.vbem import Update, update_rule
 from lacunary.mixture.engine import Engine
@@ -136,7 +135,6 @@ def _any_kind(engine: Engine) -> Networks:
             "components that share parameters have no conjugate posterior; use how='plug-in'"
         )
     if isinstance(engine, Gaussian):
-        scale = Scale(engine.origin, engine.scale)
-        return Networks(engine.table, Standardised(engine.belief, BDeu(1.0)), scale=scale)
+        return Networks(engine.table, Standardised(engine.belief, BDeu(1.0)), scale=engine.scale)
     assert isinstance(engine, Networks)
     return engine

@@ -38,6 +38,7 @@ from lacunary.structure.cache import Cache
 from lacunary.structure.choose import score_of
 from lacunary.structure.climb import climb
 from lacunary.structure.move import Add, Move, Remove
+from lacunary.structure.networks import standard
 from lacunary.structure.rules import ArcsGiven, Rules
 from lacunary.structure.score import FamilyScore
 from lacunary.structure.walk import Walk, dag_of, structure_of
@@ -127,11 +128,9 @@ class _Chain:
 
     @classmethod
     def of(cls, table: Table, prior: Any, rules: Rules, rng: np.random.Generator) -> _Chain:
-        scale = Scale.of(table)
+        scale, inside = standard(table, prior)
         names = [variable.name for variable in table.schema if not variable.discrete]
-        where = [table.schema.index(name) for name in names]
-        inside = priors.standardised(prior, names, scale.centre[where], scale.spread[where])
-        rule = priors.NormalWishart.of(inside.about, names, inside.tables) if names else inside.tables
+        rule = priors.NormalWishart.of(inside.about, names, inside.tables) if names else inside
         return cls(scale.table(table), scale, rule, rules, rng)
 
     def step(self, dag: Dag, theta: Array, climbing: bool) -> Belief:

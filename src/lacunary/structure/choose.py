@@ -11,6 +11,7 @@ from lacunary.infer import prior as priors
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
 from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.structure.discrete import check_digits
+from lacunary.structure.gaussian import check_normal
 from lacunary.structure.score import FamilyScore
 
 __all__ = ["SCORES", "criterion_of", "fit_prior", "score_of"]
@@ -51,6 +52,12 @@ def criterion_of(table: Table, score: str | None, prior: Any) -> tuple[Literal["
         raise ParameterError("bdeu takes a prior such as bdeu(10); for any other prior use score='bd'")
     if score == "k2" and prior not in (None, Dirichlet(1.0)):
         raise ParameterError("k2 has its own prior; for any other use score='bd'")
+    if kind == "continuous" or (kind == "mixed" and not callable(prior)):
+        check_normal(prior)
+    elif not (prior is None or callable(prior) or kind == "mixed"):
+        raise ParameterError(
+            f"the prior of discrete variables is a rule such as bdeu(1), not a {type(prior).__name__}"
+        )
     check_digits(prior)
     default = Dirichlet(1.0) if score == "k2" else BDeu(1.0) if kind == "discrete" else None
     return ("bic" if score == "bic" else "bd"), default if prior is None else prior

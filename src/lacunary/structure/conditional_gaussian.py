@@ -17,12 +17,10 @@ from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.infer import prior as priors
 from lacunary.infer.belief import Prior
-from lacunary.maths.moments import parted
 from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.structure.conditional_gaussian_moments import Cases, Statistics, Triples
 from lacunary.structure.discrete import BD, BIC
 from lacunary.structure.gaussian import (
-    VARIANCE_FLOOR,
     Charged,
     Integrated,
     Normal,
@@ -149,8 +147,8 @@ class ConditionalGaussian(_Conditional):
                     "there are two rules for discrete tables, prior and dirichlet; leave one out"
                 )
             prior, dirichlet = None, prior
-        standard, counted = standardise(table, mixed=True), _discrete_part(table)
-        regressions = Integrated(standard.belief(prior, table.schema))
+        standard, counted = standardise(table, prior, mixed=True), _discrete_part(table)
+        regressions = Integrated(standard.belief)
         jacobian = table.size * np.log(standard.scale)
         return cls(table.schema, _tables(counted, dirichlet), Cases(standard, counted), regressions, jacobian)
 
@@ -195,7 +193,7 @@ class ConditionalGaussianBIC(_Conditional):
     def of(cls, table: Table) -> ConditionalGaussianBIC:
         """Return the score on a table without holes."""
         standard, counted = standardise(table, mixed=True), _discrete_part(table)
-        regressions = Charged(table.size, np.full(len(standard.columns), VARIANCE_FLOOR))
+        regressions = Charged.of(standard.moments(), 1.0)
         jacobian = table.size * np.log(standard.scale)
         discrete = BIC(counted) if len(counted.schema) else None
         return cls(table.schema, discrete, Cases(standard, counted), regressions, jacobian)
@@ -207,11 +205,11 @@ class ConditionalGaussianBIC(_Conditional):
         codes: NDArray[np.signedinteger],
         moment: Array,
         log_scale: ArrayLike = 0.0,
+        variance: ArrayLike | None = None,
     ) -> ConditionalGaussianBIC:
         """Return the score on moments, observed or expected; see `ConditionalGaussian.of_moments`."""
         counted = _counted(schema, codes, moment)
-        rows, _, scatter = parted(moment.sum(axis=0))
-        regressions = Charged(float(rows), VARIANCE_FLOOR * np.diagonal(scatter) / float(rows))
+        regressions = Charged.of(moment.sum(axis=0), variance)
         discrete = BIC(counted) if len(counted.schema) else None
         jacobian = counted.size * np.asarray(log_scale, dtype=np.float64)
         return cls(schema, discrete, Triples(counted, moment), regressions, jacobian)

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from lacunary.data.table import Table
-from lacunary.errors import ParameterError, SchemaError, TableError
+from lacunary.errors import ParameterError, SchemaError
 from lacunary.evidence.charge import price
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
 from lacunary.kernels.count import add_columns
 from lacunary.kernels.families import BDEU, DIRICHLET, LIKELIHOOD, block_terms, nested_terms
 from lacunary.model.dag import Dag
 from lacunary.structure.counter import Counter
-from lacunary.structure.score import Parents, allowed_arcs, toggle
+from lacunary.structure.score import Parents, allowed_arcs, check_observed, toggle
 
 __all__ = ["BD", "BIC", "check_complete", "check_digits"]
 
@@ -172,15 +172,10 @@ def check_digits(prior: object) -> None:
 
 def check_complete(table: Table) -> None:
     """Refuse a table whose families cannot be counted as it stands; no row is ever left out."""
-    for position, variable in enumerate(table.schema):
+    for variable in table.schema:
         if not variable.discrete:
             raise SchemaError(
                 f"{variable.name} is continuous, and this score is for discrete variables; "
                 "leave the score out to have it chosen by the variables' kinds"
             )
-        holes = int(table.holes[:, position].sum())
-        if holes:
-            raise TableError(
-                f"{variable.name} has {holes} missing values, so its families cannot be counted; no row "
-                "is left out: search with structural EM, schedule='((EM)^10 Ec S* M)*'"
-            )
+    check_observed(table.schema.names, table.holes)

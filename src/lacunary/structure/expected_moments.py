@@ -75,10 +75,10 @@ def _score(schema: Schema, triples: Triples, criterion: str, prior: Standardised
     kinds = np.array([variable.discrete for variable in schema], dtype=bool)
     moment, codes = triples.moment, triples.codes[:, kinds]
     if not kinds.any():
-        return BGe(moment[0], prior.about) if criterion == "bd" else GaussianBIC(moment[0])
+        return BGe(moment[0], prior.about) if criterion == "bd" else GaussianBIC(moment[0], variance=1.0)
     if kinds.all():
         counted = Table(schema, np.array(codes), weights=np.array(moment[:, 0, 0]))
         return BD(counted, prior.tables) if criterion == "bd" else BIC(counted)
     if criterion == "bic":
-        return ConditionalGaussianBIC.of_moments(schema, codes, moment)
+        return ConditionalGaussianBIC.of_moments(schema, codes, moment, variance=1.0)
     return ConditionalGaussian.of_moments(schema, codes, moment, prior.about, prior.tables)

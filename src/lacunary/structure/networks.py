@@ -37,7 +37,7 @@ from lacunary.structure.expected_moments import ExpectedMoments
 from lacunary.structure.score import FamilyScore, Structure, total
 from lacunary.structure.walk import dag_of
 
-__all__ = ["Criterion", "Expected", "Networks", "Statistics", "Vectors", "read_structure"]
+__all__ = ["Criterion", "Expected", "Networks", "Statistics", "Vectors", "read_structure", "standard"]
 
 Array = NDArray[np.float64]
 Value = TypeVar("Value")
@@ -145,7 +145,7 @@ class Networks:
         keep: int = 32,
     ) -> None:
         if scale is None:
-            scale, prior = _standard(table, prior)
+            scale, prior = standard(table, prior)
         self.table, self.schema, self.scale = scale.table(table), table.schema, scale
         self.prior, self.criterion, self.keep_rows = prior, criterion, keep
         self.discrete = all(variable.discrete for variable in table.schema)
@@ -328,7 +328,7 @@ def read_structure(schema: Schema, plain: Any) -> Structure:
     return structure
 
 
-def _standard(table: Table, prior: Any) -> tuple[Scale, Any]:
+def standard(table: Table, prior: Any) -> tuple[Scale, Any]:
     """Return how a table's columns are standardised, and the prior about them."""
     scale = Scale.of(table)
     where = [i for i, variable in enumerate(table.schema) if not variable.discrete]

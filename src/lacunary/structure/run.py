@@ -112,8 +112,8 @@ class Runner:
         if instruction.searches:
             state, met = self._judge(state)
             over = met if times is None else over
-        elif times is None:
-            over = state.settled
+        elif times is None:  # counted steps of EM need not tell that they have converged
+            over = state.settled or state.turns[here] >= self.plan.stop.iterations
         if not over:
             return replace(state, place=instruction.back)
         turns = (*state.turns[:here], 0, *state.turns[here + 1 :])

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
+from lacunary.errors import TableError
 
-__all__ = ["FamilyScore", "Parents", "Structure", "Sum", "allowed_arcs", "toggle", "total"]
+__all__ = ["FamilyScore", "Parents", "Structure", "Sum", "allowed_arcs", "check_observed", "toggle", "total"]
 
 Parents = tuple[int, ...]
 """Parents of a variable as positions in the schema, in increasing order."""
@@ -102,3 +103,13 @@ def allowed_arcs(schema: Schema) -> NDArray[np.bool_]:
     allowed = discrete[:, None] | ~discrete[None, :]
     np.fill_diagonal(allowed, False)
     return np.asarray(allowed)
+
+
+def check_observed(names: Sequence[str], holes: NDArray[np.bool_]) -> None:
+    """Refuse columns with holes, (rows, columns), where families are counted; no row is ever left out."""
+    for name, many in zip(names, holes.sum(axis=0), strict=True):
+        if many:
+            raise TableError(
+                f"{name} has {many} missing values, so its families cannot be counted; no row is left out: "
+                "`search` puts expected counts in their place, by structural EM"
+            )

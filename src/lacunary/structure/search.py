@@ -13,6 +13,7 @@ from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
 from lacunary.evidence.score import METHODS as ESTIMATES
 from lacunary.evidence.score import score as weigh
+from lacunary.infer.scale import check_squares
 from lacunary.learn.fit import fit
 from lacunary.learn.stop import Stop
 from lacunary.model.dag import Dag
@@ -177,7 +178,7 @@ class _Asked:
         What is expected of a table without holes does not depend on the network: one search is all there is
         to do, unless a schedule or a run to go on from says otherwise.
         """
-        _check_observed(table)
+        _check_columns(table)
         plan = Plan(Rules.of(table.schema, **self.limits), **self.turns)
         if self.score is not None and not isinstance(self.score, str):
             return self._searched(plan, table, self._ready(self.score, table), self._prior_of(self.score))
@@ -222,12 +223,14 @@ class _Asked:
         return score.prior if isinstance(score, BD) else None
 
 
-def _check_observed(table: Table) -> None:
+def _check_columns(table: Table) -> None:
     for place, variable in enumerate(table.schema):
         if not variable.hidden and table.holes[:, place].all():
             raise SchemaError(
                 f"nothing is observed of {variable.name}; leave the column out, or name it as hidden"
             )
+    if table.reals.shape[1]:
+        check_squares(table.schema.names, table.reals)
 
 
 def _best(
