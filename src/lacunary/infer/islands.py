@@ -124,6 +124,13 @@ class Islands:
         sizes = self.charted.dag.schema.sizes
         return self._count(members, wide=False).reshape([sizes[v] for v in members])
 
+    def statistics(self, dag: Dag) -> NDArray[np.float64]:
+        """Return the expected counts of a graph's families, in the places of its layout; (size,)."""
+        out = np.zeros(dag.layout.size)
+        for child, parents in enumerate(dag.parent_indices):
+            out[dag.layout.slice(child)] = dag.layout.flat(self.counts((*parents, child)))
+        return out
+
     def counts_with_others(self, members: Sequence[int]) -> NDArray[np.float64]:
         """Return E[N] of each joint state of some variables together with each state of each other one.
 

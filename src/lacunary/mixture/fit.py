@@ -23,12 +23,12 @@ from lacunary.mixture.noise import NoiseGiven, noise_of
 from lacunary.mixture.sharing import SharedGiven, Sharing
 from lacunary.mixture.trail import MixtureTrail
 from lacunary.structure.climb import Greedy
+from lacunary.structure.constraints import ArcsGiven, Constraints
 from lacunary.structure.gaussian import Normal
 from lacunary.structure.hidden import trials, with_hidden
 from lacunary.structure.method import SearchMethod, method_of
 from lacunary.structure.plan import Plan
 from lacunary.structure.result import SCHEDULE
-from lacunary.structure.rules import ArcsGiven, Rules
 from lacunary.structure.schedule import parse_schedule
 
 __all__ = ["SCHEDULE", "fit_mixture"]
@@ -136,7 +136,7 @@ def fit_mixture(
         raise TableError("there are no rows to learn from")
     if structure not in ("learn", "tree", "empty", "complete"):
         raise ParameterError(f"structure must be 'learn', 'tree', 'empty' or 'complete', not {structure!r}")
-    rules = Rules.of(rows.schema, required=required, forbidden=forbidden, max_parents=max_parents)
+    constraints = Constraints.of(rows.schema, required=required, forbidden=forbidden, max_parents=max_parents)
     sharing = Sharing.of(shared)
     by = _choice(choose, sharing)
     engine = engine_of(rows, prior, sharing)
@@ -147,7 +147,7 @@ def fit_mixture(
         raise ParameterError(f"until must be 'structure' or 'score', not {until!r}")
     way = method_of(method)
     plan = Plan(
-        rules,
+        constraints,
         parse_schedule(schedule),
         way,
         "never" if isinstance(way, Greedy) and not way.restarts else "once",

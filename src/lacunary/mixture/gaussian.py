@@ -24,8 +24,9 @@ from lacunary.maths import regression
 from lacunary.mixture.products import Products
 from lacunary.model.dag import Dag
 from lacunary.structure.gaussian import BGe, Normal
-from lacunary.structure.networks import read_structure, standard
+from lacunary.structure.networks import standard
 from lacunary.structure.score import Parents, Structure, total
+from lacunary.structure.walk import read_structure
 
 __all__ = ["Gaussian", "Gaussians"]
 
@@ -36,8 +37,8 @@ Solve = Callable[[Array, Array], Array]
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
-POOLED, SETTLED = 200, 1e-6
-"""The fit to all rows, around which starts are drawn: most steps, and the change at which it has settled."""
+POOLED, TOLERANCE = 200, 1e-6
+"""The fit to all rows, around which starts are drawn: most steps, and the change at which it ends."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +242,7 @@ class Gaussian:
         for _ in range(0 if self.rows.complete else POOLED):
             before, model = model, self.maximize(moment, [structure])
             moment = self.statistics(model, everything)
-            if np.abs(model.root - before.root).max() < SETTLED * np.abs(model.root).max():
+            if np.abs(model.root - before.root).max() < TOLERANCE * np.abs(model.root).max():
                 break
         return np.asarray(moment[0])
 

@@ -16,7 +16,7 @@ from lacunary.structure.plan import Plan, State, Tick
 from lacunary.structure.resume import decode_state, encode_state, plan_settings, same_run
 from lacunary.structure.run import Runner
 from lacunary.structure.score import Structure
-from lacunary.structure.walk import structure_of
+from lacunary.structure.walk import is_enough, structure_of
 
 __all__ = ["Growth"]
 
@@ -132,8 +132,8 @@ class Growth:
     def _first(self) -> Structure:
         """The structure of every component at the start."""
         if self.plan.structure == "complete":
-            return tuple(tuple(range(child)) for child in range(len(self.plan.rules.schema)))
-        return structure_of(start_of(self.plan.rules, None))
+            return tuple(tuple(range(child)) for child in range(len(self.plan.constraints.schema)))
+        return structure_of(start_of(self.plan.constraints, None))
 
     def _runner(self, many: int, start: int) -> Runner:
         runner = Runner(
@@ -164,8 +164,7 @@ class Growth:
                 many, start, tick, best, state, tuple(self.done), lambda: self._trail(many, start, kept)
             )
         )
-        # Not any true answer: what a print or a write returns must not end learning.
-        if isinstance(answer, bool | np.bool_) and answer:
+        if is_enough(answer):
             raise KeyboardInterrupt
 
 

@@ -27,7 +27,7 @@ __all__ = ["Tied", "variances"]
 
 Array = NDArray[np.float64]
 
-TURNS, SETTLED = 100, 1e-10
+TURNS, TOLERANCE = 100, 1e-10
 """The most turns between coefficients and variances in one M-step, and the change at which they end."""
 
 
@@ -66,7 +66,7 @@ class Tied(Gaussian):
             before = variance
             slopes, left = _together(scatter, structure, variance)
             variance = variances(left, rows, self.sharing, self._sphere)
-            if np.abs(np.log(variance / before)).max() < SETTLED:
+            if np.abs(np.log(variance / before)).max() < TOLERANCE:
                 break
         return Gaussians(tuple(structures), _root(slopes, variance, mean))
 
@@ -115,7 +115,7 @@ def variances(left: Array, rows: Array, sharing: Sharing, sphere: Array | None =
         raw = (left / volume[:, None]).sum(axis=0)
         shape = np.exp(np.log(raw) - np.log(raw).mean())
         volume = _volumes(left / shape, rows, False)
-        if np.abs(np.log(volume / before)).max() < SETTLED:
+        if np.abs(np.log(volume / before)).max() < TOLERANCE:
             break
     return np.asarray(volume[:, None] * shape)
 

@@ -33,7 +33,7 @@ __all__ = ["Posterior", "posterior"]
 
 Array = NDArray[np.float64]
 
-SETTLED = Stop(relative=1e-9, iterations=500)
+CONVERGED = Stop(relative=1e-9, iterations=500)
 """When the bound has converged."""
 
 
@@ -79,11 +79,11 @@ class Posterior:
 
 
 def posterior(
-    learner: MixtureLearner, model: Parameters, structures: Sequence[Structure], stop: Stop = SETTLED
+    learner: MixtureLearner, model: Parameters, structures: Sequence[Structure], stop: Stop = CONVERGED
 ) -> Posterior:
     """Return the approximate posterior that climbing from a model's shares leads to."""
     engine, many = _any_kind(learner.engine), len(structures)
-    rules = [update_rule(engine.belief(structure), None) for structure in structures]
+    updates = [update_rule(engine.belief(structure), None) for structure in structures]
     shares, _ = shared_out(learner.log_densities(model))
     networks = learner.engine.networks(model.models)
     vectors = [engine.scale.inward(n.dag, n.theta) for n in networks]
@@ -92,15 +92,15 @@ def posterior(
     for _ in range(stop.iterations):
         counts = learner.row_weights @ shares
         points = [
-            _updated(engine, rule, s, v, shares[:, c] * learner.row_weights)
-            for c, (rule, s, v) in enumerate(zip(rules, structures, vectors, strict=True))
+            _updated(engine, update, s, v, shares[:, c] * learner.row_weights)
+            for c, (update, s, v) in enumerate(zip(updates, structures, vectors, strict=True))
         ]
-        vectors = [rule.potentials(p[None])[0] for rule, p in zip(rules, points, strict=True)]
+        vectors = [update.potentials(p[None])[0] for update, p in zip(updates, points, strict=True)]
         log_weights, apart = _weights(learner, counts, many)
         logs = [engine.rows(s).log_evidence(v[None])[0] for s, v in zip(structures, vectors, strict=True)]
         logs += [] if noise is None else [noise]
         shares, rows = shared_out(learner.known(np.stack(logs, axis=1) + log_weights))
-        apart += sum(float(rule.divergence(p[None])[0]) for rule, p in zip(rules, points, strict=True))
+        apart += sum(float(update.divergence(p[None])[0]) for update, p in zip(updates, points, strict=True))
         bounds.append(float(learner.row_weights @ rows) - apart)
         if len(bounds) > 1 and stop.met(bounds[0], bounds[-2], bounds[-1]):
             break
@@ -108,10 +108,10 @@ def posterior(
     return Posterior(engine, tuple(structures), tuple(points), weights, model.noise, tuple(bounds))
 
 
-def _updated(engine: Networks, rule: Update, structure: Structure, vector: Array, weights: Array) -> Array:
+def _updated(engine: Networks, update: Update, structure: Structure, vector: Array, weights: Array) -> Array:
     """Return a component's hyperparameters, given what it expects of its rows."""
     counts, _ = engine.rows(structure).weighed(weights).expect(vector[None])
-    return np.asarray(rule.improve(counts)[0])
+    return np.asarray(update.improve(counts)[0])
 
 
 def _weights(learner: MixtureLearner, counts: Array, many: int) -> tuple[Array, float]:

@@ -56,7 +56,7 @@ def criterion_of(table: Table, score: str | None, prior: Any) -> tuple[Literal["
         check_normal(prior)
     elif not (prior is None or callable(prior) or kind == "mixed"):
         raise ParameterError(
-            f"the prior of discrete variables is a rule such as bdeu(1), not a {type(prior).__name__}"
+            f"the prior of discrete variables is one of tables such as bdeu(1), not a {type(prior).__name__}"
         )
     check_digits(prior)
     default = Dirichlet(1.0) if score == "k2" else BDeu(1.0) if kind == "discrete" else None

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from lacunary.data.schema import Schema
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError
 from lacunary.evidence.charge import price
@@ -21,7 +22,7 @@ from lacunary.model.dag import Dag
 from lacunary.structure.counter import Counter
 from lacunary.structure.score import Parents, allowed_arcs, check_observed, toggle
 
-__all__ = ["BD", "BIC", "check_complete", "check_digits"]
+__all__ = ["BD", "BIC", "check_complete", "check_digits", "table_evidence"]
 
 Array = NDArray[np.float64]
 
@@ -120,7 +121,7 @@ class BD(_Discrete):
 
     Sums the closed form of `lacunary.evidence.exact` over configurations that occur; all others add zero.
     `BDeu` and `Dirichlet` have one α in a family, and are counted and scored for all further parents
-    at once; any other rule is asked for its α, a family at a time.
+    at once; any other prior is asked for its α, a family at a time.
     """
 
     def __init__(self, table: Table, prior: Prior | None = None) -> None:
@@ -149,15 +150,20 @@ class BD(_Discrete):
         return self._any(child, parents)
 
     def _any(self, child: int, parents: Parents) -> float:
-        """Return the child's term under a rule whose α differ within a table."""
-        names, states = self.schema.names, self.schema.sizes[child]
-        dag = Dag.from_parents(self.schema, {names[child]: tuple(names[p] for p in parents)})
-        alpha = self.prior(dag).alpha[dag.layout.slice(child)].reshape(states, -1).T
+        """Return the child's term under a prior whose α differ within a table."""
         heights = self.counter.heights(child, parents, dense=True)
-        counts = self.counter.alone(heights).reshape(alpha.shape)
-        cells = gammaln(alpha + counts) - gammaln(alpha)
-        whole = gammaln(alpha.sum(axis=1)) - gammaln((alpha + counts).sum(axis=1))
-        return float(cells.sum() + whole.sum())
+        return table_evidence(self.prior, self.schema, child, parents, self.counter.alone(heights))
+
+
+def table_evidence(prior: Prior, schema: Schema, child: int, parents: Parents, counts: Array) -> float:
+    """Return the log evidence of one table's counts, parents first and the child last, under any prior."""
+    names = schema.names
+    dag = Dag.from_parents(schema, {names[child]: tuple(names[p] for p in parents)})
+    alpha = dag.layout.table(prior(dag).alpha, child)
+    after = alpha + counts.reshape(alpha.shape)
+    cells = gammaln(after) - gammaln(alpha)
+    whole = gammaln(alpha.sum(axis=-1)) - gammaln(after.sum(axis=-1))
+    return float(cells.sum() + whole.sum())
 
 
 def check_digits(prior: object) -> None:

@@ -28,10 +28,10 @@ from lacunary.structure.score import Parents, check_observed
 
 __all__ = [
     "BGe",
-    "Charged",
     "GaussianBIC",
-    "Integrated",
+    "MarginalRegressions",
     "Normal",
+    "PenalizedRegressions",
     "Regressions",
     "Standard",
     "check_moments",
@@ -62,7 +62,7 @@ class Regressions(Protocol):
         ...
 
 
-class Integrated:
+class MarginalRegressions:
     """Regressions by their log evidence under a Normal–Wishart belief, the same for each configuration."""
 
     def __init__(self, prior: NormalWishart) -> None:
@@ -86,7 +86,7 @@ class Integrated:
         return out
 
 
-class Charged:
+class PenalizedRegressions:
     """Regressions by their greatest log-likelihood less (log N)/2 for every parameter, m + 2 a regression.
 
     Where a configuration has no more rows than a regression has coefficients the likelihood has no maximum,
@@ -105,7 +105,7 @@ class Charged:
         self._charge = price(rows)
 
     @classmethod
-    def of(cls, moment: Array, variance: ArrayLike | None = None) -> Charged:
+    def of(cls, moment: Array, variance: ArrayLike | None = None) -> PenalizedRegressions:
         """Return the score for moments of all rows; (n + 1, n + 1).
 
         ``variance`` is that of the columns, one where they are standardised: a share of it is the least of
@@ -188,7 +188,7 @@ class BGe(_Gaussian):
             raise ParameterError(
                 f"moments of {len(moment) - 1} variables do not fit a belief about {prior.size}"
             )
-        super().__init__(moment, Integrated(prior), log_scale)
+        super().__init__(moment, MarginalRegressions(prior), log_scale)
 
     @classmethod
     def of(cls, table: Table, prior: Normal | None = None) -> BGe:
@@ -211,11 +211,13 @@ class GaussianBIC(_Gaussian):
     log_scale
         Log of the units of x in terms of the data's; (n,) or one number.
     variance
-        As of `Charged.of`.
+        As of `PenalizedRegressions.of`.
     """
 
     def __init__(self, moment: Array, log_scale: ArrayLike = 0.0, variance: ArrayLike | None = None) -> None:
-        super().__init__(moment, Charged.of(np.asarray(moment, dtype=np.float64), variance), log_scale)
+        super().__init__(
+            moment, PenalizedRegressions.of(np.asarray(moment, dtype=np.float64), variance), log_scale
+        )
 
     @classmethod
     def of(cls, table: Table) -> GaussianBIC:

@@ -15,9 +15,9 @@ from lacunary.structure.best_first import BestFirst
 from lacunary.structure.board import Board
 from lacunary.structure.cache import Cache
 from lacunary.structure.climb import Greedy, Tabu
+from lacunary.structure.constraints import Constraints
 from lacunary.structure.exact import Exact
 from lacunary.structure.reinsert import Reinsert
-from lacunary.structure.rules import Rules
 from lacunary.structure.score import FamilyScore, Parents, Structure
 from lacunary.structure.tree import Tree, best_forest
 from lacunary.structure.walk import Halt, Trail, Walk, WatchSearch
@@ -53,7 +53,7 @@ METHODS: Mapping[str, Callable[[], SearchMethod]] = {
 def run(
     method: SearchMethod,
     score: FamilyScore,
-    rules: Rules,
+    constraints: Constraints,
     start: Dag | Trail | str | None = None,
     *,
     watch: WatchSearch | None = None,
@@ -64,7 +64,7 @@ def run(
     An interrupt from the keyboard, or a true answer from ``watch``, ends the search with the best so far.
     """
     known = score if isinstance(score, Cache) else Cache(score)
-    board = Board(known, rules, _first(known, rules, start))
+    board = Board(known, constraints, _first(known, constraints, start))
     trail = start if isinstance(start, Trail) else None
     if trail is not None and trail.method != method.name:
         raise ParameterError(
@@ -105,8 +105,8 @@ def check_start(start: Dag | Trail | str | None) -> None:
         raise ParameterError(f"start is a Dag, a Trail, 'empty' or 'tree', not {said}")
 
 
-def _first(score: FamilyScore, rules: Rules, start: Dag | Trail | str | None) -> list[Parents]:
+def _first(score: FamilyScore, constraints: Constraints, start: Dag | Trail | str | None) -> list[Parents]:
     check_start(start)
     if isinstance(start, str):
-        return best_forest(score, rules) if start == "tree" else rules.start(None)
-    return rules.start(start.dag if isinstance(start, Trail) else start)
+        return best_forest(score, constraints) if start == "tree" else constraints.start(None)
+    return constraints.start(start.dag if isinstance(start, Trail) else start)

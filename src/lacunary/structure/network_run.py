@@ -26,7 +26,7 @@ from lacunary.structure.resume import decode_state, encode_state, plan_settings,
 from lacunary.structure.run import Runner
 from lacunary.structure.score import FamilyScore, Structure
 from lacunary.structure.tree import best_forest
-from lacunary.structure.walk import SearchProgress, Trail, WatchSearch, dag_of, structure_of
+from lacunary.structure.walk import SearchProgress, Trail, WatchSearch, dag_of, is_enough, structure_of
 
 __all__ = ["CONVERGED", "NAME", "NetworkLearner", "NetworkRun"]
 
@@ -70,7 +70,7 @@ class NetworkLearner:
         if not self.schema.hidden:
             return Vectors((structure,), (first_point(rows, belief, table),))
         points = Around(self.starts, loading=LOADING).points(belief, self.networks.prior, table, rng)
-        climbs, _ = climb(rows, self.networks.rule(structure), points, Stop(relative=1e-5))
+        climbs, _ = climb(rows, self.networks.m_step(structure), points, Stop(relative=1e-5))
         return Vectors((structure,), (max(climbs, key=lambda one: one.objective).theta,))
 
     def probe(self) -> float:
@@ -90,7 +90,7 @@ class NetworkLearner:
     def _climbed(self, model: Vectors, stop: Stop) -> Climb:
         [structure], [theta] = model.structures, model.thetas
         rows = self.networks.rows(structure)
-        [end], interrupted = climb(rows, self.networks.rule(structure), theta[None], stop)
+        [end], interrupted = climb(rows, self.networks.m_step(structure), theta[None], stop)
         if interrupted:
             raise KeyboardInterrupt
         if end.log_likelihood == -np.inf:
@@ -199,13 +199,15 @@ class NetworkRun:
 
     def _begun(self, start: Dag | str | None, rng: int | np.random.Generator) -> State:
         """Return the state at a graph, with the first parameters that the learner gives it."""
-        random, rules = np.random.default_rng(rng), self.plan.rules
+        random, constraints = np.random.default_rng(rng), self.plan.constraints
         given = start if isinstance(start, Dag) else None
-        first = tuple(rules.start(None)) if start == "empty" else structure_of(start_of(rules, given))
+        first = (
+            tuple(constraints.start(None)) if start == "empty" else structure_of(start_of(constraints, given))
+        )
         model = self.learner.begin(first, random)
         if start == "tree":
             statistics = self.learner.expect(model)
-            model = self.learner.maximize(statistics, [tuple(best_forest(statistics[0].score, rules))])
+            model = self.learner.maximize(statistics, [tuple(best_forest(statistics[0].score, constraints))])
         seed = int(random.integers(2**62))
         return self.runner.begin(model, model.structures, seed)
 
@@ -257,6 +259,5 @@ class NetworkRun:
         steps, arcs = len(state.path), arcs_of(state.structures)
         if inner is not None:
             steps, arcs = steps + inner.steps, inner.arcs
-        answer = self.watch(SearchProgress(NAME, steps, arcs, scores[-1], max(scores), None, self._trail))
-        # Not any true answer: what a print or a write returns must not end the run.
-        return isinstance(answer, bool | np.bool_) and bool(answer)
+        told = SearchProgress(NAME, steps, arcs, scores[-1], max(scores), None, self._trail)
+        return is_enough(self.watch(told))

@@ -15,29 +15,28 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.schema import Schema
 from lacunary.data.table import Table
 from lacunary.errors import TableError
 from lacunary.evidence.complete import complete_log_likelihood, complete_statistics
 from lacunary.evidence.exact import complete_log_evidence
 from lacunary.infer.belief import BDeu, Belief
 from lacunary.infer.engine import Prepared
-from lacunary.infer.islands import Charted, chart
+from lacunary.infer.islands import Charted, Islands, chart
 from lacunary.infer.network import Network
 from lacunary.infer.posterior import filled
 from lacunary.infer.prior import standardised
 from lacunary.infer.scale import Scale
-from lacunary.infer.spread import Spread
+from lacunary.infer.spread import Spread, Triples
 from lacunary.learn.around import Around, Fitted
 from lacunary.learn.em import Maximize, maximize_rule
 from lacunary.maths import regression
 from lacunary.model.dag import Dag
 from lacunary.structure.expected import ExpectedCounts
-from lacunary.structure.expected_moments import ExpectedMoments
+from lacunary.structure.expected_moments import moment_score
 from lacunary.structure.score import FamilyScore, Structure, total
-from lacunary.structure.walk import dag_of
+from lacunary.structure.walk import dag_of, read_structure
 
-__all__ = ["Criterion", "Expected", "Networks", "Statistics", "Vectors", "read_structure", "standard"]
+__all__ = ["Criterion", "Expected", "Networks", "Statistics", "Vectors", "standard"]
 
 Array = NDArray[np.float64]
 Value = TypeVar("Value")
@@ -89,15 +88,23 @@ class Expected:
         return np.asarray(weighed.expect(self.theta[None])[0][0])
 
     @cached_property
-    def score(self) -> ExpectedCounts | ExpectedMoments:
+    def families(self) -> Triples | Islands:
+        """What the expected statistics of any family are read off."""
+        return self.networks.families(self.structure, self.theta, self.weights)
+
+    @cached_property
+    def score(self) -> FamilyScore:
         """The score of any family on expected statistics (TMCH98 eq. 12–14)."""
-        return self.networks.scored(self.structure, self.theta, self.weights)
+        criterion, prior = self.networks.criterion, self.networks.prior
+        if isinstance(self.families, Triples):
+            return moment_score(self.networks.schema, self.families, criterion, prior)
+        return ExpectedCounts(self.families, criterion, prior)
 
     def of(self, structure: Structure) -> Array:
-        """Return the expected statistics of a graph's families; those of its own graph need no triples."""
+        """Return the expected statistics of a graph's families; those of its own graph are swept."""
         if structure == self.structure:
             return self.own
-        return self.score.statistics(self.networks.dag(structure))
+        return self.families.statistics(self.networks.dag(structure))
 
     def log_evidence(self, structure: Structure) -> float:
         """Return the score of a whole graph on the expected statistics."""
@@ -127,7 +134,7 @@ class Networks:
     table
         Rows, aligned with the networks' schema; holes and hidden variables allowed.
     prior
-        A `NormalWishart` or a rule for tables; by default worth one row, tables by ``bdeu(1)``.
+        A `NormalWishart` or a prior of tables; by default worth one row, tables by ``bdeu(1)``.
     criterion
         How families are scored on expected statistics.
     scale
@@ -150,7 +157,7 @@ class Networks:
         self.prior, self.criterion, self.keep_rows = prior, criterion, keep
         self.discrete = all(variable.discrete for variable in table.schema)
         self._dags: dict[Structure, Dag] = {}
-        self._rules: dict[Structure, Maximize] = {}
+        self._m_steps: dict[Structure, Maximize] = {}
         self._rows: dict[Structure, Prepared] = {}
         self._charted: dict[Structure, Charted] = {}
         self._fitted: dict[Structure, Fitted] = {}
@@ -180,7 +187,7 @@ class Networks:
     def maximize(self, statistics: Sequence[Statistics], structures: Sequence[Structure]) -> Vectors:
         """Return the networks of highest posterior density given statistics, in the softmax basis."""
         thetas = [
-            self.rule(structure).improve(counts.of(structure)[None])[0]
+            self.m_step(structure).improve(counts.of(structure)[None])[0]
             for counts, structure in zip(statistics, structures, strict=True)
         ]
         return Vectors(tuple(structures), tuple(thetas))
@@ -228,7 +235,7 @@ class Networks:
     def log_prior(self, models: Vectors) -> float:
         """Return the log prior density of all parameters, in the softmax basis."""
         pairs = zip(models.structures, models.thetas, strict=True)
-        return sum(float(self.rule(s).log_prior(t[None])[0]) for s, t in pairs)
+        return sum(float(self.m_step(s).log_prior(t[None])[0]) for s, t in pairs)
 
     def scores(self, statistics: Sequence[Expected]) -> list[FamilyScore]:
         """Return, for each network, the score of any family on what it expects."""
@@ -281,10 +288,10 @@ class Networks:
         belief: Belief = self.prior(self.dag(structure))
         return belief
 
-    def rule(self, structure: Structure) -> Maximize:
+    def m_step(self, structure: Structure) -> Maximize:
         """Return the M-step of a graph."""
         make = lambda: maximize_rule(self.belief(structure), "map", "softmax", None)  # noqa: E731
-        return _kept(self._rules, structure, 32, make)
+        return _kept(self._m_steps, structure, 32, make)
 
     def rows(self, structure: Structure) -> Prepared:
         """Return the table laid out for a graph; few are kept."""
@@ -302,30 +309,17 @@ class Networks:
         seen = ~np.isnan(self.table.reals[self.table.distinct.first])
         return np.asarray(-(seen @ np.log(self.scale.spread[: seen.shape[1]])))
 
-    def scored(
-        self, structure: Structure, theta: Array, weights: Array | None = None
-    ) -> ExpectedCounts | ExpectedMoments:
-        """Return the score of any family on what a network expects of rows that count so often; (rows,)."""
+    def families(self, structure: Structure, theta: Array, weights: Array | None = None) -> Triples | Islands:
+        """Return what a network expects of any family, where rows count so often; (rows,)."""
         if not self.discrete:
-            triples = self.spread.under(self.dag(structure), theta).triples(weights)
-            return ExpectedMoments(self.schema, triples, self.criterion, self.prior)
+            return self.spread.under(self.dag(structure), theta).triples(weights)
         make = partial(chart, self.dag(structure), self.table)
         charted = _kept(self._charted, structure, self.keep_rows, make)
         if weights is not None:
             summed = np.bincount(self.table.distinct.inverse, weights, len(charted.rows.weight))
             rows = charted.rows._replace(weight=summed.astype(np.float64, copy=False))
             charted = replace(charted, rows=rows)
-        return ExpectedCounts(charted.under(theta), self.criterion, self.prior)
-
-
-def read_structure(schema: Schema, plain: Any) -> Structure:
-    """Return the graph that lists of parents stand for, as a file has them; refuse what is none."""
-    n = len(schema)
-    structure = tuple(tuple(map(int, parents)) for parents in plain)
-    if len(structure) != n or not all(0 <= p < n for parents in structure for p in parents):
-        raise ValueError(f"a graph of {n} variables was expected")
-    dag_of(schema, structure)  # refuses cycles
-    return structure
+        return charted.under(theta)
 
 
 def standard(table: Table, prior: Any) -> tuple[Scale, Any]:

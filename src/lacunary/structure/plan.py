@@ -15,9 +15,9 @@ import numpy as np
 
 from lacunary.learn.stop import Stop
 from lacunary.structure.climb import Greedy
+from lacunary.structure.constraints import Constraints
 from lacunary.structure.method import SearchMethod
 from lacunary.structure.result import Round, Step
-from lacunary.structure.rules import Rules
 from lacunary.structure.schedule import Repeat, Schedule
 from lacunary.structure.schedule_program import Instruction, program
 from lacunary.structure.score import FamilyScore, Structure
@@ -101,7 +101,7 @@ class Plan:
 
     Attributes
     ----------
-    rules
+    constraints
         Which graphs are looked for.
     schedule
         How EM and search take turns; not looked at where structures are fixed.
@@ -113,14 +113,14 @@ class Plan:
     structure
         "learn", "tree", "empty" or "complete"; the last two are fixed.
     until
-        The two rules of TMCH98 section 5: until no "structure" changes, or until the "score" of a round does
-        not rise; the best is kept then.
+        The stopping rule, one of two in TMCH98 section 5: until no "structure" changes, or until the "score"
+        of a round does not rise; the best is kept then.
     stop
         When EM has converged.
     rounds
-        The most rounds of EM and search; the rule on structures need not end.
+        The most rounds of EM and search; stopping by structures need not end.
     weigh
-        Whether every round is weighed and its moves are kept, whatever the rule.
+        Whether every round is weighed and its moves are kept, whatever `until` says.
     escapes
         How often, at most, a run that has converged is started again from larger graphs.
     trace
@@ -129,7 +129,7 @@ class Plan:
         Whether all networks have the same structure.
     """
 
-    rules: Rules
+    constraints: Constraints
     schedule: Schedule
     method: SearchMethod = field(default_factory=Greedy)
     refine: Literal["never", "once", "always"] = "never"
@@ -182,10 +182,10 @@ class State:
         How many rounds are over, and how often a larger graph was begun from.
     criterion, moves
         Of the last search: the score it ended with on expected statistics, and how many moves led there.
-    forced, settled
+    forced, em_converged
         Whether EM is to run to convergence, and whether it last did.
     done, converged
-        Whether the schedule is over, and whether by its own rule.
+        Whether the schedule is over, and whether its stopping rule was met.
     seed
         What searches that draw begin with.
     ticks, rounds, path
@@ -209,7 +209,7 @@ class State:
     criterion: float | None = None
     moves: int = 0
     forced: bool = False
-    settled: bool = False
+    em_converged: bool = False
     done: bool = False
     converged: bool = False
     seed: int = 0

@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 from lacunary.data.schema import Schema
 from lacunary.errors import FileError, LacunaryError, ParameterError
-from lacunary.structure.networks import read_structure
 from lacunary.structure.plan import Plan, State, Tick
 from lacunary.structure.result import Round, Step
 from lacunary.structure.score import Structure
+from lacunary.structure.walk import read_structure
 
 __all__ = [
     "Codec",
@@ -32,7 +32,7 @@ SAME = 1e-9
 """Two probes agree within this part of their size: another machine adds up in another order."""
 
 NUMBERS = ("place", "step", "round", "escapes", "moves", "seed")
-FLAGS = ("forced", "settled", "done", "converged")
+FLAGS = ("forced", "em_converged", "done", "converged")
 
 
 class Codec(Protocol):
@@ -56,10 +56,10 @@ def plan_settings(plan: Plan) -> dict[str, str]:
     """Return what of a plan must stay the same for a run to go on, as texts."""
     out = {"structure": plan.structure, "stop": str(plan.stop), "rounds": str(plan.rounds)}
     if not plan.fixed:
-        arcs = sha256(plan.rules.required.tobytes() + plan.rules.free.tobytes()).hexdigest()[:16]
+        arcs = sha256(plan.constraints.required.tobytes() + plan.constraints.free.tobytes()).hexdigest()[:16]
         out |= {"schedule": str(plan.schedule), "until": plan.until, "trace": str(plan.trace)}
         out |= {"method": str(plan.method), "escapes": str(plan.escapes)}
-        out |= {"max_parents": str(plan.rules.max_parents), "arcs required and forbidden": arcs}
+        out |= {"max_parents": str(plan.constraints.max_parents), "arcs required and forbidden": arcs}
     if plan.shared:
         out["shared structure"] = "yes"
     return out

@@ -89,12 +89,12 @@ class Runner:
                 self.notes.kept = state = replace(state, place=here + 1, visits=_more(state.visits, here))
         if state.before is not None and self.plan.weigh:  # the schedule ends outside a bracket
             state = replace(self._judge(state)[0], converged=True)
-        return replace(state, done=True, converged=state.converged or state.settled)
+        return replace(state, done=True, converged=state.converged or state.em_converged)
 
     def _do(self, state: State, what: str, times: int | None) -> State:
         if what == "em":
-            state, settled = self.learner.climb(self.notes, state, None if state.forced else times)
-            return replace(state, settled=settled)
+            state, over = self.learner.climb(self.notes, state, None if state.forced else times)
+            return replace(state, em_converged=over)
         if what == "complete":
             self._statistics = self.learner.expect(state.model)
             return replace(state, source=state.model)
@@ -113,7 +113,7 @@ class Runner:
             state, met = self._judge(state)
             over = met if times is None else over
         elif times is None:  # counted steps of EM need not tell that they have converged
-            over = state.settled or state.turns[here] >= self.plan.stop.iterations
+            over = state.em_converged or state.turns[here] >= self.plan.stop.iterations
         if not over:
             return replace(state, place=instruction.back)
         turns = (*state.turns[:here], 0, *state.turns[here + 1 :])
@@ -133,14 +133,14 @@ class Runner:
             return replace(state, model=model, structures=structures, forced=False, converged=True), True
         if changed:
             return replace(state, forced=False), False
-        over = state.settled
+        over = state.em_converged
         return replace(state, forced=not over, converged=over), over
 
     def _weighed(self, state: State, found: Weighed, changed: bool = True, escape: bool = False) -> State:
         """Return the state with a round noted, and kept as the best if it is."""
         value, [first, *_] = found.value, state.structures
         if self.plan.weigh:
-            arrows = str(dag_of(self.plan.rules.schema, first))
+            arrows = str(dag_of(self.plan.constraints.schema, first))
             numbers = (arcs_of(state.structures), state.moves, state.criterion, value, found.log_likelihood)
             noted = Round(arrows, *numbers, changed, state.forced, escape)
             state = replace(state, rounds=(*state.rounds, noted))
@@ -188,7 +188,7 @@ class Runner:
         state = replace(state, moves=0)
         for part, score in parts:
             if plan.structure == "tree":
-                found[part] = [as_good_forest(score, plan.rules, found[part][0])] * len(found[part])
+                found[part] = [as_good_forest(score, plan.constraints, found[part][0])] * len(found[part])
             else:
                 state = self._walked(state, way, score, found, part, statistics)
         phase = "search"
@@ -222,8 +222,10 @@ class Runner:
             here = self.notes.note(here, "move", self.learner.log_evidence(traced, found), value, found)
 
         watch = trace if plan.trace and traced is not None else self._inner(state)
-        start = dag_of(plan.rules.schema, found[part][0])
-        walk, interrupted = run(method, score, plan.rules, start, watch=watch, rng=state.seed + state.round)
+        start = dag_of(plan.constraints.schema, found[part][0])
+        walk, interrupted = run(
+            method, score, plan.constraints, start, watch=watch, rng=state.seed + state.round
+        )
         if interrupted:
             raise KeyboardInterrupt
         found[part] = [walk.best] * many

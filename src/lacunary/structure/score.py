@@ -34,7 +34,7 @@ class FamilyScore(Protocol):
     allowed
         ``allowed[parent, child]`` is false where no graph that this score knows has the arc: on the
         diagonal, and from a continuous parent to a discrete child (`allowed_arcs`). What a user requires
-        or forbids is no affair of the score; see `Rules`.
+        or forbids is no affair of the score; see `Constraints`.
     """
 
     @property

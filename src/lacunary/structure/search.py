@@ -18,6 +18,7 @@ from lacunary.learn.fit import fit
 from lacunary.learn.stop import Stop
 from lacunary.model.dag import Dag
 from lacunary.structure.choose import criterion_of, fit_prior, score_of
+from lacunary.structure.constraints import ArcsGiven, Constraints
 from lacunary.structure.discrete import BD
 from lacunary.structure.hidden import Trial, trials, with_hidden
 from lacunary.structure.method import METHODS, SearchMethod, check_start, method_of, run, strengths
@@ -26,7 +27,6 @@ from lacunary.structure.networks import Networks
 from lacunary.structure.plan import Plan
 from lacunary.structure.reinsert import Reinsert
 from lacunary.structure.result import SCHEDULE, StructuralResult
-from lacunary.structure.rules import ArcsGiven, Rules
 from lacunary.structure.schedule import parse_schedule
 from lacunary.structure.score import FamilyScore
 from lacunary.structure.walk import Trail, WatchSearch, dag_of
@@ -34,7 +34,7 @@ from lacunary.structure.walk import Trail, WatchSearch, dag_of
 __all__ = ["METHODS", "SearchMethod", "method_of", "run", "search"]
 
 MOST_ROUNDS = 200
-"""Rounds after which a run that has not converged is broken off; the rule on structures need not end."""
+"""Rounds after which a run that has not converged is broken off; stopping by structures need not end."""
 
 
 def search(
@@ -74,7 +74,7 @@ def search(
         "bic" for continuous ones; "conditional-gaussian" or "bic" where both occur. By default the first of
         each. All are in nats, higher is better. Or a `FamilyScore`, which is asked as it is, holes or not.
     prior
-        The rule for hyperparameters, such as ``bdeu(10)``; given without a score, "bd" is meant. With
+        The prior of tables, such as ``bdeu(10)``; given without a score, "bd" is meant. With
         continuous variables a `NormalWishart`, by default worth one row with their means and variances.
     method
         "reinsert" (the default), "greedy", "tabu", "best-first", "anneal", "exact" (to about 20 variables),
@@ -179,7 +179,7 @@ class _Asked:
         to do, unless a schedule or a run to go on from says otherwise.
         """
         _check_columns(table)
-        plan = Plan(Rules.of(table.schema, **self.limits), **self.turns)
+        plan = Plan(Constraints.of(table.schema, **self.limits), **self.turns)
         if self.score is not None and not isinstance(self.score, str):
             return self._searched(plan, table, self._ready(self.score, table), self._prior_of(self.score))
         criterion, belief = criterion_of(table, self.score, self.prior)
@@ -195,7 +195,9 @@ class _Asked:
 
     def _searched(self, plan: Plan, table: Table, score: FamilyScore, belief: Any) -> StructuralResult:
         """Return what one search finds with a score that stays the same."""
-        walk, interrupted = run(plan.method, score, plan.rules, self.start, watch=self.watch, rng=self.rng)
+        walk, interrupted = run(
+            plan.method, score, plan.constraints, self.start, watch=self.watch, rng=self.rng
+        )
         return StructuralResult(
             dag=dag_of(table.schema, walk.best),
             score=walk.top,

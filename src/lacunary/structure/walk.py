@@ -16,7 +16,17 @@ from lacunary.structure.move import Move
 from lacunary.structure.result import Step
 from lacunary.structure.score import Parents, Structure
 
-__all__ = ["Halt", "SearchProgress", "Trail", "Walk", "WatchSearch", "dag_of", "structure_of"]
+__all__ = [
+    "Halt",
+    "SearchProgress",
+    "Trail",
+    "Walk",
+    "WatchSearch",
+    "dag_of",
+    "is_enough",
+    "read_structure",
+    "structure_of",
+]
 
 
 class Halt(Exception):
@@ -86,7 +96,7 @@ class Walk:
         trail: Trail | None = None,
     ) -> None:
         self.method, self.board, self.rng, self.watch = method, board, rng, watch
-        self.schema: Schema = board.rules.schema
+        self.schema: Schema = board.constraints.schema
         self.path: list[Step] = []
         self.memory: dict[str, Any] = {}
         self.first, self.bottom = board.parents, board.value
@@ -150,8 +160,7 @@ class Walk:
             part,
             self.trail,
         )
-        # Not any true answer: what a print or a write returns must not end the search.
-        if isinstance(answer := self.watch(told), bool | np.bool_) and answer:
+        if is_enough(self.watch(told)):
             raise Halt
 
     def trail(self) -> Trail:
@@ -159,6 +168,11 @@ class Walk:
         memory = {**self.memory, "rng": self.rng.bit_generator.state}
         here, best = dag_of(self.schema, self.board.parents), dag_of(self.schema, self.best)
         return Trail(self.method, here, best, tuple(self.path), memory)
+
+
+def is_enough(answer: object) -> bool:
+    """Whether an answer of ``watch`` is true: not just any, what a print or a write returns ends nothing."""
+    return isinstance(answer, bool | np.bool_) and bool(answer)
 
 
 def dag_of(schema: Schema, parents: Iterable[Iterable[int]]) -> Dag:
@@ -169,3 +183,13 @@ def dag_of(schema: Schema, parents: Iterable[Iterable[int]]) -> Dag:
 def structure_of(dag: Dag) -> Structure:
     """Return the parents of each variable of a graph, as positions in increasing order."""
     return tuple(tuple(sorted(ps)) for ps in dag.parent_indices)
+
+
+def read_structure(schema: Schema, plain: Any) -> Structure:
+    """Return the graph that lists of parents stand for, as a file has them; refuse what is none."""
+    n = len(schema)
+    structure = tuple(tuple(map(int, parents)) for parents in plain)
+    if len(structure) != n or not all(0 <= p < n for parents in structure for p in parents):
+        raise ValueError(f"a graph of {n} variables was expected")
+    dag_of(schema, structure)  # refuses cycles
+    return structure
