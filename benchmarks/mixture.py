@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 import lacunary as lac
 from benchmarks.measure import Effort, Line, best_threads, per_step
-from lacunary.mixture.blend import Mixer
 from lacunary.mixture.engine import engine_of
+from lacunary.mixture.learner import MixtureLearner
 from lacunary.papers.tmch98.images import BOUNDS
 from lacunary.papers.tmch98.tables import belief, digits
 
@@ -86,18 +86,18 @@ class _Ours:
 
     def __init__(self, values: NDArray[np.float64], structure: str) -> None:
         table = lac.read(values)
-        self.mixer = Mixer(engine_of(table, None), table.weights)
+        self.learner = MixtureLearner(engine_of(table, None), table.weights)
         self.rows = len(values)
         one = tuple(tuple(range(child)) if structure == "complete" else () for child in range(VARIABLES))
         self.structures = (one,) * COMPONENTS
 
     def steps(self) -> Iterator[float]:
         """Yield the mean log-density before every step."""
-        blend = self.mixer.begin(self.structures, 200.0, np.random.default_rng(0))
+        model = self.learner.begin(self.structures, 200.0, np.random.default_rng(0))
         while True:
-            completed = self.mixer.expect(blend)
-            self.mixer.log_prior(blend)
-            blend = self.mixer.maximize(completed, self.structures)
+            completed = self.learner.expect(model)
+            self.learner.log_prior(model)
+            model = self.learner.maximize(completed, self.structures)
             yield completed.log_likelihood / self.rows
 
     def after(self, steps: int) -> float:

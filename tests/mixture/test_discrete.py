@@ -8,9 +8,9 @@ import pytest
 import lacunary as lac
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
-from lacunary.mixture.blend import Mixer
-from lacunary.mixture.discrete import Discrete
+from lacunary.mixture.learner import MixtureLearner
 from lacunary.mixture.noise import noise_of
+from lacunary.structure.networks import Networks
 
 
 @pytest.fixture(scope="module")
@@ -43,19 +43,19 @@ def test_without_arcs_it_is_a_network_with_a_hidden_class(rows: Table) -> None:
 
 
 def test_a_step_never_loses(rows: Table) -> None:
-    mixer = Mixer(Discrete(rows), rows.weights, noise_of(True, rows))
+    learner = MixtureLearner(Networks(rows), rows.weights, noise_of(True, rows))
     structures = [((), (0,), (), ()), ((), (), (0, 1), (2,))]
-    blend = mixer.begin(structures, 20.0, np.random.default_rng(0))
+    model = learner.begin(structures, 20.0, np.random.default_rng(0))
     before = -np.inf
     for _ in range(30):
-        completed = mixer.expect(blend)
-        now = completed.log_likelihood + mixer.log_prior(blend)
+        completed = learner.expect(model)
+        now = completed.log_likelihood + learner.log_prior(model)
         assert now >= before - 1e-9 * abs(now)  # rounding of a sum over rows
-        blend, before = mixer.maximize(completed, structures), now
+        model, before = learner.maximize(completed, structures), now
 
 
 def test_one_component_is_structural_em(rows: Table) -> None:
-    plain = lac.search(rows, schedule="((EM)^10 Ec S* M)*")
+    plain = lac.search(rows, method="greedy")
     found = lac.fit_mixture(rows, components=1, method="greedy")
     assert lac.equivalent(found.mixture.components[0].dag, plain.dag)
     # Both climb to the same maximum, and stop a little before it, by rules of 1e-6 and 1e-8.

@@ -10,13 +10,11 @@ import pytest
 import lacunary as lac
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, TableError
-from lacunary.mixture.blend import Blend, Mixer
-from lacunary.mixture.component import Structure
-from lacunary.mixture.discrete import Discrete, Tables
 from lacunary.mixture.gaussian import Gaussian
-from lacunary.mixture.mixed import Mixed
+from lacunary.mixture.learner import MixtureLearner, Parameters
 from lacunary.mixture.noise import noise_of
-from lacunary.structure.score import total
+from lacunary.structure.networks import Networks, Vectors
+from lacunary.structure.score import Structure, total
 from tests.mixture.small import continuous, two_groups
 
 
@@ -53,34 +51,39 @@ STRUCTURES: list[Structure] = [((), (0,), (0,), (2,)), ((1,), (), (0, 1), (1, 2)
 @pytest.mark.parametrize("noise", [False, True])
 def test_a_step_never_loses(noise: bool) -> None:
     table = groups(50)
-    mixer = Mixer(Mixed(table), table.weights, noise_of(noise, table))
-    blend = mixer.begin(STRUCTURES, 20.0, np.random.default_rng(0))
+    learner = MixtureLearner(Networks(table), table.weights, noise_of(noise, table))
+    model = learner.begin(STRUCTURES, 20.0, np.random.default_rng(0))
     before = -np.inf
     for _ in range(25):
-        completed = mixer.expect(blend)
-        now = completed.log_likelihood + mixer.log_prior(blend)
+        completed = learner.expect(model)
+        now = completed.log_likelihood + learner.log_prior(model)
         assert now >= before - 1e-9 * abs(now)  # rounding of a sum over rows
-        blend, before = mixer.maximize(completed, STRUCTURES), now
+        model, before = learner.maximize(completed, STRUCTURES), now
 
 
 def test_on_continuous_rows_it_is_the_gaussian_engine() -> None:
     table = continuous(two_groups(40, holes=0.2))
     graphs: list[Structure] = [((), (0,), (0, 1), ()), ((3,), (), (0, 1), (1,))]
-    plain, ours = Gaussian(table), Mixed(table)
+    plain, ours = Gaussian(table), Networks(table)
     drawn = plain.draw(graphs, 50.0, np.random.default_rng(1))
     thetas = [ours.scale.inward(n.dag, n.theta) for n in plain.networks(drawn)]
-    same(Mixer(plain, table.weights), drawn, Mixer(ours, table.weights), Tables(tuple(graphs), tuple(thetas)))
+    same(
+        MixtureLearner(plain, table.weights),
+        drawn,
+        MixtureLearner(ours, table.weights),
+        Vectors(tuple(graphs), tuple(thetas)),
+    )
 
 
 def test_on_discrete_rows_it_is_the_discrete_engine() -> None:
     table = lac.make_holes(lac.asia().sample(150, rng=0), 0.2, rng=0).select(["asia", "tub", "lung", "xray"])
     graphs: list[Structure] = [((), (0,), (0, 1), ()), ((3,), (), (0, 1), (1,))]
-    plain = Discrete(table)
+    plain = Networks(table)
     drawn = plain.draw(graphs, 20.0, np.random.default_rng(1))
-    same(Mixer(plain, table.weights), drawn, Mixer(Mixed(table), table.weights), drawn)
+    same(MixtureLearner(plain, table.weights), drawn, MixtureLearner(Networks(table), table.weights), drawn)
 
 
-def same(plain: Mixer, theirs: Any, ours: Mixer, mine: Any) -> None:
+def same(plain: MixtureLearner, theirs: Any, ours: MixtureLearner, mine: Any) -> None:
     """Ask two engines for all a fit asks for, at the same models."""
     graphs, others = theirs.structures, tuple(reversed(theirs.structures))
     one, two = plain.engine, ours.engine
@@ -121,15 +124,15 @@ def test_the_order_of_rows_changes_nothing() -> None:
 
 def test_the_order_of_components_changes_nothing() -> None:
     table = groups(60)
-    mixer = Mixer(Mixed(table), table.weights, noise_of(True, table))
-    blend = mixer.begin(STRUCTURES, 20.0, np.random.default_rng(0))
-    models, turned = blend.models, STRUCTURES[::-1]
-    other = Blend(Tables(tuple(turned), models.thetas[::-1]), blend.weights, blend.noise)
+    learner = MixtureLearner(Networks(table), table.weights, noise_of(True, table))
+    model = learner.begin(STRUCTURES, 20.0, np.random.default_rng(0))
+    models, turned = model.models, STRUCTURES[::-1]
+    other = Parameters(Vectors(tuple(turned), models.thetas[::-1]), model.weights, model.noise)
     for _ in range(2):
-        one = mixer.cheeseman_stutz(blend, STRUCTURES).value
-        assert mixer.cheeseman_stutz(other, turned).value == pytest.approx(one, rel=1e-12)
-        blend = mixer.maximize(mixer.expect(blend), STRUCTURES)
-        other = mixer.maximize(mixer.expect(other), turned)
+        one = learner.cheeseman_stutz(model, STRUCTURES).value
+        assert learner.cheeseman_stutz(other, turned).value == pytest.approx(one, rel=1e-12)
+        model = learner.maximize(learner.expect(model), STRUCTURES)
+        other = learner.maximize(learner.expect(other), turned)
 
 
 def test_one_component_without_holes_is_weighed_exactly() -> None:

@@ -13,9 +13,9 @@ from lacunary.errors import GraphError, ParameterError, SchemaError, TableError
 from lacunary.infer.network import Network
 from lacunary.maths import regression
 from lacunary.maths.normal_wishart import NormalWishart
-from lacunary.mixture.blend import Mixer
 from lacunary.mixture.fit import fit_mixture
 from lacunary.mixture.gaussian import Gaussian
+from lacunary.mixture.learner import MixtureLearner
 from lacunary.mixture.noise import noise_of
 from lacunary.structure.search import search
 from tests.mixture.small import continuous, two_groups
@@ -78,14 +78,14 @@ def test_the_prior_density_is_that_of_the_families(table: Table) -> None:
 
 
 def test_a_step_never_loses(table: Table) -> None:
-    mixer = Mixer(Gaussian(table), table.weights, noise_of(True, table))
-    blend = mixer.begin(STRUCTURES, 200.0, np.random.default_rng(3))
+    learner = MixtureLearner(Gaussian(table), table.weights, noise_of(True, table))
+    model = learner.begin(STRUCTURES, 200.0, np.random.default_rng(3))
     before = -np.inf
     for _ in range(60):
-        completed = mixer.expect(blend)
-        now = completed.log_likelihood + mixer.log_prior(blend)
+        completed = learner.expect(model)
+        now = completed.log_likelihood + learner.log_prior(model)
         assert now >= before - 1e-9 * abs(now)  # rounding of a sum over rows
-        blend, before = mixer.maximize(completed, STRUCTURES), now
+        model, before = learner.maximize(completed, STRUCTURES), now
 
 
 def test_one_component_without_holes_is_weighed_exactly() -> None:
@@ -265,6 +265,21 @@ def test_by_the_second_rule_the_estimate_ends_above_the_first_round(seed: int) -
     rounds = [t.cheeseman_stutz for t in found.path[0].ticks if t.phase == "round"]
     assert found.estimate.value >= max(r for r in rounds if r is not None) - 1e-6 * abs(found.estimate.value)
     assert found.estimate.value >= (rounds[0] or np.inf) - 1e-6 * abs(found.estimate.value)
+
+
+@pytest.mark.parametrize("moves", [1, 2])
+def test_a_schedule_counts_the_moves_of_every_component(moves: int) -> None:
+    """x0 → x1 → x2 has two arcs to find, so that neither one move nor two come to the top too early."""
+    table = continuous(two_groups(100)[:100])
+    found = fit_mixture(table, components=1, schedule=f"(EM)^2 Ec S^{moves} M")
+    assert [tick.arcs for tick in found.path[0].ticks if tick.phase == "search"] == [moves]
+    assert len(found.mixture.components[0].dag.arcs) == moves
+
+
+def test_a_bracket_of_em_alone_ends() -> None:
+    table, stop = continuous(two_groups(20)), lac.Stop(share=1e-6, iterations=40)
+    found = fit_mixture(table, components=2, schedule="((EM)^2 (EM)^1)*", stop=stop)
+    assert len(found.path[0].ticks) <= 3 * 40
 
 
 def test_equally_good_trees_do_not_follow_each_other_forever() -> None:

@@ -20,9 +20,9 @@ def engine() -> Gaussian:
 
 
 def test_moments_are_sums_of_weighted_squares(engine: Gaussian) -> None:
-    models = engine.draw([engine.start] * 3, 20.0, np.random.default_rng(1))
+    models = engine.draw([((),) * len(engine.schema)] * 3, 20.0, np.random.default_rng(1))
     shares = np.random.default_rng(2).dirichlet(np.ones(3), ROWS)
-    z = np.insert((engine.table.reals - engine.origin) / engine.scale, 0, 1.0, axis=1)
+    z = np.insert((engine.table.reals - engine.scale.centre) / engine.scale.spread, 0, 1.0, axis=1)
     expected = [
         sum(share * np.outer(row, row) for share, row in zip(own, z, strict=True)) for own in shares.T
     ]
@@ -33,7 +33,7 @@ def test_moments_are_sums_of_weighted_squares(engine: Gaussian) -> None:
 def test_rows_with_too_many_products_take_the_other_way(
     engine: Gaussian, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    models = engine.draw([engine.start] * 2, 20.0, np.random.default_rng(1))
+    models = engine.draw([((),) * len(engine.schema)] * 2, 20.0, np.random.default_rng(1))
     shares = np.random.default_rng(2).dirichlet(np.ones(2), ROWS)
     multiplied = engine.statistics(models, shares)
     monkeypatch.setattr(products, "ROOM", 1)
@@ -43,15 +43,15 @@ def test_rows_with_too_many_products_take_the_other_way(
 @pytest.mark.parametrize("narrow", [1.0, 100.0, 1e7])
 def test_densities_without_arcs(engine: Gaussian, narrow: float) -> None:
     """Also where a component is so narrow that multiplying out would lose all digits."""
-    models = engine.draw([engine.start] * 3, 20.0, np.random.default_rng(1))
+    models = engine.draw([((),) * len(engine.schema)] * 3, 20.0, np.random.default_rng(1))
     models = type(models)(models.structures, models.root * narrow)
     multiplied = engine.seen.products.log_densities(models.forms) if engine.seen.products else None
     assert (multiplied is None) == (narrow > products.REACH)
-    z = np.insert((engine.table.reals - engine.origin) / engine.scale, 0, 1.0, axis=1)
+    z = np.insert((engine.table.reals - engine.scale.centre) / engine.scale.spread, 0, 1.0, axis=1)
     residual = np.einsum("cij,lj->lci", models.root, z)
     precision = np.diagonal(models.root[:, :, 1:], axis1=1, axis2=2)
     expected = (np.log(precision) - 0.5 * np.log(2 * np.pi)).sum(axis=1) - 0.5 * (residual**2).sum(axis=2)
-    expected = expected - np.log(engine.scale).sum()
+    expected = expected - np.log(engine.scale.spread).sum()
     # Squares up to 10^6 multiplied out, to a few units in the last place of that.
     np.testing.assert_allclose(engine.log_evidence(models), expected, rtol=1e-12, atol=1e-8)
 

@@ -13,13 +13,13 @@ from sklearn.mixture import GaussianMixture
 import lacunary as lac
 from lacunary.errors import ParameterError
 from lacunary.maths.moments import joined
-from lacunary.mixture.blend import Blend, Mixer
-from lacunary.mixture.component import Structure
 from lacunary.mixture.engine import engine_of
 from lacunary.mixture.gaussian import Gaussian
+from lacunary.mixture.learner import MixtureLearner, Parameters
 from lacunary.mixture.noise import noise_of
 from lacunary.mixture.sharing import Sharing
 from lacunary.mixture.tied import variances
+from lacunary.structure.score import Structure
 from tests.mixture.small import continuous, two_groups
 
 EMPTY: Structure = ((), (), (), ())
@@ -31,15 +31,15 @@ LIGHT = lac.NormalWishart(nu=1e-9)
 def ours(x: np.ndarray, code: str, structure: Structure, means: np.ndarray, steps: int) -> float:
     """Return the log-likelihood after steps of EM from these means and the data's variances."""
     table = continuous(x)
-    mixer = Mixer(engine_of(table, LIGHT, Sharing.of(code)), table.weights, ess=1e-9)
+    learner = MixtureLearner(engine_of(table, LIGHT, Sharing.of(code)), table.weights, ess=1e-9)
     plain = Gaussian(table, LIGHT)
-    centred = (means - plain.origin) / plain.scale
-    spread = np.diag(x.var() / plain.scale**2)
+    centred = (means - plain.scale.centre) / plain.scale.spread
+    spread = np.diag(x.var() / plain.scale.spread**2)
     begin = plain.maximize(joined(np.ones(2), centred, np.stack([spread] * 2)), [structure] * 2)
-    blend = Blend(begin, np.array([0.5, 0.5]), None)
+    model = Parameters(begin, np.array([0.5, 0.5]), None)
     for _ in range(steps):
-        blend = mixer.maximize(mixer.expect(blend), [structure] * 2)
-    return mixer.expect(blend).log_likelihood
+        model = learner.maximize(learner.expect(model), [structure] * 2)
+    return learner.expect(model).log_likelihood
 
 
 @pytest.mark.filterwarnings("ignore:.*did not converge.*")
@@ -85,14 +85,16 @@ CODES = ["".join(code) for code in product("EV", "EVI", "EV")]
 def test_a_step_never_loses(code: str) -> None:
     table = continuous(two_groups(20, holes=0.15))
     structures: list[Structure] = [((), (0,), (0, 1), (2,))] * 3
-    mixer = Mixer(engine_of(table, None, Sharing.of(code)), table.weights, noise_of(True, table), equal=True)
-    blend, before = mixer.begin(structures, 50.0, np.random.default_rng(1)), -np.inf
+    learner = MixtureLearner(
+        engine_of(table, None, Sharing.of(code)), table.weights, noise_of(True, table), equal=True
+    )
+    model, before = learner.begin(structures, 50.0, np.random.default_rng(1)), -np.inf
     for _ in range(12):
-        completed = mixer.expect(blend)
-        now = completed.log_likelihood + mixer.log_prior(blend)
+        completed = learner.expect(model)
+        now = completed.log_likelihood + learner.log_prior(model)
         assert now >= before - 1e-9 * abs(now)  # rounding of a sum over rows
-        blend, before = mixer.maximize(completed, structures), now
-    np.testing.assert_allclose(blend.weights[:3], blend.weights[0], rtol=1e-12)
+        model, before = learner.maximize(completed, structures), now
+    np.testing.assert_allclose(model.weights[:3], model.weights[0], rtol=1e-12)
 
 
 @pytest.mark.parametrize("code", [code for code in CODES if code[2] == "V" and code != "VVV"])

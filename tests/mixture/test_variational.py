@@ -30,7 +30,7 @@ def test_one_component_without_holes_predicts_exactly() -> None:
         assert value == pytest.approx(expected, rel=1e-8)
     origin = found.chosen.origin
     assert origin is not None
-    bound = posterior(origin.mixer, origin.blend, origin.structures).bounds[-1]
+    bound = posterior(origin.learner, origin.model, origin.structures).bounds[-1]
     assert bound == pytest.approx(known, rel=1e-9)  # nothing is hidden, so the bound is the evidence
 
 
@@ -57,13 +57,13 @@ def test_the_bound_never_falls(kind: str, options: dict[str, Any]) -> None:
     found = lac.fit_mixture(table, components=2, structure="tree", stop=lac.Stop(share=1e-3), **options)
     origin = found.chosen.origin
     assert origin is not None
-    after = posterior(origin.mixer, origin.blend, origin.structures, lac.Stop(iterations=12))
+    after = posterior(origin.learner, origin.model, origin.structures, lac.Stop(iterations=12))
     # Rounding of a sum over rows.
     assert min(np.diff(after.bounds), default=0.0) >= -1e-9 * abs(after.bounds[-1])
     assert after.weights.sum() == pytest.approx(1.0)
-    # The plain Cheeseman–Stutz estimate is the bound after the first update from the blend's shares (BG03).
+    # The plain Cheeseman–Stutz estimate is the bound after the first update from the model's shares (BG03).
     if "noise" not in options:
-        plain = origin.mixer.cheeseman_stutz(origin.blend, origin.structures).value
+        plain = origin.learner.cheeseman_stutz(origin.model, origin.structures).value
         assert after.bounds[0] >= plain - 1e-6 * abs(plain)
 
 

@@ -73,8 +73,8 @@ def test_sentences_name_every_parameter_of_small_families() -> None:
 def test_strengths_are_what_the_score_loses(found: lac.MixtureFit) -> None:
     origin = found.chosen.origin
     assert origin is not None
-    mixer, names = origin.mixer, found.mixture.schema.names
-    completed = mixer.expect(origin.blend)
+    mixer, names = origin.learner, found.mixture.schema.names
+    completed = mixer.expect(origin.model)
     whole = mixer.log_evidence(completed, origin.structures)
     lost = strengths(found)
     assert sum(map(len, lost)) == sum(len(c.dag.arcs) for c in found.mixture.components) > 0

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import lacunary as lac
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import Table
-from lacunary.structure.rules import Rules
+from lacunary.structure.constraints import Constraints
 from tests.strategies import schemas, seeds, tables
 
 
@@ -26,7 +26,7 @@ def complete(draw: st.DrawFn, min_variables: int = 1, max_variables: int = 4, ma
 
 
 @st.composite
-def rules(draw: st.DrawFn, schema: Schema) -> Rules:
+def rules(draw: st.DrawFn, schema: Schema) -> Constraints:
     """Arcs forbidden and required at random, along some order, and a limit on parents."""
     n = len(schema)
     order = draw(st.permutations(schema.names))
@@ -36,7 +36,7 @@ def rules(draw: st.DrawFn, schema: Schema) -> Rules:
     free = [pair for pair in pairs if pair not in required]
     forbidden = draw(st.lists(st.sampled_from(free), max_size=4, unique=True)) if free else []
     most = draw(st.sampled_from([None, *range(2, n + 1)]))
-    return Rules.of(schema, required=required, forbidden=forbidden, max_parents=most)
+    return Constraints.of(schema, required=required, forbidden=forbidden, max_parents=most)
 
 
 def chain(n: int, rows: int, seed: int = 0, states: int = 2) -> Table:

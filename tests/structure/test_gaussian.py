@@ -197,13 +197,23 @@ def test_what_cannot_be_scored_is_refused_by_name() -> None:
     holed = lac.read({"a": [0.5, None, 1.5]}, kinds="continuous")
     with pytest.raises(TableError, match="a has 1 missing"):
         GaussianBIC.of(holed)
-    with pytest.raises(TableError, match="a is constant"):
-        BGe.of(lac.read({"a": [3.3] * 4, "b": [0.1, 0.2, 0.4, 0.3]}, kinds="continuous"))
     with pytest.raises(ParameterError, match="do not fit"):
         BGe(np.eye(3), belief(3, 0))
     for wrong in (np.full((4, 4), np.nan), -np.eye(4), np.ones((4, 3))):
         with pytest.raises(ParameterError, match="moments"):
             BGe(wrong, belief(3, 0))
+
+
+def test_a_column_that_does_not_vary_joins_nothing() -> None:
+    """Its regressions have the variance that the prior gives them, or the least there is."""
+    rows = {"a": [3.3] * 6, "b": [0.1, 0.2, 0.4, 0.3, 0.9, 0.7], "c": [0.2, 0.1, 0.5, 0.3, 0.8, 0.9]}
+    table = lac.read(rows, kinds="continuous")
+    for score in (BGe.of(table), GaussianBIC.of(table)):
+        for child, other in ((0, 1), (1, 0), (2, 0)):
+            gain = score.toggled(child, ()) - score.family(child, ())
+            assert np.isfinite(gain[other])
+            assert gain[other] < 0
+        assert np.isfinite(score.toggled(1, (0, 2))[[0, 2]]).all()
 
 
 def test_regression_and_score_agree() -> None:

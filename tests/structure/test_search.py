@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import lacunary as lac
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, TableError, TooWideError
+from lacunary.structure.constraints import Constraints
 from lacunary.structure.discrete import BD, BIC
 from lacunary.structure.exact import best_graph
-from lacunary.structure.rules import Rules
 from lacunary.structure.score import total
 from lacunary.structure.search import METHODS, run
 from lacunary.structure.tree import best_branching, best_forest
@@ -70,7 +70,7 @@ def test_no_heuristic_beats_exact_search(seed: int) -> None:
 @given(data=st.data())
 def test_the_best_forest_is_the_best_of_all_forests(data: st.DataObject) -> None:
     table = data.draw(complete(max_variables=4))
-    limits = Rules.of(table.schema, forbidden=data.draw(_some_pairs(table)))
+    limits = Constraints.of(table.schema, forbidden=data.draw(_some_pairs(table)))
     score = BD(table, lac.k2())  # not the same on equivalent graphs: the direction of arcs counts
     forests = [g for g in naive.all_dags(len(table.schema)) if max(map(len, g)) <= 1 and allowed(g, limits)]
     found = best_forest(score, limits)
@@ -112,7 +112,9 @@ def test_every_search_keeps_the_rules(method: Any) -> None:
         "tiers": [["V0", "V4"], ["V6"]],
     }
     found = lac.search(table, method=method, **given)
-    assert allowed(tuple(tuple(sorted(p)) for p in found.dag.parent_indices), Rules.of(table.schema, **given))
+    assert allowed(
+        tuple(tuple(sorted(p)) for p in found.dag.parent_indices), Constraints.of(table.schema, **given)
+    )
     assert ("V6", "V0") not in found.dag.arcs
     assert ("V6", "V4") not in found.dag.arcs
 

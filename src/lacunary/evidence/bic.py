@@ -6,17 +6,20 @@ log p(D | θ) − d/2 · log N. Its error stays bounded as N grows.
 
 from __future__ import annotations
 
-import numpy as np
-
-from lacunary.evidence.charge import Charge, dimensions
+from lacunary.evidence.charge import Charge, dimensions, price
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import At, Problem
 
-__all__ = ["bic"]
+__all__ = ["bic", "bic_terms"]
+
+
+def bic_terms(log_likelihood: float, free: int, rows: float) -> dict[str, float]:
+    """Return the two terms of BIC, by name: the log-likelihood, and the penalty for free parameters."""
+    return {"log-likelihood": log_likelihood, "penalty": -free * price(rows)}
 
 
 def bic(problem: Problem, *, at: At = "map", dimension: Charge = "parameters") -> Estimate:
     """Return log p(D | θ) − d/2 · log N."""
     point, d = problem.point(at), dimensions(problem, dimension)
-    terms = {"log-likelihood": point.log_likelihood, "penalty": -d / 2 * float(np.log(problem.size))}
+    terms = bic_terms(point.log_likelihood, d, problem.size)
     return Estimate("bic", sum(terms.values()), "approximation", terms, dimension=d, where=point.where)

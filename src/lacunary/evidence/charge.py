@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -11,9 +12,14 @@ from lacunary.evidence.problem import Problem
 from lacunary.model.family import has_bounds
 from lacunary.rank.dimension import dimension
 
-__all__ = ["Charge", "dimensions"]
+__all__ = ["Charge", "dimensions", "price"]
 
 Charge = Literal["parameters", "effective"]
+
+
+def price(rows: float) -> float:
+    """Return what BIC charges for one parameter, (log N)/2 in nats; nothing for less than one row."""
+    return 0.5 * math.log(max(rows, 1.0))
 
 
 def dimensions(problem: Problem, charge: Charge) -> int:

@@ -13,15 +13,25 @@ their difference the units cancel.
 
 from __future__ import annotations
 
-import numpy as np
-
-from lacunary.evidence.charge import Charge, dimensions
+from lacunary.evidence.charge import Charge, dimensions, price
 from lacunary.evidence.complete import complete_log_likelihood
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.exact import complete_log_evidence
 from lacunary.evidence.problem import At, Problem
 
-__all__ = ["cheeseman_stutz"]
+__all__ = ["cheeseman_stutz", "expected_terms"]
+
+
+def expected_terms(evidence: float, fit: float, log_likelihood: float) -> dict[str, float]:
+    """Return the terms of the estimate but for those in log N, by name.
+
+    ``evidence`` and ``fit`` are log p(D′) and log p(D′ | θ), in the same units.
+    """
+    return {
+        "evidence of the expected data": evidence,
+        "fit of the expected data": -fit,
+        "log-likelihood": log_likelihood,
+    }
 
 
 def cheeseman_stutz(
@@ -29,15 +39,13 @@ def cheeseman_stutz(
 ) -> Estimate:
     """Return the estimate; ``plain`` leaves out the terms in log N, which makes it a lower bound."""
     point = problem.point(at)
-    terms = {
-        "evidence of the expected data": complete_log_evidence(problem.belief, point.counts, problem.known),
-        "fit of the expected data": -complete_log_likelihood(problem.dag, point.theta, point.counts),
-        "log-likelihood": point.log_likelihood,
-    }
+    evidence = complete_log_evidence(problem.belief, point.counts, problem.known)
+    fit = complete_log_likelihood(problem.dag, point.theta, point.counts)
+    terms = expected_terms(evidence, fit, point.log_likelihood)
     if plain:
         return Estimate("cheeseman-stutz", sum(terms.values()), "lower bound", terms, where=point.where)
     full, d = dimensions(problem, "parameters"), dimensions(problem, dimension)
-    half_log = float(np.log(problem.size)) / 2
+    half_log = price(problem.size)
     terms |= {"dimension of the expected data": full * half_log, "dimension of the data": -d * half_log}
     return Estimate(
         "cheeseman-stutz", sum(terms.values()), "approximation", terms, dimension=d, where=point.where

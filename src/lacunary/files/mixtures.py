@@ -14,9 +14,10 @@ from lacunary.files.native import decode, encode, register
 from lacunary.files.record import Record, is_number
 from lacunary.infer.mixture import Mixture, Noise
 from lacunary.infer.network import Network
-from lacunary.mixture.course import Tick
 from lacunary.mixture.found import MixtureFit, Trial
-from lacunary.mixture.trail import KeptTrial, MixtureTrail, decode_ticks, encode_ticks
+from lacunary.mixture.trail import KeptTrial, MixtureTrail
+from lacunary.structure.plan import Tick
+from lacunary.structure.resume import decode_ticks, encode_ticks
 
 __all__: list[str] = []  # it teaches the format its nouns
 

@@ -1,22 +1,112 @@
-"""Which engine the components of a mixture need."""
+"""What a mixture asks of its components, and which engine answers for the kinds of its variables.
+
+The rows are the same all the way through a fit, so an engine is made once for a table; what changes are
+models and shares. All components go through one engine together, which may work on them as a batch.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.schema import Schema
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
-from lacunary.mixture.component import Engine
-from lacunary.mixture.discrete import Discrete
+from lacunary.infer.network import Network
 from lacunary.mixture.gaussian import Gaussian
-from lacunary.mixture.mixed import Mixed
 from lacunary.mixture.sharing import Sharing
 from lacunary.mixture.tied import Tied
 from lacunary.structure.gaussian import Normal
+from lacunary.structure.networks import Networks
+from lacunary.structure.score import FamilyScore, Structure
 
-__all__ = ["engine_of"]
+__all__ = ["Engine", "Rows", "engine_of"]
 
 NOTHING = Sharing()
+
+
+class Rows(Protocol):
+    """Rows that components have a density for."""
+
+    def log_evidence(self, models: Any) -> NDArray[np.float64]:
+        """Return log p(observed cells | component) for each row; (rows, components)."""
+        ...
+
+
+class Engine(Rows, Protocol):
+    """Components of one kind on the rows of one table.
+
+    ``models`` and ``statistics`` are the engine's own: point parameters of all components, and expected
+    statistics of the complete model for all components (TMCH98 eq. 14), which serve any structure.
+    """
+
+    @property
+    def schema(self) -> Schema:
+        """The variables."""
+        ...
+
+    def draw(self, structures: Sequence[Structure], ess: float, rng: np.random.Generator) -> Any:
+        """Return models drawn around the fit of one component to all rows, worth ``ess`` rows."""
+        ...
+
+    def statistics(self, models: Any, shares: NDArray[np.float64]) -> Any:
+        """Return expected statistics of the complete model; shares are (rows, components)."""
+        ...
+
+    def maximize(self, statistics: Any, structures: Sequence[Structure]) -> Any:
+        """Return the models of highest posterior density given these statistics."""
+        ...
+
+    def sample(self, statistics: Any, structures: Sequence[Structure], rng: np.random.Generator) -> Any:
+        """Return models drawn from the posterior given the statistics of complete rows."""
+        ...
+
+    def completed(self, models: Any, owner: NDArray[np.int64], rng: np.random.Generator) -> Any:
+        """Return the statistics of rows with holes drawn, each from the component that owns it; −1: none."""
+        ...
+
+    def others(self, table: Table) -> Rows:
+        """Return other rows, as these components see them."""
+        ...
+
+    def log_prior(self, models: Any) -> float:
+        """Return the log prior density of the models' parameters, in the coordinates of `maximize`."""
+        ...
+
+    def scores(self, statistics: Any) -> Sequence[FamilyScore]:
+        """Return, for each component, the evidence of its expected data as a sum over families."""
+        ...
+
+    def log_complete_evidence(self, statistics: Any, structures: Sequence[Structure]) -> float:
+        """Return what structures score on expected data, all components together."""
+        ...
+
+    def fit(self, statistics: Any, models: Any) -> NDArray[np.float64]:
+        """Return log p(expected data | parameters) in the units of `scores`; (components,)."""
+        ...
+
+    def dimension(self, structures: Sequence[Structure]) -> int:
+        """Return the number of free parameters of all components."""
+        ...
+
+    def keep(self, models: Any, which: NDArray[np.bool_]) -> Any:
+        """Return the models of some of the components."""
+        ...
+
+    def encode(self, models: Any) -> Any:
+        """Return models as lists of numbers, such as JSON holds, without losing a bit."""
+        ...
+
+    def decode(self, plain: Any) -> Any:
+        """Return the models that `encode` wrote."""
+        ...
+
+    def networks(self, models: Any) -> tuple[Network, ...]:
+        """Return the components as networks, in the data's units."""
+        ...
 
 
 def engine_of(table: Table, prior: Any, sharing: Sharing = NOTHING) -> Engine:
@@ -30,9 +120,9 @@ def engine_of(table: Table, prior: Any, sharing: Sharing = NOTHING) -> Engine:
     if all(discrete):
         if isinstance(prior, Normal) or not (prior is None or callable(prior)):
             raise ParameterError(f"discrete components take a prior such as bdeu(1), not {prior!r}")
-        return Discrete(table, prior)
+        return Networks(table, prior)
     if any(discrete) or table.schema.hidden:
-        return Mixed(table, prior)
+        return Networks(table, prior)
     if not isinstance(prior, Normal | None):
         raise ParameterError(f"continuous components take a NormalWishart prior, not {prior!r}")
     return Tied(table, sharing, prior) if sharing.parameters else Gaussian(table, prior)

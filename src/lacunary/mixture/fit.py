@@ -14,26 +14,24 @@ from lacunary.data.table import Table
 from lacunary.errors import ParameterError, TableError
 from lacunary.infer.belief import Prior
 from lacunary.learn.stop import Stop
-from lacunary.mixture.blend import Mixer
-from lacunary.mixture.course import CONVERGED, Plan
 from lacunary.mixture.engine import engine_of
 from lacunary.mixture.found import MixtureFit, WatchMixture
 from lacunary.mixture.grow import Growth
 from lacunary.mixture.labels import labelled
+from lacunary.mixture.learner import CONVERGED, MixtureLearner
 from lacunary.mixture.noise import NoiseGiven, noise_of
 from lacunary.mixture.sharing import SharedGiven, Sharing
 from lacunary.mixture.trail import MixtureTrail
 from lacunary.structure.climb import Greedy
+from lacunary.structure.constraints import ArcsGiven, Constraints
 from lacunary.structure.gaussian import Normal
 from lacunary.structure.hidden import trials, with_hidden
-from lacunary.structure.rules import ArcsGiven, Rules
+from lacunary.structure.method import SearchMethod, method_of
+from lacunary.structure.plan import Plan
+from lacunary.structure.result import SCHEDULE
 from lacunary.structure.schedule import parse_schedule
-from lacunary.structure.search import SearchMethod, method_of
 
-__all__ = ["fit_mixture"]
-
-SCHEDULE = "((EM)^10 Ec S* M)*"
-"""The schedule of TMCH98's experiments."""
+__all__ = ["SCHEDULE", "fit_mixture"]
 
 StructureClass = Literal["learn", "tree", "empty", "complete"]
 
@@ -138,28 +136,29 @@ def fit_mixture(
         raise TableError("there are no rows to learn from")
     if structure not in ("learn", "tree", "empty", "complete"):
         raise ParameterError(f"structure must be 'learn', 'tree', 'empty' or 'complete', not {structure!r}")
-    rules = Rules.of(rows.schema, required=required, forbidden=forbidden, max_parents=max_parents)
+    constraints = Constraints.of(rows.schema, required=required, forbidden=forbidden, max_parents=max_parents)
     sharing = Sharing.of(shared)
     by = _choice(choose, sharing)
     engine = engine_of(rows, prior, sharing)
-    mixer = Mixer(
+    learner = MixtureLearner(
         engine, rows.weights, noise_of(noise, rows), weights, noise_share, sharing.size, labels.allowed, by
     )
     if until not in ("structure", "score"):
         raise ParameterError(f"until must be 'structure' or 'score', not {until!r}")
     way = method_of(method)
     plan = Plan(
-        structure,
-        rules,
+        constraints,
         parse_schedule(schedule),
+        way,
+        "never" if isinstance(way, Greedy) and not way.restarts else "once",
+        structure,
         until,
         stop or CONVERGED,
         trace=trace,
         shared=sharing.structure,
-        method=None if isinstance(way, Greedy) and not way.restarts else way,
     )
     many = _count("starts", 1 if starts is None else starts)
-    growth = Growth(mixer, plan, many, ess, _seed(rng), watch, resume)
+    growth = Growth(learner, plan, many, ess, _seed(rng), watch, resume)
     if labels.classes:
         return replace(growth.run([len(labels.classes)]), classes=labels.classes)
     return growth.run(None if components == "auto" else _numbers(components, rows))

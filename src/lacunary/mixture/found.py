@@ -14,12 +14,12 @@ from lacunary.errors import ParameterError
 from lacunary.evidence.estimate import Estimate
 from lacunary.infer.answers import as_table
 from lacunary.infer.mixture import Mixture
-from lacunary.mixture.blend import Blend, Mixer
-from lacunary.mixture.component import Structure
-from lacunary.mixture.course import State, Tick
+from lacunary.mixture.learner import MixtureLearner, Parameters
 from lacunary.mixture.predict import Prediction, gibbs
 from lacunary.mixture.trail import MixtureTrail
 from lacunary.mixture.variational import posterior
+from lacunary.structure.plan import State, Tick
+from lacunary.structure.score import Structure
 
 __all__ = ["MixtureFit", "MixtureProgress", "Origin", "Trial", "WatchMixture"]
 
@@ -28,8 +28,8 @@ __all__ = ["MixtureFit", "MixtureProgress", "Origin", "Trial", "WatchMixture"]
 class Origin:
     """The rows and beliefs behind a mixture, and the mixture as they see it."""
 
-    mixer: Mixer
-    blend: Blend
+    learner: MixtureLearner
+    model: Parameters
     structures: tuple[Structure, ...]
 
 
@@ -128,9 +128,9 @@ class MixtureFit:
                 "the rows this was learned from are gone; use how='plug-in', or learn it again"
             )
         if how == "variational":
-            known = posterior(origin.mixer, origin.blend, origin.structures)
+            known = posterior(origin.learner, origin.model, origin.structures)
             return Prediction(known.log_density(rows))
-        return gibbs(origin.mixer, origin.blend, origin.structures, rows, draws=draws, burn=burn, rng=rng)
+        return gibbs(origin.learner, origin.model, origin.structures, rows, draws=draws, burn=burn, rng=rng)
 
     def classify(self, table: Any) -> list[Label]:
         """Return the most probable class of each row; `Mixture.responsibilities` has all probabilities."""

@@ -17,17 +17,16 @@ from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
 from lacunary.data.table import Table
-from lacunary.errors import TableError
 from lacunary.infer.gaussian import Forms, GaussianRows
 from lacunary.infer.network import Network
-from lacunary.infer.prior import standardised
-from lacunary.infer.scale import check_squares
+from lacunary.infer.scale import Scale, check_squares
 from lacunary.maths import regression
-from lacunary.mixture.component import Structure, read_structure
 from lacunary.mixture.products import Products
 from lacunary.model.dag import Dag
 from lacunary.structure.gaussian import BGe, Normal
-from lacunary.structure.score import Parents
+from lacunary.structure.networks import standard
+from lacunary.structure.score import Parents, Structure, total
+from lacunary.structure.walk import read_structure
 
 __all__ = ["Gaussian", "Gaussians"]
 
@@ -38,8 +37,8 @@ Solve = Callable[[Array, Array], Array]
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
-POOLED, SETTLED = 200, 1e-6
-"""The fit to all rows, around which starts are drawn: most steps, and the change at which it has settled."""
+POOLED, TOLERANCE = 200, 1e-6
+"""The fit to all rows, around which starts are drawn: most steps, and the change at which it ends."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +76,13 @@ class Gaussians:
 class Seen:
     """Rows in standardised columns, whose log-densities are those of the data's units."""
 
-    def __init__(self, table: Table, origin: Array, scale: Array) -> None:
-        standard = (table.reals - origin) / scale
+    def __init__(self, table: Table, scale: Scale) -> None:
+        standard = scale.table(table).reals
         self.rows = GaussianRows(standard)
         whole = self.rows.complete and len(standard)
         self.products = Products(np.insert(standard, 0, 1.0, axis=1)) if whole else None
         #: What the units of the observed cells add to a row's log-density; (rows,).
-        self.units = -(~np.isnan(standard) @ np.log(scale))
+        self.units = -(~np.isnan(standard) @ np.log(scale.spread))
 
     def log_evidence(self, models: Gaussians) -> Array:
         """Return the log-density of each row's observed cells; (rows, components)."""
@@ -114,16 +113,12 @@ class Gaussian:
     def __init__(self, table: Table, prior: Normal | None = None) -> None:
         self.table, self.schema = table, table.schema
         self.weights = table.weights
-        self.origin, self.scale = _standard(table)
-        self.seen = Seen(table, self.origin, self.scale)
+        check_squares(table.schema.names, table.reals)
+        self.scale, inside = standard(table, prior)
+        self.belief = inside.about
+        self.seen = Seen(table, self.scale)
         self.rows = self.seen.rows
-        self.belief = standardised(prior, self.schema.names, self.origin, self.scale).about
         self._normalizers: dict[tuple[int, Parents], float] = {}
-
-    @property
-    def start(self) -> Structure:
-        """No arcs: the class is the only hidden variable, and it is outside."""
-        return ((),) * len(self.schema)
 
     def draw(self, structures: Sequence[Structure], ess: float, rng: np.random.Generator) -> Gaussians:
         """Return components drawn around the fit of one to all rows (TMCH98 section 5).
@@ -141,7 +136,7 @@ class Gaussian:
 
     def others(self, table: Table) -> Seen:
         """Return other rows, as these components see them."""
-        return Seen(table, self.origin, self.scale)
+        return Seen(table, self.scale)
 
     def statistics(self, models: Gaussians, shares: Array) -> Array:
         """Return expected moments of the complete model; (components, n + 1, n + 1)."""
@@ -189,6 +184,10 @@ class Gaussian:
     def scores(self, statistics: Array) -> list[BGe]:
         """Return BGe of each component's expected data, in standardised units."""
         return [BGe(moment, self.belief) for moment in statistics]
+
+    def log_complete_evidence(self, statistics: Array, structures: Sequence[Structure]) -> float:
+        """Return the evidence of all components' expected data, in standardised units."""
+        return sum(total(score, s) for score, s in zip(self.scores(statistics), structures, strict=True))
 
     def fit(self, statistics: Array, models: Gaussians) -> Array:
         """Return N g − ½ tr(A T Aᵀ), T the expected moments: in standardised units; (components,)."""
@@ -243,7 +242,7 @@ class Gaussian:
         for _ in range(0 if self.rows.complete else POOLED):
             before, model = model, self.maximize(moment, [structure])
             moment = self.statistics(model, everything)
-            if np.abs(model.root - before.root).max() < SETTLED * np.abs(model.root).max():
+            if np.abs(model.root - before.root).max() < TOLERANCE * np.abs(model.root).max():
                 break
         return np.asarray(moment[0])
 
@@ -278,8 +277,8 @@ class Gaussian:
     def _in_units(self, root: Array) -> Array:
         """Return A for columns in the data's units; (n, n + 1)."""
         out = root.copy()
-        out[:, 1:] /= self.scale
-        out[:, 0] -= out[:, 1:] @ self.origin
+        out[:, 1:] /= self.scale.spread
+        out[:, 0] -= out[:, 1:] @ self.scale.centre
         return out
 
 
@@ -312,18 +311,3 @@ def _network(schema: Schema, structure: Structure, root: Array) -> Network:
         slopes = -root[child, [0, *(p + 1 for p in parents)]] / precision
         theta[dag.layout.slice(child)] = [*slopes, precision**-2]
     return Network(dag, theta)
-
-
-def _standard(table: Table) -> tuple[Array, Array]:
-    """Return mean and standard deviation of each column's observed cells; (n,) each."""
-    seen = ~table.holes * table.weights[:, None]
-    total = seen.sum(axis=0)
-    if not total.all():
-        name = table.schema.names[int(np.argmin(total))]
-        raise TableError(f"nothing is observed of {name}; leave the column out")
-    check_squares(table.schema.names, table.reals)
-    values = np.where(table.holes, 0.0, table.reals)
-    origin = (seen * values).sum(axis=0) / total
-    scale = np.sqrt((seen * (values - origin) ** 2).sum(axis=0) / total)
-    # A constant column is taken as varying by one unit: the prior alone says how it could vary.
-    return origin, np.where(scale > 1e-14 * np.abs(origin), scale, 1.0)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from hashlib import sha256
 
 import numpy as np
 
-from lacunary.mixture.blend import Mixer
-from lacunary.mixture.course import Course, Plan, State, Tick
 from lacunary.mixture.found import MixtureFit, MixtureProgress, Origin, Trial, WatchMixture
-from lacunary.mixture.trail import (
-    KeptTrial,
-    MixtureTrail,
-    decode_state,
-    encode_state,
-    same_run,
-    settings_of,
-)
+from lacunary.mixture.learner import MixtureLearner, Parameters
+from lacunary.mixture.trail import KeptTrial, MixtureTrail
+from lacunary.structure.hidden import start_of
+from lacunary.structure.plan import Plan, State, Tick
+from lacunary.structure.resume import decode_state, encode_state, plan_settings, same_run
+from lacunary.structure.run import Runner
+from lacunary.structure.score import Structure
+from lacunary.structure.walk import is_enough, structure_of
 
 __all__ = ["Growth"]
 
@@ -34,10 +33,6 @@ MOST = 100
 """Growing ends here whatever the estimates say."""
 
 
-class _Enough(Exception):
-    """The one who watches has seen enough."""
-
-
 class Growth:
     """Mixtures with various numbers of components on one table.
 
@@ -47,7 +42,7 @@ class Growth:
 
     def __init__(
         self,
-        mixer: Mixer,
+        learner: MixtureLearner,
         plan: Plan,
         starts: int,
         ess: float,
@@ -55,25 +50,32 @@ class Growth:
         watch: WatchMixture | None,
         resume: MixtureTrail | None = None,
     ) -> None:
-        self.mixer, self.plan, self.starts, self.ess = mixer, plan, starts, ess
+        self.learner, self.plan, self.starts, self.ess = learner, plan, starts, ess
         self.seed, self.watch = seed, watch
         self.done: list[Trial] = []
         self.earlier: dict[tuple[int, int], KeptTrial] = {}
         if resume is not None:
-            same_run(resume, self.settings, self.probe)
+            same_run(self.settings, self.probe, resume.settings, resume.probe)
             self.earlier = {(kept.asked, kept.start): kept for kept in resume.trials}
 
     @cached_property
     def settings(self) -> dict[str, str]:
         """What must stay the same for learning to go on."""
-        return settings_of(self.mixer, self.plan, self.ess, self.seed)
+        learner, out = self.learner, plan_settings(self.plan)
+        out |= {"weights": str(float(learner.ess)), "choose": learner.by, "equal weights": str(learner.equal)}
+        if learner.labels is not None:
+            out["known components"] = sha256(learner.labels.tobytes()).hexdigest()[:16]
+        shared = getattr(learner.engine, "sharing", None)
+        if shared is not None:
+            out["shared"] = str(shared)
+        return out | {"ess": str(float(self.ess)), "rng": str(self.seed)}
 
     @cached_property
     def probe(self) -> float:
         """A number that would change with the rows and with what is believed of them."""
-        many = 1 if self.mixer.labels is None else self.mixer.labels.shape[1]
-        blend = self._course(many, 0).begin(many, self.ess, self._stream(many, 0)).blend
-        return self.mixer.expect(blend).log_likelihood + self.mixer.log_prior(blend)
+        many = 1 if self.learner.labels is None else self.learner.labels.shape[1]
+        model, _ = self._begin(many, 0)
+        return self.learner.expect(model).log_likelihood + self.learner.log_prior(model)
 
     def run(self, components: Sequence[int] | None) -> MixtureFit:
         """Try these numbers of components, or grow if none are given; return the best mixture met."""
@@ -83,7 +85,7 @@ class Growth:
                 self._grow()
             for many in components or ():
                 self._try(many)
-        except (KeyboardInterrupt, _Enough):
+        except KeyboardInterrupt:
             interrupted = True
             if not self.done:
                 raise KeyboardInterrupt from None
@@ -92,7 +94,7 @@ class Growth:
 
     def _grow(self) -> None:
         before, top, idle, stale = -np.inf, -np.inf, 0, 0
-        for many in range(1, min(MOST, int(self.mixer.row_weights.sum())) + 1):
+        for many in range(1, min(MOST, int(self.learner.row_weights.sum())) + 1):
             value = self._try(many)
             # A mixture whose new component lost its rows ends where the last one did, up to rounding.
             idle = 0 if value > before + ROUNDING * abs(value) else idle + 1
@@ -106,28 +108,38 @@ class Growth:
         return max(self._learn(many, start) for start in range(self.starts))
 
     def _learn(self, many: int, start: int) -> float:
-        course, kept = self._course(many, start), self.earlier.get((many, start))
+        runner, kept = self._runner(many, start), self.earlier.get((many, start))
         if kept is None:
-            state = course.begin(many, self.ess, self._stream(many, start))
+            state = runner.begin(*self._begin(many, start))
         else:
-            state = decode_state(self.mixer, kept.state, len(course.program))
-        for after in course.rounds(state):
+            state = decode_state(self.learner, kept.state, len(runner.program))
+        for after in runner.run(state):
             state = after
         known = None if kept is None else kept.estimate
-        estimate = known or self.mixer.estimate(state.blend, state.structures)
-        mixture = self.mixer.mixture(state.blend)
-        origin = Origin(self.mixer, state.blend, state.structures)
+        estimate = known or self.learner.estimate(state.model, state.structures)
+        mixture = self.learner.mixture(state.model)
+        origin = Origin(self.learner, state.model, state.structures)
         self.done.append(Trial(many, start, mixture, estimate, state.converged, state.ticks, origin))
         return estimate.value
 
-    def _stream(self, many: int, start: int) -> np.random.Generator:
-        return np.random.default_rng([self.seed, many, start])
+    def _begin(self, many: int, start: int) -> tuple[Parameters, tuple[Structure, ...]]:
+        """Return the first parameters and structures of a trial, drawn from a stream of its own."""
+        structures = (self._first,) * many
+        rng = np.random.default_rng([self.seed, many, start])
+        return self.learner.begin(structures, self.ess, rng), structures
 
-    def _course(self, many: int, start: int) -> Course:
-        course = Course(
-            self.mixer, self.plan, lambda state, tick: self._tell(many, start, course, state, tick)
+    @cached_property
+    def _first(self) -> Structure:
+        """The structure of every component at the start."""
+        if self.plan.structure == "complete":
+            return tuple(tuple(range(child)) for child in range(len(self.plan.constraints.schema)))
+        return structure_of(start_of(self.plan.constraints, None))
+
+    def _runner(self, many: int, start: int) -> Runner:
+        runner = Runner(
+            self.learner, self.plan, lambda state, tick: self._tell(many, start, runner, state, tick)
         )
-        return course
+        return runner
 
     def _trail(self, many: int, start: int, state: State | None) -> MixtureTrail:
         """Return what is over, what is under way, and what an earlier run had begun and this has not met."""
@@ -135,30 +147,29 @@ class Growth:
         for trial in self.done:
             key = (trial.asked, trial.start)
             if key not in kept or kept[key].estimate is None:
-                kept[key] = KeptTrial(*key, encode_state(self.mixer, _ended(trial)), trial.estimate)
+                kept[key] = KeptTrial(*key, encode_state(self.learner, _ended(trial)), trial.estimate)
         self.earlier = dict(kept)
         over = (many, start) in kept and kept[many, start].estimate is not None
         if state is not None and not over:
-            kept[many, start] = KeptTrial(many, start, encode_state(self.mixer, state))
+            kept[many, start] = KeptTrial(many, start, encode_state(self.learner, state))
         return MixtureTrail(self.settings, self.probe, tuple(kept.values()))
 
-    def _tell(self, many: int, start: int, course: Course, state: State, tick: Tick) -> None:
+    def _tell(self, many: int, start: int, runner: Runner, state: State, tick: Tick) -> None:
         if self.watch is None:
             return
         best = max((trial.estimate.value for trial in self.done), default=None)
-        kept = course.kept
+        kept = runner.notes.kept
         answer = self.watch(
             MixtureProgress(
                 many, start, tick, best, state, tuple(self.done), lambda: self._trail(many, start, kept)
             )
         )
-        # Not any true answer: what a print or a write returns must not end learning.
-        if isinstance(answer, bool | np.bool_) and answer:
-            raise _Enough
+        if is_enough(answer):
+            raise KeyboardInterrupt
 
 
 def _ended(trial: Trial) -> State:
     """Return the state in which a trial ended."""
     assert trial.origin is not None
     origin, over = trial.origin, trial.converged
-    return State(origin.blend, origin.structures, done=True, converged=over, ticks=trial.ticks)
+    return State(origin.model, origin.structures, done=True, converged=over, ticks=trial.ticks)

@@ -18,8 +18,8 @@ from scipy.special import logsumexp
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.infer.mixture import Noise, shared_out
-from lacunary.mixture.blend import Blend, Mixer
-from lacunary.mixture.component import Structure
+from lacunary.mixture.learner import MixtureLearner, Parameters
+from lacunary.structure.score import Structure
 
 __all__ = ["Prediction", "gibbs"]
 
@@ -55,8 +55,8 @@ BATCHES = 10
 
 
 def gibbs(
-    mixer: Mixer,
-    blend: Blend,
+    learner: MixtureLearner,
+    model: Parameters,
     structures: Sequence[Structure],
     rows: Table,
     *,
@@ -64,20 +64,20 @@ def gibbs(
     burn: int = 100,
     rng: int | np.random.Generator = 0,
 ) -> Prediction:
-    """Return log p(row | data, structures) of rows, averaging over draws that start from the blend."""
+    """Return log p(row | data, structures) of rows, averaging over draws that start from the model."""
     if draws < BATCHES or burn < 0:
         raise ParameterError(
             f"at least {BATCHES} draws are needed, not {draws}, and burn must not be negative"
         )
     random = np.random.default_rng(rng)
-    others = mixer.engine.others(rows)
+    others = learner.engine.others(rows)
     logs = np.empty((draws, len(rows)))
-    for step, (drawn, weights, owned) in enumerate(_chain(mixer, blend, structures, burn + draws, random)):
+    for step, (drawn, weights, owned) in enumerate(_chain(learner, model, structures, burn + draws, random)):
         if step < burn:
             continue
         density = others.log_evidence(drawn.models)
-        if mixer.noise is not None and drawn.noise is not None:
-            density = np.column_stack([density, mixer.noise.log_predictive(owned, rows)])
+        if learner.noise is not None and drawn.noise is not None:
+            density = np.column_stack([density, learner.noise.log_predictive(owned, rows)])
         logs[step - burn] = logsumexp(density + np.log(weights), axis=1)
     mean = logsumexp(logs, axis=0) - np.log(draws)
     parts = [
@@ -87,34 +87,38 @@ def gibbs(
 
 
 def _chain(
-    mixer: Mixer, blend: Blend, structures: Sequence[Structure], steps: int, rng: np.random.Generator
-) -> Iterator[tuple[Blend, Array, Array]]:
+    learner: MixtureLearner,
+    model: Parameters,
+    structures: Sequence[Structure],
+    steps: int,
+    rng: np.random.Generator,
+) -> Iterator[tuple[Parameters, Array, Array]]:
     """Yield parameters: owners of rows and holes given parameters, then parameters given these.
 
     Beside them stand the weights expected given the owners, (components,), and which rows are the noise's.
     """
-    noisy = blend.noise is not None
-    alpha = mixer.alpha(len(structures))
-    repeats = _whole(mixer.row_weights)
+    noisy = model.noise is not None
+    alpha = learner.alpha(len(structures))
+    repeats = _whole(learner.row_weights)
     for _ in range(steps):
-        shares, _ = shared_out(mixer.log_densities(blend))
+        shares, _ = shared_out(learner.log_densities(model))
         owner = (rng.random((len(shares), 1)) > np.cumsum(shares, axis=1)[:, :-1]).sum(axis=1)
         counts = np.bincount(owner, weights=repeats, minlength=len(alpha))
         own = np.where(owner < len(structures), owner, -1)
-        moments = mixer.engine.completed(blend.models, own, rng)
+        moments = learner.engine.completed(model.models, own, rng)
         gammas = rng.standard_gamma(alpha + counts)
         owned = np.asarray(owner == len(structures), dtype=np.float64)
-        blend = Blend(
-            mixer.engine.sample(moments, structures, rng),
+        model = Parameters(
+            learner.engine.sample(moments, structures, rng),
             gammas / gammas.sum(),
-            _drawn_noise(mixer, owned, rng) if noisy else None,
+            _drawn_noise(learner, owned, rng) if noisy else None,
         )
-        yield blend, (alpha + counts) / (alpha.sum() + counts.sum()), owned
+        yield model, (alpha + counts) / (alpha.sum() + counts.sum()), owned
 
 
-def _drawn_noise(mixer: Mixer, owned: Array, rng: np.random.Generator) -> Noise:
-    assert mixer.noise is not None
-    return mixer.noise.draw(owned, rng)
+def _drawn_noise(learner: MixtureLearner, owned: Array, rng: np.random.Generator) -> Noise:
+    assert learner.noise is not None
+    return learner.noise.draw(owned, rng)
 
 
 def _whole(weights: Array) -> Array:

@@ -9,17 +9,13 @@ eigenvectors.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from lacunary.errors import ParameterError
-from lacunary.structure.score import FamilyScore, Parents
 
-__all__ = ["Added", "SharedGiven", "Sharing"]
+__all__ = ["SharedGiven", "Sharing"]
 
 SharedGiven = str | Iterable[str]
 """Names of what is shared, or a code such as "VII"."""
@@ -83,28 +79,3 @@ def _named(given: Any) -> list[str]:
         orientation = "V"  # without arcs there is nothing to turn
     found = {"volume": volume == "E", "shape": shape == "E", "sphere": shape == "I"}
     return ["structure", *(n for n, is_so in found.items() if is_so), *["orientation"] * (orientation == "E")]
-
-
-@dataclass(frozen=True, eq=False)
-class Added:
-    """The sum of several scores: of one structure for all components."""
-
-    scores: Sequence[FamilyScore]
-
-    @property
-    def variables(self) -> int:
-        """How many variables there are."""
-        return self.scores[0].variables
-
-    @property
-    def allowed(self) -> NDArray[np.bool_]:
-        """Which arcs can be."""
-        return self.scores[0].allowed
-
-    def family(self, child: int, parents: Parents) -> float:
-        """Return the child's term, given its parents."""
-        return sum(score.family(child, parents) for score in self.scores)
-
-    def toggled(self, child: int, parents: Parents) -> NDArray[np.float64]:
-        """Return the child's term with each variable put in or taken out of its parents; (n,)."""
-        return np.asarray(sum(score.toggled(child, parents) for score in self.scores))

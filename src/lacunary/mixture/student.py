@@ -7,16 +7,16 @@ from numpy.typing import NDArray
 
 from lacunary.infer.belief import Belief
 from lacunary.maths import regression
-from lacunary.mixture.component import Structure
-from lacunary.mixture.mixed import Mixed
 from lacunary.model.dag import Dag
+from lacunary.structure.networks import Networks
+from lacunary.structure.score import Structure
 
 __all__ = ["log_predictive"]
 
 Array = NDArray[np.float64]
 
 
-def log_predictive(rows: Mixed, structure: Structure, belief: Belief) -> Array:
+def log_predictive(rows: Networks, structure: Structure, belief: Belief) -> Array:
     """Return log E[p(observed cells)] over the belief, of standardised columns; (rows,).
 
     Families are independent, so that the expectation of their product is the product of their predictive
@@ -25,7 +25,7 @@ def log_predictive(rows: Mixed, structure: Structure, belief: Belief) -> Array:
     """
     dag, spread = rows.dag(structure), rows.spread
     mean = belief.mean()
-    out = rows.laid(structure).log_evidence(mean[None])[0]
+    out = rows.rows(structure).log_evidence(mean[None])[0]
     needed = _needed(dag, np.isnan(spread.values))
     logs = np.zeros(len(spread.owner))
     for i in range(len(dag.schema)):

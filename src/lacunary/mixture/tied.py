@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.maths.moments import factor, joined, parted
-from lacunary.mixture.component import Structure
 from lacunary.mixture.gaussian import Gaussian, Gaussians
 from lacunary.mixture.sharing import Sharing
 from lacunary.structure.gaussian import Normal
+from lacunary.structure.score import Structure
 
 __all__ = ["Tied", "variances"]
 
 Array = NDArray[np.float64]
 
-TURNS, SETTLED = 100, 1e-10
+TURNS, TOLERANCE = 100, 1e-10
 """The most turns between coefficients and variances in one M-step, and the change at which they end."""
 
 
@@ -38,7 +38,7 @@ class Tied(Gaussian):
         super().__init__(table, prior)
         self.sharing = sharing
         # A sphere in the data's units is none in standardised columns.
-        log = -2.0 * np.log(self.scale)
+        log = -2.0 * np.log(self.scale.spread)
         self._sphere = np.exp(log - log.mean()) if sharing.sphere else None
 
     def draw(self, structures: Sequence[Structure], ess: float, rng: np.random.Generator) -> Gaussians:
@@ -66,7 +66,7 @@ class Tied(Gaussian):
             before = variance
             slopes, left = _together(scatter, structure, variance)
             variance = variances(left, rows, self.sharing, self._sphere)
-            if np.abs(np.log(variance / before)).max() < SETTLED:
+            if np.abs(np.log(variance / before)).max() < TOLERANCE:
                 break
         return Gaussians(tuple(structures), _root(slopes, variance, mean))
 
@@ -115,7 +115,7 @@ def variances(left: Array, rows: Array, sharing: Sharing, sphere: Array | None =
         raw = (left / volume[:, None]).sum(axis=0)
         shape = np.exp(np.log(raw) - np.log(raw).mean())
         volume = _volumes(left / shape, rows, False)
-        if np.abs(np.log(volume / before)).max() < SETTLED:
+        if np.abs(np.log(volume / before)).max() < TOLERANCE:
             break
     return np.asarray(volume[:, None] * shape)
 

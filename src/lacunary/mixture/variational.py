@@ -19,23 +19,21 @@ from lacunary.errors import ParameterError
 from lacunary.infer.belief import BDeu, Belief
 from lacunary.infer.mixture import Noise, shared_out
 from lacunary.infer.prior import Standardised
-from lacunary.infer.scale import Scale
 from lacunary.learn.stop import Stop
 from lacunary.learn.vbem import Update, update_rule
-from lacunary.maths.normal_wishart import NormalWishart
-from lacunary.mixture.blend import Blend, Mixer
-from lacunary.mixture.component import Engine, Structure
-from lacunary.mixture.discrete import Discrete
+from lacunary.mixture.engine import Engine
 from lacunary.mixture.gaussian import Gaussian
-from lacunary.mixture.mixed import Mixed
+from lacunary.mixture.learner import MixtureLearner, Parameters
 from lacunary.mixture.student import log_predictive
 from lacunary.mixture.tied import Tied
+from lacunary.structure.networks import Networks
+from lacunary.structure.score import Structure
 
 __all__ = ["Posterior", "posterior"]
 
 Array = NDArray[np.float64]
 
-SETTLED = Stop(relative=1e-9, iterations=500)
+CONVERGED = Stop(relative=1e-9, iterations=500)
 """When the bound has converged."""
 
 
@@ -57,7 +55,7 @@ class Posterior:
         The lower bound of the log evidence after each step, in nats; the last is the highest.
     """
 
-    engine: Mixed
+    engine: Networks
     structures: tuple[Structure, ...]
     points: tuple[Array, ...]
     weights: Array
@@ -76,66 +74,67 @@ class Posterior:
         return np.asarray(logsumexp(np.stack(logs, axis=1) + np.log(self.weights), axis=1))
 
     def _belief(self, structure: Structure, point: Array) -> Belief:
-        prior = self.engine.prior(self.engine.dag(structure))
+        prior = self.engine.belief(structure)
         return Belief(prior.dag, point.copy(), prior.surplus, standard=True)
 
 
-def posterior(mixer: Mixer, blend: Blend, structures: Sequence[Structure], stop: Stop = SETTLED) -> Posterior:
-    """Return the approximate posterior that climbing from a blend's shares leads to."""
-    engine, many = _any_kind(mixer.engine), len(structures)
-    rules = [update_rule(engine.prior(engine.dag(structure)), None) for structure in structures]
-    shares, _ = shared_out(mixer.log_densities(blend))
-    networks = mixer.engine.networks(blend.models)
+def posterior(
+    learner: MixtureLearner, model: Parameters, structures: Sequence[Structure], stop: Stop = CONVERGED
+) -> Posterior:
+    """Return the approximate posterior that climbing from a model's shares leads to."""
+    engine, many = _any_kind(learner.engine), len(structures)
+    updates = [update_rule(engine.belief(structure), None) for structure in structures]
+    shares, _ = shared_out(learner.log_densities(model))
+    networks = learner.engine.networks(model.models)
     vectors = [engine.scale.inward(n.dag, n.theta) for n in networks]
-    noise = blend.noise.log_density(mixer.noise.table) if blend.noise and mixer.noise else None
+    noise = model.noise.log_density(learner.noise.table) if model.noise and learner.noise else None
     bounds: list[float] = []
     for _ in range(stop.iterations):
-        counts = mixer.row_weights @ shares
+        counts = learner.row_weights @ shares
         points = [
-            _updated(engine, rule, s, v, shares[:, c] * mixer.row_weights)
-            for c, (rule, s, v) in enumerate(zip(rules, structures, vectors, strict=True))
+            _updated(engine, update, s, v, shares[:, c] * learner.row_weights)
+            for c, (update, s, v) in enumerate(zip(updates, structures, vectors, strict=True))
         ]
-        vectors = [rule.potentials(p[None])[0] for rule, p in zip(rules, points, strict=True)]
-        log_weights, apart = _weights(mixer, counts, many)
-        logs = [engine.laid(s).log_evidence(v[None])[0] for s, v in zip(structures, vectors, strict=True)]
+        vectors = [update.potentials(p[None])[0] for update, p in zip(updates, points, strict=True)]
+        log_weights, apart = _weights(learner, counts, many)
+        logs = [engine.rows(s).log_evidence(v[None])[0] for s, v in zip(structures, vectors, strict=True)]
         logs += [] if noise is None else [noise]
-        shares, rows = shared_out(mixer.known(np.stack(logs, axis=1) + log_weights))
-        apart += sum(float(rule.divergence(p[None])[0]) for rule, p in zip(rules, points, strict=True))
-        bounds.append(float(mixer.row_weights @ rows) - apart)
+        shares, rows = shared_out(learner.known(np.stack(logs, axis=1) + log_weights))
+        apart += sum(float(update.divergence(p[None])[0]) for update, p in zip(updates, points, strict=True))
+        bounds.append(float(learner.row_weights @ rows) - apart)
         if len(bounds) > 1 and stop.met(bounds[0], bounds[-2], bounds[-1]):
             break
-    weights = mixer.mean_weights(counts, many)
-    return Posterior(engine, tuple(structures), tuple(points), weights, blend.noise, tuple(bounds))
+    weights = learner.mean_weights(counts, many)
+    return Posterior(engine, tuple(structures), tuple(points), weights, model.noise, tuple(bounds))
 
 
-def _updated(engine: Mixed, rule: Update, structure: Structure, vector: Array, weights: Array) -> Array:
+def _updated(engine: Networks, update: Update, structure: Structure, vector: Array, weights: Array) -> Array:
     """Return a component's hyperparameters, given what it expects of its rows."""
-    counts = engine.laid(structure).weighed(weights).expect(vector[None]).counts
-    return np.asarray(rule.improve(counts)[0])
+    counts = engine.rows(structure).weighed(weights).expect(vector[None]).counts
+    return np.asarray(update.improve(counts)[0])
 
 
-def _weights(mixer: Mixer, counts: Array, many: int) -> tuple[Array, float]:
+def _weights(learner: MixtureLearner, counts: Array, many: int) -> tuple[Array, float]:
     """Return E[log weight] of each component, and KL(q ‖ p) of the weights."""
-    alpha, after = mixer.grouped(mixer.alpha(many), many), mixer.grouped(mixer.alpha(many) + counts, many)
+    alpha, after = (
+        learner.grouped(learner.alpha(many), many),
+        learner.grouped(learner.alpha(many) + counts, many),
+    )
     logs = digamma(after) - digamma(after.sum())
     apart = gammaln(after.sum()) - gammaln(after).sum() - gammaln(alpha.sum()) + gammaln(alpha).sum()
     apart += float(((after - alpha) * logs).sum())
-    if mixer.equal:
+    if learner.equal:
         logs = np.array([*[logs[0] - np.log(many)] * many, *logs[1:]])
     return np.asarray(logs), float(apart)
 
 
-def _any_kind(engine: Engine) -> Mixed:
+def _any_kind(engine: Engine) -> Networks:
     """Return the same rows and prior in the engine that knows potentials of all kinds."""
     if isinstance(engine, Tied):
         raise ParameterError(
             "components that share parameters have no conjugate posterior; use how='plug-in'"
         )
-    if isinstance(engine, Mixed):
-        return engine
     if isinstance(engine, Gaussian):
-        scale = Scale(engine.origin, engine.scale)
-        return Mixed(engine.table, Standardised(engine.belief, BDeu(1.0)), scale)
-    assert isinstance(engine, Discrete)
-    nothing = NormalWishart.about(np.zeros(1), np.ones(1))  # of no variable anything is said
-    return Mixed(engine.table, Standardised(nothing, engine.prior), Scale.of(engine.table))
+        return Networks(engine.table, Standardised(engine.belief, BDeu(1.0)), scale=engine.scale)
+    assert isinstance(engine, Networks)
+    return engine

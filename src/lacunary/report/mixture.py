@@ -144,11 +144,9 @@ def strengths(found: MixtureFit) -> tuple[dict[Arc, float], ...]:
     if origin is None:
         return tuple({} for _ in found.mixture.components)
     names = found.mixture.schema.names
-    completed = origin.mixer.expect(origin.blend)
+    completed = origin.learner.expect(origin.model)
     out = []
-    for score, structure in zip(
-        origin.mixer.engine.scores(completed.statistics), origin.structures, strict=True
-    ):
+    for score, structure in zip(origin.learner.scores(completed), origin.structures, strict=True):
         lost = {}
         for child, parents in enumerate(structure):
             whole = score.family(child, parents) if parents else 0.0

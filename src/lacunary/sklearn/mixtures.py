@@ -16,7 +16,7 @@ from lacunary.mixture.fit import SCHEDULE, StructureClass, fit_mixture
 from lacunary.mixture.found import MixtureFit
 from lacunary.mixture.noise import NoiseGiven
 from lacunary.sklearn.model import Array, Model, Unknown
-from lacunary.structure.rules import ArcsGiven
+from lacunary.structure.constraints import ArcsGiven
 
 __all__ = ["MixtureOfDags"]
 

@@ -57,7 +57,7 @@ class Anneal:
 
 
 def propose(board: Board, rng: np.random.Generator) -> tuple[Move | None, float]:
-    """Return a random change of a random pair if the rules allow it, and a number to weigh it by.
+    """Return a random change of a random pair if the constraints allow it, and a number to weigh it by.
 
     An arc that is there is as often taken out as turned round.
     """
@@ -70,14 +70,18 @@ def propose(board: Board, rng: np.random.Generator) -> tuple[Move | None, float]
 
 def _legal(board: Board, tail: int, head: int, *, turn: bool) -> Move | None:
     """Return the move that changes tail → head, if there is one."""
-    rules, sketch = board.rules, board.sketch
+    constraints, sketch = board.constraints, board.sketch
     if not sketch.arcs[tail, head]:
-        room = len(sketch.parents[head]) < rules.max_parents
-        may = room and rules.free[tail, head] and sketch.may_add(tail, head)
+        room = len(sketch.parents[head]) < constraints.max_parents
+        may = room and constraints.free[tail, head] and sketch.may_add(tail, head)
         return Add(tail, head) if may else None
-    if rules.required[tail, head]:
+    if constraints.required[tail, head]:
         return None
     if not turn:
         return Remove(tail, head)
-    room = len(sketch.parents[tail]) < rules.max_parents
-    return Reverse(tail, head) if room and rules.free[head, tail] and sketch.may_reverse(tail, head) else None
+    room = len(sketch.parents[tail]) < constraints.max_parents
+    return (
+        Reverse(tail, head)
+        if room and constraints.free[head, tail] and sketch.may_reverse(tail, head)
+        else None
+    )

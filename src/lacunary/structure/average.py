@@ -37,10 +37,11 @@ from lacunary.structure.board import Board
 from lacunary.structure.cache import Cache
 from lacunary.structure.choose import score_of
 from lacunary.structure.climb import climb
+from lacunary.structure.constraints import ArcsGiven, Constraints
 from lacunary.structure.move import Add, Move, Remove
-from lacunary.structure.rules import ArcsGiven, Rules
+from lacunary.structure.networks import standard
 from lacunary.structure.score import FamilyScore
-from lacunary.structure.walk import Walk, dag_of
+from lacunary.structure.walk import Walk, dag_of, structure_of
 
 __all__ = ["average_graphs"]
 
@@ -100,9 +101,9 @@ def average_graphs(
     limits: dict[str, Any] = {
         "required": required, "forbidden": forbidden, "max_parents": max_parents, "tiers": tiers
     }  # fmt: skip
-    chain = _Chain.of(rows, prior, Rules.of(rows.schema, **limits), random)
-    dag = dag_of(rows.schema, chain.rules.start(None))
-    theta = fit(dag, chain.rows, prior=chain.rule).network.theta
+    chain = _Chain.of(rows, prior, Constraints.of(rows.schema, **limits), random)
+    dag = dag_of(rows.schema, chain.constraints.start(None))
+    theta = fit(dag, chain.rows, prior=chain.prior).network.theta
     kept: list[Belief] = []
     for step in range(burn + draws):
         if watch is not None:
@@ -120,24 +121,22 @@ class _Chain:
 
     rows: Table
     scale: Scale
-    rule: Prior
-    rules: Rules
+    prior: Prior
+    constraints: Constraints
     rng: np.random.Generator
     known: FamilyScore | None = None
 
     @classmethod
-    def of(cls, table: Table, prior: Any, rules: Rules, rng: np.random.Generator) -> _Chain:
-        scale = Scale.of(table)
+    def of(cls, table: Table, prior: Any, constraints: Constraints, rng: np.random.Generator) -> _Chain:
+        scale, inside = standard(table, prior)
         names = [variable.name for variable in table.schema if not variable.discrete]
-        where = [table.schema.index(name) for name in names]
-        inside = priors.standardised(prior, names, scale.centre[where], scale.spread[where])
-        rule = priors.NormalWishart.of(inside.about, names, inside.tables) if names else inside.tables
-        return cls(scale.table(table), scale, rule, rules, rng)
+        known = priors.NormalWishart.of(inside.about, names, inside.tables) if names else inside
+        return cls(scale.table(table), scale, known, constraints, rng)
 
     def step(self, dag: Dag, theta: Array, climbing: bool) -> Belief:
         """Draw the holes, then the graph, and return what is believed of its parameters."""
         full = self._filled(dag, theta)
-        board = Board(self._score(full), self.rules, [tuple(sorted(ps)) for ps in dag.parent_indices])
+        board = Board(self._score(full), self.constraints, structure_of(dag))
         if climbing:
             climb(Walk("greedy", board, self.rng))
         n = len(full.schema)
@@ -146,7 +145,7 @@ class _Chain:
             if move is not None and log(1.0 - chance) < board.delta(move) + _odds(move):
                 board.apply(move)
         graph = dag_of(full.schema, board.parents)
-        before = self.rule(graph)
+        before = self.prior(graph)
         counted = complete_statistics(graph, full.codes, full.reals, full.weights)
         return Belief(graph, before.alpha + counted, before.surplus)
 
@@ -161,7 +160,7 @@ class _Chain:
         if self.known is not None:
             return self.known
         discrete = all(variable.discrete for variable in full.schema)
-        score = Cache(score_of(full, "bd" if discrete else None, self.rule))
+        score = Cache(score_of(full, "bd" if discrete else None, self.prior))
         self.known = None if self.rows.holes.any() else score
         return score
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.kernels.graph import best_move
+from lacunary.structure.constraints import Constraints
 from lacunary.structure.move import Add, Move, Remove, Reverse
-from lacunary.structure.rules import Rules
 from lacunary.structure.score import FamilyScore, Parents
 from lacunary.structure.sketch import Sketch
 
@@ -22,7 +22,7 @@ ROUNDING = 1e-11
 
 
 class Board:
-    """A graph, a score, the rules, and the gain of every single change.
+    """A graph, a score, the constraints, and the gain of every single change.
 
     Attributes
     ----------
@@ -32,13 +32,13 @@ class Board:
         The score of each family; (n,).
     gain
         What putting the arc i → j in, or taking it out, adds to the score, at ``gain[i, j]``; (n, n).
-        It is there for every pair; which of them are moves, the graph and the rules say.
+        It is there for every pair; which of them are moves, the graph and the constraints say.
 
     All it says depends on the graph alone, to the last bit, and not on the moves that led there.
     """
 
-    def __init__(self, score: FamilyScore, rules: Rules, parents: Sequence[Parents]) -> None:
-        self.score, self.rules = score, rules
+    def __init__(self, score: FamilyScore, constraints: Constraints, parents: Sequence[Parents]) -> None:
+        self.score, self.constraints = score, constraints
         self._nothing = np.zeros((len(parents), len(parents)), dtype=bool)
         self._set(parents)
 
@@ -146,19 +146,19 @@ class Board:
 
     def _room(self) -> NDArray[np.bool_]:
         """Which variables may have one more parent; (n,)."""
-        return np.asarray(self.sketch.many < self.rules.max_parents)
+        return np.asarray(self.sketch.many < self.constraints.max_parents)
 
     def toggles(self) -> NDArray[np.float64]:
         """Return the gain of every arc that may be put in or taken out, −inf elsewhere; (n, n)."""
         self._refresh()
         arcs = self.sketch.arcs
-        may_add = self.rules.free & ~arcs & ~self.sketch.above & self._room()
-        return np.where(may_add | (arcs & ~self.rules.required), self.gain, -np.inf)
+        may_add = self.constraints.free & ~arcs & ~self.sketch.above & self._room()
+        return np.where(may_add | (arcs & ~self.constraints.required), self.gain, -np.inf)
 
     def turns(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """Return tail, head and gain of every arc that may be turned round; (arcs,) each."""
         self._refresh()
-        tails, heads = np.nonzero(self.sketch.arcs & ~self.rules.required & self.rules.free.T)
+        tails, heads = np.nonzero(self.sketch.arcs & ~self.constraints.required & self.constraints.free.T)
         keep = self._room()[tails]
         keep[keep] = self.sketch.reversible(tails[keep], heads[keep])
         tails, heads = tails[keep], heads[keep]
@@ -189,10 +189,10 @@ class Board:
         kind, tail, head, gain = best_move(
             self.sketch.arcs,
             self.sketch.above,
-            self.rules.free,
-            self.rules.required,
+            self.constraints.free,
+            self.constraints.required,
             self.sketch.many,
-            self.rules.max_parents,
+            self.constraints.max_parents,
             self._nothing if barred is None else barred,
             self.gain,
             self.tie,

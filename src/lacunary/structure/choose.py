@@ -1,19 +1,20 @@
-"""Which score: by name, or by the kinds of the variables."""
+"""Which score: by name, or by the kinds of the variables; the same with and without holes."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.infer import prior as priors
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
 from lacunary.maths.normal_wishart import NormalWishart
-from lacunary.structure.discrete import BD, BIC
+from lacunary.structure.discrete import check_digits
+from lacunary.structure.gaussian import check_normal
 from lacunary.structure.score import FamilyScore
 
-__all__ = ["SCORES", "kind_of", "rule_of", "score_of"]
+__all__ = ["SCORES", "criterion_of", "fit_prior", "score_of"]
 
 SCORES = {
     "discrete": ("bdeu", "k2", "bd", "bic"),
@@ -22,24 +23,24 @@ SCORES = {
 }
 """The scores by name, for tables of each kind; the first is the default."""
 
+CLASSES = {
+    ("discrete", "bd"): "discrete.BD",
+    ("discrete", "bic"): "discrete.BIC",
+    ("continuous", "bd"): "gaussian.BGe",
+    ("continuous", "bic"): "gaussian.GaussianBIC",
+    ("mixed", "bd"): "conditional_gaussian.ConditionalGaussian",
+    ("mixed", "bic"): "conditional_gaussian.ConditionalGaussianBIC",
+}
+"""Where families of a table without holes are scored; loaded when needed."""
 
-def kind_of(table: Table) -> str:
-    """Return whether a table's variables are discrete, continuous or mixed."""
-    kinds = {variable.kind for variable in table.schema}
-    return "mixed" if len(kinds) == 2 else next(iter(kinds), "discrete")
 
+def criterion_of(table: Table, score: str | None, prior: Any) -> tuple[Literal["bd", "bic"], Any]:
+    """Return how families are scored, by their evidence or by BIC, and the prior, which EM needs in any case.
 
-def score_of(table: Table, score: str | FamilyScore | None = None, prior: Any = None) -> FamilyScore:
-    """Return the score that is asked for; without a name, the default for the variables' kinds.
-
-    ``prior`` is a rule for the hyperparameters; given without a score, discrete variables are scored by
-    "bd" with it. A score that is one already is returned as it is.
+    Without a name the score is the default for the variables' kinds; a prior that is given without one is
+    that of "bd" where all are discrete.
     """
-    if score is not None and not isinstance(score, str):
-        if prior is not None:
-            raise ParameterError("a score that is given ready-made has its own prior; leave prior out")
-        return score
-    kind = kind_of(table)
+    kind = _kind(table)
     if score is None:
         score = "bd" if prior is not None and kind == "discrete" else SCORES[kind][0]
     if score not in SCORES[kind]:
@@ -47,35 +48,40 @@ def score_of(table: Table, score: str | FamilyScore | None = None, prior: Any = 
         raise ParameterError(f"for {kind} variables score is one of {known}, not {score!r}")
     if score == "bic" and prior is not None:
         raise ParameterError("bic has no prior; leave prior out")
-    return _discrete(table, score, prior) if kind == "discrete" else _gaussian(table, kind, score, prior)
+    if score == "bdeu" and not isinstance(prior, BDeu | None):
+        raise ParameterError("bdeu takes a prior such as bdeu(10); for any other prior use score='bd'")
+    if score == "k2" and prior not in (None, Dirichlet(1.0)):
+        raise ParameterError("k2 has its own prior; for any other use score='bd'")
+    if kind == "continuous" or (kind == "mixed" and not callable(prior)):
+        check_normal(prior)
+    elif not (prior is None or callable(prior) or kind == "mixed"):
+        raise ParameterError(
+            f"the prior of discrete variables is one of tables such as bdeu(1), not a {type(prior).__name__}"
+        )
+    check_digits(prior)
+    default = Dirichlet(1.0) if score == "k2" else BDeu(1.0) if kind == "discrete" else None
+    return ("bic" if score == "bic" else "bd"), default if prior is None else prior
 
 
-def rule_of(table: Table, prior: Any) -> Prior:
-    """Return the rule with which networks are fitted that were found under a prior."""
+def score_of(table: Table, score: str | None = None, prior: Any = None) -> FamilyScore:
+    """Return the score of families that is asked for, on a table without holes."""
+    criterion, belief = criterion_of(table, score, prior)
+    home, name = CLASSES[_kind(table), criterion].split(".")
+    maker = getattr(import_module(f"lacunary.structure.{home}"), name)
+    make = getattr(maker, "of", maker)
+    found: FamilyScore = make(table) if criterion == "bic" else make(table, belief)
+    return found
+
+
+def fit_prior(table: Table, prior: Any) -> Prior:
+    """Return the prior with which networks are fitted that were found under a prior."""
     if isinstance(prior, NormalWishart):
         names = [variable.name for variable in table.schema if not variable.discrete]
         return priors.NormalWishart.of(prior, names, BDeu(1.0))
     return prior if callable(prior) else BDeu(1.0)
 
 
-def _discrete(table: Table, score: str, prior: Any) -> FamilyScore:
-    if score == "bic":
-        return BIC(table)
-    if score == "bdeu" and not isinstance(prior, BDeu | None):
-        raise ParameterError("bdeu takes a prior such as bdeu(10); for any other prior use score='bd'")
-    if score == "k2" and prior not in (None, Dirichlet(1.0)):
-        raise ParameterError("k2 has its own prior; for any other use score='bd'")
-    return BD(table, Dirichlet(1.0) if score == "k2" else prior)
-
-
-def _gaussian(table: Table, kind: str, score: str, prior: Any) -> FamilyScore:
-    # Loaded when needed: discrete searches have no use for it.
-    home = "gaussian" if kind == "continuous" else "conditional_gaussian"
-    module = import_module(f"lacunary.structure.{home}")
-    name = {"bge": "BGe", "conditional-gaussian": "ConditionalGaussian"}.get(score)
-    if name is None:
-        name = "GaussianBIC" if kind == "continuous" else "ConditionalGaussianBIC"
-        found: FamilyScore = getattr(module, name).of(table)
-    else:
-        found = getattr(module, name).of(table, prior)
-    return found
+def _kind(table: Table) -> str:
+    """Return whether a table's variables are discrete, continuous or mixed."""
+    kinds = {variable.kind for variable in table.schema}
+    return "mixed" if len(kinds) == 2 else next(iter(kinds), "discrete")

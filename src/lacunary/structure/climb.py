@@ -48,23 +48,23 @@ def shake(walk: Walk) -> None:
             walk.take(covered[int(walk.rng.integers(len(covered)))])
     some = 1 + int(walk.rng.integers(n // 5 + 1))
     for node in walk.rng.choice(n, some, replace=False):
-        loose = board.sketch.arcs & ~board.rules.required
+        loose = board.sketch.arcs & ~board.constraints.required
         for tail, head in np.argwhere(loose):
             if node in (tail, head):
                 walk.take(Remove(int(tail), int(head)))
 
 
 def _covered(walk: Walk) -> list[Reverse]:
-    """Return the turns of covered arcs that the rules allow; they never make a cycle."""
-    parents, rules = walk.board.sketch.parents, walk.board.rules
+    """Return the turns of covered arcs that the constraints allow; they never make a cycle."""
+    parents, constraints = walk.board.sketch.parents, walk.board.constraints
     return [
         Reverse(tail, head)
         for head, others in enumerate(parents)
         for tail in others
         if len(parents[tail]) + 1 == len(others)
         and set(parents[tail]) < set(others)
-        and not rules.required[tail, head]
-        and rules.free[head, tail]
+        and not constraints.required[tail, head]
+        and constraints.free[head, tail]
     ]
 
 

@@ -17,15 +17,13 @@ from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.infer import prior as priors
 from lacunary.infer.belief import Prior
-from lacunary.maths.moments import parted
 from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.structure.conditional_gaussian_moments import Cases, Statistics, Triples
 from lacunary.structure.discrete import BD, BIC
 from lacunary.structure.gaussian import (
-    VARIANCE_FLOOR,
-    Charged,
-    Integrated,
+    MarginalRegressions,
     Normal,
+    PenalizedRegressions,
     Regressions,
     check_moments,
     standardise,
@@ -120,7 +118,7 @@ class ConditionalGaussian(_Conditional):
     """The log evidence of a conditional Gaussian network: Dirichlet tables, Normal–Wishart regressions.
 
     The belief about the continuous variables is the same for every configuration of the discrete ones, as it
-    is for the components in TMCH98 section 6. Markov-equivalent graphs score equally, as long as the rule for
+    is for the components in TMCH98 section 6. Markov-equivalent graphs score equally, as long as the prior of
     discrete tables is of the BDeu kind.
     """
 
@@ -136,10 +134,10 @@ class ConditionalGaussian(_Conditional):
             The rows.
         prior
             The belief about the continuous variables, or the prior that gives it. By default worth one row in
-            each configuration, and peaks at the columns' means and variances and no correlations. A rule
-            for discrete tables is taken as ``dirichlet``.
+            each configuration, and peaks at the columns' means and variances and no correlations. A prior
+            of tables is taken as ``dirichlet``.
         dirichlet
-            The rule for discrete tables; by default BDeu with an equivalent sample size of one.
+            The prior of discrete tables; by default BDeu with an equivalent sample size of one.
         """
         if isinstance(prior, priors.NormalWishart):
             dirichlet = prior.tables if dirichlet is None else dirichlet
@@ -149,8 +147,8 @@ class ConditionalGaussian(_Conditional):
                     "there are two rules for discrete tables, prior and dirichlet; leave one out"
                 )
             prior, dirichlet = None, prior
-        standard, counted = standardise(table, mixed=True), _discrete_part(table)
-        regressions = Integrated(standard.belief(prior, table.schema))
+        standard, counted = standardise(table, prior, mixed=True), _discrete_part(table)
+        regressions = MarginalRegressions(standard.belief)
         jacobian = table.size * np.log(standard.scale)
         return cls(table.schema, _tables(counted, dirichlet), Cases(standard, counted), regressions, jacobian)
 
@@ -181,7 +179,13 @@ class ConditionalGaussian(_Conditional):
         """
         counted = _counted(schema, codes, moment)
         jacobian = counted.size * np.asarray(log_scale, dtype=np.float64)
-        return cls(schema, _tables(counted, dirichlet), Triples(counted, moment), Integrated(prior), jacobian)
+        return cls(
+            schema,
+            _tables(counted, dirichlet),
+            Triples(counted, moment),
+            MarginalRegressions(prior),
+            jacobian,
+        )
 
 
 class ConditionalGaussianBIC(_Conditional):
@@ -195,7 +199,7 @@ class ConditionalGaussianBIC(_Conditional):
     def of(cls, table: Table) -> ConditionalGaussianBIC:
         """Return the score on a table without holes."""
         standard, counted = standardise(table, mixed=True), _discrete_part(table)
-        regressions = Charged(table.size, np.full(len(standard.columns), VARIANCE_FLOOR))
+        regressions = PenalizedRegressions.of(standard.moments(), 1.0)
         jacobian = table.size * np.log(standard.scale)
         discrete = BIC(counted) if len(counted.schema) else None
         return cls(table.schema, discrete, Cases(standard, counted), regressions, jacobian)
@@ -207,11 +211,11 @@ class ConditionalGaussianBIC(_Conditional):
         codes: NDArray[np.signedinteger],
         moment: Array,
         log_scale: ArrayLike = 0.0,
+        variance: ArrayLike | None = None,
     ) -> ConditionalGaussianBIC:
         """Return the score on moments, observed or expected; see `ConditionalGaussian.of_moments`."""
         counted = _counted(schema, codes, moment)
-        rows, _, scatter = parted(moment.sum(axis=0))
-        regressions = Charged(float(rows), VARIANCE_FLOOR * np.diagonal(scatter) / float(rows))
+        regressions = PenalizedRegressions.of(moment.sum(axis=0), variance)
         discrete = BIC(counted) if len(counted.schema) else None
         jacobian = counted.size * np.asarray(log_scale, dtype=np.float64)
         return cls(schema, discrete, Triples(counted, moment), regressions, jacobian)

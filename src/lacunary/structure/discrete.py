@@ -5,22 +5,24 @@ Counts are taken once for a child, its parents and every further parent (`Counte
 
 from __future__ import annotations
 
-from math import log, prod
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from lacunary.data.schema import Schema
 from lacunary.data.table import Table
-from lacunary.errors import ParameterError, SchemaError, TableError
+from lacunary.errors import ParameterError, SchemaError
+from lacunary.evidence.charge import price
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
 from lacunary.kernels.count import add_columns
 from lacunary.kernels.families import BDEU, DIRICHLET, LIKELIHOOD, block_terms, nested_terms
 from lacunary.model.dag import Dag
 from lacunary.structure.counter import Counter
-from lacunary.structure.score import Parents, allowed_arcs, toggle
+from lacunary.structure.score import Parents, allowed_arcs, check_observed, toggle
 
-__all__ = ["BD", "BIC", "check_complete"]
+__all__ = ["BD", "BIC", "check_complete", "check_digits", "table_evidence"]
 
 Array = NDArray[np.float64]
 
@@ -111,7 +113,7 @@ class BIC(_Discrete):
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
-        self.law = np.array([LIKELIHOOD, 0.0, 0.5 * log(max(self.size, 1.0))])
+        self.law = np.array([LIKELIHOOD, 0.0, price(self.size)])
 
 
 class BD(_Discrete):
@@ -119,25 +121,17 @@ class BD(_Discrete):
 
     Sums the closed form of `lacunary.evidence.exact` over configurations that occur; all others add zero.
     `BDeu` and `Dirichlet` have one α in a family, and are counted and scored for all further parents
-    at once; any other rule is asked for its α, a family at a time.
+    at once; any other prior is asked for its α, a family at a time.
     """
 
     def __init__(self, table: Table, prior: Prior | None = None) -> None:
         super().__init__(table)
         self.prior = BDeu(1.0) if prior is None else prior
+        check_digits(self.prior)
         if isinstance(self.prior, BDeu):
-            self._follow(BDEU, "ess", self.prior.ess)
+            self.law = np.array([BDEU, float(self.prior.ess), 0.0])
         elif isinstance(self.prior, Dirichlet):
-            self._follow(DIRICHLET, "alpha", self.prior.alpha)
-
-    def _follow(self, kind: int, name: str, worth: float) -> None:
-        """Take a prior's law; refuse one that leaves no digits."""
-        if worth > MOST:
-            raise ParameterError(
-                f"a prior with {name} = {worth:g} leaves no digits for what the table says of graphs; "
-                f"take one of at most {MOST:g}"
-            )
-        self.law = np.array([kind, float(worth), 0.0])
+            self.law = np.array([DIRICHLET, float(self.prior.alpha), 0.0])
 
     def terms(self, child: int, parents: Parents) -> Array:
         """Return the toggled terms and, last, the term as it is; (n + 1,)."""
@@ -156,28 +150,38 @@ class BD(_Discrete):
         return self._any(child, parents)
 
     def _any(self, child: int, parents: Parents) -> float:
-        """Return the child's term under a rule whose α differ within a table."""
-        names, states = self.schema.names, self.schema.sizes[child]
-        dag = Dag.from_parents(self.schema, {names[child]: tuple(names[p] for p in parents)})
-        alpha = self.prior(dag).alpha[dag.layout.slice(child)].reshape(states, -1).T
+        """Return the child's term under a prior whose α differ within a table."""
         heights = self.counter.heights(child, parents, dense=True)
-        counts = self.counter.alone(heights).reshape(alpha.shape)
-        cells = gammaln(alpha + counts) - gammaln(alpha)
-        whole = gammaln(alpha.sum(axis=1)) - gammaln((alpha + counts).sum(axis=1))
-        return float(cells.sum() + whole.sum())
+        return table_evidence(self.prior, self.schema, child, parents, self.counter.alone(heights))
+
+
+def table_evidence(prior: Prior, schema: Schema, child: int, parents: Parents, counts: Array) -> float:
+    """Return the log evidence of one table's counts, parents first and the child last, under any prior."""
+    names = schema.names
+    dag = Dag.from_parents(schema, {names[child]: tuple(names[p] for p in parents)})
+    alpha = dag.layout.table(prior(dag).alpha, child)
+    after = alpha + counts.reshape(alpha.shape)
+    cells = gammaln(after) - gammaln(alpha)
+    whole = gammaln(alpha.sum(axis=-1)) - gammaln(after.sum(axis=-1))
+    return float(cells.sum() + whole.sum())
+
+
+def check_digits(prior: object) -> None:
+    """Refuse a prior that leaves no digits for what the rows say."""
+    for kind, name in ((BDeu, "ess"), (Dirichlet, "alpha")):
+        if isinstance(prior, kind) and getattr(prior, name) > MOST:
+            raise ParameterError(
+                f"a prior with {name} = {getattr(prior, name):g} leaves no digits for what the table says of "
+                f"graphs; take one of at most {MOST:g}"
+            )
 
 
 def check_complete(table: Table) -> None:
     """Refuse a table whose families cannot be counted as it stands; no row is ever left out."""
-    for position, variable in enumerate(table.schema):
+    for variable in table.schema:
         if not variable.discrete:
             raise SchemaError(
                 f"{variable.name} is continuous, and this score is for discrete variables; "
                 "leave the score out to have it chosen by the variables' kinds"
             )
-        holes = int(table.holes[:, position].sum())
-        if holes:
-            raise TableError(
-                f"{variable.name} has {holes} missing values, so its families cannot be counted; no row "
-                "is left out: search with structural EM, schedule='((EM)^10 Ec S* M)*'"
-            )
+    check_observed(table.schema.names, table.holes)

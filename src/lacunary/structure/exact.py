@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.errors import TooWideError
-from lacunary.structure.rules import Rules
+from lacunary.structure.constraints import Constraints
 from lacunary.structure.score import FamilyScore, Parents
 from lacunary.structure.walk import Walk
 
@@ -34,16 +34,16 @@ class Exact:
 
     def run(self, walk: Walk) -> None:
         """Search, telling after each variable whose families are scored."""
-        tables = Tables(walk.board.score, walk.board.rules)
+        tables = Tables(walk.board.score, walk.board.constraints)
         for child in range(tables.n):
             tables.fill(child)
             walk.tell((child + 1) / tables.n)
         walk.jump(tables.best())
 
 
-def best_graph(score: FamilyScore, rules: Rules) -> list[Parents]:
+def best_graph(score: FamilyScore, constraints: Constraints) -> list[Parents]:
     """Return the parents of each variable in a graph of greatest score."""
-    tables = Tables(score, rules)
+    tables = Tables(score, constraints)
     for child in range(tables.n):
         tables.fill(child)
     return tables.best()
@@ -60,16 +60,16 @@ class Tables:
         For each child and set, the best term, and the parents that have it; (n, 2ⁿ⁻¹) each.
     """
 
-    def __init__(self, score: FamilyScore, rules: Rules) -> None:
-        self.score, self.rules, self.n = score, rules, score.variables
-        _check_size(self.n, rules)
+    def __init__(self, score: FamilyScore, constraints: Constraints) -> None:
+        self.score, self.constraints, self.n = score, constraints, score.variables
+        _check_size(self.n, constraints)
         self.value = np.full((self.n, 1 << max(self.n - 1, 0)), -np.inf)
         self.choice = np.zeros(self.value.shape, dtype=np.int32)
 
     def fill(self, child: int) -> None:
         """Score the child's families and spread the best of them over all sets that contain them."""
         value, choice = self.value[child], self.choice[child]
-        required = _packed(child, tuple(map(int, np.flatnonzero(self.rules.required[:, child]))))
+        required = _packed(child, tuple(map(int, np.flatnonzero(self.constraints.required[:, child]))))
         value[0] = self.score.family(child, ())
         for parents, terms in self._families(child):
             place = _packed(child, parents)
@@ -86,19 +86,19 @@ class Tables:
 
     def _families(self, child: int) -> Iterator[tuple[Parents, NDArray[np.float64]]]:
         """Go over parent sets that can grow, with the terms of what they grow to."""
-        waiting: list[Parents] = [()] if self.rules.max_parents else []
+        waiting: list[Parents] = [()] if self.constraints.max_parents else []
         while waiting:
             parents = waiting.pop()
             further = self._further(child, parents)
             if not further:
                 continue
             yield parents, self.score.toggled(child, parents)
-            if len(parents) + 1 < self.rules.max_parents:
+            if len(parents) + 1 < self.constraints.max_parents:
                 waiting += [(*parents, other) for other in further]
 
     def _further(self, child: int, parents: Parents) -> list[int]:
         """Return the candidates behind the last parent: so each set is reached once."""
-        free = self.rules.free[:, child] & self.score.allowed[:, child]
+        free = self.constraints.free[:, child] & self.score.allowed[:, child]
         return [j for j in range(parents[-1] + 1 if parents else 0, self.n) if free[j]]
 
     def best(self) -> list[Parents]:
@@ -141,7 +141,7 @@ def _dropped(sets: NDArray[np.int64], child: int) -> NDArray[np.int64]:
     return np.asarray(low | (sets >> (child + 1) << child))
 
 
-def _check_size(n: int, rules: Rules) -> None:
+def _check_size(n: int, constraints: Constraints) -> None:
     """Refuse what would take too long or too much memory, before any of it is taken."""
     bytes_needed = n * 2 ** max(n - 1, 0) * 12 + 2**n * 18
     if n > MOST_VARIABLES or bytes_needed > MOST_BYTES:
@@ -149,8 +149,10 @@ def _check_size(n: int, rules: Rules) -> None:
             f"exact search over {n} variables would take {bytes_needed / 2**30:,.1f} GiB; it is meant for "
             "about 20: use method='tabu', or leave variables out"
         )
-    candidates = rules.free.sum(axis=0)
-    families = sum(comb(int(c), k) for c in candidates for k in range(min(int(c), rules.max_parents) + 1))
+    candidates = constraints.free.sum(axis=0)
+    families = sum(
+        comb(int(c), k) for c in candidates for k in range(min(int(c), constraints.max_parents) + 1)
+    )
     if families > MOST_FAMILIES:
         raise TooWideError(
             f"exact search would score {families:,} families; give max_parents=4, or use method='tabu'"

@@ -7,18 +7,18 @@ present graph or not, are read off the rows' islands (`lacunary.infer.islands`).
 
 from __future__ import annotations
 
-from math import log, prod
+from math import prod
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from lacunary.errors import ParameterError
+from lacunary.evidence.charge import price
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
 from lacunary.infer.islands import Islands
 from lacunary.kernels.count import bd_terms, log_likelihood_terms
-from lacunary.model.dag import Dag
+from lacunary.structure.discrete import table_evidence
 from lacunary.structure.score import Parents, allowed_arcs, toggle
 
 __all__ = ["ExpectedCounts"]
@@ -45,7 +45,7 @@ class ExpectedCounts:
         "bd": the log evidence of D′ under ``prior``; "bic": its maximum log-likelihood less (log N)/2
         for every free parameter.
     prior
-        A rule for the hyperparameters, by default ``bdeu(1)``.
+        A prior of tables, by default ``bdeu(1)``.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class ExpectedCounts:
 
     def _one(self, child: int, parents: Parents, counts: Array) -> float:
         if self.criterion == "bd" and not isinstance(self.prior, BDeu | Dirichlet):
-            return self._any(child, parents, counts)
+            return table_evidence(self.prior, self.schema, child, parents, counts)
         out = np.zeros(1)
         self._terms(child, parents, np.ascontiguousarray(counts.reshape(-1, 1)), ALONE, out)
         return float(out[0])
@@ -119,7 +119,7 @@ class ExpectedCounts:
         configurations = self._cells(child, parents) // states * np.diff(first).astype(np.float64)
         if self.criterion == "bic":
             log_likelihood_terms(counts, states, first, out)
-            out -= 0.5 * log(max(self.size, 1.0)) * (states - 1) * configurations
+            out -= price(self.size) * (states - 1) * configurations
         else:
             bd_terms(counts, states, first, self._alpha(states * configurations), out)
 
@@ -129,12 +129,3 @@ class ExpectedCounts:
             return self.prior.ess / cells
         assert isinstance(self.prior, Dirichlet)
         return np.full(cells.shape, float(self.prior.alpha))
-
-    def _any(self, child: int, parents: Parents, counts: Array) -> float:
-        """Return the child's term under a rule whose α differ within a table."""
-        names = self.schema.names
-        dag = Dag.from_parents(self.schema, {names[child]: tuple(names[p] for p in parents)})
-        alpha = dag.layout.table(self.prior(dag).alpha, child)
-        cells = gammaln(alpha + counts) - gammaln(alpha)
-        whole = gammaln(alpha.sum(axis=-1)) - gammaln((alpha + counts).sum(axis=-1))
-        return float(cells.sum() + whole.sum())

@@ -9,76 +9,38 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
-from lacunary.data.table import Table
 from lacunary.infer.prior import Standardised
 from lacunary.infer.spread import Triples
-from lacunary.model.dag import Dag
 from lacunary.structure.conditional_gaussian import ConditionalGaussian, ConditionalGaussianBIC
-from lacunary.structure.discrete import BD, BIC
 from lacunary.structure.gaussian import BGe, GaussianBIC
-from lacunary.structure.score import FamilyScore, Parents
+from lacunary.structure.score import FamilyScore
 
-__all__ = ["ExpectedMoments"]
-
-Array = NDArray[np.float64]
+__all__ = ["moment_score"]
 
 
-class ExpectedMoments:
-    """A score of families on what a network expects the rows to hold, whatever the variables' kinds.
+def moment_score(
+    schema: Schema, triples: Triples, criterion: Literal["bd", "bic"], prior: Standardised
+) -> FamilyScore:
+    """Return the score of families on expected statistics, whatever the variables' kinds.
 
     Parameters
     ----------
     schema
         The variables.
     triples
-        Expected statistics of the complete model, of standardised columns.
+        Expected statistics, of standardised columns.
     criterion
         "bd": the log evidence under ``prior``; "bic": the greatest log-likelihood less (log N)/2 for
         every parameter; both of the standardised columns.
     prior
         Of standardised columns.
     """
-
-    def __init__(
-        self, schema: Schema, triples: Triples, criterion: Literal["bd", "bic"], prior: Standardised
-    ) -> None:
-        self.triples = triples
-        self._score = _score(schema, triples, criterion, prior)
-
-    @property
-    def variables(self) -> int:
-        """How many variables there are."""
-        return self._score.variables
-
-    @property
-    def allowed(self) -> NDArray[np.bool_]:
-        """Which arcs can be, ``[parent, child]``; (n, n)."""
-        return self._score.allowed
-
-    def family(self, child: int, parents: Parents) -> float:
-        """Return the child's term, given its parents."""
-        return self._score.family(child, parents)
-
-    def toggled(self, child: int, parents: Parents) -> Array:
-        """Return the child's term with each variable put in or taken out of its parents; (n,)."""
-        return self._score.toggled(child, parents)
-
-    def statistics(self, dag: Dag) -> Array:
-        """Return the expected statistics of a graph's families; (statistics size,)."""
-        return self.triples.statistics(dag)
-
-
-def _score(schema: Schema, triples: Triples, criterion: str, prior: Standardised) -> FamilyScore:
     kinds = np.array([variable.discrete for variable in schema], dtype=bool)
     moment, codes = triples.moment, triples.codes[:, kinds]
     if not kinds.any():
-        return BGe(moment[0], prior.about) if criterion == "bd" else GaussianBIC(moment[0])
-    if kinds.all():
-        counted = Table(schema, np.array(codes), weights=np.array(moment[:, 0, 0]))
-        return BD(counted, prior.tables) if criterion == "bd" else BIC(counted)
+        return BGe(moment[0], prior.about) if criterion == "bd" else GaussianBIC(moment[0], variance=1.0)
     if criterion == "bic":
-        return ConditionalGaussianBIC.of_moments(schema, codes, moment)
+        return ConditionalGaussianBIC.of_moments(schema, codes, moment, variance=1.0)
     return ConditionalGaussian.of_moments(schema, codes, moment, prior.about, prior.tables)

@@ -8,34 +8,34 @@ standardised columns, as ``of`` does, where means are large beside standard devi
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lacunary.data.schema import Schema
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
+from lacunary.evidence.charge import price
 from lacunary.infer import prior as priors
 from lacunary.infer.prior import standardised
-from lacunary.infer.scale import check_squares
+from lacunary.infer.scale import Scale, check_squares
 from lacunary.kernels.swept import charged_terms, integrated_terms
+from lacunary.learn.em import VARIANCE_FLOOR
 from lacunary.maths.moments import moments, parted
 from lacunary.maths.normal_wishart import NormalWishart
-from lacunary.structure.score import Parents
+from lacunary.structure.score import Parents, check_observed
 
 __all__ = [
     "BGe",
-    "Charged",
     "GaussianBIC",
-    "Integrated",
+    "MarginalRegressions",
     "Normal",
+    "PenalizedRegressions",
     "Regressions",
     "Standard",
     "check_moments",
+    "check_normal",
     "standardise",
 ]
 
@@ -43,8 +43,8 @@ Array = NDArray[np.float64]
 Normal = NormalWishart | priors.NormalWishart
 """A belief about continuous variables in the data's units, or the prior that gives it."""
 
-VARIANCE_FLOOR = 1e-9
-"""Least variance of the noise, as a share of the variable's own, where the likelihood is maximised."""
+NO_VARIANCE = 1e-200
+"""What stands for the scatter of a column that does not vary: its logarithm is a number."""
 
 
 class Regressions(Protocol):
@@ -62,7 +62,7 @@ class Regressions(Protocol):
         ...
 
 
-class Integrated:
+class MarginalRegressions:
     """Regressions by their log evidence under a Normal–Wishart belief, the same for each configuration."""
 
     def __init__(self, prior: NormalWishart) -> None:
@@ -86,7 +86,7 @@ class Integrated:
         return out
 
 
-class Charged:
+class PenalizedRegressions:
     """Regressions by their greatest log-likelihood less (log N)/2 for every parameter, m + 2 a regression.
 
     Where a configuration has no more rows than a regression has coefficients the likelihood has no maximum,
@@ -100,13 +100,27 @@ class Charged:
         The least variance each variable's noise can have; (n,).
     """
 
-    def __init__(self, rows: float, floor: ArrayLike) -> None:
-        self.floor = np.asarray(floor, dtype=np.float64)
-        self._charge = 0.5 * math.log(max(rows, 1.0))
+    def __init__(self, rows: float, floor: Array) -> None:
+        self.floor = floor
+        self._charge = price(rows)
+
+    @classmethod
+    def of(cls, moment: Array, variance: ArrayLike | None = None) -> PenalizedRegressions:
+        """Return the score for moments of all rows; (n + 1, n + 1).
+
+        ``variance`` is that of the columns, one where they are standardised: a share of it is the least of
+        their noise. By default it is as the moments have it, or one where a column does not vary.
+        """
+        count, _, scatter = parted(moment)
+        own = np.diagonal(scatter) / max(float(count), 1.0)
+        known = np.where(own > 0, own, 1.0) if variance is None else np.broadcast_to(variance, own.shape)
+        return cls(float(count), VARIANCE_FLOOR * np.asarray(known, dtype=np.float64))
 
     def prepare(self, moment: Array) -> tuple[Array, Array]:
         """Return scatter matrices and numbers of rows."""
         count, _, scatter = parted(moment)
+        own = np.einsum("...ii->...i", scatter)
+        own[own <= 0] = NO_VARIANCE
         return np.ascontiguousarray(scatter), np.ascontiguousarray(count)
 
     def terms(self, scales: Array, counts: Array, child: int, parents: Parents, blank: float = 0.0) -> Array:
@@ -174,7 +188,7 @@ class BGe(_Gaussian):
             raise ParameterError(
                 f"moments of {len(moment) - 1} variables do not fit a belief about {prior.size}"
             )
-        super().__init__(moment, Integrated(prior), log_scale)
+        super().__init__(moment, MarginalRegressions(prior), log_scale)
 
     @classmethod
     def of(cls, table: Table, prior: Normal | None = None) -> BGe:
@@ -182,8 +196,9 @@ class BGe(_Gaussian):
 
         By default it is worth one row, and peaks at the columns' means and variances and no correlations.
         """
-        standard = standardise(table)
-        return cls(standard.moments(), standard.belief(prior, table.schema), np.log(standard.scale))
+        check_normal(prior)
+        standard = standardise(table, prior)
+        return cls(standard.moments(), standard.belief, np.log(standard.scale))
 
 
 class GaussianBIC(_Gaussian):
@@ -195,18 +210,28 @@ class GaussianBIC(_Gaussian):
         Σ w z zᵀ of z = (1, x) over rows, observed or expected; (n + 1, n + 1).
     log_scale
         Log of the units of x in terms of the data's; (n,) or one number.
+    variance
+        As of `PenalizedRegressions.of`.
     """
 
-    def __init__(self, moment: Array, log_scale: ArrayLike = 0.0) -> None:
-        count, _, scatter = parted(np.asarray(moment, dtype=np.float64))
-        floor = VARIANCE_FLOOR * np.diagonal(scatter) / max(float(count), 1.0)
-        super().__init__(moment, Charged(float(count), floor), log_scale)
+    def __init__(self, moment: Array, log_scale: ArrayLike = 0.0, variance: ArrayLike | None = None) -> None:
+        super().__init__(
+            moment, PenalizedRegressions.of(np.asarray(moment, dtype=np.float64), variance), log_scale
+        )
 
     @classmethod
     def of(cls, table: Table) -> GaussianBIC:
         """Return the score on a table without holes."""
         standard = standardise(table)
-        return cls(standard.moments(), np.log(standard.scale))
+        return cls(standard.moments(), np.log(standard.scale), 1.0)
+
+
+def check_normal(prior: object) -> None:
+    """Refuse a prior that says nothing about continuous variables."""
+    if not isinstance(prior, Normal | None):
+        raise ParameterError(
+            f"the prior of continuous variables is a NormalWishart, not a {type(prior).__name__}"
+        )
 
 
 def check_moments(moment: Array) -> None:
@@ -219,63 +244,44 @@ def check_moments(moment: Array) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Standard:
-    """Continuous columns, and how they are brought to mean zero and variance one.
+    """The continuous columns of a table without holes, standardised.
 
     Attributes
     ----------
     columns
         Positions of the continuous variables in the schema; (n,).
     values
-        The columns as they are; (rows, n).
+        The columns, with mean zero and variance one; (rows, n).
     weights
         (rows,).
-    origin
-        Means of the columns; (n,).
-    whole
-        Moments of all rows, measured from the origin; (n + 1, n + 1).
+    origin, scale
+        Their means and standard deviations as they were; one where a column does not vary; (n,) each.
+    belief
+        A prior as a belief about these columns.
     """
 
     columns: NDArray[np.int64]
     values: Array
     weights: Array
     origin: Array
-    whole: Array
-
-    @cached_property
-    def scale(self) -> Array:
-        """Standard deviations of the columns; (n,)."""
-        return np.asarray(np.sqrt(np.diagonal(self.whole)[1:] / self.whole[0, 0]))
+    scale: Array
+    belief: NormalWishart
 
     def moments(self) -> Array:
-        """Return the moments of all rows, standardised; (n + 1, n + 1)."""
-        unit = np.concatenate([[1.0], self.scale])
-        return np.asarray(self.whole / np.outer(unit, unit))
+        """Return the moments of all rows; (n + 1, n + 1)."""
+        return moments(self.values, self.weights)
 
     def rows(self, chosen: NDArray[np.int64]) -> Array:
-        """Return √weight · (1, standardised values) of some rows, to be multiplied; (rows, n + 1)."""
-        out = np.ones((len(chosen), len(self.columns) + 1))
-        out[:, 1:] = self.values[chosen]
-        out[:, 1:] -= self.origin
-        out[:, 1:] /= self.scale
-        out *= np.sqrt(self.weights[chosen])[:, None]
-        return out
-
-    def belief(self, prior: Normal | None, schema: Schema) -> NormalWishart:
-        """Return a prior as a belief about standardised columns.
-
-        Without one: worth one row, ν = 1 and α = ν + n, with its peak at the columns' means and variances and
-        no correlations (`NormalWishart.about`).
-        """
-        if not isinstance(prior, Normal | None):
-            raise ParameterError(
-                f"the prior of continuous variables is a NormalWishart, not a {type(prior).__name__}"
-            )
-        names = [schema.names[column] for column in self.columns]
-        return standardised(prior, names, self.origin, self.scale).about
+        """Return √weight · (1, values) of some rows, to be multiplied; (rows, n + 1)."""
+        return np.insert(self.values[chosen], 0, 1.0, axis=1) * np.sqrt(self.weights[chosen])[:, None]
 
 
-def standardise(table: Table, *, mixed: bool = False) -> Standard:
-    """Return the continuous columns of a table without holes; refuse what cannot be scored."""
+def standardise(table: Table, prior: Normal | None = None, *, mixed: bool = False) -> Standard:
+    """Return the continuous columns of a table without holes; refuse what cannot be scored.
+
+    The prior is in the data's units. By default it is worth one row, ν = 1 and α = ν + n, with its peak at
+    the columns' means and variances and no correlations (`NormalWishart.about`).
+    """
     kinds = np.array([variable.discrete for variable in table.schema], dtype=bool)
     if kinds.any() and not mixed:
         name = table.schema.names[int(np.argmax(kinds))]
@@ -286,24 +292,11 @@ def standardise(table: Table, *, mixed: bool = False) -> Standard:
     if not table.size > 0:
         raise TableError("a table without rows says nothing about its variables")
     columns = np.flatnonzero(~kinds)
-    values = table.reals[:, columns] if kinds.any() else table.reals
     names = [table.schema.names[column] for column in columns]
-    _check_observed(names, values)
+    check_observed(names, table.holes[:, columns])
+    values = table.reals[:, columns] if kinds.any() else table.reals
     check_squares(names, values)
-    origin = table.weights @ values / table.size
-    found = Standard(columns, values, table.weights, origin, moments(values, table.weights, origin))
-    # A constant column of large numbers has a deviation that is all rounding.
-    constant = found.scale <= 1e-14 * np.abs(origin)
-    if constant.any():
-        name = table.schema.names[int(columns[int(np.argmax(constant))])]
-        raise TableError(f"{name} is constant: nothing can depend on it; leave the column out")
-    return found
-
-
-def _check_observed(names: list[str], values: Array) -> None:
-    for name, holes in zip(names, np.isnan(values).sum(axis=0), strict=True):
-        if holes:
-            raise TableError(
-                f"{name} has {holes} missing values, so its families cannot be scored; "
-                "no row is left out: search with structural EM, schedule='((EM)^10 Ec S* M)*'"
-            )
+    scale = Scale.of(table)
+    origin, spread = scale.centre[columns], scale.spread[columns]
+    belief = standardised(prior, names, origin, spread).about
+    return Standard(columns, (values - origin) / spread, table.weights, origin, spread, belief)

@@ -12,16 +12,14 @@ from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.model.dag import Dag
-from lacunary.structure.rules import Rules
+from lacunary.structure.constraints import Constraints
+from lacunary.structure.result import Trial
 from lacunary.structure.walk import dag_of
 
 __all__ = ["Hidden", "Trial", "start_of", "trials", "with_hidden"]
 
 Hidden = Mapping[str, int | Iterable[int]] | Sequence[str]
 """Hidden variables: the number of states of each, or the numbers to try; names alone have two states."""
-
-Trial = tuple[tuple[str, int], ...]
-"""One choice: each hidden variable with its number of states; one state is no variable at all."""
 
 MOST_STATES, MOST_TRIALS = 1000, 1000
 
@@ -72,20 +70,20 @@ def with_hidden(table: Table, trial: Trial) -> Table:
     return table.align(table.schema.extend(new)) if new else table
 
 
-def start_of(rules: Rules, given: Dag | None) -> Dag:
+def start_of(constraints: Constraints, given: Dag | None) -> Dag:
     """Return the initial graph: the one given, or an arc from every hidden variable to every observable.
 
     TMCH98 section 5: from a graph without arcs nothing would ever be joined to a hidden variable.
-    What the rules forbid is left out, and so are arcs for which a variable has no room.
+    What the constraints forbid is left out, and so are arcs for which a variable has no room.
     """
-    schema = rules.schema
+    schema = constraints.schema
     if given is not None:
-        return dag_of(schema, rules.start(_over(schema, given)))
-    parents = [set(ps) for ps in rules.start(None)]
+        return dag_of(schema, constraints.start(_over(schema, given)))
+    parents = [set(ps) for ps in constraints.start(None)]
     for tail, variable in enumerate(schema):
         for head, other in enumerate(schema):
-            room = len(parents[head]) < rules.max_parents
-            wanted = variable.hidden and not other.hidden and rules.free[tail, head]
+            room = len(parents[head]) < constraints.max_parents
+            wanted = variable.hidden and not other.hidden and constraints.free[tail, head]
             if wanted and room and not _leads(parents, head, tail):
                 parents[head].add(tail)
     return dag_of(schema, (tuple(sorted(ps)) for ps in parents))

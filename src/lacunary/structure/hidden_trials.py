@@ -8,8 +8,8 @@ from typing import Any
 
 from lacunary.data.read import read
 from lacunary.errors import ParameterError
-from lacunary.structure.hidden import Trial
-from lacunary.structure.structural_em import StructuralResult, structural_em
+from lacunary.structure.result import StructuralResult, Trial
+from lacunary.structure.search import search
 
 __all__ = ["search_hidden"]
 
@@ -33,7 +33,7 @@ def search_hidden(
     name
         What hidden variables are called, before their number.
     **options
-        As of `structural_em`; ``trials`` of the result holds the score of every choice.
+        As of `search`; ``trials`` of the result holds the score of every choice.
     """
     if isinstance(most, bool) or int(most) != most or most < 0:
         raise ParameterError(f"most must be a whole number, zero or more, not {most!r}")
@@ -47,10 +47,10 @@ def search_hidden(
         raise ParameterError("states must name at least one number of states to try")
     kept: dict[str, int] = {}
     tried: dict[Trial, float] = {}
-    found = structural_em(rows, **options) if most == 0 else None
+    found = search(rows, **options) if most == 0 else None
     for k in range(1, most + 1):
         # With one state the variable is absent, so that the model without it is among the trials.
-        found = structural_em(rows, hidden={**kept, f"{name}{k}": (1, *states)}, **options)
+        found = search(rows, hidden={**kept, f"{name}{k}": (1, *states)}, **options)
         assert found.trials is not None
         tried |= found.trials
         kept = found.chosen

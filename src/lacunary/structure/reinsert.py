@@ -75,7 +75,7 @@ def _replant(walk: Walk, node: int, way: int) -> None:
 
 def _without(walk: Walk, node: int) -> tuple[Parents, ...]:
     """Return the best graph without a variable's arcs, but for those that are required."""
-    required, out = walk.board.rules.required, list(walk.best)
+    required, out = walk.board.constraints.required, list(walk.best)
     for child, parents in enumerate(walk.best):
         if child == node:
             out[child] = tuple(p for p in parents if required[p, child])

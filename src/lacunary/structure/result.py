@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lacunary.data.table import Table
 from lacunary.data.wording import counted
 from lacunary.infer.belief import Prior
@@ -14,7 +17,13 @@ from lacunary.learn.fit import fit
 from lacunary.model.arrows import Arc
 from lacunary.model.dag import Dag
 
-__all__ = ["SearchResult", "Step"]
+__all__ = ["SCHEDULE", "Round", "SearchResult", "Step", "StructuralResult", "Trial"]
+
+SCHEDULE = "((EM)^10 Ec S* M)*"
+"""The schedule TMCH98 found to work well on a variety of problems."""
+
+Trial = tuple[tuple[str, int], ...]
+"""One choice: each hidden variable with its number of states; one state is no variable at all."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,40 @@ class Step:
         return f"{self.action} {self.tail} -> {self.head} ({self.gain:+.3f})"
 
 
+@dataclass(frozen=True)
+class Round:
+    """One turn of EM and search.
+
+    Attributes
+    ----------
+    arrows
+        The graph after the search, in arrow notation; in the first round, the initial graph.
+    arcs, moves
+        Its arcs, and the moves that led to it.
+    criterion
+        Its score on the expected statistics it was found with (TMCH98 eq. 12), in nats; None for the
+        initial graph.
+    cheeseman_stutz, log_likelihood
+        Its Cheeseman–Stutz score and log-likelihood, at the maximum EM climbs to.
+    changed
+        Whether the search changed the graph.
+    forced
+        Whether EM was run to convergence because the round before had changed nothing.
+    escape
+        Whether the graph was enlarged to leave a local maximum, without turns of EM before.
+    """
+
+    arrows: str
+    arcs: int
+    moves: int
+    criterion: float | None
+    cheeseman_stutz: float
+    log_likelihood: float
+    changed: bool
+    forced: bool
+    escape: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class SearchResult:
     """The best graph a search met.
@@ -63,6 +106,18 @@ class SearchResult:
         Whether it was stopped before its end.
     table, prior
         What was searched, and the prior with which `network` is fitted.
+    converged
+        Whether the stopping rule was met.
+    schedule
+        How EM and search took turns where something was missing, as text.
+    theta
+        Parameters of highest posterior density for the graph, where EM climbed to them.
+    trials
+        Where numbers of hidden states were tried: the score of each choice, by the states of each hidden
+        variable.
+    noted, first
+        The rounds of EM and search; or, where nothing was missing, the graph that the one search set out
+        from, and its score. See `rounds`.
     """
 
     dag: Dag
@@ -73,11 +128,39 @@ class SearchResult:
     interrupted: bool
     table: Table = field(repr=False)
     prior: Prior | None = field(default=None, repr=False)
+    converged: bool = True
+    schedule: str = SCHEDULE
+    theta: NDArray[np.float64] | None = field(default=None, repr=False)
+    trials: Mapping[Trial, float] | None = None
+    noted: tuple[Round, ...] | None = field(default=None, repr=False)
+    first: tuple[Dag, float] | None = field(default=None, repr=False)
 
     @cached_property
     def network(self) -> Network:
-        """The graph with parameters fitted to the table (MAP); worked out when first asked for."""
+        """The graph with its parameters: where EM climbed to, or else fitted (MAP) when first asked for."""
+        if self.theta is not None:
+            return Network(self.dag, self.theta)
         return fit(self.dag, self.table, prior=self.prior).network
+
+    @cached_property
+    def rounds(self) -> tuple[Round, ...]:
+        """The initial graph, and the graph after each search, with their scores."""
+        if self.noted is not None or self.first is None:
+            return self.noted or ()
+        dag, score = self.first
+        here = fit(dag, self.table, prior=self.prior).network.log_likelihood(self.table)
+        there = self.network.log_likelihood(self.table)
+        arcs, moves, changed = self.dag.arcs, len(self.path), set(dag.arcs) != set(self.dag.arcs)
+        return (
+            Round(str(dag), len(dag.arcs), 0, None, score, here, True, False),
+            Round(str(self.dag), len(arcs), moves, self.score, self.score, there, changed, False),
+        )
+
+    @property
+    def chosen(self) -> dict[str, int]:
+        """The states of each hidden variable that was tried in the choice of the highest score."""
+        best: tuple[float, Trial] = max(((v, t) for t, v in (self.trials or {}).items()), default=(0.0, ()))
+        return dict(best[1])
 
     def __str__(self) -> str:
         arcs = sorted(self.strengths.items(), key=lambda item: -item[1])
@@ -94,3 +177,7 @@ class SearchResult:
         )
 
     __repr__ = __str__
+
+
+class StructuralResult(SearchResult):
+    """What `search` returns, with holes and without; a `SearchResult` by the name of structural EM."""

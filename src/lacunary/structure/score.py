@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
+from lacunary.errors import TableError
 
-__all__ = ["FamilyScore", "Parents", "allowed_arcs", "toggle", "total"]
+__all__ = ["FamilyScore", "Parents", "Structure", "Sum", "allowed_arcs", "check_observed", "toggle", "total"]
 
 Parents = tuple[int, ...]
 """Parents of a variable as positions in the schema, in increasing order."""
+
+Structure = tuple[Parents, ...]
+"""A graph: the parents of each variable, as positions in the schema, in increasing order."""
 
 
 class FamilyScore(Protocol):
@@ -29,7 +34,7 @@ class FamilyScore(Protocol):
     allowed
         ``allowed[parent, child]`` is false where no graph that this score knows has the arc: on the
         diagonal, and from a continuous parent to a discrete child (`allowed_arcs`). What a user requires
-        or forbids is no affair of the score; see `Rules`.
+        or forbids is no affair of the score; see `Constraints`.
     """
 
     @property
@@ -55,6 +60,31 @@ class FamilyScore(Protocol):
         ...
 
 
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """The sum of several scores: of one structure for all components of a mixture."""
+
+    scores: Sequence[FamilyScore]
+
+    @property
+    def variables(self) -> int:
+        """How many variables there are."""
+        return self.scores[0].variables
+
+    @property
+    def allowed(self) -> NDArray[np.bool_]:
+        """Which arcs can be."""
+        return self.scores[0].allowed
+
+    def family(self, child: int, parents: Parents) -> float:
+        """Return the child's term, given its parents."""
+        return sum(score.family(child, parents) for score in self.scores)
+
+    def toggled(self, child: int, parents: Parents) -> NDArray[np.float64]:
+        """Return the child's term with each variable put in or taken out of its parents; (n,)."""
+        return np.asarray(sum(score.toggled(child, parents) for score in self.scores))
+
+
 def toggle(parents: Parents, other: int) -> Parents:
     """Return the parents with one more, or with that one less; in increasing order."""
     if other in parents:
@@ -73,3 +103,13 @@ def allowed_arcs(schema: Schema) -> NDArray[np.bool_]:
     allowed = discrete[:, None] | ~discrete[None, :]
     np.fill_diagonal(allowed, False)
     return np.asarray(allowed)
+
+
+def check_observed(names: Sequence[str], holes: NDArray[np.bool_]) -> None:
+    """Refuse columns with holes, (rows, columns), where families are counted; no row is ever left out."""
+    for name, many in zip(names, holes.sum(axis=0), strict=True):
+        if many:
+            raise TableError(
+                f"{name} has {many} missing values, so its families cannot be counted; no row is left out: "
+                "`search` puts expected counts in their place, by structural EM"
+            )

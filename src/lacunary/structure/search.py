@@ -2,58 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
 from lacunary.data.read import read
-from lacunary.errors import ParameterError, TableError
+from lacunary.data.table import Table
+from lacunary.errors import ParameterError, SchemaError, TableError
+from lacunary.evidence.score import METHODS as ESTIMATES
+from lacunary.evidence.score import score as weigh
+from lacunary.infer.scale import check_squares
+from lacunary.learn.fit import fit
 from lacunary.learn.stop import Stop
-from lacunary.model.arrows import Arc
 from lacunary.model.dag import Dag
-from lacunary.structure.anneal import Anneal
-from lacunary.structure.best_first import BestFirst
-from lacunary.structure.board import Board
-from lacunary.structure.cache import Cache
-from lacunary.structure.choose import rule_of, score_of
-from lacunary.structure.climb import Greedy, Tabu
+from lacunary.structure.choose import criterion_of, fit_prior, score_of
+from lacunary.structure.constraints import ArcsGiven, Constraints
 from lacunary.structure.discrete import BD
-from lacunary.structure.exact import Exact
+from lacunary.structure.hidden import Trial, trials, with_hidden
+from lacunary.structure.method import METHODS, SearchMethod, check_start, method_of, run, strengths
+from lacunary.structure.network_run import CONVERGED, NAME, NetworkLearner, NetworkRun
+from lacunary.structure.networks import Networks
+from lacunary.structure.plan import Plan
 from lacunary.structure.reinsert import Reinsert
-from lacunary.structure.result import SearchResult
-from lacunary.structure.rules import ArcsGiven, Rules
-from lacunary.structure.score import FamilyScore, Parents
-from lacunary.structure.tree import Tree, best_forest
-from lacunary.structure.walk import Halt, Trail, Walk, WatchSearch, dag_of
+from lacunary.structure.result import SCHEDULE, StructuralResult
+from lacunary.structure.schedule import parse_schedule
+from lacunary.structure.score import FamilyScore
+from lacunary.structure.walk import Trail, WatchSearch, dag_of
 
-__all__ = ["METHODS", "SearchMethod", "method_of", "run", "search", "strengths"]
+__all__ = ["METHODS", "SearchMethod", "method_of", "run", "search"]
 
-
-class SearchMethod(Protocol):
-    """A way to search."""
-
-    @property
-    def name(self) -> str:
-        """What people call it."""
-        ...
-
-    def run(self, walk: Walk) -> None:
-        """Walk over graphs until there is nothing more to do."""
-        ...
-
-
-METHODS: Mapping[str, Callable[[], SearchMethod]] = {
-    "reinsert": Reinsert,
-    "greedy": Greedy,
-    "tabu": Tabu,
-    "best-first": BestFirst,
-    "anneal": Anneal,
-    "exact": Exact,
-    "tree": Tree,
-}
-"""The searches, by the names people call them."""
+MOST_ROUNDS = 200
+"""Rounds after which a run that has not converged is broken off; stopping by structures need not end."""
 
 
 def search(
@@ -76,11 +57,13 @@ def search(
     tiers: Sequence[Sequence[str]] | None = None,
     watch: WatchSearch | None = None,
     rng: int | np.random.Generator = 0,
-) -> SearchResult:
+) -> StructuralResult:
     """Look for the graph that explains a table best.
 
-    Every row counts. A table with missing values, or hidden variables, is searched by structural EM.
-    The same call gives the same graph.
+    Every row counts. Where values are missing, or variables hidden, it takes turns with EM (structural EM,
+    TMCH98 section 5): EM fills the holes with what the present network expects, a search on the expected
+    statistics finds a better graph, and again. Without holes they are what was counted, and one search is
+    all. Variables may be discrete, continuous or both. The same call gives the same graph.
 
     Parameters
     ----------
@@ -88,21 +71,34 @@ def search(
         The rows: a table, a frame, an array or a path.
     score
         "bdeu", "k2", "bd" (the evidence under any ``prior``) or "bic" for discrete variables; "bge" or
-        "bic" for continuous ones; "conditional-gaussian" or "bic" where both occur; or a `FamilyScore`. By
-        default the first of each. All are in nats, higher is better.
+        "bic" for continuous ones; "conditional-gaussian" or "bic" where both occur. By default the first of
+        each. All are in nats, higher is better. Or a `FamilyScore`, which is asked as it is, holes or not.
     prior
-        The rule for hyperparameters, such as ``bdeu(10)``; given without a score, "bd" is meant. With
+        The prior of tables, such as ``bdeu(10)``; given without a score, "bd" is meant. With
         continuous variables a `NormalWishart`, by default worth one row with their means and variances.
     method
-        "reinsert", "greedy", "tabu", "best-first", "anneal", "exact" (to about 20 variables), "tree"; or one
-        of `Reinsert`, `Greedy`, `Tabu`, `BestFirst`, `Anneal` with settings. By default "reinsert", and
-        "greedy" between the steps of structural EM.
+        "reinsert" (the default), "greedy", "tabu", "best-first", "anneal", "exact" (to about 20 variables),
+        "tree"; or one of `Reinsert`, `Greedy`, `Tabu`, `BestFirst`, `Anneal` with settings. Between the steps
+        of EM "reinsert" climbs, and takes variables out and puts them back only where that changes nothing.
     start
-        The graph to start from, by default without arcs; "tree" for the best tree; or a `Trail`, as a
-        `Checkpoint` keeps it, to go on from.
-    hidden, schedule, until, escapes, choose, stop, starts
-        Hidden variables, and how structural EM goes about them and about missing values; as of
-        `structural_em`. Any of them calls for structural EM, even where nothing is missing.
+        The graph to start from, by default one without arcs but those from hidden variables to all others;
+        "empty"; "tree" for the best tree; or a `Trail`, as a `Checkpoint` keeps it, to go on from.
+    hidden
+        Hidden variables and their numbers of states, ``{"H": 3}``; several numbers, ``{"H": [1, 2, 3]}``,
+        are all tried, where one state stands for no such variable.
+    schedule
+        How EM and search take turns, by default ``((EM)^10 Ec S* M)*``; see `parse_schedule`.
+    until
+        "score" (the default): until the score of a round does not rise, then the graph before is the result;
+        "structure": until the graph does not change.
+    escapes
+        How often, at most, a run that has converged by its score is started again from a larger graph, as
+        long as that leads to a higher score; by default 3, and 0 is the algorithm as published.
+    choose
+        By which estimate a number of hidden states is chosen, by default "cheeseman-stutz"; any that
+        `lacunary.score` knows.
+    stop, starts
+        When EM has converged; from how many draws it begins where something is hidden, by default 10.
     required, forbidden
         Arcs that must and must not be: ``"A -> B"``, pairs, or several.
     max_parents
@@ -112,108 +108,150 @@ def search(
     watch
         Called after every step with a `SearchProgress`; a true answer ends the search.
     rng
-        Seed or generator of the searches that draw.
+        Seed or generator of starts, and of the searches that draw.
 
     Examples
     --------
     >>> import lacunary as lac
-    >>> rows = lac.asia().sample(2000, rng=0)
-    >>> found = lac.search(rows, method="tabu", max_parents=3)
+    >>> rows = lac.make_holes(lac.asia().sample(2000, rng=0), 0.05, rng=0)
+    >>> found = lac.search(rows, max_parents=3)
     >>> ("smoke", "bronc") in found.dag.arcs or ("bronc", "smoke") in found.dag.arcs
     True
     """
     rows = read(table)
+    if not rows.size > 0:
+        raise TableError("the table has no rows that count; there is nothing to learn a graph from")
+    check_start(start)
     limits: dict[str, Any] = {
-        "required": required,
-        "forbidden": forbidden,
-        "max_parents": max_parents,
-        "tiers": tiers,
-    }
-    turns = {
-        "hidden": hidden or None, "schedule": schedule, "until": until, "escapes": escapes,
-        "choose": choose, "stop": stop, "starts": starts,
+        "required": required, "forbidden": forbidden, "max_parents": max_parents, "tiers": tiers
     }  # fmt: skip
-    asked = {name: value for name, value in turns.items() if value is not None}
-    if asked or rows.schema.hidden or rows.holes.any():
-        module = import_module("lacunary.structure.structural_em")
-        found: SearchResult = module.structural_em(
-            rows, score=score, prior=prior, method="greedy" if method is None else method, start=start,
-            watch=watch, rng=rng, **asked, **limits,
-        )  # fmt: skip
-        return found
-    if not len(rows):
-        raise TableError("the table has no rows; there is nothing to learn a graph from")
     way = method_of("reinsert" if method is None else method)
-    family_score = score_of(rows, score, prior)
-    rules = Rules.of(rows.schema, **limits)
-    walk, interrupted = run(way, family_score, rules, start, watch=watch, rng=rng)
-    return SearchResult(
-        dag=dag_of(rows.schema, walk.best),
-        score=walk.top,
-        path=tuple(walk.path),
-        strengths=strengths(walk),
-        method=way.name,
-        interrupted=interrupted,
-        table=rows,
-        prior=family_score.prior if isinstance(family_score, BD) else rule_of(rows, prior),
-    )
-
-
-def run(
-    method: SearchMethod,
-    score: FamilyScore,
-    rules: Rules,
-    start: Dag | Trail | str | None = None,
-    *,
-    watch: WatchSearch | None = None,
-    rng: int | np.random.Generator = 0,
-) -> tuple[Walk, bool]:
-    """Search with any score; return the walk, and whether it was interrupted.
-
-    An interrupt from the keyboard, or a true answer from ``watch``, ends the search with the best so far.
-    """
-    known = score if isinstance(score, Cache) else Cache(score)
-    board = Board(known, rules, _first(known, rules, start))
-    trail = start if isinstance(start, Trail) else None
-    if trail is not None and trail.method != method.name:
-        raise ParameterError(
-            f"the search to go on from is {trail.method!r}, not {method.name!r}; name the same method"
-        )
-    walk = Walk(method.name, board, np.random.default_rng(rng), watch, trail)
-    try:
-        method.run(walk)
-    except (KeyboardInterrupt, Halt):
-        return walk, True
-    return walk, False
-
-
-def method_of(method: str | SearchMethod) -> SearchMethod:
-    """Return the search that a name stands for."""
-    if not isinstance(method, str):
-        return method
-    if method not in METHODS:
-        raise ParameterError(f"method is one of {', '.join(map(repr, METHODS))}, not {method!r}")
-    return METHODS[method]()
-
-
-def strengths(walk: Walk) -> dict[Arc, float]:
-    """Return what the score would lose without each arc of the best graph, in nats."""
-    score, names = walk.board.score, walk.schema.names
-    out: dict[Arc, float] = {}
-    for child, parents in enumerate(walk.best):
-        if parents:
-            lost = score.family(child, parents) - score.toggled(child, parents)
-            out |= {(names[parent], names[child]): float(lost[parent]) for parent in parents}
-    return out
-
-
-def _first(score: FamilyScore, rules: Rules, start: Dag | Trail | str | None) -> list[Parents]:
-    if isinstance(start, str):
-        if start not in ("empty", "tree"):
-            raise ParameterError(f"start is a Dag, a Trail, 'empty' or 'tree', not {start!r}")
-        return best_forest(score, rules) if start == "tree" else rules.start(None)
+    turns: dict[str, Any] = {
+        "schedule": parse_schedule(SCHEDULE if schedule is None else schedule),
+        "method": way,
+        "refine": "always" if isinstance(way, Reinsert) else "never",
+        "until": _until(until),
+        "escapes": _escapes(escapes, until),
+        "rounds": MOST_ROUNDS,
+        "weigh": True,
+    }
+    asked = _Asked(score, prior, start, stop, 10 if starts is None else starts, watch, rng, limits, turns)
+    choices = trials(hidden)
+    if len(choices) == 1:
+        return asked.answer(with_hidden(rows, choices[0]))
     if isinstance(start, Trail):
-        return rules.start(start.dag)
-    if start is not None and not isinstance(start, Dag):
-        raise ParameterError(f"start is a Dag, a Trail, 'empty' or 'tree', not a {type(start).__name__}")
-    return rules.start(start)
+        raise ParameterError("a run can only be taken up with one number of states for each hidden variable")
+    return _best(asked.answer, choices, choose or "cheeseman-stutz", rows)
+
+
+def _until(until: str | None) -> str:
+    if until not in (None, "score", "structure"):
+        raise ParameterError(f"until is 'score' or 'structure', not {until!r}")
+    return until or "score"
+
+
+def _escapes(escapes: int | None, until: str | None) -> int:
+    if escapes is None:
+        escapes = 3
+    if isinstance(escapes, bool) or int(escapes) != escapes or escapes < 0:
+        raise ParameterError(f"escapes must be a whole number, zero or more, not {escapes!r}")
+    return 0 if until == "structure" else int(escapes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A question as `search` was asked it, for a table with the hidden variables of one trial."""
+
+    score: str | FamilyScore | None
+    prior: Any
+    start: Dag | Trail | str | None
+    stop: Stop | None
+    starts: int
+    watch: WatchSearch | None
+    rng: int | np.random.Generator
+    limits: dict[str, Any]
+    turns: dict[str, Any]
+
+    def answer(self, table: Table) -> StructuralResult:
+        """Return the best graph met.
+
+        What is expected of a table without holes does not depend on the network: one search is all there is
+        to do, unless a schedule or a run to go on from says otherwise.
+        """
+        _check_columns(table)
+        plan = Plan(Constraints.of(table.schema, **self.limits), **self.turns)
+        if self.score is not None and not isinstance(self.score, str):
+            return self._searched(plan, table, self._ready(self.score, table), self._prior_of(self.score))
+        criterion, belief = criterion_of(table, self.score, self.prior)
+        resumed = isinstance(self.start, Trail) and self.start.method == NAME
+        if not (table.holes.any() or resumed) and str(plan.schedule) == SCHEDULE:
+            return self._searched(plan, table, score_of(table, self.score, self.prior), belief)
+        networks = Networks(table, belief, criterion, keep=2)
+        plan = replace(plan, stop=self.stop or CONVERGED)
+        learner = NetworkLearner(networks, self.starts, plan.stop)
+        return NetworkRun(learner, plan, self.watch).result(
+            self.start, self.rng, table, fit_prior(table, belief)
+        )
+
+    def _searched(self, plan: Plan, table: Table, score: FamilyScore, belief: Any) -> StructuralResult:
+        """Return what one search finds with a score that stays the same."""
+        walk, interrupted = run(
+            plan.method, score, plan.constraints, self.start, watch=self.watch, rng=self.rng
+        )
+        return StructuralResult(
+            dag=dag_of(table.schema, walk.best),
+            score=walk.top,
+            path=tuple(walk.path),
+            strengths=strengths(walk.board.score, table.schema.names, walk.best),
+            method=plan.method.name,
+            interrupted=interrupted,
+            table=table,
+            prior=fit_prior(table, belief),
+            converged=not interrupted,
+            first=(dag_of(table.schema, walk.first), walk.bottom),
+        )
+
+    def _ready(self, score: FamilyScore, table: Table) -> FamilyScore:
+        if self.prior is not None:
+            raise ParameterError("a score that is given ready-made has its own prior; leave prior out")
+        if score.variables != len(table.schema):
+            raise ParameterError(
+                f"the score knows {score.variables} variables, and there are {len(table.schema)}"
+            )
+        return score
+
+    @staticmethod
+    def _prior_of(score: FamilyScore) -> Any:
+        return score.prior if isinstance(score, BD) else None
+
+
+def _check_columns(table: Table) -> None:
+    for place, variable in enumerate(table.schema):
+        if not variable.hidden and table.holes[:, place].all():
+            raise SchemaError(
+                f"nothing is observed of {variable.name}; leave the column out, or name it as hidden"
+            )
+    if table.reals.shape[1]:
+        check_squares(table.schema.names, table.reals)
+
+
+def _best(
+    answer: Callable[[Table], StructuralResult], choices: list[Trial], choose: str, table: Table
+) -> StructuralResult:
+    """Try every number of hidden states, and keep the best by an estimate of the evidence."""
+    if choose not in ESTIMATES:
+        raise ParameterError(f"choose is one of {', '.join(map(repr, ESTIMATES))}, not {choose!r}")
+    found: list[tuple[float, Trial, StructuralResult]] = []
+    for trial in choices:
+        result = answer(with_hidden(table, trial))
+        value = result.score
+        if choose != "cheeseman-stutz":
+            fitted = fit(result.dag, table, prior=result.prior, initial=result.network)
+            value = weigh(fitted, table, choose, prior=result.prior).value
+        found.append((value, trial, result))
+        if result.interrupted:
+            break
+    _, _, best = max(found, key=lambda each: each[0])
+    return replace(
+        best, trials={trial: value for value, trial, _ in found}, interrupted=found[-1][2].interrupted
+    )

@@ -14,11 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.errors import GraphError
-from lacunary.structure.rules import Rules
-from lacunary.structure.score import FamilyScore, Parents
+from lacunary.structure.constraints import Constraints
+from lacunary.structure.score import FamilyScore, Parents, Structure, total
 from lacunary.structure.walk import Walk
 
-__all__ = ["Tree", "best_branching", "best_forest"]
+__all__ = ["Tree", "as_good_forest", "best_branching", "best_forest"]
+
+TIE = 1e-9
+"""A forest is better if its score is by this part of its size: equal ones differ by rounding."""
 
 
 @dataclass(frozen=True)
@@ -29,24 +32,39 @@ class Tree:
 
     def run(self, walk: Walk) -> None:
         """Search; there is nothing to climb, the best is known at once."""
-        walk.jump(best_forest(walk.board.score, walk.board.rules))
+        walk.jump(best_forest(walk.board.score, walk.board.constraints))
 
 
-def best_forest(score: FamilyScore, rules: Rules) -> list[Parents]:
+def best_forest(score: FamilyScore, constraints: Constraints) -> list[Parents]:
     """Return the parents of each variable in the best forest; arcs that gain nothing are left out."""
     n = score.variables
-    many = np.flatnonzero(rules.required.sum(axis=0) > 1)
+    many = np.flatnonzero(constraints.required.sum(axis=0) > 1)
     if many.size:
-        raise GraphError(f"{rules.schema.names[many[0]]} has two required parents; in a tree it has one")
+        raise GraphError(
+            f"{constraints.schema.names[many[0]]} has two required parents; in a tree it has one"
+        )
     gains = np.array([score.toggled(j, ()) - score.family(j, ()) for j in range(n)]).reshape(n, n).T
-    weights = np.where(rules.free & (gains > 0) & (rules.max_parents > 0), gains, -np.inf)
-    must = rules.required.any(axis=0)
-    weights[:, must] = np.where(rules.required[:, must], 0.0, -np.inf)
+    weights = np.where(constraints.free & (gains > 0) & (constraints.max_parents > 0), gains, -np.inf)
+    must = constraints.required.any(axis=0)
+    weights[:, must] = np.where(constraints.required[:, must], 0.0, -np.inf)
     root = np.where(must, -np.inf, 0.0)
     parent = best_branching(
         np.vstack([np.column_stack([weights, np.full(n, -np.inf)]), np.append(root, 0.0)])
     )
     return [() if parent[j] == n else (int(parent[j]),) for j in range(n)]
+
+
+def as_good_forest(score: FamilyScore, constraints: Constraints, structure: Structure) -> Structure:
+    """Return the best forest, or the present structure if that is one and as good.
+
+    Many forests are equally good, as arcs may be turned; left to rounding they would follow each other.
+    """
+    best = tuple(best_forest(score, constraints))
+    if all(len(parents) <= 1 for parents in structure):
+        here, there = total(score, structure), total(score, best)
+        if there <= here + TIE * abs(here):
+            return structure
+    return best
 
 
 def best_branching(weights: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -14,9 +14,19 @@ from lacunary.model.dag import Dag
 from lacunary.structure.board import Board, Kept
 from lacunary.structure.move import Move
 from lacunary.structure.result import Step
-from lacunary.structure.score import Parents
+from lacunary.structure.score import Parents, Structure
 
-__all__ = ["Halt", "SearchProgress", "Trail", "Walk", "WatchSearch", "dag_of"]
+__all__ = [
+    "Halt",
+    "SearchProgress",
+    "Trail",
+    "Walk",
+    "WatchSearch",
+    "dag_of",
+    "is_enough",
+    "read_structure",
+    "structure_of",
+]
 
 
 class Halt(Exception):
@@ -86,18 +96,18 @@ class Walk:
         trail: Trail | None = None,
     ) -> None:
         self.method, self.board, self.rng, self.watch = method, board, rng, watch
-        self.schema: Schema = board.rules.schema
+        self.schema: Schema = board.constraints.schema
         self.path: list[Step] = []
         self.memory: dict[str, Any] = {}
-        self.best: tuple[Parents, ...] = board.parents
-        self.top = board.value
+        self.first, self.bottom = board.parents, board.value
+        self.best, self.top = self.first, self.bottom
         if trail is not None:
             self._resume(trail)
 
     def _resume(self, trail: Trail) -> None:
-        self.board.jump(_sorted_parents(trail.best))
+        self.board.jump(structure_of(trail.best))
         self.best, self.top = self.board.parents, self.board.value
-        self.board.jump(_sorted_parents(trail.dag))
+        self.board.jump(structure_of(trail.dag))
         self.path = list(trail.path)
         self.memory = dict(trail.memory)
         state = self.memory.pop("rng", None)
@@ -150,8 +160,7 @@ class Walk:
             part,
             self.trail,
         )
-        # Not any true answer: what a print or a write returns must not end the search.
-        if isinstance(answer := self.watch(told), bool | np.bool_) and answer:
+        if is_enough(self.watch(told)):
             raise Halt
 
     def trail(self) -> Trail:
@@ -161,10 +170,26 @@ class Walk:
         return Trail(self.method, here, best, tuple(self.path), memory)
 
 
+def is_enough(answer: object) -> bool:
+    """Whether an answer of ``watch`` is true: not just any, what a print or a write returns ends nothing."""
+    return isinstance(answer, bool | np.bool_) and bool(answer)
+
+
 def dag_of(schema: Schema, parents: Iterable[Iterable[int]]) -> Dag:
     """Return the graph in which each variable has the parents at these positions."""
     return Dag(schema, tuple(tuple(schema.names[p] for p in ps) for ps in parents))
 
 
-def _sorted_parents(dag: Dag) -> list[Parents]:
-    return [tuple(sorted(ps)) for ps in dag.parent_indices]
+def structure_of(dag: Dag) -> Structure:
+    """Return the parents of each variable of a graph, as positions in increasing order."""
+    return tuple(tuple(sorted(ps)) for ps in dag.parent_indices)
+
+
+def read_structure(schema: Schema, plain: Any) -> Structure:
+    """Return the graph that lists of parents stand for, as a file has them; refuse what is none."""
+    n = len(schema)
+    structure = tuple(tuple(map(int, parents)) for parents in plain)
+    if len(structure) != n or not all(0 <= p < n for parents in structure for p in parents):
+        raise ValueError(f"a graph of {n} variables was expected")
+    dag_of(schema, structure)  # refuses cycles
+    return structure

@@ -15,14 +15,14 @@ from lacunary.model.arrows import Arc, parse
 from lacunary.model.dag import Dag
 from lacunary.structure.score import Parents, allowed_arcs
 
-__all__ = ["ArcsGiven", "Rules"]
+__all__ = ["ArcsGiven", "Constraints"]
 
 ArcsGiven = str | Iterable[str | Arc]
 """Arcs as pairs (from, to), as texts ``"A -> B"``, or as one text in the arrow notation."""
 
 
 @dataclass(frozen=True, eq=False)
-class Rules:
+class Constraints:
     """Which graphs are looked for.
 
     Attributes
@@ -49,8 +49,8 @@ class Rules:
         forbidden: ArcsGiven = (),
         max_parents: int | None = None,
         tiers: Sequence[Sequence[str]] | None = None,
-    ) -> Rules:
-        """Return the rules that a user's words stand for; refuse those that contradict each other.
+    ) -> Constraints:
+        """Return the constraints that a user's words stand for; refuse those that contradict each other.
 
         ``tiers`` are groups of names from causes to effects: no arc goes from a later group to an
         earlier one. Variables in no group are free.
@@ -69,13 +69,13 @@ class Rules:
                 f"{name} has {int(must[:, many[0]].sum())} required parents, and max_parents is {most}; "
                 "raise max_parents or require fewer arcs"
             )
-        rules = cls(schema, must, kinds & order & ~must_not, most)
-        rules._check_acyclic()
-        return rules
+        constraints = cls(schema, must, kinds & order & ~must_not, most)
+        constraints._check_acyclic()
+        return constraints
 
     @classmethod
-    def none(cls, schema: Schema) -> Rules:
-        """Return the rules that forbid only what kinds forbid."""
+    def none(cls, schema: Schema) -> Constraints:
+        """Return the constraints that forbid only what kinds forbid."""
         return cls.of(schema)
 
     def _check_acyclic(self) -> None:

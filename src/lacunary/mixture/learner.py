@@ -1,0 +1,302 @@
+"""A mixture while it is learned: starts, EM, and what the mixture is worth.
+
+With shares r_lc = p(component c | row l), EM alternates the shares and the models that would be best were
+the shares observed (TMCH98 sections 3–5). Mixture weights are at their mode in the softmax basis,
+(N_c + α_c)/(N + Σα), since the paper's hyperparameters lie below one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, xlogy
+
+from lacunary.data.schema import Schema
+from lacunary.evidence.bic import bic_terms
+from lacunary.evidence.cheeseman_stutz import expected_terms
+from lacunary.evidence.estimate import Estimate
+from lacunary.infer.mixture import Mixture, Noise, shared_out
+from lacunary.learn.stop import Stop, check_number
+from lacunary.mixture.engine import Engine
+from lacunary.mixture.noise import Bounds
+from lacunary.structure.plan import Notes, State, Weighed
+from lacunary.structure.score import FamilyScore, Structure
+
+__all__ = ["CONVERGED", "Completed", "MixtureLearner", "Parameters"]
+
+Array = NDArray[np.float64]
+
+CONVERGED = Stop(share=1e-6, iterations=1000)
+"""EM has converged when the last change is a millionth of the change since the start (TMCH98 section 6)."""
+
+EMPTY = 1.0
+"""A component with less than one row's worth of shares is taken out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """Parameters of all components, their weights (the noise last), and the noise."""
+
+    models: Any
+    weights: Array
+    noise: Noise | None
+
+
+@dataclass(frozen=True, eq=False)
+class Completed:
+    """What an E-step gives: shares, the components' expected statistics, and the log-likelihood.
+
+    Attributes
+    ----------
+    shares
+        p(component | row), the noise last; (rows, components).
+    counts
+        Σ over rows of weight · share; (components,).
+    statistics
+        The engine's, of all components but the noise.
+    log_likelihood
+        log p(observed cells | parameters), in nats.
+    """
+
+    shares: Array
+    counts: Array
+    statistics: Any
+    log_likelihood: float
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureLearner:
+    """Rows, the engine of the components, the noise, and what is believed of the weights.
+
+    Attributes
+    ----------
+    engine
+        Components on the rows of the table.
+    row_weights
+        How often each row counts; (rows,).
+    noise
+        The noise on the same rows, or none.
+    ess
+        Σα of the Dirichlet over the weights.
+    noise_share
+        The noise's part of it; the components share the rest evenly. TMCH98: 1 and 0.01.
+    equal
+        Whether all components have the same weight.
+    labels
+        Which components each row may come from, where something is known of it, such as the class in a
+        multinet; (rows, components), the noise left out.
+    by
+        The estimate by which mixtures are chosen: "cheeseman-stutz" or "bic".
+    """
+
+    engine: Engine
+    row_weights: Array
+    noise: Bounds | None = None
+    ess: float = 1.0
+    noise_share: float = 0.01
+    equal: bool = False
+    labels: NDArray[np.bool_] | None = None
+    by: Literal["cheeseman-stutz", "bic"] = "cheeseman-stutz"
+
+    def alpha(self, components: int) -> Array:
+        """Return the hyperparameters of the weights, the noise last."""
+        if self.noise is None:
+            return np.full(components, self.ess / components)
+        share = self.ess * self.noise_share
+        return np.append(np.full(components, (self.ess - share) / components), share)
+
+    def begin(self, structures: Sequence[Structure], ess: float, rng: np.random.Generator) -> Parameters:
+        """Return a start: models drawn around the fit to all rows, equal weights (TMCH98 section 5)."""
+        many = len(structures) + (self.noise is not None)
+        noise = self.noise.maximize(np.ones(len(self.row_weights))) if self.noise else None
+        return Parameters(self.engine.draw(structures, ess, rng), np.full(many, 1.0 / many), noise)
+
+    def log_densities(self, model: Parameters) -> Array:
+        """Return log weight + log p(observed cells | component), the noise last; (rows, components)."""
+        logs = self.engine.log_evidence(model.models)
+        if model.noise is not None and self.noise is not None:
+            logs = np.column_stack([logs, model.noise.log_density(self.noise.table)])
+        with np.errstate(divide="ignore"):
+            logs = np.asarray(logs + np.log(model.weights))
+        return self.known(logs)
+
+    def known(self, logs: Array) -> Array:
+        """Return log-densities without those of components that a row's label excludes."""
+        if self.labels is None:
+            return logs
+        out = logs.copy()
+        out[:, : self.labels.shape[1]][~self.labels] = -np.inf
+        return out
+
+    def expect(self, model: Parameters) -> Completed:
+        """Return shares and expected statistics of the complete model under the model."""
+        shares, rows = _shared_out(self.log_densities(model))
+        own = shares[:, : shares.shape[1] - (model.noise is not None)]
+        return Completed(
+            shares,
+            self.row_weights @ shares,
+            self.engine.statistics(model.models, own),
+            float(self.row_weights @ rows),
+        )
+
+    def maximize(self, completed: Completed, structures: Sequence[Structure]) -> Parameters:
+        """Return the model of highest posterior density, were the shares observed."""
+        return Parameters(
+            self.engine.maximize(completed.statistics, structures),
+            self.mean_weights(completed.counts, len(structures)),
+            self.noise.maximize(completed.shares[:, -1]) if self.noise else None,
+        )
+
+    def log_prior(self, model: Parameters) -> float:
+        """Return the log prior density of all parameters; weights in the softmax basis."""
+        alpha = self.alpha(len(model.weights) - (model.noise is not None))
+        weights = gammaln(alpha.sum()) - gammaln(alpha).sum() + xlogy(alpha, model.weights).sum()
+        noise = self.noise.log_prior(model.noise) if self.noise and model.noise else 0.0
+        return float(weights) + self.engine.log_prior(model.models) + noise
+
+    def estimate(self, model: Parameters, structures: Sequence[Structure]) -> Estimate:
+        """Return what the mixture is worth, by the estimate that chooses."""
+        return self.bic(model, structures) if self.by == "bic" else self.cheeseman_stutz(model, structures)
+
+    def bic(self, model: Parameters, structures: Sequence[Structure]) -> Estimate:
+        """Return the log-likelihood less (log N)/2 for every parameter; higher is better."""
+        _, rows = shared_out(self.log_densities(model))
+        terms = bic_terms(
+            float(self.row_weights @ rows), self.dimension(structures), float(self.row_weights.sum())
+        )
+        return self._estimate("bic", terms, structures)
+
+    def cheeseman_stutz(self, model: Parameters, structures: Sequence[Structure]) -> Estimate:
+        """Return the Cheeseman–Stutz estimate; the two dimensions are taken as equal."""
+        completed = self.expect(model)
+        shares = completed.shares[:, -1] if self.noise else np.zeros(0)
+        fit = float(xlogy(completed.counts, model.weights).sum())
+        fit += float(self.engine.fit(completed.statistics, model.models).sum())
+        fit += self.noise.fit(shares, model.noise) if self.noise and model.noise else 0.0
+        evidence = self.log_evidence(completed, structures)
+        terms = expected_terms(evidence, fit, completed.log_likelihood)
+        return self._estimate("cheeseman-stutz", terms, structures)
+
+    def _estimate(self, method: str, terms: dict[str, float], structures: Sequence[Structure]) -> Estimate:
+        value, free = sum(terms.values()), self.dimension(structures)
+        return Estimate(method, value, "approximation", terms, dimension=free, where="map")
+
+    def log_evidence(self, completed: Completed, structures: Sequence[Structure]) -> float:
+        """Return the evidence of the expected data, the criterion of the search (TMCH98 eq. 7 and 12)."""
+        total = self._owners(completed.counts, len(structures))
+        total += self.engine.log_complete_evidence(completed.statistics, structures)
+        return total + (self.noise.log_evidence(completed.shares[:, -1]) if self.noise else 0.0)
+
+    def mean_weights(self, counts: Array, many: int) -> Array:
+        """Return (N_c + α_c)/(N + Σα): the mode in the softmax basis, and the mean."""
+        weights = counts + self.alpha(many)
+        if self.equal:
+            weights[:many] = weights[:many].mean()
+        return np.asarray(weights / weights.sum())
+
+    def grouped(self, counts: Array, many: int) -> Array:
+        """Return counts of what has a weight of its own: all components together where theirs are equal."""
+        return np.array([counts[:many].sum(), *counts[many:]]) if self.equal else counts
+
+    def _owners(self, counts: Array, many: int) -> float:
+        """Return the log evidence of which component each row came from."""
+        even = -float(counts[:many].sum() * np.log(many)) if self.equal else 0.0
+        alpha, counts = self.grouped(self.alpha(many), many), self.grouped(counts, many)
+        return even + float(
+            gammaln(alpha.sum())
+            - gammaln(alpha.sum() + counts.sum())
+            + (gammaln(alpha + counts) - gammaln(alpha)).sum()
+        )
+
+    def dimension(self, structures: Sequence[Structure]) -> int:
+        """Return the number of free parameters."""
+        noise = self.noise.free + 1 if self.noise else 0
+        return self.engine.dimension(structures) + (0 if self.equal else len(structures) - 1) + noise
+
+    def mixture(self, model: Parameters) -> Mixture:
+        """Return the model as a mixture of networks, in the data's units."""
+        return Mixture(model.weights, self.engine.networks(model.models), model.noise)
+
+    def climb(self, notes: Notes, state: State, steps: int | None) -> tuple[State, bool]:
+        """Take steps of EM, or as many as it takes; return the state after them, and whether EM converged.
+
+        Components left without rows are taken out. Progress is measured from the very start, not from where
+        this EM began: near the top it never ends.
+        """
+        stop = notes.stop
+        for step in range(state.step, stop.iterations if steps is None else steps):
+            completed = self.expect(state.model)
+            objective = completed.log_likelihood + self.log_prior(state.model)
+            check_number(objective)
+            state = notes.note(state, "em", objective)
+            if steps is None and step and stop.met(state.ticks[0].objective, state.last, objective):
+                return replace(state, step=0), True
+            completed, state = self._without_empty(notes, state, completed)
+            model = self.maximize(completed, state.structures)
+            notes.kept = state = replace(state, model=model, step=step + 1, last=objective)
+        return replace(state, step=0), False
+
+    def _without_empty(self, notes: Notes, state: State, completed: Completed) -> tuple[Completed, State]:
+        """Take out components that have lost their rows, unless they are all there is."""
+        many, model = len(state.structures), state.model
+        kept = completed.counts[:many] >= EMPTY
+        if kept.all() or not kept.any() or self.labels is not None:
+            return completed, state
+        noise = [True] * (len(completed.counts) - many)
+        weights = model.weights[np.append(kept, noise).astype(bool)]
+        model = Parameters(self.engine.keep(model.models, kept), weights / weights.sum(), model.noise)
+        structures = tuple(s for s, keep in zip(state.structures, kept, strict=True) if keep)
+        completed = self.expect(model)
+        objective = completed.log_likelihood + self.log_prior(model)
+        return completed, notes.note(replace(state, model=model, structures=structures), "remove", objective)
+
+    def scores(self, completed: Completed) -> Sequence[FamilyScore]:
+        """Return, for each component, the score of any family on its expected data."""
+        return self.engine.scores(completed.statistics)
+
+    def weigh(self, model: Parameters, structures: Sequence[Structure]) -> Weighed:
+        """Return the estimate that chooses, at these parameters."""
+        found = self.estimate(model, structures)
+        return Weighed(found.value, model, found.terms["log-likelihood"])
+
+    def enlarged(self, model: Parameters) -> None:
+        """Return nothing: mixtures are not begun again from larger graphs."""
+
+    @property
+    def schema(self) -> Schema:
+        """The variables."""
+        return self.engine.schema
+
+    def encode(self, model: Parameters) -> dict[str, Any]:
+        """Return parameters as lists of numbers."""
+        noise = None if model.noise is None else [model.noise.low.tolist(), model.noise.high.tolist()]
+        return {
+            "weights": model.weights.tolist(), "models": self.engine.encode(model.models), "noise": noise
+        }  # fmt: skip
+
+    def decode(self, plain: Any) -> Parameters:
+        """Return the parameters that `encode` wrote."""
+        noise = None
+        if self.noise is not None:
+            noise = Noise(self.schema, *(np.array(side, dtype=np.float64) for side in plain["noise"]))
+        elif plain["noise"] is not None:
+            raise ValueError("it has a noise component")
+        weights, many = np.array(plain["weights"], dtype=np.float64), len(plain["models"])
+        if weights.shape != (many + (noise is not None),) or not many:
+            raise ValueError(f"{len(weights)} weights for {many} components")
+        return Parameters(self.engine.decode(plain["models"]), weights, noise)
+
+
+def _shared_out(logs: Array) -> tuple[Array, Array]:
+    """Return what `shared_out` does, faster where every row can come from some component."""
+    top = logs.max(axis=1)
+    if not np.all(np.isfinite(top)):
+        return shared_out(logs)
+    shares = np.exp(logs - top[:, None])
+    total = shares.sum(axis=1)
+    shares /= total[:, None]
+    return shares, np.asarray(top + np.log(total))

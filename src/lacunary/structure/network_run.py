@@ -1,0 +1,265 @@
+"""Structural EM of one network: its steps, and a run that is told of and kept (TMCH98 section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lacunary.data.schema import Schema
+from lacunary.data.table import Table
+from lacunary.errors import ParameterError
+from lacunary.evidence.cheeseman_stutz import expected_terms
+from lacunary.learn.around import Around
+from lacunary.learn.loop import Climb, climb
+from lacunary.learn.start import first_point
+from lacunary.learn.stop import Stop
+from lacunary.model.dag import Dag
+from lacunary.structure.hidden import start_of
+from lacunary.structure.method import strengths
+from lacunary.structure.networks import LOADING, Expected, Networks, Vectors
+from lacunary.structure.plan import Notes, Plan, State, Tick, Weighed, arcs_of
+from lacunary.structure.result import StructuralResult
+from lacunary.structure.resume import decode_state, encode_state, plan_settings, same_run
+from lacunary.structure.run import Runner
+from lacunary.structure.score import FamilyScore, Structure
+from lacunary.structure.tree import best_forest
+from lacunary.structure.walk import SearchProgress, Trail, WatchSearch, dag_of, is_enough, structure_of
+
+__all__ = ["CONVERGED", "NAME", "NetworkLearner", "NetworkRun"]
+
+CONVERGED = Stop(relative=1e-8, share=1e-6)
+"""When EM has converged, by default."""
+
+NAME = "structural-em"
+"""What trails of structural EM are called, where other searches have their own names."""
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkLearner:
+    """A network on the rows of a table; see `lacunary.structure.plan.Learner`.
+
+    Attributes
+    ----------
+    networks
+        The rows, the prior, and how families are scored. EM maximises the posterior under the same prior.
+    starts
+        Draws from which EM begins where something is hidden; the best goes on.
+    stop
+        When EM has converged.
+    """
+
+    networks: Networks
+    starts: int = 10
+    stop: Stop = CONVERGED
+
+    @property
+    def schema(self) -> Schema:
+        """The variables."""
+        return self.networks.schema
+
+    def begin(self, structure: Structure, rng: np.random.Generator) -> Vectors:
+        """Return what fully observed families say; where something is hidden, the best of several draws."""
+        rows, belief, table = (
+            self.networks.rows(structure),
+            self.networks.belief(structure),
+            self.networks.table,
+        )
+        if not self.schema.hidden:
+            return Vectors((structure,), (first_point(rows, belief, table),))
+        points = Around(self.starts, loading=LOADING).points(belief, self.networks.prior, table, rng)
+        climbs, _ = climb(rows, self.networks.m_step(structure), points, Stop(relative=1e-5))
+        return Vectors((structure,), (max(climbs, key=lambda one: one.objective).theta,))
+
+    def probe(self) -> float:
+        """Return a number that would change with the rows, and with what is believed of them."""
+        empty = ((),) * len(self.schema)
+        rows, belief = self.networks.rows(empty), self.networks.belief(empty)
+        theta = first_point(rows, belief, self.networks.table)
+        return float(rows.expect(theta[None]).log_likelihood[0]) + self.networks.log_prior(
+            Vectors((empty,), (theta,))
+        )
+
+    def climb(self, notes: Notes, state: State, steps: int | None) -> tuple[State, bool]:
+        """Take steps of EM, or all there are; return the state after them, and whether EM has converged."""
+        # One sweep more than steps: it tells how good the parameters are to which the last step led.
+        end = self._climbed(state.model, self.stop if steps is None else Stop(iterations=steps + 1))
+        model = Vectors(state.model.structures, (end.theta,))
+        return replace(state, model=model), steps is None or end.converged
+
+    def _climbed(self, model: Vectors, stop: Stop) -> Climb:
+        [structure], [theta] = model.structures, model.thetas
+        rows = self.networks.rows(structure)
+        [end], interrupted = climb(rows, self.networks.m_step(structure), theta[None], stop)
+        if interrupted:
+            raise KeyboardInterrupt
+        if end.log_likelihood == -np.inf:
+            rows.check_possible(end.theta)
+        return end
+
+    def expect(self, model: Vectors) -> list[Expected]:
+        """Return what the network expects the rows to hold."""
+        return [Expected(self.networks, model.structures[0], model.thetas[0])]
+
+    def scores(self, statistics: Sequence[Expected]) -> Sequence[FamilyScore]:
+        """Return the score of any family on expected statistics."""
+        return self.networks.scores(statistics)
+
+    def log_evidence(self, statistics: Sequence[Expected], structures: Sequence[Structure]) -> float:
+        """Return what a structure scores on expected statistics."""
+        return self.networks.log_complete_evidence(statistics, structures)
+
+    def maximize(self, statistics: Sequence[Expected], structures: Sequence[Structure]) -> Vectors:
+        """Return the best parameters of a structure given expected statistics."""
+        return self.networks.maximize(statistics, structures)
+
+    def weigh(self, model: Vectors, structures: Sequence[Structure]) -> Weighed:
+        """Return what the graph is worth at the maximum EM climbs to from these parameters.
+
+        The score of the expected data, corrected for their fit: the Cheeseman–Stutz estimate where it is
+        the evidence, whose two terms in log N cancel, as the expected data have all parameters to charge for.
+        """
+        end = self._climbed(model, self.stop)
+        model = Vectors(model.structures, (end.theta,))
+        [expected] = self.expect(model)
+        evidence = expected.log_evidence(model.structures[0])
+        fit = float(self.networks.fit([expected], model)[0])
+        log = self.networks.rows(model.structures[0]).expect(end.theta[None])[0].log_likelihood
+        return Weighed(sum(expected_terms(evidence, fit, log).values()), model, log)
+
+    def enlarged(self, model: Vectors) -> list[Expected] | None:
+        """Return expected statistics as if each row counted 1/(1 − h)² times, with h the share of holes.
+
+        Two variables that no arc joins are both seen in a part f = (1 − h)² of the rows; elsewhere they are
+        filled in as if independent. Their dependence in the expected statistics is then f times as strong as
+        it is, and what an arc gains, which grows with the square, f² times; the rows in which both are seen
+        speak for it with f. None if nothing is missing.
+        """
+        table = self.networks.table
+        seen = [not variable.hidden for variable in table.schema]
+        holes = float(np.average(table.holes[:, seen].mean(axis=1), weights=table.weights))
+        if not 0.0 < holes < 1.0:
+            return None
+        weights = table.weights / (1.0 - holes) ** 2
+        return [Expected(self.networks, model.structures[0], model.thetas[0], weights)]
+
+    def encode(self, model: Vectors) -> dict[str, Any]:
+        """Return parameters as lists of numbers."""
+        return {"models": self.networks.encode(model)}
+
+    def decode(self, plain: Any) -> Vectors:
+        """Return the parameters that `encode` wrote."""
+        model = self.networks.decode(plain["models"])
+        if len(model.thetas) != 1:
+            raise ValueError("one network was expected")
+        return model
+
+
+class NetworkRun:
+    """Structural EM of one network: a schedule carried out, told of, and kept to go on from."""
+
+    def __init__(self, learner: NetworkLearner, plan: Plan, watch: WatchSearch | None) -> None:
+        self.learner, self.plan, self.watch = learner, plan, watch
+        self.runner = Runner(learner, plan, self._round_over, None if watch is None else self._moved)
+        self._probe: float | None = None
+
+    def result(
+        self, start: Dag | Trail | str | None, rng: int | np.random.Generator, table: Table, prior: Any
+    ) -> StructuralResult:
+        """Carry the run out, from a graph or from where another was left; interrupted, to its last step."""
+        interrupted = False
+        state = self.runner.notes.kept = (
+            self._resumed(start) if isinstance(start, Trail) else self._begun(start, rng)
+        )
+        try:
+            self._tell(state, None)
+            for _ in self.runner.run(state):
+                pass
+        except KeyboardInterrupt:
+            interrupted = True
+        state = self.runner.notes.kept
+        assert state.best is not None
+        model, [structure], _ = state.best
+        [network] = self.learner.networks.networks(model)
+        [score] = self.learner.scores(self.learner.expect(model))
+        return StructuralResult(
+            dag=network.dag,
+            score=max(r.cheeseman_stutz for r in state.rounds if r.arrows == str(network.dag)),
+            path=state.path,
+            strengths=strengths(score, table.schema.names, structure),
+            method=self.plan.method.name,
+            interrupted=interrupted,
+            table=table,
+            prior=prior,
+            noted=state.rounds,
+            converged=state.converged,
+            schedule=str(self.plan.schedule),
+            theta=network.theta,
+        )
+
+    def _begun(self, start: Dag | str | None, rng: int | np.random.Generator) -> State:
+        """Return the state at a graph, with the first parameters that the learner gives it."""
+        random, constraints = np.random.default_rng(rng), self.plan.constraints
+        given = start if isinstance(start, Dag) else None
+        first = (
+            tuple(constraints.start(None)) if start == "empty" else structure_of(start_of(constraints, given))
+        )
+        model = self.learner.begin(first, random)
+        if start == "tree":
+            statistics = self.learner.expect(model)
+            model = self.learner.maximize(statistics, [tuple(best_forest(statistics[0].score, constraints))])
+        seed = int(random.integers(2**62))
+        return self.runner.begin(model, model.structures, seed)
+
+    def _resumed(self, trail: Trail) -> State:
+        if trail.method != NAME:
+            raise ParameterError(
+                f"the search to go on from is {trail.method!r}, of a table without holes; this one has some"
+            )
+        memory = trail.memory
+        same_run(plan_settings(self.plan), self.probe, memory["settings"], memory["probe"])
+        return decode_state(self.learner, memory["state"], len(self.runner.program))
+
+    @property
+    def probe(self) -> float:
+        """A number that would change with the rows and with what is believed of them."""
+        if self._probe is None:
+            self._probe = self.learner.probe()
+        return self._probe
+
+    def _trail(self) -> Trail:
+        """Return the run as it was last kept."""
+        state = self.runner.notes.kept
+        assert state is not None
+        assert state.best is not None
+        here, best = (dag_of(self.learner.schema, s[0]) for s in (state.structures, state.best[1]))
+        memory = {
+            "settings": plan_settings(self.plan),
+            "probe": self.probe,
+            "state": encode_state(self.learner, state),
+        }
+        return Trail(NAME, here, best, state.path, memory)
+
+    def _round_over(self, state: State, tick: Tick) -> None:
+        if tick.phase == "round" and self.runner.notes.kept is not None:
+            self._tell(state, None)
+
+    def _moved(self, state: State, inner: SearchProgress) -> bool:
+        return self._asked_to_stop(state, inner)
+
+    def _tell(self, state: State, inner: SearchProgress | None) -> None:
+        if self._asked_to_stop(state, inner):
+            raise KeyboardInterrupt
+
+    def _asked_to_stop(self, state: State, inner: SearchProgress | None) -> bool:
+        """Tell the one who watches how the run stands; what is kept is where it can go on from."""
+        if self.watch is None:
+            return False
+        scores = [r.cheeseman_stutz for r in state.rounds]
+        steps, arcs = len(state.path), arcs_of(state.structures)
+        if inner is not None:
+            steps, arcs = steps + inner.steps, inner.arcs
+        told = SearchProgress(NAME, steps, arcs, scores[-1], max(scores), None, self._trail)
+        return is_enough(self.watch(told))

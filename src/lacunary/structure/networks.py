@@ -1,0 +1,339 @@
+"""Networks over one table while they are learned: what they expect of its rows, and what is best given that.
+
+This is the only module of `structure` and `mixture` that lays rows out for networks: whoever learns a graph
+asks `Networks` for log-densities of rows, for `Expected` statistics of any family, for the best parameters
+given these, and for starts. Columns are standardised inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Literal, Protocol, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.table import Table
+from lacunary.errors import TableError
+from lacunary.evidence.complete import complete_log_likelihood
+from lacunary.evidence.exact import complete_log_evidence
+from lacunary.infer.belief import BDeu, Belief
+from lacunary.infer.completions import complete_statistics
+from lacunary.infer.islands import Islands
+from lacunary.infer.network import Network
+from lacunary.infer.posterior import filled
+from lacunary.infer.prior import standardised
+from lacunary.infer.rows import Rows
+from lacunary.infer.scale import Scale
+from lacunary.infer.spread import Spread, Triples
+from lacunary.learn.around import Around, Fitted
+from lacunary.learn.em import Maximize, maximize_rule
+from lacunary.maths import regression
+from lacunary.model.dag import Dag
+from lacunary.structure.expected import ExpectedCounts
+from lacunary.structure.expected_moments import moment_score
+from lacunary.structure.score import FamilyScore, Structure, total
+from lacunary.structure.walk import dag_of, read_structure
+
+__all__ = ["Criterion", "Expected", "Networks", "Statistics", "Vectors", "standard"]
+
+Array = NDArray[np.float64]
+Value = TypeVar("Value")
+Criterion = Literal["bd", "bic"]
+"""How families are scored on expected statistics: by their evidence under the prior, or by BIC."""
+
+LOADING = 0.5
+"""Standard deviation with which the coefficients of hidden continuous parents are drawn, all together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """Networks: the graph of each, and the flat vector of its parameters, in standardised columns."""
+
+    structures: tuple[Structure, ...]
+    thetas: tuple[Array, ...]
+
+
+class Statistics(Protocol):
+    """Statistics of one network's rows, expected or of rows without holes."""
+
+    def of(self, structure: Structure) -> Array:
+        """Return those of a graph's families, in the places of its layout."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """What one network expects rows to hold: statistics of any family, and their scores.
+
+    Attributes
+    ----------
+    networks, structure, theta
+        The network.
+    weights
+        How often each row counts for it, (rows,); by default as the table says.
+    """
+
+    networks: Networks
+    structure: Structure
+    theta: Array
+    weights: Array | None = None
+
+    @cached_property
+    def own(self) -> Array:
+        """Expected statistics of the network's own families, in the places of its layout."""
+        rows = self.networks.rows(self.structure)
+        weighed = rows if self.weights is None else rows.weighed(self.weights)
+        return np.asarray(weighed.expect(self.theta[None]).counts[0])
+
+    @cached_property
+    def families(self) -> Triples | Islands:
+        """What the expected statistics of any family are read off."""
+        return self.networks.families(self.structure, self.theta, self.weights)
+
+    @cached_property
+    def score(self) -> FamilyScore:
+        """The score of any family on expected statistics (TMCH98 eq. 12–14)."""
+        criterion, prior = self.networks.criterion, self.networks.prior
+        if isinstance(self.families, Triples):
+            return moment_score(self.networks.schema, self.families, criterion, prior)
+        return ExpectedCounts(self.families, criterion, prior)
+
+    def of(self, structure: Structure) -> Array:
+        """Return the expected statistics of a graph's families; those of its own graph are swept."""
+        if structure == self.structure:
+            return self.own
+        return self.families.statistics(self.networks.dag(structure))
+
+    def log_evidence(self, structure: Structure) -> float:
+        """Return the score of a whole graph on the expected statistics."""
+        if structure == self.structure and self.networks.criterion == "bd":
+            return complete_log_evidence(self.networks.belief(structure), self.own)
+        return total(self.score, structure)
+
+
+@dataclass(frozen=True, eq=False)
+class _Complete:
+    """Rows without holes, as one network owns them."""
+
+    networks: Networks
+    codes: NDArray[np.signedinteger]
+    reals: Array
+    weights: Array
+
+    def of(self, structure: Structure) -> Array:
+        return complete_statistics(self.networks.dag(structure), self.codes, self.reals, self.weights)
+
+
+class Networks:
+    """Networks with variables of any kind on the rows of one table.
+
+    Parameters
+    ----------
+    table
+        Rows, aligned with the networks' schema; holes and hidden variables allowed.
+    prior
+        A `NormalWishart` or a prior of tables; by default worth one row, tables by ``bdeu(1)``.
+    criterion
+        How families are scored on expected statistics.
+    scale
+        How columns are standardised, by default by their means and deviations; with it the prior is.
+    keep
+        For how many graphs the rows stay laid out.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        prior: Any = None,
+        criterion: Criterion = "bd",
+        scale: Scale | None = None,
+        keep: int = 32,
+    ) -> None:
+        if scale is None:
+            scale, prior = standard(table, prior)
+        self.table, self.schema, self.scale = scale.table(table), table.schema, scale
+        self.prior, self.criterion, self.keep_rows = prior, criterion, keep
+        self.discrete = all(variable.discrete for variable in table.schema)
+        self._dags: dict[Structure, Dag] = {}
+        self._m_steps: dict[Structure, Maximize] = {}
+        self._rows: dict[Structure, Rows] = {}
+        self._fitted: dict[Structure, Fitted] = {}
+
+    def draw(self, structures: Sequence[Structure], ess: float, rng: np.random.Generator) -> Vectors:
+        """Return networks drawn around the fit of one without hidden variables to all rows."""
+        around, thetas = Around(1, ess, LOADING), []
+        for structure in structures:
+            belief = self.belief(structure)
+            make = partial(Fitted.to, belief, self.prior, self.table)
+            thetas.append(around.drawn(belief, _kept(self._fitted, structure, 32, make), rng)[0])
+        return Vectors(tuple(structures), tuple(thetas))
+
+    def log_evidence(self, models: Vectors) -> Array:
+        """Return log p(observed cells | network) for each row, in the data's units; (rows, networks)."""
+        pairs = zip(models.structures, models.thetas, strict=True)
+        return np.column_stack([self.rows(s).log_evidence(t[None])[0] for s, t in pairs])
+
+    def statistics(self, models: Vectors, shares: Array) -> list[Expected]:
+        """Return what each network expects its share of the rows to hold; shares are (rows, networks)."""
+        weights = (shares * self.table.weights[:, None]).T
+        return [
+            Expected(self, s, t, np.ascontiguousarray(w))
+            for s, t, w in zip(models.structures, models.thetas, weights, strict=True)
+        ]
+
+    def maximize(self, statistics: Sequence[Statistics], structures: Sequence[Structure]) -> Vectors:
+        """Return the networks of highest posterior density given statistics, in the softmax basis."""
+        thetas = [
+            self.m_step(structure).improve(counts.of(structure)[None])[0]
+            for counts, structure in zip(statistics, structures, strict=True)
+        ]
+        return Vectors(tuple(structures), tuple(thetas))
+
+    def sample(
+        self, statistics: Sequence[Statistics], structures: Sequence[Structure], rng: np.random.Generator
+    ) -> Vectors:
+        """Return parameters drawn from their posterior given the statistics of complete rows."""
+        thetas = []
+        for counts, structure in zip(statistics, structures, strict=True):
+            belief, layout = self.belief(structure), self.dag(structure).layout
+            after, theta = belief.alpha + counts.of(structure), np.empty(layout.size)
+            theta[: layout.tables] = rng.standard_gamma(after[: layout.tables])
+            for i in layout.regressions:
+                moments = layout.moments(after, i)
+                gained = moments[:, 0, 0] - layout.moments(belief.alpha, i)[:, 0, 0]
+                layout.records(theta, i)[:] = regression.draw(moments, belief.dof(i) + gained, rng)
+            thetas.append(layout.normalize(theta))
+        return Vectors(tuple(structures), tuple(thetas))
+
+    def completed(
+        self, models: Vectors, owner: NDArray[np.int64], rng: np.random.Generator
+    ) -> list[Statistics]:
+        """Return the statistics of rows with holes drawn, each from the network that owns it; −1: none."""
+        out: list[Statistics] = []
+        for c, (structure, theta) in enumerate(zip(models.structures, models.thetas, strict=True)):
+            mine = np.flatnonzero(owner == c)
+            codes, reals = self._filled(self.dag(structure), theta, mine, rng)
+            out.append(_Complete(self, codes, reals, self.table.weights[mine]))
+        return out
+
+    def _filled(
+        self, dag: Dag, theta: Array, rows: NDArray[np.int64], rng: np.random.Generator
+    ) -> tuple[NDArray[np.signedinteger], Array]:
+        """Return codes and values of some rows with every hole drawn."""
+        if not self.discrete:
+            return self.spread.under(dag, theta).draw(rows, rng)
+        mine = self.table.take(rows)
+        return filled(dag, theta, mine.codes, seed=int(rng.integers(2**63))), mine.reals
+
+    def others(self, table: Table) -> Networks:
+        """Return other rows, as these networks see them."""
+        return Networks(table, self.prior, self.criterion, self.scale, self.keep_rows)
+
+    def log_prior(self, models: Vectors) -> float:
+        """Return the log prior density of all parameters, in the softmax basis."""
+        pairs = zip(models.structures, models.thetas, strict=True)
+        return sum(float(self.m_step(s).log_prior(t[None])[0]) for s, t in pairs)
+
+    def scores(self, statistics: Sequence[Expected]) -> list[FamilyScore]:
+        """Return, for each network, the score of any family on what it expects."""
+        return [expected.score for expected in statistics]
+
+    def log_complete_evidence(self, statistics: Sequence[Expected], structures: Sequence[Structure]) -> float:
+        """Return the score of graphs on expected statistics, all networks together."""
+        return sum(e.log_evidence(s) for e, s in zip(statistics, structures, strict=True))
+
+    def fit(self, statistics: Sequence[Statistics], models: Vectors) -> Array:
+        """Return log p(expected data | parameters), in standardised units; (networks,)."""
+        triples = zip(statistics, models.structures, models.thetas, strict=True)
+        return np.array([complete_log_likelihood(self.dag(s), t, counts.of(s)) for counts, s, t in triples])
+
+    def dimension(self, structures: Sequence[Structure]) -> int:
+        """Return the number of free parameters of all networks."""
+        return sum(self.dag(structure).layout.free for structure in structures)
+
+    def keep(self, models: Vectors, which: NDArray[np.bool_]) -> Vectors:
+        """Return some of the networks."""
+        kept = np.flatnonzero(which)
+        return Vectors(tuple(models.structures[c] for c in kept), tuple(models.thetas[c] for c in kept))
+
+    def encode(self, models: Vectors) -> list[Any]:
+        """Return graphs and parameters as lists."""
+        pairs = zip(models.structures, models.thetas, strict=True)
+        return [[list(map(list, s)), t.tolist()] for s, t in pairs]
+
+    def decode(self, plain: Any) -> Vectors:
+        """Return the networks that `encode` wrote."""
+        structures = tuple(read_structure(self.schema, graph) for graph, _ in plain)
+        thetas = tuple(np.array(theta, dtype=np.float64) for _, theta in plain)
+        for structure, theta in zip(structures, thetas, strict=True):
+            Network(self.dag(structure), theta.copy())  # refuses vectors of another size
+        return Vectors(structures, thetas)
+
+    def networks(self, models: Vectors) -> tuple[Network, ...]:
+        """Return the networks in the data's units."""
+        pairs = zip(models.structures, models.thetas, strict=True)
+        return tuple(Network(self.dag(s), self.scale.outward(self.dag(s), theta)) for s, theta in pairs)
+
+    def dag(self, structure: Structure) -> Dag:
+        """Return a structure as a graph."""
+        if structure not in self._dags:
+            self._dags[structure] = dag_of(self.schema, structure)
+        return self._dags[structure]
+
+    def belief(self, structure: Structure) -> Belief:
+        """Return what is believed of a graph's parameters beforehand."""
+        belief: Belief = self.prior(self.dag(structure))
+        return belief
+
+    def m_step(self, structure: Structure) -> Maximize:
+        """Return the M-step of a graph."""
+        make = lambda: maximize_rule(self.belief(structure), "map", "softmax", None)  # noqa: E731
+        return _kept(self._m_steps, structure, 32, make)
+
+    def rows(self, structure: Structure) -> Rows:
+        """Return the table laid out for a graph; few are kept."""
+        make = partial(self.scale.prepare, self.dag(structure), self.table)
+        return _kept(self._rows, structure, self.keep_rows, make)
+
+    @cached_property
+    def spread(self) -> Spread:
+        """The rows with every discrete configuration they allow."""
+        return Spread(self.table)
+
+    @cached_property
+    def units(self) -> Array:
+        """What the units of the observed cells add to a distinct row's log-density; (distinct rows,)."""
+        seen = ~np.isnan(self.table.reals[self.table.distinct.first])
+        return np.asarray(-(seen @ np.log(self.scale.spread[: seen.shape[1]])))
+
+    def families(self, structure: Structure, theta: Array, weights: Array | None = None) -> Triples | Islands:
+        """Return what a network expects of any family, where rows count so often; (rows,)."""
+        if not self.discrete:
+            return self.spread.under(self.dag(structure), theta).triples(weights)
+        rows = self.rows(structure)
+        return cast(Islands, (rows if weights is None else rows.weighed(weights)).families(theta))
+
+
+def standard(table: Table, prior: Any) -> tuple[Scale, Any]:
+    """Return how a table's columns are standardised, and the prior about them."""
+    scale = Scale.of(table)
+    where = [i for i, variable in enumerate(table.schema) if not variable.discrete]
+    if not where:
+        return scale, BDeu(1.0) if prior is None else prior
+    for place, variable in enumerate(table.schema):
+        if not variable.hidden and table.holes[:, place].all():
+            raise TableError(f"nothing is observed of {variable.name}; leave the column out")
+    names = [table.schema.names[i] for i in where]
+    return scale, standardised(prior, names, scale.centre[where], scale.spread[where])
+
+
+def _kept(store: dict[Structure, Value], structure: Structure, most: int, make: Callable[[], Value]) -> Value:
+    """Return what belongs to a structure, made if it is not kept; the oldest makes room."""
+    if structure not in store:
+        while len(store) >= most:
+            del store[next(iter(store))]
+        store[structure] = make()
+    return store[structure]
