@@ -226,8 +226,8 @@ class _Asked:
 
 
 def _check_columns(table: Table) -> None:
-    for place, variable in enumerate(table.schema):
-        if not variable.hidden and table.holes[:, place].all():
+    for variable, empty in zip(table.schema, table.holes.all(axis=0), strict=True):
+        if empty and not variable.hidden:
             raise SchemaError(
                 f"nothing is observed of {variable.name}; leave the column out, or name it as hidden"
             )
