@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 import lacunary as lac
 from lacunary.data.table import Table
-from lacunary.errors import ParameterError, SchemaError, TableError
+from lacunary.errors import FileError, ParameterError, SchemaError, TableError
 from lacunary.structure.structural_em import StructuralResult, structural_em
 from lacunary.structure.walk import SearchProgress, Trail
 
@@ -200,6 +201,28 @@ def test_a_run_goes_on_only_with_its_own_schedule(rows: Table) -> None:
         structural_em(rows, start=kept[0], schedule="((EM)* Ec S* M)*")
     with pytest.raises(ParameterError, match="one number of states"):
         structural_em(rows, start=kept[0], hidden={"H": [1, 2]})
+
+
+def test_a_damaged_run_and_other_rows_are_refused(rows: Table) -> None:
+    kept: list[Trail] = []
+    structural_em(rows, watch=stop_at(1, kept))
+    whole: Any = kept[0].memory
+    for memory in (
+        {},
+        {**whole, "probe": None},
+        {**whole, "state": {}},
+        {**whole, "state": {**whole["state"], "visits": [0]}},
+        {**whole, "state": {**whole["state"], "rounds": [["a"]]}},
+        {**whole, "state": {**whole["state"], "now": {"models": [], "structures": []}}},
+    ):
+        with pytest.raises(FileError, match="this checkpoint is damaged"):
+            structural_em(rows, start=replace(kept[0], memory=memory))
+    with pytest.raises(ParameterError, match="the rows, the prior"):
+        structural_em(rows.take(slice(0, 300)), start=kept[0])
+    with pytest.raises(ParameterError, match="method was"):
+        structural_em(rows, start=kept[0], method="tabu")
+    with pytest.raises(ParameterError, match="is 'greedy', of a table without holes"):
+        structural_em(rows, start=replace(kept[0], method="greedy"))
 
 
 def test_bad_input(rows: Table) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from lacunary.data.schema import Schema
 from lacunary.data.table import Table
-from lacunary.errors import ParameterError
+from lacunary.errors import FileError, ParameterError
 from lacunary.evidence.cheeseman_stutz import expected_terms
 from lacunary.learn.around import Around
 from lacunary.learn.loop import Climb, climb
@@ -218,9 +218,11 @@ class NetworkRun:
             raise ParameterError(
                 f"the search to go on from is {trail.method!r}, of a table without holes; this one has some"
             )
-        memory = trail.memory
-        same_run(plan_settings(self.plan), self.probe, memory["settings"], memory["probe"])
-        return decode_state(self.learner, memory["state"], len(self.runner.program))
+        settings, probe, state = map(trail.memory.get, ("settings", "probe", "state"))
+        if not (isinstance(settings, dict) and isinstance(probe, float) and isinstance(state, dict)):
+            raise FileError("this checkpoint is damaged, or of another version")
+        same_run(plan_settings(self.plan), self.probe, settings, probe)
+        return decode_state(self.learner, state, len(self.runner.program))
 
     @property
     def probe(self) -> float:

@@ -323,8 +323,9 @@ def standard(table: Table, prior: Any) -> tuple[Scale, Any]:
     where = [i for i, variable in enumerate(table.schema) if not variable.discrete]
     if not where:
         return scale, BDeu(1.0) if prior is None else prior
-    for place, variable in enumerate(table.schema):
-        if not variable.hidden and table.holes[:, place].all():
+    for place in np.flatnonzero(table.holes.all(axis=0)):
+        variable = table.schema.variables[place]
+        if not variable.hidden:
             raise TableError(f"nothing is observed of {variable.name}; leave the column out")
     names = [table.schema.names[i] for i in where]
     return scale, standardised(prior, names, scale.centre[where], scale.spread[where])

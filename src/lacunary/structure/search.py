@@ -95,8 +95,8 @@ def search(
         How often, at most, a run that has converged by its score is started again from a larger graph, as
         long as that leads to a higher score; by default 3, and 0 is the algorithm as published.
     choose
-        By which estimate a number of hidden states is chosen, by default "cheeseman-stutz"; any that
-        `lacunary.score` knows.
+        By which estimate a number of hidden states is chosen, any that `lacunary.score` knows; by default the
+        search's own: "cheeseman-stutz", or "bic".
     stop, starts
         When EM has converged; from how many draws it begins where something is hidden, by default 10.
     required, forbidden
@@ -141,7 +141,8 @@ def search(
         return asked.answer(with_hidden(rows, choices[0]))
     if isinstance(start, Trail):
         raise ParameterError("a run can only be taken up with one number of states for each hidden variable")
-    return _best(asked.answer, choices, choose or "cheeseman-stutz", rows)
+    own = "bic" if score == "bic" else "cheeseman-stutz"
+    return _best(asked.answer, choices, own if choose is None else choose, own, rows)
 
 
 def _until(until: str | None) -> str:
@@ -226,8 +227,9 @@ class _Asked:
 
 
 def _check_columns(table: Table) -> None:
-    for place, variable in enumerate(table.schema):
-        if not variable.hidden and table.holes[:, place].all():
+    for place in np.flatnonzero(table.holes.all(axis=0)):
+        variable = table.schema.variables[place]
+        if not variable.hidden:
             raise SchemaError(
                 f"nothing is observed of {variable.name}; leave the column out, or name it as hidden"
             )
@@ -236,16 +238,16 @@ def _check_columns(table: Table) -> None:
 
 
 def _best(
-    answer: Callable[[Table], StructuralResult], choices: list[Trial], choose: str, table: Table
+    answer: Callable[[Table], StructuralResult], choices: list[Trial], choose: str, own: str, table: Table
 ) -> StructuralResult:
-    """Try every number of hidden states, and keep the best by an estimate of the evidence."""
+    """Try every number of hidden states, and keep the best by an estimate; ``own`` is the search's score."""
     if choose not in ESTIMATES:
         raise ParameterError(f"choose is one of {', '.join(map(repr, ESTIMATES))}, not {choose!r}")
     found: list[tuple[float, Trial, StructuralResult]] = []
     for trial in choices:
         result = answer(with_hidden(table, trial))
         value = result.score
-        if choose != "cheeseman-stutz":
+        if choose != own:
             fitted = fit(result.dag, table, prior=result.prior, initial=result.network)
             value = weigh(fitted, table, choose, prior=result.prior).value
         found.append((value, trial, result))
