@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from lacunary.evidence.estimate import Estimate
     from lacunary.evidence.sampled import Sampled, posterior_mean
     from lacunary.evidence.score import score
+    from lacunary.family.regression import Regression
+    from lacunary.family.sigmoid import Sigmoid
+    from lacunary.family.uniform import Uniform
     from lacunary.files.checkpoint import Checkpoint
     from lacunary.files.shipped import alarm, asia
     from lacunary.files.store import load, save
@@ -71,10 +74,7 @@ if TYPE_CHECKING:
     from lacunary.model.equivalence import cpdag, equivalent
     from lacunary.model.graph import d_separated, moral_graph, skeleton
     from lacunary.model.make import dag, naive_bayes, random_dag
-    from lacunary.model.regression import Regression
-    from lacunary.model.sigmoid import Sigmoid
     from lacunary.model.stats import Stats
-    from lacunary.model.uniform import Uniform
     from lacunary.rank.dimension import Dimension, dimension
     from lacunary.structure.anneal import Anneal
     from lacunary.structure.average import average_graphs
@@ -141,10 +141,10 @@ _HOME = {
     "model.equivalence": ("cpdag", "equivalent"),
     "model.graph": ("d_separated", "moral_graph", "skeleton"),
     "model.make": ("dag", "naive_bayes", "random_dag"),
-    "model.regression": ("Regression",),
-    "model.sigmoid": ("Sigmoid",),
+    "family.regression": ("Regression",),
+    "family.sigmoid": ("Sigmoid",),
     "model.stats": ("Stats",),
-    "model.uniform": ("Uniform",),
+    "family.uniform": ("Uniform",),
     "evidence.compare": ("Comparison", "compare"),
     "rank.dimension": ("Dimension", "dimension"),
     "evidence.estimate": ("Estimate",),

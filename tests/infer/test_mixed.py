@@ -8,10 +8,10 @@ from hypothesis import given, settings
 
 import lacunary as lac
 from lacunary.errors import ParameterError, TooWideError
+from lacunary.family.regression import Regression
 from lacunary.infer.engine import prepare
 from lacunary.infer.expect import expect
 from lacunary.infer.mixed import prepare_mixed
-from lacunary.model.regression import Regression
 from tests import naive_mixed
 from tests.strategies import Case, mixed_cases
 
@@ -44,7 +44,7 @@ def test_several_vectors_are_swept_as_each_alone(case: Case) -> None:
     network, table = case
     prepared = prepare(network.dag, table)
     other = np.array(network.theta)
-    for i in network.dag.layout.regressions:
+    for i in network.dag.layout.numeric:
         network.dag.layout.records(other, i)[:] *= 1.5
     both = np.array([network.theta, other])
     counts, log = prepared.expect(both)

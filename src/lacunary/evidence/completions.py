@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE
 from lacunary.errors import ParameterError, TooWideError
-from lacunary.evidence.complete import complete_statistics, design
+from lacunary.evidence.complete import complete_statistics, configuration_of
 from lacunary.evidence.problem import Problem
 from lacunary.infer.pack import MEMORY_BUDGET
-from lacunary.infer.unit import Unit, units_of
+from lacunary.infer.unit import LeafUnit, Unit, units_of
 from lacunary.model.dag import Dag
 
 __all__ = ["Completions", "completions_of"]
@@ -64,6 +64,10 @@ class _Part:
     groups: tuple[_Group, ...]
     configuration: Places
 
+    def given(self, theta: Array, tau: float) -> list[_Way]:
+        """Return holes given what is observed, by the number of holes."""
+        return _given(self, *self.roots(theta, tau))
+
     def roots(self, theta: Array, tau: float) -> tuple[Array, Array]:
         """Return A and g of p^τ u^(1 − τ), density exp(g − ½‖Az‖²); (chains, configurations, 2F, n + 1).
 
@@ -82,6 +86,21 @@ class _Part:
             root[:, :, families + k, columns[-1]] = np.sqrt(1.0 - tau)
             constant -= 0.5 * tau * (LOG_2PI + np.log(record[..., -1]))
         return root, constant
+
+
+@dataclass(frozen=True, eq=False)
+class _LeafPart(_Part):
+    """A leaf, whose holes are not drawn: they say nothing."""
+
+    unit: LeafUnit
+
+    def given(self, theta: Array, tau: float) -> list[_Way]:
+        """Return how probable the rows' values are in each configuration, and no holes."""
+        x, (group,) = self.unit.rows.x, self.groups
+        seen = ~np.isnan(x)
+        log = np.zeros((len(theta), len(self.unit.configurations), len(x)))
+        log[..., seen] = tau * self.unit.family.log_values(x[seen], self.unit.forms(theta))
+        return [_Way(group, np.empty(0), np.empty(0), log)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +138,7 @@ class Completions:
 
         ``theta`` is (chains, size).
         """
-        given = [_given(part, *part.roots(theta, tau)) for part in self.parts]
+        given = [part.given(theta, tau) for part in self.parts]
         chosen = self._choose(theta, tau, given, rng)
         full = np.repeat(self.reals[None], len(theta), axis=0)
         log_u = np.full(len(theta), -self.log_ways)
@@ -165,10 +184,10 @@ class Completions:
                 counted = np.bincount(flat, minlength=chains * layout.tables)
                 out[:, : layout.tables] += counted.reshape(chains, layout.tables)
                 continue
-            z, moments = design(self.dag, full, i), layout.moments(out, i)
-            for j in range(layout.configurations[i]):
-                weighted = z * (mine == j)[..., None]
-                moments[:, j] += np.swapaxes(weighted, 1, 2) @ z
+            values = full[..., [*layout.regressors[i], i]]
+            weights = (~np.isnan(full[..., i])).astype(np.float64)  # holes of leaves are not drawn
+            family, statistics = self.dag.number(i), layout.statistics(out, i)
+            family.gather(np.nan_to_num(values) if family.leaf else values, mine, weights, statistics)
         return out
 
 
@@ -294,13 +313,18 @@ def _places(dag: Dag, i: int, filled: Places) -> Places:
     members, strides = list(layout.members[i]), np.array(layout.strides[i], dtype=np.int64)
     if layout.sizes[i]:
         return np.asarray(layout.start[i] + filled[:, members] @ strides)
-    return np.asarray(filled[:, members[1:]] @ strides[1:])
+    return configuration_of(dag, filled, i)
 
 
 def _part(unit: Unit, reals: Array, filled: Places) -> _Part:
     place = np.zeros(len(filled), dtype=np.int64)
     for v in unit.core:
         place = place * unit.dag.schema.sizes[v] + filled[:, v]
+    configuration = np.searchsorted(unit.configurations, place)
+    if isinstance(unit, LeafUnit):
+        none = np.zeros((1, 0), dtype=np.int64)
+        rows = np.arange(len(reals))
+        return _LeafPart(unit, (_Group(rows, np.empty(0), none, np.zeros(len(rows), int)),), configuration)
     mine = reals[:, list(unit.variables)]
     empty = np.isnan(mine)
     z = np.concatenate([np.ones((len(mine), 1)), np.nan_to_num(mine)], axis=1)
@@ -310,4 +334,4 @@ def _part(unit: Unit, reals: Array, filled: Places) -> _Part:
         keys, which = np.unique(empty[rows], axis=0, return_inverse=True)
         holes = np.array([np.flatnonzero(key) + 1 for key in keys], dtype=np.int64).reshape(len(keys), -1)
         groups.append(_Group(rows, z[rows], holes, which.reshape(-1)))
-    return _Part(unit, tuple(groups), np.searchsorted(unit.configurations, place))
+    return _Part(unit, tuple(groups), configuration)

@@ -112,7 +112,10 @@ def belief_fields(belief: Belief) -> dict[str, Any]:
     if belief.surplus:
         fields["surplus"] = belief.surplus
     fields |= {"standard": True} if belief.standard else {}
-    return fields | ({"weight_sd": belief.weight_sd} if belief.dag.sigmoids else {})
+    fields |= (
+        {"relative": True} if belief.relative and not all(f.scaled for _, f in belief.dag.numeric) else {}
+    )
+    return fields | ({"weight_sd": belief.weight_sd} if belief.dag.implied else {})
 
 
 def decode_belief(dag: Dag, record: Record) -> Belief:
@@ -123,6 +126,7 @@ def decode_belief(dag: Dag, record: Record) -> Belief:
         record.number("surplus") if "surplus" in record else 0.0,
         record.flag("standard"),
         record.number("weight_sd") if "weight_sd" in record else WEIGHT_SD,
+        record.flag("relative"),
     )
 
 

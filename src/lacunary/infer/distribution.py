@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lacunary.data.schema import Label, Variable
-from lacunary.errors import ParameterError
-from lacunary.maths import special
+from lacunary.family.mixtures import NormalMixture, StudentMixture
 
 __all__ = ["Distribution", "NormalMixture", "StudentMixture"]
-
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""Probabilities whose quantiles are shown."""
-
-COMPONENTS = 8
-"""How many components are printed, the most probable ones."""
-
-BISECTIONS = 64
-"""Halvings that close in on a quantile: more than the digits of a double."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,160 +55,3 @@ class Distribution:
         return "\n".join([f"p({names})", *(f"  {label:<{width}}  {p}" for label, p in rows)])
 
     __repr__ = __str__
-
-
-@dataclass(frozen=True, eq=False)
-class NormalMixture:
-    """The density of a continuous variable: a mixture of normals, one for each open discrete configuration.
-
-    Attributes
-    ----------
-    variable
-        The variable.
-    weights, means, sds
-        The components, last; (..., components), with one leading axis for the rows of a table. Where the
-        variable is observed its mean is the value and its standard deviation zero.
-    """
-
-    variable: Variable
-    weights: NDArray[np.float64]
-    means: NDArray[np.float64]
-    sds: NDArray[np.float64]
-
-    def __getitem__(self, row: int) -> Self:
-        """Return the density in one row of a table."""
-        parts = {f.name: getattr(self, f.name)[row] for f in fields(self) if f.name != "variable"}
-        return replace(self, **parts)
-
-    @property
-    def mean(self) -> NDArray[np.float64]:
-        """The mean; (...,)."""
-        return np.asarray((self.weights * self.means).sum(axis=-1))
-
-    @property
-    def sd(self) -> NDArray[np.float64]:
-        """The standard deviation; (...,)."""
-        apart = (self.means - self.mean[..., None]) ** 2 + self._variances()
-        return np.asarray(np.sqrt((self.weights * apart).sum(axis=-1)))
-
-    @property
-    def mode(self) -> NDArray[np.float64]:
-        """The mean of the most probable component; (...,)."""
-        best = self.weights.argmax(axis=-1)[..., None]
-        return np.asarray(np.take_along_axis(self.means, best, axis=-1)[..., 0])
-
-    def log_density(self, value: ArrayLike) -> NDArray[np.float64]:
-        """Return the log-density at a value, or at one for each row; −∞ or ∞ where it is observed."""
-        apart = np.asarray(value, dtype=np.float64)[..., None] - self.means
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scaled = np.where(apart == 0, 0.0, apart / self.sds)
-            log = np.log(self.weights) - np.log(self.sds) + self._log_standard(scaled)
-        log = np.where(self.weights > 0, log, -np.inf)  # what is impossible may have no scale either
-        return np.asarray(special.logsumexp(log, axis=-1))
-
-    def probability_below(self, value: ArrayLike) -> NDArray[np.float64]:
-        """Return the probability of values up to this one, or up to one for each row; (...,)."""
-        apart = np.asarray(value, dtype=np.float64)[..., None] - self.means
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scaled = np.where(self.sds > 0, apart / self.sds, np.where(apart < 0, -np.inf, np.inf))
-        return np.asarray((self.weights * self._below_standard(scaled)).sum(axis=-1))
-
-    def quantile(self, probability: float) -> NDArray[np.float64]:
-        """Return the value below which the variable lies with this probability; (...,).
-
-        It lies between the least and the greatest of the components' own quantiles, and is closed in on.
-        """
-        if not 0 < probability < 1:
-            raise ParameterError(f"a quantile's probability lies between 0 and 1, not at {probability}")
-        own, used = self.means + self.sds * self._standard(probability), self.weights > 0
-        low = np.where(used, own, np.inf).min(axis=-1)
-        high = np.where(used, own, -np.inf).max(axis=-1)
-        for _ in range(BISECTIONS):
-            middle = 0.5 * (low + high)
-            below = self.probability_below(middle) < probability
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.asarray(high)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return mean, standard deviation, quantiles and components as plain dictionaries and numbers."""
-        return {
-            "mean": float(self.mean),
-            "sd": float(self.sd),
-            "quantiles": {f"{p:g}": float(self.quantile(p)) for p in QUANTILES},
-            "components": [self._component(int(k)) for k in np.flatnonzero(self.weights > 0)],
-        }
-
-    def __str__(self) -> str:
-        if self.weights.ndim > 1:
-            return f"p({self.variable.name}) in {len(self.weights)} rows"
-        lines = [f"p({self.variable.name})  mean {self.mean:.6g}, sd {self.sd:.6g}"]
-        lines.append("  " + ", ".join(f"{p:.0%} below {self.quantile(p):.6g}" for p in QUANTILES))
-        likely = [k for k in np.argsort(-self.weights, kind="stable") if self.weights[k] >= 0.00005]
-        if len(likely) > 1:
-            shown = sorted(likely[:COMPONENTS])
-            lines += [
-                f"  {self.weights[k]:.4f}  mean {self.means[k]:.6g}, sd {self.sds[k]:.6g}" for k in shown
-            ]
-            more = len(likely) - len(shown)
-            lines += [f"  and {more} more components"] if more else []
-        return "\n".join(lines)
-
-    __repr__ = __str__
-
-    def _component(self, k: int) -> dict[str, float]:
-        """Return one component, its weight first."""
-        return {"weight": float(self.weights[k]), "mean": float(self.means[k]), "sd": float(self.sds[k])}
-
-    def _variances(self) -> NDArray[np.float64]:
-        return np.asarray(self.sds**2)
-
-    def _log_standard(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the log-density of a component of location zero and scale one."""
-        return np.asarray(-0.5 * (x**2 + np.log(2 * np.pi)))
-
-    def _below_standard(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(special.ndtr(x))
-
-    def _standard(self, probability: float) -> NDArray[np.float64]:
-        return np.asarray(special.ndtri(probability))
-
-
-@dataclass(frozen=True, eq=False)
-class StudentMixture(NormalMixture):
-    """A mixture of Student t: what a belief says of a continuous variable, the parameters integrated out.
-
-    Attributes
-    ----------
-    sds
-        The components' scales; their standard deviations are √(dof / (dof − 2)) times as large.
-    dofs
-        Degrees of freedom; infinite where a component is normal.
-    """
-
-    dofs: NDArray[np.float64]
-
-    def _component(self, k: int) -> dict[str, float]:
-        if np.isinf(self.dofs[k]):
-            return super()._component(k)
-        told = {"weight": self.weights[k], "mean": self.means[k], "scale": self.sds[k], "dof": self.dofs[k]}
-        return {name: float(value) for name, value in told.items()}
-
-    def _variances(self) -> NDArray[np.float64]:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            wider = np.where(self.dofs > 2, 1 / (1 - 2 / self.dofs), np.inf)
-        return np.where(self.sds > 0, self.sds**2 * wider, 0.0)
-
-    def _log_standard(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        dof = np.where(np.isinf(self.dofs), 1.0, self.dofs)
-        constant = special.gammaln(0.5 * (dof + 1)) - special.gammaln(0.5 * dof) - 0.5 * np.log(np.pi * dof)
-        student = constant - 0.5 * (dof + 1) * np.log1p(x**2 / dof)
-        return np.asarray(np.where(np.isinf(self.dofs), super()._log_standard(x), student))
-
-    def _below_standard(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        known = np.isinf(self.dofs)
-        return np.asarray(np.where(known, special.ndtr(x), special.stdtr(np.where(known, 1.0, self.dofs), x)))
-
-    def _standard(self, probability: float) -> NDArray[np.float64]:
-        known = np.isinf(self.dofs)
-        own = special.stdtrit(np.where(known, 1.0, self.dofs), probability)
-        return np.asarray(np.where(known, special.ndtri(probability), own))

@@ -169,8 +169,8 @@ class Mixed(Prepared):
         means, sds = unit.rows.under(unit.forms(vector)).normals()
         back, found = self.inverse, {}
         for v in targets:
-            column, variable = unit.variables.index(v) + 1, self.dag.schema.variables[v]
-            found[v] = NormalMixture(variable, weights[back], means[back, :, column], sds[back, :, column])
+            column = unit.variables.index(v) + 1
+            found[v] = unit.mixture(v, weights[back], means[back, :, column], sds[back, :, column])
         return found
 
     def log_densities(self, unit: Unit, posed: Posed) -> NDArray[np.float64]:
@@ -195,7 +195,7 @@ class Mixed(Prepared):
         parts = [vector[: self.dag.layout.tables]]
         for log, scale in zip(self._asked(seen.log), self._asked(seen.scale), strict=True):
             potential = np.exp(np.clip(log - scale[:, None], LOWEST, 0.0))
-            outside = np.isneginf(log) if self.dag.uniforms else False
+            outside = np.isneginf(log) if self.dag.leaves else False
             parts.append(np.where(outside, 0.0, potential).ravel())
         missing = self.inner.dag.layout.size - sum(len(part) for part in parts)
         return np.concatenate([*parts, np.ones(missing)])
@@ -293,8 +293,13 @@ def prepare_mixed(dag: Dag, table: Table, *, budget: int = MEMORY_BUDGET) -> Mix
         reals=reals,
         weights=distinct.weights,
         stand_ins=tuple(stand_ins),
-        shift=np.zeros(len(codes)),
+        shift=_base(dag, reals),
     )
+
+
+def _base(dag: Dag, reals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what rows' log-densities have whatever the parameters; (rows,)."""
+    return np.asarray(sum((family.log_base(reals[:, i]) for i, family in dag.leaves), np.zeros(len(reals))))
 
 
 def _stand_ins(dag: Dag, units: list[Unit]) -> list[StandIn]:

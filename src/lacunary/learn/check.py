@@ -52,9 +52,9 @@ def check_rows(dag: Dag, table: Table, method: str) -> None:
 
 def check_select(dag: Dag, select: str) -> None:
     """Refuse to choose parameters between the starts where a family does not allow it."""
-    if dag.sigmoids and select in ("average", "max-entropy", "global"):
+    for i, family in dag.implied if select in ("average", "max-entropy", "global") else ():
         raise ParameterError(
-            f"select={select!r} is for tables, and the family of {dag.names[dag.sigmoids[0]]} is a sigmoid: "
+            f"select={select!r} is for tables, and the family of {dag.names[i]} is {family.phrase}: "
             "the mean of two is none; use 'best', 'entropy' or 'ensemble'"
         )
 
@@ -68,11 +68,6 @@ def _check_column(dag: Dag, i: int, table: Table, method: str) -> None:
             f"{variable.name}, row {outside[0] + 1}: {x[outside[0]]:.6g} lies outside the declared bounds "
             f"{low:g} to {high:g}; correct the value, make it a hole, or widen the bounds"
         )
-    seen = x[~np.isnan(x)]
-    if i in dag.uniforms:
-        return
-    if method == "ml" and len(seen) and np.all(seen == seen[0]):
-        raise TableError(
-            f"{variable.name} is constant ({seen[0]:g} in every row): no variance has highest likelihood; "
-            "leave the column out, or use method='map', whose prior gives it a small one"
-        )
+    problem = dag.number(i).check_column(x[~np.isnan(x)], method)
+    if problem:
+        raise TableError(f"{variable.name} {problem}")

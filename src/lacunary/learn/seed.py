@@ -1,4 +1,4 @@
-"""Where the regressions of a climb begin: from the rows in which a family is fully observed, and spread out.
+"""Where numeric families begin a climb: from the rows in which they are fully observed, and spread out.
 
 A hidden discrete parent would leave its states alike, and a climb would never tell them apart: each
 configuration of hidden parents takes a row of the table for its example, and its regression is moved so
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE, Table
+from lacunary.family.protocol import LeafFamily
 from lacunary.infer.belief import Belief
 from lacunary.maths import regression
 
@@ -50,19 +51,20 @@ class _Known:
 
 
 class Seeds:
-    """Starting regressions for one belief and table, both for standardised columns."""
+    """Starting parameters for one belief and table, both for standardised columns."""
 
     def __init__(self, belief: Belief, table: Table) -> None:
         self.dag, self.belief, self.table = belief.dag, belief, table
-        self.known = {i: self._known(i) for i in self.dag.layout.regressions}
+        families = self.dag.numeric
+        self.known = {i: self._known(i) if family.linear else self._leaf(i) for i, family in families}
 
     def plain(self, theta: NDArray[np.float64]) -> None:
-        """Write the regressions of the fully observed rows into a vector of parameters."""
+        """Write the parameters of the fully observed rows into a vector."""
         for i, known in self.known.items():
             self.dag.layout.records(theta, i)[:] = known.records
 
     def draw(self, theta: NDArray[np.float64], rng: np.random.Generator) -> None:
-        """Write regressions spread over the data into a vector of parameters."""
+        """Write parameters spread over the data into a vector."""
         examples: dict[tuple[int, ...], NDArray[np.int64]] = {}
         for i, known in self.known.items():
             records = known.records.copy()
@@ -72,9 +74,12 @@ class Seeds:
                 key = tuple(sorted(hidden))
                 if key not in examples:
                     examples[key] = self._rows(count, rng)
-                moved = known.residual[examples[key]]
-                noise = rng.standard_normal(count) * np.sqrt(records[:, -1].mean())
-                records[:, 0] += np.where(np.isnan(moved), noise, moved)[known.hidden]
+                moved, family = known.residual[examples[key]], self.dag.families[i]
+                if isinstance(family, LeafFamily):
+                    records = family.start(records, moved[known.hidden])
+                else:
+                    noise = rng.standard_normal(count) * np.sqrt(records[:, -1].mean())
+                    records[:, 0] += np.where(np.isnan(moved), noise, moved)[known.hidden]
             many = int(known.drawn.sum())
             if many:
                 slopes = rng.normal(scale=LOADING / np.sqrt(many), size=(len(records), many))
@@ -97,23 +102,45 @@ class Seeds:
                 break
         return np.resize(list(found.values()), count)
 
-    def _known(self, i: int) -> _Known:
-        layout, schema = self.dag.layout, self.dag.schema
-        codes, reals = self.table.codes, self.table.reals
-        parents, regressors = layout.members[i][1:], np.array(layout.regressors[i], dtype=np.int64)
+    def _leaf(self, i: int) -> _Known:
+        """Return what the rows say of a leaf family; an example's ``residual`` is its value."""
+        family, hyper, x = self.dag.families[i], self.belief.hyper(i), self.table.reals[:, i]
+        assert isinstance(family, LeafFamily)
+        seen, unseen, row, there = self._configurations(i)
+        there &= ~np.isnan(x)
+        statistics = np.zeros((int(seen.max()) + 1, family.statistics))
+        family.gather(x[there, None], row[there], self.table.weights[there], statistics)
+        first = np.unique(seen, return_index=True)[1]
+        return _Known(family.begun(hyper[first] + statistics)[seen], x, unseen, np.zeros(0, dtype=bool))
+
+    def _configurations(
+        self, i: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """Return each configuration's part of observed and of hidden parents, and the same of rows.
+
+        Of rows it is the observed part, and whether it is all there.
+        """
+        layout, variables, codes = self.dag.layout, self.dag.schema.variables, self.table.codes
+        parents = layout.members[i][1:]
         states = np.indices([layout.sizes[p] for p in parents]).reshape(
             len(parents), layout.configurations[i]
         )
-        drawn = np.array([schema.variables[p].hidden for p in regressors], dtype=bool)
         seen, unseen = (np.zeros(layout.configurations[i], dtype=np.int64) for _ in range(2))
         row, there = np.zeros(len(codes), dtype=np.int64), np.ones(len(codes), dtype=bool)
         for p, state in zip(parents, states, strict=True):
-            if schema.variables[p].hidden:
+            if variables[p].hidden:
                 unseen = unseen * layout.sizes[p] + state
             else:
                 seen = seen * layout.sizes[p] + state
                 row = row * layout.sizes[p] + np.where(codes[:, p] == HOLE, 0, codes[:, p])
                 there &= (codes[:, p] != HOLE) | (layout.sizes[p] == 1)
+        return seen, unseen, row, there
+
+    def _known(self, i: int) -> _Known:
+        layout, reals = self.dag.layout, self.table.reals
+        regressors = np.array(layout.regressors[i], dtype=np.int64)
+        drawn = np.array([self.dag.schema.variables[p].hidden for p in regressors], dtype=bool)
+        seen, unseen, row, there = self._configurations(i)
         keep = np.concatenate([[True], ~drawn, [True]])
         z = np.column_stack([np.ones(len(reals)), reals[:, regressors], reals[:, i]])
         there &= ~np.isnan(z[:, keep]).any(axis=1)

@@ -24,7 +24,6 @@ from lacunary.infer.network import Network
 from lacunary.infer.prior import Standardised, standardised
 from lacunary.infer.scale import Scale
 from lacunary.infer.spread import Spread
-from lacunary.maths import regression
 from lacunary.mixture.component import Structure
 from lacunary.mixture.discrete import Discrete, Expected, Tables, kept
 from lacunary.mixture.scatter import Scatter
@@ -181,10 +180,8 @@ class Mixed(Discrete):
             belief, layout = self.prior(self.dag(structure)), self.dag(structure).layout
             after, theta = belief.alpha + counts.of(structure), np.empty(layout.size)
             theta[: layout.tables] = rng.standard_gamma(after[: layout.tables])
-            for i in layout.regressions:
-                moments = layout.moments(after, i)
-                gained = moments[:, 0, 0] - layout.moments(belief.alpha, i)[:, 0, 0]
-                layout.records(theta, i)[:] = regression.draw(moments, belief.dof(i) + gained, rng)
+            for i, family in belief.dag.numeric:
+                layout.records(theta, i)[:] = family.draw(layout.statistics(after, i), belief.surplus, rng)
             thetas.append(layout.normalize(theta))
         return Tables(tuple(structures), tuple(thetas))
 

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from lacunary.data.schema import Label
-from lacunary.errors import TooWideError
+from lacunary.errors import SchemaError, TooWideError
+from lacunary.family.regression import Regression
 from lacunary.infer.answers import Answers
 from lacunary.infer.distribution import NormalMixture
-from lacunary.model.regression import Regression
-from lacunary.model.uniform import normal_records
 
 __all__ = ["Equation", "density_chart", "equations", "measures", "regressions_text"]
 
@@ -47,11 +46,11 @@ class Equation:
 def equations(model: Answers, name: str) -> Iterator[Equation]:
     """Yield a continuous variable's regressions, the last discrete parent moving fastest.
 
-    A uniform variable is told by its mean and standard deviation.
+    Another family is told by its mean and standard deviation.
     """
     dag, i = model.dag, model.dag.schema.index(name)
     table = dag.layout.table(model.parameters(), i)
-    regression = Regression.of(normal_records(table) if i in dag.uniforms else table)
+    regression = Regression.of(dag.number(i).normal(table))
     discrete = [dag.schema.variables[p] for p in dag.layout.members[i][1:]]
     slopes = [dag.names[p] for p in dag.layout.regressors[i]]
     for place in product(*(range(v.size) for v in discrete)):
@@ -83,8 +82,8 @@ def measures(model: Answers) -> list[dict[str, Any]]:
     for i in model.dag.continuous:
         name = model.dag.names[i]
         try:
-            density = None if i in model.dag.uniforms else model.query(name)
-        except TooWideError:  # the regressions can be told all the same
+            density = model.query(name)
+        except (SchemaError, TooWideError):  # the parameters can be told all the same
             density = None
         found.append(
             {
