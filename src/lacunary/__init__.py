@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from lacunary.evidence.estimate import Estimate
     from lacunary.evidence.sampled import Sampled, posterior_mean
     from lacunary.evidence.score import score
+    from lacunary.family.poisson import Poisson
     from lacunary.family.regression import Regression
     from lacunary.family.sigmoid import Sigmoid
     from lacunary.family.uniform import Uniform
@@ -141,6 +142,7 @@ _HOME = {
     "model.equivalence": ("cpdag", "equivalent"),
     "model.graph": ("d_separated", "moral_graph", "skeleton"),
     "model.make": ("dag", "naive_bayes", "random_dag"),
+    "family.poisson": ("Poisson",),
     "family.regression": ("Regression",),
     "family.sigmoid": ("Sigmoid",),
     "model.stats": ("Stats",),
@@ -195,6 +197,7 @@ __all__ = [
     "NormalWishart",
     "ParameterError",
     "Pareto",
+    "Poisson",
     "PriorNetwork",
     "Progress",
     "Regression",

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lacunary.data.schema import Schema, Variable
 from lacunary.errors import GraphError, ParameterError
+from lacunary.family.poisson import PoissonFamily
 from lacunary.family.protocol import Family
 from lacunary.family.regression import RegressionFamily
 from lacunary.family.sigmoid import SigmoidFamily
@@ -21,6 +22,7 @@ FAMILIES: Mapping[str, type[Family]] = {
         RegressionFamily,
         SigmoidFamily,
         UniformFamily,
+        PoissonFamily,
     )
 }
 """All families, by name."""

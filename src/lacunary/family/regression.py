@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lacunary.errors import ParameterError, TableError
-from lacunary.family.protocol import Array, NumericFamily, Units
+from lacunary.family.numeric import NumericFamily, Units
+from lacunary.family.protocol import Array
 from lacunary.maths import regression as maths
 from lacunary.maths.coordinates import logs, moment_coordinates, moments_at
 from lacunary.maths.moments import move
@@ -92,6 +93,7 @@ class RegressionFamily(NumericFamily):
     phrase: ClassVar[str] = "a regression"
     linear: ClassVar[bool] = True
     words: ClassVar[tuple[str, ...]] = ("intercept", "variance")
+    values: ClassVar[type[Any]] = Regression
 
     @property
     def statistics(self) -> int:
@@ -102,11 +104,6 @@ class RegressionFamily(NumericFamily):
     def potentials(self) -> int:
         """Q and g."""
         return self.parameters**2 + 1
-
-    @property
-    def values(self) -> type:
-        """`Regression`."""
-        return Regression
 
     @property
     def _last(self) -> str:

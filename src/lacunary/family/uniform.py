@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lacunary.errors import ParameterError, TableError
-from lacunary.family.protocol import Array, LeafFamily, Units
+from lacunary.family.numeric import LeafFamily, Units
+from lacunary.family.protocol import Array
 from lacunary.maths.pareto import Pareto
 
 __all__ = ["SLACK", "Uniform", "UniformFamily"]
@@ -74,21 +75,8 @@ class UniformFamily(LeafFamily):
     smooth: ClassVar[bool] = False
     foregone: ClassVar[bool] = True
     words: ClassVar[tuple[str, ...]] = ("low", "high")
-
-    @property
-    def statistics(self) -> int:
-        """None: bounds are known before a climb."""
-        return 0
-
-    @property
-    def potentials(self) -> int:
-        """The bounds."""
-        return 2
-
-    @property
-    def values(self) -> type:
-        """`Uniform`."""
-        return Uniform
+    values: ClassVar[type[Any]] = Uniform
+    numbers: ClassVar[tuple[int, int]] = (0, 2)
 
     @property
     def declared(self) -> tuple[float, float] | None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.table import Table
-from lacunary.family.protocol import Units
+from lacunary.family.numeric import Units
 from lacunary.family.regression import no_square
 from lacunary.infer.belief import Belief
 from lacunary.infer.engine import Prepared, prepare

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from lacunary.data.table import HOLE, unique_rows
 from lacunary.errors import TooWideError
 from lacunary.family.mixtures import NormalMixture
-from lacunary.family.protocol import LeafFamily
+from lacunary.family.numeric import LeafFamily
 from lacunary.family.regression import RegressionFamily
 from lacunary.infer.gaussian import LOG_2PI, Forms, GaussianRows
 from lacunary.infer.leaf import LeafRows
