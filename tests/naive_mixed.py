@@ -136,7 +136,7 @@ def statistics(network: Network, table: Table) -> dict[str, NDArray[np.float64]]
 
 
 def leaf_log_evidence(network: Network, codes: NDArray[np.integer], reals: NDArray[np.float64]) -> float:
-    """Log-probability of a row of tables and Poisson counts: every filling of its discrete holes, by scipy."""
+    """Log-probability of a row of tables and Poisson counts: every filling of discrete holes, by scipy."""
     dag = network.dag
     choices = [
         range(v.size) if v.discrete and code == HOLE else (int(code),)

@@ -279,7 +279,7 @@ def test_what_is_refused() -> None:
         lac.dag("A", family="poisson")
     with pytest.raises(GraphError, match="poisson families cannot be tied"):
         lac.dag("X; Y", kinds="continuous", family="poisson", tied=[("X", "Y")])
-    with pytest.raises(TableError, match="X holds 1.5, and a Poisson family is for counts"):
+    with pytest.raises(TableError, match=r"X holds 1\.5, and a Poisson family is for counts"):
         lac.fit(LONE, column([1.0, 1.5]))
     with pytest.raises(TableError, match="X holds -2, and a Poisson family is for counts"):
         lac.fit(LONE, column([1.0, -2.0]))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from lacunary.data.schema import Schema, Variable
 from lacunary.errors import GraphError, ParameterError
+from lacunary.family.numeric import NumericFamily
 from lacunary.family.poisson import PoissonFamily
 from lacunary.family.protocol import Family
 from lacunary.family.regression import RegressionFamily
@@ -13,7 +15,18 @@ from lacunary.family.sigmoid import SigmoidFamily
 from lacunary.family.table import TableFamily
 from lacunary.family.uniform import UniformFamily
 
-__all__ = ["DEFAULT", "FAMILIES", "Families", "Given", "bound", "check_families", "chosen_families"]
+__all__ = [
+    "DEFAULT",
+    "FAMILIES",
+    "Families",
+    "Given",
+    "bound",
+    "check_families",
+    "chosen_families",
+    "family_class",
+    "numeric_class",
+    "with_families",
+]
 
 FAMILIES: Mapping[str, type[Family]] = {
     family.name: family
@@ -40,10 +53,29 @@ Given = str | Mapping[str, str] | Iterable[tuple[str, str]] | None
 def chosen_families(schema: Schema, given: Given) -> Families:
     """Return the families that are not the default of their kind, with names and kinds verified."""
     wanted = dict.fromkeys(schema.names, given) if isinstance(given, str) else dict(given or ())
+    wanted = {v.name: v.family for v in schema if v.family} | wanted
     for name, family in wanted.items():
         _check_kind(schema[name], family)
     out = ((variable.name, wanted.get(variable.name, DEFAULT[variable.kind])) for variable in schema)
     return tuple((name, family) for name, family in out if family not in DEFAULT.values())
+
+
+def family_class(variable: Variable) -> type[Family]:
+    """Return the family that a variable has in any graph."""
+    return FAMILIES[variable.family or DEFAULT[variable.kind]]
+
+
+def numeric_class(variable: Variable) -> type[NumericFamily]:
+    """Return the family that a continuous variable has in any graph."""
+    found = family_class(variable)
+    assert issubclass(found, NumericFamily)
+    return found
+
+
+def with_families(schema: Schema, given: Given) -> Schema:
+    """Return the schema with these families for its variables, in whatever graph."""
+    chosen = dict(chosen_families(schema, given))
+    return Schema(tuple(replace(variable, family=chosen.get(variable.name)) for variable in schema))
 
 
 def bound(family: str, variable: Variable, parents: Sequence[Variable]) -> Family:

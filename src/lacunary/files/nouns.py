@@ -26,7 +26,7 @@ def _encode_variable(variable: Variable) -> dict[str, Any]:
     if variable.bounds is not None:
         low, high = variable.bounds
         fields["bounds"] = [None if low == -inf else low, None if high == inf else high]
-    return fields
+    return fields | ({"family": variable.family} if variable.family else {})
 
 
 def _decode_variable(record: Record) -> Variable:
@@ -40,6 +40,7 @@ def _decode_variable(record: Record) -> Variable:
         record.flag("ordered"),
         record.flag("hidden"),
         _bounds(record) if "bounds" in record else None,
+        record.text("family") if "family" in record else None,
     )
     record.finish()
     return variable

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from lacunary.data.table import Table
 from lacunary.family.numeric import Units
+from lacunary.family.registry import numeric_class
 from lacunary.family.regression import no_square
 from lacunary.infer.belief import Belief
 from lacunary.infer.engine import Prepared, prepare
@@ -50,9 +51,10 @@ class Scale:
         centre, spread, typical = np.zeros(columns), np.ones(columns), np.ones(columns)
         for group in _alike(dag) if dag else [(i,) for i in range(columns)]:
             some = list(group)
-            if table.schema.variables[group[0]].discrete:
+            variable = table.schema.variables[group[0]]
+            if variable.discrete:
                 continue
-            if dag and not dag.number(group[0]).scaled:
+            if not (dag.number(group[0]) if dag else numeric_class(variable)).scaled:
                 typical[some] = _measured(table, some)[0] or 1.0
             else:
                 centre[some], spread[some] = _measured(table, some)
@@ -88,6 +90,14 @@ class Scale:
         for i, family in dag.numeric:
             dag.layout.records(out, i)[:] = family.outward(dag.layout.records(theta, i), self.units(dag, i))
         return out
+
+    def of_columns(
+        self, where: Sequence[int]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return centre, spread and typical size of some columns; (columns,) each."""
+        some = list(where)
+        typical = np.ones(len(some)) if self.typical is None else self.typical[some]
+        return self.centre[some], self.spread[some], typical
 
     def units(self, dag: Dag, i: int) -> Units:
         """Return how the columns of a continuous variable's family were standardised."""

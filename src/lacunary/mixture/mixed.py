@@ -221,4 +221,4 @@ def _standard(table: Table, prior: Any) -> tuple[Scale, Standardised]:
     scale = Scale.of(table)
     where = [i for i, variable in enumerate(table.schema) if not variable.discrete]
     names = [table.schema.names[i] for i in where]
-    return scale, standardised(prior, names, scale.centre[where], scale.spread[where])
+    return scale, standardised(prior, names, *scale.of_columns(where))

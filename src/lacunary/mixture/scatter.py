@@ -53,6 +53,13 @@ class Scatter:
                 full = np.broadcast_to(_opened(dag, i, known, 1), place.shape)
                 draws = rng.standard_gamma(1.0 + ess * full)
                 dag.layout.table(out, i)[...] = draws / draws.sum(axis=-1, keepdims=True)
+            elif dag.families[i].leaf:
+                family, rows = dag.number(i), seen.layout.statistics(after, own)
+                full = _opened(dag, i, rows.reshape(*seen.families[own].sizes, -1), 1)
+                known = np.broadcast_to(full, (*family.sizes, family.statistics)).reshape(
+                    -1, family.statistics
+                )
+                place[...] = family.around(known, 0.0, ess, 1, rng).reshape(place.shape)
             else:
                 place[...] = self._regression(dag, i, self._around(seen, after, own, ess), ess, rng)
         return out

@@ -53,7 +53,7 @@ class Dag:
         if cycle:
             raise GraphError(f"the arcs make a cycle: {' -> '.join(self.names[i] for i in cycle)}")
         self._check_tied()
-        if self.family:
+        if self.family or any(variable.family for variable in self.schema):
             object.__setattr__(self, "family", chosen_families(self.schema, self.family))
             check_families(self.family, self.schema, self.arcs, self.tied)
 

@@ -130,7 +130,7 @@ class _Chain:
         scale = Scale.of(table)
         names = [variable.name for variable in table.schema if not variable.discrete]
         where = [table.schema.index(name) for name in names]
-        inside = priors.standardised(prior, names, scale.centre[where], scale.spread[where])
+        inside = priors.standardised(prior, names, *scale.of_columns(where))
         rule = priors.NormalWishart.of(inside.about, names, inside.tables) if names else inside.tables
         return cls(scale.table(table), scale, rule, rules, rng)
 

@@ -11,6 +11,7 @@ from lacunary.infer import prior as priors
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
 from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.structure.discrete import BD, BIC
+from lacunary.structure.leaves import leaf_names, leaf_terms
 from lacunary.structure.score import FamilyScore
 
 __all__ = ["SCORES", "kind_of", "rule_of", "score_of"]
@@ -47,7 +48,20 @@ def score_of(table: Table, score: str | FamilyScore | None = None, prior: Any = 
         raise ParameterError(f"for {kind} variables score is one of {known}, not {score!r}")
     if score == "bic" and prior is not None:
         raise ParameterError("bic has no prior; leave prior out")
+    if leaf_names(table.schema):
+        return _with_leaves(table, score, prior)
     return _discrete(table, score, prior) if kind == "discrete" else _gaussian(table, kind, score, prior)
+
+
+def _with_leaves(table: Table, score: str, prior: Any) -> FamilyScore:
+    """Return the score of a table some of whose families are leaves."""
+    leaves = leaf_names(table.schema)
+    rest = table.select([name for name in table.schema.names if name not in leaves])
+    if isinstance(prior, priors.NormalWishart) and kind_of(rest) == "discrete":
+        prior = prior.tables
+    chosen = "bic" if score == "bic" else None
+    others = score_of(rest, chosen, prior) if len(rest.schema) else None
+    return leaf_terms(table, others, "bic" if score == "bic" else "bd")
 
 
 def rule_of(table: Table, prior: Any) -> Prior:

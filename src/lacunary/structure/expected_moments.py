@@ -6,6 +6,7 @@ configuration of the discrete ones (TMCH98 eq. 14 and 16); those of every family
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -13,12 +14,14 @@ from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
 from lacunary.data.table import Table
+from lacunary.family.registry import family_class
 from lacunary.infer.prior import Standardised
 from lacunary.infer.spread import Triples
 from lacunary.model.dag import Dag
 from lacunary.structure.conditional_gaussian import ConditionalGaussian, ConditionalGaussianBIC
 from lacunary.structure.discrete import BD, BIC
 from lacunary.structure.gaussian import BGe, GaussianBIC
+from lacunary.structure.leaves import WithLeaves
 from lacunary.structure.score import FamilyScore, Parents
 
 __all__ = ["ExpectedMoments"]
@@ -71,7 +74,18 @@ class ExpectedMoments:
         return self.triples.statistics(dag)
 
 
-def _score(schema: Schema, triples: Triples, criterion: str, prior: Standardised) -> FamilyScore:
+def _score(
+    schema: Schema, triples: Triples, criterion: Literal["bd", "bic"], prior: Standardised
+) -> FamilyScore:
+    if triples.leaves:
+        rest = [i for i in range(len(schema)) if i not in triples.leaves]
+        plain = Triples(triples.codes[:, rest], triples.moment)
+        inner = Schema(tuple(schema.variables[i] for i in rest))
+        known = [i for i, v in enumerate(v for v in schema if not v.discrete) if not family_class(v).leaf]
+        about = replace(prior, about=prior.about.marginal(known)) if known else prior
+        others = _score(inner, plain, criterion, about) if rest else None
+        size = float(triples.moment[:, 0, 0].sum())
+        return WithLeaves(schema, others, triples.codes, triples.leaves, criterion, size)
     kinds = np.array([variable.discrete for variable in schema], dtype=bool)
     moment, codes = triples.moment, triples.codes[:, kinds]
     if not kinds.any():

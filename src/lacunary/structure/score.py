@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
+from lacunary.family.registry import family_class
 
 __all__ = ["FamilyScore", "Parents", "allowed_arcs", "toggle", "total"]
 
@@ -68,8 +69,12 @@ def total(score: FamilyScore, parents: Sequence[Iterable[int]]) -> float:
 
 
 def allowed_arcs(schema: Schema) -> NDArray[np.bool_]:
-    """Return which arcs kinds allow, ``[parent, child]``: all but to itself and continuous → discrete."""
+    """Return which arcs kinds allow, ``[parent, child]``: all but to itself and continuous → discrete.
+
+    Leaves have discrete parents and no children.
+    """
     discrete = np.array([variable.discrete for variable in schema], dtype=bool)
-    allowed = discrete[:, None] | ~discrete[None, :]
+    leaf = np.array([family_class(variable).leaf for variable in schema], dtype=bool)
+    allowed = discrete[:, None] | ~(discrete | leaf)[None, :] & ~leaf[:, None]
     np.fill_diagonal(allowed, False)
     return np.asarray(allowed)

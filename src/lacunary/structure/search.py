@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, Literal, Protocol
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from lacunary.data.read import read
 from lacunary.errors import ParameterError, TableError
+from lacunary.family.registry import with_families
 from lacunary.learn.stop import Stop
 from lacunary.model.arrows import Arc
 from lacunary.model.dag import Dag
@@ -74,6 +76,7 @@ def search(
     forbidden: ArcsGiven = (),
     max_parents: int | None = None,
     tiers: Sequence[Sequence[str]] | None = None,
+    family: str | Mapping[str, str] | None = None,
     watch: WatchSearch | None = None,
     rng: int | np.random.Generator = 0,
 ) -> SearchResult:
@@ -109,6 +112,9 @@ def search(
         How many parents a variable may have.
     tiers
         Groups of names from causes to effects: no arc goes back to an earlier group.
+    family
+        Families other than a table or a linear regression, by name, or one for every variable: "poisson"
+        for counts.
     watch
         Called after every step with a `SearchProgress`; a true answer ends the search.
     rng
@@ -123,6 +129,8 @@ def search(
     True
     """
     rows = read(table)
+    if family is not None:
+        rows = replace(rows, schema=with_families(rows.schema, family))
     limits: dict[str, Any] = {
         "required": required,
         "forbidden": forbidden,

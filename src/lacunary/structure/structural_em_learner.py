@@ -255,5 +255,5 @@ def learner_of(
     if not names:
         return DiscreteLearner(table, criterion, prior, starts=starts)
     scale, where = Scale.of(table), [table.schema.index(name) for name in names]
-    inside = standardised(prior, names, scale.centre[where], scale.spread[where])
+    inside = standardised(prior, names, *scale.of_columns(where))
     return ContinuousLearner(table, criterion, inside, starts=starts)
