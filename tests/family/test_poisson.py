@@ -303,3 +303,87 @@ def test_bounds_of_a_declared_column_are_kept_to() -> None:
     graph = lac.dag("X", schema=schema, family="poisson")
     with pytest.raises(TableError, match="outside the declared bounds"):
         lac.fit(graph, Table(schema, np.full((1, 1), HOLE, dtype=np.int8), np.array([[7.0]])))
+
+
+def search_rows(share: float = 0.0) -> Table:
+    kinds: Any = {"X": "continuous", "Z": "continuous"}
+    graph = lac.dag("A -> X; A -> B; B -> Z", kinds=kinds, family={"X": "poisson"})
+    tables = {name: KNOWN[name] for name in "ABX"} | {"Z": lac.Regression([0.0, 2.0], None, [1.0, 1.0])}
+    table = lac.Network.from_tables(graph, tables).sample(400, rng=7)
+    return lac.make_holes(table, share, rng=7) if share else table
+
+
+@pytest.mark.parametrize("score", [None, "bic"])
+def test_a_search_scores_graphs_by_their_evidence(score: str | None) -> None:
+    found = lac.search(search_rows(), family={"X": "poisson"}, score=score)
+    assert found.dag.family == (("X", "poisson"),)
+    assert found.dag.parents_of("X") == ("A",)
+    exact = lac.score(
+        found.dag, search_rows(), "exact" if score is None else "bic", prior=lac.bdeu(1), at="ml"
+    )
+    assert found.score == pytest.approx(float(exact), rel=1e-9)
+
+
+def test_a_search_with_holes_finds_the_arcs_and_goes_on_from_a_start() -> None:
+    rows = search_rows(0.1)
+    found = lac.search(rows, family={"X": "poisson"})
+    assert found.dag.parents_of("X") == ("A",)
+    again = lac.search(rows, family={"X": "poisson"}, start=found.dag)
+    assert again.score >= found.score - 1e-6
+    with pytest.raises(GraphError, match="has the family 'poisson' in the start, and not in the search"):
+        lac.search(search_rows(), start=found.dag)
+
+
+def test_no_arc_leaves_a_count() -> None:
+    with pytest.raises(GraphError, match="X"):
+        lac.search(search_rows(), family={"X": "poisson"}, required="X -> Z")
+    with pytest.raises(ParameterError, match="X is uniform, and a search weighs conjugate families alone"):
+        lac.search(search_rows(), family={"X": "uniform"})
+
+
+def counts_of_two_groups(share: float) -> Table:
+    rng = np.random.default_rng(0)
+    x = np.vstack([rng.poisson([2, 20, 5], size=(200, 3)), rng.poisson([12, 3, 5], size=(200, 3))])
+    schema = Schema(tuple(Variable(name, kind="continuous") for name in "xyz"))
+    table = Table(schema, np.full((400, 3), HOLE, dtype=np.int8), x.astype(np.float64))
+    return lac.make_holes(table, share, rng=0) if share else table
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_mixtures_of_counts(share: float) -> None:
+    """Two groups of 200 rows, whose rates are told within 3 standard errors, √(20/200) at most."""
+    table = counts_of_two_groups(share)
+    found = lac.fit_mixture(table, structure="empty", family="poisson")
+    assert len(found.mixture.components) == 2
+    rates = sorted(tuple(component.parameters()) for component in found.mixture.components)
+    np.testing.assert_allclose(rates, [(2, 20, 5), (12, 3, 5)], atol=1.0)
+    rows, weights = found.mixture.log_probability(table), found.mixture.weights
+    logs = np.array([component.log_probability(table) for component in found.mixture.components])
+    np.testing.assert_allclose(rows, logsumexp(logs + np.log(weights)[:, None], axis=0))
+    asked, x = found.mixture.query("x"), np.arange(80)
+    rate = np.array([component.theta[0] for component in found.mixture.components])
+    mass = poisson.pmf(x[:, None], rate) @ weights
+    np.testing.assert_allclose(np.exp([float(asked.log_density(k)) for k in x]), mass, rtol=1e-9, atol=1e-300)
+    filled = lac.impute(found, table, how="draw", rng=0).reals
+    assert np.all(filled == np.floor(filled))
+
+
+def test_a_mixture_is_a_hidden_class(tmp_path: Path) -> None:
+    """One component's evidence is exact: that of independent counts."""
+    table = counts_of_two_groups(0.0)
+    found = lac.fit_mixture(table, structure="empty", family="poisson", components=1)
+    exact = sum(
+        gamma_poisson(table.reals[:, i], 1.0, 1.0 / float(table.reals[:, i].mean())) for i in range(3)
+    )
+    assert float(found.estimate) == pytest.approx(exact, rel=1e-9)
+    lac.save(found, tmp_path / "x.json")
+    again: Any = lac.load(tmp_path / "x.json")
+    np.testing.assert_array_equal(again.mixture.components[0].theta, found.mixture.components[0].theta)
+
+
+def test_reports_tell_the_rate() -> None:
+    from lacunary.report.regressions import equations, measures, regressions_text
+
+    assert [str(each) for each in equations(TRUTH, "X")] == ["rate 2", "rate 7"]
+    assert "rate 11" in regressions_text(TRUTH)
+    assert measures(TRUTH)[0]["equations"][1].parameters == {"rate": 7.0}

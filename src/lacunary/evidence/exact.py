@@ -28,7 +28,7 @@ from lacunary.errors import ParameterError, TooWideError
 from lacunary.evidence.complete import complete_statistics
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import Problem
-from lacunary.family.numeric import LeafFamily
+from lacunary.family.leaf import LeafFamily
 from lacunary.infer.belief import Belief
 from lacunary.learn.foregone import showing
 from lacunary.maths.special import log_rising

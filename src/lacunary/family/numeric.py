@@ -8,7 +8,6 @@ parameters), and so on. ``surplus`` is that of `lacunary.infer.belief.Belief`, w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,11 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lacunary.data.schema import Kind
-from lacunary.errors import GraphError, ParameterError
-from lacunary.family.mixtures import NormalMixture
+from lacunary.errors import ParameterError
 from lacunary.family.protocol import Array, Family
 
-__all__ = ["LeafFamily", "NumericFamily", "Units"]
+__all__ = ["NumericFamily", "Units"]
 
 
 class Units(NamedTuple):
@@ -183,6 +181,10 @@ class NumericFamily(Family):
         """Return the potentials whose exponential is exp E[log density] under a belief."""
         raise NotImplementedError
 
+    def form(self, potentials: Array) -> tuple[Array, Array]:
+        """Return Q, (..., m + 2, m + 2), and g of the log-density g − ½ zᵀQz of a linear family."""
+        raise NotImplementedError
+
     def gather(self, values: Array, configuration: NDArray[np.int64], weights: Array, out: Array) -> None:
         """Add the statistics of rows to (..., q, statistics).
 
@@ -272,86 +274,10 @@ class NumericFamily(Family):
         """Return the entropy of the variable given its parents, in nats; (..., q)."""
         raise NotImplementedError
 
+    def named(self, record: Array) -> dict[str, float]:
+        """Return one configuration's parameters by what they are called."""
+        return dict(zip(self.words, record.tolist(), strict=True))
+
     def told(self, record: Array) -> str:
         """Return one configuration's parameters in words."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class LeafFamily(NumericFamily):
-    """A numeric family with discrete parents only, and no children."""
-
-    leaf: ClassVar[bool] = True
-    numbers: ClassVar[tuple[int, int]]
-    """How many statistics and potentials it has in each configuration."""
-    foregone: ClassVar[bool] = False
-    """Whether its parameters follow from the rows before any climb (`learned`), and are known in it."""
-
-    @property
-    def statistics(self) -> int:
-        """Statistics in each configuration."""
-        return self.numbers[0]
-
-    @property
-    def potentials(self) -> int:
-        """Numbers the engine eats in each configuration."""
-        return self.numbers[1]
-
-    @classmethod
-    def check_tied(cls, names: Sequence[str]) -> None:
-        """Refuse to share parameters: columns may differ in scale."""
-        raise GraphError(f"{cls.name} families cannot be tied: {', '.join(names)}")
-
-    def log_values(self, x: Array, potentials: NDArray[Any]) -> NDArray[Any]:
-        """Return the log-density, without `log_base`, of values; (rows,), (..., potentials) → (..., rows)."""
-        raise NotImplementedError
-
-    def log_predictive(self, x: Array, hyper: Array, surplus: float) -> Array:
-        """Return the same with the parameters integrated out; (rows,) and (statistics,)."""
-        raise NotImplementedError
-
-    def mean_sd(self, potentials: Array) -> tuple[float, float]:
-        """Return mean and standard deviation of the variable under potentials of a point; (potentials,)."""
-        raise NotImplementedError
-
-    def mixture(self, weights: Array, means: Array, sds: Array) -> NormalMixture:
-        """Return what is known of the variable in rows; an observed one has standard deviation zero."""
-        return NormalMixture(self.variable, weights, means, sds)
-
-    def predictive_mixture(self, weights: Array, means: Array, sds: Array, hyper: Array) -> NormalMixture:
-        """Return the same with the parameters integrated out; (rows, components, statistics) more."""
-        return self.mixture(weights, means, sds)
-
-    def asked(self) -> str:
-        """Return why `query` does not answer about it, in words; nothing if it does."""
-        return ""
-
-    def drawn(self, potentials: Array, count: int, rng: np.random.Generator) -> Array:
-        """Return so many values; (count,) and (potentials,)."""
-        raise NotImplementedError
-
-    def kl(self, mine: Array, theirs: Array) -> Array:
-        """Return KL between two parameter vectors of the family; (k, parameters) each → (k,)."""
-        raise NotImplementedError
-
-    def begun(self, hyper: Array) -> Array:
-        """Return parameters from which to climb, given what is believed after the rows that tell all."""
-        return self.peak(hyper, 0.0)
-
-    def start(self, known: Array, example: Array) -> Array:
-        """Return parameters near the known ones, (q, parameters), that explain examples, (q,); NaN: none."""
-        raise NotImplementedError
-
-    def learned(
-        self, x: Array, weights: Array, certain: NDArray[np.bool_], possible: NDArray[np.bool_], method: str
-    ) -> tuple[Array, float]:
-        """Return parameters that follow from the rows at once, and their log prior density if "map".
-
-        ``x`` and ``weights`` are (rows,); ``certain`` and ``possible`` tell which rows show the variable in
-        each configuration, (q, rows). Families that are ``foregone`` have it.
-        """
-        raise NotImplementedError
-
-    def log_evidence_of(self, x: Array, weights: Array, certain: NDArray[np.bool_]) -> float:
-        """Return the log evidence of a column whose parents are observed, where statistics do not tell it."""
         raise NotImplementedError

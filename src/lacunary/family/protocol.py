@@ -7,7 +7,7 @@ takes one in, and a family says which is its own:
   family whose table is *implied* by fewer parameters adds how (`ImpliedTable`);
 - as a *linear* Gaussian: may have continuous parents and children (`lacunary.family.numeric.NumericFamily`);
 - as a *leaf*: any density of one number given discrete parents, without children, so that a hole in it says
-  nothing and is left out of all statistics (`lacunary.family.numeric.LeafFamily`).
+  nothing and is left out of all statistics (`lacunary.family.leaf.LeafFamily`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,18 @@ from numpy.typing import NDArray
 from lacunary.data.schema import Kind, Variable
 from lacunary.errors import GraphError, ParameterError
 
-__all__ = ["Array", "Family", "ImpliedTable"]
+__all__ = ["Array", "Family", "ImpliedTable", "Values"]
 
 Array = NDArray[np.float64]
+
+
+class Values(Protocol):
+    """The parameters of a numeric family as people give them, such as a `Regression`."""
+
+    @property
+    def records(self) -> Array:
+        """The parameters of each configuration, in the last axis; (discrete parents, parameters)."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -19,16 +19,13 @@ from lacunary.family.numeric import NumericFamily, Units
 from lacunary.family.protocol import Array
 from lacunary.maths import regression as maths
 from lacunary.maths.coordinates import logs, moment_coordinates, moments_at
-from lacunary.maths.moments import move
+from lacunary.maths.moments import are_moments, move
 
 __all__ = ["VARIANCE_FLOOR", "Regression", "RegressionFamily", "no_square"]
 
 VARIANCE_FLOOR = 1e-8
 """The least variance that maximum likelihood gives a regression, in variances of its column: without it the
 likelihood of a class with a single row, or of a relation without noise, has no end."""
-
-ROUNDING = 1e-9
-"""How far, as a share of its diagonal, a matrix of moments may be from one that rows can have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,20 +138,7 @@ class RegressionFamily(NumericFamily):
 
     def is_sound(self, hyper: Array) -> bool:
         """Tell whether matrices are symmetric and positive semi-definite, both to rounding."""
-        moments = self.square(hyper)
-        diagonal = np.diagonal(moments, axis1=-2, axis2=-1)
-        if np.any(diagonal < 0):
-            return False
-        root = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-        # One after the other: a product of two roots may be larger than any number.
-        scaled = moments / root[..., :, None] / root[..., None, :]
-        if not np.allclose(scaled, np.swapaxes(scaled, -1, -2), rtol=0, atol=ROUNDING):
-            return False
-        try:
-            np.linalg.cholesky(scaled + ROUNDING * moments.shape[-1] * np.eye(moments.shape[-1]))
-        except np.linalg.LinAlgError:
-            return False
-        return True
+        return are_moments(self.square(hyper))
 
     def peak(self, hyper: Array, surplus: float) -> Array:
         """Return the regression's coefficients, and the variance at the mode."""
@@ -281,15 +265,13 @@ class RegressionFamily(NumericFamily):
         return part
 
     def extra(self, hyper: Array, surplus: float) -> Array | float:
-        """Return by how much the exponent of w in the prior's density is not half its pseudo-count.
-
-        The density is w^((dof − m − 1)/2) exp(−½ w vᵀTv): dof − m − 1 − T₀₀ more.
-        """
+        """Return dof − m − 1 − T₀₀: the prior's density is w^((dof − m − 1)/2) exp(−½ w vᵀTv)."""
         return np.asarray(self.dof(hyper, surplus) - (self.parameters - 1) - hyper[..., 0])
 
     def inward(self, theta: Array, units: Units) -> Array:
         """Return the regression of standardised columns."""
-        (x, c), (s, y), out = _parted(units.centre), _parted(units.spread), np.array(theta)
+        out, (*_, c), (*_, y) = np.array(theta), units.centre, units.spread
+        x, s = units.centre[:-1], units.spread[:-1]
         out[..., 0] = (theta[..., 0] + theta[..., 1:-1] @ x - c) / y
         out[..., 1:-1] = theta[..., 1:-1] * s / y
         out[..., -1] = theta[..., -1] / y / y
@@ -297,7 +279,8 @@ class RegressionFamily(NumericFamily):
 
     def outward(self, theta: Array, units: Units) -> Array:
         """Return the regression of the data's columns."""
-        (x, c), (s, y), out = _parted(units.centre), _parted(units.spread), np.array(theta)
+        out, (*_, c), (*_, y) = np.array(theta), units.centre, units.spread
+        x, s = units.centre[:-1], units.spread[:-1]
         out[..., 1:-1] = theta[..., 1:-1] * y / s
         out[..., 0] = c + theta[..., 0] * y - out[..., 1:-1] @ x
         with np.errstate(over="ignore", under="ignore"):
@@ -318,8 +301,8 @@ class RegressionFamily(NumericFamily):
 
     def log_stretch(self, units: Units) -> float:
         """Return Σ of log spreads: y for the intercept, x·y for a coefficient/σ², and y² less y for 1/σ²."""
-        x, y = _parted(np.log(units.spread))
-        return self.configurations * float(y + (x + y).sum())
+        log = np.log(units.spread)
+        return self.configurations * float(log[-1] + (log[:-1] + log[-1]).sum())
 
     def check_column(self, x: Array, method: str) -> str:
         """Refuse constants for maximum likelihood."""
@@ -338,6 +321,11 @@ class RegressionFamily(NumericFamily):
     def entropy(self, theta: Array) -> Array:
         """Return ½ log(2πe σ²)."""
         return np.asarray(0.5 * np.log(2 * np.pi * np.e * theta[..., -1]))
+
+    def named(self, record: Array) -> dict[str, float]:
+        """Return intercept, coefficients and standard deviation."""
+        slopes = {f"· {p.name}": b for p, b in zip(self.slopes, record[1:-1].tolist(), strict=True)}
+        return {"intercept": float(record[0]), **slopes, "sd": float(np.sqrt(record[-1]))}
 
     def told(self, record: Array) -> str:
         """Return the equation."""
@@ -358,8 +346,3 @@ def no_square(name: str, size: float) -> TableError:
 
 def _flat(form: Array, constant: Array) -> Array:
     return np.concatenate([form.reshape(*constant.shape, -1), constant[..., None]], axis=-1)
-
-
-def _parted(each: Array) -> tuple[Array, Any]:
-    """Return what belongs to the continuous parents, and to the child."""
-    return each[:-1], each[-1]

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lacunary.errors import ParameterError, TableError
-from lacunary.family.numeric import LeafFamily, Units
+from lacunary.family.leaf import LeafFamily
+from lacunary.family.numeric import Units
 from lacunary.family.protocol import Array
 from lacunary.maths.pareto import Pareto
 
@@ -229,9 +230,8 @@ class UniformFamily(LeafFamily):
         return known
 
     def told(self, record: Array) -> str:
-        """Return mean and standard deviation."""
-        mean, sd = self.mean_sd(record)
-        return f"{mean:.5g}, sd {sd:.4g}"
+        """Return the bounds."""
+        return f"uniform from {record[0]:.5g} to {record[1]:.5g}"
 
 
 def _widen(bounds: NDArray[np.float64], x: NDArray[np.float64], possible: NDArray[np.bool_]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.family.numeric import LeafFamily
+from lacunary.family.leaf import LeafFamily
 
 __all__ = ["LeafPosed", "LeafRows"]
 

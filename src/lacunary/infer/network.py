@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lacunary.errors import ParameterError
+from lacunary.family.protocol import Values
 from lacunary.family.regression import Regression
 from lacunary.family.sigmoid import Sigmoid
 from lacunary.family.uniform import Uniform
@@ -19,8 +20,8 @@ from lacunary.model.dag import Dag
 
 __all__ = ["Network", "random_network"]
 
-Family = ArrayLike | Regression | Sigmoid | Uniform
-"""The parameters of one variable."""
+Family = ArrayLike | Values | Sigmoid
+"""The parameters of one variable: a table, or what its family has, such as a `Regression`."""
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
-from lacunary.family.numeric import LeafFamily
+from lacunary.family.leaf import LeafFamily
 from lacunary.infer.answers import Answers
 from lacunary.infer.joint import Joint, ancestors, joint
 from lacunary.infer.network import Network

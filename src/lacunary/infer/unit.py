@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE, unique_rows
 from lacunary.errors import TooWideError
+from lacunary.family.leaf import LeafFamily
 from lacunary.family.mixtures import NormalMixture
-from lacunary.family.numeric import LeafFamily
-from lacunary.family.regression import RegressionFamily
 from lacunary.infer.gaussian import LOG_2PI, Forms, GaussianRows
 from lacunary.infer.leaf import LeafRows
 from lacunary.model.dag import Dag
@@ -105,14 +104,13 @@ class Unit:
 
     def _parts(self, vector: NDArray[np.float64], i: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the roots of family i's forms and its constants; (q, k, m + 2) and (q,)."""
-        layout, family = self.dag.layout, self.dag.families[i]
-        assert isinstance(family, RegressionFamily)
+        layout = self.dag.layout
         if len(vector) == layout.size:
             theta = layout.records(vector, i)
             deviation = np.sqrt(theta[:, -1:])
             residual = np.concatenate([-theta[:, :-1], np.ones_like(deviation)], axis=-1) / deviation
             return residual[:, None], -0.5 * LOG_2PI - np.log(deviation[:, 0])
-        form, constant = family.form(layout.potentials(vector, i))
+        form, constant = self.dag.number(i).form(layout.potentials(vector, i))
         value, axes = np.linalg.eigh(form)
         return np.sqrt(np.maximum(value, 0.0))[..., None] * np.swapaxes(axes, -1, -2), constant
 

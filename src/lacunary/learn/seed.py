@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE, Table
-from lacunary.family.numeric import LeafFamily
+from lacunary.family.leaf import LeafFamily
 from lacunary.infer.belief import Belief
 from lacunary.maths import regression
 

@@ -8,7 +8,8 @@ from functools import cached_property
 
 from lacunary.data.schema import Schema
 from lacunary.errors import GraphError
-from lacunary.family.numeric import LeafFamily, NumericFamily
+from lacunary.family.leaf import LeafFamily
+from lacunary.family.numeric import NumericFamily
 from lacunary.family.protocol import Family, ImpliedTable
 from lacunary.family.registry import DEFAULT, Families, Given, bound, check_families, chosen_families
 from lacunary.model.arrows import Arc, write

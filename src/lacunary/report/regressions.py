@@ -11,7 +11,6 @@ import numpy as np
 
 from lacunary.data.schema import Label
 from lacunary.errors import SchemaError, TooWideError
-from lacunary.family.regression import Regression
 from lacunary.infer.answers import Answers
 from lacunary.infer.distribution import NormalMixture
 
@@ -25,41 +24,23 @@ WIDTH, HEIGHT, BELOW, POINTS = 300.0, 96.0, 18.0, 120
 
 @dataclass(frozen=True)
 class Equation:
-    """A continuous variable in one configuration of its discrete parents.
-
-    ``intercept`` + Σ coefficient · continuous parent, give or take ``sd``.
-    """
+    """A continuous variable in one configuration of its discrete parents: its parameters, and in words."""
 
     given: dict[str, Label]
-    intercept: float
-    coefficients: dict[str, float]
-    sd: float
+    parameters: dict[str, float]
+    text: str
 
     def __str__(self) -> str:
-        terms = "".join(
-            f" {'-' if slope < 0 else '+'} {abs(slope):.4g} {name}"
-            for name, slope in self.coefficients.items()
-        )
-        return f"{self.intercept:.5g}{terms}, sd {self.sd:.4g}"
+        return self.text
 
 
 def equations(model: Answers, name: str) -> Iterator[Equation]:
-    """Yield a continuous variable's regressions, the last discrete parent moving fastest.
-
-    Another family is told by its mean and standard deviation.
-    """
-    dag, i = model.dag, model.dag.schema.index(name)
-    table = dag.layout.table(model.parameters(), i)
-    regression = Regression.of(dag.number(i).normal(table))
-    discrete = [dag.schema.variables[p] for p in dag.layout.members[i][1:]]
-    slopes = [dag.names[p] for p in dag.layout.regressors[i]]
-    for place in product(*(range(v.size) for v in discrete)):
-        yield Equation(
-            {v.name: v.states[k] for v, k in zip(discrete, place, strict=True)},
-            float(regression.intercept[place]),
-            dict(zip(slopes, regression.coefficients[place].tolist(), strict=True)),
-            float(regression.sd[place]),
-        )
+    """Yield a continuous variable's parameters, the last discrete parent moving fastest."""
+    i = model.dag.schema.index(name)
+    family, table = model.dag.number(i), model.dag.layout.table(model.parameters(), i)
+    for place in product(*(range(size) for size in family.sizes)):
+        given = {v.name: v.states[k] for v, k in zip(family.parents, place, strict=True)}
+        yield Equation(given, family.named(table[place]), family.told(table[place]))
 
 
 def regressions_text(model: Answers) -> str:

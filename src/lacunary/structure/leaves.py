@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from lacunary.data.schema import Schema
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
-from lacunary.family.numeric import LeafFamily, Units
+from lacunary.family.leaf import LeafFamily
+from lacunary.family.numeric import Units
 from lacunary.family.registry import bound, family_class
 from lacunary.structure.score import FamilyScore, Parents, allowed_arcs, toggle
 
