@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import lacunary as lac
 from benchmarks.measure import Effort, Line, seconds
-from lacunary.infer.engine import prepare
+from lacunary.infer.rows import prepare
 from lacunary.learn.em import maximize_rule
 
 try:
@@ -84,9 +84,9 @@ def _ours(
     points = [start[None]]
 
     def iterate() -> float:
-        counts, log = prepared.expect(points[0])
-        points[0] = rule.improve(counts)
-        return float(log[0])
+        swept = prepared.expect(points[0])
+        points[0] = rule.improve(swept.counts)
+        return float(swept.log_likelihood[0])
 
     return _measured(case, who, iterate, effort)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import lacunary as lac
 from benchmarks.measure import Effort, Line, seconds
 from lacunary.infer.divergence import kl, marginal_kl
-from lacunary.infer.engine import prepare
+from lacunary.infer.rows import prepare
 from lacunary.learn.fit import reselect
 from lacunary.learn.select import Select
 from lacunary.maths.friedman import Friedman, friedman
@@ -68,7 +68,7 @@ class Corners:
     alpha: float
 
     def points(
-        self, belief: lac.Belief, prior: object, table: lac.Table, rng: np.random.Generator
+        self, belief: lac.Belief, prior: object, table: object, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Return the draws; where all of a distribution is too small to be drawn it is uniform."""
         draws = rng.standard_gamma(self.alpha, size=(STARTS, belief.alpha.size))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         LacunaryError,
         ParameterError,
         SchemaError,
+        SourceError,
         StateError,
         TableError,
         TooWideError,
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from lacunary.infer.impute import impute
     from lacunary.infer.mixture import Mixture, Noise
     from lacunary.infer.network import Network, random_network
+    from lacunary.infer.partitioned import Partitioned
     from lacunary.infer.prior import NormalWishart
     from lacunary.learn.around import Around
     from lacunary.learn.fit import Fit, Start, fit, reselect
@@ -103,6 +105,7 @@ _HOME = {
         "LacunaryError",
         "ParameterError",
         "SchemaError",
+        "SourceError",
         "StateError",
         "TableError",
         "TooWideError",
@@ -127,6 +130,7 @@ _HOME = {
     "infer.impute": ("impute",),
     "infer.mixture": ("Mixture", "Noise"),
     "infer.network": ("Network", "random_network"),
+    "infer.partitioned": ("Partitioned",),
     "infer.prior": ("NormalWishart",),
     "learn.fit": ("Fit", "Start", "fit", "reselect"),
     "learn.loop": ("Progress",),
@@ -197,6 +201,7 @@ __all__ = [
     "NormalWishart",
     "ParameterError",
     "Pareto",
+    "Partitioned",
     "Poisson",
     "PriorNetwork",
     "Progress",
@@ -208,6 +213,7 @@ __all__ = [
     "SearchProgress",
     "SearchResult",
     "Sigmoid",
+    "SourceError",
     "Start",
     "StateError",
     "Stats",

@@ -7,6 +7,7 @@ __all__ = [
     "LacunaryError",
     "ParameterError",
     "SchemaError",
+    "SourceError",
     "StateError",
     "TableError",
     "TooWideError",
@@ -39,6 +40,10 @@ class ParameterError(LacunaryError):
 
 class ImpossibleRowError(LacunaryError):
     """A row to which the model gives probability zero."""
+
+
+class SourceError(LacunaryError):
+    """Something that needs all rows in one place, asked of a source that has them elsewhere."""
 
 
 class TooWideError(LacunaryError):

@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from lacunary.data.holes import hide, make_holes
+from lacunary.data.table import Table
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
 from lacunary.infer.network import random_network
+from lacunary.infer.walker import Walker
 from lacunary.model.make import dag, random_dag
 
 
@@ -42,3 +44,13 @@ def complete(seed: int = 0) -> Problem:
     """Return a problem without holes."""
     graph = random_dag(5, 0.5, 2, rng=seed)
     return Problem(graph, random_network(graph, rng=seed).sample(50, rng=seed), BDeu(1.0))
+
+
+def walker(problem: Problem) -> Walker:
+    """The chains of a problem of tables."""
+    return problem.prepared.walker("a test", problem.belief.alpha)
+
+
+def table_of(problem: Problem) -> Table:
+    """The rows of a problem."""
+    return problem.table.whole("a test")

@@ -12,18 +12,18 @@ from numpy.typing import ArrayLike
 
 from lacunary.errors import ImpossibleRowError, ParameterError
 from lacunary.evidence.ais import Moves, ais, average_weight
-from lacunary.evidence.chains import chains_of, seeds
+from lacunary.evidence.chains import seeds
 from lacunary.evidence.exact import complete_log_evidence, exact
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.schedule import bent, spread_steps, straight, tuned
 from lacunary.infer.network import Network, random_network
-from tests.evidence.small import classes, complete, holey
+from tests.evidence.small import classes, complete, holey, table_of, walker
 
 
 def test_without_holes_it_is_the_closed_form() -> None:
     problem = complete()
     estimate = ais(problem, steps=50, chains=12)
-    closed = complete_log_evidence(problem.belief, problem.prepared.packed.constant)
+    closed = complete_log_evidence(problem.belief, problem.prepared.observed)
     # a hundred sums of some hundred log-gammas, each right to 1e-16 of their size
     assert estimate.value == pytest.approx(closed, rel=1e-12)
     assert np.ptp(estimate.details["log_weights"]) < 1e-12 * abs(closed)
@@ -80,7 +80,7 @@ def test_the_same_seed_gives_the_same_number(use_threads: Callable[[int], None])
 @pytest.mark.usefixtures("small_chunks")
 def test_many_chunks_are_one_to_a_chain() -> None:
     problem = holey(8, rows=12)
-    assert len(problem.prepared.packed.chunks) > 2
+    assert len(walker(problem).rows.packed.chunks) > 2
     estimate = ais(problem, steps=200, chains=32)
     assert estimate.stderr is not None
     assert abs(estimate.value - exact(problem).value) < 4 * estimate.stderr
@@ -154,7 +154,7 @@ def test_metropolis_accepts_about_as_often_as_it_should() -> None:
 
 def test_fractional_weights_are_refused() -> None:
     problem = classes(0)
-    table = replace(problem.table, weights=np.full(len(problem.table), 0.5))
+    table = replace(table_of(problem), weights=np.full(len(table_of(problem)), 0.5))
     with pytest.raises(ParameterError, match="whole weights"):
         ais(replace(problem, table=table))
 
@@ -185,7 +185,7 @@ def test_any_schedule_is_right(schedule: object) -> None:
 
 
 def test_schedules_rise_from_prior_to_posterior() -> None:
-    laid = chains_of(classes(0))
+    laid = walker(classes(0))
     for tau in (straight(7), bent(7), tuned(laid, 1000, np.random.default_rng(0))):
         assert tau[0] == 0.0
         assert tau[-1] == 1.0

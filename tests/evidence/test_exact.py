@@ -116,7 +116,7 @@ def test_families_add_up_and_equivalent_graphs_agree_under_bdeu() -> None:
     values = []
     for graph in graphs:
         problem = pose(graph, table.align(graph.schema), prior=BDeu(4.0))
-        counts = problem.prepared.packed.constant
+        counts = problem.prepared.observed
         values.append(complete_log_evidence(problem.belief, counts))
         assert family_log_evidence(problem.belief, counts).sum() == pytest.approx(values[-1], abs=ROUNDING)
     assert values[1:] == pytest.approx([values[0]] * 2, abs=ROUNDING)

@@ -14,14 +14,14 @@ from scipy import stats
 from lacunary.data.holes import hide, make_holes
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, TooWideError
-from lacunary.evidence.chains import Chains, chains_of
 from lacunary.evidence.gibbs import gibbs, ladder
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Dirichlet
 from lacunary.infer.network import Network, random_network
+from lacunary.infer.walker import Walker
 from lacunary.model.make import dag
 from tests import naive
-from tests.evidence.small import classes, complete, holey
+from tests.evidence.small import classes, complete, holey, table_of, walker
 
 RARE = 1e-4
 """One right sampler in ten thousand gives a smaller p-value; seeds are fixed."""
@@ -30,7 +30,7 @@ RARE = 1e-4
 def completed(problem: Problem) -> list[tuple[float, NDArray[np.float64]]]:
     """Return the log-probability of every completion of the table, θ integrated out, and its counts."""
     uniform = Network(problem.dag, np.ones(problem.dag.layout.size))
-    options = [list(naive.completions(uniform, row)) for row in problem.table.codes.tolist()]
+    options = [list(naive.completions(uniform, row)) for row in table_of(problem).codes.tolist()]
     layout, alpha = problem.dag.layout, problem.belief.alpha
     out = []
     for rows in product(*options):
@@ -59,7 +59,7 @@ def test_joint_distribution() -> None:
     for seed in range(1500):
         network = random_network(graph, prior, rng=rng)
         table = make_holes(hide(network.sample(8, rng=rng), ["H"]), 0.3, columns=["A", "B"], rng=rng)
-        laid = chains_of(Problem(graph, table.align(graph.schema), prior))
+        laid = walker(Problem(graph, table.align(graph.schema), prior))
         # completions under the very parameters the rows came from, then three moves at τ = 1
         walks = laid.walk(np.ones(4), [seed], start=network.theta, keep=("log_theta",))
         moved.append(np.exp(walks.log_theta[0, -1]))
@@ -92,7 +92,7 @@ def test_posterior_means_agree_with_enumeration() -> None:
 def test_tempered_completions_agree_with_enumeration(tau: float) -> None:
     """At any temperature completions have the chances ∝ ∫ p(θ) p(x, y | θ)^τ dθ."""
     problem = classes(2, rows=3)
-    laid = chains_of(problem)
+    laid = walker(problem)
     every = np.array([counts for _, counts in completed(problem)])
     logs = laid.log_tempered(tau, every)
     chance = np.exp(logs - naive.log_sum(logs.tolist()))
@@ -106,7 +106,7 @@ def test_tempered_completions_agree_with_enumeration(tau: float) -> None:
 def test_tempered_density_at_both_ends() -> None:
     """At τ = 1 it is the probability of the completed rows, at τ = 0 that of a uniform completion."""
     problem = classes(2, rows=3)
-    laid = chains_of(problem)
+    laid = walker(problem)
     for log, counts in completed(problem):
         # up to the log number of completions, which is 3 log 2
         assert laid.log_tempered(1.0, counts) - 3 * np.log(2) == pytest.approx(log, abs=1e-12)
@@ -116,7 +116,7 @@ def test_tempered_density_at_both_ends() -> None:
 def test_without_holes_draws_come_from_the_closed_form() -> None:
     problem = complete()
     draws = gibbs(problem, 500, burn=2, chains=4).reshape(-1, problem.dag.layout.size)
-    posterior = problem.belief.alpha + problem.prepared.packed.constant
+    posterior = problem.belief.alpha + problem.prepared.observed
     total = problem.dag.layout.total(posterior)[problem.dag.layout.group]
     for place in range(problem.dag.layout.size):
         law = stats.beta(posterior[place], total[place] - posterior[place])
@@ -152,7 +152,7 @@ def test_ladder_begins_at_the_prior() -> None:
     place = problem.dag.layout.start[problem.dag.schema.index("H")]
     first = counts[:, 0, :, place].ravel()
     assert abs(first.mean() - 4) < 4 * np.sqrt(8 / 4 / first.size)  # the variance of a fair binomial
-    assert isinstance(climbed.laid, Chains)
+    assert isinstance(climbed.laid, Walker)
     assert climbed.laid.target.log_ways == pytest.approx(8 * np.log(2))
 
 
@@ -167,7 +167,7 @@ def test_what_cannot_be() -> None:
 
 def test_zero_weight_rows_draw_nothing() -> None:
     problem = classes(0)
-    weights = np.zeros(len(problem.table))
-    table: Table = replace(problem.table, weights=weights)
-    walks = chains_of(replace(problem, table=table)).walk(np.ones(3), [0], keep=("counts",))
+    weights = np.zeros(len(table_of(problem)))
+    table: Table = replace(table_of(problem), weights=weights)
+    walks = walker(replace(problem, table=table)).walk(np.ones(3), [0], keep=("counts",))
     assert np.all(walks.counts == 0.0)

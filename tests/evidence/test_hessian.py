@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError, TooWideError
-from lacunary.evidence import louis
-from lacunary.evidence.hessian import Curvature, curvature, free_places
-from lacunary.infer.engine import Prepared, prepare
+from lacunary.evidence.hessian import Curvature, curvature
+from lacunary.infer import louis
+from lacunary.infer.covariance import free_places, score_covariance
+from lacunary.infer.engine import DiscreteRows
+from lacunary.infer.engine import prepare_discrete as prepare
 from lacunary.infer.network import Network
 from lacunary.learn.em import Basis
 from lacunary.model.dag import Dag
@@ -46,7 +48,7 @@ GRAPHS = {
 }
 
 
-def case(name: str, rows: int = 6) -> tuple[Prepared, NDArray[np.float64], NDArray[np.float64]]:
+def case(name: str, rows: int = 6) -> tuple[DiscreteRows, NDArray[np.float64], NDArray[np.float64]]:
     """Some rows of a graph, parameters away from the border, and some whole pseudo-counts."""
     graph, holes = GRAPHS[name]
     rng = np.random.default_rng(sum(map(ord, name)))
@@ -58,11 +60,16 @@ def case(name: str, rows: int = 6) -> tuple[Prepared, NDArray[np.float64], NDArr
     return prepare(graph, table), theta, rng.integers(1, 4, graph.layout.size).astype(np.float64)
 
 
+def by_steps(rows: DiscreteRows, theta: NDArray[np.float64]) -> Curvature:
+    """Derivatives by complex steps alone."""
+    return Curvature(rows.dag.layout, theta, *score_covariance(rows, theta, products=False))
+
+
 Completions = list[tuple[Decimal, list[list[int]]]]
 """For each row its weight, and the places of the parameters whose product each completion is."""
 
 
-def completions(prepared: Prepared) -> Completions:
+def completions(prepared: DiscreteRows) -> Completions:
     layout, packed = prepared.dag.layout, prepared.packed
     families = list(zip(layout.members, layout.strides, layout.start, strict=True))
     rows = []
@@ -116,7 +123,7 @@ def at(graph: Dag, theta: list[Decimal], basis: Basis, moves: dict[int, Decimal]
 
 
 def differences(
-    prepared: Prepared, theta: NDArray[np.float64], pseudo: NDArray[np.float64], basis: Basis
+    prepared: DiscreteRows, theta: NDArray[np.float64], pseudo: NDArray[np.float64], basis: Basis
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """First and second central differences: off by h² = 1e-20 times fourth derivatives of at most 1e8."""
     free = prepared.dag.layout.free
@@ -157,7 +164,7 @@ def test_equals_high_precision_differences(name: str, basis: Basis) -> None:
 def test_products_equal_complex_steps(drawn: Case) -> None:
     network, table = drawn
     prepared = prepare(network.dag, table)
-    fast, slow = curvature(prepared, network.theta), curvature(prepared, network.theta, products=False)
+    fast, slow = curvature(prepared, network.theta), by_steps(prepared, network.theta)
     pseudo = np.zeros(network.dag.layout.size)
     # Covariances of counts are at most the rows' weight; both sums round at that size.
     bound = 1e-11 * max(1.0, table.size)
@@ -179,7 +186,7 @@ def test_large_hidden_root_both_ways() -> None:
     codes[:, 12] = HOLE
     prepared = prepare(graph, Table(graph.schema, codes.astype(np.int16)))
     theta = graph.layout.normalize(rng.gamma(1.0, size=graph.layout.size) + 0.01)
-    fast, slow = curvature(prepared, theta), curvature(prepared, theta, products=False)
+    fast, slow = curvature(prepared, theta), by_steps(prepared, theta)
     pseudo = np.ones(graph.layout.size)
     expected = slow.information(pseudo, "softmax")
     # Relative to the largest entry: both are sums over 300 rows, in different order.

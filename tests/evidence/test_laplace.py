@@ -15,10 +15,11 @@ from lacunary.errors import ParameterError
 from lacunary.evidence.bic import bic
 from lacunary.evidence.charge import Charge
 from lacunary.evidence.exact import exact
-from lacunary.evidence.hessian import curvature, free_places
+from lacunary.evidence.hessian import curvature
 from lacunary.evidence.laplace import laplace
 from lacunary.evidence.problem import At, Problem
 from lacunary.infer.belief import Belief, Dirichlet
+from lacunary.infer.covariance import free_places
 from lacunary.infer.network import Network
 from lacunary.learn.em import Basis
 from lacunary.learn.fit import fit

@@ -13,11 +13,12 @@ from scipy.stats import t as student
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ParameterError
 from lacunary.evidence.compare import compare
-from lacunary.evidence.complete import complete_log_likelihood, complete_statistics
+from lacunary.evidence.complete import complete_log_likelihood
 from lacunary.evidence.exact import complete_log_evidence, exact, family_log_evidence
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.score import METHODS, estimate, pose
 from lacunary.infer.belief import BDeu, Dirichlet
+from lacunary.infer.completions import complete_statistics
 from lacunary.infer.prior import NormalWishart
 from lacunary.learn.fit import fit
 from lacunary.learn.stop import Stop
@@ -27,6 +28,7 @@ from lacunary.structure.conditional_gaussian import ConditionalGaussian
 from lacunary.structure.gaussian import BGe
 from tests import naive_mixed
 from tests.evidence.mixed_small import drawn, mixed, posed
+from tests.evidence.small import table_of
 
 ROUNDING = 1e-9  # relative: sums of log-gammas and log-determinants of size about 1e3
 
@@ -66,7 +68,7 @@ def test_the_evidence_of_complete_mixed_data_is_that_of_the_structure_score() ->
         problem = pose(graph, rows, prior=BDeu(1.0))
         values.append(exact(problem).value)
         assert values[-1] == pytest.approx(total(ConditionalGaussian.of(rows), graph), rel=ROUNDING)
-        counts = complete_statistics(graph, *problem.rows)
+        counts = complete_statistics(graph, *problem.rows("a test"))
         parts = family_log_evidence(problem.belief, counts)
         assert parts.sum() + problem.log_jacobian == pytest.approx(values[-1], rel=ROUNDING)
     assert values[0] == pytest.approx(values[1], rel=ROUNDING)
@@ -105,7 +107,7 @@ def test_discrete_holes_are_summed_out_over_all_completions(seed: int) -> None:
     graphs = mixed("A -> B; A B -> X; B X -> Y")
     logs = [
         total(ConditionalGaussian.of(full, dirichlet=Dirichlet(1.0)), graphs)
-        for full in completions(problem.table)
+        for full in completions(table_of(problem))
     ]
     assert len(logs) > 2
     assert exact(problem).value == pytest.approx(logsumexp(logs), rel=ROUNDING)
@@ -113,9 +115,11 @@ def test_discrete_holes_are_summed_out_over_all_completions(seed: int) -> None:
 
 def test_a_row_that_counts_twice_has_two_completions() -> None:
     one = posed("C -> X", 6, hidden="C")
-    both = Table(one.table.schema, np.repeat(one.table.codes, 2, 0), np.repeat(one.table.reals, 2, 0))
+    both = Table(
+        table_of(one).schema, np.repeat(table_of(one).codes, 2, 0), np.repeat(table_of(one).reals, 2, 0)
+    )
     twice = Problem(one.dag, both, one.prior)
-    weighed = Problem(one.dag, replace(one.table, weights=np.full(6, 2.0)), one.prior)
+    weighed = Problem(one.dag, replace(table_of(one), weights=np.full(6, 2.0)), one.prior)
     assert exact(weighed).value == pytest.approx(exact(twice).value, rel=ROUNDING)
 
 
@@ -129,7 +133,7 @@ def test_bic_draper_mled_and_cheeseman_stutz_are_as_printed() -> None:
     network, graph = problem.network("map"), problem.dag
     logs = [
         naive_mixed.log_evidence(network, codes, reals)
-        for codes, reals in zip(problem.table.codes, problem.table.reals, strict=True)
+        for codes, reals in zip(table_of(problem).codes, table_of(problem).reals, strict=True)
     ]
     log, log_n = sum(logs), np.log(25)
     d = 1 + 2 * 2 + 2 * 4 + 2
@@ -138,9 +142,9 @@ def test_bic_draper_mled_and_cheeseman_stutz_are_as_printed() -> None:
     assert found["bic"].value == pytest.approx(log - d / 2 * log_n, rel=ROUNDING)
     assert found["draper"].value == pytest.approx(log - d / 2 * (log_n - np.log(2 * np.pi)), rel=ROUNDING)
     # D′ from the textbook's moments, moved to standardised columns by writing z′ = Bz.
-    counts = _inside(problem, naive_mixed.statistics(network, problem.table))
+    counts = _inside(problem, naive_mixed.statistics(network, table_of(problem)))
     imaginary = complete_log_evidence(problem.belief, counts)
-    seen = ~np.isnan(problem.table.reals)
+    seen = ~np.isnan(table_of(problem).reals)
     jacobian = -float((seen @ np.log(problem.scale.spread)).sum())
     assert found["mled"].value == pytest.approx(imaginary + jacobian, rel=ROUNDING)
     fitted = complete_log_likelihood(graph, problem.scale.inward(graph, network.theta), counts)
@@ -171,7 +175,7 @@ def test_the_bound_after_one_update_is_the_plain_cheeseman_stutz(hidden: str) ->
     potentials = rule.potentials(posterior)[0]
     expected = float(point.counts[: layout.tables] @ np.log(potentials[: layout.tables]))
     for i in layout.numeric:
-        form, constant = problem.dag.families[i].form(layout.potentials(potentials, i))
+        form, constant = problem.dag.number(i).form(layout.potentials(potentials, i))
         moments = layout.moments(point.counts, i)
         expected += float(moments[:, 0, 0] @ constant - 0.5 * np.sum(form * moments))
     entropy = point.log_likelihood - complete_log_likelihood(problem.dag, point.theta, point.counts)
@@ -205,8 +209,8 @@ def test_the_bound_of_complete_data_is_the_evidence_and_it_never_falls() -> None
 def test_other_units_change_every_estimate_by_the_jacobian_of_the_observed_cells(at: str) -> None:
     one = posed("C -> X; C X -> Y", 40, hidden="C", continuous=0.2)
     units = np.array([1.0, 4.0, 2.0**-7])  # powers of two: standardised columns stay the same, bit for bit
-    other = replace(one, table=replace(one.table, reals=one.table.reals * units), _points={})
-    shift = -float(((~np.isnan(one.table.reals)).sum(axis=0) * np.log(units)).sum())
+    other = replace(one, table=replace(table_of(one), reals=table_of(one).reals * units), _points={})
+    shift = -float(((~np.isnan(table_of(one).reals)).sum(axis=0) * np.log(units)).sum())
     for method in set(METHODS) - {"exact", "laplace", "ais", "path", "bridge", "chib"}:
         before, after = (estimate(p, method, {"at": at}, {}).value for p in (one, other))
         assert after - before == pytest.approx(shift, rel=ROUNDING), method
@@ -214,8 +218,8 @@ def test_other_units_change_every_estimate_by_the_jacobian_of_the_observed_cells
 
 def test_a_given_fit_is_where_estimates_are_worked_out() -> None:
     problem = posed("C -> X; C X -> Y", 25, hidden="C")
-    found = fit(problem.dag, problem.table, starts=2, rng=3)
-    given = pose(found, problem.table)
+    found = fit(problem.dag, table_of(problem), starts=2, rng=3)
+    given = pose(found, table_of(problem))
     assert estimate(given, "map", {}, {}).value == pytest.approx(found.log_likelihood, rel=ROUNDING)
     density = estimate(given, "map", {}, {"prior_density": True})
     assert density.value == pytest.approx(found.objective, rel=ROUNDING)

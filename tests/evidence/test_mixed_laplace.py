@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
 from lacunary.evidence.exact import exact
-from lacunary.evidence.hessian import free_places
 from lacunary.evidence.laplace import laplace
 from lacunary.evidence.mixed_hessian import mixed_curvature
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.symmetry import check_symmetric, log_symmetry
 from lacunary.infer.belief import Dirichlet
-from lacunary.infer.mixed import Mixed
-from lacunary.infer.mixed_complex import complex_expect, complex_log_evidence
+from lacunary.infer.covariance import free_places
 from lacunary.infer.network import Network
 from lacunary.infer.prior import NormalWishart
 from lacunary.learn.em import maximize_rule
@@ -27,6 +25,7 @@ from lacunary.learn.stop import Stop
 from lacunary.model.layout import Layout
 from tests import naive_mixed
 from tests.evidence.mixed_small import drawn, mixed, posed
+from tests.evidence.small import table_of
 
 TIGHT = Stop(relative=1e-13, iterations=20_000)
 
@@ -103,8 +102,7 @@ def test_second_derivatives_are_those_of_the_textbook_likelihood(
 ) -> None:
     problem = posed(arrows, 6, hidden=hidden, discrete=discrete, continuous=continuous, seed=3)
     prepared, layout, theta = problem.prepared, problem.dag.layout, problem.point("map").theta
-    assert isinstance(prepared, Mixed)
-    table = problem.scale.table(problem.table)
+    table = problem.scale.table(table_of(problem))
 
     def log_likelihood(at: NDArray[np.float64]) -> float:
         network = Network(problem.dag, parameters(layout, at))
@@ -131,12 +129,10 @@ def test_complex_parameters_without_an_imaginary_part_are_real_ones(
 ) -> None:
     problem = posed(arrows, 9, hidden=hidden, discrete=discrete, continuous=continuous)
     prepared, theta = problem.prepared, problem.point("map").theta
-    assert isinstance(prepared, Mixed)
-    statistics, log = complex_expect(prepared, theta[None].astype(complex))
-    plain, value = prepared.expect(theta[None])
-    np.testing.assert_allclose(statistics, plain, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(log, value, rtol=1e-12)
-    rows = complex_log_evidence(prepared, theta[None].astype(complex))
+    found, plain = prepared.expect(theta[None].astype(complex)), prepared.expect(theta[None])
+    np.testing.assert_allclose(found.counts, plain.counts, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.log_likelihood, plain.log_likelihood, rtol=1e-12)
+    rows = prepared.log_evidence(theta[None].astype(complex))
     # The log of a row that is all holes is zero, to rounding.
     np.testing.assert_allclose(rows, prepared.log_evidence(theta[None]), rtol=1e-10, atol=1e-14)
 
@@ -149,7 +145,6 @@ def test_the_gradient_vanishes_at_the_peak(basis: str) -> None:
         basis=basis,  # type: ignore[arg-type]
     )
     prepared, point = problem.prepared, problem.point("map")
-    assert isinstance(prepared, Mixed)
     pseudo = maximize_rule(problem.belief, "map", problem.basis, None).pseudo
     bent = mixed_curvature(prepared, point.theta, problem.belief)
     # EM stops when the objective changes by 1e-13 of about 1e2: a slope of about the root of that.
@@ -174,8 +169,10 @@ def test_the_bases_agree_where_nothing_is_discrete_and_units_do_not_matter() -> 
     found = laplace(problem)
     assert laplace(problem, basis="probability").value == pytest.approx(found.value, rel=1e-10)
     units = np.array([4.0, 2.0**-7])
-    other = replace(problem, table=replace(problem.table, reals=problem.table.reals * units), _points={})
-    shift = -float(((~np.isnan(problem.table.reals)).sum(axis=0) * np.log(units)).sum())
+    other = replace(
+        problem, table=replace(table_of(problem), reals=table_of(problem).reals * units), _points={}
+    )
+    shift = -float(((~np.isnan(table_of(problem).reals)).sum(axis=0) * np.log(units)).sum())
     assert laplace(other).value - found.value == pytest.approx(shift, rel=1e-9)
     assert sum(found.terms.values()) == pytest.approx(found.value, rel=1e-12)
     assert found.dimension == 5

@@ -16,16 +16,17 @@ from lacunary.errors import ParameterError, TableError, TooWideError
 from lacunary.evidence.ais import ais
 from lacunary.evidence.bridge import bridge
 from lacunary.evidence.chib import chib
-from lacunary.evidence.completions import completions_of
 from lacunary.evidence.exact import exact
 from lacunary.evidence.mixed_chains import MixedChains, lay_out
 from lacunary.evidence.path import path
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Dirichlet
+from lacunary.infer.completions import completions_of
 from lacunary.infer.network import random_network
 from lacunary.model.make import dag
 from tests import naive_mixed
 from tests.evidence.mixed_small import mixed, posed
+from tests.evidence.small import table_of
 
 SIGMAS = 4.5  # a true error leaves as many standard errors once in 1e5
 
@@ -48,19 +49,21 @@ def test_annealing_agrees_with_enumeration(seed: int) -> None:
 def test_annealing_agrees_with_quadrature_over_continuous_holes() -> None:
     # One hole in X: the evidence is the integral of the closed form over what it could hold.
     problem = posed("A -> X; A X -> Y", 6, seed=1)
-    reals = problem.table.reals.copy()
+    reals = table_of(problem).reals.copy()
     x, column = reals[3, 1], 1
 
     def filled(value: float) -> float:
         full = reals.copy()
         full[3, column] = value
-        table = Table(problem.table.schema, problem.table.codes, full)
+        table = Table(table_of(problem).schema, table_of(problem).codes, full)
         inside = Problem(problem.dag, table, problem.prior)
         inside.scale = scale  # the prior stands for the table with the hole
         return float(np.exp(exact(inside).value - top))
 
     reals[3, column] = np.nan
-    holed = Problem(problem.dag, Table(problem.table.schema, problem.table.codes, reals), problem.prior)
+    holed = Problem(
+        problem.dag, Table(table_of(problem).schema, table_of(problem).codes, reals), problem.prior
+    )
     scale, top = holed.scale, 0.0
     top = float(np.log(filled(x)))
     spread = scale.spread[column]
@@ -93,7 +96,8 @@ def test_holes_are_drawn_from_their_posterior() -> None:
     table = Table(graph.schema, np.full_like(row.codes, -1), reals)
     problem = Problem(graph, table, Dirichlet(1.0))
     inside = problem.scale.inward(graph, network.theta)
-    drawn = completions_of(problem).draw(np.repeat(inside[None], 4000, axis=0), 1.0, np.random.default_rng(0))
+    laid = completions_of(problem.dag, problem.rows("a test"))
+    drawn = laid.draw(np.repeat(inside[None], 4000, axis=0), 1.0, np.random.default_rng(0))
     layout, c, x = graph.layout, graph.schema.index("C"), graph.schema.index("X")
     shares = naive_mixed.shares(network, table.codes[0], table.reals[0])
     counts = drawn[:, layout.start[c] : layout.start[c] + 2]
@@ -117,11 +121,11 @@ def test_the_tempered_family_ends_at_the_prior_and_the_complete_evidence() -> No
 
 def test_rows_that_count_twice_are_completed_twice() -> None:
     one = posed("C -> X; C X -> Y", 5, hidden="C", seed=2)
-    heavy = replace(one, table=replace(one.table, weights=np.full(5, 2.0)), _points={})
+    heavy = replace(one, table=replace(table_of(one), weights=np.full(5, 2.0)), _points={})
     found = ais(heavy, steps=64, chains=64)
     assert found.stderr is not None
     assert abs(found.value - exact(heavy).value) < SIGMAS * found.stderr
-    half = replace(one, table=replace(one.table, weights=np.full(5, 0.5)), _points={})
+    half = replace(one, table=replace(table_of(one), weights=np.full(5, 0.5)), _points={})
     with pytest.raises(ParameterError, match="whole weights"):
         ais(half)
 

@@ -34,7 +34,7 @@ def test_means_are_those_of_enumeration(seed: int) -> None:
 
 def test_without_holes_the_mean_is_known() -> None:
     problem = complete()
-    expected = problem.dag.layout.normalize(problem.belief.alpha + problem.prepared.packed.constant)
+    expected = problem.dag.layout.normalize(problem.belief.alpha + problem.prepared.observed)
     found = lac.posterior_mean(problem.dag, problem.table, prior=problem.prior, draws=500, burn=2)
     assert np.all(np.abs(found.network.theta - expected) < FAR * found.stderr)
     # Draws are independent then; an estimate of how many they are worth scatters.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError
-from lacunary.infer.engine import prepare
+from lacunary.infer.engine import DiscreteRows
+from lacunary.infer.engine import prepare_discrete as prepare
 from lacunary.infer.network import Network, random_network
 from lacunary.model.dag import Dag
 from lacunary.model.make import dag, random_dag
@@ -31,6 +33,12 @@ LOG = 1e-12
 dense = cases(max_variables=9, max_states=2, max_parents=4)
 
 
+def swept(rows: DiscreteRows, vectors: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Expected counts and log-likelihoods."""
+    found = rows.expect(vectors)
+    return found.counts, found.log_likelihood
+
+
 def assert_counts(dag: Dag, counts: NDArray[np.float64], wanted: dict[str, NDArray[np.float64]]) -> None:
     for i, name in enumerate(dag.names):
         np.testing.assert_allclose(
@@ -40,7 +48,8 @@ def assert_counts(dag: Dag, counts: NDArray[np.float64], wanted: dict[str, NDArr
 
 def assert_as_enumerated(network: Network, table: Table) -> None:
     prepared = prepare(network.dag, table)
-    counts, log_likelihood = prepared.expect(network.theta[None])
+    found = prepared.expect(network.theta[None])
+    counts, log_likelihood = found.counts, found.log_likelihood
     assert_counts(network.dag, counts[0], naive.expected_counts(network, table))
     np.testing.assert_allclose(
         log_likelihood, [naive.log_likelihood(network, table)], rtol=RELATIVE, atol=LOG * table.size
@@ -99,7 +108,8 @@ def test_tied_families_add_their_counts(case: Case, data: st.DataObject) -> None
     for group in tied:
         together = np.sum([wanted[name] for name in group], axis=0)
         wanted.update(dict.fromkeys(group, together))
-    counts, log_likelihood = prepare(graph, table).expect(network.theta[None])
+    found = prepare(graph, table).expect(network.theta[None])
+    counts, log_likelihood = found.counts, found.log_likelihood
     assert_counts(graph, counts[0], wanted)
     np.testing.assert_allclose(
         log_likelihood[0], naive.log_likelihood(network, table), rtol=RELATIVE, atol=LOG * table.size
@@ -115,7 +125,7 @@ def test_other_weights_on_the_same_rows(case: Case, seed: int) -> None:
     found = prepare(network.dag, table).weighed(weights)
     wanted = prepare(network.dag, replace(table, weights=weights))
     # The same products; weights of equal rows are added in another order.
-    for one, other in zip(found.expect(network.theta[None]), wanted.expect(network.theta[None]), strict=True):
+    for one, other in zip(swept(found, network.theta[None]), swept(wanted, network.theta[None]), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-13)
     np.testing.assert_allclose(found.packed.constant, wanted.packed.constant, rtol=1e-13)
     assert found.weight == wanted.weight
@@ -130,10 +140,12 @@ def test_a_batch_gives_what_its_vectors_give_alone(vectors: int, case: str) -> N
     graph, table = workload(40, (2, 2) if case == "dense" else (3, 9))
     potentials = np.array([random_network(graph, rng=seed).theta for seed in range(vectors)])
     prepared = prepare(graph, table)
-    counts, log_likelihood = prepared.expect(potentials)
+    found = prepared.expect(potentials)
+    counts, log_likelihood = found.counts, found.log_likelihood
     log_evidence = prepared.log_evidence(potentials)
     for b in range(vectors):
-        alone, log_alone = prepared.expect(potentials[b : b + 1])
+        found = prepared.expect(potentials[b : b + 1])
+        alone, log_alone = found.counts, found.log_likelihood
         # The same sums and products, taken in another order.
         np.testing.assert_allclose(counts[b], alone[0], rtol=1e-12)
         np.testing.assert_allclose(log_likelihood[b], log_alone[0], rtol=1e-13)
@@ -144,7 +156,8 @@ def test_a_batch_gives_what_its_vectors_give_alone(vectors: int, case: str) -> N
 
 def test_no_vectors_at_all() -> None:
     graph, table = workload(5)
-    counts, log_likelihood = prepare(graph, table).expect(np.empty((0, graph.layout.size)))
+    found = prepare(graph, table).expect(np.empty((0, graph.layout.size)))
+    counts, log_likelihood = found.counts, found.log_likelihood
     assert counts.shape == (0, graph.layout.size)
     assert log_likelihood.shape == (0,)
 
@@ -157,11 +170,11 @@ def test_any_number_of_threads_gives_the_same_bits(vectors: int, use_threads: Ca
     use_threads(1)
     prepared = prepare(graph, table)
     assert len(prepared.packed.chunks) > 16
-    alone = (*prepared.expect(potentials), prepared.log_evidence(potentials))
+    alone = (*swept(prepared, potentials), prepared.log_evidence(potentials))
     use_threads(7)
     for _ in range(5):
         again = prepare(graph, table)
-        together = (*again.expect(potentials), again.log_evidence(potentials))
+        together = (*swept(again, potentials), again.log_evidence(potentials))
         assert all(a.tobytes() == b.tobytes() for a, b in zip(alone, together, strict=True))
 
 
@@ -174,7 +187,7 @@ def test_chunks_only_change_the_rounding(request: pytest.FixtureRequest) -> None
     assert len(whole.packed.chunks) == 1
     assert len(parts.packed.chunks) > 16
     # Sums over 300 rows in another order.
-    for one, many in zip(whole.expect(theta), parts.expect(theta), strict=True):
+    for one, many in zip(swept(whole, theta), swept(parts, theta), strict=True):
         np.testing.assert_allclose(one, many, rtol=1e-12)
     np.testing.assert_array_equal(whole.log_evidence(theta), parts.log_evidence(theta))
 
@@ -206,8 +219,9 @@ def test_complex_steps_give_the_gradient(case: Case, data: st.DataObject) -> Non
     prepared = prepare(shape.dag, table)
     step = 1e-30
     directions = rng.normal(size=(data.draw(st.integers(1, 6)), len(theta)))
-    counts, log_likelihood = prepared.expect(theta + 1j * step * directions)
-    gradient = prepared.expect(theta[None])[0][0] / theta
+    found = prepared.expect(theta + 1j * step * directions)
+    counts, log_likelihood = found.counts, found.log_likelihood
+    gradient = prepared.expect(theta[None]).counts[0] / theta
     # Terms of either sign are added: what is rounded is relative to their sizes.
     np.testing.assert_allclose(
         log_likelihood.imag / step,
@@ -226,7 +240,8 @@ def test_complex_steps_give_the_hessian(case: Case, seed: int) -> None:
     rng = np.random.default_rng(seed)
     theta = dag.layout.normalize(rng.uniform(0.5, 1.0, size=dag.layout.size))
     direction = rng.normal(size=len(theta))
-    counts, _ = prepare(dag, table).expect((theta + 1e-30j * direction)[None])
+    found = prepare(dag, table).expect((theta + 1e-30j * direction)[None])
+    counts = found.counts
     h = 1e-5
     ahead, behind = (
         naive.expected_counts(Network(dag, theta + s * h * direction), table) for s in (1.0, -1.0)
@@ -261,7 +276,8 @@ def test_impossible_rows(network: Network, data: st.DataObject) -> None:
     wanted = np.array([naive.log_evidence(network, row) for row in table.codes.tolist()])
     found = prepared.log_evidence(network.theta[None])[0]
     np.testing.assert_allclose(found, wanted, rtol=RELATIVE, atol=LOG)
-    counts, log_likelihood = prepared.expect(network.theta[None])
+    found = prepared.expect(network.theta[None])
+    counts, log_likelihood = found.counts, found.log_likelihood
     assert np.all(np.isfinite(counts))
     if np.all(np.isfinite(wanted)):
         prepared.check_possible(network.theta)
@@ -278,7 +294,8 @@ def test_an_impossible_row_of_no_weight_does_not_count() -> None:
     network = Network.from_tables(graph, {"A": [1.0, 0.0], "B": [[0.25, 0.75], [0.5, 0.5]]})
     rows = np.array([[1, HOLE], [1, 0], [HOLE, 0]], dtype=np.int8)
     table = Table(graph.schema, rows, weights=np.array([0.0, 0.0, 2.0]))
-    counts, log_likelihood = prepare(graph, table).expect(network.theta[None])
+    found = prepare(graph, table).expect(network.theta[None])
+    counts, log_likelihood = found.counts, found.log_likelihood
     assert log_likelihood[0] == pytest.approx(2 * np.log(0.25), rel=1e-14)
     assert graph.layout.table(counts[0], 1).tolist() == [[2.0, 0.0], [0.0, 0.0]]
 
@@ -286,7 +303,8 @@ def test_an_impossible_row_of_no_weight_does_not_count() -> None:
 def test_a_table_without_rows() -> None:
     graph = dag("A -> B")
     prepared = prepare(graph, Table(graph.schema, np.empty((0, 2), dtype=np.int8)))
-    counts, log_likelihood = prepared.expect(np.full((3, 6), 0.5))
+    found = prepared.expect(np.full((3, 6), 0.5))
+    counts, log_likelihood = found.counts, found.log_likelihood
     assert not counts.any()
     assert not log_likelihood.any()
     assert prepared.log_evidence(np.full((3, 6), 0.5)).shape == (3, 0)

@@ -15,9 +15,9 @@ from scipy.special import logsumexp, softmax
 
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table
-from lacunary.infer.engine import prepare
+from lacunary.infer.engine import prepare_discrete as prepare
 from lacunary.infer.network import Network, random_network
-from lacunary.infer.posterior import filled, marginals
+from lacunary.infer.posterior import filled, marginals_of
 from lacunary.model.dag import Dag
 from tests import naive
 from tests.strategies import Case, cases, loaded_cases
@@ -59,7 +59,8 @@ def test_a_hidden_root_with_thousands_of_children(share: float, vectors: int) ->
     prepared = prepare(graph, table)
     theta = np.tile(network.theta, (vectors, 1))
     np.testing.assert_allclose(prepared.log_evidence(theta)[-1], logsumexp(log, axis=1), rtol=RELATIVE)
-    counts, log_likelihood = prepared.expect(theta)
+    swept = prepared.expect(theta)
+    counts, log_likelihood = swept.counts, swept.log_likelihood
     assert log_likelihood[-1] == pytest.approx(logsumexp(log, axis=1).sum(), rel=RELATIVE)
     posterior = softmax(log, axis=1)
     # Differences of sums near 1e4, rounded at 1e-12.
@@ -71,7 +72,7 @@ def test_a_hidden_root_with_thousands_of_children(share: float, vectors: int) ->
         filled_in = np.array([np.eye(2)[[c] * 3] if c != HOLE else p for c in codes[:, i]])
         wanted = (posterior[:, :, None] * filled_in).sum(axis=0)
         np.testing.assert_allclose(graph.layout.table(counts[-1], i), wanted, rtol=1e-8, atol=1e-300)
-    (found,) = marginals(graph, network.theta, table, [[0]])
+    (found,) = marginals_of(graph, network.theta, table.codes, [[0]])
     np.testing.assert_allclose(found, posterior, rtol=1e-8, atol=1e-300)
     best = filled(graph, network.theta, codes, seed=None)
     assert best[:, 0].tolist() == log_classes_with_modes(network, codes).argmax(axis=1).tolist()
@@ -95,10 +96,9 @@ def test_one_half_of_the_children_speaks_against_the_other(vectors: int) -> None
     }
     network = Network.from_tables(graph, tables)
     codes = np.array([[HOLE] + [0] * WIDE], dtype=np.int8)
-    counts, log_likelihood = prepare(graph, Table(graph.schema, codes)).expect(
-        np.tile(network.theta, (vectors, 1))
-    )
-    np.testing.assert_allclose(log_likelihood, WIDE // 2 * math.log(0.09), rtol=RELATIVE)
+    swept = prepare(graph, Table(graph.schema, codes)).expect(np.tile(network.theta, (vectors, 1)))
+    counts = swept.counts
+    np.testing.assert_allclose(swept.log_likelihood, WIDE // 2 * math.log(0.09), rtol=RELATIVE)
     np.testing.assert_allclose(graph.layout.table(counts[-1], 0), [0.5, 0.5], rtol=1e-8)
 
 
@@ -125,7 +125,8 @@ def test_two_hidden_variables_that_must_agree_and_whose_children_do_not(
     graph = network.dag
     prepared = prepare(graph, Table(graph.schema, row))
     theta = np.stack([np.full_like(network.theta, 0.5), network.theta]).astype(dtype)
-    counts, log_likelihood = prepared.expect(theta)
+    swept = prepared.expect(theta)
+    counts, log_likelihood = swept.counts, swept.log_likelihood
     wanted = against * math.log(0.09)
     assert log_likelihood[1] == pytest.approx(wanted, rel=RELATIVE)
     assert prepared.log_evidence(theta)[1, 0] == pytest.approx(wanted, rel=RELATIVE)
@@ -139,7 +140,7 @@ def test_two_hidden_variables_that_must_agree_and_whose_children_do_not(
 @pytest.mark.parametrize("against", [90, 300, WIDE // 2])
 def test_filling_where_children_disagree(against: int) -> None:
     network, row = disagreement(against)
-    (found,) = marginals(network.dag, network.theta, Table(network.dag.schema, row), [[0, 1]])
+    (found,) = marginals_of(network.dag, network.theta, row, [[0, 1]])
     np.testing.assert_allclose(found[0], [[0.25, 0.0], [0.0, 0.75]], rtol=1e-8)
     assert filled(network.dag, network.theta, row, seed=None)[0, :2].tolist() == [1, 1]
     drawn = filled(network.dag, network.theta, np.repeat(row, 400, axis=0), seed=1)[:, :2]
@@ -166,7 +167,7 @@ def test_a_long_hidden_chain_that_is_only_unlikely_keeps_to_plain_doubles() -> N
     codes = np.concatenate([np.full(length, HOLE), row])[None].astype(np.int8)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("lacunary.infer.engine.sweep_logs", None)
-        found = prepare(graph, Table(schema, codes)).expect(network.theta[None])[1]
+        found = prepare(graph, Table(schema, codes)).expect(network.theta[None]).log_likelihood
     assert found[0] == pytest.approx(log, rel=RELATIVE)
     assert log < -2000
 
@@ -216,7 +217,8 @@ def test_a_chain_of_thousands(share: float) -> None:
     found = prepared.log_evidence(network.theta[None])[0, 0]
     # A chain without observations has probability one: what is left of its logarithm is rounding.
     assert found == pytest.approx(log_evidence, rel=RELATIVE, abs=1e-10)
-    counts, _ = prepared.expect(network.theta[None])
+    swept = prepared.expect(network.theta[None])
+    counts = swept.counts
     for i in (1, 2, WIDE // 2, WIDE - 1):
         seen = np.where((row[i] == HOLE) | (np.arange(3) == row[i]), 0.0, -np.inf)
         log = forward[i - 1][:, None] + np.log(network.table(graph.names[i])) + seen + backward[i]
@@ -241,9 +243,9 @@ def test_scaling_all_potentials_moves_the_evidence_and_nothing_else(case: Case, 
     np.testing.assert_allclose(
         prepared.log_evidence(scaled), prepared.log_evidence(plain) + moved, rtol=RELATIVE
     )
-    np.testing.assert_allclose(prepared.expect(scaled)[0], prepared.expect(plain)[0], rtol=1e-9)
+    np.testing.assert_allclose(prepared.expect(scaled).counts, prepared.expect(plain).counts, rtol=1e-9)
     batch = np.concatenate([plain, scaled])
-    np.testing.assert_allclose(prepared.expect(batch)[0][1], prepared.expect(plain)[0][0], rtol=1e-9)
+    np.testing.assert_allclose(prepared.expect(batch).counts[1], prepared.expect(plain).counts[0], rtol=1e-9)
     for row in filled(shape.dag, scaled[0], table.codes, seed=None).tolist():
         assert HOLE not in row
 

@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given, settings
 
 import lacunary as lac
+from lacunary.data.table import HOLE
 from lacunary.errors import ParameterError, TooWideError
 from lacunary.family.regression import Regression
-from lacunary.infer.engine import prepare
 from lacunary.infer.expect import expect
 from lacunary.infer.mixed import prepare_mixed
+from lacunary.infer.mixed_complex import complex_log_evidence
+from lacunary.infer.rows import prepare
 from tests import naive_mixed
 from tests.strategies import Case, mixed_cases
 
@@ -47,9 +49,11 @@ def test_several_vectors_are_swept_as_each_alone(case: Case) -> None:
     for i in network.dag.layout.numeric:
         network.dag.layout.records(other, i)[:] *= 1.5
     both = np.array([network.theta, other])
-    counts, log = prepared.expect(both)
+    swept = prepared.expect(both)
+    counts, log = swept.counts, swept.log_likelihood
     for k in range(2):
-        alone, log_alone = prepared.expect(both[k : k + 1])
+        swept = prepared.expect(both[k : k + 1])
+        alone, log_alone = swept.counts, swept.log_likelihood
         assert np.allclose(counts[k], alone[0], rtol=1e-12, atol=1e-12)
         assert log[k] == pytest.approx(log_alone[0], rel=1e-12)
 
@@ -209,3 +213,19 @@ def test_a_prior_in_the_data_s_units_is_the_default_moved_there() -> None:
     assert heavy.coefficients == pytest.approx([0.0], abs=1e-4)
     with pytest.raises(ParameterError, match="both"):
         lac.NormalWishart(means=means)
+
+
+def test_the_last_configuration_may_be_one_that_no_row_allows() -> None:
+    """p and q are both open, yet no row allows (1, 1): the configurations are the graph's, not the rows'."""
+    dag = lac.dag("p q -> x", states=2, kinds={"x": "continuous"})
+    records = [[[0.0, 1.0], [1.0, 2.0]], [[-1.0, 0.5], [9.0, 1.0]]]
+    network = lac.Network.from_tables(dag, {"p": [0.3, 0.7], "q": [0.4, 0.6], "x": records})
+    table = lac.Table(
+        dag.schema,
+        np.array([[HOLE, 0, HOLE], [0, HOLE, HOLE], [0, 0, HOLE]], dtype=np.int16),
+        np.array([[np.nan, np.nan, x] for x in (0.5, -0.5, 2.0)]),
+    )
+    slow = [naive_mixed.log_evidence(network, c, r) for c, r in zip(table.codes, table.reals, strict=True)]
+    assert network.log_probability(table) == pytest.approx(slow, rel=CLOSE)
+    step = complex_log_evidence(prepare_mixed(dag, table), network.theta[None].astype(np.complex128))
+    assert step[0].real == pytest.approx(slow, rel=CLOSE)

@@ -13,7 +13,7 @@ import pytest
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import TooWideError
-from lacunary.infer.engine import prepare
+from lacunary.infer.engine import prepare_discrete as prepare
 from lacunary.infer.network import Network, random_network
 from lacunary.infer.pack import pack
 from lacunary.model.dag import Dag

@@ -13,7 +13,7 @@ from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError
 from lacunary.infer import posterior
 from lacunary.infer.network import Network, random_network
-from lacunary.infer.posterior import filled, marginals
+from lacunary.infer.posterior import filled, marginals_of
 from lacunary.model.make import dag, random_dag
 from tests import naive
 from tests.strategies import Case, cases, loaded_cases, networks, tables
@@ -29,7 +29,7 @@ def draw_targets(data: st.DataObject, network: Network) -> list[list[int]]:
 
 
 def assert_posteriors(network: Network, table: Table, targets: list[list[int]]) -> None:
-    found = marginals(network.dag, network.theta, table, targets)
+    found = marginals_of(network.dag, network.theta, table.codes, targets)
     names = network.dag.names
     assert len(found) == len(targets)
     for target, p in zip(targets, found, strict=True):
@@ -63,7 +63,9 @@ def test_an_impossible_row_has_no_posterior(network: Network, data: st.DataObjec
     """Zeros for every target, observed or not, wherever in the row the contradiction lies."""
     table = data.draw(tables(network.dag.schema, weighted=False))
     possible = np.array([naive.evidence(network, row) > 0 for row in table.codes.tolist()])
-    for p in marginals(network.dag, network.theta, table, [[v] for v in range(len(network.dag.names))]):
+    for p in marginals_of(
+        network.dag, network.theta, table.codes, [[v] for v in range(len(network.dag.names))]
+    ):
         # At most four rounded terms.
         np.testing.assert_allclose(p.sum(axis=1), possible, rtol=1e-13)
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 
 import lacunary as lac
 from lacunary.errors import TooWideError
-from lacunary.evidence.complete import complete_statistics
-from lacunary.infer.engine import prepare
+from lacunary.infer.completions import complete_statistics
+from lacunary.infer.rows import prepare
 from lacunary.infer.scattered import ScatteredRows
 from lacunary.infer.spread import Spread
 from tests import naive_mixed
@@ -46,7 +46,7 @@ def test_families_are_read_off_and_rows_can_be_weighed(case: Case) -> None:
     network, table = case
     weights = np.asarray(np.arange(len(table)) % 3 * 0.7, dtype=np.float64)
     prepared = prepare(network.dag, table)
-    swept = prepared.weighed(weights).expect(network.theta[None])[0][0]
+    swept = prepared.weighed(weights).expect(network.theta[None]).counts[0]
     read = Spread(table).under(network.dag, network.theta).triples(weights).statistics(network.dag)
     scale = max(1.0, float(np.abs(swept).max()))
     assert read == pytest.approx(swept, rel=CLOSE, abs=CLOSE * scale)

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from lacunary.data.table import HOLE, Table
-from lacunary.evidence.chains import chains_of
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Dirichlet
 from lacunary.infer.network import Network, random_network
 from lacunary.kernels.draw import draw_counts, log_likelihood
 from lacunary.model.make import dag
 from tests import naive
+from tests.evidence.small import walker
 from tests.infer.test_extremes import disagreement
 
 WIDE = 5000
@@ -27,8 +27,8 @@ RARE = 1e-4
 def draws(network: Network, rows: list[list[int]], weights: list[float], many: int) -> NDArray[np.float64]:
     """Return the counts of so many draws of completions; (draws, size)."""
     table = Table(network.dag.schema, np.array(rows, dtype=np.int8), weights=np.array(weights))
-    laid = chains_of(Problem(network.dag, table, Dirichlet(1.0)))
-    kinds, chunk = laid.problem.prepared.packed.kinds, laid.chunk
+    laid = walker(Problem(network.dag, table, Dirichlet(1.0)))
+    kinds, chunk = laid.rows.packed.kinds, laid.chunk
     (room, scratch), stream = laid._room(), np.array([7], dtype=np.uint64)
     out = np.tile(laid.target.constant, (many, 1))
     for counts in out:
@@ -165,8 +165,8 @@ def test_children_that_speak_against_each_other(against: int) -> None:
     counts = draws(network, row.tolist(), [1000.0], 25)
     assert abs(counts[:, start + 1].mean() - law.mean()) < 4 * law.std() / np.sqrt(25)
     table = Table(network.dag.schema, row)
-    laid = chains_of(Problem(network.dag, table, Dirichlet(1.0)))
-    kinds, chunk, (room, scratch) = laid.problem.prepared.packed.kinds, laid.chunk, laid._room()
+    laid = walker(Problem(network.dag, table, Dirichlet(1.0)))
+    kinds, chunk, (room, scratch) = laid.rows.packed.kinds, laid.chunk, laid._room()
     given = laid.target.constant, network.theta
     found = log_likelihood(kinds, chunk.slab, chunk.spots, room, scratch, *given)
     # Thousands of logarithms are added, each rounded in its last digit.
@@ -177,7 +177,7 @@ def test_log_likelihood_agrees_with_enumeration() -> None:
     network = random_network(dag("A -> C <- B; C -> D", states=3), rng=4)
     rows = [[HOLE, HOLE, HOLE, 1], [0, HOLE, 2, HOLE], [1, 1, 1, 1], [HOLE, 0, HOLE, HOLE]]
     table = Table(network.dag.schema, np.array(rows, dtype=np.int8), weights=np.array([1.0, 2.0, 3.0, 4.0]))
-    laid = chains_of(Problem(network.dag, table, Dirichlet(1.0)))
-    kinds, chunk, (room, scratch) = laid.problem.prepared.packed.kinds, laid.chunk, laid._room()
+    laid = walker(Problem(network.dag, table, Dirichlet(1.0)))
+    kinds, chunk, (room, scratch) = laid.rows.packed.kinds, laid.chunk, laid._room()
     found = log_likelihood(kinds, chunk.slab, chunk.spots, room, scratch, laid.target.constant, network.theta)
     assert found == pytest.approx(naive.log_likelihood(network, table), rel=1e-12)  # rounding of a few sums

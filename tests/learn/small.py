@@ -10,8 +10,8 @@ import numpy as np
 
 from lacunary.data.table import HOLE, Table
 from lacunary.infer.belief import Belief, Prior, bdeu
-from lacunary.infer.engine import Prepared, prepare
 from lacunary.infer.network import Network, random_network
+from lacunary.infer.rows import Rows, prepare
 from lacunary.learn.fit import Fit, fit
 from lacunary.model.dag import Dag
 from lacunary.model.make import dag as make_dag
@@ -35,7 +35,7 @@ class Small:
         return self.prior(self.dag)
 
     @property
-    def prepared(self) -> Prepared:
+    def prepared(self) -> Rows:
         return prepare(self.dag, self.table)
 
     def fit(self, **options: Any) -> Fit:

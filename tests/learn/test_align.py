@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 import lacunary as lac
 from lacunary.data.schema import Kind
-from lacunary.infer.engine import prepare
 from lacunary.infer.mixed import prepare_mixed
+from lacunary.infer.rows import prepare
 from lacunary.learn.align import aligned, permutable, permuted_places
 from lacunary.model.dag import Dag
 from lacunary.model.swaps import Swaps

@@ -12,7 +12,7 @@ from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError, ParameterError, SchemaError, StateError, TableError
 from lacunary.infer.belief import Dirichlet
-from lacunary.infer.engine import Prepared
+from lacunary.infer.engine import DiscreteRows
 from lacunary.infer.network import Network, random_network
 from lacunary.learn.fit import fit
 from lacunary.learn.loop import Progress
@@ -231,16 +231,16 @@ class TestWatch:
 def interrupt_sweep(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
     """Let the user press Ctrl-C during one sweep."""
     sweeps = 0
-    plain = Prepared.expect
+    plain = DiscreteRows.expect
 
-    def expect(self: Prepared, potentials: Any) -> Any:
+    def expect(self: DiscreteRows, potentials: Any) -> Any:
         nonlocal sweeps
         sweeps += 1
         if sweeps == at:
             raise KeyboardInterrupt
         return plain(self, potentials)
 
-    monkeypatch.setattr(Prepared, "expect", expect)
+    monkeypatch.setattr(DiscreteRows, "expect", expect)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from lacunary.data.holes import make_holes
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError
 from lacunary.files.shipped import alarm
-from lacunary.infer.engine import Prepared
+from lacunary.infer.engine import DiscreteRows
 from lacunary.infer.network import Network, random_network
 from lacunary.learn.fit import fit
 from lacunary.learn.start import Draws
@@ -43,13 +43,13 @@ def test_a_batch_is_its_starts_one_by_one(method: Any, accelerate: bool) -> None
 
 def test_converged_starts_leave_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
-    plain = Prepared.expect
+    plain = DiscreteRows.expect
 
-    def counted(self: Prepared, potentials: Any) -> Any:
+    def counted(self: DiscreteRows, potentials: Any) -> Any:
         sizes.append(len(potentials))
         return plain(self, potentials)
 
-    monkeypatch.setattr(Prepared, "expect", counted)
+    monkeypatch.setattr(DiscreteRows, "expect", counted)
     found = fit(BLOCS, VOTES, starts=9, stop=Stop(relative=1e-6))
     iterations = sorted(start.iterations for start in found.starts)
     assert iterations[0] < iterations[-1]

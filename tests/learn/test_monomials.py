@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import TooWideError
 from lacunary.infer.belief import bdeu
-from lacunary.infer.engine import prepare
 from lacunary.infer.network import Network, random_network
+from lacunary.infer.rows import prepare
 from lacunary.learn.boxes import Bounder
 from lacunary.learn.em import Maximize, maximize_rule
 from lacunary.learn.monomials import LogSums, write_out

@@ -11,7 +11,7 @@ from lacunary.data.datasets import house_votes
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief, Dirichlet, bdeu, prior_network
-from lacunary.infer.engine import Prepared
+from lacunary.infer.engine import DiscreteRows
 from lacunary.infer.network import Network, random_network
 from lacunary.learn import start as starting
 from lacunary.learn.around import Around
@@ -170,7 +170,7 @@ def test_an_interrupt_while_fitting_without_hidden_variables(monkeypatch: pytest
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Prepared, "expect", interrupt)
+    monkeypatch.setattr(DiscreteRows, "expect", interrupt)
     with pytest.raises(KeyboardInterrupt):
         fit(BLOCS, VOTES, starts=Around(4))
 

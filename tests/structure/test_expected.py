@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import lacunary as lac
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError, ParameterError, TooWideError
-from lacunary.infer.islands import chart
+from lacunary.infer.engine import prepare_discrete
+from lacunary.infer.islands import Islands, chart
 from lacunary.structure import expected
 from lacunary.structure.discrete import BD, BIC
 from lacunary.structure.expected import ExpectedCounts
@@ -23,6 +25,12 @@ from tests.strategies import Case, cases
 
 TOLERANCE = 1e-10
 """Sums of at most some dozen numbers of the size of the weights, each from a few dozen operations."""
+
+
+def islands_of(dag: lac.Dag, table: Table, theta: NDArray[np.float64], **options: int) -> Islands:
+    """The islands of a table's rows, each as it stands."""
+    return chart(dag, table.codes, **options).under(theta, table.weights)
+
 
 SMALL = [(1, 1), (2, 40), (4, 10**9), (128, 10**9)]
 """Caps and limits: everything by trees, some by trees, islands cut, islands whole."""
@@ -37,7 +45,7 @@ def test_counts_of_any_set_are_those_of_enumeration(
     network, table = case
     n = len(network.dag.names)
     members = data.draw(st.lists(st.integers(0, n - 1), unique=True, min_size=1, max_size=4))
-    islands = chart(network.dag, table, cap=cap, limit=limit).under(network.theta)
+    islands = islands_of(network.dag, table, network.theta, cap=cap, limit=limit)
     np.testing.assert_allclose(
         islands.counts(members), naive.joint_counts(network, table, members), atol=TOLERANCE
     )
@@ -60,7 +68,7 @@ def alarm_with_holes(share: float, rows: int = 300) -> tuple[lac.Network, Table]
 @pytest.mark.parametrize("share", [0.2, 0.5])
 def test_families_of_the_graph_are_counted_as_by_the_junction_tree(share: float) -> None:
     alarm, table = alarm_with_holes(share)
-    islands = chart(alarm.dag, table).under(alarm.theta)
+    islands = islands_of(alarm.dag, table, alarm.theta)
     assert (len(islands.trees.row) > 0) == (share == 0.5)  # both ways are taken
     stats = lac.expect(alarm, table)
     for child, parents in enumerate(alarm.dag.parent_indices):
@@ -74,8 +82,8 @@ def test_a_hidden_root_over_many_holes_is_cut_and_counted_exactly() -> None:
     dag = lac.dag(f"H -> {' '.join(names)}", states=2, hidden={"H": 3})
     network = lac.random_network(dag, rng=0)
     table = lac.make_holes(network.sample(50, rng=1), 0.5, columns=names, rng=2).align(dag.schema)
-    charted = chart(dag, table)
-    islands = charted.under(network.theta)
+    charted = chart(dag, table.codes)
+    islands = charted.under(network.theta, table.weights)
     assert not len(islands.trees.row)
     assert charted.places[0] < 50 * 3 * (1 + 2 * 24)  # not 2^12 a row
     pair = islands.counts((3, 7))
@@ -95,7 +103,7 @@ def test_a_hidden_root_over_many_holes_is_cut_and_counted_exactly() -> None:
 def test_without_holes_scores_are_those_of_counting() -> None:
     table = lac.asia().sample(200, rng=0)
     network = lac.random_network(lac.Dag.from_arcs(table.schema, []), rng=0)
-    islands = chart(network.dag, table).under(network.theta)
+    islands = islands_of(network.dag, table, network.theta)
     for ours, plain in [
         (ExpectedCounts(islands, prior=lac.bdeu(3)), BD(table, lac.bdeu(3))),
         (ExpectedCounts(islands, prior=lac.Dirichlet(0.7)), BD(table, lac.Dirichlet(0.7))),
@@ -125,7 +133,7 @@ def test_terms_are_the_closed_form_on_counts_that_are_not_whole(
         "prior network": lac.prior_network(network, 4.0),
         "bic": None,
     }
-    islands = chart(network.dag, table).under(network.theta)
+    islands = islands_of(network.dag, table, network.theta)
     score = ExpectedCounts(islands, "bic" if kind == "bic" else "bd", priors[kind])
     for child, parents in [(0, ()), (1, (4,)), (3, (1, 2))]:
         counts = naive.joint_counts(network, table, (*parents, child)).reshape(-1, 3)
@@ -150,7 +158,7 @@ def test_terms_are_the_closed_form_on_counts_that_are_not_whole(
     lac.dag("A -> B -> C; A -> D; C -> E", states=3), rng=5), 4.0)], ids=["bdeu", "network"])  # fmt: skip
 def test_toggled_is_every_family_by_itself(prior: Any, half_seen: tuple[lac.Network, Table]) -> None:
     network, table = half_seen
-    score = ExpectedCounts(chart(network.dag, table).under(network.theta), prior=prior)
+    score = ExpectedCounts(islands_of(network.dag, table, network.theta), prior=prior)
     for child, parents in [(0, ()), (2, (1, 4)), (4, (0, 1, 2, 3))]:
         toggled = score.toggled(child, parents)
         assert toggled[child] == -np.inf
@@ -163,7 +171,7 @@ def test_families_too_large_are_not_scored(
     half_seen: tuple[lac.Network, Table], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network, table = half_seen
-    score = ExpectedCounts(chart(network.dag, table).under(network.theta))
+    score = ExpectedCounts(islands_of(network.dag, table, network.theta))
     monkeypatch.setattr(expected, "CELLS", 30)
     toggled = score.toggled(0, (1, 2))
     assert toggled[1] == pytest.approx(score.family(0, (2,)))
@@ -174,9 +182,8 @@ def test_families_too_large_are_not_scored(
 def test_rows_in_any_order_give_the_same_bits(half_seen: tuple[lac.Network, Table]) -> None:
     network, table = half_seen
     turned = table.take(np.random.default_rng(0).permutation(len(table)))
-    one, two = (
-        chart(network.dag, t).under(network.theta).counts_with_others((0, 3)) for t in (table, turned)
-    )
+    laid = (prepare_discrete(network.dag, rows) for rows in (table, turned))
+    one, two = (rows.families(network.theta).counts_with_others((0, 3)) for rows in laid)
     assert np.array_equal(one, two)
 
 
@@ -185,9 +192,9 @@ def test_what_cannot_be_is_refused() -> None:
     sure = lac.Network.from_tables(dag, {"A": [0.5, 0.5], "B": [[1.0, 0.0], [1.0, 0.0]]})
     row = Table(dag.schema, np.array([[HOLE, 1]], dtype=np.int8))
     with pytest.raises(ImpossibleRowError, match="B=1"):
-        chart(dag, row).under(sure.theta)
+        islands_of(dag, row, sure.theta)
     alarm, table = alarm_with_holes(0.4, 50)
     with pytest.raises(TooWideError, match="GiB"):
-        chart(alarm.dag, table, budget=1000)
+        chart(alarm.dag, table.codes, budget=1000)
     with pytest.raises(ParameterError, match="criterion"):
-        ExpectedCounts(chart(dag, row.take(slice(0, 0))).under(sure.theta), "aic")  # type: ignore[arg-type]
+        ExpectedCounts(islands_of(dag, row.take(slice(0, 0)), sure.theta), "aic")  # type: ignore[arg-type]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from operator import add
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.facts import Facts
 from lacunary.data.schema import Label, Schema, Variable
 from lacunary.data.wording import listed, meant
 from lacunary.errors import SchemaError, StateError, TableError
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from lacunary.data.describe import Description
 
 __all__ = ["HOLE", "DistinctRows", "Table", "code_dtype", "positions", "unique_rows"]
+
+T = TypeVar("T")
 
 HOLE = -1
 """The code of an unobserved discrete cell; an unobserved continuous cell is NaN."""
@@ -141,6 +145,23 @@ class Table:
         first, inverse = unique_rows(self.codes, self.schema.sizes, self.reals)
         weights = np.bincount(inverse, weights=self.weights, minlength=len(first))
         return DistinctRows(first, inverse, weights.astype(np.float64, copy=False))
+
+    @cached_property
+    def facts(self) -> Facts:
+        """Sizes, ranges, means and variances of the columns."""
+        return Facts.of(self)
+
+    def mapped(self, function: Callable[[Table], Table]) -> Table:
+        """Return the table that a function makes of this one; see `lacunary.data.source.Source`."""
+        return function(self)
+
+    def fold(self, function: Callable[[Table], T], merge: Callable[[T, T], T] = add) -> T:
+        """Return what a function says of the table: it has one part, so there is nothing to merge."""
+        return function(self)
+
+    def whole(self, purpose: str) -> Table:
+        """Return the table itself: its rows are in one place, whatever they are needed for."""
+        return self
 
     def select(self, names: Sequence[str]) -> Table:
         """Return the table with these columns only, in this order."""

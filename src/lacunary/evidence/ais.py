@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from lacunary.errors import ParameterError
-from lacunary.evidence.chains import Chains, Walks, check_positive, seeds
+from lacunary.evidence.chains import check_positive, seeds
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.mixed_chains import MixedChains, lay_out
 from lacunary.evidence.problem import Problem
@@ -34,6 +34,7 @@ from lacunary.evidence.schedule import (
     tuned,
 )
 from lacunary.infer.network import Network
+from lacunary.infer.walker import Walker, Walks
 
 __all__ = ["ais", "average_weight"]
 
@@ -60,7 +61,7 @@ class _Way:
     tau: NDArray[np.float64]
     pace: NDArray[np.float64]
 
-    def run(self, laid: Chains | MixedChains, numbers: list[int], start: NDArray[np.float64] | None) -> Walks:
+    def run(self, laid: Walker | MixedChains, numbers: list[int], start: NDArray[np.float64] | None) -> Walks:
         """Run a chain for each number."""
         every = max((len(self.tau) - 1) // KEPT, 1)
         if self.moves == "gibbs" or isinstance(laid, MixedChains):
@@ -122,7 +123,7 @@ def ais(
         walks = Walks(ran.trace[:, -1], kept, none, none, np.array([ran.acceptance]), none)
         return _estimate(_Way("metropolis", ran.tau, ran.pace), walks, None, False)
     moves, laid = moves or "gibbs", lay_out(problem)
-    if moves == "metropolis" and not isinstance(laid, Chains):
+    if moves == "metropolis" and not isinstance(laid, Walker):
         raise ParameterError("moves='metropolis' is for discrete networks; leave it out to have Gibbs moves")
     theta = None if start is None else _theta(problem, start)
     way = _way(laid, moves, schedule, steps, rng)
@@ -177,7 +178,7 @@ def _theta(problem: Problem, start: Network) -> NDArray[np.float64]:
 
 
 def _way(
-    laid: Chains | MixedChains,
+    laid: Walker | MixedChains,
     moves: Moves,
     schedule: str | float | ArrayLike,
     steps: int,

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from lacunary.data.table import HOLE
 from lacunary.evidence.chains import check_positive, seeds
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.jackknife import jackknife, too_few
@@ -96,7 +95,7 @@ def chib(
     ratio, error = jackknife(log_ratio, chains)
     log_prior = log_prior_density(problem.belief, theta)
     terms = {
-        "log-likelihood": float(problem.prepared.expect(theta[None])[1][0]),
+        "log-likelihood": float(problem.prepared.expect(theta[None]).log_likelihood[0]),
         "log prior density": log_prior,
         "log posterior density": -(log_prior + ratio),
     }
@@ -119,7 +118,7 @@ def relabellings(problem: Problem, most: int, rng: np.random.Generator) -> tuple
     variable is hidden in every row, and such variables may change places where the arcs allow it. Renamings
     under which the prior or shared tables would not be the same are left out.
     """
-    hidden = np.flatnonzero((problem.prepared.packed.codes == HOLE).all(axis=0)).tolist()
+    hidden = np.flatnonzero(~problem.table.facts.shown & (np.array(problem.dag.schema.sizes) > 1)).tolist()
     sizes = [problem.dag.schema.sizes[v] for v in hidden]
     moves = list(swaps(problem.dag, hidden))
     everything = len(moves) * prod(map(factorial, sizes)) <= most

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from lacunary.data.frame import frame_of
-from lacunary.data.read import read
 from lacunary.errors import ParameterError, SchemaError
 from lacunary.evidence.charge import Charge, dimensions
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.score import estimate, pose
+from lacunary.infer.answers import as_source
 from lacunary.infer.belief import Belief, Prior
 from lacunary.infer.ensemble import Ensemble
 from lacunary.infer.network import Network
@@ -194,7 +194,7 @@ def compare(
     dags = {name: _dag(model) for name, model in named.items()}
     _check_comparable(dags)
     log_prior = _log_prior(model_prior, len(named))
-    rows = read(table)
+    rows = as_source(table)
     shared = {"at": at, "dimension": dimension}
     problems = {
         name: pose(model, rows, prior=prior, basis=basis, starts=starts, stop=stop, rng=rng)

@@ -1,8 +1,6 @@
-"""Rows without holes: their statistics, and how probable these are at given parameters."""
+"""How probable complete data are at given parameters, from their statistics alone."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,41 +8,7 @@ from scipy.special import xlogy
 
 from lacunary.model.dag import Dag
 
-__all__ = ["complete_log_likelihood", "complete_statistics", "configuration_of"]
-
-
-def complete_statistics(
-    dag: Dag,
-    codes: NDArray[np.signedinteger],
-    reals: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    families: Sequence[int] | None = None,
-) -> NDArray[np.float64]:
-    """Return the counts N_ijk and other families' statistics of rows without holes; (statistics size,).
-
-    ``codes`` and ``reals`` are (rows, variables), ``weights`` (rows,). With ``families`` only those of some
-    variables are counted, and only in these must there be no holes. Holes of leaves count for nothing.
-    """
-    layout, out = dag.layout, np.zeros(dag.layout.statistics_size)
-    seen: slice | NDArray[np.bool_]
-    for i in range(len(dag.names)) if families is None else families:
-        members, strides, start = layout.members[i], layout.strides[i], layout.start[i]
-        if layout.sizes[i]:
-            places = start + codes[:, members].astype(np.int64) @ np.array(strides)
-            out[: layout.tables] += np.bincount(places, weights, minlength=layout.tables)
-            continue
-        values, seen = reals[:, [*layout.regressors[i], i]], slice(None)
-        if dag.families[i].leaf:
-            seen = ~np.isnan(reals[:, i])
-        configuration = configuration_of(dag, codes[seen], i)
-        dag.number(i).gather(values[seen], configuration, weights[seen], layout.statistics(out, i))
-    return out
-
-
-def configuration_of(dag: Dag, codes: NDArray[np.signedinteger], i: int) -> NDArray[np.int64]:
-    """Return the configuration of variable i's discrete parents in each row; (rows,)."""
-    parents, strides = list(dag.layout.members[i][1:]), dag.layout.strides[i][1:]
-    return np.asarray(codes[:, parents].astype(np.int64) @ np.array(strides, dtype=np.int64))
+__all__ = ["complete_log_likelihood"]
 
 
 def complete_log_likelihood(dag: Dag, theta: NDArray[np.float64], counts: NDArray[np.float64]) -> float:

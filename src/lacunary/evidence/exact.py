@@ -25,11 +25,11 @@ from scipy.special import gammaln, logsumexp, xlogy
 
 from lacunary.data.table import HOLE
 from lacunary.errors import ParameterError, TooWideError
-from lacunary.evidence.complete import complete_statistics
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import Problem
 from lacunary.family.leaf import LeafFamily
 from lacunary.infer.belief import Belief
+from lacunary.infer.completions import complete_statistics
 from lacunary.learn.foregone import showing
 from lacunary.maths.special import log_rising
 
@@ -37,6 +37,9 @@ __all__ = ["complete_log_evidence", "complete_log_evidences", "exact", "family_l
 
 BUDGET = 200_000
 """Partial completions that are worth trying; each takes about ten microseconds."""
+
+
+ENUMERATION = "exact evidence by enumeration"
 
 
 def family_log_evidence(belief: Belief, counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -103,14 +106,12 @@ def exact(problem: Problem, *, budget: int = BUDGET) -> Estimate:
     Continuous columns must not have holes: what fills them cannot be enumerated.
     """
     _check_enumerable(problem)
-    codes, reals, weights = problem.rows
     told = sum(_told_by_rows(problem, i, leaf) for i, leaf in problem.dag.leaves if not leaf.conjugate)
-    open_rows = np.flatnonzero(_holes(problem, codes).any(axis=1))
-    if not len(open_rows):
-        counts = complete_statistics(problem.dag, codes, reals, weights)
+    if not (problem.prepared.open_columns & _enumerated(problem)).any():
+        counts = problem.prepared.expect(_anywhere(problem)[None]).counts[0]
         value = complete_log_evidence(problem.belief, counts, problem.known) + problem.log_jacobian + told
         return Estimate("exact", value, "exact", {"closed form": value})
-    sums = _completions(problem, open_rows, budget)
+    sums = _completions(problem, budget)
     logs = complete_log_evidences(problem.belief, np.array(list(sums)), problem.known)
     value = float(logsumexp(logs + np.array(list(sums.values())))) + problem.log_jacobian + told
     return Estimate(
@@ -118,15 +119,30 @@ def exact(problem: Problem, *, budget: int = BUDGET) -> Estimate:
     )
 
 
+def _anywhere(problem: Problem) -> NDArray[np.float64]:
+    """Return some parameters: statistics of complete rows are the same at all; (size,)."""
+    dag, layout = problem.dag, problem.dag.layout
+    theta = layout.normalize(np.ones(layout.size))
+    for i, family in dag.leaves:
+        layout.records(theta, i)[:] = family.begun(problem.belief.hyper(i))
+    return theta
+
+
+def _enumerated(problem: Problem) -> NDArray[np.bool_]:
+    """Tell which variables' holes must be filled: those of leaves say nothing; (variables,)."""
+    return ~np.array([family.leaf for family in problem.dag.families], dtype=bool)
+
+
 def _told_by_rows(problem: Problem, i: int, leaf: LeafFamily) -> float:
     """Return the log evidence of a family that only rows tell, in standardised columns."""
-    certain, possible = showing(problem.dag, problem.table, i)
+    table = problem.table.whole(f"exact evidence of {leaf.name} families")
+    certain, possible = showing(problem.dag, table, i)
     if not np.array_equal(certain, possible):
         raise ParameterError(
             f"a parent of {problem.dag.names[i]}, which is {leaf.phrase}, is a hole in a row that shows it: "
             "there is no closed form; use 'bic' or 'draper'"
         )
-    x, weights = problem.table.reals[:, i], problem.table.weights
+    x, weights = table.reals[:, i], table.weights
     units = float(weights[~np.isnan(x)].sum() * np.log(problem.scale.spread[i]))
     if problem.fixed and problem.dag.names[i] in problem.fixed:
         known = leaf.point(leaf.read(problem.fixed[problem.dag.names[i]]).reshape(certain.shape[0], -1))
@@ -137,11 +153,10 @@ def _told_by_rows(problem: Problem, i: int, leaf: LeafFamily) -> float:
     return leaf.log_evidence_of(x, weights, certain) + units
 
 
-def _completions(
-    problem: Problem, open_rows: NDArray[np.int64], budget: int
-) -> dict[tuple[float, ...], float]:
+def _completions(problem: Problem, budget: int) -> dict[tuple[float, ...], float]:
     """Return the different counts that completions lead to, with the log of how many lead there."""
-    codes, reals, weights = problem.rows
+    codes, reals, weights = problem.rows(ENUMERATION)
+    open_rows = np.flatnonzero(_holes(problem, codes).any(axis=1))
     ways = _ways(problem, open_rows)
     if sum(ways) > budget:
         _refuse(problem)
@@ -164,7 +179,7 @@ def _completions(
 
 def _ways(problem: Problem, rows: Sequence[int] | NDArray[np.int64]) -> list[int]:
     """Return in how many ways each row, as often as it counts, can be spread over its completions."""
-    codes, _, weights = problem.rows
+    codes, _, weights = problem.rows(ENUMERATION)
     sizes = problem.dag.schema.sizes
     out = []
     for row in rows:
@@ -177,7 +192,7 @@ def _ways(problem: Problem, rows: Sequence[int] | NDArray[np.int64]) -> list[int
 
 
 def _refuse(problem: Problem) -> NoReturn:
-    codes, _, weights = problem.rows
+    codes, _, weights = problem.rows(ENUMERATION)
     sizes = np.where(_holes(problem, codes), np.array(problem.dag.schema.sizes, dtype=np.float64), 1.0)
     total = float(weights @ np.log10(sizes).sum(axis=1))
     raise TooWideError(
@@ -192,9 +207,8 @@ def _holes(problem: Problem, codes: NDArray[np.signedinteger]) -> NDArray[np.boo
 
 
 def _check_enumerable(problem: Problem) -> None:
-    _, reals, _ = problem.rows
     for i in problem.dag.continuous:
-        if np.isnan(reals[:, i]).any() and not problem.dag.families[i].leaf:
+        if problem.prepared.open_columns[i] and not problem.dag.families[i].leaf:
             raise ParameterError(
                 f"{problem.dag.names[i]} is continuous and has holes: its completions cannot be enumerated, "
                 "and there is no closed form; use 'ais' for an unbiased estimate, or 'variational' for a "

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
-from lacunary.evidence.chains import Chains, check_positive, seeds
+from lacunary.evidence.chains import check_positive, seeds
 from lacunary.evidence.mixed_chains import MixedChains, lay_out
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.schedule import straight, tuned
+from lacunary.infer.walker import Walker
 
 __all__ = ["Ladder", "gibbs", "ladder"]
 
@@ -63,7 +64,7 @@ class Ladder:
         Counts of the completions drawn; (chains, rungs, draws, size).
     """
 
-    laid: Chains | MixedChains
+    laid: Walker | MixedChains
     tau: NDArray[np.float64]
     counts: NDArray[np.float64]
 

@@ -3,9 +3,7 @@
 As a function of ψ = log θ, each row's likelihood is a sum of exponentials of its counts, so that the
 first derivatives of the log-likelihood are expected counts and the second ones the counts' posterior
 covariance C. Everything follows from these two by the chain rule, in both bases (the page
-docs/derivations/laplace.md has the steps). C comes from the E-step: where holes stand alone by matrix
-products (`louis`), elsewhere by complex steps, which have no difference to cancel and so are exact to
-rounding: Im E[N](θ + i·h·t) / h is C's product with the direction t, for any tiny h.
+docs/derivations/laplace.md has the steps). C comes from the rows (`Rows.score_covariance`).
 """
 
 from __future__ import annotations
@@ -18,26 +16,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lacunary.errors import TooWideError
-from lacunary.evidence.louis import find_holes, louis
-from lacunary.infer.engine import Prepared
-from lacunary.infer.pack import MEMORY_BUDGET, pack
+from lacunary.infer.covariance import free_places, slopes_of
+from lacunary.infer.pack import MEMORY_BUDGET
+from lacunary.infer.rows import Rows
 from lacunary.learn.em import Basis
 from lacunary.model.layout import Layout
 
-__all__ = [
-    "Curvature",
-    "check_memory",
-    "curvature",
-    "free_places",
-    "slopes_of",
-    "softmax_by_probability",
-]
-
-STEP = 1e-20
-"""Length of a complex step: its square is lost in rounding, its products are far from underflow."""
-
-ROOM = 2**22
-"""Complex numbers that one batch of steps may take (64 MB)."""
+__all__ = ["Curvature", "check_memory", "curvature", "softmax_by_probability"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,59 +83,12 @@ class Curvature:
         return float(np.log(self.theta[several]).sum())
 
 
-def curvature(prepared: Prepared, theta: NDArray[np.float64], *, products: bool = True) -> Curvature:
-    """Return the derivatives of the log-likelihood of a table at some parameters.
-
-    Parameters
-    ----------
-    prepared, theta
-        The table, laid out for its graph, and one parameter vector; (size,).
-    products
-        Use matrix products where holes stand alone; complex steps alone give the same, more slowly.
-    """
-    dag, packed = prepared.dag, prepared.packed
-    column = _columns(dag.layout)
-    check_memory(dag.layout.free)
+def curvature(rows: Rows, theta: NDArray[np.float64]) -> Curvature:
+    """Return the derivatives of the log-likelihood at one parameter vector; (size,)."""
+    check_memory(rows.dag.layout.free)
     if np.any(theta == 0.0):
-        prepared.check_possible(theta)
-    holes = find_holes(dag, packed.codes)
-    simple = holes.alone & products
-    counts, covariance = louis(
-        dag, packed.codes[simple], packed.weights[simple], theta, holes.live[simple], column
-    )
-    rest = np.flatnonzero(~simple & holes.live.any(axis=1))
-    if len(rest):
-        part = _restricted(prepared, rest)
-        steps = _complex_steps(part, theta)
-        counts += part.expect(theta[None])[0][0] - part.packed.constant
-        covariance += steps
-    return Curvature(dag.layout, theta, packed.constant + counts, covariance)
-
-
-def free_places(layout: Layout) -> NDArray[np.int64]:
-    """Return the places of the free parameters: all states but the last of each distribution; (free,)."""
-    kept = [
-        np.arange(layout.start[i], layout.start[i] + (layout.states[i] - 1) * layout.configurations[i])
-        for i in layout.blocks
-    ]
-    return np.concatenate(kept) if kept else np.empty(0, dtype=np.int64)
-
-
-def _columns(layout: Layout) -> NDArray[np.int64]:
-    """For each parameter, which free coordinate it is; −1 for the last state of a distribution."""
-    column = np.full(layout.size, -1, dtype=np.int64)
-    column[free_places(layout)] = np.arange(layout.free)
-    return column
-
-
-def slopes_of(layout: Layout, theta: NDArray[np.float64]) -> sparse.csr_array:
-    """Return ∂ log θ / ∂φ of the tables; (tables, free)."""
-    places, size = free_places(layout), layout.tables
-    free, column = len(places), np.arange(len(places))
-    same = sparse.csr_array((np.ones(free), (places, column)), shape=(size, free))
-    member = sparse.csr_array((np.ones(size), (np.arange(size), layout.group)), shape=(size, layout.groups))
-    share = sparse.csr_array((theta[places], (layout.group[places], column)), shape=(layout.groups, free))
-    return same - member @ share
+        rows.check_possible(theta)
+    return Curvature(rows.dag.layout, theta, *rows.score_covariance(theta))
 
 
 def softmax_by_probability(layout: Layout, theta: NDArray[np.float64]) -> sparse.csr_array:
@@ -165,34 +103,6 @@ def softmax_by_probability(layout: Layout, theta: NDArray[np.float64]) -> sparse
     return (
         sparse.diags_array(1.0 / theta[places]).tocsr() + member @ sparse.diags_array(1.0 / last) @ member.T
     )
-
-
-def _restricted(prepared: Prepared, rows: NDArray[np.int64]) -> Prepared:
-    """Lay out some of the distinct rows alone; all of them are laid out already."""
-    packed = prepared.packed
-    if len(rows) == len(packed.codes):
-        return prepared
-    weights = packed.weights[rows]
-    part = pack(prepared.dag, packed.codes[rows], weights)
-    return Prepared(prepared.dag, part, np.arange(len(rows)), float(weights.sum()))
-
-
-def _complex_steps(prepared: Prepared, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the covariance of the scores of all rows, a batch of columns at a time; (free, free)."""
-    layout = prepared.dag.layout
-    slopes = slopes_of(layout, theta)
-    counted = prepared.expect(theta[None])[0][0] != prepared.packed.constant
-    alive = np.zeros(layout.groups, dtype=np.bool_)
-    alive[layout.group[counted]] = True  # other distributions have fixed counts, whose covariance is zero
-    columns = np.flatnonzero(alive[layout.group[free_places(layout)]])
-    covariance = np.zeros((layout.free, layout.free))
-    batch = max(8, ROOM // layout.size)
-    for first in range(0, len(columns), batch):
-        some = columns[first : first + batch]
-        directions = slopes[:, some].toarray().T
-        counts, _ = prepared.expect(theta * (1.0 + 1j * STEP * directions))
-        covariance[:, some] = slopes.T @ (counts.imag.T / STEP)
-    return (covariance + covariance.T) / 2
 
 
 def check_memory(free: int) -> None:

@@ -27,7 +27,6 @@ from lacunary.evidence.hessian import Curvature, curvature
 from lacunary.evidence.mixed_hessian import MixedCurvature, mixed_curvature
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.symmetry import check_symmetric, log_symmetry
-from lacunary.infer.mixed import Mixed
 from lacunary.learn.em import Basis, maximize_rule
 
 __all__ = ["NEGLIGIBLE", "laplace"]
@@ -108,7 +107,7 @@ Bent = Curvature | MixedCurvature
 
 def _bent(problem: Problem, theta: NDArray[np.float64]) -> Bent:
     """Return the derivatives at a point, of whichever kind the variables are."""
-    if isinstance(problem.prepared, Mixed):
+    if problem.dag.continuous:
         return mixed_curvature(problem.prepared, theta, problem.belief)
     return curvature(problem.prepared, theta)
 

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError, TableError, TooWideError
-from lacunary.evidence.chains import TINY, Chains, Walks, chains_of
-from lacunary.evidence.completions import Completions, completions_of
 from lacunary.evidence.exact import complete_log_evidences
 from lacunary.evidence.problem import Problem
+from lacunary.infer.completions import Completions, completions_of
 from lacunary.infer.pack import MEMORY_BUDGET
+from lacunary.infer.walker import TINY, Walker, Walks
 
 __all__ = ["MixedChains", "lay_out"]
 
@@ -46,7 +46,7 @@ class MixedChains:
         every: int = 1,
         keep: Sequence[str] = (),
     ) -> Walks:
-        """Walk a chain for every seed through the inverse temperatures; as `Chains.walk`.
+        """Walk a chain for every seed through the inverse temperatures; as `Walker.walk`.
 
         What is kept under "counts" are statistics with log u behind them; (chains, kept, size + 1).
         """
@@ -108,11 +108,11 @@ class MixedChains:
         return out
 
 
-def lay_out(problem: Problem) -> Chains | MixedChains:
+def lay_out(problem: Problem) -> Walker | MixedChains:
     """Lay a problem of either kind out for chains."""
     if not problem.table.size > 0:
         what = "all rows have weight zero" if len(problem.table) else "there are no rows"
         raise TableError(f"{what}, so that there is nothing to sample; what 'exact' says of that is 0")
     if not problem.dag.continuous:
-        return chains_of(problem)
-    return MixedChains(problem, completions_of(problem))
+        return problem.prepared.walker("sampling", problem.belief.alpha)
+    return MixedChains(problem, completions_of(problem.dag, problem.rows("sampling")))

@@ -18,17 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.evidence.hessian import (
-    ROOM,
-    STEP,
-    check_memory,
-    free_places,
-    slopes_of,
-    softmax_by_probability,
-)
+from lacunary.evidence.hessian import check_memory, softmax_by_probability
 from lacunary.infer.belief import Belief
-from lacunary.infer.mixed import Mixed
-from lacunary.infer.mixed_complex import complex_expect
+from lacunary.infer.covariance import ROOM, STEP, free_places, slopes_of
+from lacunary.infer.rows import Rows
 from lacunary.learn.em import Basis
 from lacunary.model.dag import Dag
 from lacunary.model.layout import Layout
@@ -113,17 +106,17 @@ class MixedCurvature:
         return float(np.log(self.theta[: self.layout.tables][several]).sum())
 
 
-def mixed_curvature(prepared: Mixed, theta: Array, belief: Belief) -> MixedCurvature:
+def mixed_curvature(prepared: Rows, theta: Array, belief: Belief) -> MixedCurvature:
     """Return the derivatives of the log-likelihood of a table at some parameters; (size,)."""
     dag, layout = prepared.dag, prepared.dag.layout
     check_memory(layout.free)
-    counts = prepared.expect(theta[None])[0][0]
+    counts = prepared.expect(theta[None]).counts[0]
     hessian = _complete_hessian(dag, theta, counts, {})
     touched = _touched(prepared)
     batch = max(8, ROOM // (layout.size + 2 * layout.statistics_size))
     for first in range(0, len(touched), batch):
         some = touched[first : first + batch]
-        steps, _ = complex_expect(prepared, moved(dag, theta, some))
+        steps = prepared.expect(moved(dag, theta, some)).counts
         real = np.broadcast_to(theta, (len(some), layout.size))
         hessian[some] += score(dag, real, steps.imag / STEP, {})
     return MixedCurvature(belief, theta, counts, (hessian + hessian.T) / 2)
@@ -187,11 +180,9 @@ def _extra(belief: Belief) -> Extra:
     return {i: family.extra(belief.hyper(i), belief.surplus) for i, family in belief.dag.numeric}
 
 
-def _touched(prepared: Mixed) -> NDArray[np.int64]:
+def _touched(prepared: Rows) -> NDArray[np.int64]:
     """Return the coordinates of families that have a hole somewhere: the statistics of others are fixed."""
-    dag, layout = prepared.dag, prepared.dag.layout
-    discrete = np.array(layout.sizes) > 0
-    holes = np.asarray(np.where(discrete, prepared.codes < 0, np.isnan(prepared.reals)).any(axis=0))
+    dag, layout, holes = prepared.dag, prepared.dag.layout, prepared.open_columns
     hit = np.zeros(layout.size, dtype=np.bool_)
     for i, parents in enumerate(dag.parent_indices):
         if holes[[i, *parents]].any():

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lacunary.data.table import Table
+from lacunary.data.source import Source
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief, Prior
-from lacunary.infer.engine import Prepared
-from lacunary.infer.mixed import Mixed
 from lacunary.infer.network import Network
+from lacunary.infer.rows import Distinct, Rows
 from lacunary.infer.scale import Scale
 from lacunary.learn.em import Basis, known_parameters
 from lacunary.learn.fit import Fit, fit
@@ -24,7 +23,7 @@ from lacunary.learn.stop import Stop
 from lacunary.learn.units import standardized
 from lacunary.model.dag import Dag
 
-__all__ = ["At", "Point", "Problem", "Rows"]
+__all__ = ["At", "Point", "Problem"]
 
 At = Literal["map", "ml"]
 
@@ -51,14 +50,6 @@ class Point:
     where: str
 
 
-class Rows(NamedTuple):
-    """Distinct rows: codes and reals, (rows, variables), and how often each counts, (rows,)."""
-
-    codes: NDArray[np.signedinteger]
-    reals: NDArray[np.float64]
-    weights: NDArray[np.float64]
-
-
 @dataclass(eq=False)
 class Problem:
     """A graph, a table and a prior. Fits are made once and kept.
@@ -79,7 +70,7 @@ class Problem:
     """
 
     dag: Dag
-    table: Table
+    table: Source
     prior: Prior
     basis: Basis = "softmax"
     starts: int | Starts | None = None
@@ -110,24 +101,19 @@ class Problem:
         return known_parameters(self.dag, self.held) if self.fixed else None
 
     @cached_property
-    def prepared(self) -> Prepared:
+    def prepared(self) -> Rows:
         """The table, laid out for sweeping."""
-        inside = self.scale.table(self.table) if self.dag.continuous else self.table
+        inside = self.scale.source(self.table) if self.dag.continuous else self.table
         return self.scale.prepare(self.dag, inside)
 
-    @property
-    def rows(self) -> Rows:
-        """The distinct rows, standardised."""
-        laid = self.prepared
-        if isinstance(laid, Mixed):
-            return Rows(laid.codes, laid.reals, laid.weights)
-        return Rows(laid.packed.codes, np.empty((len(laid.packed.codes), 0)), laid.packed.weights)
+    def rows(self, purpose: str) -> Distinct:
+        """Return the distinct rows, standardised, in one place, for a purpose that needs them so."""
+        return self.prepared.gathered(purpose)
 
     @property
     def log_jacobian(self) -> float:
         """What the log-density of the observed cells gains from standardised columns to the data's units."""
-        laid = self.prepared
-        return float(laid.weights @ laid.shift) if isinstance(laid, Mixed) else 0.0
+        return self.scale.log_jacobian(self.table, self.dag) if self.dag.continuous else 0.0
 
     def network(self, at: At) -> Network:
         """Return the network at a point, in the data's units."""
@@ -162,8 +148,8 @@ class Problem:
             if found is not self.given and found.interrupted:
                 raise KeyboardInterrupt  # half a climb is no peak to weigh a model by
             theta = self.scale.inward(self.dag, found.network.theta)
-            counts, log_likelihood = self.prepared.expect(theta[None])
+            (stats,) = self.prepared.expect(theta[None])
             where = f"the given fit by {found.method}" if self.given else f"{at} ({self.basis} basis)"
             where = "ml" if key == "ml" else where
-            self._points[key] = Point(theta, counts[0], float(log_likelihood[0]), where)
+            self._points[key] = Point(theta, stats.counts, stats.log_likelihood, where)
         return self._points[key]

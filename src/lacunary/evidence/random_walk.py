@@ -109,7 +109,7 @@ class _Walk:
         theta[:, self.tables] = np.exp(x - x.max(axis=1, keepdims=True, initial=-700.0))
         for i, place, family in self.blocks:
             layout.states_first(theta, i)[:] = family.table(points[:, place])
-        return np.asarray(self.problem.prepared.expect(layout.normalize(theta))[1])
+        return np.asarray(self.problem.prepared.expect(layout.normalize(theta)).log_likelihood)
 
     def reach(self, tau: float) -> Array:
         """Return how far each number of a point goes, about, at an inverse temperature; (size,)."""
@@ -123,7 +123,7 @@ class _Walk:
         """What the rows tell of each number when all states are equally likely; (size,)."""
         layout = self.problem.dag.layout
         uniform = 1.0 / np.array(layout.states, dtype=np.float64)[layout.variable]
-        counts = self.problem.prepared.expect(uniform[None])[0][0]
+        counts = self.problem.prepared.expect(uniform[None]).counts[0]
         out = np.empty(self.size)
         out[: len(self.alpha)] = counts[self.tables]
         for i, place, family in self.blocks:

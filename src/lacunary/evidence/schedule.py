@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
-from lacunary.evidence.chains import Walks, seeds
+from lacunary.evidence.chains import seeds
+from lacunary.infer.walker import Walks
 
 __all__ = ["bent", "check_schedule", "spread_steps", "straight", "tuned"]
 

@@ -16,7 +16,7 @@ from lacunary.evidence.charge import Charge
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import At, Problem
 from lacunary.family.protocol import Family
-from lacunary.infer.answers import as_table
+from lacunary.infer.answers import as_source
 from lacunary.infer.belief import Dirichlet, Prior
 from lacunary.learn.check import check_graph
 from lacunary.learn.em import Basis
@@ -127,7 +127,7 @@ def pose(
     dag = model.dag if isinstance(model, Fit) else model
     return Problem(
         dag,
-        as_table(table, dag.schema),
+        as_source(table, dag.schema),
         prior or (model.prior if isinstance(model, Fit) else Dirichlet(1.0)),
         basis=basis,
         starts=starts,

@@ -43,7 +43,8 @@ def stuck(problem: Problem, heights: NDArray[np.float64]) -> str:
 def _least(problem: Problem) -> float:
     """Return the least pseudo-count of a family in which a discrete cell is a hole; infinite if none is."""
     dag, layout = problem.dag, problem.dag.layout
-    open_columns = np.asarray(problem.table.holes[problem.table.weights > 0].any(axis=0))
+    facts = problem.table.facts
+    open_columns = facts.seen < facts.weight
     alpha = [
         problem.belief.alpha[layout.slice(i)].min()
         for i, parents in enumerate(dag.parent_indices)

@@ -60,8 +60,21 @@ class NormalMixture:
             parts[name][where] = given * share[where, None] if name == "weights" else given
         return replace(self, **parts)
 
+    def joined(self, others: Sequence[NormalMixture]) -> Self:
+        """Return the densities of these rows and of others behind them."""
+        every: list[NormalMixture] = [self, *others]
+        most = max(one.weights.shape[-1] for one in every)
+        # What fills rows of fewer components up has weight zero.
+        parts: dict[str, Any] = {
+            name: np.concatenate(
+                [np.pad(one.arrays[name], [(0, 0), (0, most - one.weights.shape[-1])]) for one in every]
+            )
+            for name in self.arrays
+        }
+        return replace(self, **parts)
+
     @staticmethod
-    def joined(mixtures: Sequence[NormalMixture]) -> NormalMixture:
+    def mixed(mixtures: Sequence[NormalMixture]) -> NormalMixture:
         """Return mixtures as one, with all their components; of different kinds, what is the same in all."""
         kinds = {type(one) for one in mixtures}
         if kinds == {NormalMixture, StudentMixture}:
@@ -83,7 +96,8 @@ class NormalMixture:
     def sd(self) -> NDArray[np.float64]:
         """The standard deviation; (...,)."""
         apart = (self.means - self.mean[..., None]) ** 2 + self._variances()
-        return np.asarray(np.sqrt((self.weights * apart).sum(axis=-1)))
+        # What has no weight adds nothing, be its variance infinite.
+        return np.asarray(np.sqrt((self.weights * np.where(self.weights > 0, apart, 0.0)).sum(axis=-1)))
 
     @property
     def mode(self) -> NDArray[np.float64]:

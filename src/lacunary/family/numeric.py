@@ -258,9 +258,17 @@ class NumericFamily(Family):
         """Return what every value's log-density has whatever the parameters; zero for a hole; (rows,)."""
         return np.zeros(len(x))
 
-    def check_column(self, x: Array, method: str) -> str:
-        """Return why a column cannot be learned from, in words; nothing if it can."""
+    def check_range(self, low: float, high: float, method: str) -> str:
+        """Return why a column with such a range cannot be learned from, in words; nothing if it can."""
         return ""
+
+    def is_value(self, x: Array) -> NDArray[np.bool_]:
+        """Tell which numbers can be values of the variable; asked of families that count."""
+        return np.ones(x.shape, dtype=bool)
+
+    def no_value(self, x: float) -> str:
+        """Return why a number is none of its values, in words."""
+        raise NotImplementedError
 
     def sampled(self, records: Array, parents: Array, rng: np.random.Generator) -> Array:
         """Return a value for each row, given its parameters and continuous parents; (rows,)."""

@@ -139,12 +139,13 @@ class PoissonFamily(LeafFamily):
         if not (np.all(np.isfinite(places)) and np.all(places >= 0)):
             self.refuse("the rates of a Poisson family must be finite and not negative")
 
-    def check_column(self, x: Array, method: str) -> str:
-        """Refuse what is no count."""
-        wrong = x[~_is_count(x)]
-        if not len(wrong):
-            return ""
-        return f"holds {wrong[0]:g}, and a Poisson family is for counts: whole numbers, 0 or more"
+    def is_value(self, x: Array) -> NDArray[np.bool_]:
+        """Tell which numbers are counts."""
+        return _is_count(x)
+
+    def no_value(self, x: float) -> str:
+        """Return why a number is no count."""
+        return f"holds {x:g}, and a Poisson family is for counts: whole numbers, 0 or more"
 
     def prior(self, moments: Array) -> Array:
         """Return one row in which one was counted, in units of the column's mean."""

@@ -304,12 +304,12 @@ class RegressionFamily(NumericFamily):
         log = np.log(units.spread)
         return self.configurations * float(log[-1] + (log[:-1] + log[-1]).sum())
 
-    def check_column(self, x: Array, method: str) -> str:
+    def check_range(self, low: float, high: float, method: str) -> str:
         """Refuse constants for maximum likelihood."""
-        if method != "ml" or not len(x) or not np.all(x == x[0]):
+        if method != "ml" or low != high:
             return ""
         return (
-            f"is constant ({x[0]:g} in every row): no variance has highest likelihood; "
+            f"is constant ({low:g} in every row): no variance has highest likelihood; "
             "leave the column out, or use method='map', whose prior gives it a small one"
         )
 

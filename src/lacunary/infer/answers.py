@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.read import read
 from lacunary.data.schema import Label, Schema
+from lacunary.data.source import Source
 from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import ImpossibleRowError, SchemaError, StateError
 from lacunary.infer.distribution import Distribution, NormalMixture
-from lacunary.infer.engine import Prepared, prepare
-from lacunary.infer.posterior import marginals
+from lacunary.infer.posterior import marginals_of
+from lacunary.infer.rows import Rows, prepare
 from lacunary.model.dag import Dag
 
-if TYPE_CHECKING:  # continuous variables are loaded where there are any
-    from lacunary.infer.mixed import Mixed
-
-__all__ = ["Answers", "Target", "as_table"]
+__all__ = ["Answers", "Target", "as_source", "as_table"]
 
 Target = str | tuple[str, ...]
 
@@ -37,7 +35,7 @@ class Answers:
         """Return p(variable | parents) for the next row, in the places given by ``dag.layout``."""
         raise NotImplementedError
 
-    def prepared(self, table: Table) -> Prepared:
+    def prepared(self, table: Source) -> Rows:
         """Return a table, aligned with the graph's schema, laid out for the model's `parameters`."""
         return prepare(self.dag, table)
 
@@ -85,7 +83,7 @@ class Answers:
         """
         chosen: Sequence[Target] = self.dag.names if targets is None else targets
         sets = [self._asked([t] if isinstance(t, str) else t) for t in chosen]
-        rows = as_table(table, self.dag.schema)
+        rows = as_source(table, self.dag.schema)
         theta, sizes = self.parameters(), self.dag.schema.sizes
         states = self._marginals(rows, [where for where in sets if sizes[where[0]]])
         numbers = [where[0] for where in sets if not sizes[where[0]]]
@@ -102,13 +100,13 @@ class Answers:
 
         With continuous variables it is a log-density.
         """
-        prepared = self.prepared(as_table(table, self.dag.schema))
+        prepared = self.prepared(as_source(table, self.dag.schema))
         return np.asarray(prepared.log_evidence(self.parameters()[None])[0])
 
     def log_likelihood(self, table: Any) -> float:
         """Return Σ over rows of weight · log-probability of the observed cells, in nats."""
-        prepared = self.prepared(as_table(table, self.dag.schema))
-        return float(prepared.expect(self.parameters()[None])[1][0])
+        prepared = self.prepared(as_source(table, self.dag.schema))
+        return float(prepared.expect(self.parameters()[None]).log_likelihood[0])
 
     def probability(self, given: Mapping[str, Label]) -> float:
         """Return the probability of these states together; with continuous values, the density."""
@@ -155,26 +153,20 @@ class Answers:
 
         return completed(self.dag, self.parameters(), table, random)
 
-    def _normals(self, table: Table, variables: Sequence[int]) -> list[NormalMixture]:
+    def _normals(self, rows: Source, variables: Sequence[int]) -> list[NormalMixture]:
         """Return the posterior of each continuous variable in each row."""
-        from lacunary.infer.mixed import normal_marginals
+        return self.prepared(rows).normals(self.parameters(), variables)
 
-        return normal_marginals(self.dag, self.parameters(), self._told(table), variables)
-
-    def _told(self, table: Table) -> Mixed:
-        from lacunary.infer.mixed import Mixed
-
-        prepared = self.prepared(table)
-        assert isinstance(prepared, Mixed)
-        return prepared
-
-    def _marginals(self, table: Table, sets: Sequence[Sequence[int]]) -> list[NDArray[np.float64]]:
+    def _marginals(self, rows: Source, sets: Sequence[Sequence[int]]) -> list[NDArray[np.float64]]:
         """Return the posterior of sets of discrete variables in each row."""
-        if self.dag.continuous and sets:
-            from lacunary.infer.mixed import discrete_marginals
-
-            return discrete_marginals(self.dag, self.parameters(), self._told(table), sets)
-        return marginals(self.dag, self.parameters(), table, sets)
+        if not sets:
+            return []
+        if self.dag.continuous or not isinstance(rows, Table):
+            return self.prepared(rows).marginals(self.parameters(), sets)
+        # Rows that are asked once need not be laid out for sweeping first.
+        distinct = rows.distinct
+        found = marginals_of(self.dag, self.parameters(), rows.codes[distinct.first], sets)
+        return [posterior[distinct.inverse] for posterior in found]
 
     def _asked(self, names: Sequence[str]) -> list[int]:
         """Return where the variables stand that are asked about together."""
@@ -202,8 +194,19 @@ class Answers:
 
 
 def as_table(source: Any, schema: Schema) -> Table:
-    """Return any source of rows as a table that a model over ``schema`` can use."""
+    """Return anything that holds rows as a table that a model over ``schema`` can use."""
     return read(source, schema=schema)
+
+
+def as_source(given: Any, schema: Schema | None = None) -> Source:
+    """Return anything that holds rows as a source, which a model over ``schema`` can use.
+
+    A source stays where it is; a table, a frame, an array or a path becomes a table.
+    """
+    if hasattr(given, "fold") and hasattr(given, "prepare"):
+        source: Source = given if schema is None else given.align(schema)
+        return source
+    return read(given, schema=schema)
 
 
 def _number(name: str, value: Label) -> float:

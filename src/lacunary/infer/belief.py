@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.table import Table
+from lacunary.data.source import Source
 from lacunary.errors import ParameterError
 from lacunary.family.protocol import Family
 from lacunary.infer.answers import Answers
-from lacunary.infer.engine import Prepared
+from lacunary.infer.rows import Rows, laid_by
 from lacunary.maths import special
 from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.model.dag import Dag
@@ -147,13 +148,13 @@ class Belief(Answers):
         """Return the predictive probabilities: `mean`."""
         return self.mean()
 
-    def prepared(self, table: Table) -> Prepared:
-        """Return a table laid out for answers in which regressions are Student t."""
+    def prepared(self, table: Source) -> Rows:
+        """Return rows laid out for answers in which regressions are Student t."""
         if not self.dag.continuous:
             return super().prepared(table)
         from lacunary.infer.predictive import prepare_predictive  # which loads continuous variables
 
-        return prepare_predictive(self, table)
+        return laid_by(partial(prepare_predictive, self), self.dag, table)
 
 
 class Prior(Protocol):

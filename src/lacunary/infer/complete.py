@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE, Table
-from lacunary.infer.engine import prepare
 from lacunary.infer.gaussian import Posed
-from lacunary.infer.mixed import Mixed
+from lacunary.infer.mixed import MixedRows, prepare_mixed
 from lacunary.infer.posterior import filled
 from lacunary.infer.unit import LeafUnit, Unit
 from lacunary.model.dag import Dag
 
-__all__ = ["completed"]
+__all__ = ["completed", "completed_mixed"]
 
 
 def completed(
@@ -24,20 +25,25 @@ def completed(
     Discrete holes take a draw from their joint posterior or, without a generator, their jointly most
     probable states, the continuous holes summed out. Given these, continuous holes take a draw or their mean.
     """
+    if dag.continuous:
+        return completed_mixed(prepare_mixed(dag, replace(table, weights=np.ones(len(table)))), theta, random)
     seed = None if random is None else int(random.integers(2**63))
-    if not dag.continuous:
-        return filled(dag, theta, table.codes, seed=seed), table.reals
-    distinct = Table(table.schema, table.codes, table.reals)
-    prepared = prepare(dag, distinct)
-    assert isinstance(prepared, Mixed)
+    return filled(dag, theta, table.codes, seed=seed), table.reals
+
+
+def completed_mixed(
+    prepared: MixedRows, theta: NDArray[np.float64], random: np.random.Generator | None
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return `completed` of rows that are laid out."""
+    dag, seed = prepared.dag, None if random is None else int(random.integers(2**63))
     graph, inner, rows = prepared.discrete(theta)
     where = [dag.schema.index(name) for name in dag.discrete.names]
-    codes = np.full(table.codes.shape, HOLE, dtype=np.int32)
+    codes = np.full((len(prepared.inverse), len(dag.schema)), HOLE, dtype=np.int32)
     codes[:, where] = filled(graph, inner, rows[prepared.inverse], seed=seed)[:, : len(where)]
-    reals = np.array(table.reals)
+    seen = prepared.reals[prepared.inverse]
     # Of the rows as they now are, every configuration is known.
-    known = prepare(dag, Table(table.schema.reveal(), codes.copy(), table.reals))
-    assert isinstance(known, Mixed)
+    known = prepare_mixed(dag, Table(dag.schema.reveal(), codes.copy(), seen))
+    reals = np.array(seen)
     for stand_in in known.stand_ins:
         for unit in stand_in.units:
             posed = unit.rows.under(unit.forms(theta))

@@ -6,8 +6,10 @@ alone, each chunk adds into a place of its own, and the places are added in orde
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,16 +25,54 @@ from lacunary.kernels.logs import sweep_logs
 from lacunary.kernels.pack import Slab
 from lacunary.kernels.sweep import sweep
 from lacunary.model.dag import Dag
+from lacunary.model.stats import Batch
 
-__all__ = ["Prepared", "observed_in", "observed_log", "prepare"]
+if TYPE_CHECKING:
+    from lacunary.infer.distribution import NormalMixture
+    from lacunary.infer.islands import Charted, Islands
+    from lacunary.infer.rows import Rows
+    from lacunary.infer.walker import Walker
+
+__all__ = [
+    "Asked",
+    "DiscreteRows",
+    "Distinct",
+    "check_possible",
+    "observed_in",
+    "observed_log",
+    "prepare_discrete",
+]
 
 CACHE_LINE = 64
 """Bytes that memory hands out at once."""
 
 
+class Distinct(NamedTuple):
+    """The different rows: codes and reals, (rows, variables), and how often each counts, (rows,)."""
+
+    codes: NDArray[np.signedinteger]
+    reals: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+
+class Asked(NamedTuple):
+    """A question that is put to the same rows under many vectors.
+
+    Attributes
+    ----------
+    weights
+        How often each distinct row counts; (rows,).
+    posteriors
+        Gives, for a vector, the posteriors of all sets of variables side by side; (rows, Σ states).
+    """
+
+    weights: NDArray[np.float64]
+    posteriors: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
 @dataclass(frozen=True, eq=False)
-class Prepared:
-    """A graph and a table, laid out for sweeping: everything that does not depend on parameters.
+class DiscreteRows:
+    """A graph of tables and a table, laid out for sweeping: a kind of `lacunary.infer.rows.Rows`.
 
     Attributes
     ----------
@@ -51,8 +91,9 @@ class Prepared:
     inverse: NDArray[np.int64]
     weight: float
     _spare: list[Room] = field(default_factory=list, repr=False)
+    _charted: list[Charted] = field(default_factory=list, repr=False)
 
-    def expect(self, potentials: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def expect(self, potentials: NDArray[Any]) -> Batch:
         """Return expected counts and log-likelihood under each of several parameter vectors.
 
         Parameters
@@ -60,12 +101,6 @@ class Prepared:
         potentials
             One parameter vector a row, each at most one, not necessarily normalised, zeros allowed;
             complex for derivatives; (vectors, layout size).
-
-        Returns
-        -------
-        counts, log_likelihood
-            (vectors, layout size) and (vectors,); a log-likelihood is −∞ where some row has
-            probability zero.
         """
         counts = np.empty(potentials.shape, dtype=potentials.dtype)
         counts[:] = self.packed.constant
@@ -74,7 +109,7 @@ class Prepared:
         for (block, _), (part, log) in zip(tasks, in_parallel(self._sweep, tasks), strict=True):
             counts[block.where] += part[: block.used]
             log_likelihood[block.where] += log[: block.used]
-        return counts, log_likelihood
+        return Batch(self.dag, counts, log_likelihood, self.weight)
 
     def log_evidence(self, potentials: NDArray[Any]) -> NDArray[Any]:
         """Return the log-probability of each row's observed cells; (vectors, rows of the table)."""
@@ -84,7 +119,7 @@ class Prepared:
             rows[block.where, chunk.rows] += log[: block.used]
         return np.asarray(rows[:, self.inverse])
 
-    def weighed(self, weights: NDArray[np.float64]) -> Prepared:
+    def weighed(self, weights: NDArray[np.float64]) -> DiscreteRows:
         """Return the same table with other row weights, not negative; (rows of the table,).
 
         All else is shared, so that weights may change from one iteration to the next, as in a mixture.
@@ -93,21 +128,86 @@ class Prepared:
         packed = self.packed.weighed(summed.astype(np.float64, copy=False))
         return replace(self, packed=packed, weight=float(np.sum(weights)))
 
+    def shifted(self, units: NDArray[np.float64]) -> DiscreteRows:
+        """Return the rows themselves: states have no units."""
+        return self
+
     def check_possible(self, theta: NDArray[np.float64]) -> None:
         """Raise an error that names the first row to which these parameters give probability zero."""
-        rows = np.flatnonzero(np.isneginf(self.log_evidence(theta[None])[0]))
-        if not len(rows):
-            return
-        raise ImpossibleRowError(
-            f"row {rows[0] + 1} has probability zero under the model ({len(rows)} such rows in all); "
-            f"it has {observed_in(self.dag.schema, self.distinct_codes[self.inverse[rows[0]]])}. "
-            "Give every state that can occur a positive probability, for example with a prior."
-        )
+        check_possible(self, theta)
+
+    def __len__(self) -> int:
+        return len(self.inverse)
+
+    def shown(self, row: int) -> str:
+        """Return the observed states of one row in words, shortened when there are many."""
+        return observed_in(self.dag.schema, self.packed.codes[self.inverse[row]])
 
     @property
-    def distinct_codes(self) -> NDArray[np.signedinteger]:
-        """The states of the distinct rows, ``HOLE`` where open; (distinct rows, variables)."""
-        return self.packed.codes
+    def observed(self) -> NDArray[np.float64]:
+        """Counts of the families that rows show whole, which no parameter changes; (layout size,)."""
+        return self.packed.constant
+
+    @cached_property
+    def open_columns(self) -> NDArray[np.bool_]:
+        """Which variables, of more than one state, are a hole in some row; (variables,)."""
+        return np.asarray((self.packed.codes == HOLE).any(axis=0))
+
+    def gathered(self, purpose: str) -> Distinct:
+        """Return the distinct rows; they are in one place, whatever they are needed for."""
+        codes = self.packed.codes
+        return Distinct(codes, np.empty((len(codes), 0)), self.packed.weights)
+
+    def families(self, vector: NDArray[np.float64]) -> Islands:
+        """Return what gives the expected counts of any family, in the graph or not."""
+        from lacunary.infer.islands import chart  # which needs kernels of its own
+
+        if not self._charted:  # which rows with other weights share
+            self._charted.append(chart(self.dag, self.packed.codes))
+        return self._charted[0].under(vector, self.packed.weights)
+
+    def marginals(
+        self, vector: NDArray[np.float64], targets: Sequence[Sequence[int]]
+    ) -> list[NDArray[np.float64]]:
+        """Return the posterior of sets of variables in each row; all zero in an impossible row."""
+        from lacunary.infer.posterior import marginals_of
+
+        return [found[self.inverse] for found in marginals_of(self.dag, vector, self.packed.codes, targets)]
+
+    def ask(self, targets: Sequence[Sequence[int]]) -> Asked:
+        """Return a question about sets of variables that can be put under many vectors."""
+        from lacunary.infer.posterior import Reader
+
+        reader = Reader.of(self.dag, self.packed.codes, targets)
+        return Asked(self.packed.weights, reader.posteriors)
+
+    def normals(self, vector: NDArray[np.float64], targets: Sequence[int]) -> list[NormalMixture]:
+        """Return nothing: there are no continuous variables to be asked about."""
+        return []
+
+    def completed(
+        self, vector: NDArray[np.float64], rng: np.random.Generator | None
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return codes and reals with every hole filled: drawn, or without a generator most probable."""
+        from lacunary.infer.posterior import filled
+
+        seed = None if rng is None else int(rng.integers(2**63))
+        codes = filled(self.dag, vector, self.packed.codes[self.inverse], seed=seed)
+        return codes, np.empty((len(codes), 0))
+
+    def score_covariance(
+        self, vector: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return expected counts, and the posterior covariance of the scores; see `infer.covariance`."""
+        from lacunary.infer.covariance import score_covariance
+
+        return score_covariance(self, vector)
+
+    def walker(self, purpose: str, alpha: NDArray[np.float64]) -> Walker:
+        """Return what walks chains over completions of the rows under a prior with these pseudo-counts."""
+        from lacunary.infer.walker import walker_of
+
+        return walker_of(self, alpha)
 
     def _sweep(self, task: tuple[_Block, Chunk]) -> tuple[NDArray[Any], NDArray[Any]]:
         block, chunk = task
@@ -163,15 +263,11 @@ class Prepared:
         )
 
 
-def prepare(dag: Dag, table: Table, *, budget: int = MEMORY_BUDGET) -> Prepared:
-    """Lay a table whose columns are the graph's variables out for sweeping; see `Table.align`."""
-    if dag.continuous:
-        from lacunary.infer.mixed import prepare_mixed  # which sweeps the discrete part with this file
-
-        return prepare_mixed(dag, table, budget=budget)
+def prepare_discrete(dag: Dag, table: Table, *, budget: int = MEMORY_BUDGET) -> DiscreteRows:
+    """Lay out a table for a graph without continuous variables; see `lacunary.infer.rows.prepare`."""
     distinct = table.distinct
     packed = pack(dag, table.codes[distinct.first], distinct.weights, budget=budget)
-    return Prepared(dag, packed, distinct.inverse, table.size)
+    return DiscreteRows(dag, packed, distinct.inverse, table.size)
 
 
 def _sweep_with_care(
@@ -197,6 +293,17 @@ def _row_sums(chunk: Chunk, log: NDArray[Any]) -> NDArray[Any]:
     if len(filled):
         sums[filled] = np.add.reduceat(log[chunk.slab.root], start[filled], axis=0)
     return sums.T
+
+
+def check_possible(rows: Rows, theta: NDArray[np.float64]) -> None:
+    """Raise an error that names the first row to which these parameters give probability zero."""
+    impossible = np.flatnonzero(np.isneginf(rows.log_evidence(theta[None])[0]))
+    if len(impossible):
+        raise ImpossibleRowError(
+            f"row {impossible[0] + 1} has probability zero under the model ({len(impossible)} such rows in "
+            f"all); it has {rows.shown(int(impossible[0]))}. "
+            "Give every state that can occur a positive probability, for example with a prior."
+        )
 
 
 def observed_in(schema: Schema, codes: NDArray[np.signedinteger]) -> str:

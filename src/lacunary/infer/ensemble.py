@@ -54,7 +54,7 @@ class Ensemble:
             if share > 0
         ]
         if isinstance(told[0][0], NormalMixture):
-            return NormalMixture.joined([replace(a, weights=share * a.weights) for a, share in told])
+            return NormalMixture.mixed([replace(a, weights=share * a.weights) for a, share in told])
         mean = np.sum([share * answer.probabilities for answer, share in told], axis=0)
         return Distribution(told[0][0].variables, mean)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from lacunary.infer.answers import as_table
-from lacunary.infer.engine import prepare
+from lacunary.infer.answers import as_source
 from lacunary.infer.network import Network
+from lacunary.infer.rows import prepare
 from lacunary.model.stats import Stats
 
 __all__ = ["expect"]
@@ -18,8 +18,8 @@ def expect(network: Network, table: Any) -> Stats:
     E[N_ijk] = Σ over rows of weight · p(variable i in state k, its parents in configuration j | observed
     cells): the E-step of EM (CH96 section 3.1), exact for any holes.
     """
-    prepared = prepare(network.dag, as_table(table, network.dag.schema))
-    counts, log_likelihood = prepared.expect(network.theta[None])
-    if log_likelihood[0] == float("-inf"):
-        prepared.check_possible(network.theta)
-    return Stats(network.dag, counts[0], float(log_likelihood[0]), prepared.weight)
+    rows = prepare(network.dag, as_source(table, network.dag.schema))
+    (stats,) = rows.expect(network.theta[None])
+    if stats.log_likelihood == float("-inf"):
+        rows.check_possible(network.theta)
+    return stats

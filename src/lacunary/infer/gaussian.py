@@ -92,15 +92,15 @@ class GaussianRows:
     allowed
         The rows each configuration may explain, in any order; by default all rows.
     columns
-        For each configuration, the column in which its log-densities and weights stand; by default each
-        has its own. Configurations that share one must not share rows.
+        For each configuration, the column in which its log-densities and weights stand, and how many columns
+        there are, used or not; by default each has its own. Those that share one must not share rows.
     """
 
     def __init__(
         self,
         reals: NDArray[np.float64],
         allowed: Sequence[NDArray[np.int64]] | None = None,
-        columns: NDArray[np.int64] | None = None,
+        columns: tuple[NDArray[np.int64], int] | None = None,
     ) -> None:
         rows, n = reals.shape
         empty = np.isnan(reals)
@@ -140,15 +140,16 @@ class GaussianRows:
         """Return the rows as these densities see them."""
         return Posed(self, forms.reduced())
 
+    def placed(self, configurations: int) -> tuple[NDArray[np.int64], int]:
+        """Return the column of each of so many configurations, and how many columns there are."""
+        return self.columns or (np.arange(configurations), configurations)
+
     def log_evidence(self, forms: Forms) -> NDArray[np.float64]:
         """Return the log-density of each row's observed cells; (rows, configurations)."""
         return self.under(forms).log_evidence()
 
     def moments(self, forms: Forms, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return Σ over rows of weight · E[z zᵀ | observed cells]; (configurations, n + 1, n + 1).
-
-        ``weights`` are (rows, configurations).
-        """
+        """Return Σ weight · E[z zᵀ | observed], weights (rows, columns); (configurations, n + 1, n + 1)."""
         return self.under(forms).moments(weights)
 
 
@@ -173,8 +174,7 @@ class Posed:
         needed = sum(len(p.holes) for p in rows.patterns) * width * configurations
         self._kept = _all_given(forms.root, rows.patterns) if needed <= KEPT else None
         #: The column of each configuration in evidence and weights, and how many columns there are.
-        self.columns = np.arange(configurations) if rows.columns is None else rows.columns
-        self.width = int(self.columns.max(initial=-1)) + 1
+        self.columns, self.width = rows.placed(configurations)
 
     def filled(
         self, c: int, among: NDArray[np.int64] | None = None

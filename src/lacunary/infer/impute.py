@@ -47,7 +47,8 @@ def impute(
         needs; of a belief, such as a fit's, each copy has parameters of its own, drawn first, so that what
         is not known of them shows between copies. "probability": each variable becomes one column a state,
         named ``variable=state``, that holds its probability; of a continuous one its mean and standard
-        deviation, in ``variable mean`` and ``variable sd``.
+        deviation, in ``variable mean`` and ``variable sd``; a hole where it is infinite, as that of
+        a Student t with two degrees of freedom is: a belief's about a configuration that no row has shown.
     copies
         How many filled tables to draw; they follow one another in the result.
     rng
@@ -114,7 +115,7 @@ def _probabilities(model: Model, rows: Table) -> Table:
         if isinstance(posterior, NormalMixture):
             variables.append(Variable(f"{name} mean", kind="continuous"))
             variables.append(Variable(f"{name} sd", kind="continuous"))
-            columns.extend([posterior.mean, posterior.sd])
+            columns.extend([posterior.mean, np.where(np.isposinf(posterior.sd), np.nan, posterior.sd)])
             continue
         for state, values in zip(rows.schema[str(name)].states, posterior.T, strict=True):
             variables.append(Variable(f"{name}={state}", kind="continuous", bounds=(0.0, 1.0)))

@@ -13,9 +13,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.infer.engine import Prepared, observed_log
-from lacunary.infer.pack import Chunk, pack
-from lacunary.infer.parallel import in_parallel
+from lacunary.infer.posterior import Reader
 from lacunary.kernels.island_counts import Given
 from lacunary.kernels.islands import Chart, Rows
 from lacunary.model.dag import Dag
@@ -122,24 +120,8 @@ def _swept(
     width = sum(dag.schema.sizes)
     step = max(AT_ONCE // width, 1)
     log, out = np.empty(len(codes)), np.zeros((len(codes), width))
+    everything = [(v,) for v in range(len(dag.names))]
     for first in range(0, len(codes), step):
         part = slice(first, first + step)
-        log[part], out[part] = _some_swept(dag, theta, codes[part], width)
-    return log, out
-
-
-def _some_swept(
-    dag: Dag, theta: NDArray[np.float64], codes: NDArray[np.int32], width: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    rows = len(codes)
-    packed = pack(dag, codes, np.ones(rows), targets=[(v,) for v in range(len(dag.names))])
-    prepared = Prepared(dag, packed, np.arange(rows), float(rows))
-    log, out = observed_log(packed, theta[None])[0], np.zeros((rows, width))
-
-    def read(chunk: Chunk) -> None:
-        part = np.zeros((chunk.rows.stop - chunk.rows.start) * width)
-        log[chunk.rows] += prepared.run(theta, chunk, part)
-        out[chunk.rows] = part.reshape(-1, width)
-
-    list(in_parallel(read, packed.chunks))
+        log[part], out[part] = Reader.of(dag, codes[part], everything).read(theta)
     return log, out

@@ -8,13 +8,14 @@ islands (docs/structural-em.md). One pass over the rows counts a set together wi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.table import HOLE, Table, unique_rows
+from lacunary.data.source import in_tree
+from lacunary.data.table import HOLE, unique_rows
 from lacunary.errors import ImpossibleRowError
 from lacunary.infer.engine import observed_in
 from lacunary.infer.island_chart import find_islands, lay_tables
@@ -26,7 +27,7 @@ from lacunary.kernels.island_tables import fill_tables
 from lacunary.kernels.islands import Chart, Families, Query, Rows
 from lacunary.model.dag import Dag
 
-__all__ = ["ISLAND_BUDGET", "Charted", "Islands", "chart"]
+__all__ = ["ISLAND_BUDGET", "Charted", "IslandSum", "Islands", "chart"]
 
 CAP = 128
 """Configurations of an island beyond which it is cut: smaller parts are faster to read, more cuts slower."""
@@ -63,8 +64,8 @@ class Charted:
     room: tuple[int, int]
     places: tuple[int, int]
 
-    def under(self, theta: NDArray[np.float64]) -> Islands:
-        """Return the islands' tables under these parameters."""
+    def under(self, theta: NDArray[np.float64], weights: NDArray[np.float64]) -> Islands:
+        """Return the islands' tables under these parameters, the rows weighted; (rows,)."""
         table, share = np.empty(self.places[0]), np.zeros(self.places[1])
         with np.errstate(divide="ignore"):
             log_theta = np.log(theta)
@@ -89,7 +90,8 @@ class Charted:
                 f"a row has probability zero under the model: {seen}. "
                 "Give every state that can occur a positive probability."
             )
-        islands = Islands(self, table, share, self._trees(theta))
+        weighed = replace(self, rows=self.rows._replace(weight=weights))
+        islands = Islands(weighed, table, share, self._trees(theta))
         islands.trees.fill_shares(islands.column, share)
         return islands
 
@@ -136,6 +138,16 @@ class Islands:
         """
         return self._count(members, wide=True)
 
+    def statistics(self, dag: Dag) -> NDArray[np.float64]:
+        """Return the expected counts of one graph's families, in the places of its layout; (size,)."""
+        layout, out = dag.layout, np.zeros(dag.layout.size)
+        for i, members in enumerate(layout.members):
+            out[layout.slice(i)] += self.counts(members).ravel()  # tied families share their places
+        return out
+
+    def __add__(self, other: Islands | IslandSum) -> IslandSum:
+        return IslandSum((self,)) + other
+
     @property
     def column(self) -> NDArray[np.int64]:
         """Where each variable's columns begin; (variables,)."""
@@ -176,6 +188,33 @@ class Islands:
         return sum(parts, start=np.zeros(below * columns)).reshape(below, columns)
 
 
+@dataclass(frozen=True, eq=False)
+class IslandSum:
+    """Islands of several parts of the rows, whose counts are added up when they are asked for."""
+
+    parts: tuple[Islands, ...]
+
+    def __add__(self, other: Islands | IslandSum) -> IslandSum:
+        return IslandSum((*self.parts, *(other.parts if isinstance(other, IslandSum) else (other,))))
+
+    def counts(self, members: Sequence[int]) -> NDArray[np.float64]:
+        """Return `Islands.counts` of all parts."""
+        return in_tree([part.counts(members) for part in self.parts])
+
+    def counts_with_others(self, members: Sequence[int]) -> NDArray[np.float64]:
+        """Return `Islands.counts_with_others` of all parts."""
+        return in_tree([part.counts_with_others(members) for part in self.parts])
+
+    def statistics(self, dag: Dag) -> NDArray[np.float64]:
+        """Return the expected counts of one graph's families, in the places of its layout; (size,)."""
+        return in_tree([part.statistics(dag) for part in self.parts])
+
+    @property
+    def column(self) -> NDArray[np.int64]:
+        """Where each variable's columns begin; (variables,)."""
+        return self.parts[0].column
+
+
 def _desk(n: int, room: tuple[int, int], places: int, answer: Answer) -> Desk:
     """Return room for counting; what junction trees say stands behind what is worked out on the way."""
     return Desk(
@@ -198,14 +237,19 @@ def _desk(n: int, room: tuple[int, int], places: int, answer: Answer) -> Desk:
 
 
 def chart(
-    dag: Dag, table: Table, *, cap: int = CAP, limit: int = LIMIT, budget: int = ISLAND_BUDGET
+    dag: Dag,
+    codes: NDArray[np.signedinteger],
+    *,
+    cap: int = CAP,
+    limit: int = LIMIT,
+    budget: int = ISLAND_BUDGET,
 ) -> Charted:
-    """Find the islands of a table whose columns are the graph's variables; see `Table.align`.
+    """Find the islands of rows over the graph's variables; (rows, variables).
 
     Raises `TooWideError` if the tables of all rows would take more than ``budget`` bytes.
     """
-    distinct, sizes = table.distinct, np.array(dag.schema.sizes, dtype=np.int64)
-    codes = np.array(table.codes[distinct.first], dtype=np.int32, order="C")
+    sizes = np.array(dag.schema.sizes, dtype=np.int64)
+    codes = np.array(codes, dtype=np.int32, order="C")
     codes[:, sizes == 1] = 0  # known without looking
     is_open = codes == HOLE
     ones = np.ones(len(sizes), dtype=np.int64)
@@ -225,7 +269,7 @@ def chart(
     trees = list_sums(tree >= 0, found[0])[pattern]
     rows = Rows(
         codes,
-        distinct.weights.copy(),
+        np.ones(len(codes)),
         pattern,
         np.cumsum(tables) - tables,
         np.cumsum(shares) - shares,

@@ -9,10 +9,10 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.table import HOLE, Table, code_dtype
+from lacunary.data.table import HOLE, code_dtype
 from lacunary.errors import TooWideError
 from lacunary.infer.answers import Answers
-from lacunary.infer.posterior import marginals
+from lacunary.infer.posterior import marginals_of
 from lacunary.model.dag import Dag
 
 __all__ = ["NUMBERS", "Joint", "ancestors", "beforehand", "joint"]
@@ -105,7 +105,7 @@ def beforehand(model: Answers, sets: Sequence[tuple[str, ...]]) -> list[Array]:
     where = [[graph.schema.index(name) for name in names] for names in sets]
     codes = np.full((1, len(graph.schema)), HOLE, dtype=code_dtype(graph.schema.sizes))
     theta = np.ascontiguousarray(model.parameters()[: graph.layout.size])
-    return [found[0] for found in marginals(graph, theta, Table(graph.schema, codes), where)]
+    return [found[0] for found in marginals_of(graph, theta, codes, where)]
 
 
 def _configurations(model: Answers, among: Sequence[int]) -> tuple[NDArray[np.int64], Array]:

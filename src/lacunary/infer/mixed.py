@@ -10,27 +10,33 @@ continuous statistics are moments of the rows with these weights (TMCH98 eq. 14 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import count, islice
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema, Variable
-from lacunary.data.table import Table
+from lacunary.data.table import HOLE, Table
 from lacunary.errors import TooWideError
 from lacunary.infer.distribution import NormalMixture
-from lacunary.infer.engine import Prepared
+from lacunary.infer.engine import Asked, DiscreteRows, Distinct, check_possible, observed_in
 from lacunary.infer.gaussian import Posed
 from lacunary.infer.pack import MEMORY_BUDGET, pack
-from lacunary.infer.posterior import marginals
+from lacunary.infer.posterior import Reader, marginals_of
 from lacunary.infer.unit import Unit, units_of
 from lacunary.kernels.lanes import LANES
 from lacunary.model.dag import Dag
+from lacunary.model.stats import Batch
 
-__all__ = ["Mixed", "StandIn", "discrete_marginals", "normal_marginals", "prepare_mixed"]
+if TYPE_CHECKING:
+    from lacunary.infer.spread import Spread, Triples
+    from lacunary.infer.walker import Walker
+
+__all__ = ["MixedRows", "StandIn", "prepare_mixed"]
 
 LOWEST = -700.0
 """Where the logs in a stand-in's table end, relative to its row's largest: the smallest normal double."""
@@ -56,7 +62,8 @@ class StandIn:
     def summed(self, unit: Unit, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return (rows, *sizes) summed down to (rows, the unit's configurations)."""
         others = tuple(k + 1 for k, v in enumerate(self.parents) if v not in unit.open_core)
-        return np.asarray(weights.sum(axis=others).reshape(len(weights), -1))
+        summed = weights.sum(axis=others)
+        return np.asarray(summed.reshape(len(weights), prod(summed.shape[1:])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,16 +75,22 @@ class _Seen:
     scale: list[NDArray[np.float64]]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Mixed(Prepared):
-    """A graph with continuous variables and a table, laid out for sweeping.
+@dataclass(frozen=True, eq=False)
+class MixedRows:
+    """A graph with continuous variables and a table, laid out: a kind of `lacunary.infer.rows.Rows`.
 
     Vectors may be parameters or potentials; their length tells which.
 
     Attributes
     ----------
+    dag
+        The graph.
+    inverse
+        Which distinct row each row of the table is; (rows,).
+    weight
+        Σ of the rows' weights: the sample size N.
     inner
-        The discrete variables and the stand-ins, packed.
+        The discrete variables and the stand-ins, laid out.
     codes, reals, weights
         The distinct rows.
     stand_ins
@@ -87,21 +100,32 @@ class Mixed(Prepared):
         (distinct rows,).
     """
 
-    inner: Prepared
+    dag: Dag
+    inverse: NDArray[np.int64]
+    weight: float
+    inner: DiscreteRows
     codes: NDArray[np.signedinteger]
     reals: NDArray[np.float64]
     weights: NDArray[np.float64]
     stand_ins: tuple[StandIn, ...]
     shift: NDArray[np.float64]
+    _spread: list[Spread] = field(default_factory=list, repr=False)
 
-    def expect(self, potentials: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return expected statistics, (vectors, statistics size), and log-likelihood, (vectors,)."""
+    def expect(self, potentials: NDArray[Any]) -> Batch:
+        """Return expected statistics, (vectors, statistics size), and log-likelihood, (vectors,).
+
+        Complex vectors must have the same real part, as those of derivatives by complex steps have.
+        """
+        if np.iscomplexobj(potentials):
+            from lacunary.infer.mixed_complex import complex_expect  # for derivatives alone
+
+            return Batch(self.dag, *complex_expect(self, potentials), self.weight)
         statistics = np.zeros((len(potentials), self.dag.layout.statistics_size))
         log_likelihood = np.empty(len(potentials))
         for first in range(0, len(potentials), LANES):
             some = slice(first, first + LANES)
             self._expect_some(potentials[some], statistics[some], log_likelihood[some])
-        return statistics, log_likelihood
+        return Batch(self.dag, statistics, log_likelihood, self.weight)
 
     def _expect_some(
         self,
@@ -111,13 +135,13 @@ class Mixed(Prepared):
     ) -> None:
         seen = [self._see(vector) for vector in vectors]
         inner = np.array([self._inner_vector(v, s) for v, s in zip(vectors, seen, strict=True)])
-        counts, log = self.inner.expect(inner)
-        lost = self._lost(counts, seen)
+        swept = self.inner.expect(inner)
+        lost = self._lost(swept.counts, seen)
         if lost:
             inner = np.array([self._inner_vector(v, s) for v, s in zip(vectors, lost, strict=True)])
-            counts, log = self.inner.expect(inner)
+            swept = self.inner.expect(inner)
             seen = lost
-        tables = self.dag.layout.tables
+        tables, counts, log = self.dag.layout.tables, swept.counts, swept.log_likelihood
         statistics[:, :tables] = counts[:, :tables]
         for k, view in enumerate(seen):
             taken = np.sum(view.scale, axis=0) + self.shift
@@ -131,6 +155,10 @@ class Mixed(Prepared):
 
     def log_evidence(self, potentials: NDArray[Any]) -> NDArray[Any]:
         """Return the log-density of each row's observed cells; (vectors, rows of the table)."""
+        if np.iscomplexobj(potentials):
+            from lacunary.infer.mixed_complex import complex_log_evidence
+
+            return complex_log_evidence(self, potentials)
         out = np.empty((len(potentials), len(self.inverse)))
         for k, vector in enumerate(potentials):
             seen = self.see(vector)
@@ -138,16 +166,106 @@ class Mixed(Prepared):
             out[k] = rows + (np.sum(seen.scale, axis=0) + self.shift)[self.inverse]
         return out
 
-    def weighed(self, weights: NDArray[np.float64]) -> Mixed:
+    def weighed(self, weights: NDArray[np.float64]) -> MixedRows:
         """Return the same table with other row weights, not negative; all else is shared; (rows,)."""
         inner = self.inner.weighed(weights)
-        summed = np.asarray(inner.packed.weights)
-        return replace(self, packed=inner.packed, inner=inner, weights=summed, weight=float(np.sum(weights)))
+        return replace(self, inner=inner, weights=inner.packed.weights, weight=float(np.sum(weights)))
+
+    def shifted(self, units: NDArray[np.float64]) -> MixedRows:
+        """Return the same rows with so much added to log-densities for every value seen; (variables,)."""
+        columns = list(self.dag.continuous)
+        added = ~np.isnan(self.reals[:, columns]) @ units[columns]
+        return replace(self, shift=_base(self.dag, self.reals) + added)
+
+    def check_possible(self, theta: NDArray[np.float64]) -> None:
+        """Raise an error that names the first row to which these parameters give probability zero."""
+        check_possible(self, theta)
+
+    def __len__(self) -> int:
+        return len(self.inverse)
+
+    def shown(self, row: int) -> str:
+        """Return the observed states of one row in words, shortened when there are many."""
+        return observed_in(self.dag.schema, self.codes[self.inverse[row]])
 
     @property
-    def distinct_codes(self) -> NDArray[np.signedinteger]:
-        """The states of the distinct rows; (distinct rows, variables)."""
-        return self.codes
+    def observed(self) -> NDArray[np.float64]:
+        """Counts of the tables that rows show whole, which no parameter changes; (tables,)."""
+        return self.inner.observed[: self.dag.layout.tables]
+
+    @cached_property
+    def open_columns(self) -> NDArray[np.bool_]:
+        """Which variables, of other than one state, are a hole in some row; (variables,)."""
+        sizes = np.array(self.dag.schema.sizes)
+        holes = np.where(sizes > 0, self.codes == HOLE, np.isnan(self.reals))
+        return np.asarray(holes.any(axis=0) & (sizes != 1))
+
+    def gathered(self, purpose: str) -> Distinct:
+        """Return the distinct rows; they are in one place, whatever they are needed for."""
+        return Distinct(self.codes, self.reals, self.weights)
+
+    def marginals(
+        self, vector: NDArray[np.float64], targets: Sequence[Sequence[int]]
+    ) -> list[NDArray[np.float64]]:
+        """Return the posterior of sets of discrete variables in each row; all zero in an impossible row."""
+        found = marginals_of(*self.discrete(vector), [self._places(target) for target in targets])
+        return [posterior[self.inverse] for posterior in found]
+
+    def ask(self, targets: Sequence[Sequence[int]]) -> Asked:
+        """Return a question about sets of discrete variables that can be put under many vectors."""
+        reader = Reader.of(
+            self.inner.dag, self.inner.packed.codes, [self._places(target) for target in targets]
+        )
+        return Asked(self.weights, lambda vector: reader.posteriors(self.discrete(vector)[1]))
+
+    def normals(self, vector: NDArray[np.float64], targets: Sequence[int]) -> list[NormalMixture]:
+        """Return the posterior of continuous variables in each row."""
+        if not targets:
+            return []
+        graph, inner, rows = self.discrete(vector)
+        found: dict[int, NormalMixture] = {}
+        for unit in (unit for stand_in in self.stand_ins for unit in stand_in.units):
+            mine = [v for v in targets if v in unit.families]
+            if not mine:
+                continue
+            weights = np.ones((len(rows), 1))
+            if unit.open_core:
+                core = self._places(unit.open_core)
+                weights = marginals_of(graph, inner, rows, [core])[0]
+                weights = weights.reshape(len(rows), prod(weights.shape[1:]))
+            found |= self.mixtures(unit, vector, mine, weights)
+        return [found[v] for v in targets]
+
+    def _places(self, variables: Sequence[int]) -> list[int]:
+        """Return where discrete variables stand among the discrete ones alone."""
+        return [self.dag.discrete.schema.index(self.dag.names[v]) for v in variables]
+
+    def completed(
+        self, vector: NDArray[np.float64], rng: np.random.Generator | None
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return codes and reals with every hole filled: drawn, or without a generator most probable."""
+        from lacunary.infer.complete import completed_mixed
+
+        return completed_mixed(self, vector, rng)
+
+    def families(self, vector: NDArray[np.float64]) -> Triples:
+        """Return what gives the expected statistics of any family, in the graph or not."""
+        from lacunary.infer.spread import Spread
+
+        if not self._spread:
+            known = Table(self.dag.schema, self.codes, self.reals, self.weights)
+            self._spread.append(Spread(known))
+        return self._spread[0].under(self.dag, vector).triples(self.weights)
+
+    def score_covariance(
+        self, vector: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Refuse: beside regressions derivatives are taken by complex steps of `expect`."""
+        raise TypeError("the covariance of scores is for graphs of tables alone")
+
+    def walker(self, purpose: str, alpha: NDArray[np.float64]) -> Walker:
+        """Refuse: chains beside regressions are walked over `gathered` rows."""
+        raise TypeError("chains of tables are for graphs of tables alone")
 
     def discrete(
         self, vector: NDArray[np.float64]
@@ -158,7 +276,7 @@ class Mixed(Prepared):
     def see(self, vector: NDArray[np.float64]) -> _Seen:
         """Return the rows under one vector, scaled so that whatever is possible can be told from nothing."""
         seen = self._see(vector)
-        counts, _ = self.inner.expect(self._inner_vector(vector, seen)[None])
+        counts = self.inner.expect(self._inner_vector(vector, seen)[None]).counts
         lost = self._lost(counts, [seen])
         return lost[0] if lost else seen
 
@@ -185,7 +303,7 @@ class Mixed(Prepared):
             for unit, rows in zip(stand_in.units, mine, strict=True):
                 log = log + stand_in.spread(unit, self.log_densities(unit, rows))
             posed.append(mine)
-            logs.append(log.reshape(len(log), -1))
+            logs.append(log.reshape(len(log), prod(stand_in.sizes)))
             top = logs[-1].max(axis=1)  # −∞ outside all bounds: for the engine to refuse
             scales.append(np.where(np.isneginf(top), 0.0, top) if stand_in.parents else top)
         return _Seen(posed, logs, scales)
@@ -228,7 +346,7 @@ class Mixed(Prepared):
     def _missed(self, counts: NDArray[np.float64], seen: _Seen) -> bool:
         for stand_in, weights, log in zip(self.stand_ins, self._weights(counts), seen.log, strict=True):
             if stand_in.parents:
-                flat = weights.reshape(len(log), -1)
+                flat = weights.reshape(log.shape)
                 best = np.take_along_axis(flat, log.argmax(axis=1)[:, None], axis=1)[:, 0]
                 if np.any((best == 0) & (self.weights > 0)):
                     return True
@@ -237,58 +355,23 @@ class Mixed(Prepared):
     def _rescaled(self, counts: NDArray[np.float64], seen: _Seen) -> _Seen:
         scales = []
         for weights, log, scale in zip(self._weights(counts), seen.log, seen.scale, strict=True):
-            possible = np.where(weights.reshape(len(log), -1) > 0, log, -np.inf).max(axis=1)
+            possible = np.where(weights.reshape(log.shape) > 0, log, -np.inf).max(axis=1)
             scales.append(np.where(np.isfinite(possible), possible, scale))
         return _Seen(seen.posed, seen.log, scales)
 
 
-def discrete_marginals(
-    dag: Dag, theta: NDArray[np.float64], table: Table | Mixed, targets: Sequence[Sequence[int]]
-) -> list[NDArray[np.float64]]:
-    """Return `posterior.marginals` of sets of discrete variables, given cells of both kinds."""
-    prepared = table if isinstance(table, Mixed) else prepare_mixed(dag, table)
-    graph, inner, rows = prepared.discrete(theta)
-    place = {dag.schema.index(name): k for k, name in enumerate(dag.discrete.names)}
-    sets = [[place[v] for v in target] for target in targets]
-    found = marginals(graph, inner, Table(graph.schema, rows), sets)
-    return [posterior[prepared.inverse] for posterior in found]
-
-
-def normal_marginals(
-    dag: Dag, theta: NDArray[np.float64], table: Table | Mixed, targets: Sequence[int]
-) -> list[NormalMixture]:
-    """Return the posterior of each of some continuous variables in each row."""
-    if not targets:
-        return []
-    prepared = table if isinstance(table, Mixed) else prepare_mixed(dag, table)
-    graph, inner, rows = prepared.discrete(theta)
-    place = {dag.schema.index(name): k for k, name in enumerate(dag.discrete.names)}
-    found: dict[int, NormalMixture] = {}
-    for unit in (unit for stand_in in prepared.stand_ins for unit in stand_in.units):
-        mine = [v for v in targets if v in unit.families]
-        if not mine:
-            continue
-        weights = np.ones((len(rows), 1))
-        if unit.open_core:
-            core = [place[v] for v in unit.open_core]
-            weights = marginals(graph, inner, Table(graph.schema, rows), [core])[0].reshape(len(rows), -1)
-        found |= prepared.mixtures(unit, theta, mine, weights)
-    return [found[v] for v in targets]
-
-
-def prepare_mixed(dag: Dag, table: Table, *, budget: int = MEMORY_BUDGET) -> Mixed:
-    """Lay out a table for a graph with continuous variables; see `lacunary.infer.engine.prepare`."""
+def prepare_mixed(dag: Dag, table: Table, *, budget: int = MEMORY_BUDGET) -> MixedRows:
+    """Lay out a table for a graph with continuous variables; see `lacunary.infer.rows.prepare`."""
     distinct = table.distinct
     codes, reals = table.codes[distinct.first], table.reals[distinct.first]
     stand_ins = _stand_ins(dag, units_of(dag, codes, reals, budget))
     inner, seen = _inner(dag, codes, [s for s in stand_ins if s.parents], budget)
     packed = pack(inner, seen, distinct.weights, budget=budget)
-    return Mixed(
+    return MixedRows(
         dag,
-        packed,
         distinct.inverse,
         table.size,
-        inner=Prepared(inner, packed, distinct.inverse, table.size),
+        inner=DiscreteRows(inner, packed, distinct.inverse, table.size),
         codes=codes,
         reals=reals,
         weights=distinct.weights,

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.infer.leaf import LeafPosed
-from lacunary.infer.mixed import LOWEST, Mixed, StandIn
+from lacunary.infer.mixed import LOWEST, MixedRows, StandIn
 from lacunary.infer.unit import LeafUnit, Unit
 
 __all__ = ["complex_expect", "complex_log_evidence"]
@@ -26,8 +26,8 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 Complex = NDArray[Any]
 
 
-def complex_expect(prepared: Mixed, vectors: Complex) -> tuple[Complex, Complex]:
-    """Return expected statistics and log-likelihood, as `Mixed.expect` does, at complex parameters.
+def complex_expect(prepared: MixedRows, vectors: Complex) -> tuple[Complex, Complex]:
+    """Return expected statistics and log-likelihood, as `MixedRows.expect` does, at complex parameters.
 
     Parameters
     ----------
@@ -39,7 +39,8 @@ def complex_expect(prepared: Mixed, vectors: Complex) -> tuple[Complex, Complex]
     layout, tables = prepared.dag.layout, prepared.dag.layout.tables
     scales = prepared.see(vectors[0].real).scale
     seen = [[[_rows(u, v) for u in s.units] for s in prepared.stand_ins] for v in vectors]
-    counts, log = prepared.inner.expect(_inner(prepared, vectors, seen, scales))
+    swept = prepared.inner.expect(_inner(prepared, vectors, seen, scales))
+    counts, log = swept.counts, swept.log_likelihood
     statistics = np.zeros((len(vectors), layout.statistics_size), dtype=np.complex128)
     statistics[:, :tables] = counts[:, :tables]
     for k, mine in enumerate(seen):
@@ -52,7 +53,7 @@ def complex_expect(prepared: Mixed, vectors: Complex) -> tuple[Complex, Complex]
     return statistics, log
 
 
-def complex_log_evidence(prepared: Mixed, vectors: Complex) -> Complex:
+def complex_log_evidence(prepared: MixedRows, vectors: Complex) -> Complex:
     """Return the log-density of each row's observed cells; (vectors, rows of the table)."""
     scales = prepared.see(vectors[0].real).scale
     seen = [[[_rows(u, v) for u in s.units] for s in prepared.stand_ins] for v in vectors]
@@ -79,8 +80,8 @@ class _Rows:
     def of(cls, unit: Unit, vector: Complex) -> _Rows:
         root, constant = _roots(unit, vector)
         rows = unit.rows
-        columns = np.arange(len(root)) if rows.columns is None else rows.columns
-        log = np.full((len(rows), int(columns.max(initial=-1)) + 1), -np.inf, dtype=np.complex128)
+        columns, width = rows.placed(len(root))
+        log = np.full((len(rows), width), -np.inf, dtype=np.complex128)
         places, filled, covariances = [], [], []
         for c, a in enumerate(root):
             chosen = None if rows.allowed is None else rows.allowed[c]
@@ -106,7 +107,7 @@ class _Rows:
     def moments(self, weights: NDArray[Any]) -> Complex:
         """Return Σ weight · E[z zᵀ | observed cells]; (configurations, n + 1, n + 1)."""
         rows = self.unit.rows
-        columns = np.arange(len(self.z)) if rows.columns is None else rows.columns
+        columns, _ = rows.placed(len(self.z))
         out = []
         for c, (place, z, spreads) in enumerate(zip(self.places, self.z, self.covariance, strict=True)):
             weight = weights[rows.order[place], columns[c]]
@@ -171,11 +172,11 @@ def _logs(stand_in: StandIn, mine: list[_Either]) -> Complex:
             for v, size in zip(stand_in.parents, stand_in.sizes, strict=True)
         ]
         log = log + rows.log.reshape(len(log), *shape)
-    return log.reshape(len(log), -1)
+    return log.reshape(len(log), prod(stand_in.sizes))
 
 
 def _inner(
-    prepared: Mixed,
+    prepared: MixedRows,
     vectors: Complex,
     seen: list[list[list[_Either]]],
     scales: list[NDArray[np.float64]],
@@ -194,7 +195,7 @@ def _inner(
     return out
 
 
-def _outside(prepared: Mixed, mine: list[list[_Either]], scales: list[NDArray[np.float64]]) -> Complex:
+def _outside(prepared: MixedRows, mine: list[list[_Either]], scales: list[NDArray[np.float64]]) -> Complex:
     """Return what the engine was not told of each row's log-density; (distinct rows,)."""
     out = np.zeros(len(prepared.codes), dtype=np.complex128)
     for stand_in, rows, scale in zip(prepared.stand_ins, mine, scales, strict=True):
@@ -202,7 +203,7 @@ def _outside(prepared: Mixed, mine: list[list[_Either]], scales: list[NDArray[np
     return out
 
 
-def _weights(prepared: Mixed, counts: NDArray[Any]) -> Iterator[NDArray[Any]]:
+def _weights(prepared: MixedRows, counts: NDArray[Any]) -> Iterator[NDArray[Any]]:
     """Yield for each stand-in the weight of every row and configuration; (rows, *sizes)."""
     at, rows = prepared.dag.layout.tables, len(prepared.codes)
     for stand_in in prepared.stand_ins:

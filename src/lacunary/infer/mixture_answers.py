@@ -147,5 +147,5 @@ def part_of(answer: Any, share: Array, where: NDArray[np.int64]) -> Any:
 def added(answers: Sequence[Any]) -> Any:
     """Return weighted answers added up; those of a continuous variable stand side by side."""
     if isinstance(answers[0], NormalMixture):
-        return NormalMixture.joined(answers)
+        return NormalMixture.mixed(answers)
     return np.asarray(sum(answers))

@@ -10,18 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.table import Table
-from lacunary.infer.belief import Belief
 from lacunary.infer.distribution import NormalMixture, StudentMixture
 from lacunary.infer.gaussian import Posed
-from lacunary.infer.mixed import Mixed, prepare_mixed
+from lacunary.infer.mixed import MixedRows, prepare_mixed
 from lacunary.infer.unit import LeafUnit, Unit
 from lacunary.maths import regression
+from lacunary.model.dag import Dag
+
+if TYPE_CHECKING:
+    from lacunary.infer.belief import Belief
 
 __all__ = ["Predictive", "prepare_predictive"]
 
@@ -29,7 +32,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Predictive(Mixed):
+class Predictive(MixedRows):
     """A table laid out for a belief; the vectors it is asked with are the belief's expected parameters.
 
     Attributes
@@ -94,9 +97,9 @@ class Predictive(Mixed):
         return moment, float(moment[0, 0] + self.belief.surplus + len(moment) - 1)
 
 
-def prepare_predictive(belief: Belief, table: Table) -> Predictive:
+def prepare_predictive(belief: Belief, dag: Dag, table: Table) -> Predictive:
     """Lay out a table for a belief about a graph with continuous variables."""
-    plain = prepare_mixed(belief.dag, table)
+    plain = prepare_mixed(dag, table)
     known = {field.name: getattr(plain, field.name) for field in fields(plain)}
     return Predictive(**known, belief=belief)
 

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.source import Source
 from lacunary.data.table import Table
 from lacunary.family.numeric import Units
 from lacunary.family.registry import numeric_class
 from lacunary.family.regression import no_square
 from lacunary.infer.belief import Belief
-from lacunary.infer.engine import Prepared, prepare
+from lacunary.infer.rows import Rows, prepare
 from lacunary.model.dag import Dag
 
 __all__ = ["Scale", "check_squares"]
-
-TINY = np.finfo(np.float64).tiny
 
 LEAST = 1e-150
 """Numbers smaller than this, or larger than one over it, have squares of which sums are no numbers."""
@@ -41,41 +41,48 @@ class Scale:
     typical: NDArray[np.float64] | None = None
 
     @classmethod
-    def of(cls, table: Table, dag: Dag | None = None) -> Scale:
+    def of(cls, source: Source, dag: Dag | None = None) -> Scale:
         """Return the weighted mean and standard deviation of each column's observed cells.
 
         Columns that tied families of a graph treat alike are taken together: what they share means the
         same in both only if they are measured alike.
         """
-        columns = len(table.schema)
+        columns = len(source.schema)
         centre, spread, typical = np.zeros(columns), np.ones(columns), np.ones(columns)
         for group in _alike(dag) if dag else [(i,) for i in range(columns)]:
-            some = list(group)
-            variable = table.schema.variables[group[0]]
+            some, variable = list(group), source.schema.variables[group[0]]
             if variable.discrete:
                 continue
-            if not (dag.number(group[0]) if dag else numeric_class(variable)).scaled:
-                typical[some] = _measured(table, some)[0] or 1.0
+            middle, width = source.facts.centre_and_spread(group)
+            if (dag.number(group[0]) if dag else numeric_class(variable)).scaled:
+                centre[some], spread[some] = middle, width
             else:
-                centre[some], spread[some] = _measured(table, some)
+                typical[some] = middle or 1.0
         return cls(centre, spread, typical)
 
     def table(self, table: Table) -> Table:
-        """Return the table with standardised columns; declared bounds are not kept."""
+        """Return a table with standardised columns; declared bounds are not kept."""
         reals = (table.reals - self.centre) / self.spread if table.reals.shape[1] else table.reals
         return replace(table, reals=reals)
 
-    def prepare(self, dag: Dag, table: Table) -> Prepared:
-        """Lay a standardised table out; log-likelihoods are those of the table as it was measured."""
-        prepared = prepare(dag, table)
-        if not dag.continuous:
-            return prepared
-        from lacunary.infer.mixed import Mixed
+    def source(self, source: Source) -> Source:
+        """Return rows with standardised columns, wherever they are."""
+        return source.mapped(self.table)
 
-        assert isinstance(prepared, Mixed)
-        seen = ~np.isnan(prepared.reals[:, list(dag.continuous)])
-        log = np.log(self.spread[list(dag.continuous)])
-        return replace(prepared, shift=prepared.shift - seen @ log)
+    def prepare(self, dag: Dag, source: Source) -> Rows:
+        """Lay standardised rows out; log-likelihoods are those of the rows as they were measured."""
+        rows = prepare(dag, source)
+        if not dag.continuous:
+            return rows
+        return rows.shifted(-np.log(self.spread))
+
+    def log_jacobian(self, source: Source, dag: Dag) -> float:
+        """Return what log-likelihoods gain from standardised columns to the data's units.
+
+        And from values' log-densities that depend on no parameters (`NumericFamily.log_base`).
+        """
+        base = source.fold(partial(_log_base, dag)) if dag.leaves else 0.0
+        return base - float(source.facts.seen @ np.log(self.spread))
 
     def inward(self, dag: Dag, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return parameters for standardised columns, given those for the data's; (..., size)."""
@@ -140,6 +147,11 @@ def check_squares(names: Sequence[str], values: NDArray[np.float64]) -> None:
             raise no_square(name, size)
 
 
+def _log_base(dag: Dag, table: Table) -> float:
+    """Return what values have whatever the parameters, summed over rows."""
+    return float(sum(table.weights @ family.log_base(table.reals[:, i]) for i, family in dag.leaves))
+
+
 def _alike(dag: Dag) -> list[tuple[int, ...]]:
     """Group the variables that stand in the same place of tied regressions."""
     group: dict[int, tuple[int, ...]] = {i: (i,) for i in range(len(dag.schema))}
@@ -149,18 +161,3 @@ def _alike(dag: Dag) -> list[tuple[int, ...]]:
             joined = tuple(sorted({i for member in place for i in group[member]}))
             group |= dict.fromkeys(joined, joined)
     return list(dict.fromkeys(group.values()))
-
-
-def _measured(table: Table, columns: list[int]) -> tuple[float, float]:
-    """Return mean and standard deviation of some columns' observed cells; zero and one of none."""
-    values = table.reals[:, columns]
-    seen = ~np.isnan(values) & (table.weights > 0)[:, None]
-    if not seen.any():
-        return 0.0, 1.0
-    x, weight = values[seen], np.broadcast_to(table.weights[:, None], values.shape)[seen]
-    unit = 2.0 ** np.floor(np.log2(np.abs(x).max(initial=TINY)))  # squares of 1e160 or 1e-170 are no numbers
-    x = x / unit
-    centre = x[0] + np.average(x - x[0], weights=weight)
-    deviation = float(np.sqrt(np.average((x - centre) ** 2, weights=weight)))
-    # What rounding leaves of a constant is no spread.
-    return float(centre * unit), float(deviation * unit) if deviation > 1e-14 * np.abs(x).max() else 1.0

@@ -57,6 +57,19 @@ class Triples:
         leaves = {i: (each * factor, typical) for i, (each, typical) in self.leaves.items()}
         return replace(self, moment=self.moment * factor, leaves=leaves)
 
+    def __add__(self, other: Triples) -> Triples:
+        codes, moment = np.concatenate([self.codes, other.codes]), np.concatenate([self.moment, other.moment])
+        first, which = np.unique(codes, axis=0, return_index=True, return_inverse=True)[1:]
+        out = np.zeros((len(first), *moment.shape[1:]))
+        np.add.at(out, which.ravel(), moment)
+        leaves = {}
+        for i, (mine, typical) in self.leaves.items():
+            each = np.concatenate([mine, other.leaves[i][0]])
+            added = np.zeros((len(first), each.shape[1]))
+            np.add.at(added, which.ravel(), each)
+            leaves[i] = added, typical
+        return Triples(codes[first], out, leaves)
+
     def statistics(self, dag: Dag) -> Array:
         """Return the statistics of one graph's families, in the places of its layout; (statistics size,)."""
         layout, out = dag.layout, np.zeros(dag.layout.statistics_size)
@@ -109,7 +122,7 @@ class Spread:
             int(i): (table.reals[distinct.first, i][self.owner], _typical(table, int(i)))
             for i in np.flatnonzero(leaf)
         }
-        self.rows = GaussianRows(self.values, allowed, np.zeros(len(first), dtype=np.int64))
+        self.rows = GaussianRows(self.values, allowed, (np.zeros(len(first), dtype=np.int64), 1))
         blocks = len(self.codes) * max(len(self.rows.patterns), 1)
         #: The same, to be worked on across configurations; None where these have rows enough.
         self.scattered = ScatteredRows(self.rows, self.which) if len(self.which) < FEW * blocks else None

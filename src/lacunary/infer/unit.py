@@ -55,7 +55,7 @@ class Unit:
     configurations
         The configurations of the core that some row allows, the last variable fastest.
     rows
-        The rows; a column is a configuration of ``open_core``.
+        The rows; a column is a configuration of ``open_core``, whether some row allows it or not.
     """
 
     dag: Dag
@@ -229,11 +229,10 @@ def _unit(
     for v in open_core:
         column = column * sizes[v] + states[v]
     parts = dag, tuple(families), variables, core, open_core, present
-    family = dag.families[families[0]]
+    family, width = dag.families[families[0]], prod(sizes[v] for v in open_core)
     if isinstance(family, LeafFamily):
-        width = prod(sizes[v] for v in open_core)
         return LeafUnit(*parts, LeafRows(family, reals[:, variables[0]], allowed, column, width))
-    return Unit(*parts, GaussianRows(reals[:, list(variables)], allowed, column))
+    return Unit(*parts, GaussianRows(reals[:, list(variables)], allowed, (column, width)))
 
 
 def _allowed(
@@ -254,7 +253,8 @@ def _allowed(
             f"{pairs * 8 / 2**30:.3g} GiB; allowed are {CONFIGURATIONS} and {budget / 2**30:.3g} GiB. "
             "Remove arcs from them to continuous variables, observe some of them, or raise the budget."
         )
-    by_key = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse))[:-1])
+    ends = np.cumsum(np.bincount(inverse, minlength=len(keys)))[:-1]
+    by_key = np.split(np.argsort(inverse, kind="stable"), ends)[: len(keys)]  # of no rows, nothing
     found: dict[int, list[NDArray[np.int64]]] = {}
     for key, rows in zip(keys, by_key, strict=True):
         choices = [

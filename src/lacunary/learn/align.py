@@ -24,10 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.errors import TooWideError
-from lacunary.infer.engine import Prepared, observed_log
-from lacunary.infer.mixed import Mixed
-from lacunary.infer.pack import Chunk, pack
-from lacunary.infer.parallel import in_parallel
+from lacunary.infer.rows import Rows
 from lacunary.model.dag import Dag
 from lacunary.model.swaps import Swaps
 
@@ -40,7 +37,7 @@ MOST_SWAPS = 5000
 """Swaps that are tried one by one, where the best assignment of variables is none."""
 
 
-def aligned(prepared: Prepared, theta: Vector, reference: int, like: Sequence[Vector] = ()) -> Vector:
+def aligned(prepared: Rows, theta: Vector, reference: int, like: Sequence[Vector] = ()) -> Vector:
     """Return parameter vectors with hidden variables and their states named as in one of them.
 
     Parameters
@@ -140,20 +137,11 @@ def _tables(dag: Dag, statistics: bool) -> dict[int, tuple[slice, tuple[int, ...
 class _Names:
     """The rows, laid out so as to ask for the hidden variables under many parameter vectors."""
 
-    def __init__(self, prepared: Prepared, like: Sequence[Vector]) -> None:
+    def __init__(self, prepared: Rows, like: Sequence[Vector]) -> None:
         self.dag, self.like = prepared.dag, like
         self.free = permutable(self.dag)
-        self.prepared, self.weights = prepared, prepared.packed.weights
+        self.asked = prepared.ask([[h] for h in self.free])
         self.edges = np.cumsum([0, *(self.dag.schema.sizes[h] for h in self.free)])
-
-    @cached_property
-    def _asked(self) -> Prepared:
-        """The distinct rows, laid out so as to be asked for the free variables; without continuous ones."""
-        inner = self.prepared.inner if isinstance(self.prepared, Mixed) else self.prepared
-        codes, rows = inner.packed.codes, len(self.weights)
-        targets = [[inner.dag.schema.index(self.dag.names[h])] for h in self.free]
-        packed = pack(inner.dag, codes, np.ones(rows), targets=targets)
-        return Prepared(inner.dag, packed, np.arange(rows), float(rows))
 
     @cached_property
     def _swaps(self) -> Swaps | None:
@@ -169,23 +157,11 @@ class _Names:
 
         Zeros where a row has probability zero.
         """
-        if isinstance(self.prepared, Mixed):
-            theta = self.prepared.discrete(theta)[1]
-        asked, width = self._asked, int(self.edges[-1])
-        out, log = np.zeros((len(self.weights), width)), observed_log(asked.packed, theta[None])[0]
-
-        def read(chunk: Chunk) -> None:
-            part = np.zeros((chunk.rows.stop - chunk.rows.start) * width)
-            log[chunk.rows] += asked.run(theta, chunk, part)
-            out[chunk.rows] = part.reshape(-1, width)
-
-        list(in_parallel(read, asked.packed.chunks))
-        out[np.isneginf(log)] = 0.0
-        return out
+        return self.asked.posteriors(theta)
 
     def renamed(self, called: Vector, theta: Vector) -> Vector:
         """Return parameters with names as in the reference, whose responsibilities are ``called``."""
-        shared = (called * self.weights[:, None]).T @ self.responsibilities(theta)
+        shared = (called * self.asked.weights[:, None]).T @ self.responsibilities(theta)
         image = self._image(shared)
         if any(v != w for v, w in image.items()):
             theta = theta[swapped_places(self.dag, image)]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.table import Table
+from lacunary.data.source import Source
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief, Prior
-from lacunary.infer.engine import prepare
+from lacunary.infer.rows import prepare
 from lacunary.learn.em import maximize_rule
 from lacunary.learn.loop import climb
 from lacunary.learn.start import check_count, first_point
@@ -41,7 +41,7 @@ class Around:
         if not 0 < self.ess < np.inf:
             raise ParameterError(f"ess must be positive and finite, not {self.ess}")
 
-    def points(self, belief: Belief, prior: Prior, table: Table, rng: np.random.Generator) -> Array:
+    def points(self, belief: Belief, prior: Prior, table: Source, rng: np.random.Generator) -> Array:
         """Return the draws."""
         layout, fitted = belief.dag.layout, _Fitted.to(belief, prior, table)
         known = fitted.tables(belief.dag)
@@ -77,7 +77,7 @@ class _Fitted:
     statistics: Array
 
     @classmethod
-    def to(cls, belief: Belief, prior: Prior, table: Table) -> _Fitted:
+    def to(cls, belief: Belief, prior: Prior, table: Source) -> _Fitted:
         """Return the fit to a table; both belief and table are of standardised columns."""
         dag = belief.dag
         seen = dag.without([*dag.schema.hidden, *(dag.names[i] for i, leaf in dag.leaves if leaf.foregone)])
@@ -90,7 +90,7 @@ class _Fitted:
             raise KeyboardInterrupt
         theta, statistics = climbs[0].theta, known.alpha
         if seen.continuous:
-            statistics = statistics + prepared.expect(theta[None])[0][0]
+            statistics = statistics + prepared.expect(theta[None]).counts[0]
         return cls(seen, theta, statistics)
 
     def tables(self, dag: Dag) -> Array:

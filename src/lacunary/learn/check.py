@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+from functools import partial
 
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.source import Source, first_row
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
+from lacunary.family.numeric import NumericFamily
 from lacunary.learn.found import Fit
 from lacunary.model.dag import Dag
 
@@ -31,15 +36,17 @@ def check_graph(verb: str, model: object, table: object) -> None:
     )
 
 
-def check_rows(dag: Dag, table: Table, method: str) -> None:
+def check_rows(dag: Dag, source: Source, method: str) -> None:
     """Refuse what cannot be learned from.
 
     That is no rows or none that count, a column of which nothing is observed although the graph does not
     call it hidden, a value outside its variable's bounds, and for "ml" a column without any spread.
     """
-    if not table.size > 0:
-        raise TableError("there are no rows to learn from" if not len(table) else "all rows have weight zero")
-    for i in np.flatnonzero(table.holes.all(axis=0)):
+    if not source.size > 0:
+        raise TableError(
+            "there are no rows to learn from" if not len(source) else "all rows have weight zero"
+        )
+    for i in np.flatnonzero(~source.facts.shown):
         variable = dag.schema.variables[i]
         if not variable.hidden:
             raise SchemaError(
@@ -47,7 +54,7 @@ def check_rows(dag: Dag, table: Table, method: str) -> None:
                 "if that is meant"
             )
     for column in dag.continuous:
-        _check_column(dag, column, table, method)
+        _check_column(dag, column, source, method)
 
 
 def check_select(dag: Dag, select: str) -> None:
@@ -59,15 +66,29 @@ def check_select(dag: Dag, select: str) -> None:
         )
 
 
-def _check_column(dag: Dag, i: int, table: Table, method: str) -> None:
-    variable, x = dag.schema.variables[i], table.reals[:, i]
+def _check_column(dag: Dag, i: int, source: Source, method: str) -> None:
+    variable, facts, family = dag.schema.variables[i], source.facts, dag.number(i)
     low, high = variable.bounds or (-np.inf, np.inf)
-    outside = np.flatnonzero((x < low) | (x > high))
-    if len(outside):
+    found = first_row(source, partial(_outside, i, low, high)) if variable.bounds else None
+    if found is not None:
+        row, value = found[0] + 1, found[1].reals[0, i]
         raise TableError(
-            f"{variable.name}, row {outside[0] + 1}: {x[outside[0]]:.6g} lies outside the declared bounds "
-            f"{low:g} to {high:g}; correct the value, make it a hole, or widen the bounds"
+            f"{variable.name}, row {row}: {value:.6g} lies outside the declared bounds {low:g} to {high:g}; "
+            "correct the value, make it a hole, or widen the bounds"
         )
-    problem = dag.number(i).check_column(x[~np.isnan(x)], method)
+    problem = family.check_range(float(facts.low[i]), float(facts.high[i]), method) if facts.seen[i] else ""
+    wrong = first_row(source, partial(_no_value, family, i)) if family.counts else None
+    if wrong is not None:
+        problem = family.no_value(float(wrong[1].reals[0, i]))
     if problem:
         raise TableError(f"{variable.name} {problem}")
+
+
+def _no_value(family: NumericFamily, i: int, table: Table) -> NDArray[np.bool_]:
+    x = table.reals[:, i]
+    return ~np.isnan(x) & ~family.is_value(x)
+
+
+def _outside(i: int, low: float, high: float, table: Table) -> NDArray[np.bool_]:
+    x = table.reals[:, i]
+    return np.asarray((x < low) | (x > high))

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from lacunary.errors import ParameterError
 from lacunary.family.protocol import ImpliedTable
 from lacunary.infer.belief import Belief
-from lacunary.infer.engine import Prepared
+from lacunary.infer.rows import Rows
 from lacunary.kernels.normalize import normalize
 from lacunary.maths import special
 from lacunary.maths.coordinates import logs
@@ -58,7 +58,7 @@ class Maximize:
     known: NDArray[np.float64]
     belief: Belief | None = None
 
-    def begin(self, prepared: Prepared, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+    def begin(self, prepared: Rows, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the points from which to climb, given starting parameters; (starts, size)."""
         settled, layout = self.settle(theta), self.dag.layout
         for alike in self._alike:

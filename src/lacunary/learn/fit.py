@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lacunary.errors import ParameterError
-from lacunary.infer.answers import as_table
+from lacunary.infer.answers import as_source
 from lacunary.infer.belief import Belief, Dirichlet, Prior
-from lacunary.infer.engine import Prepared
 from lacunary.infer.network import Network
+from lacunary.infer.rows import Rows
 from lacunary.infer.scale import Scale
 from lacunary.learn.check import check_graph, check_rows, check_select
 from lacunary.learn.em import Basis, Maximize, learned, maximize_rule
@@ -109,13 +109,13 @@ def fit(
         raise ParameterError(f"method must be 'ml', 'map' or 'variational', not {method!r}")
     check_graph("fit", dag, table)
     choice = rule_of(select, select_options or {})
-    rows = as_table(table, dag.schema)
+    rows = as_source(table, dag.schema)
     check_rows(dag, rows, method)
     check_select(dag, select)
     prior, names = prior or Dirichlet(1.0), tuple(fixed or ())
     fixed, log_foregone = with_foregone(dag, rows, method, fixed)
     scale = Scale.of(rows, dag)
-    rows = scale.table(rows)
+    rows = scale.source(rows)
     belief = scale.believed_inside(prior(dag))
     rule = _rule(belief, method, basis, standardized(dag, scale, fixed))
     rule = _in_units(rule, scale, method, log_foregone)
@@ -160,14 +160,14 @@ def reselect(
     """
     choice = rule_of(select, select_options or {})
     check_select(found.dag, select)
-    rows = as_table(table, found.dag.schema)
+    rows = as_source(table, found.dag.schema)
     fixed = found.given if fixed is None else fixed
     fixed, log_foregone = with_foregone(found.dag, rows, found.method, fixed)
     scale = Scale.of(rows, found.dag)
     belief = scale.believed_inside((prior or found.prior)(found.dag))
     rule = _rule(belief, found.method, found.basis, standardized(found.dag, scale, fixed))
     rule = _in_units(rule, scale, found.method, log_foregone)
-    prepared = scale.prepare(found.dag, scale.table(rows))
+    prepared = scale.prepare(found.dag, scale.source(rows))
     inside = moved(found, scale.inward)
     return outside(_selected(inside, choice, prepared, rule, belief, fixed), scale)
 
@@ -188,17 +188,17 @@ def _in_units(rule: Maximize | Update, scale: Scale, method: str, log_foregone: 
     return replace(rule, log_constant=rule.log_constant + stretch + log_foregone)
 
 
-def _belief(prepared: Prepared, rule: Rule, belief: Belief, climb: Climb, climbs: int) -> Belief:
+def _belief(prepared: Rows, rule: Rule, belief: Belief, climb: Climb, climbs: int) -> Belief:
     """Return the approximate posterior: that of the bound, or the prior updated by the expected counts."""
     if isinstance(rule, Update):
         return replace(belief, alpha=climb.point)
     # Several climbed as a batch: another batch, even of twins, spares compiling the sweep for one.
-    counts, _ = prepared.expect(np.repeat(climb.theta[None], min(climbs, 2), axis=0))
-    return replace(belief, alpha=belief.alpha + counts[0])
+    swept = prepared.expect(np.repeat(climb.theta[None], min(climbs, 2), axis=0))
+    return replace(belief, alpha=belief.alpha + swept.counts[0])
 
 
 def _fit(
-    prepared: Prepared,
+    prepared: Rows,
     rule: Maximize | Update,
     belief: Belief,
     climbs: list[Climb],
@@ -212,7 +212,7 @@ def _fit(
     if isinstance(
         rule, Update
     ):  # what was climbed is a bound; the likelihood is that of the posterior's mean
-        logs = prepared.expect(np.array([c.theta for c in climbs]))[1].tolist()
+        logs = prepared.expect(np.array([c.theta for c in climbs])).log_likelihood.tolist()
     made = tuple(
         Start(Network(dag, c.theta), c.objective, log, c.trace, c.iterations, c.converged)
         for c, log in zip(climbs, logs, strict=True)
@@ -239,7 +239,7 @@ def _fit(
 def _selected(
     found: Fit,
     choice: Choice,
-    prepared: Prepared,
+    prepared: Rows,
     rule: Maximize | Update,
     belief: Belief,
     fixed: Mapping[str, ArrayLike] | None,
@@ -250,16 +250,19 @@ def _selected(
     chosen = choice(found, prepared, belief, fixed)
     theta = np.repeat(chosen.network.theta[None], min(len(found.starts), 2), axis=0)
     point = rule.begin(prepared, theta)
-    counts, log = prepared.expect(rule.potentials(point))
+    swept = prepared.expect(rule.potentials(point))
+    log = swept.log_likelihood
     climbed = next((s for s in found.starts if s.network is chosen.network), None)
     best = climbed or max(found.starts, key=lambda start: start.objective)
     objective = rule.objective(point, log)
     if isinstance(rule, Update):  # what was swept belongs to the bound; the likelihood is that of the mean
-        log = prepared.expect(theta)[1]
+        log = prepared.expect(theta).log_likelihood
     return replace(
         found,
         network=chosen.network,
-        belief=replace(belief, alpha=point[0] if isinstance(rule, Update) else belief.alpha + counts[0]),
+        belief=replace(
+            belief, alpha=point[0] if isinstance(rule, Update) else belief.alpha + swept.counts[0]
+        ),
         objective=best.objective if climbed else float(objective[0]),
         log_likelihood=float(log[0]),
         trace=best.trace,
@@ -269,7 +272,7 @@ def _selected(
     )
 
 
-def _aligned(found: Fit, prepared: Prepared, like: Sequence[NDArray[np.float64]]) -> Fit:
+def _aligned(found: Fit, prepared: Rows, like: Sequence[NDArray[np.float64]]) -> Fit:
     """Return the fit with the states of hidden variables named in every start as in the best."""
     from lacunary.learn.align import aligned  # rarely needed
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lacunary.data.source import Source
 from lacunary.data.table import HOLE, Table
 from lacunary.model.dag import Dag
 
@@ -15,12 +16,13 @@ __all__ = ["showing", "with_foregone"]
 Fixed = Mapping[str, ArrayLike] | None
 
 
-def with_foregone(dag: Dag, table: Table, method: str, fixed: Fixed) -> tuple[Fixed, float]:
+def with_foregone(dag: Dag, source: Source, method: str, fixed: Fixed) -> tuple[Fixed, float]:
     """Return what is fixed and what follows from the rows, and the log prior density of the latter."""
     known, log_density = dict(fixed or {}), 0.0
     for i, family in dag.leaves:
         name = dag.names[i]
         if family.foregone and name not in known:
+            table = source.whole(f"parameters of {family.name} families")
             rows = table.reals[:, i], table.weights, *showing(dag, table, i)
             found, density = family.learned(*rows, method)
             known[name] = found.reshape(family.shape)

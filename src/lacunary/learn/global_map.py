@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from lacunary.data.table import HOLE
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief
-from lacunary.infer.engine import Prepared
 from lacunary.infer.network import Network
+from lacunary.infer.rows import Rows
 from lacunary.learn.boxes import SMALLEST, Bounder
 from lacunary.learn.em import Maximize, maximize_rule
-from lacunary.learn.monomials import TERMS, LogSums, write_out
+from lacunary.learn.monomials import CERTIFICATE, TERMS, LogSums, write_out
 from lacunary.learn.select import Chosen
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Certificate:
 
 def global_map(
     fit: Fit,
-    prepared: Prepared,
+    prepared: Rows,
     belief: Belief,
     *,
     fixed: Mapping[str, ArrayLike] | None = None,
@@ -115,7 +115,7 @@ def global_map(
         theta[part.places] = found.theta
         gap, used = gap + found.upper - found.value, used + found.nodes
     theta = rule.settle(np.where(theta > SMALLEST, theta, 0.0)[None])[0]
-    objective = float(rule.objective(theta[None], prepared.expect(theta[None])[1])[0])
+    objective = float(rule.objective(theta[None], prepared.expect(theta[None]).log_likelihood)[0])
     details = {
         "objective": objective,
         "upper": objective + gap,
@@ -128,7 +128,7 @@ def global_map(
     return Chosen(Network(rule.dag, theta), details)
 
 
-def _interchangeable(prepared: Prepared, rule: Maximize) -> list[list[int]]:
+def _interchangeable(prepared: Rows, rule: Maximize) -> list[list[int]]:
     """Return places of probabilities that may be put in descending order without loss.
 
     The states of a hidden variable can be renamed if no known table and no pseudo-count tells them apart;
@@ -136,11 +136,12 @@ def _interchangeable(prepared: Prepared, rule: Maximize) -> list[list[int]]:
     leaves the distributions of its ancestors as they are.
     """
     dag = prepared.dag
+    hidden = np.flatnonzero((prepared.gathered(CERTIFICATE).codes == HOLE).all(axis=0))
     tied = {dag.schema.index(name) for group in dag.tied for name in group}
     chains = []
     for h in dag.order_indices:
         relatives = [h, *dag.child_indices[h]]
-        if h in tied or (prepared.packed.codes[:, h] != HOLE).any() or tied.intersection(relatives):
+        if h in tied or h not in hidden or tied.intersection(relatives):
             continue
         if all(_blind(rule, vector, i, h) for i in relatives for vector in (rule.pseudo, rule.known)):
             first = dag.layout.start[h]

@@ -16,8 +16,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.infer.engine import Prepared
 from lacunary.infer.network import Network
+from lacunary.infer.rows import Rows
 from lacunary.learn.found import Climbs, Start
 from lacunary.learn.stop import Stop
 from lacunary.model.dag import Dag
@@ -35,7 +35,7 @@ GROW, SHRINK = 4.0, 2.0
 class Rule(Protocol):
     """What is done with expected counts."""
 
-    def begin(self, prepared: Prepared, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+    def begin(self, prepared: Rows, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the points from which to climb, given starting parameters; (starts, size)."""
         ...
 
@@ -165,7 +165,7 @@ def _climbs(starts: list[_Start], rule: Rule) -> list[Climb]:
 
 
 def climb(
-    prepared: Prepared,
+    prepared: Rows,
     rule: Rule,
     points: NDArray[np.float64],
     stop: Stop,
@@ -182,10 +182,11 @@ def climb(
     leap = _Leap(rule, points) if accelerate else None
     try:
         for iteration in range(1, stop.iterations + 1):
-            counts, log = prepared.expect(rule.potentials(points))
+            swept = prepared.expect(rule.potentials(points))
+            log = swept.log_likelihood
             objective = rule.objective(points, log)
             going, over = _accept(active, points, objective, log, stop, leap)
-            following = rule.improve(_rows(counts, going))
+            following = rule.improve(_rows(swept.counts, going))
             if leap:
                 leap.ahead([active[k].number for k in going], following)
             if over:

@@ -18,8 +18,8 @@ from scipy.special import entr, xlogy
 
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief
-from lacunary.infer.engine import Prepared
 from lacunary.infer.network import Network
+from lacunary.infer.rows import Rows
 from lacunary.learn.em import Maximize, maximize_rule
 from lacunary.learn.select import Chosen, check_threshold
 
@@ -48,7 +48,7 @@ class Bounded:
     Points are coordinates η with θ = softmax of η within each distribution; known tables do not move.
     """
 
-    prepared: Prepared
+    prepared: Rows
     rule: Maximize
     threshold: float
 
@@ -61,9 +61,9 @@ class Bounded:
 
     def score(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return S = log-likelihood + Σ pseudo · log θ, and ∂S/∂η = n − θ Σn with n = E[N] + pseudo."""
-        counts, log_likelihood = self.prepared.expect(theta[None])
-        score = float(log_likelihood[0] + xlogy(self.rule.pseudo, theta).sum())
-        return score, self._along(theta, counts[0] + self.rule.pseudo)
+        (stats,) = self.prepared.expect(theta[None])
+        score = float(stats.log_likelihood + xlogy(self.rule.pseudo, theta).sum())
+        return score, self._along(theta, stats.counts + self.rule.pseudo)
 
     def entropy(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return H = Σ −θ log θ, and ∂H/∂η = t − θ Σt with t = −θ log θ; tied families count each."""
@@ -98,7 +98,7 @@ class Point:
 
 def max_entropy(
     fit: Fit,
-    prepared: Prepared,
+    prepared: Rows,
     belief: Belief,
     *,
     c: float = 0.99,

@@ -20,11 +20,14 @@ from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE
 from lacunary.errors import TooWideError
-from lacunary.infer.engine import Prepared
+from lacunary.infer.rows import Rows
 from lacunary.learn.em import Maximize
 from lacunary.model.dag import Dag
 
-__all__ = ["TERMS", "Events", "LogSums", "write_out"]
+__all__ = ["CERTIFICATE", "TERMS", "Events", "LogSums", "write_out"]
+
+CERTIFICATE = "a certificate of the global maximum"
+"""For what all rows are needed in one place."""
 
 TERMS = 20_000
 """Ways to fill the holes of all different rows that are written out before a problem is refused."""
@@ -133,7 +136,7 @@ class LogSums:
             )
 
 
-def write_out(prepared: Prepared, rule: Maximize, terms: int = TERMS) -> LogSums:
+def write_out(prepared: Rows, rule: Maximize, terms: int = TERMS) -> LogSums:
     """Return the objective as a function of the free parameters, without its constants.
 
     Raises
@@ -141,9 +144,9 @@ def write_out(prepared: Prepared, rule: Maximize, terms: int = TERMS) -> LogSums
     TooWideError
         If the holes of the different rows can be filled in more than ``terms`` ways.
     """
-    dag, packed = prepared.dag, prepared.packed
+    dag, rows = prepared.dag, prepared.gathered(CERTIFICATE)
     islands: Counter[Island] = Counter()
-    for codes, weight in zip(packed.codes.tolist(), packed.weights.tolist(), strict=True):
+    for codes, weight in zip(rows.codes.tolist(), rows.weights.tolist(), strict=True):
         for island in _islands(dag, codes) if weight > 0 else ():
             islands[island] += weight
     _check_terms(dag, islands, terms)
@@ -157,7 +160,7 @@ def write_out(prepared: Prepared, rule: Maximize, terms: int = TERMS) -> LogSums
         heads = tuple(min(code, 0) if i in families else code for i, code in enumerate(codes))
         offset = 0.0 if place >= 0 else float(np.log(next(iter(rest.values()))))
         events.append(_Event((families, heads), weight, offset, shared, place))
-    return _arrays(dag, np.isnan(rule.known), packed.constant + rule.pseudo, list(sums), events)
+    return _arrays(dag, np.isnan(rule.known), prepared.observed + rule.pseudo, list(sums), events)
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,21 @@ variables begins at a point of the data. Coefficients of hidden continuous paren
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.source import Source, distinct_rows, merged_rows
 from lacunary.data.table import HOLE, Table
 from lacunary.family.leaf import LeafFamily
 from lacunary.infer.belief import Belief
 from lacunary.maths import regression
+from lacunary.model.dag import Dag
 
 __all__ = ["Seeds"]
+
+Array = NDArray[np.float64]
 
 LOADING = 0.5
 """Standard deviation of the coefficients of hidden parents, in standardised columns, all together."""
@@ -28,131 +33,145 @@ TRIES = 8
 
 
 @dataclass(frozen=True, eq=False)
-class _Known:
-    """What the fully observed rows say of a family, hidden parents left out.
+class _Family:
+    """A regression as rows that show it whole tell of it, hidden parents left out.
 
     Attributes
     ----------
-    records
-        For each configuration (those of hidden parents alike) intercept, coefficients (zero for hidden
-        parents) and variance; (q, m + 2).
-    residual
-        What each row leaves, NaN where something is a hole; (rows,).
-    hidden
-        Which configuration of hidden parents each configuration belongs to; (q,).
+    dag, i
+        The graph, and the continuous variable.
+    seen, hidden
+        Which configuration of the observed parents, and of the hidden ones, each configuration has; (q,).
     drawn
         Which regressors are hidden.
     """
 
-    records: NDArray[np.float64]
-    residual: NDArray[np.float64]
+    dag: Dag
+    i: int
+    seen: NDArray[np.int64]
     hidden: NDArray[np.int64]
     drawn: NDArray[np.bool_]
 
-
-class Seeds:
-    """Starting parameters for one belief and table, both for standardised columns."""
-
-    def __init__(self, belief: Belief, table: Table) -> None:
-        self.dag, self.belief, self.table = belief.dag, belief, table
-        families = self.dag.numeric
-        self.known = {i: self._known(i) if family.linear else self._leaf(i) for i, family in families}
-
-    def plain(self, theta: NDArray[np.float64]) -> None:
-        """Write the parameters of the fully observed rows into a vector."""
-        for i, known in self.known.items():
-            self.dag.layout.records(theta, i)[:] = known.records
-
-    def draw(self, theta: NDArray[np.float64], rng: np.random.Generator) -> None:
-        """Write parameters spread over the data into a vector."""
-        examples: dict[tuple[int, ...], NDArray[np.int64]] = {}
-        for i, known in self.known.items():
-            records = known.records.copy()
-            hidden = tuple(p for p in self.dag.layout.members[i][1:] if self.dag.schema.variables[p].hidden)
-            if hidden:
-                count = int(known.hidden.max()) + 1
-                key = tuple(sorted(hidden))
-                if key not in examples:
-                    examples[key] = self._rows(count, rng)
-                moved, family = known.residual[examples[key]], self.dag.families[i]
-                if isinstance(family, LeafFamily):
-                    records = family.start(records, moved[known.hidden])
-                else:
-                    noise = rng.standard_normal(count) * np.sqrt(records[:, -1].mean())
-                    records[:, 0] += np.where(np.isnan(moved), noise, moved)[known.hidden]
-            many = int(known.drawn.sum())
-            if many:
-                slopes = rng.normal(scale=LOADING / np.sqrt(many), size=(len(records), many))
-                records[:, 1:-1][:, known.drawn] = slopes
-            self.dag.layout.records(theta, i)[:] = records
-
-    def _rows(self, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return rows to be examples, all different as long as there are enough.
-
-        They are drawn by weight in an order that depends on their cells alone: rows that count twice are as
-        good as rows that are there twice, wherever they stand. Two examples alike would climb side by side.
-        """
-        order = np.lexsort([*self.table.codes.T, *self.table.reals.T])
-        edges = np.cumsum(self.table.weights[order])
-        found: dict[int, int] = {}
-        for share in rng.random(TRIES * count):
-            row = int(order[min(np.searchsorted(edges, share * edges[-1], side="right"), len(order) - 1)])
-            found.setdefault(int(self.table.distinct.inverse[row]), row)
-            if len(found) == count:
-                break
-        return np.resize(list(found.values()), count)
-
-    def _leaf(self, i: int) -> _Known:
-        """Return what the rows say of a leaf family; an example's ``residual`` is its value."""
-        family, hyper, x = self.dag.families[i], self.belief.hyper(i), self.table.reals[:, i]
-        assert isinstance(family, LeafFamily)
-        seen, unseen, row, there = self._configurations(i)
-        there &= ~np.isnan(x)
-        statistics = np.zeros((int(seen.max()) + 1, family.statistics))
-        family.gather(x[there, None], row[there], self.table.weights[there], statistics)
-        first = np.unique(seen, return_index=True)[1]
-        return _Known(family.begun(hyper[first] + statistics)[seen], x, unseen, np.zeros(0, dtype=bool))
-
-    def _configurations(
-        self, i: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-        """Return each configuration's part of observed and of hidden parents, and the same of rows.
-
-        Of rows it is the observed part, and whether it is all there.
-        """
-        layout, variables, codes = self.dag.layout, self.dag.schema.variables, self.table.codes
-        parents = layout.members[i][1:]
-        states = np.indices([layout.sizes[p] for p in parents]).reshape(
-            len(parents), layout.configurations[i]
-        )
-        seen, unseen = (np.zeros(layout.configurations[i], dtype=np.int64) for _ in range(2))
-        row, there = np.zeros(len(codes), dtype=np.int64), np.ones(len(codes), dtype=bool)
+    @classmethod
+    def of(cls, dag: Dag, i: int) -> _Family:
+        layout, variables = dag.layout, dag.schema.variables
+        parents, q = layout.members[i][1:], layout.configurations[i]
+        states = np.indices([layout.sizes[p] for p in parents]).reshape(len(parents), q)
+        seen, unseen = np.zeros(q, dtype=np.int64), np.zeros(q, dtype=np.int64)
         for p, state in zip(parents, states, strict=True):
             if variables[p].hidden:
                 unseen = unseen * layout.sizes[p] + state
             else:
                 seen = seen * layout.sizes[p] + state
-                row = row * layout.sizes[p] + np.where(codes[:, p] == HOLE, 0, codes[:, p])
-                there &= (codes[:, p] != HOLE) | (layout.sizes[p] == 1)
-        return seen, unseen, row, there
+        drawn = np.array([variables[p].hidden for p in layout.regressors[i]], dtype=bool)
+        return cls(dag, i, seen, unseen, drawn)
 
-    def _known(self, i: int) -> _Known:
-        layout, reals = self.dag.layout, self.table.reals
-        regressors = np.array(layout.regressors[i], dtype=np.int64)
-        drawn = np.array([self.dag.schema.variables[p].hidden for p in regressors], dtype=bool)
-        seen, unseen, row, there = self._configurations(i)
-        keep = np.concatenate([[True], ~drawn, [True]])
-        z = np.column_stack([np.ones(len(reals)), reals[:, regressors], reals[:, i]])
-        there &= ~np.isnan(z[:, keep]).any(axis=1)
-        prior = layout.moments(self.belief.alpha, i)[0][np.ix_(keep, keep)]
-        moments = np.repeat(prior[None], int(seen.max()) + 1, axis=0)
+    @property
+    def keep(self) -> NDArray[np.bool_]:
+        """Which of z = (1, regressors, child) are not hidden; (m + 2,)."""
+        return np.concatenate([[True], ~self.drawn, [True]])
+
+    def shown(self, table: Table) -> tuple[NDArray[np.bool_], NDArray[np.int64], Array]:
+        """Return which rows show the family whole, the configuration of their observed parents, and z."""
+        layout, variables = self.dag.layout, self.dag.schema.variables
+        row, there = np.zeros(len(table), dtype=np.int64), np.ones(len(table), dtype=bool)
+        for p in layout.members[self.i][1:]:
+            if not variables[p].hidden:
+                codes = table.codes[:, p]
+                row = row * layout.sizes[p] + np.where(codes == HOLE, 0, codes)
+                there &= (codes != HOLE) | (layout.sizes[p] == 1)
+        columns = [*layout.regressors[self.i], self.i]
+        z = np.column_stack([np.ones(len(table)), table.reals[:, columns]])
+        return there & ~np.isnan(z[:, self.keep]).any(axis=1), row, z
+
+    def moments(self, table: Table) -> Array:
+        """Return statistics of the rows that show the family whole, by configuration; (q, k, k) of Σ z zᵀ."""
+        there, row, z = self.shown(table)
+        keep, family = self.keep, self.dag.number(self.i)
+        if not family.linear:
+            out = np.zeros((int(self.seen.max()) + 1, family.statistics))
+            family.gather(z[there, 1:], row[there], table.weights[there], out)
+            return out
+        out = np.zeros((int(self.seen.max()) + 1, int(keep.sum()), int(keep.sum())))
         for j in np.unique(row[there]):
             mine = there & (row == j)
             part = z[mine][:, keep]
-            moments[j] += (part * self.table.weights[mine, None]).T @ part
-        divisor = self.belief.dof(i)[0] - prior[0, 0] - drawn.sum() + moments[:, 0, 0]
-        best = regression.peak(moments, np.maximum(divisor, keep.sum() - 0.5))
-        full = np.zeros((len(best), len(keep)))
-        full[:, keep] = best
-        residual = z[:, -1] - (np.where(keep[:-1], z[:, :-1], 0.0) * full[row, :-1]).sum(axis=1)
-        return _Known(full[seen], np.where(there, residual, np.nan), unseen, drawn)
+            out[j] = (part * table.weights[mine, None]).T @ part
+        return out
+
+    def best(self, belief: Belief, moments: Array) -> Array:
+        """Return intercept, coefficients (zero for hidden parents) and variance; (observed q, m + 2)."""
+        keep, family = self.keep, self.dag.families[self.i]
+        if isinstance(family, LeafFamily):
+            return family.begun(belief.hyper(self.i)[0] + moments)
+        prior = self.dag.layout.moments(belief.alpha, self.i)[0][np.ix_(keep, keep)]
+        total = prior + moments
+        divisor = belief.dof(self.i)[0] - prior[0, 0] - self.drawn.sum() + total[:, 0, 0]
+        full = np.zeros((len(total), len(keep)))
+        full[:, keep] = regression.peak(total, np.maximum(divisor, keep.sum() - 0.5))
+        return full
+
+    def residuals(self, table: Table, best: Array) -> Array:
+        """Return what each row leaves, of a leaf its value; NaN where something is a hole; (rows,)."""
+        there, row, z = self.shown(table)
+        if self.dag.families[self.i].leaf:
+            return z[:, -1]
+        residual = z[:, -1] - (np.where(self.keep[:-1], z[:, :-1], 0.0) * best[row, :-1]).sum(axis=1)
+        return np.where(there, residual, np.nan)
+
+
+class Seeds:
+    """Starting parameters for one belief and source, both for standardised columns."""
+
+    def __init__(self, belief: Belief, source: Source) -> None:
+        self.dag, self.belief, self.source = belief.dag, belief, source
+        self.families = {i: _Family.of(self.dag, i) for i in self.dag.layout.numeric}
+        self.best = {i: f.best(belief, source.fold(f.moments)) for i, f in self.families.items()}
+
+    def plain(self, theta: Array) -> None:
+        """Write what is best for the fully observed rows into a vector of parameters."""
+        for i, family in self.families.items():
+            self.dag.layout.records(theta, i)[:] = self.best[i][family.seen]
+
+    def draw(self, theta: Array, rng: np.random.Generator) -> None:
+        """Write parameters spread over the data into a vector of parameters."""
+        examples: dict[tuple[int, ...], Table] = {}
+        for i, family in self.families.items():
+            records = self.best[i][family.seen]
+            hidden = tuple(p for p in self.dag.layout.members[i][1:] if self.dag.schema.variables[p].hidden)
+            if hidden:
+                count = int(family.hidden.max()) + 1
+                key = tuple(sorted(hidden))
+                if key not in examples:
+                    examples[key] = self._examples(count, rng)
+                moved, own = family.residuals(examples[key], self.best[i]), self.dag.families[i]
+                if isinstance(own, LeafFamily):
+                    records = own.start(records, moved[family.hidden])
+                else:
+                    noise = rng.standard_normal(count) * np.sqrt(records[:, -1].mean())
+                    records[:, 0] += np.where(np.isnan(moved), noise, moved)[family.hidden]
+            many = int(family.drawn.sum())
+            if many:
+                slopes = rng.normal(scale=LOADING / np.sqrt(many), size=(len(records), many))
+                records[:, 1:-1][:, family.drawn] = slopes
+            self.dag.layout.records(theta, i)[:] = records
+
+    @cached_property
+    def _distinct(self) -> Table:
+        """The different rows, in an order that depends on their cells alone."""
+        return self.source.fold(distinct_rows, merged_rows)
+
+    def _examples(self, count: int, rng: np.random.Generator) -> Table:
+        """Return rows to be examples, all different as long as there are enough.
+
+        They are drawn by weight in an order that depends on their cells alone: rows that count twice are as
+        good as rows that are there twice, wherever they stand. Two examples alike would climb side by side.
+        """
+        edges = np.cumsum(self._distinct.weights)
+        found: dict[int, None] = {}
+        for share in rng.random(TRIES * count):
+            row = min(int(np.searchsorted(edges, share * edges[-1], side="right")), len(edges) - 1)
+            found.setdefault(row)
+            if len(found) == count:
+                break
+        return self._distinct.take(np.resize(list(found), count))

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief
-from lacunary.infer.engine import Prepared
 from lacunary.infer.network import Network
+from lacunary.infer.rows import Rows
 from lacunary.maths import special
 from lacunary.model.dag import Dag
 
@@ -83,7 +83,7 @@ class Choice:
     options: Mapping[str, Any]
 
     def __call__(
-        self, fit: Fit, prepared: Prepared, belief: Belief, fixed: Mapping[str, ArrayLike] | None
+        self, fit: Fit, prepared: Rows, belief: Belief, fixed: Mapping[str, ArrayLike] | None
     ) -> Chosen:
         """Apply the rule; one that moves parameters is told which are fixed."""
         if fit.dag.continuous and self.name in DISCRETE:
@@ -114,12 +114,12 @@ def rule_of(select: str, options: Mapping[str, Any]) -> Choice:
     return Choice(select, rule, options)
 
 
-def best(fit: Fit, prepared: Prepared, belief: Belief) -> Chosen:
+def best(fit: Fit, prepared: Rows, belief: Belief) -> Chosen:
     """Return the start of highest objective."""
     return Chosen(max(fit.starts, key=lambda start: start.objective).network)
 
 
-def average(fit: Fit, prepared: Prepared, belief: Belief, *, weights: Weights = "uniform") -> Chosen:
+def average(fit: Fit, prepared: Rows, belief: Belief, *, weights: Weights = "uniform") -> Chosen:
     """Return the mean of every conditional distribution over the starts (ENT section 2.2).
 
     Parameters
@@ -136,13 +136,13 @@ def average(fit: Fit, prepared: Prepared, belief: Belief, *, weights: Weights = 
     return Chosen(network, {"weights": weights, "shares": share, **_note(fit)})
 
 
-def ensemble(fit: Fit, prepared: Prepared, belief: Belief, *, weights: Weights = "uniform") -> Chosen:
+def ensemble(fit: Fit, prepared: Rows, belief: Belief, *, weights: Weights = "uniform") -> Chosen:
     """Return the best start, and the shares with which `Fit.ensemble` averages predictions."""
     share = _shares(fit, weights)
     return Chosen(best(fit, prepared, belief).network, {"weights": weights, "shares": share, **_note(fit)})
 
 
-def entropy(fit: Fit, prepared: Prepared, belief: Belief, *, c: float = 0.95) -> Chosen:
+def entropy(fit: Fit, prepared: Rows, belief: Belief, *, c: float = 0.95) -> Chosen:
     """Return the start of highest local entropy among those that score well (ENT section 2.1).
 
     Parameters

@@ -8,10 +8,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.table import Table
+from lacunary.data.source import Source
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief, Prior
-from lacunary.infer.engine import Prepared
+from lacunary.infer.rows import Rows
 from lacunary.learn.seed import Seeds
 
 __all__ = ["Draws", "Given", "Starts", "Tournament", "available_cases", "check_count", "first_point"]
@@ -21,7 +21,7 @@ class Starts(Protocol):
     """A rule that gives the points from which to climb."""
 
     def points(
-        self, belief: Belief, prior: Prior, table: Table, rng: np.random.Generator
+        self, belief: Belief, prior: Prior, table: Source, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Return the starting parameters; (starts, size)."""
         ...
@@ -42,7 +42,7 @@ class Draws:
         check_count(self.count)
 
     def points(
-        self, belief: Belief, prior: Prior, table: Table, rng: np.random.Generator
+        self, belief: Belief, prior: Prior, table: Source, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Return the draws."""
         layout = belief.dag.layout
@@ -71,7 +71,7 @@ class Tournament:
         check_count(self.count)
 
     def points(
-        self, belief: Belief, prior: Prior, table: Table, rng: np.random.Generator
+        self, belief: Belief, prior: Prior, table: Source, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Return the draws that enter."""
         return Draws(self.count).points(belief, prior, table, rng)
@@ -84,7 +84,7 @@ class Given:
     theta: NDArray[np.float64]
 
     def points(
-        self, belief: Belief, prior: Prior, table: Table, rng: np.random.Generator
+        self, belief: Belief, prior: Prior, table: Source, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Return them."""
         return self.theta
@@ -95,13 +95,13 @@ def available_cases(constant: NDArray[np.float64], belief: Belief) -> NDArray[np
     return belief.dag.layout.normalize(constant + belief.alpha)
 
 
-def first_point(prepared: Prepared, belief: Belief, table: Table) -> NDArray[np.float64]:
+def first_point(prepared: Rows, belief: Belief, table: Source) -> NDArray[np.float64]:
     """Return the parameters that follow from the rows in which a family is fully observed; (size,)."""
     layout = belief.dag.layout
     if not layout.numeric:
-        return available_cases(prepared.packed.constant, belief)
+        return available_cases(prepared.observed, belief)
     theta = np.empty(layout.size)
-    constant = prepared.packed.constant[: layout.tables]
+    constant = prepared.observed[: layout.tables]
     theta[: layout.tables] = layout.normalize(constant + belief.alpha[: layout.tables])
     Seeds(belief, table).plain(theta)
     return theta

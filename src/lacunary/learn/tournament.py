@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.infer.engine import Prepared
+from lacunary.infer.rows import Rows
 from lacunary.learn.loop import Climb, Rule, Watch, climb
 from lacunary.learn.stop import Stop
 
@@ -13,7 +13,7 @@ __all__ = ["tournament"]
 
 
 def tournament(
-    prepared: Prepared,
+    prepared: Rows,
     rule: Rule,
     points: NDArray[np.float64],
     stop: Stop,

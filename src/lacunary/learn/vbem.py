@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief
-from lacunary.infer.engine import Prepared
+from lacunary.infer.rows import Rows
 from lacunary.learn.em import known_parameters, learned
 from lacunary.maths import special
 from lacunary.maths.coordinates import logs
@@ -63,9 +63,9 @@ class Update:
     def _known_tables(self) -> NDArray[np.float64]:
         return self.known[: self.dag.layout.tables]
 
-    def begin(self, prepared: Prepared, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+    def begin(self, prepared: Rows, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the posteriors that follow from the responsibilities at these parameters; (starts, size)."""
-        counts, _ = prepared.expect(np.where(np.isnan(self.known), theta, self.known))
+        counts = prepared.expect(np.where(np.isnan(self.known), theta, self.known)).counts
         return self.improve(counts)
 
     def potentials(self, points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,10 @@ from scipy.special import xlogy
 
 from lacunary.data.table import Table
 from lacunary.infer.belief import BDeu, Prior
-from lacunary.infer.engine import Prepared, prepare
-from lacunary.infer.islands import Charted, chart
+from lacunary.infer.islands import Islands
 from lacunary.infer.network import Network
 from lacunary.infer.posterior import filled
+from lacunary.infer.rows import Rows, prepare
 from lacunary.learn.around import Around
 from lacunary.learn.em import Maximize, maximize_rule
 from lacunary.mixture.component import Structure, read_structure
@@ -67,15 +67,13 @@ class Counts:
     def own(self) -> Array:
         """Expected counts of the component's own families, in the places of its layout."""
         prepared = self.engine.laid(self.structure).weighed(self.weights)
-        return np.asarray(prepared.expect(self.theta[None])[0][0])
+        return np.asarray(prepared.expect(self.theta[None]).counts[0])
 
     @cached_property
     def score(self) -> ExpectedCounts:
         """The evidence of expected counts, for any family."""
-        charted = self.engine.charted(self.structure)
-        summed = np.bincount(self.engine.table.distinct.inverse, self.weights, len(charted.rows.weight))
-        weighed = replace(charted, rows=charted.rows._replace(weight=summed.astype(np.float64, copy=False)))
-        return ExpectedCounts(weighed.under(self.theta), "bd", self.engine.prior)
+        rows = self.engine.laid(self.structure).weighed(self.weights)
+        return ExpectedCounts(cast(Islands, rows.families(self.theta)), "bd", self.engine.prior)
 
     def of(self, structure: Structure) -> Array:
         """Return the expected counts of a structure's families, in the places of its layout."""
@@ -104,8 +102,7 @@ class Discrete:
         self.prior: Prior = BDeu(1.0) if prior is None else prior
         self._dags: dict[Structure, Dag] = {}
         self._rules: dict[Structure, Maximize] = {}
-        self._laid: dict[Structure, Prepared] = {}
-        self._charted: dict[Structure, Charted] = {}
+        self._laid: dict[Structure, Rows] = {}
 
     @property
     def start(self) -> Structure:
@@ -225,13 +222,9 @@ class Discrete:
             self._dags[structure] = Dag(self.schema, tuple(tuple(names[p] for p in ps) for ps in structure))
         return self._dags[structure]
 
-    def laid(self, structure: Structure) -> Prepared:
+    def laid(self, structure: Structure) -> Rows:
         """Return the table laid out for a structure; few are kept."""
         return kept(self._laid, structure, lambda: prepare(self.dag(structure), self.table))
-
-    def charted(self, structure: Structure) -> Charted:
-        """Return the islands of a structure; few are kept."""
-        return kept(self._charted, structure, lambda: chart(self.dag(structure), self.table))
 
     def _rule(self, structure: Structure) -> Maximize:
         return kept(

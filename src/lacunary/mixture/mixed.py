@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from lacunary.data.table import Table
 from lacunary.errors import TableError
-from lacunary.evidence.complete import complete_log_likelihood, complete_statistics
+from lacunary.evidence.complete import complete_log_likelihood
 from lacunary.evidence.exact import family_log_evidence
-from lacunary.infer.engine import Prepared
+from lacunary.infer.completions import complete_statistics
 from lacunary.infer.network import Network
 from lacunary.infer.prior import Standardised, standardised
+from lacunary.infer.rows import Rows
 from lacunary.infer.scale import Scale
 from lacunary.infer.spread import Spread
 from lacunary.mixture.component import Structure
@@ -59,7 +60,7 @@ class Moments:
     def own(self) -> Array:
         """Expected statistics of the component's own families, in the places of its layout."""
         prepared = self.engine.laid(self.structure).weighed(self.weights)
-        return np.asarray(prepared.expect(self.theta[None])[0][0])
+        return np.asarray(prepared.expect(self.theta[None]).counts[0])
 
     @cached_property
     def all(self) -> ExpectedMoments:
@@ -208,7 +209,7 @@ class Mixed(Discrete):
         pairs = zip(models.structures, models.thetas, strict=True)
         return tuple(Network(self.dag(s), self.scale.outward(self.dag(s), theta)) for s, theta in pairs)
 
-    def laid(self, structure: Structure) -> Prepared:
+    def laid(self, structure: Structure) -> Rows:
         """Return the table laid out for a structure; few are kept."""
         return kept(self._laid, structure, lambda: self.scale.prepare(self.dag(structure), self.table))
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lacunary.data.table import Table
 from lacunary.infer.belief import Prior
-from lacunary.infer.engine import prepare
+from lacunary.infer.rows import prepare
 from lacunary.learn.em import maximize_rule
 from lacunary.learn.loop import climb
 from lacunary.learn.start import first_point
@@ -75,7 +75,7 @@ class Scatter:
             if interrupted:
                 raise KeyboardInterrupt
             theta = climbs[0].theta
-            self._known[seen] = theta, belief.alpha + prepared.expect(theta[None])[0][0]
+            self._known[seen] = theta, belief.alpha + prepared.expect(theta[None]).counts[0]
         return self._known[seen]
 
     def _around(self, seen: Dag, after: Array, i: int, ess: float) -> Array:

@@ -110,7 +110,7 @@ def posterior(mixer: Mixer, blend: Blend, structures: Sequence[Structure], stop:
 
 def _updated(engine: Mixed, rule: Update, structure: Structure, vector: Array, weights: Array) -> Array:
     """Return a component's hyperparameters, given what it expects of its rows."""
-    counts, _ = engine.laid(structure).weighed(weights).expect(vector[None])
+    counts = engine.laid(structure).weighed(weights).expect(vector[None]).counts
     return np.asarray(rule.improve(counts)[0])
 
 

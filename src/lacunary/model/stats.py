@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 from lacunary.errors import ParameterError
 from lacunary.model.dag import Dag
 
-__all__ = ["Stats"]
+__all__ = ["Batch", "Stats"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,3 +67,40 @@ class Stats:
             return layout.table(self.counts, i)
         found = layout.moments(self.counts, i) if family.linear else layout.statistics(self.counts, i)
         return found.reshape(*family.sizes, *found.shape[1:])
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Statistics of the same rows under several parameter vectors: what one E-step gives to many climbs.
+
+    Attributes
+    ----------
+    dag, weight
+        As in `Stats`.
+    counts
+        The statistics under each vector; (vectors, statistics size); complex at complex vectors.
+    log_likelihood
+        Log-likelihoods, −∞ where some row is impossible; (vectors,).
+    """
+
+    dag: Dag
+    counts: NDArray[Any]
+    log_likelihood: NDArray[Any]
+    weight: float
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __getitem__(self, k: int) -> Stats:
+        return Stats(self.dag, self.counts[k], float(self.log_likelihood[k]), self.weight)
+
+    def __iter__(self) -> Iterator[Stats]:
+        return (self[k] for k in range(len(self)))
+
+    def __add__(self, other: Batch) -> Batch:
+        return Batch(
+            self.dag,
+            self.counts + other.counts,
+            self.log_likelihood + other.log_likelihood,
+            self.weight + other.weight,
+        )

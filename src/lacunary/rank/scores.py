@@ -13,8 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE, Table
-from lacunary.infer.mixed import Mixed
-from lacunary.infer.mixed_complex import complex_log_evidence
 from lacunary.infer.network import Network, random_network
 from lacunary.infer.scale import Scale
 from lacunary.model.dag import Dag
@@ -96,12 +94,11 @@ def _scores(network: Network, steps: list[int], table: Table) -> Vector:
     """Return the derivatives of each row's log-density; (rows, steps)."""
     dag, scale = network.dag, Scale.of(table, network.dag)
     prepared = scale.prepare(dag, scale.table(table))
-    assert isinstance(prepared, Mixed)
     theta = scale.inward(dag, network.theta)
     columns = []
     for first in range(0, len(steps), BATCH):
         moved = np.array([_moved(dag, theta, place) for place in steps[first : first + BATCH]])
-        columns.append(complex_log_evidence(prepared, moved).imag / STEP)
+        columns.append(prepared.log_evidence(moved).imag / STEP)
     return np.ascontiguousarray(np.concatenate(columns).T)
 
 

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from lacunary.data.read import read
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
-from lacunary.evidence.complete import complete_statistics
 from lacunary.infer import prior as priors
 from lacunary.infer.belief import Belief, Prior
 from lacunary.infer.complete import completed
+from lacunary.infer.completions import complete_statistics
 from lacunary.infer.ensemble import Ensemble
 from lacunary.infer.scale import Scale
 from lacunary.learn.fit import fit

@@ -73,7 +73,8 @@ class Board:
         It goes by the sizes of the families' scores: their sum may be near zero where they are not.
         """
         if self._tie is None:
-            self._tie = ROUNDING * max(float(np.abs(self.terms).sum()), 1.0)
+            finite = self.terms[np.isfinite(self.terms)]
+            self._tie = ROUNDING * max(float(np.abs(finite).sum()), 1.0)
         return self._tie
 
     def keep(self) -> Kept:
@@ -137,7 +138,10 @@ class Board:
             return
         toggled, parents = self.score.toggled, self.sketch.parents
         for child in sorted(self._stale):
-            np.subtract(toggled(child, parents[child]), self.terms[child], out=self.gain[:, child])
+            there = toggled(child, parents[child])
+            # From one family without a score to another nothing is gained.
+            self.gain[:, child] = -np.inf
+            np.subtract(there, self.terms[child], out=self.gain[:, child], where=there > -np.inf)
         self._stale.clear()
 
     def _room(self) -> NDArray[np.bool_]:
@@ -158,7 +162,8 @@ class Board:
         keep = self._room()[tails]
         keep[keep] = self.sketch.reversible(tails[keep], heads[keep])
         tails, heads = tails[keep], heads[keep]
-        return tails, heads, self.gain[tails, heads] + self.gain[heads, tails]
+        both = self.gain[tails, heads], self.gain[heads, tails]
+        return tails, heads, np.add(*both, out=np.minimum(*both), where=np.minimum(*both) > -np.inf)
 
     def toggle_move(self, tail: int, head: int) -> Move:
         """Return the move that puts an arc in, or takes it out if it is there."""

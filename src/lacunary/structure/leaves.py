@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
 from lacunary.data.table import Table
-from lacunary.errors import ParameterError
+from lacunary.errors import ParameterError, TableError
 from lacunary.family.leaf import LeafFamily
 from lacunary.family.numeric import Units
 from lacunary.family.registry import bound, family_class
@@ -127,9 +127,9 @@ def leaf_terms(table: Table, others: FamilyScore | None, criterion: Literal["bd"
     for name in leaf_names(schema):
         i = schema.index(name)
         family, x = leaf_of(schema, i, ()), table.reals[:, i]
-        problem = family.check_column(x[~np.isnan(x)], "map")
-        if problem:
-            raise ParameterError(f"{name} {problem}")
+        wrong = x[~np.isnan(x) & ~family.is_value(x)]
+        if len(wrong):
+            raise TableError(f"{name} {family.no_value(float(wrong[0]))}")
         each = np.zeros((len(x), family.statistics))
         family.gather(np.nan_to_num(x)[:, None], np.arange(len(x)), table.weights * ~np.isnan(x), each)
         seen = ~np.isnan(x) & (table.weights > 0)

@@ -5,9 +5,9 @@ Structural EM itself knows nothing of counts: it deals in graphs, vectors of par
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,10 @@ from lacunary.data.table import Table
 from lacunary.evidence.complete import complete_log_likelihood
 from lacunary.evidence.exact import complete_log_evidence
 from lacunary.infer.belief import Belief, Prior
-from lacunary.infer.engine import Prepared
-from lacunary.infer.islands import chart
+from lacunary.infer.islands import Islands
 from lacunary.infer.network import Network
 from lacunary.infer.prior import Standardised, standardised
+from lacunary.infer.rows import Rows
 from lacunary.infer.scale import Scale
 from lacunary.infer.spread import Spread
 from lacunary.learn.around import Around
@@ -114,7 +114,7 @@ class _Networks:
     prior: Prior
     stop: Stop = field(default_factory=lambda: Stop(relative=1e-8, share=1e-6))
     starts: int = 10
-    _prepared: dict[Dag, Prepared] = field(default_factory=dict, repr=False)
+    _prepared: dict[Dag, Rows] = field(default_factory=dict, repr=False)
 
     @cached_property
     def scale(self) -> Scale:
@@ -150,10 +150,10 @@ class _Networks:
         Its two terms in the log of N cancel, as the expected data have all parameters to charge for.
         """
         end = self.climb(dag, theta, None)
-        counts, log = self._laid(dag).expect(end.theta[None])
-        evidence = complete_log_evidence(self._belief(dag), counts[0])
-        score = evidence - complete_log_likelihood(dag, end.theta, counts[0]) + float(log[0])
-        return Weighed(score, end.theta, float(log[0]), end.interrupted)
+        (stats,) = self._laid(dag).expect(end.theta[None])
+        evidence = complete_log_evidence(self._belief(dag), stats.counts)
+        score = evidence - complete_log_likelihood(dag, end.theta, stats.counts) + stats.log_likelihood
+        return Weighed(score, end.theta, stats.log_likelihood, end.interrupted)
 
     def network(self, dag: Dag, theta: Vector) -> Network:
         """Return the network with these parameters, in the data's units."""
@@ -174,7 +174,7 @@ class _Networks:
     def _rule(self, dag: Dag) -> Maximize:
         return maximize_rule(self._belief(dag), "map", "softmax", None)
 
-    def _laid(self, dag: Dag) -> Prepared:
+    def _laid(self, dag: Dag) -> Rows:
         """Return the table laid out for a graph; the last two graphs are kept."""
         if dag not in self._prepared:
             while len(self._prepared) > 1:
@@ -189,7 +189,7 @@ class DiscreteLearner(_Networks):
 
     def complete(self, dag: Dag, theta: Vector) -> ExpectedCounts:
         """Return the score of any family on expected counts under this network."""
-        return ExpectedCounts(chart(dag, self.table).under(theta), self.criterion, self.prior)
+        return ExpectedCounts(cast(Islands, self._laid(dag).families(theta)), self.criterion, self.prior)
 
     def enlarged(self, dag: Dag, theta: Vector) -> ExpectedCounts | None:
         """Return the score of families as if each row counted 1/(1 − h)² times, with h the share of holes.
@@ -202,8 +202,8 @@ class DiscreteLearner(_Networks):
         share = self._diluted()
         if share is None:
             return None
-        heavy = replace(self.table, weights=self.table.weights / share)
-        return ExpectedCounts(chart(dag, heavy).under(theta), self.criterion, self.prior)
+        heavy = self._laid(dag).weighed(self.table.weights / share)
+        return ExpectedCounts(cast(Islands, heavy.families(theta)), self.criterion, self.prior)
 
     def maximize(self, dag: Dag, score: FamilyScore) -> Vector:
         """Return the best parameters of a graph given expected counts."""

@@ -7,6 +7,7 @@ the continuous holes from the normal distribution that they have given it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -15,13 +16,12 @@ from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE
 from lacunary.errors import ParameterError, TooWideError
-from lacunary.evidence.complete import complete_statistics, configuration_of
-from lacunary.evidence.problem import Problem
+from lacunary.infer.engine import Distinct
 from lacunary.infer.pack import MEMORY_BUDGET
 from lacunary.infer.unit import LeafUnit, Unit, units_of
 from lacunary.model.dag import Dag
 
-__all__ = ["Completions", "completions_of"]
+__all__ = ["Completions", "complete_statistics", "completions_of", "configuration_of"]
 
 MOST = 2**20
 """Completions of single rows, over all rows, that are gone through at each draw."""
@@ -254,10 +254,9 @@ def _each(vectors: Array, matrices: Array, pattern: Places) -> Array:
     return out
 
 
-def completions_of(problem: Problem) -> Completions:
-    """Lay the rows of a problem out; half a row cannot be completed, so weights must be whole."""
-    dag = problem.dag
-    codes, reals, weights = problem.rows
+def completions_of(dag: Dag, rows: Distinct) -> Completions:
+    """Lay rows out over a graph's variables; half a row cannot be completed, so weights must be whole."""
+    codes, reals, weights = rows
     codes, reals, weights = codes[weights > 0], reals[weights > 0], weights[weights > 0]
     holes = np.where(np.array(dag.schema.sizes) > 0, codes == HOLE, np.isnan(reals))
     is_open = holes.any(axis=1)
@@ -335,3 +334,37 @@ def _part(unit: Unit, reals: Array, filled: Places) -> _Part:
         holes = np.array([np.flatnonzero(key) + 1 for key in keys], dtype=np.int64).reshape(len(keys), -1)
         groups.append(_Group(rows, z[rows], holes, which.reshape(-1)))
     return _Part(unit, tuple(groups), configuration)
+
+
+def complete_statistics(
+    dag: Dag,
+    codes: NDArray[np.signedinteger],
+    reals: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    families: Sequence[int] | None = None,
+) -> NDArray[np.float64]:
+    """Return the counts N_ijk and other families' statistics of rows without holes; (statistics size,).
+
+    ``codes`` and ``reals`` are (rows, variables), ``weights`` (rows,). With ``families`` only those of some
+    variables are counted, and only in these must there be no holes. Holes of leaves count for nothing.
+    """
+    layout, out = dag.layout, np.zeros(dag.layout.statistics_size)
+    seen: slice | NDArray[np.bool_]
+    for i in range(len(dag.names)) if families is None else families:
+        members, strides, start = layout.members[i], layout.strides[i], layout.start[i]
+        if layout.sizes[i]:
+            places = start + codes[:, members].astype(np.int64) @ np.array(strides)
+            out[: layout.tables] += np.bincount(places, weights, minlength=layout.tables)
+            continue
+        values, seen = reals[:, [*layout.regressors[i], i]], slice(None)
+        if dag.families[i].leaf:
+            seen = ~np.isnan(reals[:, i])
+        configuration = configuration_of(dag, codes[seen], i)
+        dag.number(i).gather(values[seen], configuration, weights[seen], layout.statistics(out, i))
+    return out
+
+
+def configuration_of(dag: Dag, codes: NDArray[np.signedinteger], i: int) -> NDArray[np.int64]:
+    """Return the configuration of variable i's discrete parents in each row; (rows,)."""
+    parents, strides = list(dag.layout.members[i][1:]), dag.layout.strides[i][1:]
+    return np.asarray(codes[:, parents].astype(np.int64) @ np.array(strides, dtype=np.int64))

@@ -1,0 +1,225 @@
+"""Facts about columns that learning needs before there is a graph; all of them add over parts of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from lacunary.data.source import Source
+    from lacunary.data.table import Table
+
+__all__ = ["Facts", "co_moments", "hole_patterns", "quantiles"]
+
+Array = NDArray[np.float64]
+
+TINY = np.finfo(np.float64).tiny
+
+FLAT = 1e-14
+"""A standard deviation that is so small a share of the largest value is rounding of a constant."""
+
+KEPT = 2**14
+"""Values of a column that are kept for quantiles; of more, neighbours are merged."""
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """Sizes, ranges and moments of the columns of some rows. Rows of weight zero are not looked at.
+
+    Attributes
+    ----------
+    rows, weight
+        The number of rows, and Σ of their weights.
+    shown
+        Whether any row, of whatever weight, shows the column; (columns,).
+    seen
+        Σ weight of the rows that show each column; (columns,).
+    states
+        For each discrete column, Σ weight by state; of a continuous one, nothing.
+    low, high
+        Range of each continuous column; NaN where nothing is seen; (columns,).
+    unit
+        A power of two in which a column's moments are kept: squares of 1e160 are no numbers; (columns,).
+    mean, scatter
+        Weighted mean, and Σ weight · (x − mean)², in these units; (columns,).
+    """
+
+    rows: int
+    weight: float
+    shown: NDArray[np.bool_]
+    seen: Array
+    states: tuple[Array, ...]
+    low: Array
+    high: Array
+    unit: Array
+    mean: Array
+    scatter: Array
+
+    @classmethod
+    def of(cls, table: Table) -> Facts:
+        """Return the facts about one table."""
+        holes, sizes = table.holes, table.schema.sizes
+        parts = [_column(table, i, ~holes[:, i]) for i in range(len(sizes))]
+        numbers = np.array(parts).reshape(len(sizes), 6).T
+        counts = tuple(_states(table, i, size) for i, size in enumerate(sizes))
+        return cls(len(table), table.size, np.asarray(~holes.all(axis=0)), numbers[0], counts, *numbers[1:])
+
+    def __add__(self, other: Facts) -> Facts:
+        unit = np.maximum(self.unit, other.unit)
+        a, b = self._in(unit), other._in(unit)
+        seen = self.seen + other.seen
+        share = np.divide(other.seen, seen, out=np.zeros_like(seen), where=seen > 0)
+        shift = np.where((self.seen > 0) & (other.seen > 0), b[0] - a[0], 0.0)
+        mean = np.where(self.seen > 0, a[0] + share * shift, b[0])
+        return Facts(
+            self.rows + other.rows,
+            self.weight + other.weight,
+            self.shown | other.shown,
+            seen,
+            tuple(x + y for x, y in zip(self.states, other.states, strict=True)),
+            np.fmin(self.low, other.low),
+            np.fmax(self.high, other.high),
+            unit,
+            mean,
+            a[1] + b[1] + self.seen * share * shift**2,
+        )
+
+    def _in(self, unit: Array) -> tuple[Array, Array]:
+        ratio = self.unit / unit
+        return self.mean * ratio, self.scatter * ratio**2
+
+    def centre_and_spread(self, columns: Sequence[int]) -> tuple[float, float]:
+        """Return mean and standard deviation of some columns taken together.
+
+        Zero and one where nothing is seen of them; one, too, of what rounding leaves of a constant.
+        """
+        some = [self._one(i) for i in columns if self.seen[i] > 0]
+        if not some:
+            return 0.0, 1.0
+        joint = some[0]
+        for one in some[1:]:
+            joint = joint + one
+        unit, mean = float(joint.unit[0]), float(joint.mean[0])
+        deviation = float(np.sqrt(joint.scatter[0] / joint.seen[0]))
+        largest = float(max(abs(joint.low[0]), abs(joint.high[0]))) / unit
+        return mean * unit, deviation * unit if deviation > FLAT * largest else 1.0
+
+    def _one(self, i: int) -> Facts:
+        numbers = (a[i : i + 1] for a in (self.low, self.high, self.unit, self.mean, self.scatter))
+        return Facts(
+            self.rows, self.weight, self.shown[i : i + 1], self.seen[i : i + 1], (np.empty(0),), *numbers
+        )
+
+
+def _column(table: Table, i: int, seen: NDArray[np.bool_]) -> tuple[float, ...]:
+    """Return seen, low, high, unit, mean and scatter of one column."""
+    counted = seen & (table.weights > 0)
+    weight = table.weights[counted]
+    if table.schema.variables[i].discrete or not len(weight):
+        return float(weight.sum()), np.nan, np.nan, TINY, 0.0, 0.0
+    x = table.reals[counted, i]
+    low, high = float(x.min()), float(x.max())
+    unit = 2.0 ** np.floor(np.log2(np.abs(x).max(initial=TINY)))
+    x = x / unit
+    mean = x[0] + np.average(x - x[0], weights=weight)
+    return float(weight.sum()), low, high, unit, float(mean), float(weight @ (x - mean) ** 2)
+
+
+def _states(table: Table, i: int, size: int) -> Array:
+    codes = table.codes[:, i]
+    there = codes >= 0
+    return np.bincount(codes[there], table.weights[there], minlength=size).astype(np.float64)[:size]
+
+
+def co_moments(source: Source) -> tuple[Array, Array, Array]:
+    """Return Σ weight, mean and co-moment of every two continuous columns, over rows that show both.
+
+    (columns, columns) each: of i and j the weight, the mean of i where j is shown too, and
+    Σ weight · (x_i − mean)(x_j − mean). Discrete columns have zeros.
+    """
+    return source.fold(_co_moments, _co_merged)
+
+
+def _co_moments(table: Table) -> tuple[Array, Array, Array]:
+    columns = len(table.schema)
+    if not table.reals.shape[1]:
+        return np.zeros((columns, columns)), np.zeros((columns, columns)), np.zeros((columns, columns))
+    there = ~np.isnan(table.reals)
+    weighed = there * table.weights[:, None]
+    x = np.where(there, table.reals, 0.0)
+    total = weighed.T @ there
+    centre = np.divide(
+        (x * weighed).sum(axis=0), np.diagonal(total), out=np.zeros(columns), where=np.diagonal(total) > 0
+    )
+    x = np.where(there, table.reals - centre, 0.0)
+    offset = np.divide((x * weighed).T @ there, total, out=np.zeros_like(total), where=total > 0)
+    moment = (x * weighed).T @ x - total * offset * offset.T
+    return total, np.where(total > 0, centre[:, None] + offset, 0.0), moment
+
+
+def _co_merged(a: tuple[Array, Array, Array], b: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+    total = a[0] + b[0]
+    share = np.divide(b[0], total, out=np.zeros_like(total), where=total > 0)
+    shift = np.where((a[0] > 0) & (b[0] > 0), b[1] - a[1], 0.0)
+    mean = np.where(a[0] > 0, a[1] + share * shift, b[1])
+    return total, mean, a[2] + b[2] + a[0] * share * shift * shift.T
+
+
+def hole_patterns(source: Source) -> dict[tuple[bool, ...], float]:
+    """Return Σ weight of the rows with each pattern of holes, the heaviest first."""
+    found = source.fold(_patterns, _together)
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _patterns(table: Table) -> dict[tuple[bool, ...], float]:
+    patterns, which = np.unique(table.holes, axis=0, return_inverse=True)
+    weight = np.bincount(which.ravel(), table.weights, minlength=len(patterns))
+    return {tuple(map(bool, p)): float(w) for p, w in zip(patterns, weight, strict=True)}
+
+
+def _together(
+    a: dict[tuple[bool, ...], float], b: dict[tuple[bool, ...], float]
+) -> dict[tuple[bool, ...], float]:
+    return {pattern: a.get(pattern, 0.0) + b.get(pattern, 0.0) for pattern in {**a, **b}}
+
+
+def quantiles(source: Source, name: str, shares: Sequence[float] | Array) -> Array:
+    """Return the values below which such shares of a continuous column's weight lie; (shares,).
+
+    Exact for up to `KEPT` different values; beyond, every merging of parts moves ranks by
+    at most 1 / KEPT.
+    """
+    values, weight = source.fold(partial(_sorted, source.schema.index(name)), _condensed)
+    if not len(values):
+        return np.full(len(shares), np.nan)
+    below = np.cumsum(weight)
+    place = np.searchsorted(below, np.asarray(shares) * below[-1], side="left")
+    return np.asarray(values[np.minimum(place, len(values) - 1)])
+
+
+def _sorted(column: int, table: Table) -> tuple[Array, Array]:
+    x = table.reals[:, column]
+    there = ~np.isnan(x) & (table.weights > 0)
+    values, which = np.unique(x[there], return_inverse=True)
+    weight = np.bincount(which, table.weights[there], minlength=len(values)).astype(np.float64)
+    return _thinned(values, weight)
+
+
+def _condensed(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:
+    values, which = np.unique(np.concatenate([a[0], b[0]]), return_inverse=True)
+    weight = np.bincount(which, np.concatenate([a[1], b[1]]), minlength=len(values)).astype(np.float64)
+    return _thinned(values, weight)
+
+
+def _thinned(values: Array, weight: Array) -> tuple[Array, Array]:
+    """Return at most about `KEPT` values: runs of neighbours that weigh little become their last."""
+    if len(values) <= KEPT:
+        return values, weight
+    bucket = np.floor((np.cumsum(weight) - weight) * (KEPT / weight.sum()))
+    last = np.flatnonzero(np.diff(bucket, append=np.inf))
+    return values[last], np.diff(np.cumsum(weight)[last], prepend=0.0)

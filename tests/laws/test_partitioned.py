@@ -1,0 +1,316 @@
+"""A sum of parts is a source: whatever is learned from a table is learned from its parts, to rounding."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import lacunary as lac
+from lacunary.data.facts import Facts, co_moments, hole_patterns, quantiles
+from lacunary.data.source import Source, first_row, in_tree
+from lacunary.infer.rows import Rows, prepare
+from tests.strategies import Case, cases, mixed_cases
+
+PARTS = (1, 3, 7)
+
+ROUNDING = 1e-9
+"""Sums of at most some hundred terms in another order, and what a climb of some dozen steps makes of that."""
+
+
+def cut(table: lac.Table, parts: int) -> lac.Partitioned:
+    """The table in so many parts, some of which may be empty."""
+    edges = np.linspace(0, len(table), parts + 1).astype(int)
+    return lac.Partitioned(table.take(slice(a, b)) for a, b in pairwise(edges))
+
+
+def laid(network: lac.Network, source: Source) -> Rows:
+    return prepare(network.dag, source.align(network.dag.schema))
+
+
+@pytest.mark.parametrize("parts", PARTS)
+@given(case=st.one_of(cases(max_rows=8), mixed_cases()), seed=st.integers(0, 99))
+@settings(max_examples=25, deadline=None)
+def test_whatever_is_asked_of_rows_is_the_sum_over_parts(parts: int, case: Case, seed: int) -> None:
+    network, table = case
+    one, many = laid(network, table), laid(network, cut(table, parts))
+    vectors = np.array([network.theta, lac.random_network(network.dag, rng=seed).theta])
+    assert len(many) == len(one)
+    assert many.weight == pytest.approx(one.weight)
+    same(many.observed, one.observed)
+    np.testing.assert_array_equal(many.open_columns, one.open_columns)
+    same(many.expect(vectors).counts, one.expect(vectors).counts)
+    same(many.expect(vectors).log_likelihood, one.expect(vectors).log_likelihood)
+    same(many.log_evidence(vectors), one.log_evidence(vectors))
+    weights = np.random.default_rng(seed).random(len(table))
+    same(many.weighed(weights).expect(vectors).counts, one.weighed(weights).expect(vectors).counts)
+    discrete = [[i] for i, variable in enumerate(table.schema) if variable.discrete]
+    for ours, theirs in zip(
+        many.marginals(vectors[0], discrete), one.marginals(vectors[0], discrete), strict=True
+    ):
+        same(ours, theirs)
+    numbers = list(network.dag.continuous)
+    for mine, wanted in zip(many.normals(vectors[0], numbers), one.normals(vectors[0], numbers), strict=True):
+        same(mine.mean, wanted.mean)
+        same(mine.sd, wanted.sd)
+
+
+@pytest.mark.parametrize("parts", PARTS)
+@given(case=cases(max_rows=8), seed=st.integers(0, 99))
+@settings(max_examples=15, deadline=None)
+def test_families_outside_the_graph_are_summed_over_parts(parts: int, case: Case, seed: int) -> None:
+    network, table = case
+    if network.log_likelihood(table) == -np.inf:
+        return
+    other = lac.random_dag(len(network.dag.names), 0.5, 2, rng=seed)
+    names = dict(zip(other.names, network.dag.names, strict=True))
+    arcs = [(names[a], names[b]) for a, b in other.arcs]
+    graph = lac.Dag.from_arcs(network.dag.schema, arcs)
+    one, many = (laid(network, source).families(network.theta) for source in (table, cut(table, parts)))
+    same(many.statistics(graph), one.statistics(graph))
+    counts, _ = laid(network, cut(table, parts)).score_covariance(network.theta)
+    same(counts, laid(network, table).score_covariance(network.theta)[0])
+
+
+def same(found: NDArray[Any], wanted: NDArray[Any]) -> None:
+    scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=1.0)
+    np.testing.assert_allclose(found, wanted, rtol=ROUNDING, atol=1e-11 * scale)
+
+
+# Facts ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parts", PARTS)
+@given(case=mixed_cases())
+@settings(max_examples=25, deadline=None)
+def test_facts_are_those_of_the_columns(parts: int, case: Case) -> None:
+    _, table = case
+    source = cut(table, parts)
+    facts, counted = source.facts, table.weights > 0
+    for i, variable in enumerate(table.schema):
+        if variable.discrete:
+            seen = table.codes[:, i] >= 0
+            want = [table.weights[table.codes[:, i] == s].sum() for s in range(variable.size)]
+            np.testing.assert_allclose(facts.states[i], want)
+        else:
+            x = table.reals[:, i]
+            seen = ~np.isnan(x)
+            mine, weight = x[seen & counted], table.weights[seen & counted]
+            if len(mine):
+                mean = np.average(mine, weights=weight)
+                assert (facts.low[i], facts.high[i]) == (mine.min(), mine.max())
+                assert facts.mean[i] * facts.unit[i] == pytest.approx(mean, rel=1e-9, abs=1e-12)
+                scatter = float(weight @ (mine - mean) ** 2)
+                assert facts.scatter[i] * facts.unit[i] ** 2 == pytest.approx(scatter, rel=1e-6, abs=1e-12)
+        assert facts.seen[i] == pytest.approx(table.weights[seen].sum())
+        assert facts.shown[i] == seen.any()
+
+
+def test_means_of_huge_and_tiny_columns_do_not_overflow() -> None:
+    schema = lac.Schema((lac.Variable("x", kind="continuous"),))
+    values = np.array([[1e160], [3e160], [np.nan], [-1e160]])
+    table = lac.Table(schema, np.full(values.shape, -1), values)
+    for parts in PARTS:
+        centre, spread = cut(table, parts).facts.centre_and_spread([0])
+        assert centre == pytest.approx(1e160)
+        assert spread == pytest.approx(np.sqrt(8 / 3) * 1e160)
+
+
+@pytest.mark.parametrize("parts", PARTS)
+def test_co_moments_patterns_and_quantiles_are_those_of_numpy(parts: int) -> None:
+    rng = np.random.default_rng(0)
+    schema = lac.Schema(tuple(lac.Variable(name, kind="continuous") for name in "xyz"))
+    values = rng.standard_normal((60, 3)) @ rng.standard_normal((3, 3)) + 100.0
+    values[rng.random(values.shape) < 0.2] = np.nan
+    table = lac.Table(schema, np.full(values.shape, -1), values, weights=rng.integers(0, 3, 60).astype(float))
+    source = cut(table, parts)
+    weight, mean, moment = co_moments(source)
+    both = ~np.isnan(values[:, 0]) & ~np.isnan(values[:, 1])
+    w, x, y = table.weights[both], values[both, 0], values[both, 1]
+    assert weight[0, 1] == pytest.approx(w.sum())
+    assert mean[0, 1] == pytest.approx(np.average(x, weights=w))
+    centred = (x - np.average(x, weights=w)) * (y - np.average(y, weights=w))
+    assert moment[0, 1] == pytest.approx(float(w @ centred), rel=1e-9)
+    patterns = hole_patterns(source)
+    assert sum(patterns.values()) == pytest.approx(table.size)
+    assert patterns[False, False, False] == pytest.approx(table.weights[~table.holes.any(axis=1)].sum())
+    seen = np.repeat(values[:, 2], table.weights.astype(int))
+    want = np.nanquantile(seen, [0.1, 0.5, 0.9], method="inverted_cdf")
+    np.testing.assert_array_equal(quantiles(source, "z", [0.1, 0.5, 0.9]), want)
+
+
+def test_quantiles_of_many_values_have_the_rank_that_is_promised() -> None:
+    x = np.random.default_rng(1).standard_normal(100_000)
+    table = lac.Table(
+        lac.Schema((lac.Variable("x", kind="continuous"),)), np.full((len(x), 1), -1), x[:, None]
+    )
+    shares = np.array([0.01, 0.25, 0.5, 0.99])
+    found = quantiles(cut(table, 7), "x", shares)
+    ranks = np.searchsorted(np.sort(x), found) / len(x)
+    # Seven parts are merged in three levels, and each is thinned once before.
+    np.testing.assert_allclose(ranks, shares, rtol=0, atol=4 / 2**14)
+
+
+def test_parts_are_added_in_a_tree_that_depends_on_their_number_alone() -> None:
+    assert in_tree(["a", "b", "c", "d", "e"], lambda a, b: f"({a}{b})") == "(((ab)(cd))e)"
+    assert in_tree([Facts.of(lac.house_votes())]).rows == 435
+
+
+def test_the_first_row_is_found_across_parts() -> None:
+    votes = lac.house_votes()
+    found = first_row(cut(votes, 7), lambda part: np.asarray(part.holes.sum(axis=1) > 5))
+    rows = np.flatnonzero(votes.holes.sum(axis=1) > 5)
+    assert found is not None
+    assert found[0] == rows[0]
+    np.testing.assert_array_equal(found[1].codes, votes.codes[rows[:1]])
+    assert first_row(cut(votes, 3), lambda part: np.zeros(len(part), dtype=bool)) is None
+
+
+# Verbs ----------------------------------------------------------------------------------------------------
+
+
+def discrete() -> tuple[lac.Dag, lac.Table]:
+    votes = lac.house_votes()
+    names = list(votes.schema.names[:6])
+    few = votes.select(names).take(slice(0, 120))
+    return lac.naive_bayes(few.schema, hidden="bloc", states=2), few
+
+
+def mixed() -> tuple[lac.Dag, lac.Table]:
+    graph = lac.dag(
+        "C -> X; C X -> Y; D -> Y", states=2, kinds={"X": "continuous", "Y": "continuous"}, hidden=["C"]
+    )
+    network = lac.random_network(graph, rng=3)
+    full = network.sample(90, rng=4).select(["D", "X", "Y"])
+    return graph, lac.make_holes(full, 0.15, rng=5)
+
+
+CASES = {"discrete": discrete, "mixed": mixed}
+
+
+@pytest.mark.parametrize("kind", CASES)
+@pytest.mark.parametrize("method", ["ml", "map", "variational"])
+@pytest.mark.parametrize("parts", PARTS)
+def test_fits_are_those_of_the_table(kind: str, method: Any, parts: int) -> None:
+    graph, table = CASES[kind]()
+    stop = lac.Stop(iterations=30)  # the same steps, however rounding moves the objective
+    one = lac.fit(graph, table, method=method, starts=3, stop=stop)
+    many = lac.fit(graph, cut(table, parts), method=method, starts=3, stop=stop)
+    assert many.objective == pytest.approx(one.objective, rel=ROUNDING)
+    for ours, theirs in zip(many.starts, one.starts, strict=True):  # of which twins may tie for the best
+        np.testing.assert_allclose(ours.network.theta, theirs.network.theta, rtol=1e-6, atol=1e-8)
+    assert many.log_likelihood == pytest.approx(many.network.log_likelihood(cut(table, parts)), rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", CASES)
+@pytest.mark.parametrize("parts", PARTS)
+@pytest.mark.parametrize(
+    "method", ["map", "bic", "draper", "laplace", "mled", "cheeseman-stutz", "variational", "ais"]
+)
+def test_estimates_are_those_of_the_table(kind: str, method: str, parts: int) -> None:
+    graph, table = CASES[kind]()
+    found = lac.fit(graph, table, starts=3, stop=lac.Stop(relative=1e-12))
+    options: dict[str, Any] = {"ais": {"chains": 4, "steps": 8}, "variational": {}}.get(method, {})
+    one = lac.score(found, table, method, starts=2, stop=lac.Stop(iterations=20), **options)
+    many = lac.score(found, cut(table, parts), method, starts=2, stop=lac.Stop(iterations=20), **options)
+    # Laplace divides by curvatures that at hidden classes are small.
+    assert many.value == pytest.approx(one.value, rel=1e-6 if method == "laplace" else ROUNDING)
+
+
+@pytest.mark.parametrize("parts", PARTS)
+def test_exact_evidence_and_comparisons_take_parts(parts: int) -> None:
+    table = lac.asia().sample(40, rng=0).select(["smoke", "lung", "bronc"])
+    graphs = [
+        lac.dag(arrows, schema=table.schema) for arrows in ("smoke -> lung; bronc", "smoke -> lung bronc")
+    ]
+    holes = lac.make_holes(table, 0.05, rng=1)
+    for rows in (table, holes):
+        for graph in graphs:
+            value = lac.score(graph, rows, "exact").value
+            assert lac.score(graph, cut(rows, parts), "exact").value == pytest.approx(value, rel=1e-12)
+    assert str(lac.compare(graphs, cut(holes, parts))) == str(lac.compare(graphs, holes))
+
+
+def test_answers_are_those_of_the_table() -> None:
+    graph, table = mixed()
+    network = lac.fit(graph, table, starts=2, stop=lac.Stop(iterations=5)).network
+    one, many = network.posterior(table), network.posterior(cut(table, 3))
+    for name in ("C", "D"):
+        np.testing.assert_allclose(many[name], one[name], atol=1e-12)
+    np.testing.assert_allclose(network.log_probability(cut(table, 3)), network.log_probability(table))
+    belief = lac.fit(graph, table, starts=2, stop=lac.Stop(iterations=5)).belief
+    np.testing.assert_allclose(belief.log_probability(cut(table, 3)), belief.log_probability(table))
+
+
+# What a source cannot do ------------------------------------------------------------------------------------
+
+
+class Elsewhere(lac.Partitioned):
+    """Parts that never come together."""
+
+    def whole(self, purpose: str) -> lac.Table:
+        raise lac.SourceError(f"{purpose} needs all rows in one place, and these are elsewhere")
+
+    def align(self, schema: lac.Schema) -> Elsewhere:
+        return Elsewhere(part.align(schema) for part in self.parts)
+
+    def mapped(self, function: Callable[[lac.Table], lac.Table]) -> Elsewhere:
+        return Elsewhere(map(function, self.parts))
+
+
+def test_fits_and_estimates_never_ask_for_all_rows_in_one_place() -> None:
+    for make in CASES.values():
+        graph, table = make()
+        source = Elsewhere(cut(table, 3).parts)
+        found = lac.fit(graph, source, starts=2, stop=lac.Stop(iterations=5))
+        for method in ("bic", "draper", "laplace", "mled", "cheeseman-stutz", "variational"):
+            assert np.isfinite(lac.score(found, source, method, starts=1, stop=lac.Stop(iterations=5)).value)
+
+
+def test_parts_must_have_one_schema_and_there_must_be_some() -> None:
+    votes = lac.house_votes()
+    with pytest.raises(lac.SchemaError, match="part 2 does not have the variables"):
+        lac.Partitioned([votes, votes.select(["party"])])
+    with pytest.raises(lac.TableError, match="at least one part"):
+        lac.Partitioned([])
+    with pytest.raises(lac.TableError, match="no rows"):
+        lac.fit(lac.dag("party", schema=votes.schema), lac.Partitioned([votes.take(slice(0, 0))]))
+
+
+def test_an_impossible_row_is_named_by_its_number_among_all() -> None:
+    graph = lac.dag("A -> B", states=2)
+    network = lac.Network.from_tables(graph, {"A": [0.5, 0.5], "B": [[1.0, 0.0], [0.5, 0.5]]})
+    table = lac.Table(graph.schema, np.array([[0, 0]] * 5 + [[0, 1]]))
+    with pytest.raises(lac.ImpossibleRowError, match=r"row 6 has probability zero .* it has A=0, B=1"):
+        lac.expect(network, cut(table, 3))
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_rows_and_sources_are_copied_and_pickled(kind: str) -> None:
+    graph, table = CASES[kind]()
+    rows = prepare(graph, cut(table, 3).align(graph.schema))
+    theta = lac.random_network(graph, rng=0).theta[None]
+    want = rows.expect(theta)
+    for again in (copy.deepcopy(rows), pickle.loads(pickle.dumps(rows))):
+        np.testing.assert_array_equal(again.expect(theta).counts, want.counts)
+    source = pickle.loads(pickle.dumps(cut(table, 3)))
+    assert source.facts.weight == table.size
+
+
+def test_weights_may_be_zero_in_whole_parts() -> None:
+    graph, table = discrete()
+    weights = np.where(np.arange(len(table)) < 40, 0.0, 2.0)
+    weighed = replace(table, weights=weights)
+    stop = lac.Stop(iterations=10)
+    one = lac.fit(graph, weighed, starts=2, stop=stop)
+    many = lac.fit(graph, cut(weighed, 3), starts=2, stop=stop)
+    assert many.objective == pytest.approx(one.objective, rel=ROUNDING)
