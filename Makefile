@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+OLDEST := .venv-oldest
 
-.PHONY: demo test bench format clean clean-kernels
+.PHONY: demo test test-oldest bench format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lacunary demo
@@ -14,6 +15,17 @@ test: $(VENV)/.installed-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2 --durations=8
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest tests/kernels/test_plain.py tests/kernels/test_swept.py
+
+# Releases this old warn of newer ones that they themselves depend on, so warnings are no errors here.
+test-oldest: $(OLDEST)/.installed
+	PYTHONPATH=src $(OLDEST)/bin/python -m pytest -n 2 -o filterwarnings=default
+
+$(OLDEST)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(OLDEST)
+	$(PYTHON) -m tests.house.lowest > $(OLDEST)/lowest.txt
+	$(OLDEST)/bin/python -m pip install --quiet --requirement $(OLDEST)/lowest.txt
+	touch $@
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m benchmarks
@@ -22,11 +34,8 @@ format: $(VENV)/.installed-test
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-clean-kernels:
-	rm -rf src/lacunary/kernels/__pycache__
-
-clean: clean-kernels
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+clean:
+	rm -rf $(VENV) $(OLDEST) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "lacunary needs Python 3.11 or newer; say which with: make PYTHON=python3.12 ...")'

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 import lacunary as lac
 from lacunary.cli import app, main
 from lacunary.cli.app import prompted
-from lacunary.cli.sheet import Sheet
+from lacunary.cli.delimited import Sheet
 from lacunary.data.datasets import dataset_path
 from lacunary.learn.found import Climbs
 from tests import naive

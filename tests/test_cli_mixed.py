@@ -133,7 +133,7 @@ def test_impute_fills_numbers_and_leaves_the_rest(how: Any) -> None:
             assert (b != "NA") if a == "NA" else (a == b)
     assert told["filled"] == filled > 0
     table = lac.read("birds.csv", schema=NETWORK.dag.schema)
-    expected = lac.impute(NETWORK, table, how=how, rng=1).to_frame("dict")["wing"]
+    expected = lac.impute(NETWORK, table, how=how, rng=1)["wing"]
     np.testing.assert_allclose([float(row[2]) for row in after[1:]], expected, rtol=1e-9)
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from lacunary.evidence.estimate import Estimate
     from lacunary.evidence.sampled import Sampled, posterior_mean
     from lacunary.evidence.score import score
+    from lacunary.family.distribution import Distribution, NormalMixture, StudentMixture
     from lacunary.family.poisson import Poisson
     from lacunary.family.regression import Regression
     from lacunary.family.sigmoid import Sigmoid
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from lacunary.files.checkpoint import Checkpoint
     from lacunary.files.shipped import alarm, asia
     from lacunary.files.store import load, save
+    from lacunary.files.whole import write_whole
     from lacunary.infer.belief import (
         BDeu,
         Belief,
@@ -54,13 +56,13 @@ if TYPE_CHECKING:
         k2,
         prior_network,
     )
-    from lacunary.infer.distribution import Distribution, NormalMixture, StudentMixture
     from lacunary.infer.divergence import family_distances, kl, marginal_kl
     from lacunary.infer.ensemble import Ensemble
     from lacunary.infer.expect import expect
     from lacunary.infer.impute import impute
     from lacunary.infer.mixture import Mixture, Noise
     from lacunary.infer.network import Network, random_network
+    from lacunary.infer.parallel import threads
     from lacunary.infer.partitioned import Partitioned
     from lacunary.infer.prior import NormalWishart
     from lacunary.learn.around import Around
@@ -79,6 +81,7 @@ if TYPE_CHECKING:
     from lacunary.model.make import dag, naive_bayes, random_dag
     from lacunary.model.stats import Stats
     from lacunary.rank.dimension import Dimension, dimension
+    from lacunary.report.figures_style import FigureStyle
     from lacunary.structure.anneal import Anneal
     from lacunary.structure.average import average_graphs
     from lacunary.structure.best_first import BestFirst
@@ -89,6 +92,8 @@ if TYPE_CHECKING:
     from lacunary.structure.search import search
     from lacunary.structure.structural_em import StructuralResult, structural_em
     from lacunary.structure.walk import SearchProgress, Trail
+    from lacunary.study.classes import classes
+    from lacunary.study.result import Classes
 
 __version__ = "0.1.0"
 
@@ -113,6 +118,7 @@ _HOME = {
     "files.checkpoint": ("Checkpoint",),
     "files.shipped": ("alarm", "asia"),
     "files.store": ("load", "save"),
+    "files.whole": ("write_whole",),
     "infer.belief": (
         "BDeu",
         "Belief",
@@ -124,12 +130,13 @@ _HOME = {
         "prior_network",
     ),
     "infer.ensemble": ("Ensemble",),
-    "infer.distribution": ("Distribution", "NormalMixture", "StudentMixture"),
+    "family.distribution": ("Distribution", "NormalMixture", "StudentMixture"),
     "infer.divergence": ("family_distances", "kl", "marginal_kl"),
     "infer.expect": ("expect",),
     "infer.impute": ("impute",),
     "infer.mixture": ("Mixture", "Noise"),
     "infer.network": ("Network", "random_network"),
+    "infer.parallel": ("threads",),
     "infer.partitioned": ("Partitioned",),
     "infer.prior": ("NormalWishart",),
     "learn.fit": ("Fit", "Start", "fit", "reselect"),
@@ -156,6 +163,7 @@ _HOME = {
     "evidence.estimate": ("Estimate",),
     "evidence.sampled": ("Sampled", "posterior_mean"),
     "evidence.score": ("score",),
+    "report.figures_style": ("FigureStyle",),
     "structure.anneal": ("Anneal",),
     "structure.average": ("average_graphs",),
     "structure.best_first": ("BestFirst",),
@@ -166,6 +174,8 @@ _HOME = {
     "structure.search": ("search",),
     "structure.structural_em": ("StructuralResult", "structural_em"),
     "structure.walk": ("SearchProgress", "Trail"),
+    "study.classes": ("classes",),
+    "study.result": ("Classes",),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
@@ -176,6 +186,7 @@ __all__ = [
     "Belief",
     "BestFirst",
     "Checkpoint",
+    "Classes",
     "Comparison",
     "Dag",
     "Dimension",
@@ -184,6 +195,7 @@ __all__ = [
     "Draws",
     "Ensemble",
     "Estimate",
+    "FigureStyle",
     "FileError",
     "Fit",
     "GraphError",
@@ -234,6 +246,7 @@ __all__ = [
     "asia",
     "average_graphs",
     "bdeu",
+    "classes",
     "compare",
     "cpdag",
     "d_separated",
@@ -269,6 +282,8 @@ __all__ = [
     "soybean",
     "structural_em",
     "structural_hamming_distance",
+    "threads",
+    "write_whole",
 ]
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import tempfile
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,9 +23,8 @@ def write(folder: Path, content: str | bytes, name: str = "t.csv") -> Path:
     return path
 
 
-def cells(table: Table) -> dict[str, list[object]]:
-    frame: dict[str, list[object]] = table.to_frame("dict")
-    return frame
+def cells(table: Table) -> Mapping[str, Sequence[object]]:
+    return table.to_frame("dict")
 
 
 @pytest.mark.parametrize(

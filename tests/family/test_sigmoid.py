@@ -212,7 +212,7 @@ def test_weights_beside_regressions() -> None:
     table = random_network(graph, rng=1).sample(200, rng=1)
     alone = dag("A B -> C", family={"C": "sigmoid"})
     vector = fit(graph, table, method="ml").network.sigmoid("C").vector
-    other = fit(alone, table.to_frame()[["A", "B", "C"]], method="ml").network.sigmoid("C").vector
+    other = fit(alone, table.to_frame("pandas")[["A", "B", "C"]], method="ml").network.sigmoid("C").vector
     np.testing.assert_allclose(vector, other, rtol=1e-9)
 
 

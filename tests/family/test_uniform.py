@@ -159,7 +159,7 @@ def test_exact_evidence_beside_other_variables() -> None:
     """Given its parent a uniform variable is independent of the rest: evidences multiply."""
     table = make_holes(TRUTH.sample(50, rng=4), 0.3, columns=["X"], rng=4)
     rest = dag("A -> Y", kinds={"Y": "continuous"})
-    frame = table.to_frame()
+    frame = table.to_frame("pandas")
     expected = score(rest, frame[["A", "Y"]], "exact").value
     middle, spread = np.nanmean(table.reals[:, 1]), np.nanstd(table.reals[:, 1])
     for a in (0, 1):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -143,6 +144,45 @@ def test_heavy_imports_are_forbidden_everywhere_else(module: str, home: str) -> 
     ]
     packages = {f"lacunary.{p.name}" for p in SOURCE.iterdir() if (p / "__init__.py").exists()}
     assert set(contract["source_modules"]) | {f"lacunary.{home}", "lacunary.errors"} >= packages
+
+
+PAPERS = SOURCE / "papers"
+FOR_PAPERS = {"numpy", "scipy", "matplotlib", "jinja2", "markupsafe"} | set(sys.stdlib_module_names)
+
+
+def imported(path: Path) -> Iterator[tuple[str, str]]:
+    """Return what a module imports: the module, and the name taken from it, if any."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
+        if isinstance(node, ast.ImportFrom):
+            yield from ((node.module or "", alias.name) for alias in node.names)
+
+
+@pytest.mark.parametrize("path", sorted(PAPERS.rglob("*.py")), ids=lambda path: str(path.relative_to(PAPERS)))
+def test_papers_are_clients_of_the_public_names(path: Path) -> None:
+    public = {*lacunary.__all__, "__version__", ""}
+    for module, name in imported(path):
+        inside = module.startswith("lacunary.papers") or (module == "lacunary" and name in public)
+        assert inside or module.partition(".")[0] in FOR_PAPERS, f"{module} {name}"
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.value.id == "lac":
+                assert node.attr in public, f"lac.{node.attr}, line {node.lineno}"
+            private = node.attr.startswith("_") and node.attr not in ("__name__", "_asdict")
+            assert not private or node.value.id == "self", f"{node.attr}, line {node.lineno}"
+
+
+def test_nothing_below_the_papers_knows_one() -> None:
+    """No word that is run is a paper's key; citations stand in docstrings."""
+    keys = {path.name for path in PAPERS.iterdir() if (path / "run.py").exists()}
+    assert keys
+    for path in (p for p in MODULES if p.relative_to(SOURCE).parts[0] not in ("papers", "cli")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            words = {getattr(node, field, None) for field in ("id", "attr", "arg", "name")}
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" not in node.value:
+                words |= set(re.split(r"\W+", node.value))
+            assert not words & keys, f"{path.relative_to(SOURCE)}, line {getattr(node, 'lineno', 0)}"
 
 
 def test_packages_are_where_the_plan_says() -> None:

@@ -15,18 +15,18 @@ import lacunary as lac
 from lacunary.cli import app
 from lacunary.papers import Record, Results
 from lacunary.papers.shelf import claims_of
+from lacunary.papers.tmch98 import figures
 from lacunary.papers.tmch98.cars import _wins
 from lacunary.papers.tmch98.compare import digit_found
 from lacunary.papers.tmch98.images import means_of
 from lacunary.papers.tmch98.more import paired
-from lacunary.papers.tmch98.path import journey
+from lacunary.papers.tmch98.path import Journey, journey
 from lacunary.papers.tmch98.plan import SCHEDULES, units
 from lacunary.papers.tmch98.portraits import roughness
 from lacunary.papers.tmch98.printed import TABLE_1, TABLE_2
 from lacunary.papers.tmch98.recovery import changes, matched
 from lacunary.papers.tmch98.structures import _among
 from lacunary.papers.tmch98.tables import ARCS, FOLDER, Pair, belief, digits, gold, labelled, opel, vehicles
-from lacunary.report import figures_tmch98
 
 
 def test_digits_are_read_without_pickle_and_split_as_said() -> None:
@@ -59,7 +59,7 @@ def test_vehicles_have_the_uci_numbers_and_are_split_in_sixty_and_forty() -> Non
 
 
 def test_the_prior_is_the_printed_one() -> None:
-    here = belief(64)
+    here = belief().about([f"p{i}" for i in range(64)])
     assert (here.nu, here.alpha, set(here.mu)) == (2.0, 66.0, {64.0})
     assert np.array_equal(here.tau, np.eye(64))
 
@@ -221,23 +221,23 @@ def test_claims_hold_the_printed_tables() -> None:
 
 def test_figures_show_what_they_are_given() -> None:
     grey = list(range(64))
-    drawn = figures_tmch98.faces({"MDAG/n": [figures_tmch98.Face(0.7, grey, [grey] * 2)] * 2})
+    drawn = figures.faces({"MDAG/n": [{"weight": 0.7, "mean": grey, "samples": [grey] * 2}] * 2})
     image: NDArray[np.float64] = np.ma.filled(np.ma.asarray(drawn.axes[0].images[0].get_array()), np.nan)
     assert image.shape == (3 * 9 - 1, 2 * 9 - 1)
     assert np.array_equal(image[9:17, 9:17], np.reshape(grey, (8, 8)))
     assert np.isnan(image[8]).all()
     assert [text.get_text() for text in drawn.axes[0].get_xticklabels()] == ["0.70", "0.70"]
-    drawn = figures_tmch98.journey([-9.0, -5.0, -6.0, -7.0, -3.0], [0, 3], [2])
+    drawn = figures.journey(Journey((-9.0, -5.0, -6.0, -7.0, -3.0), (0, 3), (2,), 1, 0))
     falls = next(line for line in drawn.axes[0].lines if line.get_label() == "it falls")
     assert list(np.asarray(falls.get_xdata())) == [3]  # the fourth comes after EM and is no arc's doing
-    drawn = figures_tmch98.synchrony(
-        [figures_tmch98.Panel("“7”", [1, 2, 3], [-9, -2, -4], [-3.0, -1.5, -1.0])]
-    )
+    scores = zip([1, 2, 3], [-9, -2, -4], [-3.0, -1.5, -1.0], strict=True)
+    tried = [{"asked": k, "cs": evidence, "plug-in": plain} for k, evidence, plain in scores]
+    drawn = figures.synchrony({7: tried})
     curves = [np.asarray(line.get_ydata()) for line in drawn.axes[0].lines[::2]]
     np.testing.assert_allclose(curves, [[0, 1, 5 / 7], [0, 0.75, 1]])
-    drawn = figures_tmch98.predictive({"MDAG/n": {"van": figures_tmch98.Scored(-3.0, 0.5)}}, "vehicle")
+    drawn = figures.predictive({"MDAG/n": {"van": (-3.0, 0.5)}}, "vehicle")
     assert [text.get_text() for text in drawn.axes[0].get_xticklabels()] == ["van"]
-    drawn = figures_tmch98.votes(
+    drawn = figures.vote_figure(
         {"mixtures of DAGs": [(1, -300.0), (2, -290.0)], "without arcs": [(1, -900.0)]}
     )
     assert drawn.axes[0].get_ylim()[0] > -320

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 import lacunary as lac
 from lacunary.model.dag import Dag
 from lacunary.report.drawing import drawing
-from lacunary.report.found import found_page, path_chart
 from lacunary.report.layers import layered
+from lacunary.report.search_page import found_page, path_chart
 from tests.strategies import dags
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from io import StringIO
 from xml.etree import ElementTree
 
@@ -13,13 +14,14 @@ from scipy.stats import norm
 
 import lacunary as lac
 from lacunary.data.wording import counted, plural
-from lacunary.report import Study, Words, page, study, text
-from lacunary.report.shift import Levels, levels_chart
-from lacunary.report.words import give_or_take
+from lacunary.report.classes_page import _levels_chart
+from lacunary.report.classes_text import text
+from lacunary.report.words import Words, give_or_take
+from lacunary.study.levels import Levels
 
 
 @pytest.fixture(scope="module")
-def birds() -> Study:
+def birds() -> lac.Classes:
     """Two kinds of birds, three measures, some holes; what kind they are is kept aside."""
     rng = np.random.default_rng(0)
     kind = rng.random(240) < 0.4
@@ -36,10 +38,10 @@ def birds() -> Study:
         np.column_stack([table.codes[:, :1], holes.codes]),
         np.column_stack([table.reals[:, :1], holes.reals]),
     )
-    return study(joined, classes=[1, 2], aside="kind", starts=3)
+    return lac.classes(joined, components=[1, 2], aside="kind", starts=3)
 
 
-def test_profiles_are_in_the_units_of_the_table(birds: Study) -> None:
+def test_profiles_are_in_the_units_of_the_table(birds: lac.Classes) -> None:
     assert birds.best.classes == 2
     crow, owl = (birds.levels("mass").means, birds.levels("mass").sds)
     # Means of 144 and 96 rows, a tenth of them holes: five standard errors; the prior is worth one row.
@@ -76,9 +78,9 @@ def test_information_and_distance_by_integration() -> None:
     assert alone.shift(0).apart == 0.0
 
 
-def test_page_and_text_show_means_and_spreads(birds: Study) -> None:
+def test_page_and_text_show_means_and_spreads(birds: lac.Classes) -> None:
     words = Words("Birds & kinds", "bird", "measure")
-    html = page(birds, words)
+    html = birds.page(**asdict(words))
     mean, sd = birds.levels("mass").means[0], birds.levels("mass").sds[0]
     assert give_or_take(mean, sd) in html
     assert "classs" not in html
@@ -87,18 +89,18 @@ def test_page_and_text_show_means_and_spreads(birds: Study) -> None:
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert give_or_take(mean, sd) in shown
     assert "2 classes" in shown
-    chart = levels_chart(birds.levels("wing"), birds.classes)
+    chart = _levels_chart(birds.levels("wing"), birds.labels)
     assert len(ElementTree.fromstring(chart).findall("{http://www.w3.org/2000/svg}circle")) == 2
 
 
-def test_columns_that_are_all_continuous_have_a_page_too(birds: Study) -> None:
-    found = study(birds.table.select(["mass", "wing"]), classes=[2], starts=1)
-    assert "measured" in page(found, Words())
+def test_columns_that_are_all_continuous_have_a_page_too(birds: lac.Classes) -> None:
+    found = lac.classes(birds.table.select(["mass", "wing"]), components=[2], starts=1)
+    assert "measured" in found.page()
 
 
-def test_a_continuous_column_cannot_be_kept_aside(birds: Study) -> None:
+def test_a_continuous_column_cannot_be_kept_aside(birds: lac.Classes) -> None:
     with pytest.raises(lac.ParameterError, match="wing is continuous; what is kept aside"):
-        study(birds.table, aside="wing", classes=[1])
+        lac.classes(birds.table, aside="wing", components=[1])
 
 
 def test_words() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
@@ -12,19 +13,21 @@ import pytest
 from rich.console import Console
 
 import lacunary as lac
-from lacunary.report import Study, Words, figures, page, study, text
+from lacunary.report import figures
+from lacunary.report.classes_text import text
+from lacunary.report.words import Words
 
 WORDS = Words("Blocs <& more>", "member", "vote", "From the archive.")
 
 
 @pytest.fixture(scope="module")
-def votes() -> Study:
-    return study(lac.house_votes(), hidden="bloc", classes=[1, 2, 3], aside="party", starts=3)
+def votes() -> lac.Classes:
+    return lac.classes(lac.house_votes(), hidden="bloc", components=[1, 2, 3], aside="party", starts=3)
 
 
 @pytest.fixture(scope="module")
-def html(votes: Study) -> str:
-    return page(votes, WORDS)
+def html(votes: lac.Classes) -> str:
+    return votes.page(**asdict(WORDS))
 
 
 class Outline(HTMLParser):
@@ -74,7 +77,7 @@ def test_the_page_needs_nothing_from_elsewhere(html: str) -> None:
     assert not re.search(r"<(script|link|iframe|img)\b|@import|url\((?!#)", html)
 
 
-def test_the_page_shows_the_numbers(html: str, votes: Study) -> None:
+def test_the_page_shows_the_numbers(html: str, votes: lac.Classes) -> None:
     words = outline(html).words
     for number in ("435", "392", "232", "2856", "203"):
         assert re.search(rf"\b{number}\b", words)
@@ -92,12 +95,12 @@ def test_what_users_write_is_escaped(html: str) -> None:
 def test_light_dark_phone_and_print(html: str) -> None:
     for needed in ("prefers-color-scheme: dark", 'name="viewport"', "@media print", 'lang="en"'):
         assert needed in html
-    assert figures.INK not in html, "axes and texts must take the page's own colour"
+    assert lac.FigureStyle.ink not in html, "axes and texts must take the page's own colour"
     assert html.count("currentColor") > 50
 
 
-def test_the_same_study_gives_the_same_page(html: str, votes: Study) -> None:
-    assert page(votes, WORDS) == html
+def test_the_same_study_gives_the_same_page(html: str, votes: lac.Classes) -> None:
+    assert votes.page(**asdict(WORDS)) == html
 
 
 def texts(svg: str) -> list[str]:
@@ -105,7 +108,7 @@ def texts(svg: str) -> list[str]:
     return ["".join(element.itertext()).strip() for element in root.iter("{http://www.w3.org/2000/svg}text")]
 
 
-def test_figures_label_their_axes(votes: Study) -> None:
+def test_figures_label_their_axes(votes: lac.Classes) -> None:
     found = texts(figures.svg(figures.evidence(votes.comparison), "evidence", "Evidence"))
     assert {"log evidence (nats; higher is better)", "number of states of bloc"} <= set(found)
     assert {"BIC", "Cheeseman\N{EN DASH}Stutz", "variational", "Laplace"} <= set(found)
@@ -113,7 +116,7 @@ def test_figures_label_their_axes(votes: Study) -> None:
     assert {"iteration", "nats below the best", "best start", "other starts"} <= set(found)
 
 
-def test_the_heat_map_shows_every_vote_in_every_class(votes: Study) -> None:
+def test_the_heat_map_shows_every_vote_in_every_class(votes: lac.Classes) -> None:
     found = texts(figures.svg(figures.heat_map(votes), "profiles", "Profiles"))
     assert "mx missile" in found
     assert "chance of “y” (%)" in found
@@ -121,7 +124,7 @@ def test_the_heat_map_shows_every_vote_in_every_class(votes: Study) -> None:
     assert expected in found
 
 
-def test_a_lone_far_score_does_not_flatten_the_others(votes: Study) -> None:
+def test_a_lone_far_score_does_not_flatten_the_others(votes: lac.Classes) -> None:
     bic = [c.log_evidence["bic"] for c in votes.candidates]
     assert bic[2] - bic[0] > 5 * (bic[2] - bic[1]), "the first must be far off for this test to speak"
     axes = figures.evidence(votes.comparison).axes[0]
@@ -130,7 +133,7 @@ def test_a_lone_far_score_does_not_flatten_the_others(votes: Study) -> None:
     assert any("off the scale" in label.get_text() for label in axes.texts)
 
 
-def test_figures_become_pictures(votes: Study, tmp_path: Path) -> None:
+def test_figures_become_pictures(votes: lac.Classes, tmp_path: Path) -> None:
     (tmp_path / "profiles.png").write_bytes(figures.picture(figures.heat_map(votes), "png"))
     assert (tmp_path / "profiles.png").read_bytes().startswith(b"\x89PNG")
 
@@ -138,19 +141,19 @@ def test_figures_become_pictures(votes: Study, tmp_path: Path) -> None:
 def test_a_single_start_has_no_figure_of_starts(html: str) -> None:
     """With several the page has four figures: the evidence, the classes, the climbs and the starts."""
     assert html.count("<svg") == 4
-    alone = study(lac.house_votes(), hidden="bloc", classes=[1], starts=1)
-    assert page(alone, WORDS).count("<svg") == 3
+    alone = lac.classes(lac.house_votes(), hidden="bloc", components=[1], starts=1)
+    assert alone.page(**asdict(WORDS)).count("<svg") == 3
 
 
 def test_states_beyond_two_get_a_line_each() -> None:
     table = lac.read({"x": ["a", "b", "c", None] * 5, "y": [1, 2, None, 1] * 5})
-    found = study(table, hidden="kind", classes=[1, 2], starts=2)
+    found = lac.classes(table, hidden="kind", components=[1, 2], starts=2)
     drawn = texts(figures.svg(figures.heat_map(found), "p", "Profiles"))
     assert {"x: a", "x: b", "x: c", "y: 2"} <= set(drawn)
-    assert outline(page(found, Words())).open == []
+    assert outline(found.page()).open == []
 
 
-def test_text_for_a_pipe_is_plain(votes: Study) -> None:
+def test_text_for_a_pipe_is_plain(votes: lac.Classes) -> None:
     file = StringIO()
     Console(width=100, file=file).print(text(votes, WORDS))
     shown = file.getvalue()

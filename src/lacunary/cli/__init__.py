@@ -1,23 +1,27 @@
 """The command line: parse, call a verb, print."""
 
 # In the order in which help lists the commands.
-from lacunary.cli import demo, look, learn, classes, find, mix, assign, ask, fill, weigh, reproduce  # isort: skip
+# isort: off
+from lacunary.cli import demo, describe, fit, classes, search, mixture, assign, query, impute, score
+from lacunary.cli import reproduce
+
+# isort: on
 from lacunary.cli.app import app
 
 __all__ = [
     "app",
-    "ask",
     "assign",
     "classes",
     "demo",
-    "fill",
-    "find",
-    "learn",
-    "look",
+    "describe",
+    "fit",
+    "impute",
     "main",
-    "mix",
+    "mixture",
+    "query",
     "reproduce",
-    "weigh",
+    "score",
+    "search",
 ]
 
 

@@ -20,7 +20,7 @@ from lacunary.cli.arguments import (
     data_path,
     reading,
 )
-from lacunary.cli.sheet import delimited, put
+from lacunary.cli.delimited import delimited, put
 from lacunary.cli.show import Waiting, emit, show
 from lacunary.data.wording import counted
 

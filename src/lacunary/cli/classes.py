@@ -23,8 +23,8 @@ from lacunary.cli.arguments import (
     reading,
 )
 from lacunary.cli.problem import Kinds, Seed, States, declared_of
+from lacunary.cli.score import numbers_of
 from lacunary.cli.show import Waiting, emit, show
-from lacunary.cli.weigh import numbers_of
 
 __all__ = ["classes"]
 
@@ -78,33 +78,33 @@ def classes(
     check_out(report, (".html",))
     tried = numbers_of("--numbers", numbers)
     with Waiting(f"reading {data}") as waiting:
-        from lacunary.files import write_whole
-        from lacunary.report import Words, page, study, text
+        from lacunary.report.classes_text import text
+        from lacunary.report.words import Words
 
         wanted = reading(holes, drop, weights, not_holes, decimal)
         table = lac.read(data_path(data), **wanted, **declared_of(kinds, states))
         waiting.say("compiling kernels, once…")
-        found = study(
+        found = lac.classes(
             table,
+            tried,
             hidden=hidden,
-            classes=tried,
             aside=aside,
             starts=starts,
             rng=rng,
             watch=lambda k, progress: waiting.watch(progress, f"{k} of {max(tried)} classes"),
             tell=lambda done, total, what: waiting.say(f"weighing {what} ({done + 1} of {total})"),
         )
-        words = Words(f"Hidden classes in {Path(data).name}", "row", "cell", f"Data: {Path(data).name}.")
+        words = {"title": f"Hidden classes in {Path(data).name}", "source": f"Data: {Path(data).name}."}
         if report:
             waiting.say("drawing the page")
-            write_whole(report, page(found, words))
+            found.page(report, **words)
         if out:
-            lac.save(found.network, out)
+            found.save(out)
     if json:
         emit({**found.to_dict(), "out": out, "report": report})
         return
-    show(text(found, words))
-    if found.best.classes == max(tried) > 1:
+    show(text(found, Words(**words)))
+    if found.number == max(tried) > 1:
         show(f"The most that were tried is best: --numbers {max(tried)}..{2 * max(tried)} tries more.")
     for path in (path for path in (out, report) if path):
         show(f"written: {path}")

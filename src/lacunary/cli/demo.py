@@ -17,6 +17,7 @@ __all__ = ["demo"]
 MOST = 6
 """The most blocs that are tried."""
 
+TITLE = "Voting blocs in the U.S. House of 1984"
 SOURCE = (
     "Data: Congressional Voting Records (1984), UCI Machine Learning Repository, CC BY 4.0. A missing vote "
     "was neither yea nor nay: absent, abstained, or voted present."
@@ -43,14 +44,14 @@ def demo(
     """
     folder = _folder(out)
     with Waiting("compiling kernels, once…") as waiting:
-        from lacunary.files import write_whole
-        from lacunary.report import Words, page, study, text
+        from lacunary.report.classes_text import text
+        from lacunary.report.words import Words
 
-        words = Words("Voting blocs in the U.S. House of 1984", "member", "vote", SOURCE)
-        found = study(
+        words = {"title": TITLE, "row": "member", "cell": "vote", "source": SOURCE}
+        found = lac.classes(
             lac.house_votes(),
+            range(1, MOST + 1),
             hidden="bloc",
-            classes=range(1, MOST + 1),
             aside="party",
             starts=starts,
             rng=rng,
@@ -58,12 +59,12 @@ def demo(
             tell=lambda done, total, what: waiting.say(f"weighing {what} ({done + 1} of {total})"),
         )
         waiting.say("drawing the page")
-        write_whole(folder / "index.html", page(found, words))
-        lac.save(found.network, folder / "blocs.json")
+        found.page(folder / "index.html", **words)
+        found.save(folder / "blocs.json")
     if json:
         emit({**found.to_dict(), "page": str(folder / "index.html"), "network": str(folder / "blocs.json")})
         return
-    show(text(found, words))
+    show(text(found, Words(**words)))
     show(f"The page with figures:  {folder / 'index.html'}")
     show(
         f"Ask the model yourself: lacunary query {folder / 'blocs.json'} bloc --given physician_fee_freeze=y"

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lacunary.data.column import Column, Labels, Numbers, Source
-from lacunary.data.looks import notes
+from lacunary.data.decide import Decided, Declared, decide, without_marks
+from lacunary.data.diagnostics import notes
 from lacunary.data.schema import Schema
-from lacunary.data.settle import Declared, Settled, settle, without_marks
 from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.data.wording import counted, listed, meant
 from lacunary.errors import LacunaryError, SchemaError, TableError
@@ -83,7 +83,7 @@ def assemble(
 ) -> Assembled:
     """Settle the wanted columns and put them together, without those that cannot be read as they are."""
     wanted, refused = _wanted(opened.names, drop, weights, schema)
-    settled: list[Settled] = []
+    decided: list[Decided] = []
     counts: NDArray[np.float64] | None = None
     rows: dict[int, str] = {}
     repeats: list[NDArray[np.int64]] = []
@@ -97,14 +97,14 @@ def assemble(
             counts = _weight_column(column, declared.marks)
         elif len(column):
             try:
-                settled.append(settle(column, declared))
+                decided.append(decide(column, declared))
             except LacunaryError as problem:
                 refused.append(_glimpse(opened.names.index(column.name), column, problem, declared.marks))
     _check(rows, opened.path)
     if weights is not None and not isinstance(weights, str):
         counts = row_weights(weights, *rows)
-    said = list(_notes(settled, repeats))
-    table = _joined(settled, counts, next(iter(rows), 0), [note for note, _ in said], opened.library)
+    said = list(_notes(decided, repeats))
+    table = _joined(decided, counts, next(iter(rows), 0), [note for note, _ in said], opened.library)
     refused.sort(key=lambda column: column.place)
     return Assembled(table, tuple(refused), opened.names, tuple(note for note, misread in said if misread))
 
@@ -134,35 +134,39 @@ def _check(rows: dict[int, str], path: str | None) -> None:
 
 
 def _joined(
-    settled: Sequence[Settled],
+    decided: Sequence[Decided],
     counts: NDArray[np.float64] | None,
     rows: int,
     said: Sequence[str],
     library: str | None,
 ) -> Table:
-    schema = Schema(tuple(column.variable for column in settled))
+    schema = Schema(tuple(column.variable for column in decided))
     codes = np.full((rows, len(schema)), HOLE, dtype=code_dtype(schema.sizes))
     reals = np.full((rows, 0 if all(v.discrete for v in schema) else len(schema)), np.nan)
-    for place, column in enumerate(settled):
+    for place, column in enumerate(decided):
         (codes if column.variable.discrete else reals)[:, place] = column.values
-    decisions = tuple(column.decision for column in settled)
+    decisions = tuple(column.decision for column in decided)
     ones = np.ones(rows) if counts is None else counts
     return Table(schema, codes, reals, ones, decisions, library, tuple(said))
 
 
-def _notes(settled: Iterable[Settled], repeats: Sequence[NDArray[np.int64]]) -> Iterator[tuple[str, bool]]:
+def _notes(decided: Iterable[Decided], repeats: Sequence[NDArray[np.int64]]) -> Iterator[tuple[str, bool]]:
     """Yield what there is to say about the columns, and whether it is that numbers were misread."""
-    looks = [look for column in settled for look in column.looks]
+    diagnostics = [diagnostic for column in decided for diagnostic in column.diagnostics]
     again = repeats[0] if repeats else np.empty(0, dtype=np.int64)
     for rows in repeats[1:]:
         again = np.intersect1d(again, rows)
     if len(again):
         where = f"{'row' if len(again) == 1 else 'rows'} {', '.join(str(row + 1) for row in again[:6])}"
-        kept = [look for look in looks if look.kind != "mixed" or look.labels != (look.column,)]
+        kept = [
+            diagnostic
+            for diagnostic in diagnostics
+            if diagnostic.kind != "mixed" or diagnostic.labels != (diagnostic.column,)
+        ]
         more = ", …" if len(again) > 6 else ""
-        yield f"{where}{more}: the header line again; take it out of the source", len(kept) < len(looks)
-        looks = kept
-    yield from notes(looks)
+        yield f"{where}{more}: the header line again; take it out of the source", len(kept) < len(diagnostics)
+        diagnostics = kept
+    yield from notes(diagnostics)
 
 
 def _own_name(column: Column) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,13 @@ from lacunary.data.column import Column, Labels, Source, of_array, of_values
 from lacunary.data.schema import Label, Variable
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import FileError, ParameterError, SchemaError, TableError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    Frame: TypeAlias = pd.DataFrame | pl.DataFrame | pa.Table | dict[str, list[Label | None]]
 
 __all__ = ["arrow_file", "frame_of", "from_frame", "to_frame"]
 
@@ -107,7 +114,7 @@ def _categories(name: str, series: Any) -> Column:
     return Labels(name, labels, codes, "categories", declared=True, ordered=bool(ordered))
 
 
-def to_frame(table: Table, library: str | None = None, *, weights: str | None = None) -> Any:
+def to_frame(table: Table, library: str | None = None, *, weights: str | None = None) -> Frame:
     """Return a table as a data frame, with states as their labels and holes as nulls.
 
     Text states become categories that keep all declared states in order (in polars an ``Enum``);
@@ -136,12 +143,14 @@ def to_frame(table: Table, library: str | None = None, *, weights: str | None = 
     return frame_of(filled, chosen)
 
 
-def frame_of(columns: Mapping[str, Any], library: str | None = None) -> Any:
+def frame_of(columns: Mapping[str, Any], library: str | None = None) -> Frame:
     """Return columns by name as a frame of the library named; by default pandas if it is installed."""
     chosen = _library(library)
     if chosen == "dict":
         return dict(columns)
-    return getattr(import_module(chosen), "table" if chosen == "pyarrow" else "DataFrame")(dict(columns))
+    make = getattr(import_module(chosen), "table" if chosen == "pyarrow" else "DataFrame")
+    found: Frame = make(dict(columns))
+    return found
 
 
 def _library(library: str | None) -> str:

@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike
 
 from lacunary.data.assemble import Assembled, assemble, known_columns, row_weights
 from lacunary.data.column import Source
+from lacunary.data.decide import Declared
 from lacunary.data.delimited import delimited
 from lacunary.data.describe import Description, describe
 from lacunary.data.plain import from_array, from_mapping, from_rows
 from lacunary.data.schema import Kind, Label, Schema
-from lacunary.data.settle import Declared
 from lacunary.data.table import Table
 from lacunary.errors import FileError, ParameterError, SchemaError
 

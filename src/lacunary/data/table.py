@@ -6,18 +6,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import add
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.facts import Facts
+from lacunary.data.pickling import given_state
 from lacunary.data.schema import Label, Schema, Variable
 from lacunary.data.wording import listed, meant
 from lacunary.errors import SchemaError, StateError, TableError
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
     from lacunary.data.describe import Description
+    from lacunary.data.frame import Frame
 
 __all__ = ["HOLE", "DistinctRows", "Table", "code_dtype", "positions", "unique_rows"]
 
@@ -25,6 +31,10 @@ T = TypeVar("T")
 
 HOLE = -1
 """The code of an unobserved discrete cell; an unobserved continuous cell is NaN."""
+
+
+SHOWN = 10
+"""Rows that ``print`` shows of a table."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +131,53 @@ class Table:
     def __len__(self) -> int:
         return int(self.codes.shape[0])
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows and columns there are."""
+        return len(self), len(self.schema)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.schema.names
+
+    def head(self, rows: int = 5) -> Table:
+        """Return the table with its first rows only."""
+        return self.take(slice(max(rows, 0)))
+
+    @overload
+    def __getitem__(self, wanted: str) -> NDArray[Any]: ...
+    @overload
+    def __getitem__(self, wanted: slice | list[str] | tuple[str, ...]) -> Table: ...
+    def __getitem__(self, wanted: str | slice | list[str] | tuple[str, ...]) -> NDArray[Any] | Table:
+        """Return a column's values by its name, a table of some columns by their names, or a slice of rows.
+
+        A column is an array: numbers, NaN where there is a hole, or states' labels, None where there is one.
+        """
+        if isinstance(wanted, slice):
+            return self.take(wanted)
+        if isinstance(wanted, list | tuple) and all(isinstance(name, str) for name in wanted):
+            return self.select(wanted)
+        if not isinstance(wanted, str):
+            raise SchemaError(
+                f"a table is indexed by a column's name, a list of names, or a slice of rows, not {wanted!r}"
+            )
+        column = self.schema.index(wanted)
+        states = self.schema.variables[column].states
+        if not self.schema.variables[column].discrete:
+            return self.reals[:, column].copy()
+        labels = np.empty(len(states) + 1, dtype=object)
+        labels[: len(states)] = states  # the last stays None, and HOLE points to it
+        return np.asarray(labels[self.codes[:, column]])
+
+    def __str__(self) -> str:
+        shown = self.head(SHOWN)
+        cells = [[name, *(_cell(value) for value in shown[name])] for name in self.columns]
+        widths = [max(map(len, column)) for column in cells]
+        lines = ["  ".join(map(str.rjust, line, widths)) for line in zip(*cells, strict=True)]
+        more = [f"… {len(self) - SHOWN} more rows"] if len(self) > SHOWN else []
+        return "\n".join([repr(self), *lines, *more])
+
     def __repr__(self) -> str:
         empty, cells = int(self.holes.sum()), self.codes.size
         return f"<Table: {len(self)} rows, {len(self.schema)} variables, {empty} of {cells} cells holes>"
@@ -129,6 +186,10 @@ class Table:
     def size(self) -> float:
         """N: the sum of the weights."""
         return float(self.weights.sum())
+
+    def __reduce__(self) -> tuple[type[Table], tuple[Any, ...]]:
+        # A copy, pickled or not, is made of what the table was made of, and cannot be written to either.
+        return Table, tuple(given_state(self).values())
 
     @cached_property
     def holes(self) -> NDArray[np.bool_]:
@@ -214,7 +275,19 @@ class Table:
 
         return describe(self)
 
-    def to_frame(self, library: str | None = None, *, weights: str | None = None) -> Any:
+    @overload
+    def to_frame(self, library: Literal["pandas"], *, weights: str | None = None) -> pd.DataFrame: ...
+    @overload
+    def to_frame(self, library: Literal["polars"], *, weights: str | None = None) -> pl.DataFrame: ...
+    @overload
+    def to_frame(self, library: Literal["pyarrow"], *, weights: str | None = None) -> pa.Table: ...
+    @overload
+    def to_frame(
+        self, library: Literal["dict"], *, weights: str | None = None
+    ) -> dict[str, list[Label | None]]: ...
+    @overload
+    def to_frame(self, library: str | None = None, *, weights: str | None = None) -> Frame: ...
+    def to_frame(self, library: str | None = None, *, weights: str | None = None) -> Frame:
         """Return the table in a data frame library; see `lacunary.data.frame.to_frame`."""
         from lacunary.data.frame import to_frame
 
@@ -234,6 +307,13 @@ class Table:
                 f"{meant(source.states[codes[row]], target.states)}; the states are {listed(target.states)}"
             )
         return np.asarray(translation[codes])
+
+
+def _cell(value: Any) -> str:
+    """Return a cell as it is printed; a hole is a question mark."""
+    if value is None or value != value:
+        return "?"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def code_dtype(sizes: Sequence[int]) -> np.dtype[np.signedinteger]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from lacunary.data.frame import frame_of
+from lacunary.data.source import Source
 from lacunary.errors import ParameterError, SchemaError
 from lacunary.evidence.charge import Charge, dimensions
 from lacunary.evidence.estimate import Estimate
@@ -20,10 +21,12 @@ from lacunary.infer.answers import as_source
 from lacunary.infer.belief import Belief, Prior
 from lacunary.infer.ensemble import Ensemble
 from lacunary.infer.network import Network
+from lacunary.learn.check import with_graph
 from lacunary.learn.em import Basis
 from lacunary.learn.fit import Fit
 from lacunary.learn.start import Starts
 from lacunary.learn.stop import Stop
+from lacunary.model.arrows import parse
 from lacunary.model.dag import Dag
 from lacunary.model.equivalence import cpdag
 
@@ -32,7 +35,7 @@ __all__ = ["Comparison", "compare"]
 TIE = 1e-9
 """Relative difference of log evidences that may be rounding."""
 
-Models = Sequence[Dag | Fit] | Mapping[str, Dag | Fit]
+Models = Sequence[Dag | Fit | str] | Mapping[str, Dag | Fit | str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,8 +178,8 @@ def compare(
     Parameters
     ----------
     models
-        Graphs, or graphs by name. A fit may stand for its graph: estimates are then worked out at its
-        parameters.
+        Graphs, or graphs by name; arrows between columns of the table will do. A fit may stand for its
+        graph: estimates are then worked out at its parameters.
     table
         Rows with holes: a table, a frame, an array or a path.
     methods
@@ -190,11 +193,11 @@ def compare(
     prior, at, dimension, basis, starts, stop, rng
         As in `lacunary.score`.
     """
-    named = _named(models)
+    rows = as_source(table)
+    named = _named(_drawn(models, rows))
     dags = {name: _dag(model) for name, model in named.items()}
     _check_comparable(dags)
     log_prior = _log_prior(model_prior, len(named))
-    rows = as_source(table)
     shared = {"at": at, "dimension": dimension}
     problems = {
         name: pose(model, rows, prior=prior, basis=basis, starts=starts, stop=stop, rng=rng)
@@ -213,7 +216,15 @@ def _dag(model: Dag | Fit) -> Dag:
     return model.dag if isinstance(model, Fit) else model
 
 
-def _named(models: Models) -> dict[str, Dag | Fit]:
+def _drawn(models: Models, rows: Source) -> Sequence[Dag | Fit] | Mapping[str, Dag | Fit]:
+    """Return the models, arrows as graphs over all columns that some of them name."""
+    each = models.values() if isinstance(models, Mapping) else models
+    names = {name for model in each if isinstance(model, str) for name in parse(model).places}
+    drawn = [with_graph("compare", model, rows, names)[0] for model in each]
+    return dict(zip(models, drawn, strict=True)) if isinstance(models, Mapping) else drawn
+
+
+def _named(models: Sequence[Dag | Fit] | Mapping[str, Dag | Fit]) -> dict[str, Dag | Fit]:
     """Return the models by name: the number of hidden states where that tells them apart, else numbered."""
     if isinstance(models, Mapping):
         named = dict(models)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -79,6 +79,10 @@ class Problem:
     given: Fit | None = None
     fixed: Mapping[str, ArrayLike] | None = None
     _points: dict[str, Point] = field(default_factory=dict, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The table is copied and pickled once; what it is laid out as can be worked out again.
+        return {name: held for name, held in self.__dict__.items() if name != "prepared"}
 
     @cached_property
     def belief(self) -> Belief:

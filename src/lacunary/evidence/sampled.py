@@ -15,6 +15,7 @@ from lacunary.evidence.score import pose
 from lacunary.infer.belief import Prior
 from lacunary.infer.network import Network
 from lacunary.learn.align import aligned
+from lacunary.learn.check import with_graph
 from lacunary.maths.mixing import Mean, chain_mean
 from lacunary.model.dag import Dag
 
@@ -71,7 +72,7 @@ class Sampled:
 
 
 def posterior_mean(
-    dag: Dag,
+    dag: Dag | str,
     table: Any,
     *,
     prior: Prior | None = None,
@@ -106,6 +107,7 @@ def posterior_mean(
     >>> found.mixed
     True
     """
+    dag, table = with_graph("posterior_mean", dag, table)
     _check(dag)
     problem = pose(dag, table, prior=prior, rng=rng)
     drawn = _named_alike(problem, gibbs(problem, draws, burn=burn, chains=chains, thin=thin))

@@ -18,7 +18,7 @@ from lacunary.evidence.problem import At, Problem
 from lacunary.family.protocol import Family
 from lacunary.infer.answers import as_source
 from lacunary.infer.belief import Dirichlet, Prior
-from lacunary.learn.check import check_graph
+from lacunary.learn.check import with_graph
 from lacunary.learn.em import Basis
 from lacunary.learn.fit import Fit
 from lacunary.learn.start import Starts
@@ -62,7 +62,7 @@ LEARNED = ("ais", "path", "bridge", "chib")
 
 
 def score(
-    model: Dag | Fit,
+    model: Dag | Fit | str,
     table: Any,
     method: str = "cheeseman-stutz",
     *,
@@ -80,7 +80,8 @@ def score(
     Parameters
     ----------
     model
-        A graph, or a fit, whose parameters then are the point at which estimates are worked out. What it held
+        A graph, arrows between columns of the table such as ``"a -> b"``, or a fit, whose parameters then
+        are the point at which estimates are worked out. What it held
         fixed is known then: nothing is charged for it.
     table
         Rows with holes: a table, a frame, an array or a path.
@@ -113,7 +114,7 @@ def score(
 
 
 def pose(
-    model: Dag | Fit,
+    model: Dag | Fit | str,
     table: Any,
     *,
     prior: Prior | None = None,
@@ -123,7 +124,7 @@ def pose(
     rng: int | np.random.Generator = 0,
 ) -> Problem:
     """Return a model and a table as a problem that several estimates can share."""
-    check_graph("score", model, table)
+    model, table = with_graph("score", model, table)
     dag = model.dag if isinstance(model, Fit) else model
     return Problem(
         dag,

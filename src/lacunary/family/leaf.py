@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.errors import GraphError
-from lacunary.family.mixtures import NormalMixture
+from lacunary.family.distribution import NormalMixture
 from lacunary.family.numeric import NumericFamily
 from lacunary.family.protocol import Array
 

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lacunary.errors import ParameterError
+from lacunary.family.distribution import NormalMixture
 from lacunary.family.leaf import LeafFamily
-from lacunary.family.mixtures import NormalMixture
 from lacunary.family.numeric import Units
 from lacunary.family.protocol import Array
 from lacunary.maths import special

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from lacunary.data.schema import Variable
 from lacunary.errors import FileError
-from lacunary.files.draft import Declaration, Draft, Family, Word
 from lacunary.files.labels import state_texts
+from lacunary.files.parsed import Declaration, Family, ParsedNetwork, Word
 from lacunary.files.tokens import Dialect, Tokens
 from lacunary.infer.network import Network
 
@@ -35,7 +35,7 @@ _DIALECT = Dialect(
 def parse(text: str, *, renormalize: bool = False) -> Network:
     """Return the network that a text in BIF describes."""
     tokens = Tokens(text, _DIALECT)
-    draft = Draft(tokens)
+    draft = ParsedNetwork(tokens)
     while not draft.declarations or tokens.peek():
         block = tokens.take("network", "variable", "probability")
         if block == "network":

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from lacunary.family.table import SUM_TOLERANCE
+from lacunary.files.models import belief_fields, decode_belief
 from lacunary.files.native import decode, encode, register
-from lacunary.files.nouns import belief_fields, decode_belief
 from lacunary.files.record import Record
 from lacunary.files.vectors import decode_vector, encode_vector
 from lacunary.infer.belief import Dirichlet, PriorBelief

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from lacunary.data.schema import Variable
 from lacunary.errors import FileError
-from lacunary.files.draft import Declaration, Draft, Family, Word
 from lacunary.files.labels import state_texts
+from lacunary.files.parsed import Declaration, Family, ParsedNetwork, Word
 from lacunary.files.tokens import Dialect, Tokens
 from lacunary.infer.network import Network
 
@@ -33,7 +33,7 @@ _DIALECT = Dialect(
 def parse(text: str, *, renormalize: bool = False) -> Network:
     """Return the network that a text in NET describes."""
     tokens = Tokens(text, _DIALECT)
-    draft = Draft(tokens)
+    draft = ParsedNetwork(tokens)
     opening = tokens.take("net", "class")
     if opening == "class":
         tokens.name("the class's name")
@@ -48,7 +48,7 @@ def parse(text: str, *, renormalize: bool = False) -> Network:
     return draft.network(renormalize=renormalize)
 
 
-def _element(tokens: Tokens, draft: Draft, *, inside: bool) -> None:
+def _element(tokens: Tokens, draft: ParsedNetwork, *, inside: bool) -> None:
     """Take in a node, a potential or, inside a class, one of the class's own attributes."""
     word = tokens.name("'node' or 'potential'")
     if inside and tokens.peek() == "=":

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from lacunary.errors import FileError
 from lacunary.files import bif, native, net, xmlbif
@@ -17,6 +17,8 @@ from lacunary.files.whole import write_whole
 from lacunary.infer.network import Network
 
 __all__ = ["MOST_BYTES", "load", "save"]
+
+T = TypeVar("T")
 
 MOST_BYTES = 128 * 2**20
 """How large a file may be, after unpacking."""
@@ -66,21 +68,27 @@ _FORMATS = (
 )
 
 
-def load(path: str | os.PathLike[str], *, renormalize: bool = False) -> Any:
-    """Return what a file holds.
+@overload
+def load(path: str | os.PathLike[str], *, renormalize: bool = False) -> Any: ...
+@overload
+def load(path: str | os.PathLike[str], kind: type[T], *, renormalize: bool = False) -> T: ...
+def load(path: str | os.PathLike[str], kind: type[Any] = object, *, renormalize: bool = False) -> Any:
+    """Return what a file holds; with ``kind`` it is of that type, to type checkers too.
 
     Parameters
     ----------
     path
         A file ending in ``.bif``, ``.xmlbif`` (or ``.bifxml``, ``.xml``), ``.net`` or ``.json``, each
         also with ``.gz``. The first three hold a `Network`; JSON holds any noun that `save` can write.
+    kind
+        What is expected, such as `Fit`; anything else is refused. By default whatever is there.
     renormalize
         Scale distributions that do not sum to one, which are otherwise an error.
     """
     found, packed = _format(path)
     data = _read(path, packed)
     try:
-        return found.parse(data, renormalize)
+        thing = found.parse(data, renormalize)
     except FileError as problem:
         looks = _guess(data)
         if looks not in (found.name, None):
@@ -88,6 +96,9 @@ def load(path: str | os.PathLike[str], *, renormalize: bool = False) -> Any:
                 f"{os.fspath(path)}: expected {found.name}, as its suffix says, but found {looks}; rename it"
             ) from problem
         raise FileError(f"{os.fspath(path)}: {problem}") from None
+    if not isinstance(thing, kind):
+        raise FileError(f"{os.fspath(path)}: expected a {kind.__name__}, not a {type(thing).__name__}")
+    return thing
 
 
 def save(thing: object, path: str | os.PathLike[str]) -> None:

@@ -9,7 +9,7 @@ from itertools import islice
 from math import inf
 
 from lacunary.errors import FileError
-from lacunary.files.draft import Word
+from lacunary.files.parsed import Word
 
 __all__ = ["Dialect", "Tokens", "as_numbers"]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lacunary.errors import FileError
 from lacunary.family.table import SUM_TOLERANCE
-from lacunary.files.draft import too_large
+from lacunary.files.parsed import too_large
 from lacunary.files.record import Record
 from lacunary.infer.belief import Belief
 from lacunary.model.dag import Dag

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from lacunary.data.schema import Variable
 from lacunary.errors import FileError
-from lacunary.files.draft import Declaration, Draft, Family, Word
 from lacunary.files.labels import state_texts
+from lacunary.files.parsed import Declaration, Family, ParsedNetwork, Word
 from lacunary.files.tokens import as_numbers
 from lacunary.infer.network import Network
 
@@ -69,7 +69,7 @@ class _Document:
     """What is heard of a document while it is read; knows the line and column of every element."""
 
     def __init__(self) -> None:
-        self.draft = Draft(self)
+        self.draft = ParsedNetwork(self)
         self.here: Callable[[], tuple[int, int]] = lambda: (1, 1)
         self.places: list[tuple[int, int]] = []
         self.open: list[_Element] = []

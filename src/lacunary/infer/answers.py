@@ -13,7 +13,7 @@ from lacunary.data.schema import Label, Schema
 from lacunary.data.source import Source
 from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import ImpossibleRowError, SchemaError, StateError
-from lacunary.infer.distribution import Distribution, NormalMixture
+from lacunary.family.distribution import Answer, Distribution, NormalMixture
 from lacunary.infer.posterior import marginals_of
 from lacunary.infer.rows import Rows, prepare
 from lacunary.model.dag import Dag
@@ -39,7 +39,7 @@ class Answers:
         """Return a table, aligned with the graph's schema, laid out for the model's `parameters`."""
         return prepare(self.dag, table)
 
-    def query(self, *targets: str, given: Mapping[str, Label] | None = None) -> Any:
+    def query(self, *targets: str, given: Mapping[str, Label] | None = None) -> Answer:
         """Return the joint `Distribution` of some discrete variables given the states or values of others.
 
         Of a continuous variable, asked about alone, it is a `NormalMixture`.

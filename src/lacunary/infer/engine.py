@@ -19,16 +19,16 @@ from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError
 from lacunary.infer.pack import MEMORY_BUDGET, Chunk, Packed, pack
 from lacunary.infer.parallel import in_parallel
+from lacunary.kernels.arena import Arena
 from lacunary.kernels.cell import Room
 from lacunary.kernels.lanes import COMPLEX_LANES, LANES
 from lacunary.kernels.logs import sweep_logs
-from lacunary.kernels.pack import Slab
 from lacunary.kernels.sweep import sweep
 from lacunary.model.dag import Dag
 from lacunary.model.stats import Batch
 
 if TYPE_CHECKING:
-    from lacunary.infer.distribution import NormalMixture
+    from lacunary.family.distribution import NormalMixture
     from lacunary.infer.islands import Charted, Islands
     from lacunary.infer.rows import Rows
     from lacunary.infer.walker import Walker
@@ -92,6 +92,10 @@ class DiscreteRows:
     weight: float
     _spare: list[Room] = field(default_factory=list, repr=False)
     _charted: list[Charted] = field(default_factory=list, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Working memory is not part of what is copied or pickled.
+        return {**self.__dict__, "_spare": [], "_charted": []}
 
     def expect(self, potentials: NDArray[Any]) -> Batch:
         """Return expected counts and log-likelihood under each of several parameter vectors.
@@ -223,13 +227,13 @@ class DiscreteRows:
 
     def _run(self, block: _Block, chunk: Chunk, counts: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         width, dtype = len(block.lanes), block.potential.dtype
-        room, cells = self.room(chunk, width, dtype), len(chunk.slab.kind)
+        room, cells = self.room(chunk, width, dtype), len(chunk.weight)
         numbers = np.zeros((cells + 2, width), dtype=dtype)
         log, total, scale = numbers[:cells], numbers[cells], numbers[cells + 1]
-        doubt, places = np.zeros(width, dtype=np.bool_), chunk.places(self.packed.kinds)
-        if sweep(places, block.potential, *room, counts, log, total, scale, doubt, block.lanes):
+        doubt, cells_of = np.zeros(width, dtype=np.bool_), (self.packed.arena, chunk.arena, chunk.weight)
+        if sweep(*cells_of, block.potential, *room, counts, log, total, scale, doubt, block.lanes):
             for lane in np.flatnonzero(doubt[: block.used]).tolist():
-                log[:, lane], total[lane] = _sweep_with_care(block, chunk.slab, places, room, counts, lane)
+                log[:, lane], total[lane] = _sweep_with_care(block, cells_of, room, counts, lane)
         self._spare.append(room)
         return log, total
 
@@ -245,7 +249,7 @@ class DiscreteRows:
 
     def room(self, chunk: Chunk, width: int, dtype: np.dtype[Any]) -> Room:
         """Return working memory that fits, used before if possible: fresh memory costs page faults."""
-        value, shared, cells = chunk.value_room * width, chunk.shared_room * width, len(chunk.slab.kind)
+        value, shared, cells = chunk.value_room * width, chunk.shared_room * width, len(chunk.weight)
         for _ in range(len(self._spare)):
             try:
                 room = self._spare.pop()
@@ -271,15 +275,19 @@ def prepare_discrete(dag: Dag, table: Table, *, budget: int = MEMORY_BUDGET) -> 
 
 
 def _sweep_with_care(
-    block: _Block, slab: Slab, places: NDArray[np.int64], room: Room, counts: NDArray[Any], lane: int
+    block: _Block,
+    cells_of: tuple[Arena, Arena, NDArray[np.float64]],
+    room: Room,
+    counts: NDArray[Any],
+    lane: int,
 ) -> tuple[NDArray[Any], Any]:
     """Sweep one lane again in logarithms, where evidence spans more than a double can hold."""
-    width, weight = len(block.lanes), slab.weight
+    width, weight = len(block.lanes), cells_of[2]
     with np.errstate(divide="ignore"):
         logs = np.log(block.potential[lane::width])
     log = np.zeros(len(weight), dtype=logs.dtype)
     part = np.zeros(len(counts) // width, dtype=logs.dtype)
-    sweep_logs(places, logs, room.value, room.message, room.belief, part, log, (0,))
+    sweep_logs(*cells_of, logs, room.value, room.message, room.belief, part, log, (0,))
     counts[lane::width] = part
     counted = weight > 0
     return log, log[counted] @ weight[counted]

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from lacunary.data.schema import Label, Schema
 from lacunary.data.table import Table
 from lacunary.errors import ImpossibleRowError
+from lacunary.family.distribution import Answer, Distribution, NormalMixture
 from lacunary.infer.answers import Answers, Target, as_table
 from lacunary.infer.complete import completed
-from lacunary.infer.distribution import Distribution, NormalMixture
 from lacunary.infer.mixture_answers import added, part_of
 from lacunary.maths import special
 
@@ -40,7 +40,7 @@ class Ensemble:
         """Return the probability of these states together."""
         return float(self.weights @ [model.probability(given) for model in self.models])
 
-    def query(self, *targets: str, given: Mapping[str, Label] | None = None) -> Any:
+    def query(self, *targets: str, given: Mapping[str, Label] | None = None) -> Answer:
         """Return the joint distribution of some variables given the states or values of others.
 
         Of a continuous variable, asked about alone, it is a mixture of what all models say.
@@ -53,8 +53,11 @@ class Ensemble:
             for model, share in zip(self.models, mass / mass.sum(), strict=True)
             if share > 0
         ]
-        if isinstance(told[0][0], NormalMixture):
-            return NormalMixture.mixed([replace(a, weights=share * a.weights) for a, share in told])
+        mixtures = [
+            replace(a, weights=share * a.weights) for a, share in told if isinstance(a, NormalMixture)
+        ]
+        if mixtures:
+            return NormalMixture.mixed(mixtures)
         mean = np.sum([share * answer.probabilities for answer, share in told], axis=0)
         return Distribution(told[0][0].variables, mean)
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import TooWideError
-from lacunary.infer.distribution import NormalMixture
+from lacunary.family.distribution import NormalMixture
 from lacunary.infer.engine import Asked, DiscreteRows, Distinct, check_possible, observed_in
 from lacunary.infer.gaussian import Posed
 from lacunary.infer.pack import MEMORY_BUDGET, pack

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from lacunary.data.schema import Label, Schema
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError, SchemaError
+from lacunary.family.distribution import Answer, Distribution, NormalMixture
 from lacunary.infer.answers import Target, as_table
 from lacunary.infer.complete import completed
-from lacunary.infer.distribution import Distribution, NormalMixture
 from lacunary.infer.network import Network
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class MixtureAnswers:
         """Return the probability that each row came from each component; (rows, components)."""
         raise NotImplementedError
 
-    def query(self, *targets: str, given: Mapping[str, Label] | None = None) -> Any:
+    def query(self, *targets: str, given: Mapping[str, Label] | None = None) -> Answer:
         """Return the joint `Distribution` of some discrete variables given the states or values of others.
 
         Of a continuous variable, asked about alone, it is a `NormalMixture`.

@@ -8,22 +8,24 @@ variables open) owns its offset tables, whatever patterns and rows it turns up i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.pickling import given_state
 from lacunary.data.table import HOLE, unique_rows
 from lacunary.infer.forest import trace
 from lacunary.infer.parallel import in_parallel
 from lacunary.infer.plan import JunctionTree, junction_tree
 from lacunary.infer.shape import Nodes, flat, list_sums, refuse, sort_nodes, starts
+from lacunary.kernels.arena import Arena, arena_of_cells, arena_of_kinds, cells_of, kinds_of
 from lacunary.kernels.cell import Kinds, Spots
 from lacunary.kernels.lanes import LANES
 from lacunary.kernels.pack import Slab, lay_rows
-from lacunary.kernels.place import places_of
 from lacunary.kernels.trace import Forest, Scopes
 from lacunary.model.dag import Dag
 
@@ -50,27 +52,40 @@ class Chunk:
     ----------
     rows
         Which of the packed rows these are.
-    slab
-        The cells.
-    spots
-        Where the cells lie in working memory.
+    arena, weight
+        The cells in one piece, as a sweep takes them, and their weights.
     value_room, shared_room
-        How much of it there must be.
+        How much working memory there must be.
     """
 
     rows: slice
-    slab: Slab
-    spots: Spots
+    arena: Arena
+    weight: NDArray[np.float64]
     value_room: int
     shared_room: int
 
-    _places: list[NDArray[np.int64]] = field(default_factory=list, init=False, repr=False)
+    @classmethod
+    def of(cls, rows: slice, slab: Slab, spots: Spots, value_room: int, shared_room: int) -> Chunk:
+        """Return a chunk of these cells, whose arrays are copied."""
+        return cls(rows, arena_of_cells(slab, spots), slab.weight, value_room, shared_room)
 
-    def places(self, kinds: Kinds) -> NDArray[np.int64]:
-        """Return where all arrays lie in memory, which is how a sweep is told of them."""
-        if not self._places:
-            self._places.append(places_of(kinds, self.slab, self.spots))
-        return self._places[0]
+    @cached_property
+    def _cells(self) -> tuple[Slab, Spots]:
+        return cells_of(self.arena, self.weight)
+
+    @property
+    def slab(self) -> Slab:
+        """The cells, as views of the arena."""
+        return self._cells[0]
+
+    @property
+    def spots(self) -> Spots:
+        """Where the cells lie in working memory, as views of the arena."""
+        return self._cells[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Views are not copied beside what they are views of.
+        return given_state(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +94,8 @@ class Packed:
 
     Attributes
     ----------
-    kinds
-        What the cells of all chunks are made of.
+    arena
+        What the cells of all chunks are made of, in one piece; see `kinds`.
     chunks
         The rows, in parts that can be swept apart from each other.
     scopes
@@ -92,12 +107,21 @@ class Packed:
     """
 
     dag: Dag
-    kinds: Kinds
+    arena: Arena
     chunks: tuple[Chunk, ...]
     scopes: Scopes
     constant: NDArray[np.float64]
     codes: NDArray[np.int32]
     weights: NDArray[np.float64]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Views are not copied beside what they are views of.
+        return given_state(self)
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        """What the cells of all chunks are made of, as views of the arena."""
+        return kinds_of(self.arena)
 
     @cached_property
     def counted(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -129,7 +153,7 @@ def _weighed_chunk(chunk: Chunk, weights: NDArray[np.float64]) -> Chunk:
     slab = chunk.slab
     of_roots = np.repeat(weights, np.diff(slab.root_start))
     weight = np.bincount(slab.root, of_roots, minlength=len(slab.kind)).astype(np.float64, copy=False)
-    return replace(chunk, slab=slab._replace(weight=weight))
+    return replace(chunk, weight=weight)
 
 
 def pack(
@@ -172,7 +196,8 @@ def pack(
     for chunk, _ in laid:
         _check_room(dag, nodes.kinds, chunk, budget)
     constant = sum((observed for _, observed in laid), start=np.zeros(dag.layout.size))
-    return Packed(dag, nodes.kinds, tuple(chunk for chunk, _ in laid), scopes, constant, rows, weight)
+    chunks, arena = tuple(chunk for chunk, _ in laid), arena_of_kinds(nodes.kinds)
+    return Packed(dag, arena, chunks, scopes, constant, rows, weight)
 
 
 def _plan(
@@ -260,7 +285,7 @@ def _chunk(
     slab = _trimmed(out, cells, separate)
     spots, value_room = _spots(nodes, slab)
     shared_room = int(nodes.kinds.shared[slab.kind].sum())
-    return Chunk(rows, slab, spots, value_room, shared_room), constant
+    return Chunk.of(rows, slab, spots, value_room, shared_room), constant
 
 
 def _check_room(dag: Dag, kinds: Kinds, chunk: Chunk, budget: int) -> None:
@@ -293,21 +318,24 @@ def _spots(nodes: Nodes, slab: Slab) -> tuple[Spots, int]:
 
 
 def _trimmed(slab: Slab, cells: int, separate: bool) -> Slab:
-    """Keep what was used of the slab; without readouts of their own, cells read out their links."""
-    base_start = slab.base_start[: cells + 1].copy()
-    child_start = slab.child_start[: cells + 1].copy()
-    read_start = slab.read_start[: cells + 1].copy() if separate else base_start
-    base = slab.base[: base_start[-1]].copy()
+    """Return views of what was used of the slab; without readouts of their own, cells read out their links.
+
+    The weights are copied, as a chunk keeps them.
+    """
+    base_start = slab.base_start[: cells + 1]
+    child_start = slab.child_start[: cells + 1]
+    read_start = slab.read_start[: cells + 1] if separate else base_start
+    base = slab.base[: base_start[-1]]
     return Slab(
-        kind=slab.kind[:cells].copy(),
+        kind=slab.kind[:cells],
         base=base,
         base_start=base_start,
-        read=slab.read[: read_start[-1]].copy() if separate else base,
+        read=slab.read[: read_start[-1]] if separate else base,
         read_start=read_start,
-        child=slab.child[: child_start[-1]].copy(),
-        above=slab.above[: child_start[-1]].copy(),
+        child=slab.child[: child_start[-1]],
+        above=slab.above[: child_start[-1]],
         child_start=child_start,
         weight=slab.weight[:cells].copy(),
-        root=slab.root[: slab.root_start[-1]].copy(),
+        root=slab.root[: slab.root_start[-1]],
         root_start=slab.root_start,
     )

@@ -1,18 +1,83 @@
-"""Threads: kernels release the interpreter's lock, so plain threads keep all cores busy."""
+"""Threads: kernels release the interpreter's lock, so plain threads keep all cores busy.
+
+No result depends on how many there are. Unless `threads` says otherwise there are as many as the least of:
+the environment variable ``LACUNARY_THREADS``, the cores this process may run on, and the share of them that a
+container's quota allows.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import count
-from typing import Any, TypeVar
+from operator import index
+from pathlib import Path
+from types import TracebackType
+from typing import Any, SupportsIndex, TypeVar
 
-__all__ = ["in_parallel"]
+from lacunary.errors import ParameterError
+
+__all__ = ["in_parallel", "threads"]
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+UNCHANGED: Any = object()
+
+CONTROL_GROUPS = Path("/sys/fs/cgroup")
+"""Where Linux tells of the limits of a container."""
+
+
+_said: list[int] = []
+"""What Python code said last about the number of threads; empty: nothing."""
+
+
+class Threads(int):
+    """A number of threads; as a context it puts the number before it back at the end."""
+
+    _before: list[int]
+
+    def __enter__(self) -> Threads:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _said[:] = self._before
+
+
+def threads(n: SupportsIndex | None = UNCHANGED, /) -> Threads:
+    """Return the number of threads that kernels run on, and set it if one is given.
+
+    Results are the same, bit for bit, on any number.
+
+    Parameters
+    ----------
+    n
+        So many from now on, in the whole process; None: as many as the environment allows. Without it the
+        number stays as it is.
+
+    Returns
+    -------
+    Threads
+        The number that now holds, an int. In a ``with`` statement the number before is put back at the end.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> with lac.threads(1):
+    ...     print(lac.threads())
+    1
+    """
+    before = [*_said]
+    if n is not UNCHANGED:
+        _said[:] = [] if n is None else [_whole(n, "threads(n)")]
+    now = Threads(_threads())
+    now._before = before
+    return now
 
 
 def in_parallel(function: Callable[[T], R], tasks: Iterable[T]) -> list[R]:
@@ -32,7 +97,7 @@ def in_parallel(function: Callable[[T], R], tasks: Iterable[T]) -> list[R]:
         while (k := next(turn)) < len(listed):
             results[k] = function(listed[k])
 
-    others = [_pool(os.getpid()).submit(work) for _ in range(helpers)]
+    others = [_pool(os.getpid(), _threads()).submit(work) for _ in range(helpers)]
     try:
         work()
     finally:
@@ -43,6 +108,27 @@ def in_parallel(function: Callable[[T], R], tasks: Iterable[T]) -> list[R]:
 
 
 def _threads() -> int:
+    """Return what was said, or the least of the environment variable and what this process is given."""
+    if _said:
+        return _said[0]
+    told, limits = os.environ.get("LACUNARY_THREADS"), [_cores(), _quota(CONTROL_GROUPS)]
+    if told:
+        limits.append(_whole(told, "the environment variable LACUNARY_THREADS"))
+    return max(1, math.floor(min(limits)))
+
+
+def _whole(told: SupportsIndex | str, who: str) -> int:
+    """Return a number of threads; raise an error that says who asked for what is none."""
+    try:
+        number = int(told) if isinstance(told, str) else index(told)
+    except (ValueError, TypeError):
+        number = 0
+    if number < 1 or isinstance(told, bool):
+        raise ParameterError(f"{who} must be a whole number of threads, at least 1, not {told!r}")
+    return number
+
+
+def _cores() -> int:
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:
@@ -50,6 +136,20 @@ def _threads() -> int:
 
 
 @cache
-def _pool(process: int) -> ThreadPoolExecutor:
+def _quota(groups: Path) -> float:
+    """Return how many cores' worth of time a container may use (control groups, version 2 or 1); ∞ if any."""
+    try:
+        if (groups / "cpu.max").exists():
+            most, period = (groups / "cpu.max").read_text().split()
+        else:
+            names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+            most, period = ((groups / "cpu" / name).read_text() for name in names)
+        return math.inf if most == "max" or int(most) <= 0 else int(most) / int(period)
+    except (OSError, ValueError, ZeroDivisionError):
+        return math.inf
+
+
+@cache
+def _pool(process: int, workers: int) -> ThreadPoolExecutor:
     """Return the threads of this process; a forked child must not inherit its parent's."""
-    return ThreadPoolExecutor(_threads(), thread_name_prefix="lacunary")
+    return ThreadPoolExecutor(workers, thread_name_prefix="lacunary")

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.table import Table
-from lacunary.infer.distribution import NormalMixture, StudentMixture
+from lacunary.family.distribution import NormalMixture, StudentMixture
 from lacunary.infer.gaussian import Posed
 from lacunary.infer.mixed import MixedRows, prepare_mixed
 from lacunary.infer.unit import LeafUnit, Unit

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE, unique_rows
 from lacunary.errors import TooWideError
+from lacunary.family.distribution import NormalMixture
 from lacunary.family.leaf import LeafFamily
-from lacunary.family.mixtures import NormalMixture
 from lacunary.infer.gaussian import LOG_2PI, Forms, GaussianRows
 from lacunary.infer.leaf import LeafRows
 from lacunary.model.dag import Dag

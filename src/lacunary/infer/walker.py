@@ -286,4 +286,4 @@ def _joined(chunks: Sequence[Chunk]) -> Chunk:
         plain=np.concatenate([s.plain for s in spots]),
     )
     rows = slice(chunks[0].rows.start, chunks[-1].rows.stop)
-    return Chunk(rows, slab, places, int(value[-1]), int(shared[-1]))
+    return Chunk.of(rows, slab, places, int(value[-1]), int(shared[-1]))

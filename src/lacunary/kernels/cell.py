@@ -152,7 +152,7 @@ def _align(value: Any, power: Any, at: int, many: int, log: Any, width: int) -> 
         if top > NO_POWER:
             log[b] += top * LOG_2
             for i in range(b, many, width):  # a zero may have any exponent
-                value[U(at + i)] *= math.ldexp(1.0, min(max(power[i] - top, -1100), 0))
+                value[U(at + i)] *= math.ldexp(1.0, int(min(max(power[i] - top, -1100), 0)))
 
 
 @called

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numba
-from llvmlite import binding
-from numba.core import caching
-from numba.core.runtime import _nrt_python, rtsys
+import numpy as np
 
-__all__ = ["bare", "called", "inlined", "kernel"]
+from lacunary.kernels import hooks
+
+__all__ = ["COMPILES", "bare", "called", "inlined", "kernel", "unfolded"]
 
 F = TypeVar("F", bound=Callable[..., object])
+
+COMPILES = not numba.config.DISABLE_JIT
+"""Whether kernels are compiled; with ``NUMBA_DISABLE_JIT=1`` they run as Python, for looking into them."""
 
 
 def kernel(function: F) -> F:
@@ -23,86 +26,47 @@ def kernel(function: F) -> F:
     NumPy (no check for zero); sums may be reassociated and products fused, but NaN and infinity
     keep their meaning.
     """
-    return _compiled(function)
+    return _compiled(function, makes_arrays=True)
 
 
 def bare(function: F) -> F:
-    """Compile a kernel that makes no arrays of its own, and so need not count references.
-
-    Numba counts one whenever an array is taken out of a tuple, which on small cells is most of the time.
-    """
-    return _compiled(function, _nrt=False)
+    """Compile a kernel that makes no arrays of its own, and so need not count references."""
+    return _compiled(function)
 
 
 def inlined(function: F) -> F:
     """Compile a piece that is always merged into its kernel; it is bare, and cannot be called from Python."""
-    return _compiled(function, _nrt=False, forceinline=True, no_cpython_wrapper=True)
+    return _compiled(function, forceinline=True, no_cpython_wrapper=True)
+
+
+def unfolded(function: F) -> F:
+    """Compile a piece as if its text stood in its kernel; it is bare, and may return views of arrays."""
+    return _compiled(function, inline="always", no_cpython_wrapper=True)
 
 
 def called(function: F) -> F:
     """Compile a piece that kernels call as a function: it is long, or rarely needed; it is bare."""
-    return _compiled(function, _nrt=False, no_cpython_wrapper=True)
+    return _compiled(function, no_cpython_wrapper=True)
 
 
-def _compiled(function: F, **options: Any) -> F:
-    njit: Any = numba.njit
-    options |= {
+def _compiled(function: F, makes_arrays: bool = False, **settings: Any) -> F:
+    if not COMPILES:
+        return _interpreted(function)
+    settings |= {
         "nogil": True,
         "error_model": "numpy",
         "fastmath": {"reassoc", "contract"},
         "no_cfunc_wrapper": True,
     }
-    compiled = njit(**options)(function)
-    compiled._cache = _Stored(compiled.py_func, makes_arrays=options.get("_nrt", True))
-    return cast(F, compiled)
+    return cast(F, hooks.compiled_by(function, makes_arrays, settings))
 
 
-class _Stored:
-    """Machine code on disk, looked for when it is needed and loaded as it is; see `numba.core.caching.Cache`.
+def _interpreted(function: F) -> F:
+    """Return the function as it is, but integers wrap round and zero divides in silence, as if compiled."""
 
-    Numba would first import all that it can compile, and compile its own memory management: a third of a
-    second that code which is compiled already, and makes no arrays, does not need. What has to be compiled
-    does so then.
-    """
+    @wraps(function)
+    def run(*arguments: Any) -> object:
+        with np.errstate(all="ignore"):
+            return function(*arguments)
 
-    def __init__(self, function: Callable[..., object], makes_arrays: bool) -> None:
-        self._function = function
-        self._makes_arrays = makes_arrays
-
-    @cached_property
-    def _files(self) -> Any:
-        try:
-            return caching.FunctionCache(self._function)
-        except RuntimeError:  # no folder on this machine can be written to
-            return caching.NullCache()
-
-    def load_overload(self, signature: Any, target: Any) -> Any:
-        """Return the code for these types if it is there."""
-        if isinstance(self._files, caching.NullCache):
-            return None
-        if self._makes_arrays:
-            rtsys.initialize(target)
-        else:
-            _name_helpers()
-        with self._files._guard_against_spurious_io_errors():
-            return self._files._load_overload(signature, target)
-
-    def save_overload(self, signature: Any, code: Any) -> None:
-        """Keep the code for these types."""
-        self._files.save_overload(signature, code)
-
-    def flush(self) -> None:
-        """Forget what is on disk."""
-        self._files.flush()
-
-    @property
-    def cache_path(self) -> Any:
-        """Where the files are."""
-        return self._files.cache_path
-
-
-@cache
-def _name_helpers() -> None:
-    """Tell the linker where the functions are by which arrays are taken from Python."""
-    for name, address in _nrt_python.c_helpers.items():
-        binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+    return cast(F, run)

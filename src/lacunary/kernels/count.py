@@ -15,7 +15,7 @@ import numpy as np
 from numba import extending, types
 from numpy.typing import NDArray
 
-from lacunary.kernels.compile import bare, called
+from lacunary.kernels.compile import COMPILES, bare, called
 
 __all__ = [
     "add_columns",
@@ -48,7 +48,12 @@ def _population(typing: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-_ones: Any = intrinsic(_population)
+def _plain_population(word: np.uint64) -> np.uint64:
+    """Do as `_population` where nothing is compiled."""
+    return U(int(word).bit_count())
+
+
+_ones: Any = intrinsic(_population) if COMPILES else _plain_population
 
 
 @bare

@@ -15,11 +15,11 @@ import numpy as np
 
 from lacunary.kernels.cell import SMALL, Kinds, Room, Spots
 from lacunary.kernels.compile import bare, called, inlined
-from lacunary.kernels.doubt import LOST, vanished
 from lacunary.kernels.lanes import U
 from lacunary.kernels.logs import fill_logs, send_logs
 from lacunary.kernels.pack import Slab
 from lacunary.kernels.spread import FEW, Scratch, spread, spread_few
+from lacunary.kernels.underflow import LOST, vanished
 
 __all__ = ["draw_counts", "log_likelihood"]
 
@@ -60,7 +60,7 @@ def _align(value: Any, at: int, size: int, power: Any) -> int:
         if value[at + i] > 0.0:
             top = max(top, power[i])
     for i in range(size):
-        value[at + i] *= math.ldexp(1.0, min(max(power[i] - top, -1100), 0))
+        value[at + i] *= math.ldexp(1.0, int(min(max(power[i] - top, -1100), 0)))
     return top
 
 
@@ -244,12 +244,12 @@ def log_likelihood(
     log = 0.0
     for i in range(theta.size):
         if constant[i] > 0.0:
-            log += constant[i] * math.log(theta[i])
+            log += constant[i] * np.log(theta[i])
     lost = False
     for c in range(slab.kind.size):
         if kinds.own[slab.kind[c]] >= 0:
             mass = _rise(kinds, slab, spots, c, theta, room, scratch)
-            whole = math.log(mass) + LOG_2 * scratch.shift[0]
+            whole = np.log(mass) + LOG_2 * scratch.shift[0]
             room.normalizer[c, 0, 0] = whole + _below(slab, c, room)
             lost |= _send(kinds, slab, spots, c, mass, theta, room)
     if lost:
@@ -258,7 +258,7 @@ def log_likelihood(
         if kinds.own[slab.kind[c]] < 0 and slab.weight[c] > 0.0:
             mass, apart = _top(kinds, slab, spots, c, lost, theta, room, scratch)
             below = 0.0 if lost else _below(slab, c, room)
-            log += slab.weight[c] * (math.log(mass) + apart + below)
+            log += slab.weight[c] * (np.log(mass) + apart + below)
     return log
 
 

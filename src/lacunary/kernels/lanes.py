@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import extending
-from numba.core import cgutils, types
+from numba import extending, types
+from numba.core import cgutils
 
-from lacunary.kernels.compile import inlined
+from lacunary.kernels.compile import COMPILES, inlined
 
 __all__ = [
     "COMPLEX_LANES",
@@ -45,8 +45,13 @@ tools: Any = cgutils
 Combine = Callable[[Any, Any, Any], Any]
 
 
-def _vectorized(combine: Combine) -> Any:
-    """Return op(dst, i, src, j), which combines `LANES` doubles from i on with those from j on."""
+def _vectorized(combine: Combine, plain: np.ufunc) -> Any:
+    """Return op(dst, i, src, j), which combines `LANES` doubles from i on with those from j on.
+
+    ``plain`` does the same where nothing is compiled.
+    """
+    if not COMPILES:
+        return lambda dst, i, src, j: plain(dst[i : i + LANES], src[j : j + LANES], out=dst[i : i + LANES])
 
     def operation(typing: Any, dst: Any, i: Any, src: Any, j: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -65,8 +70,8 @@ def _vectorized(combine: Combine) -> Any:
     return intrinsic(operation)
 
 
-multiply_lanes = _vectorized(lambda builder, old, new: builder.fmul(old, new))
-add_lanes = _vectorized(lambda builder, old, new: builder.fadd(old, new))
+multiply_lanes = _vectorized(lambda builder, old, new: builder.fmul(old, new), np.multiply)
+add_lanes = _vectorized(lambda builder, old, new: builder.fadd(old, new), np.add)
 
 
 @inlined
@@ -170,6 +175,14 @@ def _store_product(builder: Any, carried: Any, own: Any) -> None:
 
 
 def _gather_product(many: int) -> Any:
+    """Return op: multiply a run by what stands at every link."""
+
+    def plain(run: Any, at: Any, array: Any, base: Any, first: Any, last: Any, i: Any) -> None:
+        for link in base[first:last].tolist():
+            run[at : at + many] *= array[link + i : link + i + many]
+
+    if not COMPILES:
+        return plain
     ones = [ir.DoubleType()(1.0)] * many
     return _over_links(
         lambda builder, own, vector: [_load(builder, own), vector(ones)], _multiply_into, _store_product, many
@@ -177,6 +190,14 @@ def _gather_product(many: int) -> Any:
 
 
 def _scatter_sum(many: int) -> Any:
+    """Return op: add a run to what stands at every link."""
+
+    def plain(run: Any, at: Any, array: Any, base: Any, first: Any, last: Any, i: Any) -> None:
+        for link in base[first:last].tolist():
+            array[link + i : link + i + many] += run[at : at + many]
+
+    if not COMPILES:
+        return plain
     return _over_links(
         lambda builder, own, vector: [_load(builder, own)],
         _add_there,

@@ -1,7 +1,7 @@
 """Cells in logarithms, for rows whose evidence spans more than a double can hold.
 
 Nothing can vanish here, at the price of an exponential for every configuration. A sweep is repeated in
-this way where `doubt` says that it may have lost something; rows are completed in this way always.
+this way where `underflow` says that it may have lost something; rows are completed in this way always.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from lacunary.kernels.arena import cells_in, kinds_in
 from lacunary.kernels.cell import Kinds, Spots
 from lacunary.kernels.compile import bare, inlined
 from lacunary.kernels.lanes import U
 from lacunary.kernels.pack import Slab
-from lacunary.kernels.place import cells_at
 from lacunary.kernels.sweep import read
 
 __all__ = ["fill_logs", "send_logs", "sweep_logs"]
@@ -72,10 +72,20 @@ def send_logs(
 
 @bare
 def sweep_logs(
-    places: Any, log: Any, value: Any, message: Any, belief: Any, counts: Any, root_log: Any, lanes: Any
+    kinds_arena: Any,
+    cells_arena: Any,
+    weight: Any,
+    log: Any,
+    value: Any,
+    message: Any,
+    belief: Any,
+    counts: Any,
+    root_log: Any,
+    lanes: Any,
 ) -> None:
     """Do as `sweep` for one parameter vector, given its logarithms; ``root_log`` is flat."""
-    kinds, slab, spots = cells_at(places)
+    kinds = kinds_in(kinds_arena)
+    slab, spots = cells_in(cells_arena, weight)
     offsets = kinds.offsets
     for c in range(slab.kind.size):
         kind, at, s = slab.kind[c], spots.value[c], spots.shared[c]

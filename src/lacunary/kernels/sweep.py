@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from lacunary.kernels.arena import cells_in, kinds_in
 from lacunary.kernels.cell import LARGE, SMALL, Kinds, Room, Spots, fill, fill_with_care, total
 from lacunary.kernels.compile import bare, called, inlined
-from lacunary.kernels.doubt import FAR, find_doubts
 from lacunary.kernels.lanes import LANES, U, add, add_run, multiply, scatter_sum, scatter_sum_twice
 from lacunary.kernels.pack import Slab
-from lacunary.kernels.place import cells_at
+from lacunary.kernels.underflow import FAR, find_underflow
 
 __all__ = ["read", "sweep"]
 
@@ -79,7 +79,9 @@ def _scale(value: Any, at: int, size: int, scale: Any, lanes: Any) -> None:
 
 @called
 def _read_cells(
-    places: Any,
+    kinds_arena: Any,
+    cells_arena: Any,
+    weight: Any,
     first: Any,
     last: Any,
     roots: Any,
@@ -93,7 +95,8 @@ def _read_cells(
 
     Roots hold their posterior already. A function of its own, so that `read` is compiled once a sweep.
     """
-    kinds, slab, spots = cells_at(places)
+    kinds = kinds_in(kinds_arena)
+    slab, spots = cells_in(cells_arena, weight)
     width, offsets = len(lanes), kinds.offsets
     for c in range(last - 1, first - 1, -1):
         kind = slab.kind[c]
@@ -113,7 +116,9 @@ def _read_cells(
 
 @bare
 def sweep(
-    places: Any,
+    kinds_arena: Any,
+    cells_arena: Any,
+    weight: Any,
     potential: Any,
     value: Any,
     message: Any,
@@ -127,7 +132,7 @@ def sweep(
     doubt: Any,
     lanes: Any,
 ) -> bool:
-    """Sum out the holes of a chunk of rows, whose cells are at ``places``.
+    """Sum out the holes of a chunk of rows, whose cells lie in the two arenas.
 
     ``potential`` is flat, (size, lanes), at most one, zeros allowed, and need not be normalised. The next
     five arrays are those of a `Room`. Posterior counts are added to ``counts``, flat too, unless it is empty;
@@ -135,7 +140,8 @@ def sweep(
     ``doubt`` tells for which lanes this may be wrong and `sweep_logs` is needed; returns whether there are
     any. ``scale``, (lanes,), is working memory.
     """
-    kinds, slab, spots = cells_at(places)
+    kinds = kinds_in(kinds_arena)
+    slab, spots = cells_in(cells_arena, weight)
     room = Room(value, message, belief, normalizer, power)
     width, offsets, cells, far = len(lanes), kinds.offsets, slab.kind.size, False
     product, log = normalizer[cells, 0], normalizer[cells, 1]  # those of the cell at hand
@@ -149,7 +155,19 @@ def sweep(
         at = spots.value[c] * width
         if own < 0:
             if at <= last and counts.size:
-                _read_cells(places, unread, c, np.bool_(True), value, message, belief, counts, lanes)
+                _read_cells(
+                    kinds_arena,
+                    cells_arena,
+                    weight,
+                    unread,
+                    c,
+                    np.bool_(True),
+                    value,
+                    message,
+                    belief,
+                    counts,
+                    lanes,
+                )
                 unread = c
             last = at
         for b in range(width):
@@ -190,9 +208,22 @@ def sweep(
             multiply(value, at + i * width, scale, 0, lanes)
             add(message, s + offsets[U(own + i)] * width, value, at + i * width, lanes)
     if far:
-        far = find_doubts(kinds, slab, spots, potential, room, root_log, doubt, np.int64(width))
+        far = find_underflow(kinds, slab, spots, potential, room, root_log, doubt, np.int64(width))
     if counts.size == 0:
         return far
-    _read_cells(places, unread, cells, np.bool_(True), value, message, belief, counts, lanes)
-    _read_cells(places, np.int64(0), cells, np.bool_(False), value, message, belief, counts, lanes)
+    for roots in (True, False):
+        begin = unread if roots else np.int64(0)
+        _read_cells(
+            kinds_arena,
+            cells_arena,
+            weight,
+            begin,
+            cells,
+            np.bool_(roots),
+            value,
+            message,
+            belief,
+            counts,
+            lanes,
+        )
     return far

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +13,14 @@ from lacunary.data.source import Source, first_row
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
 from lacunary.family.numeric import NumericFamily
+from lacunary.infer.answers import as_source
 from lacunary.learn.found import Fit
 from lacunary.model.dag import Dag
+from lacunary.model.make import dag_over
 
-__all__ = ["check_graph", "check_rows", "check_select"]
+__all__ = ["check_graph", "check_rows", "check_select", "with_graph"]
+
+M = TypeVar("M", bound=Dag | Fit)
 
 
 def check_graph(verb: str, model: object, table: object) -> None:
@@ -23,9 +29,6 @@ def check_graph(verb: str, model: object, table: object) -> None:
         return
     if isinstance(table, Dag) or isinstance(getattr(table, "dag", None), Dag):
         raise ParameterError(f"{verb}(graph, table): these are swapped, the graph comes first")
-    if isinstance(model, str):
-        how = f"lac.dag({model!r}, schema=table.schema)"
-        raise ParameterError(f"{verb} expects a graph, not the text {model!r}; make it one: {how}")
     if isinstance(getattr(model, "dag", None), Dag):
         raise ParameterError(
             f"{verb} expects a graph, not a {type(model).__name__}; its graph is its attribute dag"
@@ -34,6 +37,23 @@ def check_graph(verb: str, model: object, table: object) -> None:
         f"{verb} expects a graph, such as lac.dag('A -> B', schema=table.schema), not a "
         f"{type(model).__name__}"
     )
+
+
+def with_graph(verb: str, model: M | str, table: Any, names: Iterable[str] = ()) -> tuple[M | Dag, Any]:
+    """Return the model and the rows that a verb was given; arrows as the graph they draw over the columns.
+
+    Columns that neither the arrows nor ``names`` has are left out; variables and states are the table's.
+    """
+    if not isinstance(model, str) or isinstance(table, Dag):
+        check_graph(verb, model, table)
+        return cast(M, model), table
+    rows = as_source(table)
+    try:
+        return dag_over(rows.schema, model, names), rows
+    except SchemaError as problem:
+        how = f"lac.dag({model!r}, hidden={{'H': 2}}, schema=table.schema)"
+        told = f"{verb} takes arrows between columns; with a variable that is hidden, make the graph: {how}"
+        raise SchemaError(f"{problem}\n{told}") from None
 
 
 def check_rows(dag: Dag, source: Source, method: str) -> None:

@@ -15,7 +15,7 @@ from lacunary.infer.belief import Belief, Dirichlet, Prior
 from lacunary.infer.network import Network
 from lacunary.infer.rows import Rows
 from lacunary.infer.scale import Scale
-from lacunary.learn.check import check_graph, check_rows, check_select
+from lacunary.learn.check import check_rows, check_select, with_graph
 from lacunary.learn.em import Basis, Maximize, learned, maximize_rule
 from lacunary.learn.foregone import with_foregone
 from lacunary.learn.found import Fit, Start
@@ -37,7 +37,7 @@ DEFAULT_STARTS = 20
 
 
 def fit(
-    dag: Dag,
+    dag: Dag | str,
     table: Any,
     *,
     method: Method = "map",
@@ -60,7 +60,7 @@ def fit(
     Parameters
     ----------
     dag
-        The graph; its hidden variables need no column.
+        The graph, whose hidden variables need no column; or arrows between columns, such as ``"a -> b"``.
     table
         Rows with holes: a table, a frame, an array or a path. Columns the graph does not name are ignored.
     method
@@ -104,10 +104,12 @@ def fit(
     >>> found = lac.fit(blocs, votes, starts=5)
     >>> found.converged
     True
+    >>> lac.fit("party -> crime", votes).dag.arcs
+    (('party', 'crime'),)
     """
     if method not in ("ml", "map", "variational"):
         raise ParameterError(f"method must be 'ml', 'map' or 'variational', not {method!r}")
-    check_graph("fit", dag, table)
+    dag, table = with_graph("fit", dag, table)
     choice = rule_of(select, select_options or {})
     rows = as_source(table, dag.schema)
     check_rows(dag, rows, method)

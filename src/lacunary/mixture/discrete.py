@@ -104,6 +104,10 @@ class Discrete:
         self._rules: dict[Structure, Maximize] = {}
         self._laid: dict[Structure, Rows] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        # The table is copied and pickled once; what it is laid out as can be worked out again.
+        return {**self.__dict__, "_laid": {}, "_charted": {}}
+
     @property
     def start(self) -> Structure:
         """An arc from each hidden variable to every other (TMCH98 section 5)."""

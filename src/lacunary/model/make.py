@@ -13,7 +13,7 @@ from lacunary.errors import GraphError, ParameterError, SchemaError
 from lacunary.model.arrows import Arrows, parse
 from lacunary.model.dag import Dag
 
-__all__ = ["States", "dag", "naive_bayes", "random_dag"]
+__all__ = ["States", "dag", "dag_over", "naive_bayes", "random_dag"]
 
 States = int | Sequence[Label]
 """The states of a variable: their labels, or how many; k of them are then called 0, 1, …, k-1."""
@@ -70,6 +70,13 @@ def dag(
     wish = _Wish(states, hidden, kinds)
     variables = wish.declare(drawn) if schema is None else wish.complete(drawn, schema)
     return Dag.from_arcs(variables, drawn.arcs, tied=tied, family=family)
+
+
+def dag_over(schema: Schema, arrows: str, names: Iterable[str] = ()) -> Dag:
+    """Return the graph that arrows draw over those variables of a schema that they or ``names`` have."""
+    wanted = {*parse(arrows).places, *names}
+    known = Schema(tuple(v for v in schema if v.name in wanted)) if wanted <= set(schema.names) else schema
+    return dag(arrows, schema=known)  # which says what was meant where a name is not known
 
 
 def naive_bayes(schema: Schema | HasSchema, hidden: str, states: States) -> Dag:

@@ -1,31 +1,35 @@
 """The papers, reproduced: every table, figure and claim beside what was printed.
 
-A paper is a package ``papers/<key>/`` of two files; nothing needs to be registered.
+A paper is a client of the library: a package ``papers/<key>/`` that imports public names of ``lacunary`` and
+this frame. Two files are needed, and nothing needs to be registered.
 
 ``claims.toml`` holds what was printed: ``[paper]`` with ``title``, ``authors`` and ``machine`` (what theirs
 ran on), then for every number or statement a ``[[claim]]`` as `Claim` spells out: ``id``, ``where``,
 ``says``, ``printed`` (a number; nothing if it is a statement), ``tolerance`` and ``why``.
 
-``run.py`` holds ``PAPER = Paper(units, outcome)``, using ``import lacunary as lac`` alone:
+``run.py`` holds ``PAPER = Paper(units, outcome)``:
 
 - ``units(size)`` lists the work for a size ("tiny" for tests, "glance", "full") as `Unit` objects: a
   top-level function of the package and its JSON arguments. A unit makes its own data from seeds (`seed_of`),
   returns JSON without NaN, and is kept under ``OUT/work/<key>/``; a finished one is not done again. They may
   run on several processes and are begun in the listed order, so the important ones come first.
-- ``outcome(results)`` makes an `Outcome` of what is done: listings (tables), drawings (figures, made by
-  functions of ``report/figures_*.py``) and, by claim id, what was `Found`. ``results.of(function)`` gives the
-  records of a function, each with ``arguments``, ``value`` and ``seconds``. Records can be missing (another
-  size, or a look at unfinished work): leave out what then has no answer, and the claim stays *open*.
+- ``outcome(results)`` makes an `Outcome` of what is done: listings (tables; empty ones are not shown),
+  drawings (figures, made in the paper's ``figures.py``, which alone may plot) and, by claim id, what was
+  `Found`. ``results.of(function)`` gives the records of a function, each with ``arguments``, ``value`` and
+  ``seconds``. Records can be missing (another size, or a look at unfinished work): leave out what then has no
+  answer, and the claim stays *open*.
 
 `edition` of a `Paper` is to be raised when its units come to mean something else.
 """
 
 from __future__ import annotations
 
-from lacunary.papers.claims import Claim, Found, Judged, Verdict
+from lacunary.papers.claims import Claim, Found, Judged, Verdict, verdict_if
 from lacunary.papers.outcome import Drawing, Listing, Outcome, Paper, Size
+from lacunary.papers.sample import error_of_mean, least_squares
 from lacunary.papers.shelf import keys, paper
-from lacunary.papers.unit import Record, Results, Unit, seed_of
+from lacunary.papers.show import minus
+from lacunary.papers.unit import Record, Results, Unit, blocks, seed_of, sweep
 from lacunary.papers.work import carry_out
 
 __all__ = [
@@ -41,8 +45,14 @@ __all__ = [
     "Size",
     "Unit",
     "Verdict",
+    "blocks",
     "carry_out",
+    "error_of_mean",
     "keys",
+    "least_squares",
+    "minus",
     "paper",
     "seed_of",
+    "sweep",
+    "verdict_if",
 ]

@@ -9,9 +9,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from lacunary.errors import FileError
+from lacunary import FileError
 
-__all__ = ["Claim", "Found", "Judged", "Verdict", "judge", "read_claims"]
+__all__ = ["Claim", "Found", "Judged", "Verdict", "judge", "read_claims", "verdict_if"]
 
 Verdict = Literal["reproduced", "near", "not", "open", "answered"]
 """Of a claim; open if this size of the work does not answer it; answered if the question is our own."""
@@ -106,6 +106,11 @@ class Judged:
         return " ".join(text for text in told if text)
 
 
+def verdict_if(true: bool, near: bool = False) -> Verdict:
+    """Return the verdict on a statement: whether it is true, and if it is not, whether it nearly is."""
+    return "reproduced" if true else "near" if near else "not"
+
+
 def judge(claim: Claim, found: Found | None) -> Judged:
     """Compare what was found with what was printed."""
     if found is None:
@@ -119,8 +124,8 @@ def judge(claim: Claim, found: Found | None) -> Judged:
     # Printed numbers are decimal: a difference of exactly the margin must not fail by a rounding error.
     slack = 1e-9 * max(1.0, abs(claim.printed))
     near = 2 * margin if claim.near is None else claim.near
-    verdict: Verdict = "reproduced" if gap <= margin + slack else "near" if gap <= near + slack else "not"
-    return Judged(claim, found, found.verdict or verdict, margin)
+    verdict = found.verdict or verdict_if(gap <= margin + slack, gap <= near + slack)
+    return Judged(claim, found, verdict, margin)
 
 
 def read_claims(path: Path) -> tuple[Mapping[str, Any], tuple[Claim, ...]]:

@@ -44,7 +44,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure; ``figure`` is what the functions of ``report`` that plot return."""
+    """A figure; ``figure`` is matplotlib's."""
 
     name: str
     title: str

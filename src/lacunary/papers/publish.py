@@ -8,15 +8,14 @@ import os
 import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from lacunary import __version__
-from lacunary.files import write_whole
+from lacunary import __version__, write_whole
 from lacunary.papers.claims import Claim, Judged, judge
 from lacunary.papers.outcome import Listing, Outcome, Size
 from lacunary.papers.show import cell, error_text, in_columns, time_text, told, value_text
@@ -46,6 +45,7 @@ class Edition:
 
 def publish(folder: Path, edition: Edition, claims: Sequence[Claim], outcome: Outcome) -> list[Judged]:
     """Write everything into a folder and return the verdicts."""
+    outcome = replace(outcome, listings=[each for each in outcome.listings if each.rows])
     judged = [judge(claim, outcome.found.get(claim.id)) for claim in claims]
     strangers = set(outcome.found) - {claim.id for claim in claims}
     assert not strangers, f"answers to claims that claims.toml does not have: {sorted(strangers)}"
@@ -83,13 +83,13 @@ def verdicts(judged: Sequence[Judged]) -> Listing:
 
 def _draw(folder: Path, outcome: Outcome) -> dict[str, Markup]:
     """Write the figures and return them for the page."""
-    from lacunary.report import figures  # plotting takes a second to import
+    from lacunary import FigureStyle as Style  # plotting takes a second to import
 
     inside = {}
     for drawing in outcome.drawings:
-        write_whole(folder / f"{drawing.name}.png", figures.picture(drawing.figure, "png"))
-        write_whole(folder / f"{drawing.name}.svg", figures.picture(drawing.figure, "svg"))
-        inside[drawing.name] = Markup(figures.svg(drawing.figure, drawing.name, drawing.title))
+        write_whole(folder / f"{drawing.name}.png", Style.picture(drawing.figure, "png"))
+        write_whole(folder / f"{drawing.name}.svg", Style.picture(drawing.figure, "svg"))
+        inside[drawing.name] = Markup(Style.svg(drawing.figure, drawing.name, drawing.title))
     return inside
 
 

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from lacunary.errors import ParameterError
+from lacunary import ParameterError
 from lacunary.papers.claims import Claim, read_claims
 from lacunary.papers.outcome import Paper
 

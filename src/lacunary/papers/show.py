@@ -7,7 +7,12 @@ from textwrap import fill
 from lacunary.papers.claims import Judged
 from lacunary.papers.outcome import Cell, Listing
 
-__all__ = ["cell", "error_text", "in_columns", "time_text", "told", "value_text"]
+__all__ = ["cell", "error_text", "in_columns", "minus", "time_text", "told", "value_text"]
+
+
+def minus(text: str) -> str:
+    """Return a text with true minus signs for its hyphens."""
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def cell(value: Cell) -> str:
@@ -15,9 +20,8 @@ def cell(value: Cell) -> str:
     if value is None:
         return ""
     if isinstance(value, bool | str | int):
-        return str(value).replace("-", "\N{MINUS SIGN}") if isinstance(value, int) else str(value)
-    digits = f"{value:.4g}" if abs(value) < 1e4 else f"{value:.1f}"
-    return digits.replace("-", "\N{MINUS SIGN}")
+        return minus(str(value)) if isinstance(value, int) else str(value)
+    return minus(f"{value:.4g}" if abs(value) < 1e4 else f"{value:.1f}")
 
 
 def value_text(judged: Judged) -> str:

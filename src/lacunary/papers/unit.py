@@ -6,9 +6,10 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
-__all__ = ["Record", "Results", "Unit", "seed_of"]
+__all__ = ["Record", "Results", "Unit", "blocks", "seed_of", "sweep"]
 
 Arguments = Mapping[str, Any]
 
@@ -69,6 +70,22 @@ class Results:
 
     def __len__(self) -> int:
         return len(self.records)
+
+
+def sweep(
+    function: Callable[..., Any], same: Arguments | None = None, **axes: Iterable[Any]
+) -> Iterator[Unit]:
+    """Return a unit for every combination of the arguments' values; the last argument's change fastest."""
+    for values in product(*axes.values()):
+        yield Unit(function, {**(same or {}), **dict(zip(axes, values, strict=True))})
+
+
+def blocks(
+    function: Callable[..., Any], same: Arguments, count: int, last: int, first: int = 0
+) -> Iterator[Unit]:
+    """Return units that do numbered experiments, so many at a time, from the first to before the last."""
+    for begin in range(first, last, count):
+        yield Unit(function, {**same, "first": begin, "count": count})
 
 
 def seed_of(*parts: str | int | float) -> int:

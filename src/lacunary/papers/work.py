@@ -12,8 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from lacunary.errors import FileError
-from lacunary.files import write_whole
+from lacunary import FileError, write_whole
 from lacunary.papers.unit import Record, Results, Unit
 
 __all__ = ["carry_out", "collect"]

@@ -18,6 +18,7 @@ from lacunary.errors import ParameterError
 from lacunary.family.protocol import ImpliedTable
 from lacunary.family.registry import FAMILIES, bound
 from lacunary.infer.network import Network
+from lacunary.model import make
 from lacunary.model.dag import Dag
 from lacunary.rank.block import Block
 from lacunary.rank.chart import Chart, LogOddsChart, TableChart
@@ -67,7 +68,7 @@ class Dimension:
 
 
 def dimension(
-    dag: Dag,
+    dag: Dag | str,
     *,
     at: Network | None = None,
     family: Family | None = None,
@@ -78,8 +79,9 @@ def dimension(
     Parameters
     ----------
     dag
-        The graph; its schema says what is hidden. Continuous variables are linear Gaussian: a mean, a
-        variance and a coefficient for each arc, in every configuration of discrete parents.
+        The graph, or its arrows, between variables of two states; its schema says what is hidden. Continuous
+        variables are linear Gaussian: a mean, a variance and a coefficient for each arc, in every
+        configuration of discrete parents.
     at
         Parameters at which to take the rank, in floating point; without them the rank is the one that
         holds almost everywhere, in exact arithmetic. Where there are discrete and continuous variables
@@ -96,6 +98,7 @@ def dimension(
     >>> print(dimension(lac.dag("A -> C <- H -> D <- B", hidden="H")))
     rank 9, parameters 11
     """
+    dag = make.dag(dag) if isinstance(dag, str) else dag
     for i, leaf in dag.leaves:
         if not leaf.smooth:
             raise ParameterError(

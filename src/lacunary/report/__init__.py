@@ -1,21 +1,21 @@
-"""What was found, for people: as text, as a page, as figures."""
+"""What was found, for people: as text, as pages, as figures."""
 
-from lacunary.report.classes import study
-from lacunary.report.page import page
-from lacunary.report.record import Candidate, Case, Profile, Study
-from lacunary.report.structure import Structure, structure
-from lacunary.report.text import text
-from lacunary.report.words import Words
+from __future__ import annotations
 
-__all__ = [
-    "Candidate",
-    "Case",
-    "Profile",
-    "Structure",
-    "Study",
-    "Words",
-    "page",
-    "structure",
-    "study",
-    "text",
-]
+from typing import Any
+
+__all__: list[str] = []
+
+
+def __getattr__(name: str) -> Any:
+    """Return what was moved: ``study`` is `lacunary.classes` now, and ``Study`` is `lacunary.Classes`."""
+    if name not in ("study", "Study"):
+        raise AttributeError(f"module 'lacunary.report' has no attribute {name!r}")
+    from warnings import warn
+
+    from lacunary.study.classes import classes
+    from lacunary.study.result import Classes
+
+    new = classes if name == "study" else Classes
+    warn(f"lacunary.report.{name} is lacunary.{new.__name__} now", DeprecationWarning, stacklevel=2)
+    return new

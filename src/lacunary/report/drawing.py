@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 from math import log1p
+from typing import Any
 from unicodedata import combining, east_asian_width
 
 from lacunary.model.arrows import Arc
 from lacunary.model.dag import Dag
+from lacunary.model.equivalence import cpdag
 from lacunary.report.layers import Layered, layered
+from lacunary.report.words import minus
 
-__all__ = ["drawing"]
+__all__ = ["arc_rows", "drawing"]
 
 HEIGHT, LAYER, GAP, MARGIN, BEND = 30.0, 78.0, 22.0, 14.0, 8.0
 LETTER, PADDING = 8.2, 22.0
@@ -120,3 +123,19 @@ def _shortened(name: str) -> str:
 def _columns(text: str) -> int:
     """Return how wide a text is, in letters."""
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def arc_rows(dag: Dag, lost: Mapping[Arc, float]) -> list[dict[str, Any]]:
+    """Return the arcs as rows of a table, the strongest first; without strengths in the graph's order."""
+    reversible = cpdag(dag).reversible
+    most = max((log1p(max(value, 0.0)) for value in lost.values()), default=0.0) or 1.0
+    return [
+        {
+            "tail": tail,
+            "head": head,
+            "strength": minus(lost[tail, head], 2) if lost else "",
+            "share": round(100 * log1p(max(lost[tail, head], 0.0)) / most) if lost else 0,
+            "reversible": frozenset((tail, head)) in reversible,
+        }
+        for tail, head in sorted(dag.arcs, key=lambda arc: -lost.get(arc, 0.0))
+    ]

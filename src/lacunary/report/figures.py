@@ -2,71 +2,40 @@
 
 from __future__ import annotations
 
-import io
-import re
-from html import escape
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Label
+from lacunary.errors import ParameterError
 from lacunary.evidence.compare import Comparison
 from lacunary.infer.divergence import kl
 from lacunary.infer.network import Network
 from lacunary.learn.fit import Fit
 from lacunary.learn.select import local_entropy
-from lacunary.report.record import Study
+from lacunary.report.figures_style import (
+    ACCENT,
+    DIVERGING,
+    INK,
+    LINES,
+    MARKS,
+    MUTED,
+    NEARNESS,
+    STEADY,
+    STYLE,
+    picture,
+    svg,
+)
 from lacunary.report.words import method as method_name
 from lacunary.report.words import minus, plain
+from lacunary.study.result import Classes, Drawn
 
-__all__ = ["evidence", "heat_map", "picture", "starts", "svg", "traces"]
-
-INK = "#010203"
-"""Stands for the page's own text colour, which takes its place in the SVG."""
-
-MUTED = "#7f8a96"
-ACCENT = "#d55e00"
-STEADY = "#0072b2"
-DIVERGING = LinearSegmentedColormap.from_list(
-    "orange to blue", ["#b35806", "#f1a340", "#f4f4f2", "#6aaed6", "#08519c"], N=45
-)
-"""Orange to blue through near white: told apart with every common kind of colour blindness.
-
-Fewer than fifty colours, so that the scale beside the map is drawn and not embedded as a picture.
-"""
-
-NEARNESS = LinearSegmentedColormap.from_list(
-    "dark to light", ["#08306b", "#2171b5", "#6aaed6", "#c6dbef"], N=45
-)
-"""Dark blue for what is near, fading as it gets far."""
-
-STYLE: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 10,
-    "text.color": INK,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.8,
-    "svg.fonttype": "none",
-    "savefig.transparent": True,
-}
-
-LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555")
-MARKS = ("o", "s", "^", "D", "v", "P", "X")
-"""Colours told apart with every common kind of colour blindness, and marks for those who print in grey."""
+__all__ = ["classes", "evidence", "heat_map", "picture", "starts", "svg", "traces"]
 
 NEAR = 1e-3
 """Nats below the best that are drawn as this much: a logarithmic axis has no zero."""
@@ -74,6 +43,17 @@ NEAR = 1e-3
 
 LEAST_SPAN = 0.1
 """Nats that an axis of scores or entropies spans at least."""
+
+
+def classes(study: Classes, what: Drawn) -> Figure:
+    """Draw the evidence by number of classes, the profiles of the best, or how its starts climbed."""
+    if what == "evidence":
+        return evidence(study.comparison)
+    if what == "profiles":
+        return heat_map(study)
+    if what not in ("traces", "starts"):
+        raise ParameterError(f"what must be 'evidence', 'profiles', 'traces' or 'starts', not {what!r}")
+    return traces(study.best.fit) if what == "traces" else starts(study.best.fit)
 
 
 def evidence(comparison: Comparison) -> Figure:
@@ -121,7 +101,7 @@ def evidence(comparison: Comparison) -> Figure:
         return figure
 
 
-def heat_map(study: Study) -> Figure:
+def heat_map(study: Classes) -> Figure:
     """Draw the chance of every state in every class; of two states only the last."""
     rows = [
         (name, state)
@@ -132,7 +112,7 @@ def heat_map(study: Study) -> Figure:
     ]
     values = np.array([study.chance(name)[:, state] for name, state in rows])
     with rc_context(STYLE):
-        figure, axes = _canvas(max(6.4, 3.4 + 0.8 * len(study.classes)), 1.5 + 0.34 * len(rows))
+        figure, axes = _canvas(max(6.4, 3.4 + 0.8 * len(study.labels)), 1.5 + 0.34 * len(rows))
         edges = [np.arange(size + 1) - 0.5 for size in values.shape]
         image = axes.pcolormesh(
             edges[1],
@@ -233,36 +213,6 @@ def starts(fit: Fit, truth: Network | None = None) -> Figure:
         return figure
 
 
-def svg(figure: Figure, name: str, title: str) -> str:
-    """Return a figure as an SVG element for a page; ``name`` keeps its identifiers apart from others'."""
-    FigureCanvasSVG(figure)
-    buffer = io.StringIO()
-    with rc_context({**STYLE, "svg.hashsalt": name}):
-        figure.savefig(
-            buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
-        )
-    text = buffer.getvalue()
-    text = text[text.index("<svg") :]
-    # The style element would speak to the whole page.
-    text = re.sub(r"<metadata>.*?</metadata>|<defs>\s*<style.*?</style>\s*</defs>", "", text, flags=re.DOTALL)
-    text = re.sub(r'\bid="', f'id="{name}-', text)
-    text = re.sub(r'(url\(#|href="#)', rf"\1{name}-", text)
-    text = text.replace(INK, "currentColor").replace("'DejaVu Sans'", "system-ui, 'DejaVu Sans'")
-    head, body = text.split(">", 1)
-    head = re.sub(r' (?:width|height)="[\d.]+pt"', "", head)
-    look = f"max-width:{figure.get_figwidth():.2f}in;stroke-linejoin:round"
-    return head.replace("<svg", f'<svg role="img" aria-label="{escape(title)}" style="{look}"') + ">" + body
-
-
-def picture(figure: Figure, form: Literal["png", "svg"], *, dots: int = 150) -> bytes:
-    """Return a figure as a file of its own, on white."""
-    FigureCanvasAgg(figure) if form == "png" else FigureCanvasSVG(figure)
-    buffer = io.BytesIO()
-    metadata = {"Date": None} if form == "svg" else {}
-    figure.savefig(buffer, format=form, dpi=dots, transparent=False, facecolor="white", metadata=metadata)
-    return buffer.getvalue()
-
-
 def _canvas(width: float, height: float) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.add_subplot()
@@ -298,19 +248,19 @@ def _label_far(axes: Axes, at: float, value: float, floor: float, top: float) ->
     )
 
 
-def _row_name(study: Study, name: str, state: int) -> str:
+def _row_name(study: Classes, name: str, state: int) -> str:
     variable = study.table.schema[name]
     shown = plain(name)
     return shown if _only_state(study) is not None else f"{shown}: {variable.states[state]}"
 
 
-def _only_state(study: Study) -> Label | None:
+def _only_state(study: Classes) -> Label | None:
     """Return the state whose chance every line shows, None where lines differ in that."""
     tables = [variable for variable in study.table.schema if variable.discrete]
     lasts = {variable.states[-1] for variable in tables}
     return lasts.pop() if len(lasts) == 1 and all(variable.size == 2 for variable in tables) else None
 
 
-def _heat_label(study: Study) -> str:
+def _heat_label(study: Classes) -> str:
     state = _only_state(study)
     return "chance of the state (%)" if state is None else f"chance of “{state}” (%)"

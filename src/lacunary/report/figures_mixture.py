@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from lacunary.infer.mixture import Mixture
 from lacunary.mixture.course import Tick
 from lacunary.mixture.found import MixtureFit
-from lacunary.report.figures import ACCENT, DIVERGING, MUTED, STEADY, STYLE
+from lacunary.report.figures_style import ACCENT, DIVERGING, MUTED, STEADY, STYLE
 from lacunary.report.mixture import features, tried
 from lacunary.report.words import method, minus, plain
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from math import log1p
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from lacunary.data.table import Table
@@ -13,10 +11,9 @@ from lacunary.data.wording import counted
 from lacunary.mixture.found import MixtureFit
 from lacunary.model.arrows import Arc
 from lacunary.model.dag import Dag
-from lacunary.model.equivalence import cpdag
-from lacunary.report.drawing import drawing
+from lacunary.report.drawing import arc_rows, drawing
 from lacunary.report.mixture import features, links, names_of, sentences, strengths, tried
-from lacunary.report.words import method, minus, percent
+from lacunary.report.template import render
 
 __all__ = ["mixture_page"]
 
@@ -41,7 +38,8 @@ def mixture_page(
 
     mixture, told = found.mixture, features(found.mixture)
     differing = links(mixture)
-    return _environment().render(
+    return render(
+        "mixture",
         title=title,
         found=found,
         rows=None if table is None else len(table),
@@ -67,18 +65,6 @@ def mixture_page(
     )
 
 
-def _environment() -> Template:
-    environment = Environment(
-        loader=PackageLoader("lacunary.report", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"minus": minus, "percent": percent, "method": method}
-    return environment.get_template("mixture.html.jinja")
-
-
 def _summary(found: MixtureFit) -> str:
     mixture = found.mixture
     arcs = sum(len(component.dag.arcs) for component in mixture.components)
@@ -97,7 +83,7 @@ def _components(found: MixtureFit) -> list[dict[str, Any]]:
             "weight": float(mixture.weights[c]),
             "arcs": len(component.dag.arcs),
             "drawing": _drawing(component.dag, lost[c], f"The graph of component {name}"),
-            "rows": _arcs(component.dag, lost[c])[:LISTED],
+            "rows": arc_rows(component.dag, lost[c])[:LISTED],
             "more": max(len(component.dag.arcs) - LISTED, 0),
             "sentences": list(sentences(component)),
         }
@@ -108,22 +94,6 @@ def _components(found: MixtureFit) -> list[dict[str, Any]]:
 def _drawing(dag: Dag, lost: dict[Arc, float], title: str) -> Markup:
     """Return a graph's drawing; nothing where it has too many arcs to be read."""
     return Markup(drawing(dag, lost, title=title) if len(dag.arcs) <= DRAWN else "")
-
-
-def _arcs(dag: Dag, lost: dict[Arc, float]) -> list[dict[str, Any]]:
-    """Return the arcs, the strongest first; without strengths in the order of the graph."""
-    reversible = cpdag(dag).reversible
-    most = max((log1p(max(value, 0.0)) for value in lost.values()), default=0.0) or 1.0
-    return [
-        {
-            "tail": tail,
-            "head": head,
-            "strength": minus(lost[tail, head], 2) if lost else "",
-            "share": round(100 * log1p(max(lost[tail, head], 0.0)) / most) if lost else 0,
-            "reversible": frozenset((tail, head)) in reversible,
-        }
-        for tail, head in sorted(dag.arcs, key=lambda arc: -lost.get(arc, 0.0))
-    ]
 
 
 def _noise(found: MixtureFit) -> dict[str, Any] | None:

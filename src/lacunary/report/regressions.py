@@ -11,8 +11,8 @@ import numpy as np
 
 from lacunary.data.schema import Label
 from lacunary.errors import SchemaError, TooWideError
+from lacunary.family.distribution import Answer
 from lacunary.infer.answers import Answers
-from lacunary.infer.distribution import NormalMixture
 
 __all__ = ["Equation", "density_chart", "equations", "measures", "regressions_text"]
 
@@ -78,7 +78,7 @@ def measures(model: Answers) -> list[dict[str, Any]]:
     return found
 
 
-def density_chart(density: NormalMixture) -> str:
+def density_chart(density: Answer) -> str:
     """Return a density drawn as SVG, from its 0.5 % to its 99.5 % quantile."""
     low, high = float(density.quantile(0.005)), float(density.quantile(0.995))
     x = np.linspace(low, high, POINTS)

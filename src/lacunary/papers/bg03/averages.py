@@ -19,13 +19,11 @@ Shares = dict[str, dict[str, list[tuple[int, float, float]]]]
 """By panel and method: rows, share of first places, its standard error."""
 
 
-def averaged(
-    results: Results,
-) -> tuple[Listing, dict[str, Found], Shares]:
+def averaged(results: Results) -> tuple[Listing, dict[str, Found], Shares]:
     """Return ranks over many true settings: listing, answers, and shares of first places to draw."""
     lines: list[list[Any]] = []
     panels: Shares = {}
-    wins: list[list[bool]] = []
+    wins: list[bool] = []
     for parents in TRUE:
         for alpha in (1.0, 0.5):
             for rows in AVERAGED:
@@ -33,24 +31,14 @@ def averaged(
                 if len(ranks) < 2:
                     continue
                 lines.append([parents, alpha, rows, len(ranks), *_rank_summary(ranks)])
-                wins += [[b < a] for a, b in ranks if a != b]
+                wins += [b < a for a, b in ranks if a != b]
                 for place, method in enumerate(("BIC", "VB")):
                     top = (ranks[:, place] == 1).mean()
                     point = (rows, float(top), float(np.sqrt(top * (1 - top) / len(ranks))))
-                    panels.setdefault(f"{parents}, alpha = {alpha:g}", {}).setdefault(method, []).append(
-                        point
-                    )
-    columns = (
-        "single parents",
-        "alpha",
-        "rows",
-        "settings",
-        "BIC: mean rank",
-        "first",
-        "VB: mean rank",
-        "first",
-        "VB better",
-    )
+                    panel = panels.setdefault(f"{parents}, alpha = {alpha:g}", {})
+                    panel.setdefault(method, []).append(point)
+    methods = ("BIC: mean rank", "first", "VB: mean rank", "first", "VB better")
+    columns = ("single parents", "alpha", "rows", "settings", *methods)
     note = "First: share of settings in which the true structure comes first. VB better: than BIC."
     listing = Listing("averages", "Averages over true parameter settings", columns, lines, note)
     return listing, _average_found(lines, wins), panels
@@ -58,13 +46,11 @@ def averaged(
 
 def _over_settings(results: Results, parents: str, alpha: float, rows: int) -> NDArray[np.int64]:
     """Return the rank of the true structure by BIC and VB; (settings, 2)."""
-    numbers = sorted(
-        {r.arguments["setting"] for r in results.of(bounds_block, parents=parents, alpha=alpha, rows=rows)}
-    )
-    found = (scored(results, parents, rows, alpha, setting) for setting in numbers if setting)
-    return np.array([[each.rank("bic"), each.rank("vb")] for each in found if each is not None]).reshape(
-        -1, 2
-    )
+    records = results.of(bounds_block, parents=parents, alpha=alpha, rows=rows)
+    numbers = sorted({record.arguments["setting"] for record in records} - {0})
+    found = [scored(results, parents, rows, alpha, setting) for setting in numbers]
+    ranks = [[each.rank("bic"), each.rank("vb")] for each in found if each is not None]
+    return np.array(ranks).reshape(-1, 2)
 
 
 def _rank_summary(ranks: NDArray[np.int64]) -> list[Any]:
@@ -74,7 +60,7 @@ def _rank_summary(ranks: NDArray[np.int64]) -> list[Any]:
     return [*out, f"{(ranks[:, 1] < ranks[:, 0]).mean():.2f}"]
 
 
-def _average_found(lines: list[list[Any]], wins: list[list[bool]]) -> dict[str, Found]:
+def _average_found(lines: list[list[Any]], wins: list[bool]) -> dict[str, Found]:
     if not lines or not wins:
         return {}
     share = float(np.mean(wins))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
-from lacunary.papers import Size, Unit
+from lacunary.papers import Size, Unit, blocks, sweep
 from lacunary.papers.bg03.structures import SIZES, structures
 from lacunary.papers.bg03.work import anneal, bounds_block, evidence_block, score_block
 
 __all__ = ["AVERAGED", "LENGTHS", "ROWS", "units"]
 
+ALL = len(structures())
 ROWS = 480
 LENGTHS = tuple(2**k for k in range(6, 19))
 """Annealing lengths, 64 to 262 144."""
@@ -30,7 +30,8 @@ def units(size: Size) -> list[Unit]:
     if size == "tiny":
         return list(_tiny())
     if size == "glance":
-        return [*_scored("apart", ROWS, steps=2048), *_annealed(LENGTHS[:7]), *_glance_ranks()]
+        ranked = [unit for rows in (80, 1120) for unit in _bounds("apart", 1.0, 0, rows)]
+        return [*_scored("apart", ROWS, steps=2048), *_annealed(LENGTHS[:7]), *ranked]
     return [
         *_scored("apart", ROWS),
         *_annealed(LENGTHS),
@@ -45,40 +46,28 @@ def units(size: Size) -> list[Unit]:
 def _tiny() -> Iterator[Unit]:
     same = {"parents": "apart", "alpha": 1.0, "setting": 0}
     yield Unit(score_block, {**same, "rows": 40, "first": 110, "count": 3})
-    for rows in (40, 480):
-        yield Unit(bounds_block, {**same, "rows": rows, "first": 0, "count": 3})
-    for moves in ("gibbs", "metropolis"):
-        yield from (
-            Unit(anneal, {"parents": "apart", "rows": 40, "steps": n, "moves": moves, "chains": 3})
-            for n in LENGTHS[:2]
-        )
+    yield from sweep(bounds_block, {**same, "first": 0, "count": 3}, rows=(40, 480))
+    short = {"parents": "apart", "rows": 40, "chains": 3}
+    yield from sweep(anneal, short, moves=("gibbs", "metropolis"), steps=LENGTHS[:2])
 
 
 def _scored(parents: str, rows: int, **options: int) -> Iterator[Unit]:
     same = {"parents": parents, "alpha": 1.0, "setting": 0, "rows": rows, **options}
-    yield from _blocks(score_block, same)
+    return blocks(score_block, same, 17, ALL)
 
 
 def _evidence() -> Iterator[Unit]:
-    same = {"parents": "apart", "rows": ROWS, "steps": 4096, "chains": 8}
-    yield from _blocks(evidence_block, same, 8)
+    return blocks(evidence_block, {"parents": "apart", "rows": ROWS, "steps": 4096, "chains": 8}, 8, ALL)
 
 
 def _bounds(parents: str, alpha: float, setting: int, rows: int) -> Iterator[Unit]:
     same = {"parents": parents, "alpha": alpha, "setting": setting, "rows": rows}
-    yield from _blocks(bounds_block, same, 68)
-
-
-def _glance_ranks() -> Iterator[Unit]:
-    for rows in (80, 1120):
-        yield from _bounds("apart", 1.0, 0, rows)
+    return blocks(bounds_block, same, 68, ALL)
 
 
 def _annealed(lengths: tuple[int, ...]) -> Iterator[Unit]:
-    for steps in lengths:
-        for moves in ("metropolis", "gibbs"):
-            same = {"parents": "apart", "rows": ROWS}
-            yield Unit(anneal, {**same, "steps": steps, "moves": moves, "chains": 10})
+    same = {"parents": "apart", "rows": ROWS, "chains": 10}
+    return sweep(anneal, same, steps=lengths, moves=("metropolis", "gibbs"))
 
 
 def _averages() -> Iterator[Unit]:
@@ -86,8 +75,3 @@ def _averages() -> Iterator[Unit]:
         for (parents, alpha), many in SETTINGS.items():
             for rows in AVERAGED if setting <= many else ():
                 yield from _bounds(parents, alpha, setting, rows)
-
-
-def _blocks(function: Callable[..., Any], same: dict[str, Any], count: int = 17) -> Iterator[Unit]:
-    for first in range(0, len(structures()), count):
-        yield Unit(function, {**same, "first": first, "count": count})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from lacunary.papers import Found, Listing, Results, Verdict
+from lacunary.papers import Found, Listing, Results, verdict_if
 from lacunary.papers.bg03.plan import ROWS
 from lacunary.papers.bg03.structures import SIZES
 from lacunary.papers.bg03.summary import NAMES, scored
@@ -70,37 +70,36 @@ def _rank_claims(
 ) -> dict[str, Found]:
     ais, vb, bic, own = (ranks[name] for name in ("ais", "vb", "bic", "gibbs"))
     last = max(ais)
-    first = [name for name in ("bic", "vb", "ais") if ranks[name][last] == 1]
-    found = {
-        "all-find": Found(
-            f"{len(first)} of 3 at {last} rows",
-            verdict="reproduced" if len(first) == 3 else "near" if len(first) == 2 else "not",
-            note=", ".join(f"{NAMES[n]} rank {ranks[n][last]}" for n in ("bic", "vb", "ais", "gibbs")),
-        )
-    }
-    when = settled["vb"], settled["bic"]
-    earlier = when[0] is not None and (when[1] is None or when[0] < when[1])
-    verdict: Verdict = (
-        "reproduced" if earlier else "near" if when[0] is not None and when[0] == when[1] else "not"
-    )
-    found["vb-before-bic"] = Found(f"{when[0] or 'never'} and {when[1] or 'never'}", verdict=verdict)
+    first = sum(ranks[name][last] == 1 for name in ("bic", "vb", "ais"))
+    each = ", ".join(f"{NAMES[n]} rank {ranks[n][last]}" for n in ("bic", "vb", "ais", "gibbs"))
+    when, then = settled["vb"], settled["bic"]
+    earlier = when is not None and (then is None or when < then)
     differ = [n for n in vb if vb[n] != bic[n]]
     better = sum(vb[n] < bic[n] for n in differ)
     share = better / len(differ) if differ else 0.0
-    verdict = "reproduced" if share >= 0.8 else "near" if share >= 0.6 else "not"
-    found["vb-better"] = Found(f"{better} of {len(differ)} sizes at which they differ", verdict=verdict)
     small = [n for n in ais if n < ROWS]
     won = sum(ais[n] <= min(vb[n], bic[n]) for n in small)
     means = {name: float(np.mean([ranks[name][n] for n in small])) for name in ("ais", "vb", "bic")}
-    leads = means["ais"] < min(means["vb"], means["bic"])
-    verdict = "reproduced" if 2 * won > len(small) else "near" if leads else "not"
-    note = "mean ranks: " + ", ".join(f"{NAMES[name]} {mean:.1f}" for name, mean in means.items())
-    found["ais-small"] = Found(f"{won} of {len(small)} sizes", verdict=verdict, note=note)
+    leads = verdict_if(2 * won > len(small), means["ais"] < min(means["vb"], means["bic"]))
+    listed = "mean ranks: " + ", ".join(f"{NAMES[name]} {mean:.1f}" for name, mean in means.items())
     lapses = {name: _lapses(ranks[name]) for name in ("ais", "gibbs")}
     told = f"{lapses['ais']} lapses; {lapses['gibbs']} with the library's sampler"
-    verdict = "reproduced" if lapses["ais"] > lapses["gibbs"] else "near" if lapses["ais"] else "not"
-    found["ais-noisy"] = Found(told, verdict=verdict, note=f"{len(own)} sizes")
-    return found
+    noisy = verdict_if(lapses["ais"] > lapses["gibbs"], lapses["ais"] > 0)
+    return {
+        "all-find": Found(
+            f"{first} of 3 at {last} rows", verdict=verdict_if(first == 3, first == 2), note=each
+        ),
+        "vb-before-bic": Found(
+            f"{when or 'never'} and {then or 'never'}",
+            verdict=verdict_if(earlier, when is not None and when == then),
+        ),
+        "vb-better": Found(
+            f"{better} of {len(differ)} sizes at which they differ",
+            verdict=verdict_if(share >= 0.8, share >= 0.6),
+        ),
+        "ais-small": Found(f"{won} of {len(small)} sizes", verdict=leads, note=listed),
+        "ais-noisy": Found(told, verdict=noisy, note=f"{len(own)} sizes"),
+    }
 
 
 def _lapses(ranks: Mapping[int, int]) -> int:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lacunary.papers import Found, Results, Verdict
+from lacunary.papers import Found, Results, error_of_mean, minus, verdict_if
 from lacunary.papers.ch96.curves import Curve, chosen, curves, delta, errors_of_choice, mean_delta
 from lacunary.papers.ch96.settings import FIGURES, ROWS, SCORES, Setting
 from lacunary.papers.ch96.work import free, reality
@@ -69,38 +67,28 @@ def _biases(known: list[Curve]) -> dict[str, Found]:
     better = [abs(row["draper"]) < abs(row["cheeseman-stutz"]) for row in large]
     wide = [curve for curve in known if curve.setting.n >= 32]
     same = float(np.mean([delta(c, "mled") == delta(c, "cheeseman-stutz") for c in wide]))
-    told = "; ".join(f"{s}: {v:+.2f}" for s, v in overall.items()).replace("-0", "−0").replace(" -", " −")
+    told = "; ".join(f"{s}: {minus(f'{v:+.2f}')}" for s, v in overall.items())
+    note = f"Mean Δc over settings: {told}."
+    cs, complex_too = overall["cheeseman-stutz"], overall["mled"] > 0
+    both = "; ".join(
+        f"c = {c}: CS {row['cheeseman-stutz']:+.1f}, Draper {row['draper']:+.1f}"
+        for c, row in zip((16, 32), large, strict=True)
+    )
     return {
         "accuracy": Found(
             ", ".join(f"{s} {count} of {len(table)}" for s, count in near.items()),
-            verdict=_if(min(near.values()) >= ENOUGH, sorted(near.values())[1] >= ENOUGH),
+            verdict=verdict_if(min(near.values()) >= ENOUGH, sorted(near.values())[1] >= ENOUGH),
             note="Settings in which a score's mean Δc is no further from zero than BIC's.",
         ),
         "bic-simple": Found(
-            f"positive in {above} of {len(table)}",
-            verdict=_if(above == 0, above == 1),
-            note=f"Mean Δc over settings: {told}.",
+            f"positive in {above} of {len(table)}", verdict=verdict_if(above == 0, above == 1), note=note
         ),
-        "cs-complex": Found(
-            round(overall["cheeseman-stutz"], 2),
-            verdict=_if(
-                overall["cheeseman-stutz"] > 0 and overall["mled"] > 0, overall["cheeseman-stutz"] > 0
-            ),
-            note=f"Mean Δc over settings: {told}.",
-        ),
+        "cs-complex": Found(round(cs, 2), verdict=verdict_if(cs > 0 and complex_too, cs > 0), note=note),
         "draper-simple": Found(
-            round(overall["draper"], 2),
-            verdict=_if(overall["draper"] < 0),
-            note=f"Mean Δc over settings: {told}.",
+            round(overall["draper"], 2), verdict=verdict_if(overall["draper"] < 0), note=note
         ),
-        "mled-cs": Found(f"{same:.0%} the same", verdict=_if(same >= 0.95, same >= 0.8)),
-        "large-c": Found(
-            "; ".join(
-                f"c = {c}: CS {row['cheeseman-stutz']:+.1f}, Draper {row['draper']:+.1f}"
-                for c, row in zip((16, 32), large, strict=True)
-            ),
-            verdict=_if(all(better), any(better)),
-        ),
+        "mled-cs": Found(f"{same:.0%} the same", verdict=verdict_if(same >= 0.95, same >= 0.8)),
+        "large-c": Found(both, verdict=verdict_if(all(better), any(better))),
     }
 
 
@@ -127,39 +115,37 @@ def _peaks(known: list[Curve]) -> dict[str, Found]:
         share = float(np.mean(rises))
         found[claim] = Found(
             f"{sum(rises)} of {len(rises)} steps",
-            verdict=_if(share == 1, share >= 0.8),
+            verdict=verdict_if(share == 1, share >= 0.8),
             note=f"Nats by which the score at c exceeds that of its neighbours: {told}.",
         )
     return found | _two_peaks([c for c in known if c.setting.c >= 16])
 
 
 def _two_peaks(large: list[Curve]) -> dict[str, Found]:
-    def share(test: Callable[[Curve], bool], own: list[Curve]) -> float:
-        return float(np.mean([test(curve) for curve in own]))
-
-    both = {
-        score: share(lambda c, s=score: _has_two(c.of(s), c.setting.c), large)  # type: ignore[misc]
-        for score in SCORES
-    }
     widest = [curve for curve in large if curve.setting.c == 32]
+    both = {s: float(np.mean([_has_two(c.of(s), c.setting.c) for c in large])) for s in SCORES}
     first = {
-        s: share(lambda c, s=s: chosen(c.of(s)) < 0.75 * c.setting.c, widest)  # type: ignore[misc]
+        s: float(np.mean([chosen(c.of(s)) < 0.75 * c.setting.c for c in widest]))
         for s in ("laplace", "draper", "bic")
     }
-    second = share(lambda c: abs(chosen(c.of("cheeseman-stutz")) - c.setting.c) <= c.setting.c / 4, widest)
-    counts = [int(value > 0.5) for value in both.values()]
+    second = float(
+        np.mean([abs(chosen(c.of("cheeseman-stutz")) - c.setting.c) <= c.setting.c / 4 for c in widest])
+    )
+    counts = [value > 0.5 for value in both.values()]
     return {
         "two-peaks": Found(
             _shares(both),
-            verdict=_if(all(counts), any(counts)),
+            verdict=verdict_if(all(counts), any(counts)),
             note=f"Share of {len(large)} data sets with c = 16 and 32 in which a score has both.",
         ),
         "first-peak": Found(
             _shares(first),
-            verdict=_if(min(first.values()) > 0.5, max(first.values()) > 0.5),
+            verdict=verdict_if(min(first.values()) > 0.5, max(first.values()) > 0.5),
             note=f"Share of {len(widest)} data sets with c = 32.",
         ),
-        "second-peak": Found(f"{second:.0%}", verdict=_if(second > 0.5), note=f"Of {len(widest)} data sets."),
+        "second-peak": Found(
+            f"{second:.0%}", verdict=verdict_if(second > 0.5), note=f"Of {len(widest)} data sets."
+        ),
     }
 
 
@@ -185,7 +171,7 @@ def _shapes(known: list[Curve]) -> dict[str, Found]:
         return {}
     typical = float(np.median(ratios))
     note = f"Median over {len(ratios)} points; the largest tenth is above {np.quantile(ratios, 0.9):.1%}."
-    return {"alike": Found(f"{typical:.1%}", verdict=_if(typical < 0.02, typical < 0.05), note=note)}
+    return {"alike": Found(f"{typical:.1%}", verdict=verdict_if(typical < 0.02, typical < 0.05), note=note)}
 
 
 def _epsilons(known: list[Curve]) -> dict[str, Found]:
@@ -204,7 +190,7 @@ def _epsilons(known: list[Curve]) -> dict[str, Found]:
     calm = float(np.mean([abs(m) <= 0.5 for m in moves]))
     most = max(abs(move) for move in moves)
     note = f"Share of {len(moves)} means of Δc that move by at most half a state; one moves by {most:.1f}."
-    return {"epsilon": Found(f"{calm:.0%}", verdict=_if(calm >= 0.9, calm >= 0.7), note=note)}
+    return {"epsilon": Found(f"{calm:.0%}", verdict=verdict_if(calm >= 0.9, calm >= 0.7), note=note)}
 
 
 def _points(known: list[Curve]) -> dict[str, Found]:
@@ -231,7 +217,7 @@ def _points(known: list[Curve]) -> dict[str, Found]:
     if same:
         share = float(np.mean(same))
         note = f"Of {len(same)} choices the same; BIC differs by {np.median(gaps):.2f} nats (median)."
-        found["map-ml"] = Found(f"{share:.0%}", verdict=_if(share >= 0.95, share >= 0.8), note=note)
+        found["map-ml"] = Found(f"{share:.0%}", verdict=verdict_if(share >= 0.95, share >= 0.8), note=note)
     return found
 
 
@@ -240,7 +226,7 @@ def _ranks(results: Results) -> dict[str, Found]:
     if not ranks:
         return {}
     off = sum(value["rank"] != value["parameters"] for value in ranks)
-    return {"dimension": Found(f"{off} of {len(ranks)} models differ", verdict=_if(off == 0))}
+    return {"dimension": Found(f"{off} of {len(ranks)} models differ", verdict=verdict_if(off == 0))}
 
 
 def _realities(results: Results) -> dict[str, Found]:
@@ -251,36 +237,27 @@ def _realities(results: Results) -> dict[str, Found]:
     if len(own) < 2:
         return {}
     deltas = {size: np.array([r.value["delta"] for r in of]) for size, of in by.items()}
+    spread = {size: each.std(ddof=1) if len(each) > 1 else 0.0 for size, each in deltas.items()}
     mine = deltas[12, 3]
     votes = [k == 3 for r in own for k in r.value["best"].values()]
-    means = [float(deltas[size].mean()) for size in sizes]
-    told = "; ".join(
-        f"n = {n}, c = {c}: {deltas[n, c].mean():.0f} ± {_spread(deltas[n, c]):.0f}" for n, c in sizes
-    )
+    means = [float(each.mean()) for each in deltas.values()]
+    told = (f"n = {n}, c = {c}: {deltas[n, c].mean():.0f} ± {spread[n, c]:.0f}" for n, c in sizes)
     arcs = float(np.mean([r.value["arcs"] for r in own]))
     return {
         "reality-states": Found(
-            f"{sum(votes)} of {len(votes)}", verdict=_if(all(votes), float(np.mean(votes)) > 0.5)
+            f"{sum(votes)} of {len(votes)}", verdict=verdict_if(all(votes), float(np.mean(votes)) > 0.5)
         ),
         "reality": Found(
             float(mine.mean()),
-            float(mine.std(ddof=1) / np.sqrt(len(mine))),
-            note=f"± {mine.std(ddof=1):.0f} over {len(mine)} models; {arcs:.0f} arcs with nothing hidden.",
+            error_of_mean(mine),
+            note=f"± {spread[12, 3]:.0f} over {len(mine)} models; {arcs:.0f} arcs with nothing hidden.",
             seconds=float(np.mean([r.seconds for r in own])),
         ),
         "reality-size": Found(
-            told, verdict=_if(all(b > a for a, b in pairwise(means)), means[-1] > means[0])
+            "; ".join(told), verdict=verdict_if(all(b > a for a, b in pairwise(means)), means[-1] > means[0])
         ),
     }
 
 
-def _spread(values: NDArray[np.float64]) -> float:
-    return float(values.std(ddof=1)) if len(values) > 1 else 0.0
-
-
 def _shares(shares: dict[str, float]) -> str:
     return ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
-
-
-def _if(true: bool, near: bool = False) -> Verdict:
-    return "reproduced" if true else "near" if near else "not"

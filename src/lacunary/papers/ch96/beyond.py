@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from lacunary.papers import Found, Listing, Record, Results
+from lacunary.papers import Found, Listing, Record, Results, minus
 from lacunary.papers.ch96.curves import Curve, chosen, curves
 from lacunary.papers.ch96.settings import SCORES, Setting
 from lacunary.papers.ch96.work import reference
 
 __all__ = ["Reference", "beyond", "closeness", "references"]
+
+NAMES = (*SCORES, "variational")
 
 
 class Reference:
@@ -54,18 +56,17 @@ def references(results: Results) -> dict[Setting, list[Reference]]:
 
 def closeness(results: Results) -> Listing:
     """Return the errors of all scores against the evidence."""
-    names = (*SCORES, "variational")
     rows = []
     for setting, own in references(results).items():
         for one in own:
-            scores = [one.score(name) for name in names]
+            scores = [one.score(name) for name in NAMES]
             errors = [None if s is None else round(s - one.evidence, 2) for s in scores]
             by = "annealing" if one.annealed else "variational"
             ess = round(one.value["ess"], 1)
             rows.append((*setting, one.k, round(one.evidence, 2), by, ess, *errors))
     heads = ("n", "c", "N", "k", "log p(D)", "by", "chains that count")
     note = "Scores at the best of 64 climbs; log k! is added to Laplace, CS and the variational bound."
-    return Listing("closeness", "Scores less log evidence, in nats", (*heads, *names), rows, note)
+    return Listing("closeness", "Scores less log evidence, in nats", (*heads, *NAMES), rows, note)
 
 
 def beyond(results: Results) -> dict[str, Found]:
@@ -77,26 +78,24 @@ def beyond(results: Results) -> dict[str, Found]:
 
 
 def _close(known: dict[Setting, list[Reference]]) -> dict[str, Found]:
-    names = (*SCORES, "variational")
     errors: dict[str, list[float]] = defaultdict(list)
     shapes: dict[str, list[float]] = defaultdict(list)
     for own in known.values():
-        for name in names:
+        for name in NAMES:
             gaps = [s - one.evidence for one in own if (s := one.score(name)) is not None]
             errors[name] += gaps
             shapes[name] += [gap - float(np.mean(gaps)) for gap in gaps]
-    told = "; ".join(f"{name} {np.median(e):+.0f}".replace("-", "−") for name, e in errors.items())
+    told = "; ".join(f"{name} {minus(f'{np.median(e):+.0f}')}" for name, e in errors.items())
     scatter = "; ".join(f"{name} {np.sqrt(np.mean(np.square(s))):.0f}" for name, s in shapes.items())
     note = f"Root mean square error of the curves' shape (less each curve's mean error): {scatter}."
     return {"closeness": Found(f"median error in nats: {told}", note=note)}
 
 
 def _choices(known: dict[Setting, list[Reference]]) -> dict[str, Found]:
-    names = (*SCORES, "variational")
-    moves: dict[str, list[int]] = {name: [] for name in names}
+    moves: dict[str, list[int]] = {name: [] for name in NAMES}
     for own in known.values():
         truth = chosen({one.k: one.evidence for one in own})
-        for name in names:
+        for name in NAMES:
             values = {one.k: s for one in own if (s := one.score(name)) is not None}
             moves[name].append(chosen(values) - truth)
     told = "; ".join(f"{name} {np.mean(np.abs(m)):.1f}" for name, m in moves.items())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from lacunary.papers import Size, Unit
+from lacunary.papers import Size, Unit, sweep
 from lacunary.papers.ch96.settings import ROWS, Setting, states
 from lacunary.papers.ch96.work import free, reality, reference, weigh
 
@@ -92,34 +93,37 @@ def units(size: Size) -> Sequence[Unit]:
 
 def _weighing(plan: Plan, model: int, sets: range, least: int = 0, most: int = 99) -> Iterator[Unit]:
     """Weigh test models on data sets, in settings with at least and at most so many classes."""
+    extra = {"ml": True} if model == 0 else {}
     for data in sets:
         for setting in (s for s in plan.settings if least <= s.c <= most):
-            for k in states(setting, few=plan.few):
-                extra = {"ml": True} if model == 0 else {}
-                yield Unit(weigh, _of(setting) | {"model": model, "data": data, "k": k} | extra)
+            yield from _weighed(plan, setting, model=model, data=data, **extra)
+
+
+def _weighed(plan: Plan, setting: Setting, **more: Any) -> Iterator[Unit]:
+    """Weigh a test model of every number of hidden states."""
+    return sweep(weigh, setting._asdict() | {"model": 0, "data": 0} | more, k=states(setting, few=plan.few))
 
 
 def _equals(plan: Plan) -> Iterator[Unit]:
     for setting in plan.settings:
-        for k in states(setting, few=plan.few) if setting.c > 8 else ():
-            yield Unit(weigh, _of(setting) | {"model": 0, "data": 0, "k": k, "equal": True})
+        if setting.c > 8:
+            yield from _weighed(plan, setting, equal=True)
 
 
 def _epsilons(plan: Plan) -> Iterator[Unit]:
     for setting in plan.settings:
         for data in range(plan.spread[setting.c > 8]):
             for epsilon in EPSILONS:
-                for k in states(setting, few=plan.few):
-                    yield Unit(weigh, _of(setting) | {"model": 0, "data": data, "k": k, "epsilon": epsilon})
+                yield from _weighed(plan, setting, data=data, epsilon=epsilon)
 
 
 def _references(plan: Plan, size: Size) -> Iterator[Unit]:
     # the most classes first: there the question of the second peak is decided
     chosen = sorted(plan.settings, key=lambda s: -s.c) if size == "full" else plan.settings[:1]
     for setting in chosen:
-        for k in ANNEALED[setting.c] if size == "full" else (2, 4, 6)[: 2 + (size == "glance")]:
-            how = {"model": 0, "data": 0, "k": k, "steps": plan.steps[setting.c]}
-            yield Unit(reference, _of(setting) | how)
+        how = {"model": 0, "data": 0, "steps": plan.steps[setting.c]}
+        some = ANNEALED[setting.c] if size == "full" else (2, 4, 6)[: 2 + (size == "glance")]
+        yield from sweep(reference, setting._asdict() | how, k=some)
 
 
 def _ranks(plan: Plan) -> Iterator[Unit]:
@@ -129,9 +133,4 @@ def _ranks(plan: Plan) -> Iterator[Unit]:
 
 def _realities(plan: Plan) -> Iterator[Unit]:
     for n, c in plan.reality:
-        for repeat in range(plan.repeats):
-            yield Unit(reality, {"n": n, "c": c, "rows": 800, "repeat": repeat, "most": c + 3})
-
-
-def _of(setting: Setting) -> dict[str, int]:
-    return {"n": setting.n, "c": setting.c, "rows": setting.rows}
+        yield from sweep(reality, {"n": n, "c": c, "rows": 800, "most": c + 3}, repeat=range(plan.repeats))

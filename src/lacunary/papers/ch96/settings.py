@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["FIGURES", "PRINTED", "ROWS", "SCORES", "TABLE_2", "Setting", "states"]
+__all__ = ["FIGURES", "LABELS", "PRINTED", "ROWS", "SCORES", "TABLE_2", "Setting", "states"]
 
 SCORES = ("laplace", "cheeseman-stutz", "mled", "draper", "bic")
 """The five scores of its figures, the gold standard first."""
+
+LABELS = {
+    "laplace": "Laplace",
+    "cheeseman-stutz": "CS",
+    "mled": "MLED",
+    "draper": "Draper",
+    "bic": "BIC/MDL",
+    "variational": "variational",
+}
 
 
 class Setting(NamedTuple):
@@ -17,6 +26,9 @@ class Setting(NamedTuple):
     n: int
     c: int
     rows: int
+
+    def __str__(self) -> str:
+        return f"n = {self.n}, c = {self.c}, N = {self.rows}"
 
 
 FIGURES: dict[str, tuple[Setting, ...]] = {

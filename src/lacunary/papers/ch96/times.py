@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lacunary.papers import Found, Listing, Results, Verdict
+from lacunary.papers import Found, Listing, Results, least_squares, verdict_if
 from lacunary.papers.ch96.settings import ROWS, SCORES, TABLE_2
 from lacunary.papers.ch96.work import weigh
 
@@ -62,7 +62,7 @@ def times(results: Results) -> dict[str, Found]:
             if "laplace" in row
         ]
         ratio = float(np.median([row["laplace"] / row["em"] for row in rows]))
-        verdict: Verdict = "reproduced" if all(ordered) else "near" if np.mean(ordered) > 0.5 else "not"
+        verdict = verdict_if(all(ordered), bool(np.mean(ordered) > 0.5))
         speed = [then[1] / row["em"] for then, row in zip(TABLE_2, rows, strict=True)]
         curved = [then[2] / row["laplace"] for then, row in zip(TABLE_2, rows, strict=True)]
         note = f"EM is {np.median(speed):,.0f} and Laplace {np.median(curved):,.0f} times as fast as then."
@@ -79,14 +79,9 @@ def times(results: Results) -> dict[str, Found]:
 def _power(medians: Medians, name: str) -> Found:
     """Return the exponent of d in a power law through the median times."""
     points = [(65 * k - 1, own[name]) for k, own in medians.items() if name in own]
-    x, y = np.log(np.array(points)).T
-    centred = x - x.mean()
-    slope = float(centred @ y / (centred @ centred))
-    left = y - y.mean() - slope * centred
-    error = float(np.sqrt(left @ left / (len(x) - 2) / (centred @ centred)))
-    return Found(
-        slope, error, note=f"{len(x)} numbers of hidden states, d = {points[0][0]} to {points[-1][0]}."
-    )
+    slope = least_squares(*np.log(np.array(points)).T)
+    note = f"{slope.samples} numbers of hidden states, d = {points[0][0]} to {points[-1][0]}."
+    return Found(slope.value, slope.error, note=note)
 
 
 def _typical(results: Results) -> dict[str, Found]:
@@ -101,6 +96,5 @@ def _typical(results: Results) -> dict[str, Found]:
         return {}
     steps, parameters = (sum(column) for column in zip(*told, strict=True))
     both = sum(a and b for a, b in told)
-    verdict: Verdict = "reproduced" if both == len(told) else "near" if both > len(told) / 2 else "not"
     value = f"e < d in {steps}, d < N in {parameters} of {len(told)} settings"
-    return {"typically": Found(value, verdict=verdict)}
+    return {"typically": Found(value, verdict=verdict_if(both == len(told), both > len(told) / 2))}

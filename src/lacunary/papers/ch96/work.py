@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ __all__ = ["free", "reality", "reference", "weigh"]
 
 CHEAP = ("cheeseman-stutz", "mled", "draper", "bic")
 
+LONG = lac.Stop(iterations=200)
 PEAK = lac.Stop(relative=1e-10, iterations=20_000)
 """Where Laplace's approximation needs a peak and 200 iterations end short of one."""
 
@@ -24,7 +26,7 @@ def table_of(
 
     With ``equal`` shares all classes are equally frequent; their tables stay as drawn.
     """
-    schema = lac.Schema(tuple(lac.Variable(f"X{i + 1}", (0, 1)) for i in range(n)))
+    schema = _binary(n)
     dag = lac.naive_bayes(schema, "C", c)
     network = lac.random_network(dag, rng=seed_of("ch96 model", n, c, model))
     if equal:
@@ -33,6 +35,10 @@ def table_of(
         network = lac.Network(dag, theta)
     drawn = network.sample(rows, rng=seed_of("ch96 data", n, c, rows, model, data))
     return network, drawn.select(list(schema.names))
+
+
+def _binary(n: int) -> lac.Schema:
+    return lac.Schema(tuple(lac.Variable(f"X{i + 1}", (0, 1)) for i in range(n)))
 
 
 def weigh(
@@ -53,23 +59,14 @@ def weigh(
     _, table = table_of(n, c, rows, model, data, equal)
     dag = lac.naive_bayes(table.schema, "C", k)
     prior, seed = lac.Dirichlet(1.0 + epsilon), seed_of("ch96 start", n, c, rows, model, data, k)
-    found = lac.fit(
-        dag,
-        table,
-        prior=prior,
-        basis="probability",
-        starts=lac.Tournament(64),
-        stop=lac.Stop(iterations=200),
-        rng=seed,
-    )
-    scores = {name: lac.score(found, table, name, prior=prior, basis="probability") for name in CHEAP}
+    found = _winner(dag, table, prior, seed)
+    scores = _scores(found, table, prior)
     curved, polished, refusal = _laplace(found, table, prior)
-    values: dict[str, Any] = {name: estimate.value for name, estimate in scores.items()}
-    seconds = {name: estimate.seconds for name, estimate in scores.items()}
     out = {
         "d": dag.layout.free,
-        "scores": {"laplace": curved.value if curved else None, **values},
-        "seconds": {"laplace": curved.seconds if curved else None, **seconds},
+        "scores": _with_laplace(curved, scores),
+        "seconds": {"laplace": curved.seconds if curved else None}
+        | {name: each.seconds for name, each in scores.items()},
         "log_likelihood": found.log_likelihood,
         "change": _last_change(found.trace),
         "iterations": found.iterations,
@@ -78,27 +75,30 @@ def weigh(
         "em_seconds": _em_seconds(dag, table, prior, seed),
     }
     if ml:
-        top = lac.fit(
-            dag, table, method="ml", prior=prior, initial=found.network, stop=lac.Stop(iterations=200)
-        )
+        top = lac.fit(dag, table, method="ml", prior=prior, initial=found.network, stop=LONG)
         out["ml"] = {name: lac.score(top, table, name, prior=prior).value for name in CHEAP}
     return out
 
 
+def _winner(dag: lac.Dag, table: lac.Table, prior: Any, seed: int, stop: lac.Stop = LONG) -> lac.Fit:
+    """Return the fit from the winner of a tournament of 64 draws."""
+    starts = lac.Tournament(64)
+    return lac.fit(dag, table, prior=prior, basis="probability", starts=starts, stop=stop, rng=seed)
+
+
+def _scores(found: lac.Fit, table: lac.Table, prior: Any) -> dict[str, lac.Estimate]:
+    return {name: lac.score(found, table, name, prior=prior, basis="probability") for name in CHEAP}
+
+
+def _with_laplace(curved: lac.Estimate | None, scores: dict[str, lac.Estimate]) -> dict[str, float | None]:
+    """Return the values of all five scores, Laplace's first."""
+    return {"laplace": curved.value if curved else None} | {name: each.value for name, each in scores.items()}
+
+
 def _em_seconds(dag: lac.Dag, table: lac.Table, prior: Any, seed: int) -> float:
     """Time EM to convergence by the paper's rule, tournament included."""
-    from time import perf_counter
-
     began = perf_counter()
-    lac.fit(
-        dag,
-        table,
-        prior=prior,
-        basis="probability",
-        starts=lac.Tournament(64),
-        stop=lac.Stop(relative=1e-5, iterations=200),
-        rng=seed,
-    )
+    _winner(dag, table, prior, seed, lac.Stop(relative=1e-5, iterations=200))
     return perf_counter() - began
 
 
@@ -113,15 +113,8 @@ def _laplace(found: lac.Fit, table: lac.Table, prior: Any) -> tuple[lac.Estimate
     refusal = ""
     for polished in (False, True):
         if polished:
-            point = lac.fit(
-                found.dag,
-                table,
-                prior=prior,
-                basis="probability",
-                initial=found.network,
-                stop=PEAK,
-                accelerate=True,
-            )
+            options: dict[str, Any] = {"initial": found.network, "stop": PEAK, "accelerate": True}
+            point = lac.fit(found.dag, table, prior=prior, basis="probability", **options)
         try:
             return lac.score(point, table, "laplace", prior=prior, basis="probability"), polished, refusal
         except lac.ParameterError as problem:
@@ -141,9 +134,6 @@ def reference(
     best = lac.fit(
         dag, table, prior=prior, basis="probability", starts=64, stop=lac.Stop(relative=1e-8), rng=seed
     )
-    scores: dict[str, Any] = {
-        name: lac.score(best, table, name, prior=prior, basis="probability").value for name in CHEAP
-    }
     curved, _, _ = _laplace(best, table, prior)
     return {
         "ais": annealed.value,
@@ -151,15 +141,14 @@ def reference(
         "ess": annealed.details["ess"],
         "ais_seconds": annealed.seconds,
         "variational": bound.value,
-        "scores": {"laplace": curved.value if curved else None, **scores},
+        "scores": _with_laplace(curved, _scores(best, table, prior)),
         "log_likelihood": best.log_likelihood,
     }
 
 
 def free(n: int, k: int) -> dict[str, Any]:
     """Return the effective dimension of a naive Bayes model beside its number of parameters."""
-    schema = lac.Schema(tuple(lac.Variable(f"X{i + 1}", (0, 1)) for i in range(n)))
-    found = lac.dimension(lac.naive_bayes(schema, "C", k))
+    found = lac.dimension(lac.naive_bayes(_binary(n), "C", k))
     return {"rank": found.rank, "parameters": found.parameters, "doubt": found.doubt}
 
 
@@ -170,19 +159,9 @@ def reality(n: int, c: int, rows: int, repeat: int, most: int) -> dict[str, Any]
     prior = lac.Dirichlet(1.01)
     for k in range(1, most + 1):
         dag = lac.naive_bayes(table.schema, "C", k)
-        found = lac.fit(
-            dag,
-            table,
-            prior=prior,
-            basis="probability",
-            starts=lac.Tournament(64),
-            stop=lac.Stop(iterations=200),
-            rng=seed_of("ch96 reality", n, c, rows, repeat, k),
-        )
+        found = _winner(dag, table, prior, seed_of("ch96 reality", n, c, rows, repeat, k))
         curved, _, _ = _laplace(found, table, prior)
-        scores[str(k)] = {"laplace": curved.value if curved else None} | {
-            name: lac.score(found, table, name, prior=prior, basis="probability").value for name in CHEAP
-        }
+        scores[str(k)] = _with_laplace(curved, _scores(found, table, prior))
     graph = lac.search(table, score="k2", method="greedy").dag
     without = lac.score(graph, table, "exact", prior=lac.Dirichlet(1.0)).value
     best = {name: _argmax({k: s[name] for k, s in scores.items()}) for name in ("laplace", *CHEAP)}

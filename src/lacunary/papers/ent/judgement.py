@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.maths.friedman import Friedman, friedman
 from lacunary.papers import Verdict
+from lacunary.papers.ent.friedman import Friedman, friedman
 
 __all__ = ["Cell", "number_verdict", "rank_verdict", "worst"]
 
@@ -45,10 +45,14 @@ class Cell:
         """Return the cell of these experiments; None if they are too few."""
         return cls(np.array(lines), methods) if len(lines) >= ENOUGH else None
 
+    @property
+    def base(self) -> float:
+        """Median KL of the best start."""
+        return float(np.median(self.values[:, self.methods.index("best")]))
+
     def ratio(self, method: str) -> float:
         """Return the median of a method over that of the best start."""
-        one, base = (np.median(self.values[:, self.methods.index(m)]) for m in (method, "best"))
-        return float(one / base)
+        return float(np.median(self.values[:, self.methods.index(method)]) / self.base)
 
     def relative(self, method: str) -> tuple[float, float]:
         """Return the same with its bootstrap standard error."""

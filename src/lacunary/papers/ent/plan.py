@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from lacunary.papers import Size, Unit
+from lacunary.papers import Size, Unit, blocks
 from lacunary.papers.ent.experiment import NETWORKS, correlations, figure_runs, table_block
 from lacunary.papers.ent.sensitivity import sensitivity_block
 from lacunary.papers.ent.small import BN1, bn1_block, bn1_early, bn2_block
@@ -47,54 +47,49 @@ def units(size: Size) -> list[Unit]:
 
 def _tiny() -> Iterator[Unit]:
     for rows, missing in SETTINGS:
-        setting = {"network": "asia", "rows": rows, "missing": missing}
-        yield Unit(table_block, {**setting, "first": 0, "count": 3})
+        yield from blocks(table_block, {"network": "asia", "rows": rows, "missing": missing}, 3, 3)
     yield Unit(figure_runs, {"missing": 0.6, "runs": 30})
-    yield Unit(bn1_block, {"arcs": "one", "rows": 100, "first": 0, "count": 2})
-    yield Unit(bn2_block, {"states": [5, 3, 5], "rows": 300, "first": 0, "count": 2})
+    yield from blocks(bn1_block, {"arcs": "one", "rows": 100}, 2, 2)
+    yield from blocks(bn2_block, {"states": [5, 3, 5], "rows": 300}, 2, 2)
     tried = {"network": "asia", "rows": 100, "missing": 0.6, "starts": "uniform"}
-    yield Unit(sensitivity_block, {**tried, "first": 0, "count": 2})
+    yield from blocks(sensitivity_block, tried, 2, 2)
+
+
+def _some(
+    function: Callable[..., Any], same: dict[str, Any], count: int, last: int | None, first: int = 0
+) -> Iterator[Unit]:
+    """Return so many experiments at a time up to the last; without a last one, a single block."""
+    return blocks(function, same, count, first + count if last is None else last, first)
 
 
 def _tables(first: int, last: int | None) -> Iterator[Unit]:
-    """Return experiments for Tables 1–3; without a last one, a block of each setting."""
+    """Return experiments for Tables 1–3."""
     for network in NETWORKS:
         end = last and min(last, EXPERIMENTS[network])
         for rows, missing in SETTINGS:
             setting = {"network": network, "rows": rows, "missing": missing}
-            yield from _blocks(table_block, setting, first, end, BLOCK[network])
+            yield from _some(table_block, setting, BLOCK[network], end, first)
 
 
 def _rest(last: int | None) -> Iterator[Unit]:
     for missing in (0.3, 0.6):
         yield Unit(figure_runs, {"missing": missing, "runs": 1000})
-        yield from _blocks(correlations, {"missing": missing}, 0, last, 20)
+        yield from _some(correlations, {"missing": missing}, 20, last)
     yield from _small(0, last)
-    yield from _early(last)
+    for iterations in EARLY:
+        yield from _some(bn1_early, {"rows": 100, "iterations": iterations}, 5, last and 30)
     for network in NETWORKS if last else NETWORKS[:1]:
         for starts in STARTS_TRIED if last and network == "asia" else STARTS_TRIED[:1]:
             for rows, missing in SETTINGS if network != "random" else SETTINGS[:2]:
                 setting = {"network": network, "rows": rows, "missing": missing, "starts": starts}
-                count = TRIED[network] if last else None
-                yield from _blocks(sensitivity_block, setting, 0, count, 10 if network == "asia" else 5)
-
-
-def _early(last: int | None) -> Iterator[Unit]:
-    for iterations in EARLY:
-        yield from _blocks(bn1_early, {"rows": 100, "iterations": iterations}, 0, last and 30, 5)
+                count = 10 if network == "asia" else 5
+                yield from _some(sensitivity_block, setting, count, last and TRIED[network])
 
 
 def _small(first: int, last: int | None) -> Iterator[Unit]:
     for arcs in BN1:
         end = last and min(last, SMALL[arcs])
         for rows in BN1_ROWS:
-            yield from _blocks(bn1_block, {"arcs": arcs, "rows": rows}, first, end, 5)
+            yield from _some(bn1_block, {"arcs": arcs, "rows": rows}, 5, end, first)
     for states, rows in BN2:
-        yield from _blocks(bn2_block, {"states": states, "rows": rows}, first, last, 2)
-
-
-def _blocks(
-    function: Callable[..., Any], setting: dict[str, Any], first: int, last: int | None, count: int
-) -> Iterator[Unit]:
-    for begin in range(first, first + count if last is None else last, count):
-        yield Unit(function, {**setting, "first": begin, "count": count})
+        yield from _some(bn2_block, {"states": states, "rows": rows}, 2, last, first)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lacunary.papers import Found, Listing, Results, Verdict
+from lacunary.papers import Found, Listing, Results, Verdict, error_of_mean, verdict_if
 from lacunary.papers.ent.judgement import Cell, rank_verdict, worst
 from lacunary.papers.ent.plan import BN1_ROWS, BN2, EARLY
 from lacunary.papers.ent.printed import BN1_MEDIANS, BN1_PLACES, BN2_MEDIANS, BN2_PLACES
@@ -54,25 +54,20 @@ def bn1(results: Results) -> tuple[Listing, dict[str, Found]]:
         "Print has n = 100 and n = 300, and the arcs are assumed. Rows with climbs broken off after a few "
         "iterations are no part of the registered run."
     )
-    columns = (
-        "arcs",
-        "n",
-        "metric",
-        "experiments",
-        *(f"{m} (printed)" for m in BN1_METHODS),
-        "Friedman and Tukey",
-    )
+    columns = _columns("arcs", BN1_METHODS)
     return Listing("bn1", "Section 4.1: BN1", columns, lines, note), found
+
+
+def _columns(first: str, methods: tuple[str, ...]) -> list[str]:
+    printed = (f"{method} (printed)" for method in methods)
+    return [first, "n", "metric", "experiments", *printed, "Friedman and Tukey"]
 
 
 def _worse(cell: Cell) -> tuple[Verdict, str]:
     top, best = cell.methods.index("global"), cell.methods.index("best")
     ratio, error = cell.relative("global")
-    verdict: Verdict = "reproduced" if cell.test.better(best, top) else "near" if ratio > 1 else "not"
-    return (
-        verdict,
-        f"ranks {cell.test.ranks[best]:.2f} and {cell.test.ranks[top]:.2f}, ratio {with_error(ratio, error)}",
-    )
+    ranks = f"ranks {cell.test.ranks[best]:.2f} and {cell.test.ranks[top]:.2f}"
+    return verdict_if(cell.test.better(best, top), ratio > 1), f"{ranks}, ratio {with_error(ratio, error)}"
 
 
 def _bn1_shares(values: Mapping[str, list[Any]]) -> dict[str, Found]:
@@ -80,8 +75,8 @@ def _bn1_shares(values: Mapping[str, list[Any]]) -> dict[str, Found]:
     certified = f"{sum(values['certified'])} of {len(gain)} global maxima are certified to 1e-6 nats"
     spread = f"median {np.median(gain):.2%}, highest {gain.max():.2%}; {certified}"
     return {
-        "bn1-missing": Found(float(missing.mean()), float(missing.std(ddof=1) / np.sqrt(len(missing)))),
-        "bn1-gain": Found(float(gain.mean()), float(gain.std(ddof=1) / np.sqrt(len(gain))), note=spread),
+        "bn1-missing": Found(float(missing.mean()), error_of_mean(missing)),
+        "bn1-gain": Found(float(gain.mean()), error_of_mean(gain), note=spread),
     }
 
 
@@ -102,14 +97,7 @@ def bn2(results: Results) -> tuple[Listing, dict[str, Found]]:
     note = (
         "Median KL from the truth over that of the best start; joint, and the part in the tables of B and C."
     )
-    columns = (
-        "states",
-        "n",
-        "metric",
-        "experiments",
-        *(f"{m} (printed)" for m in BN2_METHODS),
-        "Friedman and Tukey",
-    )
+    columns = _columns("states", BN2_METHODS)
     return Listing("bn2", "Section 4.2: BN2, A → B → C, B missing in 85 %", columns, lines, note), found
 
 

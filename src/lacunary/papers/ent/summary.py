@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from lacunary.papers import Found, Listing, Results, Verdict
+from lacunary.papers import Found, Listing, Results, Verdict, verdict_if
 from lacunary.papers.ent.experiment import METHODS, NETWORKS, table_block
 from lacunary.papers.ent.judgement import Cell, number_verdict, rank_verdict
 from lacunary.papers.ent.plan import SETTINGS
 from lacunary.papers.ent.printed import LEAF_TIE, MEDIANS, THREE
 
-__all__ = ["cell_of", "median_found", "medians", "rankings", "remarks", "table_listing", "with_error"]
+__all__ = ["cells_of", "median_found", "medians", "rankings", "remarks", "table_listing", "with_error"]
 
 METRICS = ("joint", "leaf")
 TITLES = {
@@ -23,50 +23,40 @@ TITLES = {
 }
 
 
-def cell_of(results: Results, network: str, rows: int, missing: float, metric: str) -> Cell | None:
-    """Return what a setting of Tables 1–3 gave; None where there is too little."""
-    found = results.of(table_block, network=network, rows=rows, missing=missing)
-    return Cell.of([line for record in found for line in record.value[metric]], METHODS)
-
-
-def _cells(results: Results, network: str, metric: str) -> Iterator[tuple[int, tuple[int, float], Cell]]:
-    for place, (rows, missing) in enumerate(SETTINGS):
-        cell = cell_of(results, network, rows, missing, metric)
+def cells_of(results: Results, network: str, metric: str) -> dict[tuple[int, float], Cell]:
+    """Return what the settings of Tables 1–3 gave, of those that have enough experiments."""
+    out = {}
+    for rows, missing in SETTINGS:
+        found = results.of(table_block, network=network, rows=rows, missing=missing)
+        cell = Cell.of([line for record in found for line in record.value[metric]], METHODS)
         if cell is not None:
-            yield place, (rows, missing), cell
+            out[rows, missing] = cell
+    return out
+
+
+def _printed(network: str, metric: str, setting: tuple[int, float]) -> tuple[float, float]:
+    return MEDIANS[network][metric][SETTINGS.index(setting)]
 
 
 def table_listing(results: Results, network: str) -> Listing:
     """Return one of Tables 1–3, each number beside the printed one."""
     lines: list[list[Any]] = []
     for metric in METRICS:
-        for place, (rows, missing), cell in _cells(results, network, metric):
-            printed = MEDIANS[network][metric][place]
-            shown = [
-                part
-                for method, value in zip(("average", "entropy"), printed, strict=True)
-                for part in (value, with_error(*cell.relative(method)))
-            ]
+        for (rows, missing), cell in cells_of(results, network, metric).items():
+            shown: list[Any] = []
+            for method, value in zip(METHODS[:2], _printed(network, metric, (rows, missing)), strict=True):
+                shown += [value, with_error(*cell.relative(method))]
             ranks = ", ".join(f"{rank:.2f}" for rank in cell.test.ranks)
-            base = float(np.median(cell.values[:, METHODS.index("best")]))
             setting = [metric, rows, f"{missing:.0%}", len(cell.values)]
-            lines.append([*setting, *shown, base, ranks, f"{cell.test.p_value:.1e}", cell.told])
-    columns = (
-        "metric",
-        "n",
-        "missing",
-        "experiments",
-        "average, printed",
-        "ours",
-        "entropy, printed",
-        "ours",
-    )
-    more = ("median KL of best", "mean ranks", "p", "Friedman and Tukey at 1 %")
+            lines.append([*setting, *shown, cell.base, ranks, f"{cell.test.p_value:.1e}", cell.told])
+    heads = ["metric", "n", "missing", "experiments"]
+    ours = ["average, printed", "ours", "entropy, printed", "ours"]
+    more = ["median KL of best", "mean ranks", "p", "Friedman and Tukey at 1 %"]
     note = (
         "Median KL from the truth over that of the best start, ± bootstrap standard error; mean ranks of "
         "average, entropy and best. Starts and stopping rule as registered in the README of this paper."
     )
-    return Listing(network, TITLES[network], (*columns, *more), lines, note)
+    return Listing(network, TITLES[network], heads + ours + more, lines, note)
 
 
 def with_error(value: float, error: float) -> str:
@@ -79,9 +69,9 @@ def medians(results: Results) -> dict[str, Found]:
     found = {}
     for network in NETWORKS:
         for metric in METRICS:
-            for place, (rows, missing), cell in _cells(results, network, metric):
-                for method, printed in zip(METHODS[:2], MEDIANS[network][metric][place], strict=True):
-                    name = f"{network}-{metric}-{rows}-{round(100 * missing)}-{method}"
+            for setting, cell in cells_of(results, network, metric).items():
+                for method, printed in zip(METHODS[:2], _printed(network, metric, setting), strict=True):
+                    name = f"{network}-{metric}-{setting[0]}-{round(100 * setting[1])}-{method}"
                     found[name] = median_found(cell, method, printed)
     return found
 
@@ -101,19 +91,16 @@ def rankings(results: Results) -> dict[str, Found]:
     found = {}
     for network in NETWORKS:
         for metric in METRICS:
-            cells = list(_cells(results, network, metric))
+            cells = cells_of(results, network, metric)
             if len(cells) == len(SETTINGS):
-                found[f"{network}-{metric}-rank"] = _ranking(network, metric, [cell for *_, cell in cells])
+                found[f"{network}-{metric}-rank"] = _ranking(network, metric, cells)
     return found
 
 
-def _ranking(network: str, metric: str, cells: list[Cell]) -> Found:
-    told = "; ".join(
-        f"n = {rows}, {missing:.0%}: {cell.told}"
-        for (rows, missing), cell in zip(SETTINGS, cells, strict=True)
-    )
+def _ranking(network: str, metric: str, cells: Mapping[tuple[int, float], Cell]) -> Found:
+    told = "; ".join(f"n = {rows}, {missing:.0%}: {cell.told}" for (rows, missing), cell in cells.items())
     ties = {"alarm": 3, "random": 2}.get(network, 0) if metric == "leaf" else 0
-    same, verdict = _as_printed(cells, ties)
+    same, verdict = _as_printed(list(cells.values()), ties)
     if verdict == "not" and network == "asia":
         told += ". Climbed to the end all starts meet, and nothing is left to choose: see stopping"
     return Found(f"{same} of {len(cells)} settings as printed", verdict=verdict, note=told)
@@ -138,7 +125,7 @@ def remarks(results: Results) -> dict[str, Found]:
     ratios = {
         metric: {
             setting: [cell.ratio(method) for method in METHODS[:2]]
-            for _, setting, cell in _cells(results, "asia", metric)
+            for setting, cell in cells_of(results, "asia", metric).items()
         }
         for metric in METRICS
     }
@@ -153,7 +140,7 @@ def _harder(ratios: Mapping[tuple[int, float], list[float]]) -> Found:
         few, many = ratios[rows, 0.3], ratios[rows, 0.6]
         lower += [m < f for f, m in zip(few, many, strict=True)]
         wider.append(many[1] - many[0] > few[1] - few[0])
-    verdict: Verdict = "reproduced" if all(lower + wider) else "near" if all(lower) else "not"
+    verdict = verdict_if(all(lower + wider), all(lower))
     note = "average / entropy: " + "; ".join(
         f"n = {rows}, {missing:.0%}: {a:.2f} / {e:.2f}" for (rows, missing), (a, e) in ratios.items()
     )
@@ -167,5 +154,5 @@ def _range(ratios: Mapping[str, Mapping[tuple[int, float], list[float]]]) -> Fou
         for low, high in zip(both.min(0), both.max(0), strict=True)
     ]
     below = int((both < 1).sum())
-    verdict: Verdict = "reproduced" if below == both.size else "near" if below >= both.size - 2 else "not"
+    verdict = verdict_if(below == both.size, below >= both.size - 2)
     return Found(" and ".join(gains), verdict=verdict, note=f"{below} of {both.size} ratios are below one")

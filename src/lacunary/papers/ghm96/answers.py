@@ -7,12 +7,27 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lacunary.papers import Found, Record, Results, Verdict
+from lacunary.papers import Found, Record, Results, least_squares, verdict_if
 from lacunary.papers.ghm96.plan import CASES
 from lacunary.papers.ghm96.structures import STRUCTURES
 from lacunary.papers.ghm96.work import column, grow, rank
+from lacunary.papers.sample import Slope
 
-__all__ = ["Cell", "Slope", "answers", "cells", "slope_of"]
+__all__ = ["ERRORS", "KINDS", "Cell", "answers", "cells", "slope_of"]
+
+KINDS = (
+    "rank = parameters",
+    "rank = all that the features can do, fewer than parameters",
+    "rank below both",
+)
+
+ERRORS = (
+    ("plain", "plain CS"),
+    ("corrected", "CS with d and d′"),
+    ("bic", "BIC with d′"),
+    ("bic-rank", "BIC with the rank"),
+)
+"""Scores whose errors are followed, and what they are called."""
 
 DECADE = 10
 """Slopes are fitted to samples of at least the largest size over this: smaller ones are no asymptotics."""
@@ -45,18 +60,6 @@ class Cell:
         return 1 if self.rank == self.room else 2
 
 
-@dataclass(frozen=True)
-class Slope:
-    """How an error grows with log N, by least squares over samples."""
-
-    value: float
-    error: float
-    samples: int
-
-    def __str__(self) -> str:
-        return f"{self.value:+.2f} ± {self.error:.2f}".replace("-", "\N{MINUS SIGN}")
-
-
 Slopes = dict[tuple[str, int, int], dict[str, Slope]]
 
 
@@ -81,12 +84,7 @@ def slope_of(results: Results, case: tuple[str, int, int], name: str, against: s
     ]
     if len({x for x, _ in points}) < 2 or len(points) < 4:
         return None
-    x, y = np.array(points).T
-    centred = x - x.mean()
-    value = float(centred @ y / (centred @ centred))
-    left = y - y.mean() - value * centred
-    error = float(np.sqrt((left @ left) / (len(x) - 2) / (centred @ centred)))
-    return Slope(value, error, len(x))
+    return least_squares(*np.array(points).T)
 
 
 def answers(results: Results) -> dict[str, Found]:
@@ -98,16 +96,15 @@ def answers(results: Results) -> dict[str, Found]:
 def _printed(ranks: dict[str, Record]) -> dict[str, Found]:
     asked = {name: (name, "rank") for name in STRUCTURES if name not in ("w-20", "sigmoid-arc", "w-without")}
     asked |= {
+        f"{name}-parameters": (name, "parameters")
+        for name in ("gaussian-fan", "gaussian-w", "sigmoid-2", "sigmoid-3")
+    }
+    asked |= {name: (name, "parameters") for name in ("w-without", "sigmoid-arc")}
+    asked |= {
         "w-parameters": ("w-2", "parameters"),
         "w-observable": ("w-2", "observable"),
-        "w-without": ("w-without", "parameters"),
         "autoclass-parameters": ("autoclass-3-4", "parameters"),
-        "gaussian-fan-parameters": ("gaussian-fan", "parameters"),
         "gaussian-fan-observable": ("gaussian-fan", "observable"),
-        "gaussian-w-parameters": ("gaussian-w", "parameters"),
-        "sigmoid-2-parameters": ("sigmoid-2", "parameters"),
-        "sigmoid-3-parameters": ("sigmoid-3", "parameters"),
-        "sigmoid-arc": ("sigmoid-arc", "parameters"),
     }
     found = {
         claim: Found(ranks[name].value[what], seconds=ranks[name].seconds)
@@ -116,7 +113,7 @@ def _printed(ranks: dict[str, Record]) -> dict[str, Found]:
     }
     if len(ranks) == len(STRUCTURES):
         most = max(ranks[f"w-{k}"].value["rank"] for k in (2, 3, 4, 5, 20))
-        found["w-bound"] = Found(most, verdict="reproduced" if most <= 12 else "not")
+        found["w-bound"] = Found(most, verdict=verdict_if(most <= 12))
         found["ten-points"] = _ten(ranks.values())
     return found
 
@@ -124,7 +121,7 @@ def _printed(ranks: dict[str, Record]) -> dict[str, Found]:
 def _ten(records: Iterable[Record]) -> Found:
     trials = [trial == r.value["rank"] for r in records for trial in r.value["trials"]]
     off = len(trials) - sum(trials)
-    return Found(f"{off} of {len(trials)}", verdict="not" if off else "reproduced")
+    return Found(f"{off} of {len(trials)}", verdict=verdict_if(not off))
 
 
 def _mapped(found: list[Cell]) -> dict[str, Found]:
@@ -137,17 +134,18 @@ def _mapped(found: list[Cell]) -> dict[str, Found]:
     named = ", ".join(f"({c.b}, {c.k}, {c.n}) with {c.rank} of {c.parameters}" for c in defects) or "none"
     isolated = f"Below both counts, with more than two features: {named}."
     twos = f"n = 3 … {max(cell.n for cell in line)}, {len(line)} values"
-    holds = _if(all(cell.rank == 1 + 2 * cell.n for cell in line))
+    holds = verdict_if(all(cell.rank == 1 + 2 * cell.n for cell in line))
     share = len(short) / len(several)
-    few = len(defects) < 0.05 * len(several)
-    verdict: Verdict = "reproduced" if share <= 0.1 else "near" if few else "not"
+    rare = verdict_if(share <= 0.1, len(defects) < 0.05 * len(several))
     counted = all(c.parameters == c.n * c.k * (c.b - 1) + c.k - 1 for c in found)
     return {
         "conjecture-1-2n": Found(twos, verdict=holds),
         "theorem-2": Found(twos, verdict=holds),
-        "formula": Found(f"{len(found)} models", verdict=_if(counted)),
-        "only-one": Found(f"{len(short)} of {len(several)}", verdict=_if(len(short) == 1), note=isolated),
-        "rare": Found(f"{share:.0%}", verdict=verdict, note=isolated),
+        "formula": Found(f"{len(found)} models", verdict=verdict_if(counted)),
+        "only-one": Found(
+            f"{len(short)} of {len(several)}", verdict=verdict_if(len(short) == 1), note=isolated
+        ),
+        "rare": Found(f"{share:.0%}", verdict=rare, note=isolated),
         "map": Found(f"{len(found)} models", note=f"Isolated defects: {named}."),
     }
 
@@ -167,7 +165,7 @@ def _grown(results: Results) -> dict[str, Found]:
         "cs-two-classes": Found(
             two["plain"].value,
             two["plain"].error,
-            verdict=_if(calm),
+            verdict=verdict_if(calm),
             note=f"At a regular truth; at independent features, a singular one, it is {alike}.",
         ),
         "cs-fails": replace(_number(three["plain"]), note=_without_annealing(results)),
@@ -191,7 +189,7 @@ def _singular(slopes: Slopes) -> dict[str, Found]:
         for case, found in slopes.items()
     )
     return {
-        "flat": Found(told, verdict=_if(not off)),
+        "flat": Found(told, verdict=verdict_if(not off)),
         "learning-coefficient": Found(
             "less than d/2: (n + 1)/2 when the features are independent", note=f"{lost}."
         ),
@@ -200,7 +198,3 @@ def _singular(slopes: Slopes) -> dict[str, Found]:
 
 def _number(slope: Slope) -> Found:
     return Found(slope.value, slope.error, note=f"{slope.samples} samples.")
-
-
-def _if(true: bool) -> Verdict:
-    return "reproduced" if true else "not"

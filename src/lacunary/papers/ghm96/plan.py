@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lacunary.papers import Size, Unit
+from lacunary.papers import Size, Unit, sweep
 from lacunary.papers.ghm96.structures import STRUCTURES
 from lacunary.papers.ghm96.work import column, grow, rank
 
@@ -52,7 +52,7 @@ PLANS: dict[Size, Plan] = {
 def units(size: Size) -> Sequence[Unit]:
     """Return the work."""
     plan = PLANS[size]
-    return [*(Unit(rank, {"name": name}) for name in STRUCTURES), *_columns(plan), *_growth(plan)]
+    return [*sweep(rank, name=STRUCTURES), *_columns(plan), *_growth(plan)]
 
 
 def _columns(plan: Plan) -> Iterator[Unit]:
@@ -61,12 +61,12 @@ def _columns(plan: Plan) -> Iterator[Unit]:
             # as far as the classes that fill the space of all distributions, and one further
             filled = -(-(b**n) // (n * (b - 1) + 1))
             yield Unit(column, {"b": b, "n": n, "most": max(filled + 1, 3)})
-    yield from (Unit(column, {"b": 2, "n": n, "most": 2}) for n in plan.long)
+    yield from sweep(column, {"b": 2, "most": 2}, n=plan.long)
 
 
 def _growth(plan: Plan) -> Iterator[Unit]:
     for repeat in range(plan.repeats):
         for rows, steps in plan.steps.items():
             for kind, n, k in CASES:
-                arguments = {"kind": kind, "n": n, "k": k, "rows": rows, "repeat": repeat, "steps": steps}
-                yield Unit(grow, arguments)
+                truth = {"kind": kind, "n": n, "k": k}
+                yield Unit(grow, {**truth, "rows": rows, "repeat": repeat, "steps": steps})

@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-import numpy as np
-
-from lacunary.papers import Drawing, Listing, Outcome, Paper, Results
-from lacunary.papers.ghm96.answers import LEARNING, Cell, answers, cells, slope_of
+from lacunary.papers import Listing, Outcome, Paper, Results
+from lacunary.papers.ghm96.answers import ERRORS, KINDS, LEARNING, answers, cells, slope_of
 from lacunary.papers.ghm96.plan import CASES, units
 from lacunary.papers.ghm96.structures import STRUCTURES
 from lacunary.papers.ghm96.work import grow, rank
 
 __all__ = ["PAPER"]
 
-KINDS = (
-    "rank = parameters",
-    "rank = all that the features can do, fewer than parameters",
-    "rank below both",
-)
-
-ERRORS = (
-    ("plain", "plain CS"),
-    ("corrected", "CS with d and d′"),
-    ("bic", "BIC with d′"),
-    ("bic-rank", "BIC with the rank"),
-)
-
 
 def outcome(results: Results) -> Outcome:
     """Return what the work shows."""
+    from lacunary.papers.ghm96.figures import drawings  # plotting takes a second to import
+
     return Outcome(
         list(_listings(results)),
-        list(_drawings(results)),
+        list(drawings(results)),
         answers(results),
         (
             "Ranks are found in exact arithmetic modulo large primes; they are never too large, and the "
@@ -95,62 +81,6 @@ def _slopes(results: Results) -> Listing:
         ("truth", "classes", "score", "slope", "± s.e.", "theory", "samples"),
         rows,
     )
-
-
-def _drawings(results: Results) -> Iterator[Drawing]:
-    from lacunary.report import figures_papers as draw
-
-    found = cells(results)
-    if found:
-        yield Drawing(
-            "map",
-            "Where the rank falls below the number of parameters",
-            "Naive Bayes models of n features with b states each and k classes; columns end once the classes "
-            "fill all distributions of the features. Section 6 knew of one red cell, (2, 3, 4).",
-            draw.maps(
-                [_map(found, b) for b in sorted({c.b for c in found})], KINDS, x="features n", y="classes k"
-            ),
-        )
-    if any(r.value["ais"] is not None for r in results.of(grow)):
-        yield Drawing(
-            "growth",
-            "Errors of four scores on growing samples",
-            "Score minus log p(D), mean over samples with its standard error; four binary features. A score "
-            "that is right up to a constant is level. Top left: section 6's counterexample, where plain CS "
-            "and BIC with 14 parameters fall away by ½ log N. Bottom: singular truths, at which all do.",
-            draw.panels(
-                [_panel(results, case) for case in CASES], x="rows N", y="score − log p(D) (nats)", log_x=True
-            ),
-        )
-
-
-def _map(found: list[Cell], b: int) -> Any:
-    from lacunary.report.figures_papers import Map
-
-    mine = [c for c in found if c.b == b and not (b == 2 and c.n > 10)]
-    n, k = max(c.n for c in mine), max(c.k for c in mine)
-    kinds = np.full((k, n), -1)
-    for cell in mine:
-        kinds[cell.k - 1, cell.n - 1] = cell.kind
-    return Map(f"b = {b}", kinds, range(1, k + 1), range(1, n + 1))
-
-
-def _panel(results: Results, case: tuple[str, int, int]) -> Any:
-    from lacunary.report.figures_papers import Line, Panel
-
-    kind, n, k = case
-    records = [r for r in results.of(grow, kind=kind, n=n, k=k) if r.value["ais"] is not None]
-    sizes = sorted({r.arguments["rows"] for r in records})
-    lines = []
-    for place, (name, label) in enumerate(ERRORS):
-        errors = [
-            [r.value[name] - r.value["ais"] for r in records if r.arguments["rows"] == s] for s in sizes
-        ]
-        spread = [float(np.std(e, ddof=1) / np.sqrt(len(e))) if len(e) > 1 else 0.0 for e in errors]
-        if name == "bic" and k == 2:
-            continue
-        lines.append(Line(label, sizes, [float(np.mean(e)) for e in errors], spread, place))
-    return Panel(f"{kind} truth, {k} classes", lines, level=0.0)
 
 
 PAPER = Paper(units, outcome)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from lacunary.papers import Found, Listing, Results, Verdict
+from lacunary.papers import Found, Listing, Results, error_of_mean, minus, verdict_if
 from lacunary.papers.tmch98.compare import chosen
 from lacunary.papers.tmch98.silhouettes import vehicle_mixture
 from lacunary.papers.tmch98.tables import KINDS, VEHICLES, vehicles
@@ -51,35 +52,19 @@ def car_listings(results: Results) -> list[Listing]:
                 lines = _lines(results, vehicle, kind, about)
                 if lines:
                     scores = np.array([line["score"] for line in lines])
-                    error = f"{scores.std(ddof=1) / np.sqrt(len(scores)):.2f}" if len(scores) > 1 else None
-                    means = [float(np.mean([line[c] for line in lines])) for c in ("k", "d", "noise")]
-                    rows.append(
-                        [
-                            vehicle,
-                            name,
-                            len(lines),
-                            f"{scores.mean():.2f}",
-                            error,
-                            *(f"{m:.3g}" for m in means),
-                        ]
-                    )
+                    error = f"{error_of_mean(scores):.2f}" if len(scores) > 1 else None
+                    means = [f"{np.mean([line[c] for line in lines]):.3g}" for c in ("k", "d", "noise")]
+                    rows.append([vehicle, name, len(lines), f"{scores.mean():.2f}", error, *means])
         columns = ("vehicle", "mixture", "splits", "score", "±", "k", "d", "noise")
         title = f"Figure 5 in numbers: log predictive scores of the vehicles; {told}"
-        out.append(
-            Listing(
-                f"figure-5-{about.lower()}",
-                title,
-                columns,
-                rows,
-                "± is the standard error over splits; k, d and the noise's weight are means.",
-            )
-        )
+        note = "± is the standard error over splits; k, d and the noise's weight are means."
+        out.append(Listing(f"figure-5-{about.lower()}", title, columns, rows, note))
     return out
 
 
-def car_found(results: Results, digit_gains: dict[str, float]) -> dict[str, Found]:
+def car_found(results: Results, digit_gains: Mapping[str, float]) -> dict[str, Found]:
     """Return answers about Figure 5."""
-    found = {f"rows-{name}": Found(_rows(name)) for name in COUNTS}
+    found = {f"rows-{name}": Found(sum(map(len, vehicles(name, 0)))) for name in COUNTS}
     scores = car_scores(results)
     if not all(len(scores[name]) == len(VEHICLES) for name in KINDS.values()):
         return found
@@ -88,17 +73,12 @@ def car_found(results: Results, digit_gains: dict[str, float]) -> dict[str, Foun
         if judged:
             found[claim] = judged
     gains = [_gain(scores, other) for other in ("MFULL/n", "MDIAG/n")]
-    told = f"{gains[0]:.1f} % over MFULL/n, {gains[1]:.1f} % over MDIAG/n".replace("-", "−")
+    told = minus(f"{gains[0]:.1f} % over MFULL/n, {gains[1]:.1f} % over MDIAG/n")
     if digit_gains:
         less = [gain < digit for gain, digit in zip(gains, digit_gains.values(), strict=True)]
-        verdict: Verdict = "reproduced" if all(less) else "near" if any(less) else "not"
         told += f"; digits {' and '.join(f'{g:.1f} %' for g in digit_gains.values())}"
-        found["cars-less"] = Found(told, verdict=verdict)
+        found["cars-less"] = Found(told, verdict=verdict_if(all(less), any(less)))
     return found
-
-
-def _rows(name: str) -> int:
-    return sum(len(table) for table in vehicles(name, 0))
 
 
 def _gain(scores: Scores, other: str) -> float:
@@ -120,6 +100,6 @@ def _wins(scores: Scores) -> Found | None:
         won, splits = won + int((ours[:many] > best).sum()), splits + many
         if ours.mean() > max(each.mean() for each in others):
             ahead.append(vehicle)
-    verdict: Verdict = "reproduced" if len(ahead) == 3 else "near" if len(ahead) == 2 else "not"
     told = f"{len(ahead)} of 3 ({', '.join(ahead) or 'none'})"
+    verdict = verdict_if(len(ahead) == 3, len(ahead) == 2)
     return Found(told, verdict=verdict, note=f"in {won} of {splits} splits")

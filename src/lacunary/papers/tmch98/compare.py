@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lacunary.papers import Found, Listing, Record, Results, Verdict
+from lacunary.papers import Found, Listing, Record, Results, verdict_if
 from lacunary.papers.tmch98.images import digit_mixture
 from lacunary.papers.tmch98.printed import HOURS, TABLE_1
 from lacunary.papers.tmch98.tables import KINDS
@@ -32,6 +32,12 @@ def chosen(record: Record) -> dict[str, Any]:
     return found
 
 
+def _tried(results: Results, kind: str, seed: int = 0) -> dict[int, list[dict[str, Any]]]:
+    """Return all mixtures that were tried, by digit."""
+    records = {digit: grown(results, digit, kind, seed) for digit in range(10)}
+    return {digit: record.value["tried"] for digit, record in records.items() if record}
+
+
 def _full(results: Results, seed: int = 0) -> Iterator[tuple[int, dict[str, dict[str, Any]]]]:
     """Yield the digits of which all three classes are done, with what was chosen."""
     for digit in range(10):
@@ -54,9 +60,7 @@ def digit_listings(results: Results) -> list[Listing]:
         for kind, found in best.items():
             theirs = TABLE_1[kind][digit]
             sizes[-1] += [theirs[0], found and found["k"], theirs[1], found and found["d"]]
-    columns = ["digit"]
-    for name in KINDS.values():
-        columns += [name, "±"]
+    columns = ["digit", *(head for name in KINDS.values() for head in (name, "±"))]
     note = (
         "Mean log predictive density of 400 test images by Gibbs sampling, in nats; ± is the standard error "
         "over images. Gains of MDAG/n are in per cent of the other's score."
@@ -120,27 +124,17 @@ def _formulas(results: Results) -> dict[str, Found]:
     """Return whether parameters are counted as in print."""
     found = {}
     for kind, each in (("complete", 2145), ("empty", 129)):
-        lines = [
-            line
-            for digit in range(10)
-            if (record := grown(results, digit, kind))
-            for line in record.value["tried"]
-        ]
+        lines = [line for tried in _tried(results, kind).values() for line in tried]
         if lines:
             right = sum(line["d"] == each * line["k"] for line in lines)
-            verdict: Verdict = "reproduced" if right == len(lines) else "not"
+            verdict = verdict_if(right == len(lines))
             found[f"d-{kind}"] = Found(f"{right} of {len(lines)} mixtures", verdict=verdict)
     return found
 
 
 def _halts(results: Results) -> dict[str, Found]:
     """Return whether all mixtures of learned structures converged."""
-    lines = [
-        line
-        for digit in range(10)
-        if (record := grown(results, digit, "learn"))
-        for line in record.value["tried"]
-    ]
+    lines = [line for tried in _tried(results, "learn").values() for line in tried]
     ended = sum(line["converged"] for line in lines)
     return {"halts": told_share(ended, len(lines), "mixtures of the digits")} if lines else {}
 
@@ -178,8 +172,7 @@ def _gain_error(done: dict[int, dict[str, dict[str, Any]]], other: str) -> float
 
 def told_share(count: int, of: int, what: str, near: float = 0.8) -> Found:
     """Return an answer that should hold for all."""
-    verdict: Verdict = "reproduced" if count == of else "near" if count >= near * of else "not"
-    return Found(f"{count} of {of} {what}", verdict=verdict)
+    return Found(f"{count} of {of} {what}", verdict=verdict_if(count == of, count >= near * of))
 
 
 def _seeds(results: Results) -> dict[str, Found]:
@@ -205,18 +198,14 @@ def _times(results: Results) -> dict[str, Found]:
         if records:
             mean = float(np.mean([record.value["seconds"] for record in records]))
             note = f"over {len(records)} digits, on one core; {3600 * hours / mean:.0f} times faster"
-            verdict: Verdict = "reproduced" if mean <= 3600 * hours else "not"
+            verdict = verdict_if(mean <= 3600 * hours)
             found[f"time-{kind}"] = Found(f"{mean:.0f} s", verdict=verdict, note=note, seconds=mean)
     return found
 
 
 def peaks(results: Results, seed: int = 0) -> tuple[dict[str, Found], dict[int, list[dict[str, Any]]]]:
     """Return whether both scores of the MDAGs peak at the same number of components, and the curves."""
-    curves = {
-        digit: record.value["tried"]
-        for digit in range(10)
-        if (record := grown(results, digit, "learn", seed))
-    }
+    curves = _tried(results, "learn", seed)
     if not curves:
         return {}, {}
     apart, moves = [], []
@@ -226,14 +215,8 @@ def peaks(results: Results, seed: int = 0) -> tuple[dict[str, Found], dict[int, 
         moves += list(np.sign(np.diff(cs)) == np.sign(np.diff(score)))
     same, together = sum(gap == 0 for gap in apart), float(np.mean(moves))
     listed = ", ".join(f"“{digit}” {gap}" for digit, gap in zip(curves, apart, strict=True))
-    peak: Verdict = (
-        "reproduced"
-        if same > len(apart) / 2
-        else "near"
-        if sum(g <= 1 for g in apart) > len(apart) / 2
-        else "not"
-    )
-    rise: Verdict = "reproduced" if together >= 0.75 else "near" if together >= 0.6 else "not"
+    peak = verdict_if(same > len(apart) / 2, sum(g <= 1 for g in apart) > len(apart) / 2)
+    rise = verdict_if(together >= 0.75, together >= 0.6)
     note = "predictive score at the point estimates; on shuffled signs one would expect half"
     found = {
         "peak": Found(f"{same} of {len(apart)} digits", verdict=peak, note=f"components apart: {listed}"),

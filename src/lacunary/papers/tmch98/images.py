@@ -45,7 +45,7 @@ def digit_mixture(
         structure=kind,
         method="greedy",
         noise=BOUNDS,
-        prior=belief(pixels),
+        prior=belief(),
         schedule=schedule,
         rng=seed_of("tmch98", "digit", digit, seed),
     )
@@ -118,7 +118,7 @@ def search_trace(
     options: dict[str, Any] = {
         "components": components,
         "noise": BOUNDS,
-        "prior": belief(pixels),
+        "prior": belief(),
         "rng": seed_of("tmch98", "trace", digit, seed),
     }
     clock: list[float] = []

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lacunary.papers import Found, Listing, Record, Results, Verdict
+from lacunary.papers import Found, Listing, Record, Results, error_of_mean, minus, verdict_if
 from lacunary.papers.tmch98.compare import chosen
 from lacunary.papers.tmch98.discrete import PRIORS, from_empty, votes
 from lacunary.papers.tmch98.images import digit_mixture
@@ -66,7 +66,7 @@ def _schedule_listing(results: Results) -> Listing:
 
 def _gap(scores: list[dict[str, float]], other: str) -> tuple[float, float]:
     gaps = np.array([s[other] - s["(EM)^10"] for s in scores])
-    return float(gaps.mean()), float(gaps.std(ddof=1) / np.sqrt(len(gaps))) if len(gaps) > 1 else 0.0
+    return float(gaps.mean()), error_of_mean(gaps)
 
 
 def _hidden(results: Results, prior: str) -> list[dict[str, Any]]:
@@ -131,13 +131,10 @@ def _schedule_found(results: Results) -> dict[str, Found]:
         ahead = [where for where, (mean, error) in gaps.items() if mean > 2 * error]
         told = f"clearly worse on {len(clear)}, better on {len(ahead)} of {len(gaps)}"
         note = "; ".join(f"{where}: {mean:+.2f} ± {error:.2f}" for where, (mean, error) in gaps.items())
-        verdict: Verdict
         if worse:
-            verdict = (
-                "reproduced" if len(clear) > len(gaps) / 2 else "near" if len(clear) > len(ahead) else "not"
-            )
+            verdict = verdict_if(len(clear) > len(gaps) / 2, len(clear) > len(ahead))
         else:
-            verdict = "reproduced" if not ahead else "near" if len(ahead) <= len(gaps) / 3 else "not"
+            verdict = verdict_if(not ahead, len(ahead) <= len(gaps) / 3)
         found[claim] = Found(told, verdict=verdict, note=note)
     return found
 
@@ -149,7 +146,7 @@ def _hidden_found(results: Results) -> dict[str, Found]:
     many = sum(map(len, runs.values()))
     none = sum(run["empty"]["near"] == 0 for each in runs.values() for run in each)
     full = np.mean([run["arcs from H"]["near"] for each in runs.values() for run in each])
-    verdict: Verdict = "reproduced" if none == many else "not"
+    verdict = verdict_if(none == many)
     note = f"with arcs from the hidden variable at the start {full:.1f} of 6 remain on average"
     return {"empty-start": Found(f"no arc in {none} of {many} runs", verdict=verdict, note=note)}
 
@@ -161,11 +158,11 @@ def _vote_found(results: Results) -> dict[str, Found]:
     dags = dict(curves["mixtures of DAGs"])
     best = max(dags, key=lambda k: dags[k])
     told = f"{best} DAGs, {dags[best] - dags[1]:+.1f} nats over one network"
-    note = ", ".join(f"k = {k}: {value:.0f}" for k, value in dags.items()).replace("-", "−")
+    note = ", ".join(f"k = {k}: {value:.0f}" for k, value in dags.items())
     if "mixtures without arcs" in curves:
         plain = max(value for _, value in curves["mixtures without arcs"])
-        note += f"; best without arcs {plain:.0f}".replace("-", "−")
-    return {"votes": Found(told, note=note), **_vote_splits(results)}
+        note += f"; best without arcs {plain:.0f}"
+    return {"votes": Found(told, note=minus(note)), **_vote_splits(results)}
 
 
 def _vote_splits(results: Results) -> dict[str, Found]:
@@ -176,10 +173,6 @@ def _vote_splits(results: Results) -> dict[str, Found]:
     for lines in splits:
         best = max(lines, key=lambda line: line["cs"])
         gains.append(best["score"] - lines[0]["score"])
-    error = float(np.std(gains, ddof=1) / np.sqrt(len(gains)))
-    told = f"{np.mean(gains):+.3f} ± {error:.3f} nats a row".replace("-", "−")
-    return {
-        "votes-predict": Found(
-            told, note=f"the mixture chosen by Cheeseman–Stutz over one network, {len(gains)} splits"
-        )
-    }
+    told = minus(f"{np.mean(gains):+.3f} ± {error_of_mean(gains):.3f} nats a row")
+    note = f"the mixture chosen by Cheeseman–Stutz over one network, {len(gains)} splits"
+    return {"votes-predict": Found(told, note=note)}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lacunary.papers import Found, Listing, Record, Results, Verdict
+from lacunary.papers import Found, Listing, Record, Results, minus, verdict_if
 from lacunary.papers.tmch98.compare import grown
 from lacunary.papers.tmch98.images import search_trace
 from lacunary.papers.tmch98.printed import HOURS, YEARS
@@ -44,6 +44,11 @@ class Journey:
     climbs: tuple[int, ...]
     falls: int
     steps: int
+
+    @property
+    def falling(self) -> float:
+        """Arc changes after which the score was lower, in per cent."""
+        return 100 * self.falls / len(self.values)
 
 
 def journey(record: Record) -> Journey:
@@ -82,15 +87,7 @@ def journeys(results: Results, components: int = 3) -> dict[tuple[int, int], Jou
 def path_listing(results: Results) -> Listing:
     """Return how many arc changes lowered the score, by digit and start."""
     rows: list[list[Any]] = [
-        [
-            digit,
-            seed,
-            len(j.values),
-            j.falls,
-            f"{100 * j.falls / len(j.values):.1f}",
-            len(j.searches),
-            j.steps,
-        ]
+        [digit, seed, len(j.values), j.falls, f"{j.falling:.1f}", len(j.searches), j.steps]
         for (digit, seed), j in journeys(results).items()
     ]
     columns = ("digit", "start", "arc changes", "score falls", "%", "searches", "EM steps")
@@ -105,19 +102,19 @@ def path_found(results: Results) -> dict[str, Found]:
     sevens = [j for (digit, _), j in every.items() if digit == 7]
     if (7, 0) in every:
         first = every[7, 0]
-        shares = 100 * np.array([j.falls / len(j.values) for j in sevens])
+        shares = [j.falling for j in sevens]
         note = f"{first.falls} of {len(first.values)}; over {len(sevens)} starts {_range(shares)} %"
-        found["falls"] = Found(round(float(shares[0]), 1), note=note)
+        found["falls"] = Found(round(shares[0], 1), note=note)
         found["transitions"] = Found(
             len(first.values), note=f"over {len(sevens)} starts {_range([len(j.values) for j in sevens])}"
         )
         found["upward"] = _upward(first)
         found["abrupt"] = _abrupt(first)
         found |= _simple(results, first)
-    others = [100 * j.falls / len(j.values) for (digit, _), j in every.items() if digit != 7]
+    others = [j.falling for (digit, _), j in every.items() if digit != 7]
     if others:
-        verdict: Verdict = "reproduced" if max(others) < 50 else "not"
-        found["others"] = Found(f"{_range(others)} % fall, digits 0 and 3", verdict=verdict)
+        told = f"{_range(others)} % fall, digits 0 and 3"
+        found["others"] = Found(told, verdict=verdict_if(max(others) < 50))
     return found
 
 
@@ -132,13 +129,10 @@ def _upward(first: Journey) -> Found:
     values = np.array(first.values)
     rise = values[-1] - values[0]
     late = (values[-1] - values[int(0.9 * len(values))]) / rise
-    verdict: Verdict = (
-        "reproduced" if rise > 0 and values.argmax() >= 0.98 * len(values) else "near" if rise > 0 else "not"
-    )
-    told = f"from {values[0]:.0f} to {values[-1]:.0f} nats".replace("-", "−")
-    return Found(
-        told, verdict=verdict, note=f"the last tenth of the arc changes adds {100 * late:.1f} % of the rise"
-    )
+    verdict = verdict_if(bool(rise > 0 and values.argmax() >= 0.98 * len(values)), bool(rise > 0))
+    told = minus(f"from {values[0]:.0f} to {values[-1]:.0f} nats")
+    note = f"the last tenth of the arc changes adds {100 * late:.1f} % of the rise"
+    return Found(told, verdict=verdict, note=note)
 
 
 def _abrupt(first: Journey) -> Found:
@@ -147,7 +141,7 @@ def _abrupt(first: Journey) -> Found:
     rises = np.diff(first.values)
     steep = np.argsort(-rises)[:30] + 1
     near = sum(any(0 <= i - b <= 30 for b in begins) for i in steep)
-    verdict: Verdict = "reproduced" if near >= 27 else "near" if near >= 20 else "not"
+    verdict = verdict_if(near >= 27, near >= 20)
     told = f"turns at changes {', '.join(str(b + 1) for b in (0, *first.climbs))}"
     note = (
         f"{near} of the 30 steepest rises are among the first 30 changes of a climb; "
@@ -174,7 +168,7 @@ def _simple(results: Results, first: Journey) -> dict[str, Found]:
         return {}
     ratio, theirs = seconds / mdag.value["seconds"], YEARS * YEAR / (3600 * HOURS["learn"])
     off = max(ratio / theirs, theirs / ratio)
-    verdict: Verdict = "reproduced" if off <= 3 else "near" if off <= 10 else "not"
+    verdict = verdict_if(off <= 3, off <= 10)
     note += f"; {ratio:.0f} times what interleaving takes to learn the digit, in print {theirs:.0f} times"
     if ratio > theirs:
         note += ", so that by our reckoning it is further out of reach than by theirs"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lacunary.papers import Found, Results, Verdict
+from lacunary.papers import Found, Results, verdict_if
 from lacunary.papers.tmch98.compare import grown
 from lacunary.papers.tmch98.tables import KINDS, digits
 
@@ -53,26 +53,20 @@ def face_found(results: Results) -> dict[str, Found]:
     rough = {name: _rough(found) / real for name, found in faces.items()}
     away = {name: _away(found) for name, found in faces.items()}
     told = ", ".join(f"{name} {value:.2f}" for name, value in rough.items())
-    mottled: Verdict = (
-        "reproduced" if rough["MDIAG/n"] > 1.25 * max(rough["MDAG/n"], rough["MFULL/n"]) else "not"
-    )
+    mottled = verdict_if(rough["MDIAG/n"] > 1.25 * max(rough["MDAG/n"], rough["MFULL/n"]))
     below = [away["MDAG/n"] < away[name] for name in ("MFULL/n", "MDIAG/n")]
-    like: Verdict = "reproduced" if all(below) else "near" if below[0] else "not"
-    listed = {name: [face["weight"] for face in found] for name, found in faces.items()}
-    return {
-        "mottled": Found(
-            told, verdict=mottled, note="roughness over that of real sevens; four samples a component"
-        ),
+    like = verdict_if(all(below), below[0])
+    note = "roughness over that of real sevens; four samples a component"
+    found = {
+        "mottled": Found(told, verdict=mottled, note=note),
         "like-mean": Found(
             ", ".join(f"{n} {v:.0f}" for n, v in away.items()),
             verdict=like,
             note="grey values a pixel, root mean square",
         ),
-        "weight-mdag": Found(round(max(listed["MDAG/n"]), 3), note=_told(listed["MDAG/n"])),
-        "weight-mfull": Found(round(max(listed["MFULL/n"]), 3), note=_told(listed["MFULL/n"])),
-        "weight-mdiag": Found(round(max(listed["MDIAG/n"]), 3), note=_told(listed["MDIAG/n"])),
     }
-
-
-def _told(weights: list[float]) -> str:
-    return f"weights {', '.join(f'{w:.2f}' for w in weights)}; noise {1 - sum(weights):.3f}"
+    for name, components in faces.items():
+        weights = [face["weight"] for face in components]
+        note = f"weights {', '.join(f'{w:.2f}' for w in weights)}; noise {1 - sum(weights):.3f}"
+        found[f"weight-{name.split('/')[0].lower()}"] = Found(round(max(weights), 3), note=note)
+    return found

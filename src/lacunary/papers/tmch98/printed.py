@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DECREASES", "HOURS", "TABLE_1", "TABLE_2", "TRANSITIONS", "YEARS"]
+__all__ = ["HOURS", "TABLE_1", "TABLE_2", "YEARS"]
 
 TABLE_1 = {
     "learn": (
@@ -26,9 +26,6 @@ TABLE_2 = {
 
 HOURS = {"learn": 6.0, "complete": 1.5, "empty": 1.9}
 """To learn one digit's mixtures on a P6 of 200 MHz."""
-
-TRANSITIONS, DECREASES = 964, 149
-"""Arc changes on the way to a mixture of three for digit 7, and after how many Cheeseman–Stutz had fallen."""
 
 YEARS = 6.0
 """That simple search-and-score was reckoned to take."""

@@ -37,7 +37,7 @@ def recovered(
     table, came = labelled(rows, seed, pair)
     fit = lac.fit_mixture(
         table,
-        prior=belief(5, ABOUT) if prior == "section 6" else None,
+        prior=belief(ABOUT) if prior == "section 6" else None,
         schedule=schedule,
         method="greedy",
         rng=seed_of("tmch98", "recovered", seed, rows),

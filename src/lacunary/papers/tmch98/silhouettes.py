@@ -33,7 +33,7 @@ def vehicle_mixture(
         structure=kind,
         method="greedy",
         noise=opel(),
-        prior=belief(18, 64.0 if about == "64" else opel_means()),
+        prior=belief(64.0 if about == "64" else opel_means()),
         schedule=schedule,
         rng=seed_of("tmch98", "vehicle", vehicle, split),
     )

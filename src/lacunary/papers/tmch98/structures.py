@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from lacunary.papers import Found, Listing, Record, Results, Verdict
+from lacunary.papers import Found, Listing, Record, Results, error_of_mean, verdict_if
 from lacunary.papers.tmch98.compare import told_share
 from lacunary.papers.tmch98.printed import TABLE_2
 from lacunary.papers.tmch98.recovery import recovered, unmixed
 from lacunary.papers.tmch98.tables import ARCS, SIZES
 
 __all__ = ["differences", "structure_found", "structure_listings"]
+
+NAMES = ("COMP1", "COMP2", "COMP3")
 
 VARIANTS = {
     "": "",
@@ -45,8 +47,7 @@ def structure_listings(results: Results) -> list[Listing]:
     for variant, told in VARIANTS.items():
         rows = [_line(size, runs) for size in SIZES if (runs := _runs(results, size, variant))]
         columns = ["rows", "seeds", "k printed", "k", "weight printed", "weight"]
-        for name in ("COMP1", "COMP2", "COMP3"):
-            columns += [f"{name} printed", "ours", "found in"]
+        columns += [head for name in NAMES for head in (f"{name} printed", "ours", "found in")]
         arcs = ARCS["trees" if variant == "trees" else "colliders"]
         note = (
             "Ours are means over seeds; arc differences over those in which the component was found. "
@@ -68,13 +69,10 @@ def _unmixed_listing(results: Results) -> Listing:
                 for method in ("greedy", "exact")
             ]
             rows.append([size, len(runs), *cells])
-    columns = ["rows", "seeds"]
-    for name in ("COMP1", "COMP2", "COMP3"):
-        columns += [f"{name} greedy", "exact"]
+    columns = ["rows", "seeds", *(head for name in NAMES for head in (f"{name} greedy", "exact"))]
     title = "Arc differences where it is known which rows are whose"
-    return Listing(
-        "unmixed", title, columns, rows, "Rows of all three together. The library's default prior."
-    )
+    note = "Rows of all three together. The library's default prior."
+    return Listing("unmixed", title, columns, rows, note)
 
 
 def _told(arcs: tuple[tuple[str, str], ...]) -> str:
@@ -102,13 +100,12 @@ def structure_found(results: Results) -> dict[str, Found]:
         found[f"k-{size}"] = _among([run.value["k"] for run in runs], k)
         found[f"weight-{size}"] = _among([round(run.value["weight"], 2) for run in runs], weight, 0.01)
         for c in range(3):
-            values: list[float] = [float(v) for v in differences(results, size, c)]
+            values = [float(v) for v in differences(results, size, c)]
             if printed[c] is None:
                 missing = len(runs) - len(values)
-                verdict: Verdict = "reproduced" if missing >= len(runs) / 2 else "near" if missing else "not"
-                found[f"comp{c + 1}-{size}"] = Found(
-                    f"not found in {missing} of {len(runs)}", verdict=verdict
-                )
+                verdict = verdict_if(missing >= len(runs) / 2, missing > 0)
+                told = f"not found in {missing} of {len(runs)}"
+                found[f"comp{c + 1}-{size}"] = Found(told, verdict=verdict)
             elif values:
                 found[f"comp{c + 1}-{size}"] = _among(values, float(printed[c] or 0))
     return found | _statements(results)
@@ -119,33 +116,29 @@ def _among(values: list[Any], printed: float, step: float = 1.0) -> Found:
     low, high = np.quantile(values, [0.05, 0.95], method="closest_observation")
     inside = low - 1e-9 <= printed <= high + 1e-9
     beside = min(values) - step - 1e-9 <= printed <= max(values) + step + 1e-9
-    verdict: Verdict = "reproduced" if inside else "near" if beside else "not"
-    mean = float(np.mean(values))
-    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
+    error = error_of_mean(values) if len(values) > 1 else None
     note = f"over {len(values)} seeds from {min(values):g} to {max(values):g}"
-    return Found(round(mean, 2), error, verdict, note)
+    return Found(round(float(np.mean(values)), 2), error, verdict_if(inside, beside), note)
+
+
+def _parts(results: Results, variant: str = "", above: int = 0) -> list[dict[str, int]]:
+    """Return how the components that were found differ from the truth, from more than so many rows."""
+    runs = [run for size in SIZES if size > above for run in _runs(results, size, variant)]
+    return [part for run in runs for part in run.value["components"] if part]
+
+
+def _only_extra(parts: list[dict[str, int]]) -> int:
+    """Return how many components have extra arcs alone; one neither extra nor missing is turned round."""
+    return sum(part["missing"] == 0 and part["changes"] == part["extra"] for part in parts)
 
 
 def _statements(results: Results) -> dict[str, Found]:
     found: dict[str, Found] = {}
-    large = [
-        part
-        for size in SIZES
-        if size > 375
-        for run in _runs(results, size)
-        for part in run.value["components"]
-        if part
-    ]
+    large, every, runs = _parts(results, above=375), _parts(results), _runs(results, 375)
     if large:
-        # What is neither too many nor missing is turned round.
-        only = sum(part["missing"] == 0 and part["changes"] == part["extra"] for part in large)
-        found["extra-only"] = told_share(only, len(large), "components")
-    runs = _runs(results, 375)
+        found["extra-only"] = told_share(_only_extra(large), len(large), "components")
     if len(runs) > 1:
         found["low-as-375"] = _recovered_at(runs)
-    every = [
-        part for size in SIZES for run in _runs(results, size) for part in run.value["components"] if part
-    ]
     if every:
         close = sum(part["changes"] <= 4 for part in every)
         found["close"] = told_share(close, len(every), "components within 4 arcs, the most in print")
@@ -163,11 +156,10 @@ def _greedy(results: Results) -> dict[str, Found]:
 
 
 def _trees(results: Results) -> dict[str, Found]:
-    runs = [run for size in SIZES if size > 375 for run in _runs(results, size, "trees")]
-    parts = [part for run in runs for part in run.value["components"] if part]
+    parts = _parts(results, "trees", above=375)
     if not parts:
         return {}
-    only = sum(part["missing"] == 0 and part["changes"] == part["extra"] for part in parts)
+    only = _only_extra(parts)
     mean = np.mean([part["changes"] for part in parts])
     note = f"only extra arcs in {only} of {len(parts)} components"
     return {"trees": Found(f"{mean:.2f} arcs off a component above 375 rows", note=note)}
@@ -177,6 +169,6 @@ def _recovered_at(runs: list[Record]) -> Found:
     """Return in how many seeds three components are found, each within one arc of the truth, as in print."""
     three = [run for run in runs if run.value["k"] >= 3 and None not in run.value["components"]]
     right = sum(all(part["changes"] <= 1 for part in run.value["components"]) for run in three)
-    verdict: Verdict = "reproduced" if right > len(runs) / 2 else "near" if right else "not"
+    verdict = verdict_if(right > len(runs) / 2, right > 0)
     note = f"three components or more in {len(three)} of {len(runs)}"
     return Found(f"{right} of {len(runs)} seeds", verdict=verdict, note=note)

@@ -1,0 +1,34 @@
+"""Checkpoints at the prompt: written as work goes on, and once more where it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import lacunary as lac
+
+__all__ = ["Checkpoints"]
+
+
+class Checkpoints:
+    """Work that is kept in a file as it goes on, if one was named."""
+
+    def __init__(self, path: str | None) -> None:
+        self.file = None if path is None else lac.Checkpoint(path)
+
+    def watching(self, tell: Callable[[Any], object]) -> Callable[[Any], None]:
+        """Return a ``watch`` that tells of the work and keeps it."""
+
+        def watch(progress: Any) -> None:
+            tell(progress)
+            if self.file is not None:
+                self.file(progress)
+
+        return watch
+
+    def now(self) -> str:
+        """Write what there is; return how to go on from it, as the end of a sentence."""
+        if self.file is None:
+            return ""
+        self.file.write()
+        return f"; --resume {self.file.path} goes on" if self.file.writings else ""

@@ -1,0 +1,267 @@
+"""``lacunary fit``."""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import lacunary as lac
+from lacunary.cli.app import INTERRUPTED, app, complain, examples
+from lacunary.cli.arguments import (
+    FIGURES,
+    MODELS,
+    Data,
+    Decimal,
+    Drop,
+    Hidden,
+    Holes,
+    Json,
+    NotHoles,
+    Weights,
+    check_out,
+    opened,
+    pairs_of_states,
+    reading,
+)
+from lacunary.cli.checkpoints import Checkpoints
+from lacunary.cli.problem import (
+    CHOOSING,
+    Basis,
+    Kinds,
+    Method,
+    ModelOrClasses,
+    Prior,
+    Seed,
+    Select,
+    Selected,
+    SelectOptions,
+    Starts,
+    States,
+    declared_of,
+    options_of,
+    prior_of,
+    problem_of,
+    starts_of,
+)
+from lacunary.cli.show import Waiting, draw, emit, show
+from lacunary.data.wording import counted
+
+__all__ = ["fit"]
+
+NEAR = 0.1
+"""Nats within which two starts count as having found the same peak."""
+
+
+@app.command(
+    epilog=examples(
+        "lacunary fit house_votes --hidden bloc=3 --drop party --out blocs.json",
+        'lacunary fit house_votes "bloc -> crime immigration mx_missile" --hidden bloc=2',
+        "lacunary fit soybean --hidden kind=4 --starts tournament --accelerate --prior bdeu=1",
+        "lacunary fit house_votes --hidden bloc=3 --select average --figure starts.svg",
+        "lacunary fit house_votes --hidden bloc=3 --select entropy --select-option c=0.999",
+        "lacunary fit house_votes --drop party --resume blocs.json --out blocs.json",
+    )
+)
+def fit(
+    data: Data,
+    model: ModelOrClasses = None,
+    hidden: Hidden = None,
+    states: States = None,
+    kinds: Kinds = None,
+    method: Annotated[
+        Method, typer.Option(help="Maximum likelihood, maximum a posteriori, or variational Bayes.")
+    ] = Method.map,
+    prior: Prior = "dirichlet=1",
+    basis: Annotated[Basis, typer.Option(help="Coordinates of the prior density.")] = Basis.softmax,
+    starts: Starts = None,
+    select: Selected = Select.best,
+    select_option: SelectOptions = None,
+    accelerate: Annotated[bool, typer.Option("--accelerate", help="Extrapolate: fewer sweeps.")] = False,
+    iterations: Annotated[int, typer.Option(min=1, help="The most sweeps over the data.")] = 2000,
+    rng: Seed = 0,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help=".json keeps the whole fit; .bif, .xmlbif, .net the network."
+        ),
+    ] = None,
+    figure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="A figure of the starts, entropy against score: .svg or .png.",
+            rich_help_panel=CHOOSING,
+        ),
+    ] = None,
+    resume: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Go on from a fit, a checkpoint or a network.")
+    ] = None,
+    checkpoint: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the climbs here every 30 seconds, for --resume.")
+    ] = None,
+    holes: Holes = None,
+    not_holes: NotHoles = None,
+    decimal: Decimal = ".",
+    drop: Drop = None,
+    weights: Weights = None,
+    json: Json = False,
+) -> None:
+    """Learn a network's probabilities from a table with holes, by EM. Every row counts.
+
+    Ctrl-C ends the fit, keeps the best so far, and writes --out all the same.
+
+    --json prints: rows, size, holes, variables, parameters, method, basis, objective, log_likelihood,
+    entropy, iterations, converged, bic, interrupted, selection (name, details), out, and starts (a list of
+    objective, log_likelihood, entropy, iterations, converged).
+    """
+    for path, suffixes in ((out, MODELS), (figure, FIGURES), (checkpoint, (".json",))):
+        check_out(path, suffixes)
+    earlier = _earlier(resume, starts)
+    how = {
+        "method": method.value,
+        "prior": prior_of(prior),
+        "basis": basis.value,
+        "starts": starts_of(starts),
+        "initial": earlier,
+        "select": select.value,
+        "select_options": options_of(select_option),
+        "stop": lac.Stop(relative=1e-8, iterations=iterations),
+    }
+    with Waiting(f"reading {data}") as waiting:
+        wanted, declared = reading(holes, drop, weights, not_holes, decimal), declared_of(kinds, states)
+        dag, table = problem_of(data, model or resume, pairs_of_states("--hidden", hidden), wanted, declared)
+        waiting.say("compiling kernels, once…")
+        keep = Checkpoints(checkpoint)
+        watch = keep.watching(waiting.watch)
+        found = lac.fit(dag, table, **how, accelerate=accelerate, watch=watch, rng=rng)
+        kept = _keep(found, out)
+        if figure:
+            draw("starts", found, figure)
+    if json:
+        emit(_summary(found, table, kept))
+    else:
+        _tell(found, table, [path for path in (kept, figure) if path])
+    if found.interrupted:
+        complain(
+            "interrupted; this is the best so far"
+            + ("" if kept else " (--out FILE would have kept it)")
+            + keep.now()
+        )
+        raise typer.Exit(INTERRUPTED)
+
+
+def _earlier(resume: str | None, starts: str | None) -> Any:
+    """Return what a fit goes on from."""
+    if resume is None:
+        return None
+    if starts is not None:
+        raise typer.BadParameter(
+            "--resume goes on from where it was; leave out --starts", param_hint="--starts"
+        )
+    earlier = opened(resume)
+    if isinstance(earlier, lac.Dag | lac.Belief | lac.Schema):
+        raise lac.FileError(f"{resume}: a {type(earlier).__name__.lower()} holds no parameters to go on from")
+    return earlier
+
+
+def _keep(found: lac.Fit, out: str | None) -> str | None:
+    """Write the fit; where that fails, write it elsewhere: hours of work must not be lost to a full disk."""
+    if out is None:
+        return None
+    try:
+        lac.save(found if ".json" in Path(out).suffixes else found.network, out)
+        return out
+    except lac.FileError:
+        rescue = os.path.join(tempfile.mkdtemp(prefix="lacunary-"), "fit.json")
+        lac.save(found, rescue)
+        complain(f"the fit was kept in {rescue}")
+        raise
+
+
+def _summary(found: lac.Fit, table: lac.Table, out: str | None) -> dict[str, Any]:
+    return {
+        "rows": len(table),
+        "size": table.size,
+        "holes": int(table.align(found.dag.schema).holes.sum()) - len(table) * len(found.dag.schema.hidden),
+        "variables": len(found.dag.schema),
+        "parameters": found.dag.free,
+        "method": found.method,
+        "basis": found.basis,
+        **_score(found),
+        "bic": _bic(found, table),
+        "interrupted": found.interrupted,
+        "selection": {"name": found.selection.name, "details": dict(found.selection.details)},
+        "out": out,
+        "starts": [_score(start) for start in found.starts],
+    }
+
+
+def _score(end: lac.Fit | lac.Start) -> dict[str, Any]:
+    finite = end.objective > float("-inf")
+    return {
+        "objective": end.objective if finite else None,
+        "log_likelihood": end.log_likelihood if finite else None,
+        "entropy": _entropy(end.network),
+        "iterations": end.iterations,
+        "converged": end.converged,
+    }
+
+
+def _bic(found: lac.Fit, table: lac.Table) -> float:
+    return found.log_likelihood - found.dag.free / 2 * math.log(table.size)
+
+
+def _tell(found: lac.Fit, table: lac.Table, written: list[str]) -> None:
+    said = _summary(found, table, None)
+    show(
+        f"{counted(said['rows'], 'row')}, {counted(said['holes'], 'hole')}, none dropped; "
+        f"{counted(said['variables'], 'variable')}, {counted(said['parameters'], 'free parameter')}"
+    )
+    show(f"log-likelihood  {found.log_likelihood:14.4f} nats")
+    show(f"objective       {found.objective:14.4f} nats ({found.method})")
+    show(f"BIC             {said['bic']:14.4f} nats (higher is better)")
+    show(_climbs(found))
+    if found.selection.name != "best":
+        show(_choice(found))
+    for name in found.dag.schema.hidden:
+        show("")
+        show(str(found.network.query(name)))
+    for path in written:
+        show(f"\nwritten: {path}")
+    if not written and not found.interrupted:
+        show("\n--out FILE keeps the fit")
+
+
+def _climbs(found: lac.Fit) -> str:
+    state = "converged" if found.converged else ("interrupted" if found.interrupted else "not converged")
+    if len(found.starts) == 1:
+        return f"{state} after {counted(found.iterations, 'iteration')}"
+    top = max(start.objective for start in found.starts)
+    near = sum(start.objective >= top - NEAR for start in found.starts)
+    more = "; more --starts may find a higher one" if near == 1 else ""
+    return (
+        f"{state} after {counted(found.iterations, 'iteration')}; {near} of {len(found.starts)} starts came "
+        f"within {NEAR} nats of the best{more}"
+    )
+
+
+def _choice(found: lac.Fit) -> str:
+    """Say how the parameters were chosen, and what the rule has to say for itself."""
+    details = {k: v for k, v in found.selection.details.items() if not isinstance(v, list | dict)}
+    note = details.pop("note", None)
+    if note:
+        return str(note)
+    lines = [f"chosen by {found.selection.name}; local entropy {_entropy(found.network):.4f} nats"]
+    lines += [f"  {k:<14}  {f'{v:.6g}' if isinstance(v, float) else v}" for k, v in details.items()]
+    return "\n".join(lines)
+
+
+def _entropy(network: lac.Network) -> float:
+    from lacunary.learn.select import local_entropy
+
+    return float(local_entropy(network.dag, network.theta))

@@ -1,0 +1,236 @@
+"""``lacunary query`` and ``lacunary sample``."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import exp, inf
+from typing import Annotated, Any
+
+import typer
+
+import lacunary as lac
+from lacunary.cli.app import app, examples
+from lacunary.cli.arguments import (
+    TABLES,
+    Decimal,
+    Given,
+    Holes,
+    Json,
+    Model,
+    NotHoles,
+    Out,
+    Rng,
+    answering,
+    check_out,
+    data_path,
+    given_states,
+    reading,
+)
+from lacunary.cli.delimited import delimited, put
+from lacunary.cli.show import Waiting, emit, show
+from lacunary.data.wording import counted
+
+__all__ = ["query", "sample"]
+
+
+@app.command(
+    epilog=examples(
+        "lacunary query asia lung --given smoke=yes",
+        "lacunary query asia lung bronc --given xray=yes --given dysp=yes --json",
+        "lacunary query asia --explain --given dysp=yes",
+        "lacunary query alarm HYPOVOLEMIA --given BP=LOW",
+    )
+)
+def query(
+    model: Model,
+    targets: Annotated[
+        list[str] | None, typer.Argument(metavar="TARGET...", help="The variables to ask about, jointly.")
+    ] = None,
+    given: Given = None,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain", help="The jointly most probable states of all variables, or of the targets."
+        ),
+    ] = False,
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Ask for every row of a table, given its observed cells."),
+    ] = None,
+    out: Out = None,
+    holes: Holes = None,
+    not_holes: NotHoles = None,
+    decimal: Decimal = ".",
+    json: Json = False,
+) -> None:
+    """Ask a model for the probabilities of some variables given the states or values of others.
+
+    The answer about a continuous variable, asked about alone, is its mean, standard deviation and quantiles,
+    and a normal for each configuration of states that is left open.
+
+    With --data: one line a row, one column a state, named TARGET=STATE, or columns "TARGET mean" and
+    "TARGET sd" of a continuous one; to --out (.csv, .tsv) or the screen.
+
+    --json prints: targets, given, probability_of_given (a density if values are given), distribution (a list
+    of states and probability; of a continuous target mean, sd, quantiles, components); with --explain: given,
+    explanation, probability (a density if some variable is continuous); with --data: targets, rows, columns,
+    probabilities, or out.
+    """
+    if data is not None and (given or explain):
+        raise typer.BadParameter(
+            "every row says itself what is given; leave out --given and --explain", param_hint="--data"
+        )
+    if out is not None and data is None:
+        raise typer.BadParameter(
+            "only the answers for a table (--data) are written to a file", param_hint="--out"
+        )
+    thing, schema = answering(model)
+    if isinstance(thing, lac.Mixture) and explain:
+        raise typer.BadParameter(
+            "a mixture has no one explanation; ask for probabilities", param_hint="--explain"
+        )
+    if not targets and not explain:
+        names = ", ".join(schema.names)
+        raise typer.BadParameter(f"name at least one variable to ask about: {names}", param_hint="TARGET")
+    if data is not None:
+        _posteriors(
+            thing, schema, targets or [], data, out, reading(holes, None, None, not_holes, decimal), json
+        )
+    elif explain:
+        _explanation(thing, targets, given_states(schema, given), json)
+    else:
+        _distribution(thing, targets or [], given_states(schema, given), json)
+
+
+def _distribution(model: Any, targets: list[str], given: dict[str, Any], json: bool) -> None:
+    with Waiting("asking"):
+        chance = exp(_possible(model, given))
+        found = model.query(*targets, given=given)
+    if json:
+        told = {"targets": targets, "given": given, "probability_of_given": chance}
+        emit({**told, "distribution": _plain(found, targets)})
+    else:
+        show(str(found))
+
+
+def _plain(found: Any, targets: list[str]) -> Any:
+    """Return an answer as plain lists, dictionaries and numbers."""
+    if isinstance(found, lac.NormalMixture):
+        return found.to_dict()
+    states = product(*(variable.states for variable in found.variables))
+    answers = zip(states, found.probabilities.ravel().tolist(), strict=True)
+    return [{"states": dict(zip(targets, at, strict=True)), "probability": p} for at, p in answers]
+
+
+def _explanation(model: Any, targets: list[str] | None, given: dict[str, Any], json: bool) -> None:
+    with Waiting("asking"):
+        chance = _possible(model, given)
+        found = model.explain(given)
+        log = model.log_density(found) - chance
+    for name in targets or ():
+        model.dag.schema.index(name)
+    shown = {name: state for name, state in found.items() if not targets or name in targets}
+    if json:
+        emit({"given": given, "explanation": shown, "probability": exp(log)})
+        return
+    width = max(map(len, shown))
+    for name, state in shown.items():
+        value = f"{state:.6g}" if not model.dag.schema[name].discrete else state
+        show(f"{name:<{width}}  {value}{'  (given)' if name in given else ''}")
+    certain = " given this" if given else ""
+    if model.dag.continuous:
+        show(
+            f"all variables together have log-density {log:.6g}{certain}; continuous ones are at their means"
+        )
+    else:
+        show(f"all variables together are so with probability {exp(log):.4g}{certain}")
+
+
+def _possible(model: Any, given: dict[str, Any]) -> float:
+    """Return the log-probability of what is given, which must be possible."""
+    chance = _log_density(model, given) if given else 0.0
+    if chance == -inf:
+        said = ", ".join(f"{name}={state}" for name, state in given.items())
+        raise lac.ImpossibleRowError(f"what is given has probability zero: {said}")
+    return chance
+
+
+def _log_density(model: Any, given: dict[str, Any]) -> float:
+    if isinstance(model, lac.Mixture):
+        return float(model.log_probability({name: [given.get(name)] for name in model.schema.names})[0])
+    return float(model.log_density(given))
+
+
+def _posteriors(
+    model: Any,
+    schema: lac.Schema,
+    targets: list[str],
+    data: str,
+    out: str | None,
+    wanted: dict[str, Any],
+    json: bool,
+) -> None:
+    check_out(out, TABLES)
+    with Waiting(f"reading {data}") as waiting:
+        rows = lac.read(data_path(data), schema=schema, **wanted)
+        waiting.say("asking about every row")
+        found = model.posterior(rows, targets)
+        columns: dict[str, list[float]] = {}
+        for name in targets:
+            columns |= _columns(schema[name], found[name])
+        if out is not None:
+            put(delimited(columns, out), out)
+    if json:
+        answer = (
+            {"out": out} if out else {"probabilities": list(map(list, zip(*columns.values(), strict=True)))}
+        )
+        emit({"targets": targets, "rows": len(rows), "columns": list(columns), **answer})
+    elif out:
+        show(f"written: {out} ({counted(len(rows), 'row')})")
+    else:
+        put(delimited(columns, None), None)
+
+
+def _columns(variable: lac.Variable, found: Any) -> dict[str, list[float]]:
+    """Return what every row says of a variable: a column a state, or its mean and standard deviation."""
+    if variable.discrete:
+        return {f"{variable.name}={state}": found[:, k].tolist() for k, state in enumerate(variable.states)}
+    return {f"{variable.name} mean": found.mean.tolist(), f"{variable.name} sd": found.sd.tolist()}
+
+
+@app.command(
+    epilog=examples(
+        "lacunary sample asia --rows 5 --rng 1",
+        "lacunary sample alarm --rows 1000 --given BP=LOW --out alarm.csv",
+    )
+)
+def sample(
+    model: Model,
+    rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="How many rows to draw.")] = 10,
+    given: Given = None,
+    rng: Rng = None,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Draw rows from a model or a mixture, or from a model given some states or values; hidden ones as well.
+
+    To --out (.csv, .tsv, also .gz) or the screen. --json prints: rows, columns, and table (by column) or out.
+    """
+    check_out(out, TABLES)
+    thing, schema = answering(model)
+    if isinstance(thing, lac.Mixture) and given:
+        raise typer.BadParameter("rows of a mixture are drawn with nothing given", param_hint="--given")
+    with Waiting(f"drawing {counted(rows, 'row')}"):
+        if isinstance(thing, lac.Mixture):
+            columns = thing.sample(rows, rng).to_frame("dict")
+        else:
+            known = given_states(schema, given)
+            columns = thing.sample(rows, rng, given=known).to_frame("dict")
+        if out is not None:
+            put(delimited(columns, out), out)
+    if json:
+        emit({"rows": rows, "columns": list(columns), **({"out": out} if out else {"table": columns})})
+    elif out:
+        show(f"written: {out} ({counted(rows, 'row')})")
+    else:
+        put(delimited(columns, None), None)

@@ -1,0 +1,248 @@
+"""From a column to a variable: what is declared is obeyed, the rest is decided and said in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.column import Column, Labels, Numbers, parse_numbers
+from lacunary.data.diagnostics import Diagnostic, diagnose_labels, diagnose_numbers, stray_numbers
+from lacunary.data.schema import Kind, Label, Variable
+from lacunary.data.table import HOLE, code_dtype, positions
+from lacunary.data.wording import counted, listed, meant
+from lacunary.errors import SchemaError, StateError, TableError
+
+__all__ = ["Decided", "Declared", "decide", "without_marks"]
+
+FEW, SEVERAL = 20, 10
+"""Whole numbers with up to `FEW` distinct values are states, with more they are measurements; and so they are
+with more than `SEVERAL` if most of them occur but once."""
+
+MANY, TOO_MANY = 50, 1000
+"""More than `MANY` labels where most cells differ, or more than `TOO_MANY` in any column, look like names
+of the rows rather than states."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What the caller says about the columns.
+
+    Attributes
+    ----------
+    kinds, states
+        Kind and states of the named columns.
+    ordered
+        Columns whose states are in a meaningful order.
+    marks
+        What a cell that is a hole holds, as text.
+    may_be_empty
+        Continuous columns that may hold nothing but holes. (Discrete ones may if their states are declared.)
+    """
+
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    states: Mapping[str, tuple[Label, ...]] = field(default_factory=dict)
+    ordered: Collection[str] = ()
+    marks: frozenset[str] = frozenset()
+    may_be_empty: Collection[str] = ()
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A variable, its column as codes (discrete) or reals (continuous), and a sentence on why it is so.
+
+    What the column looks like is there where it leaves a doubt.
+    """
+
+    variable: Variable
+    values: NDArray[Any]
+    decision: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def decide(column: Column, declared: Declared) -> Decided:
+    """Return the variable that a column becomes.
+
+    Declared states come first, then hole marks, then the declared kind. Where no kind is declared,
+    labels are discrete; whole numbers, also those stored as floats, are discrete up to `FEW`
+    distinct values, or up to `SEVERAL` where values hardly repeat; all other numbers are continuous.
+    """
+    name = column.name
+    if name in declared.states:
+        return _with_states(column, declared)
+    column, marked = without_marks(column, declared.marks)
+    kind = declared.kinds.get(name)
+    if isinstance(column, Labels) and kind == "continuous":
+        column = _measured(column)
+    if isinstance(column, Labels):
+        return _discrete(column, kind, declared, marked)
+    _check(column, declared)
+    return _numeric(column, kind, declared, marked)
+
+
+def _numeric(numbers: Numbers, kind: Kind | None, declared: Declared, marked: str) -> Decided:
+    """Return the variable that numbers become."""
+    if kind == "continuous":
+        return _continuous(numbers, declared, "declared continuous" + marked)
+    if kind is None and not numbers.whole:
+        return _continuous(numbers, declared, "numbers, taken as continuous" + marked)
+    labels = numbers.labels()
+    if kind is None and _are_measurements(labels):
+        reason = f"{len(labels.levels)} distinct whole numbers, taken as continuous{marked}"
+        decided = _continuous(
+            numbers, declared, f"{reason}; kinds={{{numbers.name!r}: 'discrete'}} makes it discrete"
+        )
+        return replace(decided, diagnostics=tuple(diagnose_numbers(numbers, labels)))
+    if kind is None and len(labels.levels) > 2:
+        marked += f"; kinds={{{numbers.name!r}: 'continuous'}} makes it continuous"
+    return _discrete(labels, kind, declared, marked)
+
+
+def _are_measurements(labels: Labels) -> bool:
+    """Tell whether whole numbers are too many, or too rarely the same, to be states."""
+    distinct = len(labels.levels)
+    return distinct > FEW or (distinct > SEVERAL and 2 * distinct > int(labels.observed().sum()))
+
+
+def _discrete(labels: Labels, kind: Kind | None, declared: Declared, marked: str) -> Decided:
+    """Return the variable whose states are the labels: in the source's order, or sorted if it has none."""
+    if not labels.levels:
+        raise _only_holes(labels.name)
+    if kind is None:
+        _refuse_names_of_rows(labels)
+    states = labels.levels if labels.declared else tuple(sorted(labels.levels))
+    ordered = labels.ordered or labels.name in declared.ordered
+    variable = Variable(labels.name, states, ordered=ordered)
+    how = "declared" if kind else "taken as"
+    decision = f"{labels.name}: {labels.origin}, {how} discrete with {counted(len(states), 'state')}{marked}"
+    codes = _recoded(labels, positions(labels.levels, variable), len(states))
+    return Decided(variable, codes, decision, () if kind else tuple(diagnose_labels(labels)))
+
+
+def _continuous(numbers: Numbers, declared: Declared, reason: str) -> Decided:
+    if numbers.name in declared.ordered:
+        raise SchemaError(
+            f"{numbers.name} is in ordered=… but continuous; only states are ordered: "
+            f"declare kinds={{{numbers.name!r}: 'discrete'}}"
+        )
+    return Decided(Variable(numbers.name, kind="continuous"), numbers.values, f"{numbers.name}: {reason}")
+
+
+def _with_states(column: Column, declared: Declared) -> Decided:
+    """Return the discrete variable with declared states; a cell that is none of them is refused."""
+    labels = column.labels() if isinstance(column, Numbers) else column
+    states = declared.states[column.name]
+    variable = Variable(column.name, states, ordered=column.name in declared.ordered)
+    where = positions(labels.levels, variable)
+    if labels.untyped:
+        where = np.where(where == HOLE, positions([_value(text) for text in labels.levels], variable), where)
+    for level, label in enumerate(labels.levels):
+        if where[level] == HOLE and str(label) not in declared.marks and np.any(labels.codes == level):
+            raise StateError(
+                f"{column.name}, row {labels.first_row(level)}: {label!r} is none of the declared states "
+                f"{listed(states)}{meant(label, states)}; declare it, or name it in holes=…"
+            )
+    return Decided(
+        variable,
+        _recoded(labels, where, len(states)),
+        f"{column.name}: the {counted(len(states), 'declared state')}",
+    )
+
+
+def without_marks(column: Column, marks: frozenset[str]) -> tuple[Column, str]:
+    """Turn marked cells into holes, and untyped text into numbers if it is nothing else."""
+    if isinstance(column, Numbers):
+        return _without_numbers(column, marks)
+    kept = [level for level, label in enumerate(column.levels) if str(label) not in marks]
+    levels = tuple(column.levels[level] for level in kept)
+    marked = _marked([label for label in column.levels if str(label) in marks])
+    if column.untyped and kept and (numbers := parse_numbers([str(label) for label in levels])) is not None:
+        value_of = np.full(len(column.levels) + 1, np.nan)
+        value_of[kept] = numbers
+        return Numbers(column.name, value_of[column.codes]), marked
+    where = np.full(len(column.levels), HOLE)
+    where[kept] = np.arange(len(kept))
+    return replace(column, levels=levels, codes=_recoded(column, where, len(kept))), marked
+
+
+def _without_numbers(numbers: Numbers, marks: frozenset[str]) -> tuple[Numbers, str]:
+    """Turn numbers into holes that a mark spells, as -9 does."""
+    spelled = [value for mark in marks if not isinstance(value := _value(mark), str)]
+    found = np.isin(numbers.values, spelled) if spelled else np.zeros(1, dtype=np.bool_)
+    if not found.any():
+        return numbers, ""
+    shown = [_value(str(value)) for value in np.unique(numbers.values[found]).tolist()]
+    return Numbers(numbers.name, np.where(found, np.nan, numbers.values)), _marked(shown)
+
+
+def _measured(labels: Labels) -> Numbers:
+    """Return labels as the numbers they stand for, as a column declared continuous must."""
+    texts = [str(int(label)) if isinstance(label, bool) else str(label) for label in labels.levels]
+    values = [parse_numbers([text]) for text in texts]
+    for level, value in enumerate(values):
+        if value is None and np.any(labels.codes == level):
+            raise TableError(
+                f"{labels.name}, row {labels.first_row(level)}: {labels.levels[level]!r} is not a number, "
+                f"but the column is declared continuous; {_way_out(labels)}"
+            )
+    by_level = [np.nan if value is None else float(value[0]) for value in values]
+    return Numbers(labels.name, np.array([*by_level, np.nan])[labels.codes])
+
+
+def _way_out(labels: Labels) -> str:
+    diagnostic = stray_numbers(labels)
+    usual = "name it in holes=…, or declare the column discrete"
+    return f"{diagnostic.remedy}; or {usual}" if diagnostic and diagnostic.kind == "written" else usual
+
+
+def _check(numbers: Numbers, declared: Declared) -> None:
+    infinite = np.isinf(numbers.values)
+    if infinite.any():
+        raise TableError(
+            f"{numbers.name}, row {int(np.argmax(infinite)) + 1}: infinite values are not allowed; "
+            "make it a number, or name it in holes=…"
+        )
+    if numbers.name not in declared.may_be_empty and np.isnan(numbers.values).all():
+        raise _only_holes(numbers.name)
+
+
+def _refuse_names_of_rows(labels: Labels) -> None:
+    """Refuse to make a state of nearly every row."""
+    counts = labels.observed()
+    distinct, cells = int(np.count_nonzero(counts)), int(counts.sum())
+    if distinct > TOO_MANY or (distinct > MANY and 2 * distinct > cells):
+        diagnostic = stray_numbers(labels)
+        raise TableError(
+            f"{labels.name} has {distinct} distinct labels in {cells} cells, too many to be states"
+            + (f": {diagnostic.what}; {diagnostic.remedy}; or leave it " if diagnostic else "; leave it ")
+            + f"out with drop=[{labels.name!r}], or insist with kinds={{{labels.name!r}: 'discrete'}}"
+        )
+
+
+def _only_holes(name: str) -> SchemaError:
+    return SchemaError(
+        f"{name} has only holes, so nothing tells its states; declare them with states={{{name!r}: […]}}, "
+        f"make it numbers with kinds={{{name!r}: 'continuous'}}, or leave it out with drop=[{name!r}]"
+    )
+
+
+def _recoded(labels: Labels, where: NDArray[np.int64], size: int) -> NDArray[np.signedinteger]:
+    """Return the codes moved to new positions, in the smallest type."""
+    codes: NDArray[np.signedinteger] = np.append(where, HOLE).astype(code_dtype([size]))[labels.codes]
+    return codes
+
+
+def _value(text: Label) -> Label:
+    """Return the number a text stands for, else the text."""
+    number = parse_numbers([str(text)])
+    if number is None or not np.isfinite(number[0]):
+        return text
+    return int(number[0]) if number[0] == np.floor(number[0]) else float(number[0])
+
+
+def _marked(marks: Sequence[Label]) -> str:
+    found = ", ".join(map(repr, marks))
+    return f"; {found} {'is a hole' if len(marks) == 1 else 'are holes'}" if found else ""

@@ -1,0 +1,201 @@
+"""Diagnostics of columns that were, or would be, read otherwise than their author meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from lacunary.data.column import Labels, Numbers, parse_numbers
+from lacunary.data.schema import Label
+from lacunary.data.wording import listed
+
+__all__ = ["Diagnostic", "diagnose_labels", "diagnose_numbers", "notes", "sounds_missing", "stray_numbers"]
+
+MISSING = frozenset(
+    {"-", "--", ".", "n/a", "na", "nan", "null", "none", "nil", "missing", "unknown", "-9", "-99", "-999"}
+)
+"""Labels, in small letters, that often stand for a hole."""
+
+FEW, SOME = 20, 6
+"""The most whole numbers that may be states, and the most labels or names that are listed."""
+
+COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
+THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
+PERCENT = re.compile(r"[+-]?\d+(?:[.,]\d+)?\s*%")
+DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:[T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}(?:[T ].*)?")
+IDENTIFIER = re.compile(r"(?:^|[\W_])(?:id|key|index|nr|no|rownames?|unnamed.*)$", re.IGNORECASE)
+CAMEL = re.compile(r"[a-z](?:Id|ID|Key|Nr|No)$")
+YES_OR_NO = frozenset({"true", "false", "t", "f", "yes", "no", "y", "n"})
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """What a column looks like, and what to do if it is so.
+
+    Attributes
+    ----------
+    column
+        The column's name.
+    what, remedy
+        What is to be seen, and what sets it right.
+    kind
+        What it is about; those that are "written" or "missing" are said together for all their columns.
+    labels
+        The labels that may mean a hole or, where most cells are numbers, those that are none.
+    misread
+        Whether numbers have become labels, which nobody wants.
+    """
+
+    column: str
+    what: str
+    remedy: str
+    kind: Literal["written", "mixed", "dates", "missing", "identifier", "spelling"]
+    labels: tuple[Label, ...] = ()
+    misread: bool = False
+
+
+def stray_numbers(labels: Labels) -> Diagnostic | None:
+    """Return what labels are if most cells are numbers, in a dress of their own or beside other labels."""
+    levels = [level for level, count in enumerate(labels.observed()) if count]
+    texts = [str(labels.levels[level]) for level in levels if isinstance(labels.levels[level], str)]
+    if not texts or len(texts) < len(levels):
+        return None
+    return _dressed(labels.name, texts) or _mixed(labels, levels) or _dates(labels.name, texts)
+
+
+def diagnose_labels(labels: Labels) -> Iterator[Diagnostic]:
+    """Yield what the states of a discrete column look like."""
+    stray = stray_numbers(labels)
+    if stray is not None and stray.kind != "dates":
+        yield stray
+    doubtful = () if stray else tuple(label for label in labels.levels if sounds_missing(label))
+    if doubtful and len(doubtful) < len(labels.levels):
+        yield Diagnostic(labels.name, "", "", "missing", doubtful)
+    if same := list(_spelled_alike(labels.levels)):
+        groups = "; ".join(listed(group, SOME) for group in same[:SOME])
+        yield Diagnostic(
+            labels.name,
+            f"some states differ in spelling alone: {groups}",
+            "give them one spelling in the source if they are the same",
+            "spelling",
+        )
+
+
+def diagnose_numbers(numbers: Numbers, labels: Labels) -> Iterator[Diagnostic]:
+    """Yield what whole numbers taken as continuous look like; ``labels`` are their distinct values."""
+    cells, distinct = int(labels.observed().sum()), len(labels.levels)
+    span = np.nanmax(numbers.values) - np.nanmin(numbers.values) + 1
+    named = IDENTIFIER.search(numbers.name) or CAMEL.search(numbers.name)
+    if distinct == cells and (span == cells or named):
+        order = "in sequence" if span == cells else "none of them twice"
+        yield Diagnostic(
+            numbers.name,
+            f"{cells} whole numbers, {order}, look like an identifier of the rows",
+            f"drop=[{numbers.name!r}] leaves it out",
+            "identifier",
+        )
+
+
+def notes(diagnostics: Iterable[Diagnostic]) -> Iterator[tuple[str, bool]]:
+    """Yield a sentence for each kind of diagnostic, and whether numbers were misread."""
+    groups: dict[object, list[Diagnostic]] = {}
+    for diagnostic in diagnostics:
+        key = (
+            (diagnostic.kind, diagnostic.remedy) if diagnostic.kind in ("written", "missing") else diagnostic
+        )
+        groups.setdefault(key, []).append(diagnostic)
+    for group in groups.values():
+        first, columns = group[0], _some([diagnostic.column for diagnostic in group])
+        if first.kind == "missing":
+            labels = sorted({str(label) for diagnostic in group for label in diagnostic.labels})
+            yield f"{columns}: {listed(labels)} may mean that a value is missing; {_as_holes(labels)}", False
+        else:
+            yield f"{columns}: {first.what}; {first.remedy}", first.misread
+
+
+def sounds_missing(label: Label) -> bool:
+    """Tell whether a label looks as if somebody had written it for a hole."""
+    return str(label).strip().lower() in MISSING
+
+
+def _dressed(name: str, texts: Sequence[str]) -> Diagnostic | None:
+    """Return what texts are if all that do not sound missing are numbers with commas or percent signs."""
+    told = [text for text in texts if not sounds_missing(text)]
+    odd = [text for text in told if parse_numbers([text]) is None]
+    pointed = len(odd) < len(told) and any("." in text for text in set(told).difference(odd))
+    if not odd:
+        return None
+    if all(map(PERCENT.fullmatch, odd)):
+        what, remedy = "percentages", "take the % out of the source to read them as numbers"
+    elif all(map(THOUSANDS.fullmatch, odd)):
+        what = "numbers with a comma, between thousands or decimal"
+        remedy = "take the commas out of the source, or read decimal ones with decimal=','"
+    elif all(map(COMMA.fullmatch, odd)) and not pointed:
+        what, remedy = "numbers with a decimal comma", "decimal=',' reads them as numbers"
+    else:
+        return None
+    return Diagnostic(name, f"{what}, such as {odd[0]!r}, read as labels", remedy, "written", misread=True)
+
+
+def _mixed(labels: Labels, levels: Sequence[int]) -> Diagnostic | None:
+    """Return what labels are if most cells are numbers but some are not."""
+    counts = labels.observed()
+    values = {level: parse_numbers([str(labels.levels[level])]) for level in levels}
+    known = [float(value[0]) for value in values.values() if value is not None]
+    others = sorted(str(labels.levels[level]) for level, value in values.items() if value is None)
+    cells, numbers = int(counts.sum()), int(sum(counts[k] for k, v in values.items() if v is not None))
+    missing = all(map(sounds_missing, others))
+    measured = len(known) > FEW or any(value != np.floor(value) for value in known)
+    if not others or numbers < (0.5 if missing else 0.75) * cells or not (missing or measured):
+        return None
+    header = " (a header line that is repeated?)" if labels.name in others else ""
+    verb = "the other is" if len(others) == 1 else "the others are"
+    what = f"{numbers} of {cells} cells are numbers, {verb} {_some_quoted(others)}{header}"
+    named = tuple(others)
+    return Diagnostic(
+        labels.name, what, _as_holes(others), "mixed", named, misread=missing or len(others) <= SOME
+    )
+
+
+def _dates(name: str, texts: Sequence[str]) -> Diagnostic | None:
+    told = [text for text in texts if not sounds_missing(text)]
+    if not told or not all(map(DATE.fullmatch, told)):
+        return None
+    what = f"dates, such as {told[0]!r}"
+    return Diagnostic(name, what, "make a number or a few periods of them in the source", "dates")
+
+
+def _spelled_alike(states: Sequence[Label]) -> Iterator[list[str]]:
+    """Yield groups of states that differ in case, blanks or short forms of yes and no, true and false."""
+    keys = {s: _key(s) for s in states if isinstance(s, str) and any(map(str.isalpha, s))}
+    if set(keys.values()) <= YES_OR_NO:
+        keys = {state: key[0] for state, key in keys.items()}
+    groups: dict[str, list[str]] = {}
+    for state, key in keys.items():
+        groups.setdefault(key, []).append(state)
+    return (group for group in groups.values() if len(group) > 1)
+
+
+def _key(state: str) -> str:
+    return re.sub(r"[\s_-]+", " ", state.casefold()).strip()
+
+
+def _as_holes(labels: Sequence[str]) -> str:
+    if len(labels) > SOME:
+        return "name those that mean a missing value in holes=…"
+    return f"holes={list(labels)!r} makes {'it a hole' if len(labels) == 1 else 'them holes'}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - SOME
+    return ", ".join(names[:SOME]) + (f" and {more} more" if more > 0 else "")
+
+
+def _some_quoted(labels: Sequence[str]) -> str:
+    if len(labels) > SOME:
+        return listed(labels, SOME)
+    return " and ".join(part for part in (listed(labels[:-1]), repr(labels[-1])) if part)

@@ -1,0 +1,343 @@
+"""What a query answers: probabilities of states, or the density of a continuous variable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lacunary.data.schema import Label, Variable
+from lacunary.errors import ParameterError
+from lacunary.maths import special
+
+__all__ = ["Answer", "Distribution", "NormalMixture", "StudentMixture"]
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""Probabilities whose quantiles are shown."""
+
+COMPONENTS = 8
+"""How many components are printed, the most probable ones."""
+
+BISECTIONS = 64
+"""Halvings that close in on a quantile: more than the digits of a double."""
+
+
+class Answer:
+    """What a query answers: a `Distribution` over states, or a `NormalMixture` of a continuous variable.
+
+    Which of them follows from the variables that were asked about. Type checkers know the names of both; the
+    one that is asked for what only the other has refuses by name.
+    """
+
+    if TYPE_CHECKING:
+
+        @property
+        def variables(self) -> tuple[Variable, ...]:
+            """The variables, one for each axis of ``probabilities``."""
+
+        @property
+        def probabilities(self) -> NDArray[np.float64]:
+            """Of states, or joint states."""
+
+        @property
+        def variable(self) -> Variable:
+            """The continuous variable."""
+
+        @property
+        def weights(self) -> NDArray[np.float64]:
+            """Of the components."""
+
+        @property
+        def means(self) -> NDArray[np.float64]:
+            """Of the components."""
+
+        @property
+        def sds(self) -> NDArray[np.float64]:
+            """Of the components."""
+
+        @property
+        def dofs(self) -> NDArray[np.float64]:
+            """Degrees of freedom of the components, where these are Student's."""
+
+        @property
+        def mean(self) -> NDArray[np.float64]:
+            """The mean."""
+
+        @property
+        def sd(self) -> NDArray[np.float64]:
+            """The standard deviation."""
+
+        @property
+        def mode(self) -> Any:
+            """The most probable state, or mean of a component."""
+
+        def __getitem__(self, wanted: Any) -> Any: ...
+        def to_dict(self) -> dict[Any, Any]:
+            """Return it as plain words and numbers."""
+
+        def log_density(self, value: ArrayLike) -> NDArray[np.float64]:
+            """Return the log-density of values."""
+
+        def probability_below(self, value: ArrayLike) -> NDArray[np.float64]:
+            """Return the probability to lie below values."""
+
+        def quantile(self, probability: float) -> NDArray[np.float64]:
+            """Return the value below which it lies with a probability."""
+
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            about = "states" if isinstance(self, Distribution) else "a continuous variable"
+            raise AttributeError(f"a {type(self).__name__} is about {about} and has no {name}")
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution(Answer):
+    """Probabilities of the joint states of some variables.
+
+    Attributes
+    ----------
+    variables
+        The variables, one for each axis of ``probabilities``.
+    probabilities
+        They sum to one.
+    """
+
+    variables: tuple[Variable, ...]
+    probabilities: NDArray[np.float64]
+
+    def __getitem__(self, states: Label | tuple[Label, ...]) -> float:
+        """Return the probability of a state, or of a tuple of states, one for each variable."""
+        chosen = states if isinstance(states, tuple) else (states,)
+        where = tuple(v.encode(state) for v, state in zip(self.variables, chosen, strict=True))
+        return float(self.probabilities[where])
+
+    def to_dict(self) -> dict[Label | tuple[Label, ...], float]:
+        """Return the probabilities by state, or by tuple of states where there are several variables."""
+        items = {}
+        for where, probability in np.ndenumerate(self.probabilities):
+            states = tuple(v.states[i] for v, i in zip(self.variables, where, strict=True))
+            items[states if len(states) > 1 else states[0]] = float(probability)
+        return items
+
+    @property
+    def mode(self) -> Label | tuple[Label, ...]:
+        """The most probable state, or tuple of states."""
+        items = self.to_dict()
+        return max(items, key=items.__getitem__)
+
+    def __str__(self) -> str:
+        names = ", ".join(v.name for v in self.variables)
+        rows = [(str(states), f"{p:.4f}") for states, p in self.to_dict().items()]
+        width = max(len(label) for label, _ in rows)
+        return "\n".join([f"p({names})", *(f"  {label:<{width}}  {p}" for label, p in rows)])
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, eq=False)
+class NormalMixture(Answer):
+    """The density of a continuous variable: a mixture of normals, one for each open discrete configuration.
+
+    Attributes
+    ----------
+    variable
+        The variable.
+    weights, means, sds
+        The components, last; (..., components), with one leading axis for the rows of a table. Where the
+        variable is observed its mean is the value and its standard deviation zero.
+    """
+
+    variable: Variable
+    weights: NDArray[np.float64]
+    means: NDArray[np.float64]
+    sds: NDArray[np.float64]
+
+    def __getitem__(self, row: int | None) -> Self:
+        """Return the density in one row of a table; with None, as that of a table of one row."""
+        return replace(self, **{name: array[row] for name, array in self.arrays.items()})
+
+    @property
+    def arrays(self) -> dict[str, Any]:
+        """The arrays that describe the components, by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "variable"}
+
+    def among(self, share: NDArray[np.float64], where: NDArray[np.int64]) -> Self:
+        """Return the density in some rows as part of one in all rows, weighted by their shares; (rows,)."""
+        parts: dict[str, Any] = {}
+        for name, given in self.arrays.items():
+            parts[name] = np.full((len(share), given.shape[-1]), 0.0 if name in ("weights", "means") else 1.0)
+            parts[name][where] = given * share[where, None] if name == "weights" else given
+        return replace(self, **parts)
+
+    def joined(self, others: Sequence[NormalMixture]) -> Self:
+        """Return the densities of these rows and of others behind them."""
+        every: list[NormalMixture] = [self, *others]
+        most = max(one.weights.shape[-1] for one in every)
+        # What fills rows of fewer components up has weight zero.
+        parts: dict[str, Any] = {
+            name: np.concatenate(
+                [np.pad(one.arrays[name], [(0, 0), (0, most - one.weights.shape[-1])]) for one in every]
+            )
+            for name in self.arrays
+        }
+        return replace(self, **parts)
+
+    @staticmethod
+    def mixed(mixtures: Sequence[NormalMixture]) -> NormalMixture:
+        """Return mixtures as one, with all their components; of different kinds, what is the same in all."""
+        kinds = {type(one) for one in mixtures}
+        if kinds == {NormalMixture, StudentMixture}:
+            mixtures = [StudentMixture.of(one) for one in mixtures]
+        elif len(kinds) > 1:
+            mixtures = [NormalMixture(one.variable, one.weights, one.means, one.sds) for one in mixtures]
+        parts = [one.arrays for one in mixtures]
+        joined: dict[str, Any] = {
+            name: np.concatenate([part[name] for part in parts], axis=-1) for name in parts[0]
+        }
+        return replace(mixtures[0], **joined)
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """The mean; (...,)."""
+        return np.asarray((self.weights * self.means).sum(axis=-1))
+
+    @property
+    def sd(self) -> NDArray[np.float64]:
+        """The standard deviation; (...,)."""
+        apart = (self.means - self.mean[..., None]) ** 2 + self._variances()
+        # What has no weight adds nothing, be its variance infinite.
+        return np.asarray(np.sqrt((self.weights * np.where(self.weights > 0, apart, 0.0)).sum(axis=-1)))
+
+    @property
+    def mode(self) -> NDArray[np.float64]:
+        """The mean of the most probable component; (...,)."""
+        best = self.weights.argmax(axis=-1)[..., None]
+        return np.asarray(np.take_along_axis(self.means, best, axis=-1)[..., 0])
+
+    def log_density(self, value: ArrayLike) -> NDArray[np.float64]:
+        """Return the log-density at a value, or at one for each row; −∞ or ∞ where it is observed."""
+        apart = np.asarray(value, dtype=np.float64)[..., None] - self.means
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scaled = np.where(apart == 0, 0.0, apart / self.sds)
+            log = np.log(self.weights) - np.log(self.sds) + self._log_standard(scaled)
+        log = np.where(self.weights > 0, log, -np.inf)  # what is impossible may have no scale either
+        return np.asarray(special.logsumexp(log, axis=-1))
+
+    def probability_below(self, value: ArrayLike) -> NDArray[np.float64]:
+        """Return the probability of values up to this one, or up to one for each row; (...,)."""
+        apart = np.asarray(value, dtype=np.float64)[..., None] - self.means
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scaled = np.where(self.sds > 0, apart / self.sds, np.where(apart < 0, -np.inf, np.inf))
+        return np.asarray((self.weights * self._below_standard(scaled)).sum(axis=-1))
+
+    def quantile(self, probability: float) -> NDArray[np.float64]:
+        """Return the value below which the variable lies with this probability; (...,).
+
+        It lies between the least and the greatest of the components' own quantiles, and is closed in on.
+        """
+        if not 0 < probability < 1:
+            raise ParameterError(f"a quantile's probability lies between 0 and 1, not at {probability}")
+        own, used = self.means + self.sds * self._standard(probability), self.weights > 0
+        low = np.where(used, own, np.inf).min(axis=-1)
+        high = np.where(used, own, -np.inf).max(axis=-1)
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (low + high)
+            below = self.probability_below(middle) < probability
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return np.asarray(high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return mean, standard deviation, quantiles and components as plain dictionaries and numbers."""
+        return {
+            "mean": float(self.mean),
+            "sd": float(self.sd),
+            "quantiles": {f"{p:g}": float(self.quantile(p)) for p in QUANTILES},
+            "components": [self._component(int(k)) for k in np.flatnonzero(self.weights > 0)],
+        }
+
+    def __str__(self) -> str:
+        if self.weights.ndim > 1:
+            return f"p({self.variable.name}) in {len(self.weights)} rows"
+        lines = [f"p({self.variable.name})  mean {self.mean:.6g}, sd {self.sd:.6g}"]
+        lines.append("  " + ", ".join(f"{p:.0%} below {self.quantile(p):.6g}" for p in QUANTILES))
+        likely = [k for k in np.argsort(-self.weights, kind="stable") if self.weights[k] >= 0.00005]
+        if len(likely) > 1:
+            shown = sorted(likely[:COMPONENTS])
+            lines += [
+                f"  {self.weights[k]:.4f}  mean {self.means[k]:.6g}, sd {self.sds[k]:.6g}" for k in shown
+            ]
+            more = len(likely) - len(shown)
+            lines += [f"  and {more} more components"] if more else []
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _component(self, k: int) -> dict[str, float]:
+        """Return one component, its weight first."""
+        return {"weight": float(self.weights[k]), "mean": float(self.means[k]), "sd": float(self.sds[k])}
+
+    def _variances(self) -> NDArray[np.float64]:
+        return np.asarray(self.sds**2)
+
+    def _log_standard(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the log-density of a component of location zero and scale one."""
+        return np.asarray(-0.5 * (x**2 + np.log(2 * np.pi)))
+
+    def _below_standard(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(special.ndtr(x))
+
+    def _standard(self, probability: float) -> NDArray[np.float64]:
+        return np.asarray(special.ndtri(probability))
+
+
+@dataclass(frozen=True, eq=False)
+class StudentMixture(NormalMixture):
+    """A mixture of Student t: what a belief says of a continuous variable, the parameters integrated out.
+
+    Attributes
+    ----------
+    sds
+        The components' scales; their standard deviations are √(dof / (dof − 2)) times as large.
+    dofs
+        Degrees of freedom; infinite where a component is normal.
+    """
+
+    dofs: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, mixture: NormalMixture) -> StudentMixture:
+        """Return normals as Student t of infinitely many degrees of freedom."""
+        if isinstance(mixture, StudentMixture):
+            return mixture
+        dofs = np.full(mixture.weights.shape, np.inf)
+        return cls(mixture.variable, mixture.weights, mixture.means, mixture.sds, dofs)
+
+    def _component(self, k: int) -> dict[str, float]:
+        if np.isinf(self.dofs[k]):
+            return super()._component(k)
+        told = {"weight": self.weights[k], "mean": self.means[k], "scale": self.sds[k], "dof": self.dofs[k]}
+        return {name: float(value) for name, value in told.items()}
+
+    def _variances(self) -> NDArray[np.float64]:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            wider = np.where(self.dofs > 2, 1 / (1 - 2 / self.dofs), np.inf)
+        return np.where(self.sds > 0, self.sds**2 * wider, 0.0)
+
+    def _log_standard(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        dof = np.where(np.isinf(self.dofs), 1.0, self.dofs)
+        constant = special.gammaln(0.5 * (dof + 1)) - special.gammaln(0.5 * dof) - 0.5 * np.log(np.pi * dof)
+        student = constant - 0.5 * (dof + 1) * np.log1p(x**2 / dof)
+        return np.asarray(np.where(np.isinf(self.dofs), super()._log_standard(x), student))
+
+    def _below_standard(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        known = np.isinf(self.dofs)
+        return np.asarray(np.where(known, special.ndtr(x), special.stdtr(np.where(known, 1.0, self.dofs), x)))
+
+    def _standard(self, probability: float) -> NDArray[np.float64]:
+        known = np.isinf(self.dofs)
+        own = special.stdtrit(np.where(known, 1.0, self.dofs), probability)
+        return np.asarray(np.where(known, special.ndtri(probability), own))

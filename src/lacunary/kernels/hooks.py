@@ -1,0 +1,131 @@
+"""The private parts of Numba that are used, all of them, behind a check that they are there.
+
+They make code on disk quick to load. Numba would first import all that it can compile, and compile its own
+memory management: a third of a second that code which is compiled already, and makes no arrays, can spare.
+Where a version of Numba lacks one of them, its public ``cache=True`` is used instead, in the same folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from llvmlite import binding
+
+from lacunary.kernels import store
+
+__all__ = ["PRESENT", "compiled_by"]
+
+try:
+    from numba.core import caching, compiler, options
+    from numba.core.runtime import _nrt_python, rtsys
+
+    PRESENT = (
+        hasattr(compiler.CompileResult, "_reduce")
+        and hasattr(compiler.CompileResult, "_rebuild")
+        and hasattr(options.DefaultOptions, "_nrt")
+        and isinstance(_nrt_python.c_helpers, dict)
+        and callable(rtsys.initialize)
+        and hasattr(caching.IndexDataCacheFile, "load")
+        and hasattr(caching.IndexDataCacheFile, "save")
+    )
+except (ImportError, AttributeError):
+    PRESENT = False
+
+
+def compiled_by(function: Callable[..., object], makes_arrays: bool, settings: dict[str, Any]) -> Any:
+    """Return the function compiled when it is called, with its code kept on disk in any case that allows it.
+
+    ``makes_arrays`` is false where references need not be counted: Numba counts one whenever an array is
+    taken out of a tuple, which on small cells is most of the time.
+    """
+    njit: Any = numba.njit
+    if PRESENT:
+        made = njit(**settings, _nrt=makes_arrays)(function)
+        if hasattr(made, "_cache"):
+            if _is_kernel(function):
+                made._cache = _Stored(function, makes_arrays)
+            return made
+    return _publicly(njit, function, settings)
+
+
+def _is_kernel(function: Callable[..., object]) -> bool:
+    """Whether the key of the store speaks of the file in which a function stands."""
+    return Path(function.__code__.co_filename).parent == store.HERE
+
+
+def _publicly(njit: Any, function: Callable[..., object], settings: dict[str, Any]) -> Any:
+    place, before = store.folder() if _is_kernel(function) else None, numba.config.CACHE_DIR
+    if place is None:
+        return njit(**settings)(function)
+    numba.config.CACHE_DIR = str(place)
+    try:
+        return njit(**settings, cache=True)(function)
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+class _Stored:
+    """Machine code on disk, looked for when it is needed; stands in for `numba.core.caching.Cache`.
+
+    There is one file for each function and types: processes that write at the same time cannot mix theirs up.
+    """
+
+    def __init__(self, function: Callable[..., object], makes_arrays: bool) -> None:
+        self._name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
+        self._makes_arrays = makes_arrays
+
+    def _file(self, signature: Any, target: Any) -> Any:
+        """Return the file for these types; none where nothing may be kept."""
+        place = store.folder() if store.is_current() else None
+        if place is None:
+            return None
+        told = repr((str(signature), target.codegen().magic_tuple()))
+        name = f"{self._name}-{hashlib.sha256(told.encode()).hexdigest()[:24]}"
+        return caching.IndexDataCacheFile(str(place), name, place.name)
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """Return the code for these types if it is there."""
+        file = self._file(signature, target)
+        try:
+            code = None if file is None else file.load(signature)
+        except Exception:  # a damaged file: whatever it raises, the code is compiled afresh
+            return None
+        if code is None:
+            return None
+        if self._makes_arrays:
+            rtsys.initialize(target)
+        else:
+            _name_helpers()
+        return compiler.CompileResult._rebuild(target, *code)
+
+    def save_overload(self, signature: Any, code: Any) -> None:
+        """Keep the code for these types."""
+        file = self._file(signature, code.target_context)
+        bound = any(not lifted.can_cache for lifted in code.lifted) or code.library.has_dynamic_globals
+        if file is None or bound:
+            return
+        try:
+            file.flush()  # whatever was there could not be read
+            file.save(signature, code._reduce())
+        except OSError:  # the disk will not have it
+            return
+
+    def flush(self) -> None:
+        """Do nothing: what is on disk is right for these files and this machine."""
+
+    @property
+    def cache_path(self) -> str:
+        """Where the files are; empty if nowhere."""
+        return str(store.folder() or "")
+
+
+@cache
+def _name_helpers() -> None:
+    """Tell the linker where the functions are by which arrays are taken from Python."""
+    for name, address in _nrt_python.c_helpers.items():
+        binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)

@@ -1,0 +1,121 @@
+"""Where compiled code is kept on disk, under a key of all that it depends on.
+
+A kernel is compiled together with the kernels it calls, which stand in other files. The folder of the store
+is therefore named by the content of *all* kernel files, the versions of Numba, llvmlite and Python, and the
+CPU: code that is out of date lies in a folder that nobody looks into, and goes when newer ones come.
+
+The store lies in ``LACUNARY_CACHE`` if that is set, or else in ``NUMBA_CACHE_DIR``, beside the kernels, or in
+the user's cache folder, whichever first can be written to. If none can, code lives as long as its process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+import uuid
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import llvmlite
+import numba
+from llvmlite import binding
+from numba import config
+
+__all__ = ["HERE", "folder", "is_current", "key"]
+
+HERE = Path(__file__).parent
+
+PREFIX = "lacunary-"
+
+KEPT = 4
+"""Folders of compiled code that are kept side by side, for other versions and machines that share a home."""
+
+
+def _sources() -> list[Path]:
+    return sorted(HERE.glob("*.py"))
+
+
+def _stamps() -> tuple[tuple[str, int, int], ...]:
+    """When each kernel file was last changed, and how long it is."""
+    found = [(path.name, path.stat()) for path in _sources()]
+    return tuple((name, stat.st_mtime_ns, stat.st_size) for name, stat in found)
+
+
+def key() -> str:
+    """Return what compiled code depends on, as one short name."""
+    digest = hashlib.sha256()
+    for path in _sources():
+        content = path.read_bytes()
+        digest.update(f"{path.name} {len(content)} ".encode() + content)
+    cpu = (config.CPU_NAME, config.CPU_FEATURES, binding.get_host_cpu_name(), binding.get_host_cpu_features())
+    versions = (numba.__version__, llvmlite.__version__, sys.version, binding.get_process_triple())
+    settings = (config.OPT, config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT)
+    digest.update(repr((*(str(part) for part in cpu), versions, settings)).encode())
+    return digest.hexdigest()[:24]
+
+
+_STAMPS, _KEY = _stamps(), key()
+
+
+def is_current() -> bool:
+    """Whether the files are those that were there when this process began; else nothing is read or kept."""
+    try:
+        return _stamps() == _STAMPS
+    except OSError:
+        return False
+
+
+def places() -> list[Path]:
+    """Return the folders in which the store may lie, the first choice first."""
+    told = [os.environ.get("LACUNARY_CACHE"), config.CACHE_DIR]
+    return [*(Path(place) for place in told if place), HERE / "__pycache__", *_home()]
+
+
+def _home() -> list[Path]:
+    """Return the user's folder for what can be made again; none where there is no user."""
+    if os.environ.get("XDG_CACHE_HOME"):
+        return [Path(os.environ["XDG_CACHE_HOME"]) / "lacunary"]
+    if sys.platform == "win32":
+        return [Path(os.environ["LOCALAPPDATA"]) / "lacunary"] if "LOCALAPPDATA" in os.environ else []
+    with suppress(RuntimeError):
+        return [Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "lacunary"]
+    return []
+
+
+@cache
+def folder() -> Path | None:
+    """Return the folder of this process, made if need be; none if no place can be written to."""
+    for place in places():
+        mine = place / f"{PREFIX}{_KEY}"
+        try:
+            if not mine.is_dir():
+                mine.mkdir(parents=True)
+                _tidy(place, mine)
+            probe = mine / f"{uuid.uuid4().hex}.tmp"
+            probe.touch()
+            probe.unlink()
+            os.utime(mine)  # the folders used last are kept
+        except OSError:
+            continue
+        return mine
+    return None
+
+
+def _tidy(place: Path, mine: Path) -> None:
+    """Remove all but the folders that were used last, and what Numba itself once kept beside the kernels."""
+    others = [path for path in place.glob(f"{PREFIX}*") if path != mine and path.is_dir()]
+    for path in sorted(others, key=_last_used, reverse=True)[KEPT - 1 :]:
+        shutil.rmtree(path, ignore_errors=True)
+    if place == HERE / "__pycache__":
+        for path in [*place.glob("*.nbi"), *place.glob("*.nbc")]:
+            path.unlink(missing_ok=True)
+
+
+def _last_used(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

@@ -1,0 +1,133 @@
+"""What the papers' figures have in common: sheets of axes, panels of lines, and how axes are finished."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import zip_longest
+from math import ceil
+from typing import Any, Literal
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from lacunary import FigureStyle
+from lacunary.papers.show import minus
+
+__all__ = ["Line", "Panel", "finish", "legend_below", "panels", "sheet", "signed"]
+
+INK, MUTED = FigureStyle.ink, FigureStyle.muted
+LINES, MARKS = FigureStyle.lines, FigureStyle.marks
+
+
+@contextmanager
+def sheet(
+    width: float, height: float, rows: int = 1, columns: int = 1, **options: Any
+) -> Iterator[tuple[Figure, Any]]:
+    """Open a figure in the library's style; give it and its axes, (rows, columns)."""
+    with rc_context(FigureStyle.settings):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield figure, figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def finish(axes: Axes, *, title: str = "", x: str = "", y: str = "", rule: Literal["x", "y"] = "y") -> None:
+    """Name what axes show, and draw rules across."""
+    if title:
+        axes.set_title(title, fontsize=10)
+    if x:
+        axes.set_xlabel(x)
+    if y:
+        axes.set_ylabel(y)
+    axes.grid(axis=rule, color=MUTED, alpha=0.3, linewidth=0.6)
+
+
+def signed(axis: Any, between: str = " ") -> None:
+    """Write the numbers of an axis with a true minus, and something between thousands."""
+    axis.set_major_formatter(
+        FuncFormatter(
+            lambda value, _: minus(f"{value:,.6g}").replace(",", between)
+        )  # a tick's place is known
+    )
+
+
+def legend_below(figure: Figure, axes: Axes, columns: int | None = None, **options: Any) -> None:
+    """Draw one legend for all axes of a sheet, under them."""
+    handles, names = axes.get_legend_handles_labels()
+    place: dict[str, Any] = {"loc": "outside lower center", "ncols": columns or len(names), "frameon": False}
+    figure.legend(handles, names, **(place | options))
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line through points; ``place`` chooses its colour and mark; the point at x = ``ring`` is ringed."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    error: Sequence[float] | None = None
+    place: int = 0
+    ring: float | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One set of axes: a title, lines, and what it marks with vertical or horizontal rules."""
+
+    title: str
+    lines: Sequence[Line]
+    marked: float | None = None
+    level: float | None = None
+
+
+def panels(drawn: Sequence[Panel], *, x: str, y: str, columns: int = 2, log_x: bool = False) -> Figure:
+    """Draw panels side by side with one legend above them all."""
+    columns = min(columns, len(drawn))
+    rows = ceil(len(drawn) / columns)
+    with sheet(3.6 * columns if columns > 1 else 6.4, 2.7 * rows + 0.5, rows, columns) as (figure, grid):
+        for axes, panel in zip_longest(grid.ravel(), drawn):
+            if panel is None:
+                axes.set_visible(False)
+            else:
+                _panel(axes, panel, log_x=log_x)
+        for axes in grid[-1]:
+            axes.set_xlabel(x)
+        figure.supylabel(y, fontsize=10, color=INK)
+        seen: dict[str, Any] = {}
+        for axes in grid.ravel():
+            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+                seen.setdefault(label, handle)
+        if seen:
+            look: dict[str, Any] = {"ncols": min(len(seen), 5), "frameon": False, "fontsize": 9}
+            figure.legend(seen.values(), seen.keys(), loc="outside upper center", **look)
+        return figure
+
+
+def _panel(axes: Axes, panel: Panel, *, log_x: bool) -> None:
+    for line in panel.lines:
+        look: dict[str, Any] = {"color": LINES[line.place], "marker": MARKS[line.place], "markersize": 4}
+        capsize = 2 if line.error is not None else 0
+        axes.errorbar(
+            line.x, line.y, yerr=line.error, linewidth=1.3, capsize=capsize, label=line.label, **look
+        )
+        if line.ring is not None:
+            height = line.y[list(line.x).index(line.ring)]
+            axes.plot([line.ring], [height], "o", markersize=10, fillstyle="none", color=INK, linewidth=0.8)
+    if panel.marked is not None:
+        axes.axvline(panel.marked, color=MUTED, linewidth=1.0, linestyle=":")
+    if panel.level is not None:
+        axes.axhline(panel.level, color=INK, linewidth=0.8)
+    finish(axes, title=panel.title)
+    axes.set_axisbelow(True)
+    if log_x:
+        axes.set_xscale("log")
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(7, integer=True))
+    axes.yaxis.set_major_locator(MaxNLocator(5))
+    axes.yaxis.set_major_formatter(FuncFormatter(_number))
+
+
+def _number(value: float, _: int) -> str:
+    return minus(f"{value:,.0f}" if abs(value) >= 10 or value == int(value) else f"{value:g}")

@@ -1,0 +1,88 @@
+"""Figures of the reproduction of GHM96."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.patches import Patch
+
+from lacunary.papers import Drawing, Results, error_of_mean
+from lacunary.papers.figures import Line, Panel, panels, sheet
+from lacunary.papers.ghm96.answers import ERRORS, KINDS, Cell, cells
+from lacunary.papers.ghm96.plan import CASES
+from lacunary.papers.ghm96.work import grow
+
+__all__ = ["drawings"]
+
+COLOURS = ("#ffffff", "#c6dbef", "#fdd0a2", "#b30000")
+"""Of cells where there is no model, and of the kinds."""
+
+
+def drawings(results: Results) -> Iterator[Drawing]:
+    """Return the figures for which there is something to draw."""
+    found = cells(results)
+    if found:
+        yield Drawing(
+            "map",
+            "Where the rank falls below the number of parameters",
+            "Naive Bayes models of n features with b states each and k classes; columns end once the classes "
+            "fill all distributions of the features. Section 6 knew of one red cell, (2, 3, 4).",
+            _maps({b: [c for c in found if c.b == b] for b in sorted({c.b for c in found})}),
+        )
+    if any(r.value["ais"] is not None for r in results.of(grow)):
+        yield Drawing(
+            "growth",
+            "Errors of four scores on growing samples",
+            "Score minus log p(D), mean over samples with its standard error; four binary features. A score "
+            "that is right up to a constant is level. Top left: section 6's counterexample, where plain CS "
+            "and BIC with 14 parameters fall away by ½ log N. Bottom: singular truths, at which all do.",
+            panels(
+                [_panel(results, case) for case in CASES], x="rows N", y="score − log p(D) (nats)", log_x=True
+            ),
+        )
+
+
+def _maps(found: dict[int, list[Cell]]) -> Any:
+    """Draw the models of each number of states side by side, a colour for each kind."""
+    kept = {b: [c for c in own if not (b == 2 and c.n > 10)] for b, own in found.items()}
+    widths = [max(c.n for c in own) for own in kept.values()]
+    ratios = [max(width, 2) for width in widths]
+    scale, norm = ListedColormap(COLOURS), BoundaryNorm(np.arange(-1.5, len(KINDS) + 0.5), len(COLOURS))
+    with sheet(2.2 + 0.3 * sum(ratios), 5.6, columns=len(kept), width_ratios=ratios) as (figure, [grid]):
+        for axes, (b, own), n in zip(grid, kept.items(), widths, strict=True):
+            k = max(c.k for c in own)
+            kinds = np.full((k, n), -1)
+            for cell in own:
+                kinds[cell.k - 1, cell.n - 1] = cell.kind
+            across, up, thin = np.arange(n + 1) - 0.5, np.arange(1, k + 2) - 0.5, 0.3 if k < 40 else 0.08
+            axes.pcolormesh(across, up, kinds, cmap=scale, norm=norm, edgecolors="#ffffff", linewidth=thin)
+            axes.set_title(f"b = {b}", fontsize=10)
+            axes.set_xticks(range(n), [str(i + 1) for i in range(n)])
+            axes.set_yscale("log")
+            ticks = [t for t in (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 60, 90) if t <= k]
+            axes.set_yticks(ticks, [str(t) for t in ticks])
+            axes.minorticks_off()
+            axes.set_xlabel("features n")
+        grid[0].set_ylabel("classes k")
+        patches = [Patch(facecolor=c, label=n) for c, n in zip(COLOURS[1:], KINDS, strict=True)]
+        figure.legend(handles=patches, loc="outside upper center", ncols=1, frameon=False, fontsize=9)
+        return figure
+
+
+def _panel(results: Results, case: tuple[str, int, int]) -> Panel:
+    kind, n, k = case
+    records = [r for r in results.of(grow, kind=kind, n=n, k=k) if r.value["ais"] is not None]
+    sizes = sorted({r.arguments["rows"] for r in records})
+    lines = []
+    for place, (name, label) in enumerate(ERRORS):
+        if name == "bic" and k == 2:
+            continue
+        errors = [
+            [r.value[name] - r.value["ais"] for r in records if r.arguments["rows"] == s] for s in sizes
+        ]
+        means, spread = [float(np.mean(e)) for e in errors], [error_of_mean(e) for e in errors]
+        lines.append(Line(label, sizes, means, spread, place))
+    return Panel(f"{kind} truth, {k} classes", lines, level=0.0)

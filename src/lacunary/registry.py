@@ -1,0 +1,29 @@
+"""What lower packages borrow from upper ones, such as the drawing of a result's ``plot()``.
+
+Imports go downwards only; a method that needs an upper package asks for it here by name, and the package is
+loaded when it is first used. This is the only way upwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+__all__ = ["LENT", "borrow"]
+
+LENT = {
+    "classes as text": "report.classes_text.printed",
+    "classes as a page": "report.classes_page.page",
+    "classes as a figure": "report.figures.classes",
+    "save": "files.store.save",
+    "write whole": "files.whole.write_whole",
+}
+"""What is lent, by name, and where it lives."""
+
+
+def borrow(name: str) -> Callable[..., Any]:
+    """Return a function of an upper package, which is loaded if it is not yet."""
+    module, _, function = LENT[name].rpartition(".")
+    found: Callable[..., Any] = getattr(import_module(f"lacunary.{module}"), function)
+    return found

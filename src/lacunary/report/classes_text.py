@@ -1,0 +1,141 @@
+"""Hidden classes as text for a terminal, or for a pipe."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.table import Table as Grid
+from rich.text import Text
+
+from lacunary.data.wording import counted, plural
+from lacunary.report.words import (
+    EVIDENCE,
+    Words,
+    agreement,
+    give_or_take,
+    method,
+    minus,
+    percent,
+    plain,
+)
+from lacunary.study.levels import Shift
+from lacunary.study.profile import Contrast, Profile
+from lacunary.study.result import Classes
+
+__all__ = ["printed", "text"]
+
+WIDTH = 100
+"""Characters of a line of what ``print`` shows."""
+
+
+def printed(study: Classes) -> str:
+    """Return what ``print`` shows of hidden classes, in plain characters."""
+    console = Console(file=StringIO(), width=WIDTH, color_system=None)
+    with console.capture() as caught:
+        console.print(text(study, Words(f"Hidden {plural(study.hidden)}")))
+    return "\n".join(line.rstrip() for line in caught.get().splitlines())
+
+
+def text(study: Classes, words: Words) -> RenderableType:
+    """Return what a terminal shows of hidden classes."""
+    return Group(
+        Text(words.title, style="bold"),
+        _holes(study, words),
+        "",
+        _heading(f"How many {plural(study.hidden)}?"),
+        _comparison(study),
+        Text(EVIDENCE, style="dim"),
+        Text(agreement({counted(k, study.hidden): m for k, m in study.favourites.items()})),
+        "",
+        _heading(f"The {study.best.classes} {plural(study.hidden)}"),
+        _profiles(study, words),
+        *_measured(study),
+        _heading(f"Some {words.row}s, and the {study.hidden} they probably belong to"),
+        _cases(study, words),
+    )
+
+
+def _holes(study: Classes, words: Words) -> Text:
+    rows, lost = len(study.table), len(study.table) - study.complete
+    return Text(
+        f"{rows} {words.row}s, {len(study.table.schema)} {words.cell}s each; {study.holes} of the "
+        f"{study.table.holes.size} {words.cell}s are missing. "
+        f"Dropping incomplete {words.row}s would lose {lost} of {rows}, with {study.wasted} {words.cell}s "
+        "that were observed. Here nothing is dropped."
+    )
+
+
+def _heading(words: str) -> Text:
+    return Text(words, style="bold cyan")
+
+
+def _grid(*columns: str) -> Grid:
+    """Return an empty grid; a column whose name begins with < is set flush left."""
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    for name in columns:
+        grid.add_column(name.lstrip("<"), justify="left" if name.startswith("<") else "right")
+    return grid
+
+
+def _comparison(study: Classes) -> Grid:
+    methods = study.comparison.methods
+    heads = (method(m).replace("\N{EN DASH}", "\N{EN DASH}\n") for m in methods)
+    grid = _grid(f"{plural(study.hidden)}", "parameters", "log-\nlikelihood", *heads)
+    for candidate in study.candidates:
+        firsts = study.favourites.get(candidate.classes, ())
+        grid.add_row(
+            str(candidate.classes),
+            str(candidate.parameters),
+            minus(candidate.fit.log_likelihood),
+            *(f"{minus(candidate.log_evidence[m])}{'*' if m in firsts else ' '}" for m in methods),
+            style="bold" if candidate is study.best else None,
+        )
+    return grid
+
+
+def _profiles(study: Classes, words: Words) -> Grid:
+    aside = list(study.profiles[0].aside)
+    grid = _grid(
+        f"<{study.hidden}",
+        f"{words.row}s",
+        *map(str, aside),
+        f"<what sets it apart (in other {plural(study.hidden)})",
+    )
+    for profile in study.profiles:
+        shares = [percent(profile.aside[state]) for state in aside]
+        grid.add_row(str(profile.label), f"{profile.size:.0f}", *shares, _contrasts(profile))
+    return grid
+
+
+def _contrasts(profile: Profile) -> str:
+    return "\n".join(map(_contrast, profile.contrasts))
+
+
+def _contrast(c: Contrast | Shift) -> str:
+    if isinstance(c, Shift):
+        elsewhere = give_or_take(c.mean_elsewhere, c.sd_elsewhere)
+        return f"{plain(c.variable)}: {give_or_take(c.mean, c.sd)} ({elsewhere})"
+    return f"{plain(c.variable)} {c.state}: {percent(c.here)} ({percent(c.elsewhere)})"
+
+
+def _measured(study: Classes) -> list[RenderableType]:
+    """Return the continuous variables in each class, mean ± standard deviation."""
+    if not study.measured:
+        return []
+    grid = _grid("<mean ± standard deviation", *map(str, study.labels))
+    for each in study.measured:
+        cells = [give_or_take(mean, sd) for mean, sd in zip(each.means, each.sds, strict=True)]
+        grid.add_row(plain(each.name), *cells)
+    return [grid]
+
+
+def _cases(study: Classes, words: Words) -> Grid:
+    aside = [f"<{study.aside.schema.names[0]}"] if study.aside else []
+    grid = _grid(words.row, *aside, "missing", *(f"p({label})" for label in study.labels), "<note")
+    for case in study.cases:
+        known = [str(case.aside)] if study.aside else []
+        chances = (f"{p:.2f}" for p in case.probabilities)
+        grid.add_row(str(case.row + 1), *known, str(case.holes), *chances, case.why)
+    return grid

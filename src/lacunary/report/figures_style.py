@@ -1,0 +1,110 @@
+"""How figures look, and how they become files: SVG takes the text colour of the page it stands in."""
+
+from __future__ import annotations
+
+import io
+import re
+from html import escape
+from typing import Any, Literal
+
+from matplotlib import rc_context
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+
+__all__ = ["FigureStyle", "picture", "svg"]
+
+INK = "#010203"
+"""Stands for the page's own text colour, which takes its place in the SVG."""
+
+MUTED = "#7f8a96"
+ACCENT = "#d55e00"
+STEADY = "#0072b2"
+DIVERGING = LinearSegmentedColormap.from_list(
+    "orange to blue", ["#b35806", "#f1a340", "#f4f4f2", "#6aaed6", "#08519c"], N=45
+)
+"""Orange to blue through near white: told apart with every common kind of colour blindness.
+
+Fewer than fifty colours, so that the scale beside the map is drawn and not embedded as a picture.
+"""
+
+NEARNESS = LinearSegmentedColormap.from_list(
+    "dark to light", ["#08306b", "#2171b5", "#6aaed6", "#c6dbef"], N=45
+)
+"""Dark blue for what is near, fading as it gets far."""
+
+STYLE: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 10,
+    "text.color": INK,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.8,
+    "svg.fonttype": "none",
+    "savefig.transparent": True,
+}
+
+LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555")
+MARKS = ("o", "s", "^", "D", "v", "P", "X")
+"""Colours told apart with every common kind of colour blindness, and marks for those who print in grey."""
+
+
+def svg(figure: Figure, name: str, title: str) -> str:
+    """Return a figure as an SVG element for a page; ``name`` keeps its identifiers apart from others'."""
+    FigureCanvasSVG(figure)
+    buffer = io.StringIO()
+    with rc_context({**STYLE, "svg.hashsalt": name}):
+        figure.savefig(
+            buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
+        )
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    # The style element would speak to the whole page.
+    text = re.sub(r"<metadata>.*?</metadata>|<defs>\s*<style.*?</style>\s*</defs>", "", text, flags=re.DOTALL)
+    text = re.sub(r'\bid="', f'id="{name}-', text)
+    text = re.sub(r'(url\(#|href="#)', rf"\1{name}-", text)
+    text = text.replace(INK, "currentColor").replace("'DejaVu Sans'", "system-ui, 'DejaVu Sans'")
+    head, body = text.split(">", 1)
+    head = re.sub(r' (?:width|height)="[\d.]+pt"', "", head)
+    look = f"max-width:{figure.get_figwidth():.2f}in;stroke-linejoin:round"
+    return head.replace("<svg", f'<svg role="img" aria-label="{escape(title)}" style="{look}"') + ">" + body
+
+
+def picture(figure: Figure, form: Literal["png", "svg"], *, dots: int = 150) -> bytes:
+    """Return a figure as a file of its own, on white."""
+    FigureCanvasAgg(figure) if form == "png" else FigureCanvasSVG(figure)
+    buffer = io.BytesIO()
+    metadata = {"Date": None} if form == "svg" else {}
+    figure.savefig(buffer, format=form, dpi=dots, transparent=False, facecolor="white", metadata=metadata)
+    return buffer.getvalue()
+
+
+class FigureStyle:
+    """The look of all figures, for those who draw their own beside them; it has no instances.
+
+    Attributes
+    ----------
+    settings
+        What to draw in, as ``matplotlib.rc_context(FigureStyle.settings)``.
+    ink, muted, accent, steady
+        Colours of text, rules, what matters, and the rest.
+    lines, marks
+        Seven colours and marks that can be told apart, for the first line, the second, …
+    diverging, nearness
+        Colour maps: from orange to blue, and from near to far.
+    svg, picture
+        Return a figure as an element for a page, or as a file of its own.
+    """
+
+    settings = STYLE
+    ink, muted, accent, steady = INK, MUTED, ACCENT, STEADY
+    lines, marks = LINES, MARKS
+    diverging, nearness = DIVERGING, NEARNESS
+    svg = staticmethod(svg)
+    picture = staticmethod(picture)

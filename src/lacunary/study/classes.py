@@ -1,0 +1,126 @@
+"""The verb `classes`: fit every number of hidden classes, compare the models, look at the best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from string import ascii_uppercase
+from typing import Any
+
+import numpy as np
+
+from lacunary.data.read import read
+from lacunary.data.table import Table
+from lacunary.errors import ParameterError
+from lacunary.evidence.compare import Comparison, compare
+from lacunary.infer.network import Network
+from lacunary.learn.fit import Fit, fit
+from lacunary.learn.loop import Progress
+from lacunary.learn.stop import Stop
+from lacunary.model.make import naive_bayes
+from lacunary.study.profile import Candidate
+from lacunary.study.result import DECIDES, Classes
+
+__all__ = ["METHODS", "classes"]
+
+METHODS = ("bic", DECIDES, "variational", "laplace")
+"""Estimates of the evidence that are quick where fits are."""
+
+STOP = Stop(relative=1e-10)
+"""Tighter than the default: log-likelihoods are printed to a tenth of a nat and compared."""
+
+Watch = Callable[[int, Progress], object]
+Tell = Callable[[int, int, str], object]
+
+
+def classes(
+    table: Any,
+    components: int | Iterable[int] = range(1, 7),
+    *,
+    hidden: str = "class",
+    aside: str | None = None,
+    starts: int = 20,
+    rng: int = 0,
+    watch: Watch | None = None,
+    tell: Tell | None = None,
+) -> Classes:
+    """Return how many hidden classes of rows a table speaks for, and what each is like.
+
+    For every number of classes a hidden variable above all columns is fitted from many starts, to all rows,
+    those with holes too; the models are compared by four estimates of their evidence.
+
+    Parameters
+    ----------
+    table
+        Rows with holes: a table, a frame, an array or a path. Given the class, columns are independent and
+        continuous ones are normal.
+    components
+        The numbers of classes to try, or one.
+    hidden
+        What to call the class.
+    aside
+        A discrete column that is not used to find the classes, but shown beside them.
+    starts, rng
+        As for `lacunary.fit`.
+    watch
+        Called after every sweep of a fit with the number of classes and a `Progress`; a true answer ends
+        the work.
+    tell
+        Called during the comparison, as ``watch`` of `lacunary.compare`.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If a fit was interrupted: numbers of classes that were not fitted cannot be compared.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> blocs = lac.classes(lac.house_votes(), [1, 2], hidden="bloc", aside="party", starts=2)
+    >>> blocs.number, blocs.labels
+    (2, ('A', 'B'))
+    >>> blocs.posterior.shape, blocs.assign()[:2]
+    ((435, 2), ['B', 'B'])
+    """
+    whole = table if isinstance(table, Table) else read(table)
+    used = whole.select([name for name in whole.schema.names if name != aside])
+    kept = None if aside is None else whole.select([aside])
+    if kept is not None and not kept.schema.variables[0].discrete:
+        raise ParameterError(
+            f"{aside} is continuous; what is kept aside must be discrete: read the table with "
+            f"kinds={{{aside!r}: 'discrete'}}"
+        )
+    numbers = [components] if isinstance(components, int) else list(components)
+    if not numbers:
+        raise ParameterError("name at least one number of classes to try")
+    fits = [_fitted(used, hidden, k, starts, rng, watch) for k in numbers]
+    compared = compare(fits, used, METHODS, starts=starts, stop=STOP, rng=rng, watch=tell)
+    candidates = _candidates(numbers, fits, compared)
+    best = max(candidates, key=lambda candidate: candidate.log_evidence[DECIDES])
+    network = _by_size(best.fit.network, used, hidden)
+    posterior = network.posterior(used, [hidden])[hidden]
+    return Classes(used, hidden, kept, candidates, compared, network, posterior)
+
+
+def _fitted(table: Table, hidden: str, k: int, starts: int, rng: int, watch: Watch | None) -> Fit:
+    dag = naive_bayes(table.schema, hidden=hidden, states=k)
+    told = None if watch is None else lambda progress: watch(k, progress)
+    found = fit(dag, table, starts=starts, stop=STOP, rng=rng, watch=told)
+    if found.interrupted:
+        raise KeyboardInterrupt
+    return found
+
+
+def _candidates(numbers: Sequence[int], fits: Sequence[Fit], compared: Comparison) -> tuple[Candidate, ...]:
+    return tuple(
+        Candidate(k, found, found.dag.free, {m: float(compared.values(m)[i]) for m in METHODS})
+        for i, (k, found) in enumerate(zip(numbers, fits, strict=True))
+    )
+
+
+def _by_size(network: Network, table: Table, hidden: str) -> Network:
+    """Return the network with its classes named A, B, … from the most probable on."""
+    order = np.argsort(-network.table(hidden), kind="stable")
+    k = len(order)
+    labels = list(ascii_uppercase[:k]) if k <= len(ascii_uppercase) else [f"C{i + 1}" for i in range(k)]
+    tables = {name: given[order] for name, given in network.tables.items()}
+    return Network.from_tables(naive_bayes(table.schema, hidden=hidden, states=labels), tables)

@@ -1,0 +1,283 @@
+"""What was found about hidden classes: how many there are, what they are like, who is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.schema import Label, Variable
+from lacunary.data.table import HOLE, Table
+from lacunary.evidence.compare import Comparison
+from lacunary.infer.network import Network
+from lacunary.learn.fit import Fit
+from lacunary.registry import borrow
+from lacunary.study.levels import Levels, Shift
+from lacunary.study.profile import Candidate, Case, Contrast, Profile, candidate_record, profile_record
+
+__all__ = ["DECIDES", "Classes", "Drawn"]
+
+DECIDES = "cheeseman-stutz"
+"""The estimate by which the number of classes is chosen: the one that `lacunary.score` makes unless told."""
+
+Drawn = Literal["evidence", "profiles", "traces", "starts"]
+"""What can be drawn: log evidence by number of classes, chances by class, and the starts of the best fit."""
+
+CONTRASTS = 3
+"""How many variables are named for each class."""
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """How many hidden classes a table speaks for, what each is like, and to which a row belongs.
+
+    ``print`` shows it as tables; `page` writes them with figures, `plot` draws one, `save` keeps the network.
+
+    Attributes
+    ----------
+    table
+        The columns the classes were found from.
+    hidden
+        What the class is called.
+    aside
+        The table of a column that was kept aside, to see what the classes mean.
+    candidates
+        A fit for every number of classes that was tried, with estimates of its evidence.
+    comparison
+        The candidates weighed against each other by several estimates.
+    network
+        The best candidate's network, its classes renamed A, B, … from the largest on.
+    posterior
+        The rows' responsibilities, p(class | the row's observed cells); (rows, classes).
+    """
+
+    table: Table
+    hidden: str
+    aside: Table | None
+    candidates: tuple[Candidate, ...]
+    comparison: Comparison
+    network: Network
+    posterior: NDArray[np.float64]
+
+    @property
+    def best(self) -> Candidate:
+        """The candidate of highest log evidence by the estimate that decides."""
+        return max(self.candidates, key=lambda candidate: candidate.log_evidence[DECIDES])
+
+    @property
+    def number(self) -> int:
+        """The recommended number of classes: the best candidate's."""
+        return self.best.classes
+
+    @property
+    def fits(self) -> dict[int, Fit]:
+        """The best fit of every number of classes that was tried."""
+        return {candidate.classes: candidate.fit for candidate in self.candidates}
+
+    @property
+    def favourites(self) -> dict[int, tuple[str, ...]]:
+        """The numbers of classes that some estimate puts first, each with these estimates."""
+        by_name = dict(zip(self.comparison.models, self.candidates, strict=True))
+        return {by_name[name].classes: methods for name, methods in self.comparison.favourites().items()}
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The names of the best candidate's classes, A being the most probable."""
+        return self.network.dag.schema[self.hidden].states
+
+    @property
+    def holes(self) -> int:
+        """How many cells are empty."""
+        return int(self.table.holes.sum())
+
+    @property
+    def complete(self) -> int:
+        """How many rows have no hole."""
+        return int((~self.table.holes.any(axis=1)).sum())
+
+    @property
+    def wasted(self) -> int:
+        """How many observed cells dropping the incomplete rows would have thrown away."""
+        incomplete = self.table.holes.any(axis=1)
+        return int((~self.table.holes[incomplete]).sum())
+
+    def chance(self, name: str) -> NDArray[np.float64]:
+        """Return p(variable | class); (classes, states)."""
+        return self.network.table(name)
+
+    def levels(self, name: str) -> Levels:
+        """Return a continuous variable's mean and standard deviation in each class."""
+        family = self.network.dag.number(self.network.dag.schema.index(name))
+        intercept, variance = family.normal(self.network.table(name)).T
+        return Levels(name, self.network.table(self.hidden), intercept, np.sqrt(variance))
+
+    @property
+    def measured(self) -> tuple[Levels, ...]:
+        """The continuous variables, from the one that tells most of the class on."""
+        return tuple(self.levels(name) for name in self.telling if not self.table.schema[name].discrete)
+
+    def information(self, name: str) -> float:
+        """Return how much a variable tells of the class, in nats: their mutual information."""
+        if not self.table.schema[name].discrete:
+            return self.levels(name).information
+        weights, chance = self.network.table(self.hidden), self.chance(name)
+        overall = weights @ chance
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = np.where(chance > 0, chance * np.log(chance / overall), 0.0)
+        return float(weights @ terms.sum(axis=1))
+
+    @property
+    def telling(self) -> tuple[str, ...]:
+        """The variables, from the one that tells most of the class on."""
+        return tuple(sorted(self.table.schema.names, key=self.information, reverse=True))
+
+    @property
+    def profiles(self) -> tuple[Profile, ...]:
+        """The classes, from the largest on."""
+        return tuple(self._profile(k) for k in range(len(self.labels)))
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """A few rows worth looking at."""
+        return tuple(
+            Case(
+                row,
+                why,
+                self._aside_of(row),
+                int(self.table.holes[row].sum()),
+                tuple(self.posterior[row].tolist()),
+            )
+            for row, why in self._worth_a_look()
+        )
+
+    def assign(self, table: Any = None) -> list[Label]:
+        """Return the most probable class of every row, of the table it was found from or of another one."""
+        chances = (
+            self.posterior if table is None else self.network.posterior(table, [self.hidden])[self.hidden]
+        )
+        return [self.labels[int(k)] for k in chances.argmax(axis=1)]
+
+    def __repr__(self) -> str:
+        tried = ", ".join(str(candidate.classes) for candidate in self.candidates)
+        return f"<Classes: {self.number} of {self.hidden} best of {tried}; {len(self.table)} rows>"
+
+    def __str__(self) -> str:
+        return str(borrow("classes as text")(self))
+
+    def plot(self, what: Drawn = "evidence") -> Any:
+        """Return a figure of matplotlib: the "evidence", "profiles", "traces" of EM, or its "starts"."""
+        return borrow("classes as a figure")(self, what)
+
+    def page(self, path: str | PathLike[str] | None = None, **words: str) -> str:
+        """Return a page with tables and figures, in one piece of HTML, and write it if a path is given.
+
+        ``title``, ``row``, ``cell`` and ``source`` say what it is about, what a row and a cell stand for
+        ("member", "vote"), and where the data come from.
+        """
+        html = str(borrow("classes as a page")(self, **words))
+        if path is not None:
+            borrow("write whole")(path, html)
+        return html
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the best network to a file, as `lacunary.save` does: .json, .bif, .xmlbif, .net."""
+        borrow("save")(self.network, path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all that was found as plain dictionaries, lists and numbers."""
+        return {
+            "rows": len(self.table),
+            "variables": len(self.table.schema),
+            "holes": self.holes,
+            "complete_rows": self.complete,
+            "incomplete_rows": len(self.table) - self.complete,
+            "observed_cells_in_incomplete_rows": self.wasted,
+            "candidates": [candidate_record(c) for c in self.candidates],
+            "favourites": {str(classes): list(methods) for classes, methods in self.favourites.items()},
+            "best": self.best.classes,
+            "classes": [profile_record(p) for p in self.profiles],
+            "measured": {
+                each.name: {
+                    str(label): {"mean": mean, "sd": sd}
+                    for label, mean, sd in zip(
+                        self.labels, each.means.tolist(), each.sds.tolist(), strict=True
+                    )
+                }
+                for each in self.measured
+            },
+            "cases": [
+                {
+                    "row": case.row + 1,
+                    "why": case.why,
+                    "aside": case.aside,
+                    "holes": case.holes,
+                    "probabilities": dict(zip(map(str, self.labels), case.probabilities, strict=True)),
+                }
+                for case in self.cases
+            ],
+        }
+
+    def _profile(self, k: int) -> Profile:
+        size = float(self.table.weights @ self.posterior[:, k])
+        contrasts = sorted(
+            (self._contrast(k, variable) for variable in self.table.schema),
+            key=lambda contrast: -contrast.apart,
+        )
+        return Profile(
+            self.labels[k], size, size / self.table.size, self._aside_in(k), tuple(contrasts[:CONTRASTS])
+        )
+
+    def _contrast(self, k: int, variable: Variable) -> Contrast | Shift:
+        """Return the state of a variable whose chance differs most between a class and the others."""
+        if not variable.discrete:
+            return self.levels(variable.name).shift(k)
+        chance, weights = self.chance(variable.name), self.network.table(self.hidden)
+        others = np.arange(len(weights)) != k
+        rest = weights[others] @ chance[others] / weights[others].sum() if others.any() else chance[k]
+        # Of two states both differ by the same amount: the last, "yes" in most tables, is the one to read.
+        state = len(rest) - 1 if len(rest) == 2 else int(np.abs(chance[k] - rest).argmax())
+        return Contrast(variable.name, variable.states[state], float(chance[k, state]), float(rest[state]))
+
+    def _aside_in(self, k: int) -> dict[Label, float]:
+        if self.aside is None:
+            return {}
+        codes = self.aside.codes[:, 0]
+        weight = self.table.weights * self.posterior[:, k]
+        counted = [float(weight[codes == code].sum()) for code in range(self.aside.schema.sizes[0])]
+        total = sum(counted) or 1.0
+        return {
+            s: count / total for s, count in zip(self.aside.schema.variables[0].states, counted, strict=True)
+        }
+
+    def _aside_of(self, row: int) -> Label | None:
+        if self.aside is None or self.aside.codes[row, 0] == HOLE:
+            return None
+        return self.aside.schema.variables[0].states[int(self.aside.codes[row, 0])]
+
+    def _worth_a_look(self) -> Iterator[tuple[int, str]]:
+        """Go over rows to show, each once, with the reason."""
+        holes = self.table.holes.sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            doubt = -np.where(self.posterior > 0, self.posterior * np.log(self.posterior), 0.0).sum(axis=1)
+        fullest = holes == holes.min()
+        chosen = {int(np.where(fullest, doubt, np.inf).argmin()): "clear"}
+        chosen.setdefault(int(np.where(fullest, doubt, -1.0).argmax()), "in between")
+        if self.aside is not None:
+            chosen.setdefault(int(self._surprise().argmax()), f"unusual {self.aside.schema.names[0]}")
+        for row in np.argsort(-holes, kind="stable")[:3].tolist():
+            if holes[row]:
+                chosen.setdefault(
+                    row, "many missing" if holes[row] < len(self.table.schema) else "all missing"
+                )
+        yield from chosen.items()
+
+    def _surprise(self) -> NDArray[np.float64]:
+        """Return how rare each row's aside state is in its probable class; (rows,)."""
+        assert self.aside is not None
+        shares = np.array([list(profile.aside.values()) for profile in self.profiles])
+        expected = np.take_along_axis(self.posterior @ shares, np.maximum(self.aside.codes[:, :1], 0), axis=1)
+        return np.where(self.aside.codes[:, 0] == HOLE, 0.0, 1.0 - expected[:, 0])

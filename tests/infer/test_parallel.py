@@ -1,0 +1,107 @@
+"""How many threads there are, and who says so."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lacunary as lac
+from lacunary.infer import parallel
+from lacunary.infer.engine import prepare_discrete
+from lacunary.infer.parallel import in_parallel
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Eight cores, no quota, nothing said."""
+    monkeypatch.delenv("LACUNARY_THREADS", raising=False)
+    monkeypatch.setattr(parallel, "_cores", lambda: 8)
+    monkeypatch.setattr(parallel, "_quota", lambda groups: math.inf)
+    return monkeypatch
+
+
+def test_the_least_limit_holds(machine: pytest.MonkeyPatch) -> None:
+    assert lac.threads() == 8
+    machine.setattr(parallel, "_quota", lambda groups: 3.5)
+    assert lac.threads() == 3
+    machine.setenv("LACUNARY_THREADS", "2")
+    assert lac.threads() == 2
+    machine.setenv("LACUNARY_THREADS", "200")
+    assert lac.threads() == 3
+    machine.setattr(parallel, "_quota", lambda groups: 0.5)
+    assert lac.threads() == 1
+
+
+def test_what_is_said_in_python_holds(machine: pytest.MonkeyPatch) -> None:
+    machine.setenv("LACUNARY_THREADS", "4")
+    try:
+        assert lac.threads(6) == 6
+        with lac.threads(np.int64(2)) as many:
+            assert many == lac.threads() == 2
+            with lac.threads(3):
+                assert lac.threads() == 3
+            assert lac.threads() == 2
+        assert lac.threads() == 6
+        with pytest.raises(ZeroDivisionError), lac.threads(1):
+            1 / 0  # noqa: B018, it is to fail
+        assert lac.threads() == 6
+    finally:
+        assert lac.threads(None) == 4
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1.5, "2x", True, "two"])
+def test_bad_numbers_are_refused_by_name(bad: Any) -> None:
+    before = lac.threads()
+    with pytest.raises(
+        lac.ParameterError, match=r"threads\(n\) must be a whole number of threads, at least 1, not"
+    ):
+        lac.threads(bad)
+    assert lac.threads() == before
+
+
+@pytest.mark.parametrize("bad", ["0", "-3", "1.5", "many"])
+def test_bad_variables_are_refused_by_name(bad: str, machine: pytest.MonkeyPatch) -> None:
+    machine.setenv("LACUNARY_THREADS", bad)
+    with pytest.raises(lac.ParameterError, match=f"LACUNARY_THREADS must be .* not '{bad}'"):
+        in_parallel(abs, [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("files", "cores"),
+    [
+        ({"cpu.max": "150000 100000\n"}, 1.5),
+        ({"cpu.max": "max 100000\n"}, math.inf),
+        ({"cpu/cpu.cfs_quota_us": "400000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 4.0),
+        ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, math.inf),
+        ({"cpu.max": "nonsense"}, math.inf),
+        ({}, math.inf),
+    ],
+)
+def test_quotas_of_containers(files: dict[str, str], cores: float, tmp_path: Path) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert parallel._quota(tmp_path) == cores
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="only Linux tells")
+def test_affinity_is_looked_up() -> None:
+    assert parallel._cores() == len(os.sched_getaffinity(0))
+
+
+def test_results_are_the_same_bits_on_any_number(small_chunks: None) -> None:
+    network = lac.asia()
+    prepared = prepare_discrete(network.dag, lac.make_holes(network.sample(100, rng=0), 0.3, rng=1))
+    assert len(prepared.packed.chunks) > 3
+    found = []
+    for many in (1, 2, 5):
+        with lac.threads(many):
+            found.append(prepared.expect(network.theta[None]))
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.counts, found[0].counts)
+        np.testing.assert_array_equal(other.log_likelihood, found[0].log_likelihood)

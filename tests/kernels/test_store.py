@@ -1,0 +1,149 @@
+"""Compiled code on disk: never out of date, never in the way."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lacunary
+from lacunary.kernels import store
+
+PACKAGE = Path(lacunary.__file__).parent
+
+CALLER = """
+from lacunary.kernels.compile import bare
+from lacunary.kernels.variate import uniform
+
+@bare
+def drawn(stream):
+    return uniform(stream)
+"""
+
+ASK = """
+import numpy as np
+from lacunary.kernels.caller import drawn
+print(drawn(np.array([7], np.uint64)), len(drawn._cache_hits))
+"""
+
+WITHOUT_HOOKS = "from lacunary.kernels import hooks; hooks.PRESENT = False\n"
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """A copy of the package, with one more kernel that calls one in another file."""
+    skipped = shutil.ignore_patterns("__pycache__", "papers", "report")
+    shutil.copytree(PACKAGE, tmp_path / "src" / "lacunary", ignore=skipped)
+    (tmp_path / "src/lacunary/kernels/caller.py").write_text(CALLER)
+    return tmp_path / "src"
+
+
+def _ask(path: Path, code: str = ASK, **environment: str) -> tuple[float, bool]:
+    """What a new process draws, and whether it found the code on disk."""
+    kept = {n: v for n, v in os.environ.items() if n not in ("LACUNARY_CACHE", "NUMBA_CACHE_DIR")}
+    told = kept | {"PYTHONPATH": str(path)} | environment
+    done = subprocess.run([sys.executable, "-c", code], env=told, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    drawn, hits = done.stdout.split()
+    return float(drawn), int(hits) > 0
+
+
+def _halve(path: Path) -> None:
+    """Edit the kernel that is called: what it draws is half of what it was. The caller stays as it is."""
+    file = path / "lacunary/kernels/variate.py"
+    before = file.read_text()
+    file.write_text(before.replace("+ 0.5) * 2.0**-52", "+ 0.5) * 2.0**-53"))
+    assert file.read_text() != before
+
+
+@pytest.mark.parametrize("before", ["", WITHOUT_HOOKS])
+def test_an_edit_of_a_kernel_is_seen_by_those_that_call_it(copied: Path, before: str) -> None:
+    first, found = _ask(copied, before + ASK)
+    assert not found
+    assert _ask(copied, before + ASK) == (first, True)
+    _halve(copied)
+    assert _ask(copied, before + ASK) == (first / 2, False)
+
+
+def test_both_ways_draw_the_same(copied: Path) -> None:
+    assert _ask(copied)[0] == _ask(copied, WITHOUT_HOOKS + ASK)[0]
+
+
+def test_an_edit_while_a_process_runs_does_not_reach_the_store(copied: Path) -> None:
+    """It has the old text in memory, or some of the old and some of the new: it keeps its code to itself."""
+    edit = f"""
+from lacunary.kernels import caller
+from pathlib import Path
+file = Path({str(copied / "lacunary/kernels/variate.py")!r})
+file.write_text(file.read_text().replace("+ 0.5) * 2.0**-52", "+ 0.5) * 2.0**-53"))
+"""
+    old, _ = _ask(copied, edit + ASK)
+    assert _ask(copied) == (old / 2, False)
+
+
+def test_the_store_can_be_sent_elsewhere(copied: Path, tmp_path: Path) -> None:
+    place = tmp_path / "else" / "where"
+    _ask(copied, LACUNARY_CACHE=str(place))
+    assert list(place.glob("lacunary-*/caller.drawn-*.nbc"))
+    assert not list(copied.glob("lacunary/kernels/__pycache__/lacunary-*"))
+    assert _ask(copied, LACUNARY_CACHE=str(place))[1]
+
+
+@pytest.mark.parametrize("code", [ASK, WITHOUT_HOOKS + ASK])
+def test_where_nothing_can_be_written_code_lives_in_memory(copied: Path, tmp_path: Path, code: str) -> None:
+    (tmp_path / "file").touch()  # nothing can be made inside a file, whoever asks
+    (copied / "lacunary/kernels/__pycache__").touch()
+    kept = tmp_path / "home"
+    told = {"LACUNARY_CACHE": str(tmp_path / "file" / "x"), "PYTHONDONTWRITEBYTECODE": "1"}
+    drawn, _ = _ask(copied, code, XDG_CACHE_HOME=str(kept), **told)  # the user's folder comes last
+    assert _ask(copied, code, XDG_CACHE_HOME=str(kept), **told) == (drawn, True)
+    assert list(kept.glob("lacunary/lacunary-*"))
+    assert _ask(copied, code, XDG_CACHE_HOME=str(tmp_path / "file" / "y"), **told) == (drawn, False)
+
+
+def test_a_damaged_file_is_compiled_again(copied: Path) -> None:
+    drawn, _ = _ask(copied)
+    for path in copied.glob("lacunary/kernels/__pycache__/lacunary-*/*.nb?"):
+        path.write_bytes(path.read_bytes()[:100])
+    assert _ask(copied) == (drawn, False)
+    assert _ask(copied) == (drawn, True)
+
+
+def test_old_folders_go_and_the_last_used_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for age in range(10):
+        old = tmp_path / f"lacunary-{age}"
+        old.mkdir()
+        (old / "x.code").touch()
+        os.utime(old, (1e9 - age, 1e9 - age))
+    (tmp_path / "not ours").mkdir()
+    monkeypatch.setenv("LACUNARY_CACHE", str(tmp_path))
+    store.folder.cache_clear()
+    try:
+        mine = store.folder()
+        assert mine is not None
+        left = {path.name for path in tmp_path.iterdir()}
+        assert left == {mine.name, "not ours", *(f"lacunary-{age}" for age in range(store.KEPT - 1))}
+        assert not list(mine.iterdir())
+    finally:
+        store.folder.cache_clear()
+
+
+@pytest.mark.parametrize("what", ["CPU_NAME", "OPT"])
+def test_the_key_speaks_of_machine_and_settings(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = store.key()
+    assert store.key() == before
+    monkeypatch.setattr(f"numba.config.{what}", "another")
+    assert store.key() != before
+
+
+@pytest.mark.parametrize("module", ["numba", "llvmlite", "sys"])
+def test_the_key_speaks_of_versions(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = store.key()
+    monkeypatch.setattr(
+        f"lacunary.kernels.store.{module}.{'version' if module == 'sys' else '__version__'}", "0"
+    )
+    assert store.key() != before
