@@ -14,7 +14,7 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, nbinom, poisson
 
 from lacunary.data.table import HOLE, Table
 from lacunary.infer.network import Network
@@ -133,3 +133,33 @@ def statistics(network: Network, table: Table) -> dict[str, NDArray[np.float64]]
                 )
                 out[name][where] += weight * share * moment
     return out
+
+
+def leaf_log_evidence(network: Network, codes: NDArray[np.integer], reals: NDArray[np.float64]) -> float:
+    """Log-probability of a row of tables and Poisson counts: every filling of discrete holes, by scipy."""
+    dag = network.dag
+    choices = [
+        range(v.size) if v.discrete and code == HOLE else (int(code),)
+        for v, code in zip(dag.schema, codes, strict=True)
+    ]
+    logs = []
+    for row in product(*choices):
+        states = {v.name: s for v, s in zip(dag.schema, row, strict=True) if v.discrete}
+        log = 0.0
+        for i, v in enumerate(dag.schema):
+            own = network.table(v.name)[tuple(states[p] for p in dag.parents_of(v.name))]
+            if v.discrete:
+                log += float(np.log(own[states[v.name]]))
+            elif not np.isnan(reals[i]):
+                log += float(poisson.logpmf(reals[i], own[0]))
+        logs.append(log)
+    return log_sum(logs)
+
+
+def gamma_poisson(counts: NDArray[np.float64], shape: float, rate: float) -> float:
+    """Log evidence of counts whose rate is Gamma(shape, rate): one negative binomial after the other."""
+    total = 0.0
+    for x in counts:
+        total += float(nbinom.logpmf(x, shape, rate / (rate + 1.0)))
+        shape, rate = shape + float(x), rate + 1.0
+    return total

@@ -185,7 +185,7 @@ def mixed_networks(
     plain, layout = dag.discrete, dag.layout
     theta = rng.normal(size=layout.size)
     theta[: layout.tables] = plain.layout.normalize(_weights(texture, plain, rng)) if plain.names else 0
-    for i in layout.regressions:
+    for i in layout.numeric:
         layout.records(theta, i)[:, -1] = 10.0 ** rng.uniform(-2, 2, layout.configurations[i])
     return Network(dag, theta)
 

@@ -37,6 +37,11 @@ if TYPE_CHECKING:
     from lacunary.evidence.estimate import Estimate
     from lacunary.evidence.sampled import Sampled, posterior_mean
     from lacunary.evidence.score import score
+    from lacunary.family.distribution import Distribution, NormalMixture, StudentMixture
+    from lacunary.family.poisson import Poisson
+    from lacunary.family.regression import Regression
+    from lacunary.family.sigmoid import Sigmoid
+    from lacunary.family.uniform import Uniform
     from lacunary.files.checkpoint import Checkpoint
     from lacunary.files.shipped import alarm, asia
     from lacunary.files.store import load, save
@@ -51,7 +56,6 @@ if TYPE_CHECKING:
         k2,
         prior_network,
     )
-    from lacunary.infer.distribution import Distribution, NormalMixture, StudentMixture
     from lacunary.infer.divergence import family_distances, kl, marginal_kl
     from lacunary.infer.ensemble import Ensemble
     from lacunary.infer.expect import expect
@@ -75,10 +79,7 @@ if TYPE_CHECKING:
     from lacunary.model.equivalence import cpdag, equivalent
     from lacunary.model.graph import d_separated, moral_graph, skeleton
     from lacunary.model.make import dag, naive_bayes, random_dag
-    from lacunary.model.regression import Regression
-    from lacunary.model.sigmoid import Sigmoid
     from lacunary.model.stats import Stats
-    from lacunary.model.uniform import Uniform
     from lacunary.rank.dimension import Dimension, dimension
     from lacunary.report.figures_style import FigureStyle
     from lacunary.structure.anneal import Anneal
@@ -129,7 +130,7 @@ _HOME = {
         "prior_network",
     ),
     "infer.ensemble": ("Ensemble",),
-    "infer.distribution": ("Distribution", "NormalMixture", "StudentMixture"),
+    "family.distribution": ("Distribution", "NormalMixture", "StudentMixture"),
     "infer.divergence": ("family_distances", "kl", "marginal_kl"),
     "infer.expect": ("expect",),
     "infer.impute": ("impute",),
@@ -152,10 +153,11 @@ _HOME = {
     "model.equivalence": ("cpdag", "equivalent"),
     "model.graph": ("d_separated", "moral_graph", "skeleton"),
     "model.make": ("dag", "naive_bayes", "random_dag"),
-    "model.regression": ("Regression",),
-    "model.sigmoid": ("Sigmoid",),
+    "family.poisson": ("Poisson",),
+    "family.regression": ("Regression",),
+    "family.sigmoid": ("Sigmoid",),
     "model.stats": ("Stats",),
-    "model.uniform": ("Uniform",),
+    "family.uniform": ("Uniform",),
     "evidence.compare": ("Comparison", "compare"),
     "rank.dimension": ("Dimension", "dimension"),
     "evidence.estimate": ("Estimate",),
@@ -212,6 +214,7 @@ __all__ = [
     "ParameterError",
     "Pareto",
     "Partitioned",
+    "Poisson",
     "PriorNetwork",
     "Progress",
     "Regression",

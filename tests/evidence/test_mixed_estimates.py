@@ -174,8 +174,8 @@ def test_the_bound_after_one_update_is_the_plain_cheeseman_stutz(hidden: str) ->
     posterior = rule.improve(point.counts[None])
     potentials = rule.potentials(posterior)[0]
     expected = float(point.counts[: layout.tables] @ np.log(potentials[: layout.tables]))
-    for i in layout.regressions:
-        form, constant = layout.forms(potentials, i)
+    for i in layout.numeric:
+        form, constant = problem.dag.number(i).form(layout.potentials(potentials, i))
         moments = layout.moments(point.counts, i)
         expected += float(moments[:, 0, 0] @ constant - 0.5 * np.sum(form * moments))
     entropy = point.log_likelihood - complete_log_likelihood(problem.dag, point.theta, point.counts)

@@ -56,7 +56,7 @@ def coordinates(layout: Layout, theta: NDArray[np.float64]) -> NDArray[np.float6
     phi = np.log(theta[places] / theta[last[layout.group[places]]])
     eta = [
         np.concatenate([r[:1], r[1:-1] / r[-1], [1 / r[-1]]])
-        for i in layout.regressions
+        for i in layout.numeric
         for r in layout.records(theta, i)
     ]
     return np.concatenate([phi, *eta])
@@ -68,7 +68,7 @@ def parameters(layout: Layout, at: NDArray[np.float64]) -> NDArray[np.float64]:
     theta[places] = np.exp(at[: len(places)])
     theta = layout.normalize(theta)
     eta = at[len(places) :]
-    for i in layout.regressions:
+    for i in layout.numeric:
         for r in layout.records(theta, i):
             width = len(r)
             own, eta = eta[:width], eta[width:]

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 import lacunary as lac
 from lacunary.data.table import HOLE
 from lacunary.errors import ParameterError, TooWideError
+from lacunary.family.regression import Regression
 from lacunary.infer.expect import expect
 from lacunary.infer.mixed import prepare_mixed
 from lacunary.infer.mixed_complex import complex_log_evidence
 from lacunary.infer.rows import prepare
-from lacunary.model.regression import Regression
 from tests import naive_mixed
 from tests.strategies import Case, mixed_cases
 
@@ -46,7 +46,7 @@ def test_several_vectors_are_swept_as_each_alone(case: Case) -> None:
     network, table = case
     prepared = prepare(network.dag, table)
     other = np.array(network.theta)
-    for i in network.dag.layout.regressions:
+    for i in network.dag.layout.numeric:
         network.dag.layout.records(other, i)[:] *= 1.5
     both = np.array([network.theta, other])
     swept = prepared.expect(both)

@@ -12,8 +12,8 @@ from scipy import integrate, stats
 
 import lacunary as lac
 from lacunary.data.schema import Kind
+from lacunary.family.distribution import StudentMixture
 from lacunary.infer.belief import Belief
-from lacunary.infer.distribution import StudentMixture
 from tests.strategies import mixed_networks
 
 MEANS, SPREAD = {"x": 1.0, "y": -2.0, "z": 0.5}, np.array([[2.0, 0.5, 0.1], [0.5, 1.0, 0.2], [0.1, 0.2, 0.7]])

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lacunary.family.sigmoid import Sigmoid
 from lacunary.infer.network import Network, random_network
 from lacunary.model.dag import Dag
 from lacunary.model.make import dag
-from lacunary.model.sigmoid import Sigmoid
 from lacunary.rank.dimension import dimension
 
 TWO = "H -> A B C D; G -> A B C D"

@@ -21,7 +21,8 @@ class Variable:
     """One variable: discrete with declared states, or continuous with optional bounds.
 
     A *hidden* variable is never observed: its column, if there is one, holds only holes.
-    A discrete variable with a single state is legal and carries no information.
+    A discrete variable with a single state is legal and carries no information. ``family`` is the local model
+    that the variable has in any graph, by name (`lacunary.family`); by default that of its kind.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Variable:
     ordered: bool = False
     hidden: bool = False
     bounds: tuple[float, float] | None = None
+    family: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:

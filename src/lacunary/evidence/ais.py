@@ -23,6 +23,7 @@ from lacunary.evidence.chains import check_positive, seeds
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.mixed_chains import MixedChains, lay_out
 from lacunary.evidence.problem import Problem
+from lacunary.evidence.random_walk import ACCEPTED, random_walk
 from lacunary.evidence.schedule import (
     PILOTS,
     bent,
@@ -51,9 +52,6 @@ ENOUGH = 10.0
 KEPT = 256
 """Points of a trace that are kept."""
 
-ACCEPTED = 0.234
-"""The share of proposals that a random walk in many dimensions had best accept (Roberts et al. 1997)."""
-
 
 @dataclass(frozen=True, eq=False)
 class _Way:
@@ -76,7 +74,7 @@ def ais(
     *,
     steps: int | None = None,
     chains: int = 16,
-    moves: Moves = "gibbs",
+    moves: Moves | None = None,
     schedule: str | float | ArrayLike = "tuned",
     stderr: float | None = None,
     budget: int = BUDGET,
@@ -91,7 +89,8 @@ def ais(
         take longer; and chains. One chain gives no standard error.
     moves
         ``"gibbs"``, exact draws of completions and parameters in turn, or ``"metropolis"``, a random walk on
-        the parameters as in BG03, at a pace that a pilot run found to be accepted often enough.
+        the parameters as in BG03, at a pace that a pilot run found to be accepted often enough. The first is
+        the default wherever all families are conjugate; others have the second alone.
     schedule
         ``"tuned"``: steps lie where a pilot run found them to be needed; ``"straight"``; a positive number,
         the bend of a schedule that lingers near the prior; or inverse temperatures that rise from 0 to 1.
@@ -113,9 +112,17 @@ def ais(
     """
     steps = STEPS[bool(problem.dag.continuous)] if steps is None else steps
     check_positive(steps=steps, chains=chains, budget=budget)
-    if moves not in ("gibbs", "metropolis"):
+    if moves not in (None, "gibbs", "metropolis"):
         raise ParameterError(f"moves must be 'gibbs' or 'metropolis', not {moves!r}")
-    laid, rng = lay_out(problem), np.random.default_rng(problem.rng)
+    rng = np.random.default_rng(problem.rng)
+    if problem.dag.implied:
+        _check_walk(problem, moves, schedule, stderr, start)
+        ran = random_walk(problem, steps, chains, rng)
+        every = max(steps // KEPT, 1)
+        kept, none = ran.trace[:, every - 1 :: every], np.empty((chains, 0))
+        walks = Walks(ran.trace[:, -1], kept, none, none, np.array([ran.acceptance]), none)
+        return _estimate(_Way("metropolis", ran.tau, ran.pace), walks, None, False)
+    moves, laid = moves or "gibbs", lay_out(problem)
     if moves == "metropolis" and not isinstance(laid, Walker):
         raise ParameterError("moves='metropolis' is for discrete networks; leave it out to have Gibbs moves")
     theta = None if start is None else _theta(problem, start)
@@ -129,6 +136,20 @@ def ais(
             walks = way.run(laid, seeds(rng, max(len(walks.log_weights), 2 * int(ENOUGH))), theta)
         spent += (len(way.tau) - 1) * len(walks.log_weights)
     return _estimate(way, walks, stderr, start is not None)
+
+
+def _check_walk(
+    problem: Problem, moves: Moves | None, schedule: Any, stderr: float | None, start: Network | None
+) -> None:
+    """Refuse options that a random walk over weights does not have."""
+    i, family = problem.dag.implied[0]
+    given = {"moves='gibbs'": moves == "gibbs", "stderr": stderr is not None, "start": start is not None}
+    given["schedule"] = not (isinstance(schedule, str) and schedule == "tuned")
+    for option in (name for name, chosen in given.items() if chosen):
+        raise ParameterError(
+            f"{option} needs conjugate families, and that of {problem.dag.names[i]} is {family.phrase}; "
+            "leave it out"
+        )
 
 
 def average_weight(log_weights: NDArray[np.float64]) -> tuple[float, float | None]:

@@ -9,7 +9,6 @@ import numpy as np
 
 from lacunary.errors import ParameterError
 from lacunary.evidence.problem import Problem
-from lacunary.model.family import has_bounds
 from lacunary.rank.dimension import dimension
 
 __all__ = ["Charge", "dimensions", "price"]
@@ -41,15 +40,8 @@ def dimensions(problem: Problem, charge: Charge) -> int:
 
 def _given(problem: Problem) -> int:
     """Return how many free parameters are given."""
-    dag, layout, known, count = problem.dag, problem.dag.layout, problem.known, 0
+    dag, known = problem.dag, problem.known
     if known is None:
         return 0
-    for i in (*layout.blocks, *layout.regressions):
-        places = layout.slice(i)
-        if np.isnan(known[places.start]) or (i in dag.uniforms and has_bounds(dag.schema.variables[i])):
-            continue
-        if i in dag.sigmoids:
-            count += 1 + sum(size - 1 for size in layout.parent_sizes(i))
-        else:
-            count += places.stop - places.start - (layout.configurations[i] if layout.sizes[i] else 0)
-    return count
+    blocks = (*dag.layout.blocks, *dag.layout.numeric)
+    return sum(dag.families[i].free for i in blocks if not np.isnan(known[dag.layout.start[i]]))

@@ -94,7 +94,7 @@ class Comparison:
         """
         groups: dict[Any, list[str]] = {}
         for name, dag in self.models.items():
-            if not (dag.schema.hidden or dag.tied or dag.sigmoids or dag.uniforms):
+            if not (dag.schema.hidden or dag.tied or dag.family):
                 groups.setdefault(cpdag(dag), []).append(name)
         return [tuple(names) for names in groups.values() if len(names) > 1]
 

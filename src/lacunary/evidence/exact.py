@@ -4,10 +4,11 @@ Without holes (CH96 eq. 5, Cooper & Herskovits 1992)
 
     log p(D) = Σ_ij [log Γ(α_ij) − log Γ(α_ij + N_ij) + Σ_k log Γ(α_ijk + N_ijk) − log Γ(α_ijk)],
 
-and a regression adds log Z(T + Σ z zᵀ) − log Z(T) − N_ij/2 · log 2π in every configuration j (BGe; see
-`lacunary.maths.regression`). With holes in discrete columns it is the sum of this over all completions. Rows
-that are alike are completed together, and partial completions with the same counts are merged, so that work
-grows with the number of different counts and not with the number of completions.
+and other families add what they say themselves, a regression log Z(T + Σ z zᵀ) − log Z(T) − N_ij/2 · log 2π
+in every configuration j (BGe; see `lacunary.maths.regression`). With holes in discrete columns it is the sum
+of this over all completions. Rows that are alike are completed together, and partial completions with the
+same counts are merged, so that work grows with the number of different counts and not with the number of
+completions.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from scipy.special import gammaln, logsumexp, xlogy
 
 from lacunary.data.table import HOLE
 from lacunary.errors import ParameterError, TooWideError
-from lacunary.evidence.complete import regression_log_likelihood
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import Problem
+from lacunary.family.leaf import LeafFamily
 from lacunary.infer.belief import Belief
-from lacunary.infer.completions import complete_statistics, design
-from lacunary.maths import regression
+from lacunary.infer.completions import complete_statistics
+from lacunary.learn.foregone import showing
 from lacunary.maths.special import log_rising
 
 __all__ = ["complete_log_evidence", "complete_log_evidences", "exact", "family_log_evidence"]
@@ -50,8 +51,8 @@ def family_log_evidence(belief: Belief, counts: NDArray[np.float64]) -> NDArray[
     out = np.bincount(layout.variable, weights=cells, minlength=len(layout.start)).astype(np.float64)
     totals = -log_rising(layout.total(alpha), layout.total(counted))
     out += np.bincount(layout.variable_of_group, weights=totals, minlength=len(out))
-    for i in layout.regressions:
-        out[i] = _regression_log_evidence(belief, counts, i)
+    for i, _ in belief.dag.numeric:
+        out[i] = _log_evidence(belief, counts, i)
     return out
 
 
@@ -79,19 +80,23 @@ def complete_log_evidences(
     out -= log_rising(layout.total(alpha), layout.total(counted)).sum(axis=-1)
     if known is not None:
         out += fit
-    for i in layout.regressions:
-        if known is None or np.isnan(known[layout.start[i]]):
-            out += _regression_log_evidence(belief, counts, i)
+    for i, family in belief.dag.numeric:
+        if known is None or np.isnan(known[layout.start[i]]) or not family.conjugate:
+            out += _log_evidence(belief, counts, i)
         else:
-            out += regression_log_likelihood(layout, known, counts, i)
+            out += family.log_likelihood(layout.records(known, i), layout.statistics(counts, i))
     return np.asarray(out)
 
 
-def _regression_log_evidence(belief: Belief, counts: NDArray[np.float64], i: int) -> NDArray[np.float64]:
-    """Return the log evidence of a continuous variable's regressions; (..., statistics size) → (...)."""
-    layout = belief.dag.layout
-    prior, moments = layout.moments(belief.alpha, i), layout.moments(counts, i)
-    return np.asarray(regression.log_evidence(prior, belief.dof(i), moments).sum(axis=-1))
+def _log_evidence(belief: Belief, counts: NDArray[np.float64], i: int) -> NDArray[np.float64]:
+    """Return the log evidence of a continuous variable; (..., statistics size) → (...).
+
+    That of a family without conjugate prior is not told by statistics: zero, and added from the rows.
+    """
+    family, statistics = belief.dag.number(i), belief.dag.layout.statistics(counts, i)
+    if not family.conjugate:
+        return np.zeros(counts.shape[:-1])
+    return np.asarray(family.log_evidence(belief.hyper(i), belief.surplus, statistics).sum(axis=-1))
 
 
 def exact(problem: Problem, *, budget: int = BUDGET) -> Estimate:
@@ -101,16 +106,51 @@ def exact(problem: Problem, *, budget: int = BUDGET) -> Estimate:
     Continuous columns must not have holes: what fills them cannot be enumerated.
     """
     _check_enumerable(problem)
-    if not problem.prepared.open_columns.any():
-        counts = problem.prepared.expect(problem.belief.mean()[None]).counts[0]
-        value = complete_log_evidence(problem.belief, counts, problem.known) + problem.log_jacobian
+    told = sum(_told_by_rows(problem, i, leaf) for i, leaf in problem.dag.leaves if not leaf.conjugate)
+    if not (problem.prepared.open_columns & _enumerated(problem)).any():
+        counts = problem.prepared.expect(_anywhere(problem)[None]).counts[0]
+        value = complete_log_evidence(problem.belief, counts, problem.known) + problem.log_jacobian + told
         return Estimate("exact", value, "exact", {"closed form": value})
     sums = _completions(problem, budget)
     logs = complete_log_evidences(problem.belief, np.array(list(sums)), problem.known)
-    value = float(logsumexp(logs + np.array(list(sums.values())))) + problem.log_jacobian
+    value = float(logsumexp(logs + np.array(list(sums.values())))) + problem.log_jacobian + told
     return Estimate(
         "exact", value, "exact", {"sum over completions": value}, details={"different counts": len(sums)}
     )
+
+
+def _anywhere(problem: Problem) -> NDArray[np.float64]:
+    """Return some parameters: statistics of complete rows are the same at all; (size,)."""
+    dag, layout = problem.dag, problem.dag.layout
+    theta = layout.normalize(np.ones(layout.size))
+    for i, family in dag.leaves:
+        layout.records(theta, i)[:] = family.begun(problem.belief.hyper(i))
+    return theta
+
+
+def _enumerated(problem: Problem) -> NDArray[np.bool_]:
+    """Tell which variables' holes must be filled: those of leaves say nothing; (variables,)."""
+    return ~np.array([family.leaf for family in problem.dag.families], dtype=bool)
+
+
+def _told_by_rows(problem: Problem, i: int, leaf: LeafFamily) -> float:
+    """Return the log evidence of a family that only rows tell, in standardised columns."""
+    table = problem.table.whole(f"exact evidence of {leaf.name} families")
+    certain, possible = showing(problem.dag, table, i)
+    if not np.array_equal(certain, possible):
+        raise ParameterError(
+            f"a parent of {problem.dag.names[i]}, which is {leaf.phrase}, is a hole in a row that shows it: "
+            "there is no closed form; use 'bic' or 'draper'"
+        )
+    x, weights = table.reals[:, i], table.weights
+    units = float(weights[~np.isnan(x)].sum() * np.log(problem.scale.spread[i]))
+    if problem.fixed and problem.dag.names[i] in problem.fixed:
+        known = leaf.point(leaf.read(problem.fixed[problem.dag.names[i]]).reshape(certain.shape[0], -1))
+        parts = (
+            leaf.log_values(x[rows], at) @ weights[rows] for rows, at in zip(certain, known, strict=True)
+        )
+        return float(sum(parts)) + units
+    return leaf.log_evidence_of(x, weights, certain) + units
 
 
 def _completions(problem: Problem, budget: int) -> dict[tuple[float, ...], float]:
@@ -168,7 +208,7 @@ def _holes(problem: Problem, codes: NDArray[np.signedinteger]) -> NDArray[np.boo
 
 def _check_enumerable(problem: Problem) -> None:
     for i in problem.dag.continuous:
-        if problem.prepared.open_columns[i]:
+        if problem.prepared.open_columns[i] and not problem.dag.families[i].leaf:
             raise ParameterError(
                 f"{problem.dag.names[i]} is continuous and has holes: its completions cannot be enumerated, "
                 "and there is no closed form; use 'ais' for an unbiased estimate, or 'variational' for a "
@@ -187,15 +227,7 @@ def _fillings(problem: Problem, row: NDArray[np.signedinteger]) -> list[NDArray[
 
 def _indicator(problem: Problem, row: NDArray[np.int32], reals: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the statistics of one complete row."""
-    layout, out = problem.dag.layout, np.zeros(problem.dag.layout.statistics_size)
-    families = zip(layout.members, layout.strides, layout.start, strict=True)
-    for i, (members, strides, start) in enumerate(families):
-        if layout.sizes[i]:
-            out[start + int(row[list(members)] @ np.array(strides))] += 1.0
-        else:
-            z, j = design(problem.dag, reals, i), int(row[list(members)][1:] @ np.array(strides)[1:])
-            layout.moments(out, i)[j] += np.outer(z, z)
-    return out
+    return complete_statistics(problem.dag, row[None], reals[None], np.ones(1))
 
 
 def _spread(choices: list[NDArray[np.float64]], rows: int) -> Iterator[tuple[float, NDArray[np.float64]]]:

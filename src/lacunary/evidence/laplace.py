@@ -6,8 +6,9 @@ With g(θ) = log p(D | θ) + log p(θ), its peak θ̃ and A = −∇²g(θ̃),
 
 Its error shrinks like 1/N where one peak carries the mass. The density, the peak and A depend on the
 coordinates: the probability basis is the paper's, the softmax basis needs no α > 1. Regressions have
-(intercept, coefficients/σ², 1/σ²) in both, as their MAP estimate has. States of a hidden variable can be
-renamed, which makes as many peaks as `log_symmetry` counts: the formula sees one.
+(intercept, coefficients/σ², 1/σ²) in both, as their MAP estimate has, and other families theirs.
+States of a hidden variable can be renamed, which makes as many peaks as `log_symmetry` counts: the formula
+sees one.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from lacunary.errors import ParameterError
@@ -25,9 +27,7 @@ from lacunary.evidence.hessian import Curvature, curvature
 from lacunary.evidence.mixed_hessian import MixedCurvature, mixed_curvature
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.symmetry import check_symmetric, log_symmetry
-from lacunary.infer.covariance import free_places
 from lacunary.learn.em import Basis, maximize_rule
-from lacunary.model.layout import Layout
 
 __all__ = ["NEGLIGIBLE", "laplace"]
 
@@ -68,6 +68,7 @@ def laplace(
         Where g has no peak: on a border, a saddle or a ridge; or where a Dirichlet hyperparameter is
         not above one in the probability basis.
     """
+    _check_implied(problem, basis or problem.basis, symmetry)
     problem = _in_basis(problem, basis or problem.basis)
     if symmetry:
         _check_nothing_fixed(problem)
@@ -86,7 +87,8 @@ def laplace(
         "curvature": -log_det / 2,
     }
     terms |= {"slope": slope} if slope > NEGLIGIBLE else {}
-    peaks = {} if problem.fixed else {"log symmetry": log_symmetry(problem.dag)}
+    # Renamed states of an implied table's hidden parent are other peaks: the weights' prior tells them apart.
+    peaks = {} if problem.fixed or problem.dag.implied else {"log symmetry": log_symmetry(problem.dag)}
     terms |= peaks if symmetry else {}
     details = {"basis": problem.basis, "slope": slope, **peaks}
     return Estimate(
@@ -128,6 +130,16 @@ def _in_basis(problem: Problem, basis: Basis) -> Problem:
     return problem if basis == problem.basis else replace(problem, basis=basis, _points={})
 
 
+def _check_implied(problem: Problem, basis: str, symmetry: bool) -> None:
+    """Refuse what is not known of tables that weights imply."""
+    for i, family in problem.dag.implied:
+        told = f"and the family of {problem.dag.names[i]} is {family.phrase}"
+        if basis != "softmax":
+            raise ParameterError(f"'laplace' is worked out along weights in the softmax basis alone, {told}")
+        if symmetry:
+            raise ParameterError(f"symmetry=True is for priors that do not tell states apart, {told}")
+
+
 def _check_nothing_fixed(problem: Problem) -> None:
     if problem.fixed:
         raise ParameterError(
@@ -154,9 +166,11 @@ def _gauss(
         raise ParameterError(f"dimension must be 'parameters' or 'effective', not {charge!r}")
     if charge == "effective":
         return _most_curved(problem, bent, pseudo, where)
-    pulled, gradient = bent.softmax_information(pseudo, problem.basis), bent.gradient(pseudo)
+    pulled, gradient = _along_weights(
+        problem, bent, bent.softmax_information(pseudo, problem.basis), bent.gradient(pseudo)
+    )
     if problem.known is not None:
-        kept = _learned(bent.layout, problem.known)
+        kept = _learned(problem, problem.known)
         pulled, gradient = pulled[np.ix_(kept, kept)], gradient[kept]
     stretch = 2 * _log_stretch(bent, problem.known) if problem.basis == "probability" else 0.0
     scale = np.sqrt(np.abs(np.diag(pulled)))
@@ -168,10 +182,40 @@ def _gauss(
     return log_det - stretch, float(b @ b) / 2, len(b)
 
 
-def _learned(layout: Layout, known: NDArray[np.float64]) -> NDArray[np.int64]:
+def _along_weights(
+    problem: Problem, bent: Bent, pulled: NDArray[np.float64], gradient: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return information and slope with those of implied tables along their weights, with their prior.
+
+    With B = ∂φ/∂(parameters), which is constant, A = Bᵀ A_φ B + 1/s² for the weights.
+    """
+    dag, layout = problem.dag, problem.dag.layout
+    if not dag.implied:
+        return pulled, gradient
+    families, blocks, at = dict(dag.implied), [], []
+    for i in layout.blocks:
+        if i in families:
+            blocks.append(sparse.csr_array(families[i].jacobian))
+            at.append(families[i].weights(layout.states_first(bent.theta, i)))
+        else:
+            blocks.append(sparse.eye_array(dag.families[i].free))
+            at.append(np.full(dag.families[i].free, np.nan))
+    blocks.append(sparse.eye_array(layout.size - layout.tables))
+    slopes = sparse.csr_array(sparse.block_diag(blocks))
+    weights = np.concatenate([*at, np.full(layout.size - layout.tables, np.nan)])
+    precision = np.where(np.isnan(weights), 0.0, problem.belief.weight_sd**-2)
+    information = np.asarray(slopes.T @ pulled @ slopes) + np.diag(precision)
+    return information, np.asarray(slopes.T @ gradient) - precision * np.nan_to_num(weights)
+
+
+def _learned(problem: Problem, known: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the coordinates of what is learned."""
-    places = np.concatenate([free_places(layout), np.arange(layout.tables, layout.size)])
-    return np.flatnonzero(np.isnan(known[places]))
+    dag, layout = problem.dag, problem.dag.layout
+    counts = [dag.families[i].free for i in layout.blocks]
+    counts += [layout.configurations[i] * layout.widths[i][0] for i in layout.numeric]
+    blocks = (*layout.blocks, *layout.numeric)
+    free = [bool(np.isnan(known[layout.start[i]])) for i in blocks]
+    return np.flatnonzero(np.repeat(free, counts))
 
 
 def _log_stretch(bent: Bent, known: NDArray[np.float64] | None) -> float:
@@ -211,12 +255,14 @@ def _most_curved(
 ) -> tuple[float, float, int]:
     """Return log |A|, ½ bᵀA⁻¹b and d along the eigenvectors of A's largest eigenvalues, d the rank."""
     rank = dimensions(problem, "effective")
-    matrix = bent.information(pseudo, problem.basis)
+    matrix, gradient = _along_weights(
+        problem, bent, bent.information(pseudo, problem.basis), bent.gradient(pseudo, problem.basis)
+    )
     values, vectors = np.linalg.eigh(matrix)
     kept, along = values[len(values) - rank :], vectors[:, len(values) - rank :]
     if np.any(kept <= _rounding(len(values)) * np.abs(values).max(initial=0.0)):
         raise ParameterError(_no_peak(problem, bent.softmax_information(pseudo, problem.basis), where))
-    b = along.T @ bent.gradient(pseudo, problem.basis)
+    b = along.T @ gradient
     return float(np.log(kept).sum()), float(np.sum(b**2 / kept)) / 2, rank
 
 

@@ -7,7 +7,7 @@ The tempered family is that of `lacunary.evidence.chains`,
 in which u makes discrete holes uniform and continuous ones standard normal, in standardised columns. Given θ,
 the holes of a row are drawn exactly: the discrete ones from all their completions with the continuous ones
 integrated out, then those from their normal distribution. Given x every family's belief is conjugate:
-Dirichlet(α + τ N(x)), and pseudo-moments T + τ Σ z zᵀ with dof + τ N degrees of freedom.
+hyperparameters plus τ times the statistics of x.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from lacunary.evidence.problem import Problem
 from lacunary.infer.completions import Completions, completions_of
 from lacunary.infer.pack import MEMORY_BUDGET
 from lacunary.infer.walker import TINY, Walker, Walks
-from lacunary.maths import regression
 
 __all__ = ["MixedChains", "lay_out"]
 
@@ -103,10 +102,9 @@ class MixedChains:
         out = np.empty((len(states), layout.size))
         drawn = rng.standard_gamma(belief.alpha[: layout.tables] + scaled[:, : layout.tables])
         out[:, : layout.tables] = layout.normalize(np.maximum(drawn, TINY))
-        for i in layout.regressions:
-            moments = layout.moments(scaled, i)
-            posterior = layout.moments(belief.alpha, i) + moments
-            layout.records(out, i)[:] = regression.draw(posterior, belief.dof(i) + moments[..., 0, 0], rng)
+        for i, family in belief.dag.numeric:
+            posterior = belief.hyper(i) + layout.statistics(scaled, i)
+            layout.records(out, i)[:] = family.draw(posterior, belief.surplus, rng)
         return out
 
 

@@ -18,7 +18,7 @@ from lacunary.errors import ParameterError, TooWideError
 from lacunary.evidence.problem import At, Problem
 from lacunary.infer.belief import Belief
 from lacunary.learn.align import permutable, permuted_places, swapped_places
-from lacunary.maths import regression, special
+from lacunary.maths import special
 from lacunary.maths.special import log_rising
 from lacunary.model.dag import Dag
 from lacunary.model.swaps import Swaps
@@ -45,10 +45,10 @@ def mixed_point(problem: Problem, at: At) -> Array:
     theta = np.empty(layout.size)
     tables = slice(layout.tables)
     theta[tables] = layout.normalize(belief.alpha[tables] + counts[tables])
-    for i in layout.regressions:
-        moments = layout.moments(counts, i)
-        posterior = layout.moments(belief.alpha, i) + moments
-        layout.records(theta, i)[:] = regression.peak(posterior, belief.dof(i) + moments[:, 0, 0])
+    for i, family in belief.dag.numeric:
+        layout.records(theta, i)[:] = family.peak(
+            belief.hyper(i) + layout.statistics(counts, i), belief.surplus
+        )
     return theta
 
 
@@ -58,9 +58,8 @@ def log_prior_density(belief: Belief, theta: Array) -> float:
     alpha = belief.alpha[: layout.tables]
     out = special.gammaln(layout.total(alpha)).sum() - special.gammaln(alpha).sum()
     out += (alpha - 1.0) @ np.log(theta[: layout.tables])
-    for i in layout.regressions:
-        prior = layout.moments(belief.alpha, i), belief.dof(i)
-        out += regression.log_density(layout.records(theta, i), *prior).sum()
+    for i, family in belief.dag.numeric:
+        out += family.log_density(layout.records(theta, i), belief.hyper(i), belief.surplus).sum()
     return float(out)
 
 
@@ -71,12 +70,12 @@ def log_ratios(belief: Belief, statistics: Array, theta: Array) -> Array:
     risen = log_rising(layout.total(alpha), layout.total(counts)).sum(axis=-1)
     risen = risen - log_rising(alpha, counts).sum(axis=-1)
     out = counts @ np.log(theta[:, : layout.tables]).T + risen[..., None]
-    for i in layout.regressions:
-        moments, prior = layout.moments(statistics, i), (layout.moments(belief.alpha, i), belief.dof(i))
-        posterior = prior[0] + moments, prior[1] + moments[..., 0, 0]
+    for i, family in belief.dag.numeric:
+        prior = belief.hyper(i)
+        posterior = prior + layout.statistics(statistics, i)
         for k, records in enumerate(layout.records(theta, i)):
-            out[..., k] += regression.log_density(records, *posterior).sum(axis=-1)
-            out[..., k] -= regression.log_density(records, *prior).sum(axis=-1)
+            out[..., k] += family.log_density(records, posterior, belief.surplus).sum(axis=-1)
+            out[..., k] -= family.log_density(records, prior, belief.surplus).sum(axis=-1)
     return np.asarray(out)
 
 

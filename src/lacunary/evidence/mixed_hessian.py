@@ -1,8 +1,8 @@
 """Exact second derivatives of the log-likelihood and of the log posterior, for continuous and mixed networks.
 
-Coordinates are those of `lacunary.evidence.hessian` for tables, and for each regression those of the MAP
-estimate, η = (a, B, w) = (intercept, coefficients/σ², 1/σ²). With v = (−a, −B/w, 1) and M = Σ z zᵀ over N
-rows the complete log-likelihood N/2 · log w − ½ w vᵀMv has the slopes
+Coordinates are those of `lacunary.evidence.hessian` for tables, and for each other family those η of its MAP
+estimate; for a regression η = (a, B, w) = (intercept, coefficients/σ², 1/σ²). With v = (−a, −B/w, 1) and
+M = Σ z zᵀ over N rows the complete log-likelihood N/2 · log w − ½ w vᵀMv has the slopes
 
     ∂a = w (Mv)₀,      ∂B = (Mv)_x,      ∂w = N/(2w) − ½ vᵀMv − (B/w)ᵀ(Mv)_x,
 
@@ -23,11 +23,13 @@ from lacunary.infer.belief import Belief
 from lacunary.infer.covariance import ROOM, STEP, free_places, slopes_of
 from lacunary.infer.rows import Rows
 from lacunary.learn.em import Basis
+from lacunary.model.dag import Dag
 from lacunary.model.layout import Layout
 
 __all__ = ["MixedCurvature", "mixed_curvature", "moved", "score"]
 
 Array = NDArray[np.float64]
+Extra = dict[int, Array | float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +71,14 @@ class MixedCurvature:
     def _slope(self, theta: NDArray[Any], counts: NDArray[Any], pseudo: Array) -> NDArray[Any]:
         """Return the slopes of g along (φ, η), given expected statistics; (vectors, free)."""
         held, extra = counts + _prior(self.belief, pseudo), _extra(self.belief)
-        return score(self.layout, theta, np.broadcast_to(held, (len(theta), held.shape[-1])), extra)
+        return score(self.belief.dag, theta, np.broadcast_to(held, (len(theta), held.shape[-1])), extra)
 
     def softmax_information(self, pseudo: Array, basis: Basis) -> Array:
         """Return A as it looks along (φ, η), whichever basis its derivatives were taken in; (free, free)."""
         layout, tables = self.layout, self._tables()
-        prior = _complete_hessian(layout, self.theta, _prior(self.belief, pseudo), _extra(self.belief))
+        prior = _complete_hessian(
+            self.belief.dag, self.theta, _prior(self.belief, pseudo), _extra(self.belief)
+        )
         out = -(self.hessian + prior)
         if basis == "probability":
             theta = self.theta[: layout.tables]
@@ -104,22 +108,23 @@ class MixedCurvature:
 
 def mixed_curvature(prepared: Rows, theta: Array, belief: Belief) -> MixedCurvature:
     """Return the derivatives of the log-likelihood of a table at some parameters; (size,)."""
-    layout = prepared.dag.layout
+    dag, layout = prepared.dag, prepared.dag.layout
     check_memory(layout.free)
     counts = prepared.expect(theta[None]).counts[0]
-    hessian = _complete_hessian(layout, theta, counts, {})
+    hessian = _complete_hessian(dag, theta, counts, {})
     touched = _touched(prepared)
     batch = max(8, ROOM // (layout.size + 2 * layout.statistics_size))
     for first in range(0, len(touched), batch):
         some = touched[first : first + batch]
-        steps = prepared.expect(moved(layout, theta, some)).counts
+        steps = prepared.expect(moved(dag, theta, some)).counts
         real = np.broadcast_to(theta, (len(some), layout.size))
-        hessian[some] += score(layout, real, steps.imag / STEP, {})
+        hessian[some] += score(dag, real, steps.imag / STEP, {})
     return MixedCurvature(belief, theta, counts, (hessian + hessian.T) / 2)
 
 
-def moved(layout: Layout, theta: Array, coordinates: NDArray[np.int64]) -> NDArray[np.complex128]:
+def moved(dag: Dag, theta: Array, coordinates: NDArray[np.int64]) -> NDArray[np.complex128]:
     """Return the parameters after a tiny imaginary step along each of some coordinates; (steps, size)."""
+    layout = dag.layout
     out = np.repeat(theta.astype(np.complex128)[None], len(coordinates), axis=0)
     places = free_places(layout)
     tables = coordinates < len(places)
@@ -130,25 +135,18 @@ def moved(layout: Layout, theta: Array, coordinates: NDArray[np.int64]) -> NDArr
     out[chosen, : layout.tables] *= 1.0 + 1j * STEP * slope
     for k in np.flatnonzero(~tables):
         place = int(coordinates[k]) - len(places) + layout.tables
-        i = next(i for i in layout.regressions if layout.slice(i).start <= place < layout.slice(i).stop)
-        width = len(layout.regressors[i]) + 2
-        j, which = divmod(place - layout.start[i], width)
-        record = layout.records(out[k], i)[j]
-        if which == 0:
-            record[0] += 1j * STEP
-        elif which < width - 1:
-            record[which] += 1j * STEP * record[-1]
-        else:
-            ratio = 1.0 + 1j * STEP * record[-1]  # w grows by the step: B stays, so B/w and 1/w fall
-            record[1:] = record[1:] / ratio
+        i = next(i for i in layout.numeric if layout.slice(i).start <= place < layout.slice(i).stop)
+        j, which = divmod(place - layout.start[i], layout.widths[i][0])
+        dag.number(i).step(layout.records(out[k], i)[j], which, 1j * STEP)
     return out
 
 
-def score(layout: Layout, theta: NDArray[Any], counts: NDArray[Any], extra: dict[int, Array]) -> NDArray[Any]:
+def score(dag: Dag, theta: NDArray[Any], counts: NDArray[Any], extra: Extra) -> NDArray[Any]:
     """Return the complete data's slopes along (φ, η) for these statistics; (vectors, size) → (vectors, free).
 
-    ``extra`` is what is added to N, by continuous variable, where the exponent of w is not half the rows.
+    ``extra`` is what priors have beyond their hyperparameters taken for statistics, by continuous variable.
     """
+    layout = dag.layout
     places, tables = free_places(layout), layout.tables
     out = np.zeros((len(theta), layout.free), dtype=np.result_type(theta, counts))
     counted = counts[:, :tables]
@@ -158,26 +156,18 @@ def score(layout: Layout, theta: NDArray[Any], counts: NDArray[Any], extra: dict
     slope = counted - theta[:, :tables] * (total if np.iscomplexobj(out) else total.real)[:, layout.group]
     out[:, : len(places)] = slope[:, places]
     rest = out[:, len(places) :]
-    for i in layout.regressions:
-        record, moments = layout.records(theta, i), layout.moments(counts, i)
-        contrast = np.concatenate([-record[..., :-1], np.ones_like(record[..., -1:])], axis=-1)
-        pushed = np.einsum("...ij,...j->...i", moments, contrast)
-        rows, variance = moments[..., 0, 0] + extra.get(i, 0.0), record[..., -1]
+    for i, family in dag.numeric:
+        record, statistics = layout.records(theta, i), layout.statistics(counts, i)
         where = slice(layout.slice(i).start - tables, layout.slice(i).stop - tables)
-        part = np.empty(record.shape, dtype=out.dtype)
-        part[..., 0] = pushed[..., 0] / variance
-        part[..., 1:-1] = pushed[..., 1:-1]
-        part[..., -1] = 0.5 * (rows * variance - (contrast * pushed).sum(axis=-1))
-        part[..., -1] -= (record[..., 1:-1] * pushed[..., 1:-1]).sum(axis=-1)
-        rest[:, where] = part.reshape(len(theta), -1)
+        rest[:, where] = family.slope(record, statistics, extra.get(i, 0.0)).reshape(len(theta), -1)
     return out
 
 
-def _complete_hessian(layout: Layout, theta: Array, counts: Array, extra: dict[int, Array]) -> Array:
+def _complete_hessian(dag: Dag, theta: Array, counts: Array, extra: Extra) -> Array:
     """Return the second derivatives for statistics that stay as they are: complex steps of `score`."""
-    steps = moved(layout, theta, np.arange(layout.free))
+    steps = moved(dag, theta, np.arange(dag.layout.free))
     held = np.broadcast_to(counts, (len(steps), len(counts)))
-    return np.asarray(score(layout, steps, held, extra).imag / STEP)
+    return np.asarray(score(dag, steps, held, extra).imag / STEP)
 
 
 def _prior(belief: Belief, pseudo: Array) -> Array:
@@ -185,16 +175,9 @@ def _prior(belief: Belief, pseudo: Array) -> Array:
     return np.concatenate([pseudo, belief.alpha[belief.dag.layout.tables :]])
 
 
-def _extra(belief: Belief) -> dict[int, Array]:
-    """Return by how much the exponent of w in the prior's density is not half its pseudo-count.
-
-    The density is w^((dof − m − 1)/2) exp(−½ w vᵀTv): dof − m − 1 − T₀₀ more.
-    """
-    layout = belief.dag.layout
-    return {
-        i: belief.dof(i) - (len(layout.regressors[i]) + 1) - layout.moments(belief.alpha, i)[:, 0, 0]
-        for i in layout.regressions
-    }
+def _extra(belief: Belief) -> Extra:
+    """Return what the priors have beyond their hyperparameters taken for statistics."""
+    return {i: family.extra(belief.hyper(i), belief.surplus) for i, family in belief.dag.numeric}
 
 
 def _touched(prepared: Rows) -> NDArray[np.int64]:

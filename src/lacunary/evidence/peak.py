@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import Problem
-from lacunary.learn.em import learned_regressions, maximize_rule
+from lacunary.learn.em import learned, maximize_rule
 
 __all__ = ["peak"]
 
@@ -18,8 +18,9 @@ def peak(problem: Problem, *, prior_density: bool = False) -> Estimate:
     terms = {"log-likelihood": point.log_likelihood}
     if prior_density:
         rule = maximize_rule(problem.belief, "map", problem.basis, problem.held)
-        learned = learned_regressions(problem.dag, rule.known)
-        stretch = problem.scale.log_stretch(problem.dag, learned)  # to the data's units
+        stretch = problem.scale.log_stretch(
+            problem.dag, learned(problem.dag, rule.known)
+        )  # to the data's units
         terms["log prior density"] = float(rule.log_prior(point.theta[None])[0]) + stretch
     note = "what the fit reached, without a charge for what it adapted: no estimate of the evidence"
     details = {"note": note}

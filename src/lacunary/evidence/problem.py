@@ -117,7 +117,7 @@ class Problem:
     @property
     def log_jacobian(self) -> float:
         """What the log-density of the observed cells gains from standardised columns to the data's units."""
-        return self.scale.log_jacobian(self.table) if self.dag.continuous else 0.0
+        return self.scale.log_jacobian(self.table, self.dag) if self.dag.continuous else 0.0
 
     def network(self, at: At) -> Network:
         """Return the network at a point, in the data's units."""

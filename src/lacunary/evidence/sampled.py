@@ -119,11 +119,12 @@ def posterior_mean(
 
 def _check(dag: Dag) -> None:
     """Refuse families without a conjugate posterior, and parameters whose mean says nothing."""
-    for i, family in [*((i, "a sigmoid") for i in dag.sigmoids), *((i, "uniform") for i in dag.uniforms)]:
-        raise SchemaError(
-            f"the family of {dag.names[i]} is {family}, and Gibbs sampling needs conjugate "
-            "ones; use fit(..., method='map')"
-        )
+    for family in dag.families:
+        if not family.conjugate:
+            raise SchemaError(
+                f"the family of {family.variable.name} is {family.phrase}, and Gibbs sampling needs "
+                "conjugate ones; use fit(..., method='map')"
+            )
     for variable in dag.schema:
         if variable.hidden and not variable.discrete:
             raise SchemaError(

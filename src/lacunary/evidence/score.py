@@ -15,6 +15,7 @@ from lacunary.errors import ParameterError
 from lacunary.evidence.charge import Charge
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import At, Problem
+from lacunary.family.protocol import Family
 from lacunary.infer.answers import as_source
 from lacunary.infer.belief import Dirichlet, Prior
 from lacunary.learn.check import with_graph
@@ -24,7 +25,7 @@ from lacunary.learn.start import Starts
 from lacunary.learn.stop import Stop
 from lacunary.model.dag import Dag
 
-__all__ = ["METHODS", "estimate", "pose", "score"]
+__all__ = ["METHODS", "able", "estimate", "pose", "score"]
 
 METHODS: Mapping[str, str] = {
     "exact": "exact.exact",
@@ -42,20 +43,22 @@ METHODS: Mapping[str, str] = {
 }
 """The estimates, by the names people call them, and where they live; loaded when first asked for."""
 
-SIGMOID: Mapping[str, str] = {
-    "map": "peak.peak",
-    "bic": "bic.bic",
-    "draper": "draper.draper",
-    "laplace": "sigmoid_laplace.laplace",
-    "ais": "sigmoid_ais.ais",
+NEEDS: Mapping[str, tuple[str, str]] = {
+    "exact": ("closed", "families whose evidence is known in closed form"),
+    "map": ("smooth", "families with smooth parameters"),
+    "laplace": ("smooth", "families with smooth parameters"),
+    "mled": ("conjugate", "conjugate families"),
+    "cheeseman-stutz": ("conjugate", "conjugate families"),
+    "variational": ("conjugate", "conjugate families"),
+    "ais": ("smooth", "families with smooth parameters"),
+    "path": ("conjugate", "conjugate families"),
+    "bridge": ("conjugate", "conjugate families"),
+    "chib": ("conjugate", "conjugate families"),
 }
-"""Estimates for networks with sigmoid families, to which no prior is conjugate."""
+"""What estimates ask of families (`lacunary.family.protocol.Family`), and how that is called."""
 
 LEARNED = ("ais", "path", "bridge", "chib")
 """Estimates that draw all parameters, and can hold none fixed."""
-
-UNIFORM: Mapping[str, str] = {"exact": "uniform_exact.exact", "bic": "bic.bic", "draper": "draper.draper"}
-"""Estimates for networks with uniform families, whose bounds are no smooth parameters."""
 
 
 def score(
@@ -156,36 +159,37 @@ def estimate(
     return replace(found, seconds=perf_counter() - began)
 
 
+def able(dag: Dag) -> tuple[str, ...]:
+    """Return the estimates that all families of a graph can serve."""
+    return tuple(method for method in METHODS if _unable(dag, method) is None)
+
+
+def _unable(dag: Dag, method: str) -> Family | None:
+    """Return the first family that an estimate cannot have; None if there is none."""
+    need = NEEDS.get(method, ("", ""))[0]
+    chosen = (dag.families[dag.schema.index(name)] for name, _ in dag.family)
+    return next((family for family in chosen if need and not getattr(family, need)), None)
+
+
 def _check_fixed(problem: Problem, method: str) -> None:
     """Refuse estimates that would take what was fixed for learned."""
-    family = "sigmoid" if problem.dag.sigmoids else "uniform" if problem.dag.uniforms else ""
-    if problem.fixed and (method in LEARNED or (family and method in ("laplace", "exact"))):
-        able = [m for m in METHODS if m not in LEARNED and not (family and m in ("laplace", "exact"))]
-        beside = f" beside {family} families" if family and method not in LEARNED else ""
+    if problem.fixed and method in LEARNED:
+        others = [m for m in able(problem.dag) if m not in LEARNED]
         raise ParameterError(
-            f"{method!r} cannot hold tables fixed{beside}, and the fit had {', '.join(problem.fixed)} fixed; "
-            f"estimates that can are {', '.join(able)}; or score the graph, fit.dag, itself"
+            f"{method!r} cannot hold tables fixed, and the fit had {', '.join(problem.fixed)} fixed; "
+            f"estimates that can are {', '.join(others)}; or score the graph, fit.dag, itself"
         )
 
 
 def _function(method: str, dag: Dag) -> Callable[..., Estimate]:
     if method not in METHODS:
         raise ParameterError(f"there is no estimate {method!r}; the known ones are {', '.join(METHODS)}")
-    known = METHODS
-    if dag.sigmoids:
-        known = SIGMOID
-        if method not in known:
-            raise ParameterError(
-                f"{method!r} needs conjugate families, and that of {dag.names[dag.sigmoids[0]]} is a "
-                f"sigmoid; estimates for these are {', '.join(SIGMOID)}"
-            )
-    if dag.uniforms:
-        known = {name: place for name, place in UNIFORM.items() if name in known}
-        if method not in known:
-            raise ParameterError(
-                f"{method!r} does not know uniform families, and that of {dag.names[dag.uniforms[0]]} is "
-                f"one; there are {', '.join(known)}"
-            )
-    module, name = known[method].split(".")
+    family = _unable(dag, method)
+    if family is not None:
+        raise ParameterError(
+            f"{method!r} needs {NEEDS[method][1]}, and that of {family.variable.name} is {family.phrase}; "
+            f"estimates that can are {', '.join(able(dag))}"
+        )
+    module, name = METHODS[method].split(".")
     function: Callable[..., Estimate] = getattr(import_module(f"lacunary.evidence.{module}"), name)
     return function

@@ -56,7 +56,7 @@ def check_symmetric(belief: Belief) -> None:
             if layout.sizes[i]:
                 table = belief.alpha[layout.slice(i)].reshape(sizes)
             else:
-                table = layout.moments(belief.alpha, i).reshape([*sizes, -1])
+                table = belief.hyper(i).reshape([*sizes, layout.widths[i][1]])
             if not np.allclose(table, table.mean(axis=axis, keepdims=True), rtol=1e-9, atol=0.0):
                 raise ParameterError(
                     f"the prior tells the states of {name} apart, so that peaks with its states renamed are "
@@ -69,7 +69,9 @@ def check_symmetric(belief: Belief) -> None:
 def _check_mirrored(belief: Belief) -> None:
     """Refuse a belief that tells a hidden continuous variable from its negative."""
     layout, schema = belief.dag.layout, belief.dag.schema
-    for i in layout.regressions:
+    for i, family in belief.dag.numeric:
+        if not family.linear:
+            continue
         names = [*layout.regressors[i], i]
         for k, v in enumerate(names):
             moments = layout.moments(belief.alpha, i)[:, k + 1]

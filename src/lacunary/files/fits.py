@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from lacunary.family.table import SUM_TOLERANCE
 from lacunary.files.models import belief_fields, decode_belief
 from lacunary.files.native import decode, encode, register
 from lacunary.files.record import Record
 from lacunary.files.vectors import decode_vector, encode_vector
 from lacunary.infer.belief import Dirichlet, PriorBelief
-from lacunary.infer.network import SUM_TOLERANCE, Network
+from lacunary.infer.network import Network
 from lacunary.learn.found import Climbs, Fit, Start
 from lacunary.learn.select import Selection
 from lacunary.model.dag import Dag

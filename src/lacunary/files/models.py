@@ -26,7 +26,7 @@ def _encode_variable(variable: Variable) -> dict[str, Any]:
     if variable.bounds is not None:
         low, high = variable.bounds
         fields["bounds"] = [None if low == -inf else low, None if high == inf else high]
-    return fields
+    return fields | ({"family": variable.family} if variable.family else {})
 
 
 def _decode_variable(record: Record) -> Variable:
@@ -40,6 +40,7 @@ def _decode_variable(record: Record) -> Variable:
         record.flag("ordered"),
         record.flag("hidden"),
         _bounds(record) if "bounds" in record else None,
+        record.text("family") if "family" in record else None,
     )
     record.finish()
     return variable
@@ -112,7 +113,10 @@ def belief_fields(belief: Belief) -> dict[str, Any]:
     if belief.surplus:
         fields["surplus"] = belief.surplus
     fields |= {"standard": True} if belief.standard else {}
-    return fields | ({"weight_sd": belief.weight_sd} if belief.dag.sigmoids else {})
+    fields |= (
+        {"relative": True} if belief.relative and not all(f.scaled for _, f in belief.dag.numeric) else {}
+    )
+    return fields | ({"weight_sd": belief.weight_sd} if belief.dag.implied else {})
 
 
 def decode_belief(dag: Dag, record: Record) -> Belief:
@@ -123,6 +127,7 @@ def decode_belief(dag: Dag, record: Record) -> Belief:
         record.number("surplus") if "surplus" in record else 0.0,
         record.flag("standard"),
         record.number("weight_sd") if "weight_sd" in record else WEIGHT_SD,
+        record.flag("relative"),
     )
 
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema, Variable
 from lacunary.errors import FileError, ParameterError
-from lacunary.infer.network import SUM_TOLERANCE, Network
+from lacunary.family.table import SUM_TOLERANCE
+from lacunary.infer.network import Network
 from lacunary.model.dag import Dag
 
 __all__ = [

@@ -1,18 +1,17 @@
-"""Vectors over a network's layout in the native format: a list of numbers for each table and regression."""
+"""Vectors over a network's layout in the native format: a list of numbers for each family."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.errors import FileError
+from lacunary.family.table import SUM_TOLERANCE
 from lacunary.files.parsed import too_large
 from lacunary.files.record import Record
 from lacunary.infer.belief import Belief
-from lacunary.infer.network import SUM_TOLERANCE
 from lacunary.model.dag import Dag
 
 __all__ = [
@@ -23,46 +22,42 @@ __all__ = [
     "probabilities",
 ]
 
-ROUNDING = 1e-9
-"""How far, as a share of its diagonal, a matrix of moments may be from one that rows can have."""
-
 
 def encode_vector(dag: Dag, vector: NDArray[np.float64]) -> dict[str, list[float]]:
     """Return one number for each parameter as a list for each variable.
 
     A table goes over the parents in their order, the last moving fastest, and last over the variable's
-    own states; a regression over the discrete parents, and last over intercept, coefficients and variance.
+    own states; other families over the discrete parents, and last over their parameters.
     Tied families have one list, under the name of the first of them.
     """
     layout = dag.layout
-    lists = {i: layout.table(vector, i).reshape(-1).tolist() for i in (*layout.blocks, *layout.regressions)}
+    lists = {i: layout.table(vector, i).reshape(-1).tolist() for i in (*layout.blocks, *layout.numeric)}
     return {dag.names[i]: lists[i] for i in sorted(lists)}
 
 
 def decode_vector(dag: Dag, tables: Record) -> NDArray[np.float64]:
     """Return the vector that `encode_vector` wrote."""
-    return _decoded(dag, tables, lambda width: width, dag.layout.size)
+    return _decoded(dag, tables, 0, dag.layout.size)
 
 
 def encode_alpha(belief: Belief) -> dict[str, list[float]]:
     """Return hyperparameters: those of tables as in `encode_vector`, of regressions T row by row."""
     dag, layout = belief.dag, belief.dag.layout
     lists = {i: layout.table(belief.alpha, i).reshape(-1).tolist() for i in layout.blocks}
-    for i in layout.regressions:
-        moments = layout.moments(belief.alpha, i)
+    for i, family in dag.numeric:
         # Checked here too: what cannot be read back must not be written.
-        if not _are_moments(moments):
+        if not family.is_sound(belief.hyper(i)):
             raise FileError(f"the belief about {dag.names[i]} is not one: no rows have such moments")
-        lists[i] = moments.reshape(-1).tolist()
+        lists[i] = belief.hyper(i).reshape(-1).tolist()
     return {dag.names[i]: lists[i] for i in sorted(lists)}
 
 
 def decode_alpha(dag: Dag, record: Record) -> NDArray[np.float64]:
     """Return the hyperparameters that `encode_alpha` wrote."""
-    alpha = _decoded(dag, record, lambda width: width * width, dag.layout.statistics_size)
-    for i in dag.layout.regressions:
-        if not _are_moments(dag.layout.moments(alpha, i)):
-            raise record.error(dag.names[i], "expected symmetric matrices that are positive semi-definite")
+    alpha = _decoded(dag, record, 1, dag.layout.statistics_size)
+    for i, family in dag.numeric:
+        if not family.is_sound(dag.layout.statistics(alpha, i)):
+            raise record.error(dag.names[i], family.unsound)
     return alpha
 
 
@@ -87,17 +82,20 @@ def probabilities(dag: Dag, theta: NDArray[np.float64], *, renormalize: bool = F
     return theta
 
 
-def _decoded(dag: Dag, record: Record, numbers: Callable[[int], int], size: int) -> NDArray[np.float64]:
-    """Return the lists as one vector; a regression of width m + 2 has so many numbers a configuration."""
-    _check_sizes(dag, record, numbers)
+def _decoded(dag: Dag, record: Record, which: int, size: int) -> NDArray[np.float64]:
+    """Return the lists as one vector, of parameters (0) or statistics (1) where these differ."""
+    _check_sizes(dag, record, which)
     layout = dag.layout
     parts = [np.empty(0)]
     for i in layout.blocks:
         shape = [layout.sizes[member] for member in (*layout.members[i][1:], i)]
         parts.append(layout.flat(_listed(record, dag.names[i], prod(shape)).reshape(shape)))
-    for i in layout.regressions:
-        count = layout.configurations[i] * numbers(len(layout.regressors[i]) + 2)
-        parts.append(_listed(record, dag.names[i], count))
+    for i in layout.numeric:
+        count = layout.configurations[i] * layout.widths[i][which]
+        if count:
+            parts.append(_listed(record, dag.names[i], count))
+        else:  # older files have numbers there that mean nothing
+            record.numbers(dag.names[i])
     record.finish()
     vector = np.concatenate(parts)
     assert len(vector) == size
@@ -111,30 +109,14 @@ def _listed(record: Record, name: str, count: int) -> NDArray[np.float64]:
     return values
 
 
-def _check_sizes(dag: Dag, record: Record, numbers: Callable[[int], int]) -> None:
+def _check_sizes(dag: Dag, record: Record, which: int) -> None:
     """Refuse what is too large to be laid out, before it is."""
     for name, parents in zip(dag.names, dag.parents, strict=True):
         members = [dag.schema[member] for member in (name, *parents)]
         sizes = [variable.size for variable in members if variable.discrete]
         if not dag.schema[name].discrete:
-            sizes.append(numbers(len(members) - len(sizes) + 1))
+            family = dag.number(dag.schema.index(name))
+            sizes.append(max((family.parameters, family.statistics)[which], 1))
         problem = too_large(sizes)
         if problem:
             raise record.error(name, problem)
-
-
-def _are_moments(moments: NDArray[np.float64]) -> bool:
-    """Tell whether matrices are symmetric and positive semi-definite, both to rounding."""
-    diagonal = np.diagonal(moments, axis1=-2, axis2=-1)
-    if np.any(diagonal < 0):
-        return False
-    root = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    # One after the other: a product of two roots may be larger than any number.
-    scaled = moments / root[..., :, None] / root[..., None, :]
-    if not np.allclose(scaled, np.swapaxes(scaled, -1, -2), rtol=0, atol=ROUNDING):
-        return False
-    try:
-        np.linalg.cholesky(scaled + ROUNDING * moments.shape[-1] * np.eye(moments.shape[-1]))
-    except np.linalg.LinAlgError:
-        return False
-    return True

@@ -13,7 +13,7 @@ from lacunary.data.schema import Label, Schema
 from lacunary.data.source import Source
 from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import ImpossibleRowError, SchemaError, StateError
-from lacunary.infer.distribution import Answer, Distribution, NormalMixture
+from lacunary.family.distribution import Answer, Distribution, NormalMixture
 from lacunary.infer.posterior import marginals_of
 from lacunary.infer.rows import Rows, prepare
 from lacunary.model.dag import Dag
@@ -50,11 +50,9 @@ class Answers:
         0.1
         """
         where, case = self._asked(targets), self._case(given)
-        if where[0] in self.dag.uniforms:
-            raise SchemaError(
-                f"{targets[0]} is uniform, which no mixture of normals can show: Network.uniform has its "
-                "bounds, and posterior its mean and standard deviation"
-            )
+        for i, family in self.dag.leaves:
+            if i == where[0] and family.asked():
+                raise SchemaError(family.asked())
         if not self.dag.schema.sizes[where[0]]:
             found = self._normals(case, where)[0]
             if not found.weights.sum() > 0:
@@ -234,12 +232,7 @@ def _forward(
         configuration = codes[:, parents] @ strides if parents else np.zeros(rows, dtype=np.int64)
         if not layout.sizes[i]:
             record = layout.records(theta, i)[configuration]
-            if i in dag.uniforms:
-                reals[:, i] = record[:, 0] + (record[:, 1] - record[:, 0]) * random.random(rows)
-                codes[:, i] = HOLE
-                continue
-            middle = record[:, 0] + (record[:, 1:-1] * reals[:, list(layout.regressors[i])]).sum(axis=1)
-            reals[:, i] = middle + np.sqrt(record[:, -1]) * random.standard_normal(rows)
+            reals[:, i] = dag.number(i).sampled(record, reals[:, list(layout.regressors[i])], random)
             codes[:, i] = HOLE
             continue
         table = theta[layout.slice(i)].reshape(layout.states[i], layout.configurations[i])

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from lacunary.data.source import Source
 from lacunary.errors import ParameterError
+from lacunary.family.protocol import Family
 from lacunary.infer.answers import Answers
 from lacunary.infer.rows import Rows, laid_by
-from lacunary.maths import regression, special
+from lacunary.maths import special
 from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.model.dag import Dag
 
@@ -44,7 +45,7 @@ class Belief(Answers):
     """What is believed about the parameters of a network.
 
     For each table it is a Dirichlet, and for each regression the normal–inverse-gamma distribution that
-    follows from a Normal–Wishart (`lacunary.maths.regression`).
+    follows from a Normal–Wishart (`lacunary.maths.regression`); other families have their own.
 
     Prior and posterior are the same type: ``alpha`` holds one hyperparameter α_ijk for each θ_ijk and the
     pseudo-moments T of each regression, in the places given by ``dag.layout`` for statistics: rows are
@@ -63,6 +64,9 @@ class Belief(Answers):
     standard
         Whether the pseudo-moments speak of standardised columns, as those of a prior do that leaves units
         to the table; `lacunary.infer.scale` moves them.
+    relative
+        The same of families whose columns are not standardised: whether their hyperparameters speak of
+        values measured by the column's mean.
     weight_sd
         Standard deviation of the weights of sigmoid families, independent and normal around zero. Nothing is
         conjugate to these, so a belief cannot learn them: their Dirichlets mean nothing.
@@ -73,6 +77,7 @@ class Belief(Answers):
     surplus: float = 0.0
     standard: bool = False
     weight_sd: float = WEIGHT_SD
+    relative: bool = False
 
     def __post_init__(self) -> None:
         layout = self.dag.layout
@@ -82,10 +87,16 @@ class Belief(Answers):
             )
         if not np.all(np.isfinite(self.alpha)) or np.any(self.alpha[: layout.tables] <= 0):
             raise ParameterError("every Dirichlet hyperparameter must be positive and finite")
-        if any(np.any(self.dof(i) <= 0) for i in layout.regressions):
-            raise ParameterError("every regression needs a positive pseudo-count and degrees of freedom")
+        for i, family in self.dag.numeric:
+            problem = family.check_hyper(self.hyper(i), self.surplus)
+            if problem:
+                raise ParameterError(problem)
         _check_positive("weight_sd", self.weight_sd)
         self.alpha.flags.writeable = False
+
+    def hyper(self, i: int) -> NDArray[np.float64]:
+        """Return the hyperparameters of continuous variable i's family; (configurations, statistics)."""
+        return self.dag.layout.statistics(self.alpha, i)
 
     def dof(self, i: int) -> NDArray[np.float64]:
         """Return the degrees of freedom of continuous variable i's regressions; (configurations,)."""
@@ -96,14 +107,12 @@ class Belief(Answers):
     def log_normalizer(self) -> float:
         """What makes the densities integrate to one: −log ∫ of their kernels, added up.
 
-        Σ_ij [log Γ(Σ_k α_ijk) − Σ_k log Γ(α_ijk)] − Σ over regressions of log Z.
+        Σ_ij [log Γ(Σ_k α_ijk) − Σ_k log Γ(α_ijk)] − Σ over other families of log Z.
         """
         layout = self.dag.layout
         tables = self.alpha[: layout.tables]
         dirichlet = float(special.gammaln(layout.total(tables)).sum() - special.gammaln(tables).sum())
-        parts = (
-            regression.log_normalizer(layout.moments(self.alpha, i), self.dof(i)) for i in layout.regressions
-        )
+        parts = (family.log_normalizer(self.hyper(i), self.surplus) for i, family in self.dag.numeric)
         return dirichlet - sum(float(part.sum()) for part in parts)
 
     def mean(self) -> NDArray[np.float64]:
@@ -112,20 +121,18 @@ class Belief(Answers):
         Of a regression it is the expected intercept and coefficients, and the scale s/dof of its predictive
         Student t in place of a variance; see `lacunary.maths.regression.predictive` for that itself.
         """
-        for i in (*self.dag.sigmoids, *self.dag.uniforms):
-            name = self.dag.names[i]
-            raise ParameterError(
-                f"{name} has a {self.dag.family_of(name)} family, whose predictive "
-                "probabilities are not known in closed form; ask the network of a fit"
-            )
+        for family in _chosen(self.dag):
+            if not family.conjugate:
+                raise ParameterError(
+                    f"{family.variable.name} has a {family.name} family, whose predictive "
+                    "probabilities are not known in closed form; ask the network of a fit"
+                )
         layout = self.dag.layout
         tables = self.alpha[: layout.tables]
         out = np.empty(layout.size)
         out[: layout.tables] = tables / layout.total(tables)[layout.group]
-        for i in layout.regressions:
-            moments, dof = layout.moments(self.alpha, i), self.dof(i)
-            theta = regression.mean(moments, dof + 2.0)  # whose variance is s / dof
-            layout.records(out, i)[:] = theta
+        for i, family in self.dag.numeric:
+            layout.records(out, i)[:] = family.mean(self.hyper(i), self.surplus)
         return out
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -133,8 +140,8 @@ class Belief(Answers):
         layout, out = self.dag.layout, np.empty(self.dag.layout.size)
         gamma = rng.standard_gamma(self.alpha[: layout.tables])
         out[: layout.tables] = layout.normalize(np.maximum(gamma, TINY)[None])[0]
-        for i in layout.regressions:
-            layout.records(out, i)[:] = regression.draw(layout.moments(self.alpha, i), self.dof(i), rng)
+        for i, family in self.dag.numeric:
+            layout.records(out, i)[:] = family.draw(self.hyper(i), self.surplus, rng)
         return out
 
     def parameters(self) -> NDArray[np.float64]:
@@ -147,7 +154,7 @@ class Belief(Answers):
             return super().prepared(table)
         from lacunary.infer.predictive import prepare_predictive  # which loads continuous variables
 
-        return laid_by(partial(prepare_predictive, self.alpha, self.surplus), self.dag, table)
+        return laid_by(partial(prepare_predictive, self), self.dag, table)
 
 
 class Prior(Protocol):
@@ -259,6 +266,7 @@ def with_regressions(
 
     Every configuration of discrete parents has the same Normal–Wishart about all continuous variables, in
     the schema's order; by default one worth a row of mean zero and covariance one in standardised columns.
+    Families that are no regressions have a prior of their own.
     Tied families share a regression, and so what the rows it is worth would tell of it: theirs are added, as
     those of a table's rows are.
     """
@@ -269,9 +277,10 @@ def with_regressions(
     alpha = np.concatenate([tables, np.zeros(layout.statistics_size - layout.tables)])
     place = {v: k for k, v in enumerate(dag.continuous)}
     for i in dag.continuous:
-        family, _ = known.family(place[i], [place[p] for p in layout.regressors[i]])
-        layout.moments(alpha, i)[:] += family
-    return Belief(dag, alpha, known.surplus, standard)
+        family = dag.number(i)
+        own = known.family(place[i], [place[p] for p in layout.regressors[i]])[0]
+        layout.statistics(alpha, i)[:] += family.prior(own)
+    return Belief(dag, alpha, known.surplus, standard, relative=True)
 
 
 def prior_network(network: Answers, ess: float) -> PriorNetwork:
@@ -287,6 +296,11 @@ def k2() -> Dirichlet:
 def bdeu(ess: float = 1.0) -> BDeu:
     """Return the likelihood-equivalent uniform prior worth ``ess`` rows."""
     return BDeu(ess)
+
+
+def _chosen(dag: Dag) -> list[Family]:
+    """Return the families that are not the default of their kind."""
+    return [dag.families[dag.schema.index(name)] for name, _ in dag.family]
 
 
 def _check_positive(name: str, value: float) -> None:

@@ -11,8 +11,7 @@ from lacunary.data.table import HOLE, Table
 from lacunary.infer.gaussian import Posed
 from lacunary.infer.mixed import MixedRows, prepare_mixed
 from lacunary.infer.posterior import filled
-from lacunary.infer.uniform import UniformPosed
-from lacunary.infer.unit import Unit
+from lacunary.infer.unit import LeafUnit, Unit
 from lacunary.model.dag import Dag
 
 __all__ = ["completed", "completed_mixed"]
@@ -47,7 +46,11 @@ def completed_mixed(
     reals = np.array(seen)
     for stand_in in known.stand_ins:
         for unit in stand_in.units:
-            _fill(unit, unit.rows.under(unit.forms(theta)), known.inverse, reals, random)
+            posed = unit.rows.under(unit.forms(theta))
+            if isinstance(unit, LeafUnit):
+                reals[:, unit.families[0]] = posed.filled(known.inverse, random)
+            else:
+                _fill(unit, posed, known.inverse, reals, random)
     return codes, reals
 
 
@@ -78,10 +81,6 @@ def _fill(
                 mine[numbers[share.first : share.last]] = True
                 here = np.flatnonzero((pattern == share.pattern) & mine[at])
                 spread = posed.given(share.pattern, c)[1]
-                if isinstance(posed, UniformPosed):
-                    low, high = posed.bounds(c)
-                    noise[here, 1] = (high - low) * (random.random(len(here)) - 0.5)
-                    continue
                 noise[np.ix_(here, holes)] = random.standard_normal((len(here), len(holes))) @ spread.T
     full = (mean[at] + noise)[:, 1:]
     columns = list(unit.variables)

@@ -18,10 +18,10 @@ from lacunary.data.table import HOLE
 from lacunary.errors import ParameterError, TooWideError
 from lacunary.infer.engine import Distinct
 from lacunary.infer.pack import MEMORY_BUDGET
-from lacunary.infer.unit import Unit, units_of
+from lacunary.infer.unit import LeafUnit, Unit, units_of
 from lacunary.model.dag import Dag
 
-__all__ = ["Completions", "complete_statistics", "completions_of", "design"]
+__all__ = ["Completions", "complete_statistics", "completions_of", "configuration_of"]
 
 MOST = 2**20
 """Completions of single rows, over all rows, that are gone through at each draw."""
@@ -64,6 +64,10 @@ class _Part:
     groups: tuple[_Group, ...]
     configuration: Places
 
+    def given(self, theta: Array, tau: float) -> list[_Way]:
+        """Return holes given what is observed, by the number of holes."""
+        return _given(self, *self.roots(theta, tau))
+
     def roots(self, theta: Array, tau: float) -> tuple[Array, Array]:
         """Return A and g of p^τ u^(1 − τ), density exp(g − ½‖Az‖²); (chains, configurations, 2F, n + 1).
 
@@ -82,6 +86,21 @@ class _Part:
             root[:, :, families + k, columns[-1]] = np.sqrt(1.0 - tau)
             constant -= 0.5 * tau * (LOG_2PI + np.log(record[..., -1]))
         return root, constant
+
+
+@dataclass(frozen=True, eq=False)
+class _LeafPart(_Part):
+    """A leaf, whose holes are not drawn: they say nothing."""
+
+    unit: LeafUnit
+
+    def given(self, theta: Array, tau: float) -> list[_Way]:
+        """Return how probable the rows' values are in each configuration, and no holes."""
+        x, (group,) = self.unit.rows.x, self.groups
+        seen = ~np.isnan(x)
+        log = np.zeros((len(theta), len(self.unit.configurations), len(x)))
+        log[..., seen] = tau * self.unit.family.log_values(x[seen], self.unit.forms(theta))
+        return [_Way(group, np.empty(0), np.empty(0), log)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +138,7 @@ class Completions:
 
         ``theta`` is (chains, size).
         """
-        given = [_given(part, *part.roots(theta, tau)) for part in self.parts]
+        given = [part.given(theta, tau) for part in self.parts]
         chosen = self._choose(theta, tau, given, rng)
         full = np.repeat(self.reals[None], len(theta), axis=0)
         log_u = np.full(len(theta), -self.log_ways)
@@ -165,10 +184,10 @@ class Completions:
                 counted = np.bincount(flat, minlength=chains * layout.tables)
                 out[:, : layout.tables] += counted.reshape(chains, layout.tables)
                 continue
-            z, moments = design(self.dag, full, i), layout.moments(out, i)
-            for j in range(layout.configurations[i]):
-                weighted = z * (mine == j)[..., None]
-                moments[:, j] += np.swapaxes(weighted, 1, 2) @ z
+            values = full[..., [*layout.regressors[i], i]]
+            weights = (~np.isnan(full[..., i])).astype(np.float64)  # holes of leaves are not drawn
+            family, statistics = self.dag.number(i), layout.statistics(out, i)
+            family.gather(np.nan_to_num(values) if family.leaf else values, mine, weights, statistics)
         return out
 
 
@@ -293,13 +312,18 @@ def _places(dag: Dag, i: int, filled: Places) -> Places:
     members, strides = list(layout.members[i]), np.array(layout.strides[i], dtype=np.int64)
     if layout.sizes[i]:
         return np.asarray(layout.start[i] + filled[:, members] @ strides)
-    return np.asarray(filled[:, members[1:]] @ strides[1:])
+    return configuration_of(dag, filled, i)
 
 
 def _part(unit: Unit, reals: Array, filled: Places) -> _Part:
     place = np.zeros(len(filled), dtype=np.int64)
     for v in unit.core:
         place = place * unit.dag.schema.sizes[v] + filled[:, v]
+    configuration = np.searchsorted(unit.configurations, place)
+    if isinstance(unit, LeafUnit):
+        none = np.zeros((1, 0), dtype=np.int64)
+        rows = np.arange(len(reals))
+        return _LeafPart(unit, (_Group(rows, np.empty(0), none, np.zeros(len(rows), int)),), configuration)
     mine = reals[:, list(unit.variables)]
     empty = np.isnan(mine)
     z = np.concatenate([np.ones((len(mine), 1)), np.nan_to_num(mine)], axis=1)
@@ -309,7 +333,7 @@ def _part(unit: Unit, reals: Array, filled: Places) -> _Part:
         keys, which = np.unique(empty[rows], axis=0, return_inverse=True)
         holes = np.array([np.flatnonzero(key) + 1 for key in keys], dtype=np.int64).reshape(len(keys), -1)
         groups.append(_Group(rows, z[rows], holes, which.reshape(-1)))
-    return _Part(unit, tuple(groups), np.searchsorted(unit.configurations, place))
+    return _Part(unit, tuple(groups), configuration)
 
 
 def complete_statistics(
@@ -319,27 +343,28 @@ def complete_statistics(
     weights: NDArray[np.float64],
     families: Sequence[int] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the counts N_ijk and moments Σ z zᵀ of rows without holes; (statistics size,).
+    """Return the counts N_ijk and other families' statistics of rows without holes; (statistics size,).
 
     ``codes`` and ``reals`` are (rows, variables), ``weights`` (rows,). With ``families`` only those of some
-    variables are counted, and only in these must there be no holes.
+    variables are counted, and only in these must there be no holes. Holes of leaves count for nothing.
     """
     layout, out = dag.layout, np.zeros(dag.layout.statistics_size)
+    seen: slice | NDArray[np.bool_]
     for i in range(len(dag.names)) if families is None else families:
         members, strides, start = layout.members[i], layout.strides[i], layout.start[i]
         if layout.sizes[i]:
             places = start + codes[:, members].astype(np.int64) @ np.array(strides)
             out[: layout.tables] += np.bincount(places, weights, minlength=layout.tables)
             continue
-        configuration = codes[:, members[1:]].astype(np.int64) @ np.array(strides[1:], dtype=np.int64)
-        z, moments = design(dag, reals, i), layout.moments(out, i)
-        for j in np.unique(configuration):
-            mine = configuration == j
-            moments[j] += (z[mine] * weights[mine, None]).T @ z[mine]
+        values, seen = reals[:, [*layout.regressors[i], i]], slice(None)
+        if dag.families[i].leaf:
+            seen = ~np.isnan(reals[:, i])
+        configuration = configuration_of(dag, codes[seen], i)
+        dag.number(i).gather(values[seen], configuration, weights[seen], layout.statistics(out, i))
     return out
 
 
-def design(dag: Dag, reals: NDArray[np.float64], i: int) -> NDArray[np.float64]:
-    """Return z = (1, continuous parents, child) of a continuous variable; (..., variables) → (..., m + 2)."""
-    columns = [*dag.layout.regressors[i], i]
-    return np.concatenate([np.ones((*reals.shape[:-1], 1)), reals[..., columns]], axis=-1)
+def configuration_of(dag: Dag, codes: NDArray[np.signedinteger], i: int) -> NDArray[np.int64]:
+    """Return the configuration of variable i's discrete parents in each row; (rows,)."""
+    parents, strides = list(dag.layout.members[i][1:]), dag.layout.strides[i][1:]
+    return np.asarray(codes[:, parents].astype(np.int64) @ np.array(strides, dtype=np.int64))

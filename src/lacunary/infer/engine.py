@@ -28,7 +28,7 @@ from lacunary.model.dag import Dag
 from lacunary.model.stats import Batch
 
 if TYPE_CHECKING:
-    from lacunary.infer.distribution import NormalMixture
+    from lacunary.family.distribution import NormalMixture
     from lacunary.infer.islands import Charted, Islands
     from lacunary.infer.rows import Rows
     from lacunary.infer.walker import Walker

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from lacunary.data.schema import Label, Schema
 from lacunary.data.table import Table
 from lacunary.errors import ImpossibleRowError
+from lacunary.family.distribution import Answer, Distribution, NormalMixture
 from lacunary.infer.answers import Answers, Target, as_table
 from lacunary.infer.complete import completed
-from lacunary.infer.distribution import Answer, Distribution, NormalMixture, StudentMixture
+from lacunary.infer.mixture_answers import added, part_of
 from lacunary.maths import special
 
 __all__ = ["Ensemble"]
@@ -52,9 +53,11 @@ class Ensemble:
             for model, share in zip(self.models, mass / mass.sum(), strict=True)
             if share > 0
         ]
-        mixtures = [(answer, share) for answer, share in told if isinstance(answer, NormalMixture)]
+        mixtures = [
+            replace(a, weights=share * a.weights) for a, share in told if isinstance(a, NormalMixture)
+        ]
         if mixtures:
-            return _mixture(mixtures)
+            return NormalMixture.mixed(mixtures)
         mean = np.sum([share * answer.probabilities for answer, share in told], axis=0)
         return Distribution(told[0][0].variables, mean)
 
@@ -74,8 +77,8 @@ class Ensemble:
         for model, share in zip(self.models, self._shares(rows), strict=True):
             where = np.flatnonzero(share > 0)  # to this model the others are impossible
             for target, answer in model.posterior(rows.take(where), chosen).items():
-                parts[target].append(_spread(answer, share, where))
-        return {target: _added(answers) for target, answers in parts.items()}
+                parts[target].append(part_of(answer, share, where))
+        return {target: added(answers) for target, answers in parts.items()}
 
     def drawn(
         self, rows: Table, random: np.random.Generator
@@ -105,47 +108,3 @@ class Ensemble:
         with np.errstate(divide="ignore"):
             weights = np.log(self.weights)
         return np.array([model.log_probability(table) for model in self.models]) + weights[:, None]
-
-
-def _spread(answer: Any, share: NDArray[np.float64], where: NDArray[np.int64]) -> Any:
-    """Return the answer about some rows as part of one about all rows, weighted by the shares."""
-    if not isinstance(answer, NormalMixture):
-        out = np.zeros((len(share), *answer.shape[1:]))
-        out[where] = answer * share[where].reshape(-1, *[1] * (answer.ndim - 1))
-        return out
-    parts: dict[str, Any] = {}
-    for name in _parts(answer):
-        given = getattr(answer, name)
-        parts[name] = np.full((len(share), given.shape[-1]), 0.0 if name in ("weights", "means") else 1.0)
-        parts[name][where] = given * share[where, None] if name == "weights" else given
-    return replace(answer, **parts)
-
-
-def _added(answers: Sequence[Any]) -> Any:
-    """Return weighted answers added up; those of a continuous variable stand side by side."""
-    if not isinstance(answers[0], NormalMixture):
-        return np.asarray(sum(answers))
-    return _mixture([(answer, 1.0) for answer in answers])
-
-
-def _mixture(told: Sequence[tuple[NormalMixture, float]]) -> NormalMixture:
-    """Return mixtures as one, with all their components; each counts by its share."""
-    weighted = [replace(_as_student(told, answer), weights=share * answer.weights) for answer, share in told]
-    parts: dict[str, Any] = {
-        name: np.concatenate([getattr(one, name) for one in weighted], axis=-1)
-        for name in _parts(weighted[0])
-    }
-    return replace(weighted[0], **parts)
-
-
-def _as_student(told: Sequence[tuple[NormalMixture, float]], answer: NormalMixture) -> NormalMixture:
-    """Return normals as Student t of infinitely many degrees of freedom, if any other is a Student t."""
-    if isinstance(answer, StudentMixture) or not any(isinstance(one, StudentMixture) for one, _ in told):
-        return answer
-    dofs = np.full(answer.weights.shape, np.inf)
-    return StudentMixture(answer.variable, answer.weights, answer.means, answer.sds, dofs)
-
-
-def _parts(answer: NormalMixture) -> list[str]:
-    """Return the names of the arrays that describe the components."""
-    return [f.name for f in fields(answer) if f.name != "variable"]

@@ -10,10 +10,10 @@ import numpy as np
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import ParameterError
+from lacunary.family.distribution import NormalMixture
 from lacunary.infer.answers import Answers, as_table
 from lacunary.infer.belief import Belief
 from lacunary.infer.complete import completed
-from lacunary.infer.distribution import NormalMixture
 from lacunary.infer.ensemble import Ensemble
 from lacunary.infer.mixture_answers import MixtureAnswers
 

@@ -14,7 +14,6 @@ from lacunary.errors import TooWideError
 from lacunary.infer.answers import Answers
 from lacunary.infer.posterior import marginals_of
 from lacunary.model.dag import Dag
-from lacunary.model.uniform import normal_records
 
 __all__ = ["NUMBERS", "Joint", "ancestors", "beforehand", "joint"]
 
@@ -39,7 +38,7 @@ class Joint:
     continuous
         The continuous variables, parents before children.
     mean, covariance
-        Given the configuration; (k, n) and (k, n, n). A uniform variable has those of its own.
+        Given the configuration; (k, n) and (k, n, n). A family that is not normal has those of its own.
     """
 
     discrete: tuple[int, ...]
@@ -78,9 +77,7 @@ def joint(model: Answers, reals: Sequence[int], discrete: Sequence[int]) -> Join
         among, states, probability, continuous, np.zeros((len(states), n)), np.zeros((len(states), n, n))
     )
     for k, i in enumerate(continuous):
-        record = found.records(dag, theta, i, place)
-        if i in dag.uniforms:
-            record = normal_records(record)
+        record = dag.number(i).normal(found.records(dag, theta, i, place))
         above = [continuous.index(p) for p in dag.layout.regressors[i]]
         slope = record[:, None, 1:-1]
         across = (slope @ found.covariance[:, above])[:, 0]

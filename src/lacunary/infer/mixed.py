@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import TooWideError
-from lacunary.infer.distribution import NormalMixture
+from lacunary.family.distribution import NormalMixture
 from lacunary.infer.engine import Asked, DiscreteRows, Distinct, check_possible, observed_in
 from lacunary.infer.gaussian import Posed
 from lacunary.infer.pack import MEMORY_BUDGET, pack
@@ -174,7 +174,8 @@ class MixedRows:
     def shifted(self, units: NDArray[np.float64]) -> MixedRows:
         """Return the same rows with so much added to log-densities for every value seen; (variables,)."""
         columns = list(self.dag.continuous)
-        return replace(self, shift=~np.isnan(self.reals[:, columns]) @ units[columns])
+        added = ~np.isnan(self.reals[:, columns]) @ units[columns]
+        return replace(self, shift=_base(self.dag, self.reals) + added)
 
     def check_possible(self, theta: NDArray[np.float64]) -> None:
         """Raise an error that names the first row to which these parameters give probability zero."""
@@ -286,8 +287,8 @@ class MixedRows:
         means, sds = unit.rows.under(unit.forms(vector)).normals()
         back, found = self.inverse, {}
         for v in targets:
-            column, variable = unit.variables.index(v) + 1, self.dag.schema.variables[v]
-            found[v] = NormalMixture(variable, weights[back], means[back, :, column], sds[back, :, column])
+            column = unit.variables.index(v) + 1
+            found[v] = unit.mixture(v, weights[back], means[back, :, column], sds[back, :, column])
         return found
 
     def log_densities(self, unit: Unit, posed: Posed) -> NDArray[np.float64]:
@@ -312,7 +313,7 @@ class MixedRows:
         parts = [vector[: self.dag.layout.tables]]
         for log, scale in zip(self._asked(seen.log), self._asked(seen.scale), strict=True):
             potential = np.exp(np.clip(log - scale[:, None], LOWEST, 0.0))
-            outside = np.isneginf(log) if self.dag.uniforms else False
+            outside = np.isneginf(log) if self.dag.leaves else False
             parts.append(np.where(outside, 0.0, potential).ravel())
         missing = self.inner.dag.layout.size - sum(len(part) for part in parts)
         return np.concatenate([*parts, np.ones(missing)])
@@ -375,8 +376,13 @@ def prepare_mixed(dag: Dag, table: Table, *, budget: int = MEMORY_BUDGET) -> Mix
         reals=reals,
         weights=distinct.weights,
         stand_ins=tuple(stand_ins),
-        shift=np.zeros(len(codes)),
+        shift=_base(dag, reals),
     )
+
+
+def _base(dag: Dag, reals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what rows' log-densities have whatever the parameters; (rows,)."""
+    return np.asarray(sum((family.log_base(reals[:, i]) for i, family in dag.leaves), np.zeros(len(reals))))
 
 
 def _stand_ins(dag: Dag, units: list[Unit]) -> list[StandIn]:

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.infer.leaf import LeafPosed
 from lacunary.infer.mixed import LOWEST, MixedRows, StandIn
-from lacunary.infer.unit import Unit
+from lacunary.infer.unit import LeafUnit, Unit
 
 __all__ = ["complex_expect", "complex_log_evidence"]
 
@@ -37,7 +38,7 @@ def complex_expect(prepared: MixedRows, vectors: Complex) -> tuple[Complex, Comp
     """
     layout, tables = prepared.dag.layout, prepared.dag.layout.tables
     scales = prepared.see(vectors[0].real).scale
-    seen = [[[_Rows.of(u, v) for u in s.units] for s in prepared.stand_ins] for v in vectors]
+    seen = [[[_rows(u, v) for u in s.units] for s in prepared.stand_ins] for v in vectors]
     swept = prepared.inner.expect(_inner(prepared, vectors, seen, scales))
     counts, log = swept.counts, swept.log_likelihood
     statistics = np.zeros((len(vectors), layout.statistics_size), dtype=np.complex128)
@@ -55,7 +56,7 @@ def complex_expect(prepared: MixedRows, vectors: Complex) -> tuple[Complex, Comp
 def complex_log_evidence(prepared: MixedRows, vectors: Complex) -> Complex:
     """Return the log-density of each row's observed cells; (vectors, rows of the table)."""
     scales = prepared.see(vectors[0].real).scale
-    seen = [[[_Rows.of(u, v) for u in s.units] for s in prepared.stand_ins] for v in vectors]
+    seen = [[[_rows(u, v) for u in s.units] for s in prepared.stand_ins] for v in vectors]
     out = np.asarray(prepared.inner.log_evidence(_inner(prepared, vectors, seen, scales)))
     for k, mine in enumerate(seen):
         out[k] += (_outside(prepared, mine, scales) + prepared.shift)[prepared.inverse]
@@ -117,6 +118,29 @@ class _Rows:
         return np.array(out)
 
 
+def _rows(unit: Unit, vector: Complex) -> _Either:
+    """Return a unit's rows at one vector."""
+    if isinstance(unit, LeafUnit):
+        posed = unit.rows.under(unit.forms(vector))
+        return _LeafRows(posed, posed.log_evidence())
+    return _Rows.of(unit, vector)
+
+
+@dataclass(frozen=True, eq=False)
+class _LeafRows:
+    """Rows of a leaf at one vector, whose own arithmetic is analytic."""
+
+    posed: LeafPosed
+    log: Complex
+
+    def moments(self, weights: NDArray[Any]) -> Complex:
+        """Return the statistics in each configuration."""
+        return self.posed.moments(weights)
+
+
+_Either = _Rows | _LeafRows
+
+
 def _roots(unit: Unit, vector: Complex) -> tuple[Complex, Complex]:
     """Return A and g of every configuration, the density being exp(g − ½ ΣAz²)."""
     layout = unit.dag.layout
@@ -139,7 +163,7 @@ def _integrated(square: Complex, holes: NDArray[np.int64]) -> tuple[Complex, com
     return np.asarray(np.linalg.inv(block)), complex(log)
 
 
-def _logs(stand_in: StandIn, mine: list[_Rows]) -> Complex:
+def _logs(stand_in: StandIn, mine: list[_Either]) -> Complex:
     """Return the log-densities of a stand-in's rows; (rows, configurations)."""
     log = np.zeros((len(mine[0].log), *stand_in.sizes), dtype=np.complex128)
     for unit, rows in zip(stand_in.units, mine, strict=True):
@@ -152,7 +176,10 @@ def _logs(stand_in: StandIn, mine: list[_Rows]) -> Complex:
 
 
 def _inner(
-    prepared: MixedRows, vectors: Complex, seen: list[list[list[_Rows]]], scales: list[NDArray[np.float64]]
+    prepared: MixedRows,
+    vectors: Complex,
+    seen: list[list[list[_Either]]],
+    scales: list[NDArray[np.float64]],
 ) -> Complex:
     """Return the tables with those of the stand-ins behind them, for each vector."""
     out = np.ones((len(vectors), prepared.inner.dag.layout.size), dtype=np.complex128)
@@ -168,7 +195,7 @@ def _inner(
     return out
 
 
-def _outside(prepared: MixedRows, mine: list[list[_Rows]], scales: list[NDArray[np.float64]]) -> Complex:
+def _outside(prepared: MixedRows, mine: list[list[_Either]], scales: list[NDArray[np.float64]]) -> Complex:
     """Return what the engine was not told of each row's log-density; (distinct rows,)."""
     out = np.zeros(len(prepared.codes), dtype=np.complex128)
     for stand_in, rows, scale in zip(prepared.stand_ins, mine, scales, strict=True):
@@ -187,5 +214,8 @@ def _weights(prepared: MixedRows, counts: NDArray[Any]) -> Iterator[NDArray[Any]
 
 def _add(unit: Unit, moments: Complex, statistics: Complex) -> None:
     """Add each family's part of E[Σ z zᵀ], (configurations, n + 1, n + 1), to its places."""
+    if isinstance(unit, LeafUnit):
+        unit.add_moments(moments, statistics)
+        return
     for i, columns, j in zip(unit.families, unit.columns, unit.chosen, strict=True):
         np.add.at(unit.dag.layout.moments(statistics, i), j, moments[:, columns[:, None], columns])

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from lacunary.data.schema import Label, Schema
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError, SchemaError
+from lacunary.family.distribution import Answer, Distribution, NormalMixture
 from lacunary.infer.answers import Target, as_table
 from lacunary.infer.complete import completed
-from lacunary.infer.distribution import Answer, Distribution, NormalMixture
 from lacunary.infer.network import Network
 
 if TYPE_CHECKING:
     from lacunary.infer.mixture import Noise
 
-__all__ = ["MixtureAnswers"]
+__all__ = ["MixtureAnswers", "added", "part_of"]
 
 Array = NDArray[np.float64]
 
@@ -60,12 +60,12 @@ class MixtureAnswers:
             raise ImpossibleRowError(f"what is given has probability zero: {dict(given or {})}")
         shares = np.exp(mass - mass.max()) / np.exp(mass - mass.max()).sum()
         told = [
-            _spread(self._one(int(c), row, asked, given), shares[c : c + 1], np.zeros(1, dtype=np.int64))
+            part_of(self._one(int(c), row, asked, given), shares[c : c + 1], np.zeros(1, dtype=np.int64))
             for c in np.flatnonzero(shares > 0)
         ]
-        found = _added(told)
+        found = added(told)
         if isinstance(found, NormalMixture):
-            return NormalMixture(found.variable, found.weights[0], found.means[0], found.sds[0])
+            return found[0]
         return Distribution(tuple(self.schema[name] for name in targets), found[0])
 
     def _one(self, c: int, row: Table, asked: Target, given: Mapping[str, Label] | None) -> Any:
@@ -75,7 +75,7 @@ class MixtureAnswers:
         names = (asked,) if isinstance(asked, str) else asked
         answer = self.components[c].query(*names, given=given)
         if isinstance(answer, NormalMixture):
-            return NormalMixture(answer.variable, answer.weights[None], answer.means[None], answer.sds[None])
+            return answer[None]
         return answer.probabilities[None]
 
     def posterior(self, table: Any, targets: Sequence[Target] | None = None) -> dict[Target, Any]:
@@ -87,8 +87,8 @@ class MixtureAnswers:
         for c, share in enumerate(shares.T):
             where = np.flatnonzero(share > 0)  # to the others a row may be impossible
             for target, answer in self._told(c, rows.take(where), chosen).items():
-                parts[target].append(_spread(answer, share, where))
-        return {target: _added(answers) for target, answers in parts.items()}
+                parts[target].append(part_of(answer, share, where))
+        return {target: added(answers) for target, answers in parts.items()}
 
     def _told(self, c: int, rows: Table, targets: Sequence[Target]) -> dict[Target, Any]:
         """Return the posterior under one component, the noise being the last."""
@@ -135,24 +135,17 @@ class MixtureAnswers:
         return codes, reals
 
 
-def _spread(answer: Any, share: Array, where: NDArray[np.int64]) -> Any:
+def part_of(answer: Any, share: Array, where: NDArray[np.int64]) -> Any:
     """Return the answer about some rows as part of one about all rows, weighted by the shares."""
     if isinstance(answer, NormalMixture):
-        shape = (len(share), answer.weights.shape[1])
-        weights, means, sds = np.zeros(shape), np.zeros(shape), np.ones(shape)
-        weights[where], means[where], sds[where] = answer.weights, answer.means, answer.sds
-        return NormalMixture(answer.variable, weights * share[:, None], means, sds)
+        return answer.among(share, where)
     out = np.zeros((len(share), *answer.shape[1:]))
     out[where] = answer * share[where].reshape(-1, *[1] * (answer.ndim - 1))
     return out
 
 
-def _added(answers: Sequence[Any]) -> Any:
+def added(answers: Sequence[Any]) -> Any:
     """Return weighted answers added up; those of a continuous variable stand side by side."""
-    if not isinstance(answers[0], NormalMixture):
-        return np.asarray(sum(answers))
-    weights, means, sds = (
-        np.concatenate([getattr(answer, name) for answer in answers], axis=1)
-        for name in ("weights", "means", "sds")
-    )
-    return NormalMixture(answers[0].variable, weights, means, sds)
+    if isinstance(answers[0], NormalMixture):
+        return NormalMixture.mixed(answers)
+    return np.asarray(sum(answers))

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
+from lacunary.family.leaf import LeafFamily
 from lacunary.infer.answers import Answers
 from lacunary.infer.joint import Joint, ancestors, joint
 from lacunary.infer.network import Network
 from lacunary.model.dag import Dag
-from lacunary.model.uniform import SLACK
 
 __all__ = ["check_networks", "continuous_kl", "normal_marginal_kl"]
 
@@ -47,18 +47,19 @@ def continuous_kl(p: Answers, q: Answers) -> float:
 def _family_kl(p: Answers, q: Answers, name: str) -> float:
     """Return E[log p(name | its parents in p)] − E[log q(name | its parents in q)] under p."""
     i, k = p.dag.schema.index(name), q.dag.schema.index(name)
-    if k in q.dag.uniforms:
-        return _uniform_kl(p, q, i, k) if i in p.dag.uniforms else float("inf")
+    one, other = p.dag.number(i), q.dag.number(k)
+    if isinstance(other, LeafFamily) or one.counts:
+        same = isinstance(other, LeafFamily) and type(one) is type(other)
+        return _leaf_kl(p, q, i, k) if same else float("inf")
     above = [p.dag.schema.index(q.dag.names[v]) for v in q.dag.layout.regressors[k]]
     among = [p.dag.schema.index(q.dag.names[v]) for v in q.dag.layout.members[k][1:]]
     known = joint(p, [*above, i], among)
     mine, theirs = _records(known, p, p.dag, i), _records(known, q, p.dag, k)
     contrast, start = _contrast(known, theirs, i, above), theirs[:, 0]
     variance = theirs[:, -1]
-    if i in p.dag.uniforms:
-        entropy = np.log(mine[:, 1] - mine[:, 0])
+    if one.leaf:
         square = _mean_square(known, contrast, start)
-        each = 0.5 * (np.log(2 * np.pi * variance) + square / variance) - entropy
+        each = 0.5 * (np.log(2 * np.pi * variance) + square / variance) - one.entropy(mine)
         return float(known.probability @ each)
     ratio = mine[:, -1] / variance
     if i in ancestors(p.dag, above):
@@ -72,15 +73,12 @@ def _family_kl(p: Answers, q: Answers, name: str) -> float:
     return float(0.5 * (known.probability @ each))
 
 
-def _uniform_kl(p: Answers, q: Answers, i: int, k: int) -> float:
+def _leaf_kl(p: Answers, q: Answers, i: int, k: int) -> float:
+    family = p.dag.families[i]
+    assert isinstance(family, LeafFamily)
     among = [p.dag.schema.index(q.dag.names[v]) for v in q.dag.layout.members[k][1:]]
     known = joint(p, [i], among)
-    mine, theirs = _records(known, p, p.dag, i), _records(known, q, p.dag, k)
-    width, wider = mine[:, 1] - mine[:, 0], theirs[:, 1] - theirs[:, 0]
-    slack = SLACK * wider
-    if np.any((mine[:, 0] < theirs[:, 0] - slack) | (mine[:, 1] > theirs[:, 1] + slack)):
-        return float("inf")
-    return float(known.probability @ np.log(wider / width))
+    return float(known.probability @ family.kl(_records(known, p, p.dag, i), _records(known, q, p.dag, k)))
 
 
 def _records(known: Joint, model: Answers, dag: Dag, i: int) -> Array:
@@ -130,8 +128,9 @@ def _marginal(model: Answers, names: Sequence[str]) -> dict[tuple[int, ...], tup
     if between:
         shown = ", ".join(name for name in names if not dag.schema[name].discrete)
         _refuse(f"{shown}: summed over {', '.join(between)} the density is a mixture of normals")
-    for v in set(known.continuous).intersection(dag.uniforms):
-        _refuse(f"{dag.names[v]} is uniform")
+    for v, family in dag.leaves:
+        if v in known.continuous:
+            _refuse(f"{dag.names[v]} is {family.phrase}")
     columns = [known.continuous.index(v) for v in reals]
     return {
         tuple(int(s) for s in states): (float(p), mean[columns], covariance[np.ix_(columns, columns)])

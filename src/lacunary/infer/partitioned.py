@@ -20,7 +20,7 @@ from lacunary.data.schema import Schema
 from lacunary.data.source import in_tree
 from lacunary.data.table import Table
 from lacunary.errors import SchemaError, TableError
-from lacunary.infer.distribution import NormalMixture
+from lacunary.family.distribution import NormalMixture
 from lacunary.infer.engine import Asked, Distinct, check_possible, prepare_discrete
 from lacunary.infer.rows import Expected, Rows
 from lacunary.infer.walker import Walker

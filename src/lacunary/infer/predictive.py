@@ -10,17 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.table import Table
-from lacunary.infer.distribution import NormalMixture, StudentMixture
+from lacunary.family.distribution import NormalMixture, StudentMixture
 from lacunary.infer.gaussian import Posed
 from lacunary.infer.mixed import MixedRows, prepare_mixed
-from lacunary.infer.unit import Unit
+from lacunary.infer.unit import LeafUnit, Unit
 from lacunary.maths import regression
 from lacunary.model.dag import Dag
+
+if TYPE_CHECKING:
+    from lacunary.infer.belief import Belief
 
 __all__ = ["Predictive", "prepare_predictive"]
 
@@ -33,16 +37,21 @@ class Predictive(MixedRows):
 
     Attributes
     ----------
-    alpha, surplus
-        Those of the belief.
+    belief
+        The belief.
     """
 
-    alpha: Array
-    surplus: float
+    belief: Belief
 
-    def log_densities(self, unit: Unit, posed: Posed) -> Array:
+    def log_densities(self, unit: Unit, posed: Any) -> Array:
         """Return the log-density of what a unit's rows show in each configuration; (rows, columns)."""
-        out = posed.log_evidence()
+        out: Array = posed.log_evidence()
+        if isinstance(unit, LeafUnit):
+            hyper, surplus = self.belief.hyper(unit.families[0])[unit.chosen[0]], self.belief.surplus
+            for c, seen in enumerate(unit.rows.seen):
+                log = unit.family.log_predictive(unit.rows.x[seen], hyper[c], surplus)
+                out[seen, unit.rows.columns[c]] = log
+            return out
         for c, pattern, rows, z in _parts(unit, posed):
             if not _is_closed(unit, pattern):
                 continue
@@ -58,8 +67,15 @@ class Predictive(MixedRows):
         self, unit: Unit, vector: Array, targets: Sequence[int], weights: Array
     ) -> dict[int, NormalMixture]:
         """Return the posterior of some of a unit's variables, configurations weighted; (rows, columns)."""
-        posed = unit.rows.under(unit.forms(vector))
+        posed, back = unit.rows.under(unit.forms(vector)), self.inverse
         means, scales = posed.normals()
+        if isinstance(unit, LeafUnit):
+            hyper = np.zeros((len(unit.rows), unit.rows.width, unit.family.statistics))
+            mine = self.belief.hyper(unit.families[0])[unit.chosen[0]]
+            for c, rows in enumerate(unit.rows.allowed):
+                hyper[rows, unit.rows.columns[c]] = mine[c]
+            parts = weights[back], means[back, :, 1], scales[back, :, 1], hyper[back]
+            return {unit.families[0]: unit.family.predictive_mixture(*parts)}
         dofs = np.full(means.shape, np.inf)
         for c, pattern, rows, z in _parts(unit, posed):
             for family in _last(unit, pattern) if _is_closed(unit, pattern) else ():
@@ -67,7 +83,6 @@ class Predictive(MixedRows):
                 at = rows, posed.columns[c], columns[-1]
                 means[at], scales[at] = regression.predictive(moment, dof, z[:, columns[1:-1]])
                 dofs[at] = dof
-        back = self.inverse
         found: dict[int, NormalMixture] = {}
         for v in targets:
             k = unit.variables.index(v) + 1
@@ -77,16 +92,16 @@ class Predictive(MixedRows):
 
     def _known(self, unit: Unit, family: int, c: int) -> tuple[Array, float]:
         """Return pseudo-moments and degrees of freedom of a family in a configuration of the unit's core."""
-        moments = self.dag.layout.moments(self.alpha, unit.families[family])
+        moments = self.dag.layout.moments(self.belief.alpha, unit.families[family])
         moment = moments[unit.chosen[family][c]]
-        return moment, float(moment[0, 0] + self.surplus + len(moment) - 1)
+        return moment, float(moment[0, 0] + self.belief.surplus + len(moment) - 1)
 
 
-def prepare_predictive(alpha: Array, surplus: float, dag: Dag, table: Table) -> Predictive:
+def prepare_predictive(belief: Belief, dag: Dag, table: Table) -> Predictive:
     """Lay out a table for a belief about a graph with continuous variables."""
     plain = prepare_mixed(dag, table)
     known = {field.name: getattr(plain, field.name) for field in fields(plain)}
-    return Predictive(**known, alpha=alpha, surplus=surplus)
+    return Predictive(**known, belief=belief)
 
 
 def _parts(unit: Unit, posed: Posed) -> Iterator[tuple[int, frozenset[int], NDArray[np.int64], Array]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lacunary.errors import ParameterError
+from lacunary.family.numeric import Units
 from lacunary.infer.belief import BDeu, Belief, Dirichlet, Prior, with_regressions
 from lacunary.maths import normal_wishart
 from lacunary.model.dag import Dag
@@ -105,19 +106,31 @@ class NormalWishart:
 class Standardised:
     """A prior about standardised columns: one Normal–Wishart belief, and a rule for tables.
 
-    The structures of a search and the components of a mixture take theirs from it.
+    The structures of a search and the components of a mixture take theirs from it. ``typical`` are the means
+    of columns that are not standardised, by name.
     """
 
     about: normal_wishart.NormalWishart
     tables: Prior
+    typical: Mapping[str, float] = field(default_factory=dict)
 
     def __call__(self, dag: Dag) -> Belief:
         """Return the belief about a graph's parameters, in standardised columns."""
         tables = self.tables(dag).alpha[: dag.layout.tables]
-        return with_regressions(dag, tables, self.about)
+        belief, none = with_regressions(dag, tables, self.about), np.empty(0)
+        alpha = np.array(belief.alpha)
+        for i, family in dag.leaves:
+            hyper, units = (
+                dag.layout.statistics(alpha, i),
+                Units(none, none, self.typical.get(dag.names[i], 1.0)),
+            )
+            hyper[:] = family.believed_inside(hyper, units) if not family.scaled else hyper
+        return replace(belief, alpha=alpha, relative=False) if dag.leaves else belief
 
 
-def standardised(prior: Any, names: Sequence[str], origin: ArrayLike, scale: ArrayLike) -> Standardised:
+def standardised(
+    prior: Any, names: Sequence[str], origin: ArrayLike, scale: ArrayLike, typical: ArrayLike = 1.0
+) -> Standardised:
     """Return any prior as one about the columns (x − origin)/scale; (n,) each.
 
     Parameters
@@ -127,19 +140,24 @@ def standardised(prior: Any, names: Sequence[str], origin: ArrayLike, scale: Arr
         by default worth one row of mean zero and variance one, tables by ``bdeu(1)``.
     names
         The continuous variables, in the schema's order.
+    typical
+        The means of their columns, by which families measure whose columns are not standardised; (n,).
     """
     n, tables = len(names), prior if callable(prior) else BDeu(1.0)
     default = normal_wishart.NormalWishart.about(np.zeros(n), np.ones(n))
+    known = dict(
+        zip(names, np.broadcast_to(np.asarray(typical, dtype=np.float64), (n,)).tolist(), strict=True)
+    )
     if isinstance(prior, NormalWishart):
         about = prior.about(names)
         moved = about if prior.means is None else about.moved(origin, scale)
-        return Standardised(moved, prior.tables)
+        return Standardised(moved, prior.tables, known)
     if isinstance(prior, normal_wishart.NormalWishart):
         if prior.size != n:
             raise ParameterError(f"there are {n} continuous variables, but the prior is about {prior.size}")
-        return Standardised(prior.moved(origin, scale), tables)
+        return Standardised(prior.moved(origin, scale), tables, known)
     if prior is None or callable(prior):
-        return Standardised(default, tables)
+        return Standardised(default, tables, known)
     raise ParameterError(
         f"the prior of continuous variables is a NormalWishart, not a {type(prior).__name__}; "
         "such as NormalWishart(nu=2)"

@@ -23,7 +23,7 @@ from lacunary.model.dag import Dag
 from lacunary.model.stats import Batch
 
 if TYPE_CHECKING:
-    from lacunary.infer.distribution import NormalMixture
+    from lacunary.family.distribution import NormalMixture
     from lacunary.infer.walker import Walker
 
 __all__ = ["Asked", "Distinct", "Expected", "Rows", "laid_by", "prepare"]

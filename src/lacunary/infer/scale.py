@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.source import Source
 from lacunary.data.table import Table
-from lacunary.errors import TableError
+from lacunary.family.numeric import Units
+from lacunary.family.registry import numeric_class
+from lacunary.family.regression import no_square
 from lacunary.infer.belief import Belief
 from lacunary.infer.rows import Rows, prepare
-from lacunary.maths.moments import move
 from lacunary.model.dag import Dag
 
 __all__ = ["Scale", "check_squares"]
@@ -30,11 +32,13 @@ LEAST = 1e-150
 class Scale:
     """Centre and spread of every column; zero and one where it is discrete, hidden or constant.
 
-    A constant column keeps its centre: standardised it is zero.
+    A constant column keeps its centre: standardised it is zero. Columns whose families take them as they are
+    have zero and one too; ``typical`` has the mean of every column, by which priors of such families measure.
     """
 
     centre: NDArray[np.float64]
     spread: NDArray[np.float64]
+    typical: NDArray[np.float64] | None = None
 
     @classmethod
     def of(cls, source: Source, dag: Dag | None = None) -> Scale:
@@ -44,11 +48,17 @@ class Scale:
         same in both only if they are measured alike.
         """
         columns = len(source.schema)
-        centre, spread = np.zeros(columns), np.ones(columns)
+        centre, spread, typical = np.zeros(columns), np.ones(columns), np.ones(columns)
         for group in _alike(dag) if dag else [(i,) for i in range(columns)]:
-            if not source.schema.variables[group[0]].discrete:
-                centre[list(group)], spread[list(group)] = source.facts.centre_and_spread(group)
-        return cls(centre, spread)
+            some, variable = list(group), source.schema.variables[group[0]]
+            if variable.discrete:
+                continue
+            middle, width = source.facts.centre_and_spread(group)
+            if (dag.number(group[0]) if dag else numeric_class(variable)).scaled:
+                centre[some], spread[some] = middle, width
+            else:
+                typical[some] = middle or 1.0
+        return cls(centre, spread, typical)
 
     def table(self, table: Table) -> Table:
         """Return a table with standardised columns; declared bounds are not kept."""
@@ -66,71 +76,67 @@ class Scale:
             return rows
         return rows.shifted(-np.log(self.spread))
 
-    def log_jacobian(self, source: Source) -> float:
-        """Return what log-likelihoods gain from standardised columns to the data's units."""
-        return -float(source.facts.seen @ np.log(self.spread))
+    def log_jacobian(self, source: Source, dag: Dag) -> float:
+        """Return what log-likelihoods gain from standardised columns to the data's units.
+
+        And from values' log-densities that depend on no parameters (`NumericFamily.log_base`).
+        """
+        base = source.fold(partial(_log_base, dag)) if dag.leaves else 0.0
+        return base - float(source.facts.seen @ np.log(self.spread))
 
     def inward(self, dag: Dag, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return parameters for standardised columns, given those for the data's; (..., size)."""
         out = np.array(theta)
-        for i in dag.layout.regressions:
-            x, y = list(dag.layout.regressors[i]), self.spread[i]
-            record, given = dag.layout.records(out, i), dag.layout.records(theta, i)
-            if i in dag.uniforms:
-                record[:] = (given - self.centre[i]) / y
-                continue
-            record[..., 0] = (given[..., 0] + given[..., 1:-1] @ self.centre[x] - self.centre[i]) / y
-            record[..., 1:-1] = given[..., 1:-1] * self.spread[x] / y
-            record[..., -1] = given[..., -1] / y / y
+        for i, family in dag.numeric:
+            dag.layout.records(out, i)[:] = family.inward(dag.layout.records(theta, i), self.units(dag, i))
         return out
 
     def outward(self, dag: Dag, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return parameters for the data's columns, given those for standardised ones; (..., size)."""
         out = np.array(theta)
-        for i in dag.layout.regressions:
-            x, y = list(dag.layout.regressors[i]), self.spread[i]
-            record, given = dag.layout.records(out, i), dag.layout.records(theta, i)
-            if i in dag.uniforms:
-                record[:] = self.centre[i] + given * y
-                continue
-            record[..., 1:-1] = given[..., 1:-1] * y / self.spread[x]
-            record[..., 0] = self.centre[i] + given[..., 0] * y - record[..., 1:-1] @ self.centre[x]
-            with np.errstate(over="ignore", under="ignore"):
-                record[..., -1] = given[..., -1] * y**2
-            held = (record[..., -1] > 0) & np.isfinite(record[..., -1])
-            if np.any((given[..., -1] > 0) & ~held):
-                raise _no_square(dag.names[i], float(y))
+        for i, family in dag.numeric:
+            dag.layout.records(out, i)[:] = family.outward(dag.layout.records(theta, i), self.units(dag, i))
         return out
+
+    def of_columns(
+        self, where: Sequence[int]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return centre, spread and typical size of some columns; (columns,) each."""
+        some = list(where)
+        typical = np.ones(len(some)) if self.typical is None else self.typical[some]
+        return self.centre[some], self.spread[some], typical
+
+    def units(self, dag: Dag, i: int) -> Units:
+        """Return how the columns of a continuous variable's family were standardised."""
+        columns = [*dag.layout.regressors[i], i]
+        typical = 1.0 if self.typical is None else float(self.typical[i])
+        return Units(self.centre[columns], self.spread[columns], typical)
 
     def believed_inside(self, belief: Belief) -> Belief:
         """Return what is believed about the parameters for standardised columns."""
-        return belief if belief.standard else self._moved(belief, -self.centre / self.spread, 1 / self.spread)
+        dag, alpha = belief.dag, np.array(belief.alpha)
+        for i, family in dag.numeric:
+            hyper, units = dag.layout.statistics(alpha, i), self.units(dag, i)
+            if (family.scaled and not belief.standard) or (not family.scaled and belief.relative):
+                hyper[:] = family.believed_inside(hyper, units)
+        return replace(belief, alpha=alpha, relative=False) if dag.continuous else belief
 
     def believed_outside(self, belief: Belief) -> Belief:
         """Return what is believed about the parameters for the data's columns."""
-        return replace(self._moved(belief, self.centre, self.spread), standard=False)
-
-    def _moved(self, belief: Belief, origin: NDArray[np.float64], step: NDArray[np.float64]) -> Belief:
-        layout, alpha = belief.dag.layout, np.array(belief.alpha)
-        for i in layout.regressions:
-            family = [*layout.regressors[i], i]
-            moments = layout.moments(alpha, i)
-            moments[:] = move(moments, origin[family], step[family])
-        return replace(belief, alpha=alpha)
+        dag, alpha = belief.dag, np.array(belief.alpha)
+        for i, family in dag.numeric:
+            hyper = dag.layout.statistics(alpha, i)
+            hyper[:] = family.believed_outside(hyper, self.units(dag, i))
+        return replace(belief, alpha=alpha, standard=False, relative=False)
 
     def log_stretch(self, dag: Dag, learned: Sequence[int] | None = None) -> float:
-        """Return log |dη′/dη|, summed over regressions, from the data's parameters to the standardised.
+        """Return log |dη′/dη|, summed over families, from the data's parameters to the standardised.
 
-        η = (intercept, coefficients / variance, 1 / variance), the coordinates of MAP estimates. With
-        ``learned`` only these regressions count: what is given has no density.
+        η are the coordinates of MAP estimates, of a regression (intercept, coefficients / variance,
+        1 / variance). With ``learned`` only these families count: what is given has no density.
         """
-        log, total = np.log(self.spread), 0.0
-        for i in dag.layout.regressions if learned is None else learned:
-            if i in dag.uniforms:  # bounds are known before a climb
-                continue
-            x = list(dag.layout.regressors[i])
-            total += dag.layout.configurations[i] * float(log[i] + (log[x] + log[i]).sum())
-        return total
+        known = (each for each in dag.numeric if learned is None or each[0] in learned)
+        return float(sum(family.log_stretch(self.units(dag, i)) for i, family in known))
 
 
 def check_squares(names: Sequence[str], values: NDArray[np.float64]) -> None:
@@ -138,14 +144,12 @@ def check_squares(names: Sequence[str], values: NDArray[np.float64]) -> None:
     largest = np.abs(values).max(axis=0, initial=0.0, where=~np.isnan(values))
     for name, size in zip(names, largest.tolist(), strict=True):
         if size and not LEAST < size < 1 / LEAST:
-            raise _no_square(name, size)
+            raise no_square(name, size)
 
 
-def _no_square(name: str, size: float) -> TableError:
-    return TableError(
-        f"{name} varies by about {size:.3g}, and no number can hold the square of that, its variance; "
-        "measure the column in other units"
-    )
+def _log_base(dag: Dag, table: Table) -> float:
+    """Return what values have whatever the parameters, summed over rows."""
+    return float(sum(table.weights @ family.log_base(table.reals[:, i]) for i, family in dag.leaves))
 
 
 def _alike(dag: Dag) -> list[tuple[int, ...]]:

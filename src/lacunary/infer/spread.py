@@ -9,7 +9,8 @@ for all graphs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE, Table, unique_rows
 from lacunary.errors import TooWideError
+from lacunary.family.registry import family_class
 from lacunary.infer.gaussian import LOG_2PI, Forms, GaussianRows
 from lacunary.infer.pack import MEMORY_BUDGET
 from lacunary.infer.scattered import ScatteredRows
@@ -41,28 +43,42 @@ class Triples:
         The configurations that rows allow, over all variables, HOLE for continuous ones; (k, variables).
     moment
         Σ w E[z zᵀ] of z = (1, continuous variables) in each: N, R and S of TMCH98; (k, n + 1, n + 1).
+        Leaves are not among these variables.
+    leaves
+        By place, a leaf's statistics in each, (k, statistics), and the mean of its column.
     """
 
     codes: Codes
     moment: Array
+    leaves: Mapping[int, tuple[Array, float]] = field(default_factory=dict)
 
     def times(self, factor: float) -> Triples:
         """Return the triples as if every row counted so many times."""
-        return replace(self, moment=self.moment * factor)
+        leaves = {i: (each * factor, typical) for i, (each, typical) in self.leaves.items()}
+        return replace(self, moment=self.moment * factor, leaves=leaves)
 
     def __add__(self, other: Triples) -> Triples:
         codes, moment = np.concatenate([self.codes, other.codes]), np.concatenate([self.moment, other.moment])
         first, which = np.unique(codes, axis=0, return_index=True, return_inverse=True)[1:]
         out = np.zeros((len(first), *moment.shape[1:]))
         np.add.at(out, which.ravel(), moment)
-        return Triples(codes[first], out)
+        leaves = {}
+        for i, (mine, typical) in self.leaves.items():
+            each = np.concatenate([mine, other.leaves[i][0]])
+            added = np.zeros((len(first), each.shape[1]))
+            np.add.at(added, which.ravel(), each)
+            leaves[i] = added, typical
+        return Triples(codes[first], out, leaves)
 
     def statistics(self, dag: Dag) -> Array:
         """Return the statistics of one graph's families, in the places of its layout; (statistics size,)."""
         layout, out = dag.layout, np.zeros(dag.layout.statistics_size)
-        count, place = self.moment[:, 0, 0], {v: k + 1 for k, v in enumerate(dag.continuous)}
+        count, place = self.moment[:, 0, 0], {v: k + 1 for k, v in enumerate(_linear(dag))}
         for i in range(len(dag.schema)):
             where = _places(dag, self.codes, i)
+            if i in self.leaves:
+                np.add.at(layout.statistics(out, i), where, self.leaves[i][0])
+                continue
             if layout.sizes[i]:
                 out[: layout.tables] += np.bincount(where, count, minlength=layout.tables)
                 continue
@@ -86,7 +102,8 @@ class Spread:
         distinct, self.schema = table.distinct, table.schema
         self.inverse, self.weights = distinct.inverse, distinct.weights
         sizes = np.array(self.schema.sizes)
-        self.continuous = np.flatnonzero(sizes == 0)
+        leaf = np.array([family_class(variable).leaf for variable in self.schema], dtype=bool)
+        self.continuous = np.flatnonzero((sizes == 0) & ~leaf)
         codes = table.codes[distinct.first].astype(np.int64)
         self._check(codes, budget)
         #: The distinct row behind each row of the spread, and its codes; (spread,), (spread, variables).
@@ -100,6 +117,11 @@ class Spread:
         allowed = np.split(order, np.cumsum(np.bincount(self.which, minlength=len(first)))[:-1])
         #: Values of the continuous variables, NaN where there is a hole; (spread, n).
         self.values = table.reals[distinct.first][self.owner][:, self.continuous]
+        #: Values of each leaf in the rows of the spread, and the mean of its column.
+        self.leaves = {
+            int(i): (table.reals[distinct.first, i][self.owner], _typical(table, int(i)))
+            for i in np.flatnonzero(leaf)
+        }
         self.rows = GaussianRows(self.values, allowed, (np.zeros(len(first), dtype=np.int64), 1))
         blocks = len(self.codes) * max(len(self.rows.patterns), 1)
         #: The same, to be worked on across configurations; None where these have rows enough.
@@ -160,10 +182,11 @@ class Seen:
     @cached_property
     def forms(self) -> Forms:
         """The density of the continuous variables in each configuration."""
-        codes, layout, n = self.spread.codes, self.dag.layout, len(self.dag.continuous)
+        codes, layout, linear = self.spread.codes, self.dag.layout, _linear(self.dag)
+        n = len(linear)
         root, constant = np.zeros((len(codes), n, n + 1)), np.zeros(len(codes))
-        place = {v: k + 1 for k, v in enumerate(self.dag.continuous)}
-        for k, i in enumerate(self.dag.continuous):
+        place = {v: k + 1 for k, v in enumerate(linear)}
+        for k, i in enumerate(linear):
             record = layout.records(self.theta, i)[_places(self.dag, codes, i)]
             columns = [0, *(place[p] for p in layout.regressors[i]), k + 1]
             contrast = np.concatenate([-record[:, :-1], np.ones((len(record), 1))], axis=1)
@@ -180,7 +203,14 @@ class Seen:
         for i, size in enumerate(self.dag.layout.sizes):
             if size:
                 table += logs[_places(self.dag, self.spread.codes, i)]
-        return np.asarray(self.spread.log_densities(self.forms) + table[self.spread.which])
+        log = self.spread.log_densities(self.forms) + table[self.spread.which]
+        for i, family in self.dag.leaves:
+            x, where = self.spread.leaves[i][0], self.spread.places(self.dag, i)
+            potentials = family.point(self.dag.layout.records(self.theta, i))
+            for j in np.unique(where):
+                mine = (where == j) & ~np.isnan(x)
+                log[mine] += family.log_values(x[mine], potentials[j])
+        return np.asarray(log)
 
     @cached_property
     def shares(self) -> Array:
@@ -197,7 +227,14 @@ class Seen:
         known = spread.weights
         if weights is not None:
             known = np.bincount(spread.inverse, weights, minlength=len(known)).astype(np.float64)
-        return Triples(spread.codes, spread.moments(self.forms, self.shares * known[spread.owner]))
+        weight = self.shares * known[spread.owner]
+        leaves = {}
+        for i, family in self.dag.leaves:
+            x, typical = spread.leaves[i]
+            each = np.zeros((len(spread.codes), family.statistics))
+            family.gather(np.nan_to_num(x)[:, None], spread.which, weight * ~np.isnan(x), each)
+            leaves[i] = each, typical
+        return Triples(spread.codes, spread.moments(self.forms, weight), leaves)
 
     def draw(self, rows: NDArray[np.int64], rng: np.random.Generator) -> tuple[Codes, Array]:
         """Return rows of the table with every hole drawn, codes and values; (rows, variables) each."""
@@ -221,7 +258,22 @@ class Seen:
                 z[np.ix_(here, holes)] = z[here] @ slope.T + noise
         reals = np.full((len(rows), len(spread.schema)), np.nan)
         reals[:, spread.continuous] = z[:, 1:]
+        for i, family in self.dag.leaves:
+            x, record = spread.leaves[i][0][way], self.dag.layout.records(self.theta, i)
+            drawn = family.sampled(record[spread.places(self.dag, i)[way]], np.empty((len(way), 0)), rng)
+            reals[:, i] = np.where(np.isnan(x), drawn, x)
         return spread.codes[spread.which[way]], reals
+
+
+def _linear(dag: Dag) -> list[int]:
+    """Return the continuous variables that are no leaves."""
+    return [i for i in dag.continuous if dag.families[i].linear]
+
+
+def _typical(table: Table, i: int) -> float:
+    """Return the mean of a column; one if there is none, or if it is zero."""
+    seen = ~np.isnan(table.reals[:, i]) & (table.weights > 0)
+    return float(np.average(table.reals[seen, i], weights=table.weights[seen])) or 1.0 if seen.any() else 1.0
 
 
 def _places(dag: Dag, codes: Codes, i: int) -> NDArray[np.int64]:

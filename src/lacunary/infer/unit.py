@@ -12,18 +12,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE, unique_rows
 from lacunary.errors import TooWideError
+from lacunary.family.distribution import NormalMixture
+from lacunary.family.leaf import LeafFamily
 from lacunary.infer.gaussian import LOG_2PI, Forms, GaussianRows
-from lacunary.infer.uniform import UniformRows
+from lacunary.infer.leaf import LeafRows
 from lacunary.model.dag import Dag
-from lacunary.model.uniform import normal_records
 
-__all__ = ["Unit", "units_of"]
+__all__ = ["LeafUnit", "Unit", "units_of"]
 
 DENSE = 0.25
 """Families that are never open are taken together if so much of their joint matrix is not zero."""
@@ -62,7 +64,7 @@ class Unit:
     core: tuple[int, ...]
     open_core: tuple[int, ...]
     configurations: NDArray[np.int64]
-    rows: GaussianRows
+    rows: Any
 
     @cached_property
     def columns(self) -> list[NDArray[np.int64]]:
@@ -89,8 +91,8 @@ class Unit:
     def _sizes(self) -> list[int]:
         return [self.dag.schema.sizes[v] for v in self.core]
 
-    def forms(self, vector: NDArray[np.float64]) -> Forms:
-        """Return the densities under a vector of parameters, or of potentials."""
+    def forms(self, vector: NDArray[np.float64]) -> Any:
+        """Return the densities under a vector of parameters, or of potentials; `Forms`."""
         parts = [self._parts(vector, i) for i in self.families]
         heights = np.cumsum([0, *(root.shape[-2] for root, _ in parts)])
         root = np.zeros((len(self.configurations), int(heights[-1]), len(self.variables) + 1))
@@ -105,11 +107,10 @@ class Unit:
         layout = self.dag.layout
         if len(vector) == layout.size:
             theta = layout.records(vector, i)
-            theta = normal_records(theta) if i in self.dag.uniforms else theta
             deviation = np.sqrt(theta[:, -1:])
             residual = np.concatenate([-theta[:, :-1], np.ones_like(deviation)], axis=-1) / deviation
             return residual[:, None], -0.5 * LOG_2PI - np.log(deviation[:, 0])
-        form, constant = layout.forms(vector, i)
+        form, constant = self.dag.number(i).form(layout.potentials(vector, i))
         value, axes = np.linalg.eigh(form)
         return np.sqrt(np.maximum(value, 0.0))[..., None] * np.swapaxes(axes, -1, -2), constant
 
@@ -122,6 +123,43 @@ class Unit:
                 places[j] += part
             else:
                 np.add.at(places, j, part)
+
+    def mixture(
+        self, v: int, weights: NDArray[np.float64], means: NDArray[np.float64], sds: NDArray[np.float64]
+    ) -> NormalMixture:
+        """Return what is known of one of its variables in rows; (rows, columns) each."""
+        return NormalMixture(self.dag.schema.variables[v], weights, means, sds)
+
+
+@dataclass(frozen=True, eq=False)
+class LeafUnit(Unit):
+    """A leaf family alone, whose densities are (configurations, potentials)."""
+
+    @property
+    def family(self) -> LeafFamily:
+        """The family."""
+        found = self.dag.families[self.families[0]]
+        assert isinstance(found, LeafFamily)
+        return found
+
+    def forms(self, vector: NDArray[Any]) -> NDArray[Any]:
+        """Return the densities under a vector of parameters, or of potentials."""
+        layout, i = self.dag.layout, self.families[0]
+        if vector.shape[-1] == layout.size:
+            potentials = self.family.point(layout.records(vector, i))
+        else:
+            potentials = layout.potentials(vector, i)
+        return np.asarray(potentials[..., self.chosen[0], :])
+
+    def add_moments(self, moments: NDArray[Any], statistics: NDArray[Any]) -> None:
+        """Add the statistics of each configuration to their places."""
+        np.add.at(self.dag.layout.statistics(statistics, self.families[0]), self.chosen[0], moments)
+
+    def mixture(
+        self, v: int, weights: NDArray[np.float64], means: NDArray[np.float64], sds: NDArray[np.float64]
+    ) -> NormalMixture:
+        """Return what is known of the variable in rows; (rows, columns) each."""
+        return self.family.mixture(weights, means, sds)
 
 
 def units_of(
@@ -161,9 +199,9 @@ def _merged(dag: Dag, groups: list[list[int]], is_open: NDArray[np.bool_]) -> li
     """Take lone families with the same core together where their joint matrix is mostly full."""
     lone: dict[tuple[int, ...], list[int]] = {}
     for group in groups:
-        if len(group) == 1 and group[0] not in dag.uniforms:
+        if len(group) == 1 and not dag.families[group[0]].leaf:
             lone.setdefault(tuple(sorted(dag.layout.members[group[0]][1:])), []).append(group[0])
-    out = [group for group in groups if len(group) > 1 or group[0] in dag.uniforms]
+    out = [group for group in groups if len(group) > 1 or dag.families[group[0]].leaf]
     for families in lone.values():
         width = len({v for i in families for v in (i, *dag.layout.regressors[i])}) + 1
         filled = sum(len(dag.layout.regressors[i]) + 2 for i in families)
@@ -190,9 +228,11 @@ def _unit(
     column = np.zeros(len(present), dtype=np.int64)
     for v in open_core:
         column = column * sizes[v] + states[v]
-    kind = UniformRows if families[0] in dag.uniforms else GaussianRows
-    rows = kind(reals[:, list(variables)], allowed, (column, prod(sizes[v] for v in open_core)))
-    return Unit(dag, tuple(families), variables, core, open_core, present, rows)
+    parts = dag, tuple(families), variables, core, open_core, present
+    family, width = dag.families[families[0]], prod(sizes[v] for v in open_core)
+    if isinstance(family, LeafFamily):
+        return LeafUnit(*parts, LeafRows(family, reals[:, variables[0]], allowed, column, width))
+    return Unit(*parts, GaussianRows(reals[:, list(variables)], allowed, (column, width)))
 
 
 def _allowed(

@@ -113,7 +113,7 @@ def swapped_places(dag: Dag, image: Mapping[int, int], *, statistics: bool = Fal
 
 def _first(dag: Dag) -> tuple[int, ...]:
     """Return one family for every table and regression: of those that share one, the first."""
-    return (*dag.layout.blocks, *dag.layout.regressions)
+    return (*dag.layout.blocks, *dag.layout.numeric)
 
 
 def _tables(dag: Dag, statistics: bool) -> dict[int, tuple[slice, tuple[int, ...], list[int]]]:
@@ -122,26 +122,16 @@ def _tables(dag: Dag, statistics: bool) -> dict[int, tuple[slice, tuple[int, ...
     A discrete family has itself and its parents for axes; a continuous one its discrete parents, and then
     so many numbers.
     """
-    layout, squares = dag.layout, _starts_squared(dag) if statistics else {}
-    out = {}
+    layout, out = dag.layout, {}
     for i, size in enumerate(layout.sizes):
         members = layout.members[i] if size else layout.members[i][1:]
         shape = [layout.sizes[m] for m in members]
         where = layout.slice(i)
         if not size:
-            width = len(layout.regressors[i]) + 2
-            shape.append(width * width if statistics else width)
-            if statistics:
-                where = slice(squares[layout.start[i]], squares[layout.start[i]] + int(np.prod(shape)))
+            shape.append(layout.widths[i][1 if statistics else 0])
+            where = layout.statistics_slice(i) if statistics else where
         out[i] = (where, members, shape)
     return out
-
-
-def _starts_squared(dag: Dag) -> dict[int, int]:
-    """Return where each regression's statistics start, by where its parameters do."""
-    layout = dag.layout
-    places = np.arange(layout.statistics_size, dtype=np.float64)
-    return {layout.start[i]: int(layout.moments(places, i).min()) for i in layout.regressions}
 
 
 class _Names:

@@ -15,7 +15,6 @@ from lacunary.learn.em import maximize_rule
 from lacunary.learn.loop import climb
 from lacunary.learn.start import check_count, first_point
 from lacunary.learn.stop import Stop
-from lacunary.maths import regression
 from lacunary.model.dag import Dag
 
 __all__ = ["Around", "Fitted"]
@@ -58,20 +57,18 @@ class Around:
         draws = layout.normalize(rng.standard_gamma(alpha, size=(self.count, alpha.size)))
         out = np.zeros((self.count, layout.size))
         out[:, : layout.tables] = np.where(known > 0, draws, center)
-        for i in layout.regressions:
-            layout.records(out, i)[:] = self._regressions(belief, fitted, i, rng)
+        for i, family in belief.dag.numeric:
+            if family.linear:
+                known = fitted.moments(belief.dag, i).reshape(-1, family.statistics)
+            else:
+                known = fitted.leaf(belief.dag, i)
+            drawn = family.around(known, belief.surplus, self.ess, self.count, rng)
+            layout.records(out, i)[:] = self._loaded(belief.dag, i, drawn, rng)
         return out
 
-    def _regressions(self, belief: Belief, fitted: Fitted, i: int, rng: np.random.Generator) -> Array:
-        """Return one variable's regressions, drawn for every start and configuration; (count, q, m + 2)."""
-        moments = fitted.moments(belief.dag, i)
-        count, width = moments[:, 0, 0], moments.shape[-1]
-        if not count.any():
-            return np.append(np.zeros(width - 1), 1.0)
-        worth = moments * (self.ess / count)[:, None, None]
-        dof = self.ess * (1.0 + belief.surplus / count) + width - 1  # whose peak has the fitted variance
-        drawn = regression.draw(np.broadcast_to(worth, (self.count, *worth.shape)), dof, rng)
-        above = [belief.dag.schema.variables[p].hidden for p in belief.dag.layout.regressors[i]]
+    def _loaded(self, dag: Dag, i: int, drawn: Array, rng: np.random.Generator) -> Array:
+        """Return regressions with the coefficients of hidden parents drawn, where a loading is given."""
+        above = [dag.schema.variables[p].hidden for p in dag.layout.regressors[i]]
         if self.loading is not None and any(above):
             hidden = np.flatnonzero(above) + 1
             size = (*drawn.shape[:-1], len(hidden))
@@ -86,7 +83,7 @@ class Fitted:
     Attributes
     ----------
     dag, theta
-        Its graph and parameters. Uniform variables are left out, whose bounds are known before any climb.
+        Its graph and parameters. Families are left out whose parameters are known before any climb.
     statistics
         Expected statistics of the rows, and the prior's.
     """
@@ -99,7 +96,7 @@ class Fitted:
     def to(cls, belief: Belief, prior: Prior, table: Source) -> Fitted:
         """Return the fit to a table; both belief and table are of standardised columns."""
         dag = belief.dag
-        seen = dag.without([*dag.schema.hidden, *(dag.names[i] for i in dag.uniforms)])
+        seen = dag.without([*dag.schema.hidden, *(dag.names[i] for i, leaf in dag.leaves if leaf.foregone)])
         known, rows = _believed(belief, prior, seen), table.align(seen.schema)
         prepared = prepare(seen, rows)
         rule = maximize_rule(known, "map", "softmax", None)
@@ -123,6 +120,17 @@ class Fitted:
             out[dag.layout.slice(i)] += dag.layout.flat(full)
         return out
 
+    def leaf(self, dag: Dag, i: int) -> Array:
+        """Return a leaf's statistics; (q, statistics); zeros where it is left out or hidden."""
+        family = dag.number(i)
+        if dag.names[i] not in self.dag.schema:
+            return np.zeros((family.configurations, family.statistics))
+        k = self.dag.schema.index(dag.names[i])
+        own = self.dag.layout.statistics(self.statistics, k)
+        return _repeated(dag, i, own.reshape(*self.dag.families[k].sizes, -1), 1).reshape(
+            -1, family.statistics
+        )
+
     def moments(self, dag: Dag, i: int) -> Array:
         """Return a regression's moments, added up where families are tied; (q, m + 2, m + 2).
 
@@ -137,7 +145,7 @@ class Fitted:
             hidden = np.array([dag.schema.variables[p].hidden for p in layout.regressors[j]], dtype=bool)
             keep = np.flatnonzero(np.concatenate([[True], ~hidden, [True]]))
             own = self.dag.layout.moments(self.statistics, self.dag.schema.index(dag.names[j]))
-            sizes = self.dag.layout.parent_sizes(self.dag.schema.index(dag.names[j]))
+            sizes = self.dag.families[self.dag.schema.index(dag.names[j])].sizes
             full = _repeated(dag, j, own.reshape(*sizes, *own.shape[1:]), 2).reshape(-1, *own.shape[1:])
             out[:, keep[:, None], keep] += full
             alone = np.flatnonzero(hidden) + 1
@@ -170,6 +178,9 @@ def _believed(belief: Belief, prior: Prior, seen: Dag) -> Belief:
         alpha[: seen.layout.tables] = plain.alpha
     for i in seen.continuous:
         j = dag.schema.index(seen.names[i])
+        if not seen.families[i].linear:
+            seen.layout.statistics(alpha, i)[:] = belief.hyper(j)[0]
+            continue
         kept = [dag.names[p] in seen.schema for p in dag.layout.regressors[j]]
         keep = np.flatnonzero([True, *kept, True])
         seen.layout.moments(alpha, i)[:] = dag.layout.moments(belief.alpha, j)[0][np.ix_(keep, keep)]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from lacunary.data.source import Source, first_row
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
+from lacunary.family.numeric import NumericFamily
 from lacunary.infer.answers import as_source
 from lacunary.learn.found import Fit
 from lacunary.model.dag import Dag
@@ -78,15 +79,15 @@ def check_rows(dag: Dag, source: Source, method: str) -> None:
 
 def check_select(dag: Dag, select: str) -> None:
     """Refuse to choose parameters between the starts where a family does not allow it."""
-    if dag.sigmoids and select in ("average", "max-entropy", "global"):
+    for i, family in dag.implied if select in ("average", "max-entropy", "global") else ():
         raise ParameterError(
-            f"select={select!r} is for tables, and the family of {dag.names[dag.sigmoids[0]]} is a sigmoid: "
+            f"select={select!r} is for tables, and the family of {dag.names[i]} is {family.phrase}: "
             "the mean of two is none; use 'best', 'entropy' or 'ensemble'"
         )
 
 
 def _check_column(dag: Dag, i: int, source: Source, method: str) -> None:
-    variable, facts = dag.schema.variables[i], source.facts
+    variable, facts, family = dag.schema.variables[i], source.facts, dag.number(i)
     low, high = variable.bounds or (-np.inf, np.inf)
     found = first_row(source, partial(_outside, i, low, high)) if variable.bounds else None
     if found is not None:
@@ -95,13 +96,17 @@ def _check_column(dag: Dag, i: int, source: Source, method: str) -> None:
             f"{variable.name}, row {row}: {value:.6g} lies outside the declared bounds {low:g} to {high:g}; "
             "correct the value, make it a hole, or widen the bounds"
         )
-    if i in dag.uniforms:
-        return
-    if method == "ml" and facts.seen[i] and facts.low[i] == facts.high[i]:
-        raise TableError(
-            f"{variable.name} is constant ({facts.low[i]:g} in every row): no variance has highest "
-            "likelihood; leave the column out, or use method='map', whose prior gives it a small one"
-        )
+    problem = family.check_range(float(facts.low[i]), float(facts.high[i]), method) if facts.seen[i] else ""
+    wrong = first_row(source, partial(_no_value, family, i)) if family.counts else None
+    if wrong is not None:
+        problem = family.no_value(float(wrong[1].reals[0, i]))
+    if problem:
+        raise TableError(f"{variable.name} {problem}")
+
+
+def _no_value(family: NumericFamily, i: int, table: Table) -> NDArray[np.bool_]:
+    x = table.reals[:, i]
+    return ~np.isnan(x) & ~family.is_value(x)
 
 
 def _outside(i: int, low: float, high: float, table: Table) -> NDArray[np.bool_]:

@@ -4,10 +4,9 @@ One iteration replaces the parameters by those that would be best if the expecte
 observed: θ_ijk ∝ E[N_ijk] + c_ijk, where c are the pseudo-counts of the prior (CH96 section 3.1,
 Lauritzen 1995). The objective g(θ) = log p(observed cells | θ) + log p(θ) never falls.
 
-A regression becomes the least-squares one of its expected moments E[Σ z zᵀ], to which the prior's
-pseudo-moments are added (TMCH98 section 6): the peak of the density of (intercept, coefficients / variance,
-1 / variance), whatever the basis of the tables. See `lacunary.maths.regression`. A sigmoid family becomes
-the logistic regression of its expected counts; see `lacunary.learn.sigmoid`.
+Other families say for themselves what is best for expected statistics (`lacunary.family.protocol`): a
+regression becomes the least-squares one of its expected moments E[Σ z zᵀ], to which the prior's
+pseudo-moments are added (TMCH98 section 6), a sigmoid the logistic regression of its expected counts.
 """
 
 from __future__ import annotations
@@ -21,22 +20,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lacunary.errors import ParameterError
+from lacunary.family.protocol import ImpliedTable
 from lacunary.infer.belief import Belief
-from lacunary.infer.network import check_family
 from lacunary.infer.rows import Rows
 from lacunary.kernels.normalize import normalize
-from lacunary.learn.coordinates import logs, regression_coordinates, regressions_at
-from lacunary.learn.sigmoid import Weights, sigmoid_places
-from lacunary.maths import regression, special
+from lacunary.maths import special
+from lacunary.maths.coordinates import logs
 from lacunary.model.dag import Dag
 
-__all__ = ["VARIANCE_FLOOR", "Basis", "Maximize", "known_parameters", "learned_regressions", "maximize_rule"]
+__all__ = ["Basis", "Maximize", "known_parameters", "learned", "maximize_rule"]
 
 Basis = Literal["softmax", "probability"]
-
-VARIANCE_FLOOR = 1e-8
-"""The least variance that maximum likelihood gives a regression, in variances of its column: without it the
-likelihood of a class with a single row, or of a relation without noise, has no end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +49,7 @@ class Maximize:
     known
         Parameters that are given and not learned, NaN elsewhere; (size,).
     belief
-        The prior of the regressions; none for maximum likelihood.
-    weights
-        The sigmoid families that are learned, if there are any.
+        The prior of families that are no tables; none for maximum likelihood.
     """
 
     dag: Dag
@@ -65,12 +57,15 @@ class Maximize:
     log_constant: float
     known: NDArray[np.float64]
     belief: Belief | None = None
-    weights: Weights | None = None
 
     def begin(self, prepared: Rows, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the points from which to climb, given starting parameters; (starts, size)."""
-        settled = self.settle(theta)
-        return self.weights.settle(settled) if self.weights else settled
+        settled, layout = self.settle(theta), self.dag.layout
+        for alike in self._alike:
+            for i, family in alike:
+                place = layout.states_first(settled, i)
+                place[:] = family.table(family.weights(place))
+        return settled
 
     def parameters(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the parameters at these points: the points themselves; (starts, size)."""
@@ -93,70 +88,82 @@ class Maximize:
         if len(counted):
             with np.errstate(divide="ignore"):
                 out += np.log(points[..., counted]) @ self.pseudo[counted]
-        if self.weights:
-            out += self.weights.log_prior(points)
-        if self.belief is None:
+        belief, layout = self.belief, self.dag.layout
+        if belief is None:
             return out
-        for i in learned_regressions(self.dag, self.known):
-            theta, moments = self.dag.layout.records(points, i), self.dag.layout.moments(self.belief.alpha, i)
-            out += regression.log_density(theta, moments, self.belief.dof(i)).sum(axis=-1)
+        for i, implied in (each for alike in self._alike for each in alike):
+            out += implied.log_prior(layout.states_first(points, i), belief.weight_sd)
+        for i in learned(self.dag, self.known):
+            theta = layout.records(points, i)
+            out += self.dag.number(i).log_density(theta, belief.hyper(i), belief.surplus).sum(axis=-1)
         return out
 
     def improve(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the best parameters for these expected counts; (starts, statistics) → (starts, size)."""
         layout = self.dag.layout
-        if not layout.regressions:
-            settled = self.settle(counts + self.pseudo)
-            return self.weights.improve(counts, settled) if self.weights else settled
+        if not layout.numeric:
+            return self._with_implied(counts, self.settle(counts + self.pseudo))
         out = np.empty((*counts.shape[:-1], layout.size))
         out[..., : layout.tables] = counts[..., : layout.tables] + self.pseudo
-        for i in layout.regressions:
-            layout.records(out, i)[:] = self._regression(layout.moments(counts, i), i)
-        settled = self.settle(out)
-        return self.weights.improve(counts, settled) if self.weights else settled
+        for i in learned(self.dag, self.known):
+            family, statistics = self.dag.number(i), layout.statistics(counts, i)
+            if self.belief is None:
+                layout.records(out, i)[:] = family.maximum_likelihood(statistics)
+            else:
+                layout.records(out, i)[:] = family.peak(
+                    self.belief.hyper(i) + statistics, self.belief.surplus
+                )
+        return self._with_implied(counts, self.settle(out))
 
-    def _regression(self, moments: NDArray[np.float64], i: int) -> NDArray[np.float64]:
-        if self.belief is not None:
-            count = moments[..., 0, 0]
-            prior = self.dag.layout.moments(self.belief.alpha, i)
-            return regression.peak(prior + moments, self.belief.dof(i) + count)
-        best = regression.maximum_likelihood(moments, VARIANCE_FLOOR)
-        best[..., -1] = np.where(
-            moments[..., 0, 0] > 0, best[..., -1], 1.0
-        )  # of nothing seen, nothing is known
-        return best
+    def _with_implied(self, counts: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the points with the best implied tables for these counts; (starts, size)."""
+        layout, precision = self.dag.layout, self.belief.weight_sd**-2 if self.belief else 0.0
+        for alike in self._alike:
+            mine = np.stack([layout.states_first(counts, i) for i, _ in alike])
+            for (i, family), weights in zip(alike, alike[0][1].best(mine, precision), strict=True):
+                layout.states_first(points, i)[:] = family.table(weights)
+        return points
 
     def settle(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the nearest admissible parameters: distributions sum to one, known ones are as given."""
         layout, learned = self.dag.layout, np.empty(points.shape)
         tables, room = self._tables
-        if layout.regressions or not normalize(points, tables, np.empty(room), learned):
+        if layout.numeric or not normalize(points, tables, np.empty(room), learned):
             learned = layout.normalize(points)
         return learned if self._learns_all else np.where(np.isnan(self.known), learned, self.known)
 
     def unfold(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return free coordinates, and how much each matters; (starts, size) each."""
         layout, coordinates = self.dag.layout, logs(points)
-        if not layout.regressions:
+        if not layout.numeric:
             return coordinates, points
         weights = points.copy()
         coordinates[..., layout.tables :], weights[..., layout.tables :] = points[..., layout.tables :], 0.0
-        for i in learned_regressions(self.dag, self.known):
-            each = regression_coordinates(layout.records(points, i))
+        for i in learned(self.dag, self.known):
+            each = self.dag.number(i).unfold(layout.records(points, i))
             layout.records(coordinates, i)[:], layout.records(weights, i)[:] = each
         return coordinates, weights
 
     def fold(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the admissible parameters with such coordinates; (starts, size)."""
         layout = self.dag.layout
-        if not layout.regressions:
+        if not layout.numeric:
             return self.settle(np.exp(coordinates))
         points = coordinates.copy()
         points[..., : layout.tables] = np.exp(coordinates[..., : layout.tables])
-        floor = VARIANCE_FLOOR if self.belief is None else 0.0
-        for i in learned_regressions(self.dag, self.known):
-            layout.records(points, i)[:] = regressions_at(layout.records(coordinates, i), floor)
+        for i in learned(self.dag, self.known):
+            at = layout.records(coordinates, i)
+            layout.records(points, i)[:] = self.dag.number(i).fold(at, self.belief is None)
         return self.settle(points)
+
+    @cached_property
+    def _alike(self) -> list[list[tuple[int, ImpliedTable]]]:
+        """The implied tables that are learned; those of one shape are worked on together."""
+        out: dict[object, list[tuple[int, ImpliedTable]]] = {}
+        for i, family in self.dag.implied:
+            if np.isnan(self.known[self.dag.layout.start[i]]):
+                out.setdefault((type(family), family.variable.size, family.sizes), []).append((i, family))
+        return list(out.values())
 
     @cached_property
     def _counted(self) -> NDArray[np.int64]:
@@ -189,12 +196,11 @@ def maximize_rule(
         raise ParameterError(f"basis must be 'softmax' or 'probability', not {basis!r}")
     dag = belief.dag
     known = known_parameters(dag, fixed)
-    weights = _weights(belief, known, method)
     if method == "ml":
-        return Maximize(dag, np.zeros(dag.layout.tables), 0.0, known, weights=weights)
+        return Maximize(dag, np.zeros(dag.layout.tables), 0.0, known)
     alpha, free = belief.alpha[: dag.layout.tables], np.isnan(known)[: dag.layout.tables]
-    if dag.sigmoids:
-        free = free & ~sigmoid_places(dag)
+    for i, _ in dag.implied:
+        free[dag.layout.slice(i)] = False
     if basis == "probability" and np.any(alpha[free] < 1.0):
         raise ParameterError(
             "in the probability basis a Dirichlet with a hyperparameter below one peaks on the border, "
@@ -203,19 +209,12 @@ def maximize_rule(
     pseudo = np.where(free, alpha - (basis == "probability"), 0.0)
     summed = dag.layout.total(alpha)[np.unique(dag.layout.group[free])]
     constant = special.sum_log_gamma(summed) - special.sum_log_gamma(alpha[free])
-    return Maximize(dag, pseudo, constant, known, belief if dag.layout.regressions else None, weights)
+    return Maximize(dag, pseudo, constant, known, belief)
 
 
-def _weights(belief: Belief, known: NDArray[np.float64], method: str) -> Weights | None:
-    """Return the sigmoid families that are learned, None if there are none."""
-    dag = belief.dag
-    learned = tuple(i for i in dag.sigmoids if np.isnan(known[dag.layout.start[i]]))
-    return Weights(dag, learned, belief.weight_sd**-2 if method == "map" else 0.0) if learned else None
-
-
-def learned_regressions(dag: Dag, known: NDArray[np.float64]) -> list[int]:
-    """Return the continuous variables whose regressions are not given, one for each block."""
-    return [i for i in dag.layout.regressions if np.isnan(known[dag.layout.start[i]])]
+def learned(dag: Dag, known: NDArray[np.float64]) -> list[int]:
+    """Return the continuous variables whose parameters are not given, one for each block."""
+    return [i for i in dag.layout.numeric if np.isnan(known[dag.layout.start[i]])]
 
 
 def known_parameters(dag: Dag, fixed: Mapping[str, ArrayLike] | None) -> NDArray[np.float64]:
@@ -223,7 +222,7 @@ def known_parameters(dag: Dag, fixed: Mapping[str, ArrayLike] | None) -> NDArray
     known = np.full(dag.layout.size, np.nan)
     for name, table in (fixed or {}).items():
         i = dag.schema.index(name)
-        given, place = check_family(dag, i, table), dag.layout.slice(i)
+        given, place = dag.families[i].read(table), dag.layout.slice(i)
         if not np.all(np.isnan(known[place]) | (known[place] == given)):
             raise ParameterError(f"{name} is tied to a family for which fixed gives another table")
         known[place] = given

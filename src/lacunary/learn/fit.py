@@ -16,15 +16,14 @@ from lacunary.infer.network import Network
 from lacunary.infer.rows import Rows
 from lacunary.infer.scale import Scale
 from lacunary.learn.check import check_rows, check_select, with_graph
-from lacunary.learn.em import Basis, Maximize, learned_regressions, maximize_rule
+from lacunary.learn.em import Basis, Maximize, learned, maximize_rule
+from lacunary.learn.foregone import with_foregone
 from lacunary.learn.found import Fit, Start
 from lacunary.learn.loop import Climb, Rule, Watch, climb
 from lacunary.learn.select import Choice, Select, Selection, rule_of
-from lacunary.learn.sigmoid import warn_of_separation
 from lacunary.learn.start import Draws, Given, Starts, Tournament, first_point
 from lacunary.learn.stop import Stop
 from lacunary.learn.tournament import tournament
-from lacunary.learn.uniform import with_bounds
 from lacunary.learn.units import moved, outside, standardized, watched
 from lacunary.learn.vbem import Update, update_rule
 from lacunary.model.dag import Dag
@@ -116,12 +115,12 @@ def fit(
     check_rows(dag, rows, method)
     check_select(dag, select)
     prior, names = prior or Dirichlet(1.0), tuple(fixed or ())
-    fixed, log_bounds = with_bounds(dag, rows, method, fixed)
+    fixed, log_foregone = with_foregone(dag, rows, method, fixed)
     scale = Scale.of(rows, dag)
     rows = scale.source(rows)
     belief = scale.believed_inside(prior(dag))
     rule = _rule(belief, method, basis, standardized(dag, scale, fixed))
-    rule = _in_units(rule, scale, method, log_bounds)
+    rule = _in_units(rule, scale, method, log_foregone)
     prepared = scale.prepare(dag, rows)
     maker = _starts(dag, starts, initial, scale)
     if isinstance(maker, Tournament) and select in ("average", "entropy", "ensemble"):
@@ -143,8 +142,8 @@ def fit(
     found = _fit(prepared, rule, belief, climbs, method, basis, interrupted)
     if select != "best":
         found = _selected(found, choice, prepared, rule, belief, fixed)
-    if method == "ml" and dag.sigmoids:
-        warn_of_separation(found.network)
+    for i, family in dag.implied if method == "ml" else ():
+        family.warn(dag.layout.states_first(found.network.theta, i))
     return replace(outside(found, scale), prior=prior, fixed=names)
 
 
@@ -165,11 +164,11 @@ def reselect(
     check_select(found.dag, select)
     rows = as_source(table, found.dag.schema)
     fixed = found.given if fixed is None else fixed
-    fixed, log_bounds = with_bounds(found.dag, rows, found.method, fixed)
+    fixed, log_foregone = with_foregone(found.dag, rows, found.method, fixed)
     scale = Scale.of(rows, found.dag)
     belief = scale.believed_inside((prior or found.prior)(found.dag))
     rule = _rule(belief, found.method, found.basis, standardized(found.dag, scale, fixed))
-    rule = _in_units(rule, scale, found.method, log_bounds)
+    rule = _in_units(rule, scale, found.method, log_foregone)
     prepared = scale.prepare(found.dag, scale.source(rows))
     inside = moved(found, scale.inward)
     return outside(_selected(inside, choice, prepared, rule, belief, fixed), scale)
@@ -183,12 +182,12 @@ def _rule(
     return maximize_rule(belief, cast(Literal["ml", "map"], method), cast(Basis, basis), fixed)
 
 
-def _in_units(rule: Maximize | Update, scale: Scale, method: str, log_bounds: float) -> Maximize | Update:
+def _in_units(rule: Maximize | Update, scale: Scale, method: str, log_foregone: float) -> Maximize | Update:
     """Return the rule with a prior density in the data's units, of what is learned alone."""
     if not isinstance(rule, Maximize) or method != "map":
         return rule
-    stretch = scale.log_stretch(rule.dag, learned_regressions(rule.dag, rule.known))
-    return replace(rule, log_constant=rule.log_constant + stretch + log_bounds)
+    stretch = scale.log_stretch(rule.dag, learned(rule.dag, rule.known))
+    return replace(rule, log_constant=rule.log_constant + stretch + log_foregone)
 
 
 def _belief(prepared: Rows, rule: Rule, belief: Belief, climb: Climb, climbs: int) -> Belief:
@@ -248,7 +247,7 @@ def _selected(
     fixed: Mapping[str, ArrayLike] | None,
 ) -> Fit:
     """Return the fit with the parameters that a rule chooses from the starts, and what holds at these."""
-    if choice.name != "best" and not found.dag.sigmoids:  # whose weights' prior tells names of states apart
+    if choice.name != "best" and not found.dag.implied:  # whose weights' prior tells names of states apart
         found = _aligned(found, prepared, [belief.alpha, rule.known])
     chosen = choice(found, prepared, belief, fixed)
     theta = np.repeat(chosen.network.theta[None], min(len(found.starts), 2), axis=0)

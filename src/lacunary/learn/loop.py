@@ -248,7 +248,7 @@ class _Leap:
     x₀ + 2sr + s²v with s = ‖r‖/‖v‖. It is kept only if its objective is no lower than that of x₁;
     otherwise the start goes on from x₂ as if nothing had happened. Tables are taken by their
     logarithms, and the norm weighs each by its probability: logs of probabilities on their way to zero run
-    off and would drown all others. Other families: see `lacunary.learn.coordinates`.
+    off and would drown all others. Other families: see `lacunary.maths.coordinates`.
     How far s may reach grows while leaps succeed and shrinks when one fails.
     """
 

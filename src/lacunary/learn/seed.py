@@ -1,4 +1,4 @@
-"""Where the regressions of a climb begin: from the rows in which a family is fully observed, and spread out.
+"""Where numeric families begin a climb: from the rows in which they are fully observed, and spread out.
 
 A hidden discrete parent would leave its states alike, and a climb would never tell them apart: each
 configuration of hidden parents takes a row of the table for its example, and its regression is moved so
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lacunary.data.source import Source, distinct_rows, merged_rows
 from lacunary.data.table import HOLE, Table
+from lacunary.family.leaf import LeafFamily
 from lacunary.infer.belief import Belief
 from lacunary.maths import regression
 from lacunary.model.dag import Dag
@@ -84,9 +85,13 @@ class _Family:
         return there & ~np.isnan(z[:, self.keep]).any(axis=1), row, z
 
     def moments(self, table: Table) -> Array:
-        """Return Σ z zᵀ of the rows that show the family whole, by configuration; (q, k, k)."""
+        """Return statistics of the rows that show the family whole, by configuration; (q, k, k) of Σ z zᵀ."""
         there, row, z = self.shown(table)
-        keep = self.keep
+        keep, family = self.keep, self.dag.number(self.i)
+        if not family.linear:
+            out = np.zeros((int(self.seen.max()) + 1, family.statistics))
+            family.gather(z[there, 1:], row[there], table.weights[there], out)
+            return out
         out = np.zeros((int(self.seen.max()) + 1, int(keep.sum()), int(keep.sum())))
         for j in np.unique(row[there]):
             mine = there & (row == j)
@@ -96,7 +101,9 @@ class _Family:
 
     def best(self, belief: Belief, moments: Array) -> Array:
         """Return intercept, coefficients (zero for hidden parents) and variance; (observed q, m + 2)."""
-        keep = self.keep
+        keep, family = self.keep, self.dag.families[self.i]
+        if isinstance(family, LeafFamily):
+            return family.begun(belief.hyper(self.i)[0] + moments)
         prior = self.dag.layout.moments(belief.alpha, self.i)[0][np.ix_(keep, keep)]
         total = prior + moments
         divisor = belief.dof(self.i)[0] - prior[0, 0] - self.drawn.sum() + total[:, 0, 0]
@@ -105,27 +112,29 @@ class _Family:
         return full
 
     def residuals(self, table: Table, best: Array) -> Array:
-        """Return what each row leaves, NaN where something is a hole; (rows,)."""
+        """Return what each row leaves, of a leaf its value; NaN where something is a hole; (rows,)."""
         there, row, z = self.shown(table)
+        if self.dag.families[self.i].leaf:
+            return z[:, -1]
         residual = z[:, -1] - (np.where(self.keep[:-1], z[:, :-1], 0.0) * best[row, :-1]).sum(axis=1)
         return np.where(there, residual, np.nan)
 
 
 class Seeds:
-    """Starting regressions for one belief and source, both for standardised columns."""
+    """Starting parameters for one belief and source, both for standardised columns."""
 
     def __init__(self, belief: Belief, source: Source) -> None:
         self.dag, self.belief, self.source = belief.dag, belief, source
-        self.families = {i: _Family.of(self.dag, i) for i in self.dag.layout.regressions}
+        self.families = {i: _Family.of(self.dag, i) for i in self.dag.layout.numeric}
         self.best = {i: f.best(belief, source.fold(f.moments)) for i, f in self.families.items()}
 
     def plain(self, theta: Array) -> None:
-        """Write the regressions of the fully observed rows into a vector of parameters."""
+        """Write what is best for the fully observed rows into a vector of parameters."""
         for i, family in self.families.items():
             self.dag.layout.records(theta, i)[:] = self.best[i][family.seen]
 
     def draw(self, theta: Array, rng: np.random.Generator) -> None:
-        """Write regressions spread over the data into a vector of parameters."""
+        """Write parameters spread over the data into a vector of parameters."""
         examples: dict[tuple[int, ...], Table] = {}
         for i, family in self.families.items():
             records = self.best[i][family.seen]
@@ -135,9 +144,12 @@ class Seeds:
                 key = tuple(sorted(hidden))
                 if key not in examples:
                     examples[key] = self._examples(count, rng)
-                moved = family.residuals(examples[key], self.best[i])
-                noise = rng.standard_normal(count) * np.sqrt(records[:, -1].mean())
-                records[:, 0] += np.where(np.isnan(moved), noise, moved)[family.hidden]
+                moved, own = family.residuals(examples[key], self.best[i]), self.dag.families[i]
+                if isinstance(own, LeafFamily):
+                    records = own.start(records, moved[family.hidden])
+                else:
+                    noise = rng.standard_normal(count) * np.sqrt(records[:, -1].mean())
+                    records[:, 0] += np.where(np.isnan(moved), noise, moved)[family.hidden]
             many = int(family.drawn.sum())
             if many:
                 slopes = rng.normal(scale=LOADING / np.sqrt(many), size=(len(records), many))

@@ -164,8 +164,7 @@ def local_entropy(dag: Dag, theta: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return −Σ over variables, parent configurations and states of θ log θ, in nats; (..., size) → (...).
 
     ENT eq. 2 with its sign put right. A table that tied families share counts for each of them. A
-    regression adds ½ log(2πe σ²) for each configuration, the entropy of its normal distribution, and a
-    uniform variable log(high − low).
+    continuous variable adds the entropy of its family in each configuration, a regression ½ log(2πe σ²).
     """
     layout = dag.layout
     times = np.zeros(layout.tables)
@@ -173,11 +172,8 @@ def local_entropy(dag: Dag, theta: NDArray[np.float64]) -> NDArray[np.float64]:
     for i, variable in enumerate(dag.schema):
         if variable.discrete:
             times[layout.slice(i)] += 1.0
-        elif i in dag.uniforms:
-            low, high = np.moveaxis(layout.records(theta, i), -1, 0)
-            spread += np.log(high - low).sum(axis=-1)
         else:
-            spread += 0.5 * np.log(2 * np.pi * np.e * layout.records(theta, i)[..., -1]).sum(axis=-1)
+            spread += dag.number(i).entropy(layout.records(theta, i)).sum(axis=-1)
     return np.asarray(special.entr(theta[..., : layout.tables]) @ times + spread)
 
 

@@ -48,7 +48,7 @@ class Draws:
         layout = belief.dag.layout
         alpha = np.maximum(belief.alpha[: layout.tables], 1.0)
         tables = layout.normalize(rng.standard_gamma(alpha, size=(self.count, layout.tables)))
-        if not layout.regressions:
+        if not layout.numeric:
             return tables
         out = np.concatenate([tables, np.zeros((self.count, layout.size - layout.tables))], axis=1)
         seeds = Seeds(belief, table)
@@ -98,7 +98,7 @@ def available_cases(constant: NDArray[np.float64], belief: Belief) -> NDArray[np
 def first_point(prepared: Rows, belief: Belief, table: Source) -> NDArray[np.float64]:
     """Return the parameters that follow from the rows in which a family is fully observed; (size,)."""
     layout = belief.dag.layout
-    if not layout.regressions:
+    if not layout.numeric:
         return available_cases(prepared.observed, belief)
     theta = np.empty(layout.size)
     constant = prepared.observed[: layout.tables]

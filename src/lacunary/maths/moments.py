@@ -12,13 +12,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["factor", "joined", "moments", "move", "part_of", "parted"]
+__all__ = ["are_moments", "factor", "joined", "moments", "move", "part_of", "parted"]
 
 Array = NDArray[np.float64]
 
 
 BLOCK = 2048
 """Rows that are copied at a time."""
+
+ROUNDING = 1e-9
+"""How far, as a share of its diagonal, a matrix of moments may be from one that rows can have."""
 
 
 def moments(rows: ArrayLike, weights: ArrayLike | None = None, origin: ArrayLike = 0.0) -> Array:
@@ -93,6 +96,23 @@ def move(moment: Array, origin: ArrayLike, scale: ArrayLike = 1.0) -> Array:
     change[1:, 0] = origin
     change[np.arange(1, size + 1), np.arange(1, size + 1)] = scale
     return np.asarray(change @ moment @ change.T)
+
+
+def are_moments(moment: Array) -> bool:
+    """Tell whether matrices are symmetric and positive semi-definite, both to rounding; (..., k, k)."""
+    diagonal = np.diagonal(moment, axis1=-2, axis2=-1)
+    if np.any(diagonal < 0):
+        return False
+    root = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    # One after the other: a product of two roots may be larger than any number.
+    scaled = moment / root[..., :, None] / root[..., None, :]
+    if not np.allclose(scaled, np.swapaxes(scaled, -1, -2), rtol=0, atol=ROUNDING):
+        return False
+    try:
+        np.linalg.cholesky(scaled + ROUNDING * moment.shape[-1] * np.eye(moment.shape[-1]))
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def factor(moment: Array) -> Array:

@@ -20,6 +20,7 @@ from lacunary.mixture.gaussian import Gaussian
 from lacunary.mixture.sharing import Sharing
 from lacunary.mixture.tied import Tied
 from lacunary.structure.gaussian import Normal
+from lacunary.structure.leaves import leaf_names
 from lacunary.structure.networks import Networks
 from lacunary.structure.score import FamilyScore, Structure
 
@@ -112,7 +113,8 @@ class Engine(Rows, Protocol):
 def engine_of(table: Table, prior: Any, sharing: Sharing = NOTHING) -> Engine:
     """Return the engine for the kinds of the table's variables, and for what components share."""
     discrete = [variable.discrete for variable in table.schema]
-    if sharing.parameters and (any(discrete) or table.schema.hidden):
+    leaves = leaf_names(table.schema)
+    if sharing.parameters and (any(discrete) or table.schema.hidden or leaves):
         raise ParameterError(
             "volume, shape and orientation are of continuous variables without hidden ones; "
             "share 'structure' and 'size' alone"
@@ -121,7 +123,7 @@ def engine_of(table: Table, prior: Any, sharing: Sharing = NOTHING) -> Engine:
         if isinstance(prior, Normal) or not (prior is None or callable(prior)):
             raise ParameterError(f"discrete components take a prior such as bdeu(1), not {prior!r}")
         return Networks(table, prior)
-    if any(discrete) or table.schema.hidden:
+    if any(discrete) or table.schema.hidden or leaves:
         return Networks(table, prior)
     if not isinstance(prior, Normal | None):
         raise ParameterError(f"continuous components take a NormalWishart prior, not {prior!r}")

@@ -12,6 +12,7 @@ from lacunary.data.read import read
 from lacunary.data.schema import Variable
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, TableError
+from lacunary.family.registry import with_families
 from lacunary.infer.belief import Prior
 from lacunary.learn.stop import Stop
 from lacunary.mixture.engine import engine_of
@@ -53,6 +54,7 @@ def fit_mixture(
     required: ArcsGiven = (),
     forbidden: ArcsGiven = (),
     max_parents: int | None = None,
+    family: str | Mapping[str, str] | None = None,
     schedule: str = SCHEDULE,
     method: str | SearchMethod = "reinsert",
     until: Literal["structure", "score"] = "structure",
@@ -100,6 +102,9 @@ def fit_mixture(
         How many rows the belief around the fit to all rows is worth, from which starts are drawn.
     required, forbidden, max_parents
         Which graphs are looked for; see `lacunary.search`.
+    family
+        Families other than a table or a linear regression, by name, or one for every variable: "poisson"
+        for counts.
     schedule
         How EM and search take turns; see `lacunary.structure.schedule`.
     method
@@ -130,7 +135,10 @@ def fit_mixture(
     >>> len(lac.fit_mixture(x, structure="empty").mixture.components)
     2
     """
-    rows, labels = labelled(read(table), given, components, noise)
+    rows = read(table)
+    if family is not None:
+        rows = replace(rows, schema=with_families(rows.schema, family))
+    rows, labels = labelled(rows, given, components, noise)
     rows = _with_hidden(rows, hidden)
     if not rows.size > 0:
         raise TableError("there are no rows to learn from")

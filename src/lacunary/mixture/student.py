@@ -26,14 +26,17 @@ def log_predictive(rows: Networks, structure: Structure, belief: Belief) -> Arra
     dag, spread = rows.dag(structure), rows.spread
     mean = belief.mean()
     out = rows.rows(structure).log_evidence(mean[None])[0]
-    needed = _needed(dag, np.isnan(spread.values))
+    needed, place = _needed(rows, dag), {int(v): k for k, v in enumerate(spread.continuous)}
     logs = np.zeros(len(spread.owner))
     for i in range(len(dag.schema)):
         where = spread.places(dag, i)
         if dag.layout.sizes[i]:
             logs += np.log(mean[where])
             continue
-        columns = [dag.continuous.index(p) for p in (*dag.layout.regressors[i], i)]
+        if i in spread.leaves:
+            logs += _leaf(dag, i, spread.leaves[i][0], where, belief)
+            continue
+        columns = [place[p] for p in (*dag.layout.regressors[i], i)]
         moments, dof = dag.layout.moments(belief.alpha, i), belief.dof(i)
         z = spread.values[:, columns]
         whole = ~np.isnan(z).any(axis=1)
@@ -46,9 +49,18 @@ def log_predictive(rows: Networks, structure: Structure, belief: Belief) -> Arra
     return np.where(bad[spread.inverse], out, told[spread.inverse])
 
 
-def _needed(dag: Dag, holes: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _leaf(dag: Dag, i: int, x: Array, where: NDArray[np.int64], belief: Belief) -> Array:
+    """Return a leaf's log-predictive density in each row of the spread, zero where it is a hole."""
+    family, out = dict(dag.leaves)[i], np.zeros(len(x))
+    for j in np.unique(where):
+        mine = (where == j) & ~np.isnan(x)
+        out[mine] = family.log_predictive(x[mine], belief.hyper(i)[j], belief.surplus)
+    return out + family.log_base(x)
+
+
+def _needed(rows: Networks, dag: Dag) -> NDArray[np.bool_]:
     """Tell in which rows a hole is the parent of something observed, or of such a hole; (rows,)."""
-    place = {v: k for k, v in enumerate(dag.continuous)}
+    place, holes = {int(v): k for k, v in enumerate(rows.spread.continuous)}, np.isnan(rows.spread.values)
     counts = ~holes  # whether a variable, or one that depends on it, is observed
     out = np.zeros(len(holes), dtype=bool)
     for i in reversed(dag.order_indices):

@@ -8,16 +8,11 @@ from functools import cached_property
 
 from lacunary.data.schema import Schema
 from lacunary.errors import GraphError
+from lacunary.family.leaf import LeafFamily
+from lacunary.family.numeric import NumericFamily
+from lacunary.family.protocol import Family, ImpliedTable
+from lacunary.family.registry import DEFAULT, Families, Given, bound, check_families, chosen_families
 from lacunary.model.arrows import Arc, write
-from lacunary.model.family import (
-    DEFAULT,
-    Families,
-    Given,
-    check_tied,
-    check_uniform,
-    chosen_families,
-    has_bounds,
-)
 from lacunary.model.layout import Layout
 
 __all__ = ["Arc", "Dag"]
@@ -40,7 +35,7 @@ class Dag:
         Groups of variables whose families share one table: their counts are added (CH96, note 3).
     family
         The variables whose family is not the default of their kind, each with its family's name; see
-        `lacunary.model.family`.
+        `lacunary.family.registry`.
     """
 
     schema: Schema
@@ -59,10 +54,9 @@ class Dag:
         if cycle:
             raise GraphError(f"the arcs make a cycle: {' -> '.join(self.names[i] for i in cycle)}")
         self._check_tied()
-        if self.family:
+        if self.family or any(variable.family for variable in self.schema):
             object.__setattr__(self, "family", chosen_families(self.schema, self.family))
-            check_tied(self.family, self.tied)
-            check_uniform(self.family, self.schema, self.arcs, self.tied)
+            check_families(self.family, self.schema, self.arcs, self.tied)
 
     def _check_family(self, name: str, parents: tuple[str, ...]) -> None:
         if name in parents:
@@ -145,9 +139,44 @@ class Dag:
 
     @cached_property
     def layout(self) -> Layout:
-        """Where each family's table lies in the flat vector of parameters."""
+        """Where each family lies in the flat vector of parameters."""
         tied = tuple(tuple(self.schema.index(name) for name in group) for group in self.tied)
-        return Layout.of(self.schema.sizes, self.parent_indices, tied)
+        widths = [
+            (f.parameters, f.statistics, f.potentials) if isinstance(f, NumericFamily) else (0, 0, 0)
+            for f in (self.families if self.family else ())
+        ]
+        return Layout.of(self.schema.sizes, self.parent_indices, tied, widths or None)
+
+    @cached_property
+    def families(self) -> tuple[Family, ...]:
+        """The local model of each variable; see `lacunary.family.protocol`."""
+        chosen, variables = dict(self.family), self.schema.variables
+        return tuple(
+            bound(chosen.get(v.name, DEFAULT[v.kind]), v, [variables[p] for p in parents])
+            for v, parents in zip(variables, self.parent_indices, strict=True)
+        )
+
+    def number(self, i: int) -> NumericFamily:
+        """Return the family of a continuous variable, by its place."""
+        family = self.families[i]
+        assert isinstance(family, NumericFamily)
+        return family
+
+    @cached_property
+    def numeric(self) -> tuple[tuple[int, NumericFamily], ...]:
+        """The families behind the tables, one for every block, each with its variable's place."""
+        return tuple((i, self.number(i)) for i in self.layout.numeric)
+
+    @cached_property
+    def leaves(self) -> tuple[tuple[int, LeafFamily], ...]:
+        """Those among `numeric` that are taken as leaves."""
+        return tuple((i, family) for i, family in self.numeric if isinstance(family, LeafFamily))
+
+    @cached_property
+    def implied(self) -> tuple[tuple[int, ImpliedTable], ...]:
+        """The tables that fewer parameters imply, one for every block, each with its variable's place."""
+        found = ((i, self.families[i]) for i in self.layout.blocks) if self.family else ()
+        return tuple((i, family) for i, family in found if isinstance(family, ImpliedTable))
 
     @cached_property
     def continuous(self) -> tuple[int, ...]:
@@ -169,30 +198,11 @@ class Dag:
         return dict(self.family).get(name, DEFAULT[self.schema[name].kind])
 
     @cached_property
-    def sigmoids(self) -> tuple[int, ...]:
-        """The variables with sigmoid families, the first of each tied group, in the order of their tables."""
-        chosen = {self.schema.index(name) for name, family in self.family if family == "sigmoid"}
-        return tuple(i for i in self.layout.blocks if i in chosen)
-
-    @cached_property
-    def uniforms(self) -> tuple[int, ...]:
-        """The variables with uniform families."""
-        return tuple(self.schema.index(name) for name, family in self.family if family == "uniform")
-
-    @cached_property
     def free(self) -> int:
-        """Number of free parameters.
-
-        Those of sigmoids are weights, not the entries of their tables; bounds that the schema declares are
-        none.
-        """
-        spared = sum(self.layout.configurations[i] - self._weights(i) for i in self.sigmoids)
-        bounded = [i for i in self.uniforms if has_bounds(self.schema.variables[i])]
-        return self.layout.free - spared - sum(2 * self.layout.configurations[i] for i in bounded)
-
-    def _weights(self, i: int) -> int:
-        """Return the number of weights of a sigmoid family: an intercept, and one a state but the first."""
-        return 1 + sum(self.schema.sizes[p] - 1 for p in self.parent_indices[i])
+        """Number of free parameters, those of tied families counted once."""
+        if not self.family:
+            return self.layout.free
+        return sum(self.families[i].free for i in (*self.layout.blocks, *self.layout.numeric))
 
     def parents_of(self, name: str) -> tuple[str, ...]:
         """Return the parents of one variable."""

@@ -1,33 +1,33 @@
-"""Where the tables and regressions of a network lie in one flat vector of parameters.
+"""Where the tables and other families of a network lie in one flat vector of parameters.
 
 Parameters, pseudo-counts, expected counts and gradients are all vectors over the same layout, so
 adding, normalising and summing them are single array operations, whatever the network looks like.
 
 The tables of discrete variables come first. Behind them each continuous variable has a block, and there
-the vectors differ, as a regression has not one number for everything. With z = (1, continuous parents,
-child), m continuous parents and q configurations of the discrete parents there are, per configuration,
-
-- *parameters*: intercept, m coefficients, variance; m + 2 numbers;
-- *statistics*, and the hyperparameters that are added to them: Σ weight · z zᵀ; (m + 2)² numbers;
-- *potentials*: a quadratic form Q over z and a constant g, for the log-density g − ½ zᵀQz;
-  (m + 2)² + 1 numbers.
-
-For discrete variables alone the three are one.
+the vectors differ, as its family has not one number for everything. For each configuration of the discrete
+parents there are so many *parameters*, *statistics* (and hyperparameters, which are added to them) and
+*potentials*, as the family says (`lacunary.family.protocol`). For discrete variables alone the three are one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from math import prod
 from operator import mul
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Layout"]
+__all__ = ["Layout", "Widths"]
+
+Widths = tuple[int, int, int]
+"""How many parameters, statistics and potentials a family has in each configuration."""
+
+Places = slice
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Layout:
     The table of variable i with r states and q parent configurations takes the r·q places from
     ``start[i]`` on; θ_ijk stands at ``start[i] + k·q + j``, and in j the last parent moves fastest.
     (The child's state comes first so that the configurations of hidden parents lie side by side.)
-    Tied families share their places. A continuous variable has no states; the m + 2 parameters of its
-    regression in configuration j of its discrete parents stand from ``start[i] + j·(m + 2)`` on.
+    Tied families share their places. A continuous variable has no states; the w parameters of its family in
+    configuration j of its discrete parents stand from ``start[i] + j·w`` on.
 
     Attributes
     ----------
@@ -48,13 +48,16 @@ class Layout:
         For each variable, how far a step in each of ``members`` moves within the table; for a
         continuous variable, how far it moves in j.
     start, states, configurations
-        For each variable, where its table or regressions start, r (0 if continuous) and q.
+        For each variable, where its table or other family starts, r (0 if continuous) and q.
     size
         Length of a vector of parameters.
     regressors
         For each variable, its continuous parents.
     tables
-        How many places the tables take; those of the regressions follow.
+        How many places the tables take; those of the other families follow.
+    widths
+        For each variable, how many parameters, statistics and potentials its family has in a configuration;
+        zeros if it is discrete.
     """
 
     sizes: tuple[int, ...]
@@ -66,23 +69,33 @@ class Layout:
     size: int
     regressors: tuple[tuple[int, ...], ...]
     tables: int
+    widths: tuple[Widths, ...]
 
     @classmethod
     def of(
-        cls, sizes: Sequence[int], parents: Sequence[Sequence[int]], tied: Sequence[Sequence[int]] = ()
+        cls,
+        sizes: Sequence[int],
+        parents: Sequence[Sequence[int]],
+        tied: Sequence[Sequence[int]] = (),
+        widths: Sequence[Widths] | None = None,
     ) -> Layout:
-        """Lay out the tables of variables with these sizes and parents, one after the other."""
+        """Lay out the families of variables with these sizes and parents, one after the other.
+
+        Continuous ones have linear regressions unless ``widths`` says otherwise.
+        """
         leader = {i: group[0] for group in tied for i in group}
         start: dict[int, int] = {}
         discrete = [[p for p in ps if sizes[p]] for ps in parents]
         regressors = tuple(tuple(p for p in ps if not sizes[p]) for ps in parents)
         configurations = [prod(sizes[p] for p in ps) for ps in discrete]
+        if widths is None:
+            widths = [_regression(len(ps) + 2, size) for ps, size in zip(regressors, sizes, strict=True)]
         size = tables = 0
         for i in sorted(range(len(sizes)), key=lambda i: sizes[i] == 0):  # tables before regressions
             head = leader.get(i, i)
             if head not in start:
                 start[head] = size
-                size += configurations[i] * (sizes[i] or len(regressors[i]) + 2)
+                size += configurations[i] * (sizes[i] or widths[i][0])
                 tables = size if sizes[i] else tables
             start[i] = start[head]
         return cls(
@@ -95,6 +108,7 @@ class Layout:
             size=size,
             regressors=regressors,
             tables=tables,
+            widths=tuple(widths),
         )
 
     @cached_property
@@ -104,8 +118,8 @@ class Layout:
         return tuple(first[start] for start in sorted(first))
 
     @cached_property
-    def regressions(self) -> tuple[int, ...]:
-        """One continuous variable for every block of regressions, in the order of their places."""
+    def numeric(self) -> tuple[int, ...]:
+        """One continuous variable for every block behind the tables, in the order of their places."""
         first = {start: i for i, start in reversed(list(enumerate(self.start))) if not self.sizes[i]}
         return tuple(first[start] for start in sorted(first))
 
@@ -140,12 +154,12 @@ class Layout:
 
     @property
     def free(self) -> int:
-        """Number of free parameters: Σ over tables of (states − 1), and all of the regressions."""
+        """Number of coordinates: Σ over tables of (states − 1), and all parameters of other families."""
         return self.size - self.groups
 
-    def slice(self, i: int) -> slice:
-        """Return the places of variable i's table or regressions."""
-        width = self.states[i] or len(self.regressors[i]) + 2
+    def slice(self, i: int) -> Places:
+        """Return the places of variable i's family."""
+        width = self.states[i] or self.widths[i][0]
         return slice(self.start[i], self.start[i] + width * self.configurations[i])
 
     def total(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -158,7 +172,7 @@ class Layout:
         return np.asarray(summed.reshape(*lead, self.groups), dtype=np.float64)
 
     def normalize(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Scale each table to sum to one, a table of zeros to uniform, and leave regressions; (..., size)."""
+        """Scale each table to sum to one, a table of zeros to uniform, and leave all else; (..., size)."""
         if self.tables < vector.shape[-1]:
             tables = self.normalize(vector[..., : self.tables])
             return np.concatenate([tables, vector[..., self.tables :]], axis=-1)
@@ -172,11 +186,11 @@ class Layout:
     def table(self, vector: NDArray[np.float64], i: int) -> NDArray[np.float64]:
         """Return variable i's table as people index it: parents first, the variable last.
 
-        For a continuous variable: discrete parents first, then intercept, coefficients, variance.
+        For a continuous variable: discrete parents first, then its parameters.
         """
         shape = [self.sizes[m] for m in self.members[i]]
         if not self.sizes[i]:
-            return vector[self.slice(i)].reshape(*shape[1:], len(self.regressors[i]) + 2)
+            return vector[self.slice(i)].reshape(*shape[1:], self.widths[i][0])
         return np.moveaxis(vector[self.slice(i)].reshape(shape), 0, -1)
 
     def flat(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -187,56 +201,62 @@ class Layout:
         """Return the numbers of states of variable i's discrete parents."""
         return tuple(self.sizes[p] for p in self.members[i][1:])
 
-    def binary(self, vector: NDArray[np.float64], i: int) -> NDArray[np.float64]:
-        """Return a binary variable's places, its state first; (..., size) → (..., 2, q), a view."""
-        return vector[..., self.slice(i)].reshape(*vector.shape[:-1], 2, self.configurations[i])
+    def states_first(self, vector: NDArray[np.float64], i: int) -> NDArray[np.float64]:
+        """Return a discrete variable's places, its state first; (..., size) → (..., states, q), a view."""
+        return vector[..., self.slice(i)].reshape(*vector.shape[:-1], self.states[i], self.configurations[i])
 
     @cached_property
     def statistics_size(self) -> int:
         """Length of a vector of statistics or hyperparameters."""
-        return self._ends(lambda width: width * width)[-1]
+        return self._ends(1)[-1]
 
     @cached_property
     def potentials_size(self) -> int:
         """Length of a vector of potentials."""
-        return self._ends(lambda width: width * width + 1)[-1]
+        return self._ends(2)[-1]
 
-    def records(self, parameters: NDArray[np.float64], i: int) -> NDArray[np.float64]:
-        """Return continuous variable i's places among parameters; (..., size) → (..., q, m + 2), a view."""
-        width = len(self.regressors[i]) + 2
-        return parameters[..., self.slice(i)].reshape(*parameters.shape[:-1], self.configurations[i], width)
+    def records(self, parameters: NDArray[Any], i: int) -> NDArray[Any]:
+        """Return continuous variable i's parameters; (..., size) → (..., q, own), a view."""
+        return self._view(parameters, i, 0)
 
-    def moments(self, statistics: NDArray[np.float64], i: int) -> NDArray[np.float64]:
-        """Return continuous variable i's Σ z zᵀ; (..., statistics_size) → (..., q, m + 2, m + 2), a view."""
-        width = len(self.regressors[i]) + 2
-        start = self._starts_squared[self.start[i]]
-        block = statistics[..., start : start + self.configurations[i] * width * width]
-        return block.reshape(*statistics.shape[:-1], self.configurations[i], width, width)
+    def statistics(self, statistics: NDArray[Any], i: int) -> NDArray[Any]:
+        """Return continuous variable i's statistics; (..., statistics size) → (..., q, own), a view."""
+        return self._view(statistics, i, 1)
 
-    def forms(
-        self, potentials: NDArray[np.float64], i: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return continuous variable i's Q, (..., q, m + 2, m + 2), and g, (..., q), as views."""
-        width = len(self.regressors[i]) + 2
-        start = self._starts_formed[self.start[i]]
-        block = potentials[..., start : start + self.configurations[i] * (width * width + 1)]
-        block = block.reshape(*potentials.shape[:-1], self.configurations[i], width * width + 1)
-        return block[..., :-1].reshape(*block.shape[:-1], width, width), block[..., -1]
+    def potentials(self, potentials: NDArray[Any], i: int) -> NDArray[Any]:
+        """Return continuous variable i's potentials; (..., potentials size) → (..., q, own), a view."""
+        return self._view(potentials, i, 2)
 
-    def _ends(self, numbers: Callable[[int], int]) -> list[int]:
-        """Return where each block of regressions starts, with so many numbers for a width, and the end."""
-        sizes = [self.configurations[i] * numbers(len(self.regressors[i]) + 2) for i in self.regressions]
+    def moments(self, statistics: NDArray[Any], i: int) -> NDArray[Any]:
+        """Return a regression's Σ z zᵀ; (..., statistics_size) → (..., q, m + 2, m + 2), a view."""
+        block, width = self.statistics(statistics, i), len(self.regressors[i]) + 2
+        return block.reshape(*block.shape[:-1], width, width)
+
+    def statistics_slice(self, i: int) -> Places:
+        """Return the places of continuous variable i's statistics."""
+        start = self._starts[1][self.start[i]]
+        return slice(start, start + self.configurations[i] * self.widths[i][1])
+
+    def _view(self, vector: NDArray[Any], i: int, which: int) -> NDArray[Any]:
+        start, width = self._starts[which][self.start[i]], self.widths[i][which]
+        block = vector[..., start : start + self.configurations[i] * width]
+        return block.reshape(*vector.shape[:-1], self.configurations[i], width)
+
+    def _ends(self, which: int) -> list[int]:
+        """Return where each block behind the tables starts in vectors of a kind, and the end."""
+        sizes = [self.configurations[i] * self.widths[i][which] for i in self.numeric]
         return list(accumulate([self.tables, *sizes]))
 
     @cached_property
-    def _starts_squared(self) -> dict[int, int]:
-        ends = self._ends(lambda width: width * width)
-        return {self.start[i]: end for i, end in zip(self.regressions, ends, strict=False)}
+    def _starts(self) -> tuple[dict[int, int], ...]:
+        """For parameters, statistics and potentials, where blocks start, by where their parameters do."""
+        starts = [self.start[i] for i in self.numeric]
+        return tuple(dict(zip(starts, self._ends(which), strict=False)) for which in range(3))
 
-    @cached_property
-    def _starts_formed(self) -> dict[int, int]:
-        ends = self._ends(lambda width: width * width + 1)
-        return {self.start[i]: end for i, end in zip(self.regressions, ends, strict=False)}
+
+def _regression(width: int, states: int) -> Widths:
+    """Return the widths of a linear regression; nothing for a table."""
+    return (0, 0, 0) if states else (width, width * width, width * width + 1)
 
 
 def _strides(states: int, sizes: Sequence[int]) -> tuple[int, ...]:

@@ -27,8 +27,8 @@ class Stats:
     dag
         The graph whose families were counted.
     counts
-        E[N_ijk] and, for continuous variables, E[Σ z zᵀ], in the places given by ``dag.layout``;
-        (statistics size,).
+        E[N_ijk] and, for continuous variables, their families' statistics, in the places given by
+        ``dag.layout``; (statistics size,).
     log_likelihood
         Σ over rows of weight · log p(observed cells), in nats.
     weight
@@ -58,14 +58,15 @@ class Stats:
     def table(self, name: str) -> NDArray[np.float64]:
         """Return one family's expected counts: parents first, the variable last.
 
-        For a continuous variable: E[Σ z zᵀ] with z = (1, continuous parents, variable), discrete parents
-        first.
+        For a continuous variable: its family's statistics, discrete parents first; of a regression E[Σ z zᵀ]
+        with z = (1, continuous parents, variable).
         """
         i, layout = self.dag.schema.index(name), self.dag.layout
+        family = self.dag.families[i]
         if self.dag.schema[name].discrete:
             return layout.table(self.counts, i)
-        moments = layout.moments(self.counts, i)
-        return moments.reshape(*(layout.sizes[p] for p in layout.members[i][1:]), *moments.shape[1:])
+        found = layout.moments(self.counts, i) if family.linear else layout.statistics(self.counts, i)
+        return found.reshape(*family.sizes, *found.shape[1:])
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.maths.prime import Field, PrimeField
-from lacunary.model import sigmoid
 
-__all__ = ["Chart", "SigmoidChart", "TableChart"]
+__all__ = ["Chart", "LogOddsChart", "TableChart"]
 
 
 class Chart(Protocol):
@@ -81,35 +80,40 @@ class TableChart:
         return field.reduce(slope[:-1] - slope[-1:]).reshape(self.size, slope.shape[-1])
 
 
-@dataclass(frozen=True)
-class SigmoidChart:
-    """A binary child of discrete parents: p(1 | parents) = Sig(a + Σ b_j x_j); see `lacunary.model.sigmoid`.
+@dataclass(frozen=True, eq=False)
+class LogOddsChart:
+    """A binary child whose log-odds are sums of parameters, as a sigmoid's are: p(1 | j) = Sig(Σ b over X_j).
 
-    With t = eᵃ, eᵇ, … the odds are products of parameters, and everything is rational in t. As
+    With t = e^b the odds are products of parameters, and everything is rational in t. As
     ∂/∂b = t · ∂/∂t, the change of parameters scales columns and leaves ranks as they are.
+
+    Attributes
+    ----------
+    jacobian
+        Minus X, zeros and ones: which parameters enter the odds of each configuration; (q, size).
     """
 
-    sizes: tuple[int, ...]
+    jacobian: NDArray[np.float64]
 
     @property
     def size(self) -> int:
-        """The intercept and a weight for each state but the first of each parent."""
-        return 1 + sum(size - 1 for size in self.sizes)
+        """The number of parameters."""
+        return int(self.jacobian.shape[1])
 
     @property
     def degree(self) -> int:
         """Each configuration's denominator, 1 + odds, is cleared twice: for the table and its slope."""
-        return 2 * (len(self.sizes) + 1) * math.prod(self.sizes)
+        return 2 * int(self.design.sum(axis=0).max()) * len(self.jacobian)
 
     @property
     def log_height(self) -> float:
         """1 + odds has two terms, so clearing a denominator doubles the sum at most."""
-        return 2.0 * math.prod(self.sizes)
+        return 2.0 * len(self.jacobian)
 
     @property
     def design(self) -> NDArray[np.int64]:
         """Which parameters enter the odds of each parent configuration; (size, q), zeros and ones."""
-        return sigmoid.design(self.sizes).T.astype(np.int64)
+        return -self.jacobian.T.astype(np.int64)
 
     def draw(self, field: PrimeField, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return the table at random t; drawn again where some 1 + odds is zero."""

@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
+from lacunary.family.protocol import ImpliedTable
+from lacunary.family.registry import FAMILIES, bound
 from lacunary.infer.network import Network
 from lacunary.model import make
 from lacunary.model.dag import Dag
 from lacunary.rank.block import Block
-from lacunary.rank.chart import Chart, SigmoidChart, TableChart
+from lacunary.rank.chart import Chart, LogOddsChart, TableChart
 from lacunary.rank.district import blocks
 from lacunary.rank.generic import generic_rank
 from lacunary.rank.scores import score_spectrum
@@ -97,15 +99,22 @@ def dimension(
     rank 9, parameters 11
     """
     dag = make.dag(dag) if isinstance(dag, str) else dag
-    if dag.uniforms:
-        raise ParameterError(
-            f"{dag.names[dag.uniforms[0]]} is uniform: its density is not smooth in its bounds, and the "
-            "dimension of such networks is not known; leave it out"
-        )
+    for i, leaf in dag.leaves:
+        if not leaf.smooth:
+            raise ParameterError(
+                f"{dag.names[i]} is {leaf.phrase}: its density is not smooth in its parameters, and "
+                "the dimension of such networks is not known; leave it out"
+            )
     continuous = [variable.name for variable in dag.schema if not variable.discrete]
     if continuous and family is not None:
         raise ParameterError(f"family applies to discrete networks, and {continuous[0]} is continuous")
-    if continuous and (at is not None or len(continuous) < len(dag.schema)):
+    if continuous and dag.implied:
+        i, implied = dag.implied[0]
+        raise ParameterError(
+            f"the family of {dag.names[i]} is {implied.phrase}: the dimension of such networks is known "
+            f"without continuous variables only; leave {continuous[0]} out"
+        )
+    if continuous and (at is not None or dag.leaves or len(continuous) < len(dag.schema)):
         return _scored(dag, at, np.random.default_rng(rng))
     if continuous:
         return _gaussian(dag, np.random.default_rng(rng))
@@ -167,7 +176,7 @@ def _scored(dag: Dag, at: Network | None, rng: np.random.Generator) -> Dimension
     tries = [score_spectrum(dag, at, rng) for _ in range(1 if at is not None else DRAWS)]
     values, own, plain = max(tries, key=lambda found: found[1])
     if at is not None and own < len(values):  # at no point is it higher than almost everywhere
-        most = _scored(dag, None, rng) if len(dag.discrete.names) else _gaussian(dag, rng)
+        most = _scored(dag, None, rng) if dag.leaves or len(dag.discrete.names) else _gaussian(dag, rng)
         own = min(own, most.rank - plain)
     gap = values[own - 1] / values[own] if 0 < own < len(values) and values[own] > 0 else np.inf
     return Dimension(plain + own, dag.free, None, values, float(gap))
@@ -186,11 +195,14 @@ def _charts(dag: Dag, family: Family | None) -> dict[int, Chart]:
     chosen: dict[int, Chart] = {}
     for name, kind in wanted.items():
         i = dag.schema.index(name)
-        if kind != "sigmoid":
-            raise ParameterError(f"{name}: the family {kind!r} is not known; there is 'sigmoid'")
+        if kind not in FAMILIES or not FAMILIES[kind].implied:
+            known = ", ".join(repr(k) for k, each in FAMILIES.items() if each.implied)
+            raise ParameterError(f"{name}: the family {kind!r} is not known; there is {known}")
         if layout.sizes[i] != 2:
-            raise ParameterError(f"{name}: a sigmoid family needs a binary variable")
-        chosen[i] = SigmoidChart(layout.parent_sizes(i))
+            raise ParameterError(f"{name}: a {kind} family needs a binary variable")
+        made = bound(kind, dag.schema[name], [dag.schema[p] for p in dag.parents_of(name)])
+        assert isinstance(made, ImpliedTable)
+        chosen[i] = LogOddsChart(made.jacobian)
     for group in dag.tied:
         if len({dag.schema.index(name) in chosen for name in group}) > 1:
             raise ParameterError(f"tied variables need one family: {', '.join(group)}")

@@ -67,7 +67,7 @@ def _directions(dag: Dag, hidden: set[int]) -> tuple[list[int], int]:
     mixed = {layout.start[i] for i, members in families.items() if hidden.intersection(members)}
     steps: list[int] = []
     plain = 0
-    for i in (*layout.blocks, *layout.regressions):
+    for i in (*layout.blocks, *layout.numeric):
         places = layout.slice(i)
         free = places.stop - places.start - (layout.configurations[i] if layout.sizes[i] else 0)
         if layout.start[i] in mixed:

@@ -218,7 +218,6 @@ def sentences(network: Network) -> Iterator[str]:
     for i, variable in enumerate(network.dag.schema):
         table = network.table(variable.name)
         given = [p for p in network.dag.parents[i] if network.dag.schema[p].discrete]
-        others = [p for p in network.dag.parents[i] if p not in given]
         many = int(np.prod(table.shape[:-1]))
         if table.size > SMALL and many > 1:
             what = "distributions" if variable.discrete else "regressions"
@@ -226,7 +225,8 @@ def sentences(network: Network) -> Iterator[str]:
             continue
         parts = []
         for where in np.ndindex(*table.shape[:-1]):
-            said = _chance(variable, table[where]) if variable.discrete else _linear(table[where], others)
+            record = table[where]
+            said = _chance(variable, record) if variable.discrete else network.dag.number(i).told(record)
             states = (f"{p}={network.dag.schema[p].states[k]}" for p, k in zip(given, where, strict=True))
             parts.append(f"{said} if {', '.join(states)}" if given else said)
         yield visible(f"{variable.name}{':' if variable.discrete else ' ='} {'; '.join(parts)}")
@@ -234,10 +234,3 @@ def sentences(network: Network) -> Iterator[str]:
 
 def _chance(variable: Variable, chances: NDArray[np.float64]) -> str:
     return ", ".join(f"{s} {p:.3f}" for s, p in zip(variable.states, chances, strict=True))
-
-
-def _linear(record: NDArray[np.float64], parents: Sequence[str]) -> str:
-    terms = [f"{record[0]:.4g}"]
-    for slope, parent in zip(record[1:-1], parents, strict=True):
-        terms.append(f"{'-' if slope < 0 else '+'} {abs(slope):.4g} {parent}")
-    return f"{' '.join(terms)}, sd {np.sqrt(record[-1]):.4g}"

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 
 from lacunary.data.schema import Label
-from lacunary.errors import TooWideError
+from lacunary.errors import SchemaError, TooWideError
+from lacunary.family.distribution import Answer
 from lacunary.infer.answers import Answers
-from lacunary.infer.distribution import Answer
-from lacunary.model.regression import Regression
-from lacunary.model.uniform import normal_records
 
 __all__ = ["Equation", "density_chart", "equations", "measures", "regressions_text"]
 
@@ -26,41 +24,23 @@ WIDTH, HEIGHT, BELOW, POINTS = 300.0, 96.0, 18.0, 120
 
 @dataclass(frozen=True)
 class Equation:
-    """A continuous variable in one configuration of its discrete parents.
-
-    ``intercept`` + Σ coefficient · continuous parent, give or take ``sd``.
-    """
+    """A continuous variable in one configuration of its discrete parents: its parameters, and in words."""
 
     given: dict[str, Label]
-    intercept: float
-    coefficients: dict[str, float]
-    sd: float
+    parameters: dict[str, float]
+    text: str
 
     def __str__(self) -> str:
-        terms = "".join(
-            f" {'-' if slope < 0 else '+'} {abs(slope):.4g} {name}"
-            for name, slope in self.coefficients.items()
-        )
-        return f"{self.intercept:.5g}{terms}, sd {self.sd:.4g}"
+        return self.text
 
 
 def equations(model: Answers, name: str) -> Iterator[Equation]:
-    """Yield a continuous variable's regressions, the last discrete parent moving fastest.
-
-    A uniform variable is told by its mean and standard deviation.
-    """
-    dag, i = model.dag, model.dag.schema.index(name)
-    table = dag.layout.table(model.parameters(), i)
-    regression = Regression.of(normal_records(table) if i in dag.uniforms else table)
-    discrete = [dag.schema.variables[p] for p in dag.layout.members[i][1:]]
-    slopes = [dag.names[p] for p in dag.layout.regressors[i]]
-    for place in product(*(range(v.size) for v in discrete)):
-        yield Equation(
-            {v.name: v.states[k] for v, k in zip(discrete, place, strict=True)},
-            float(regression.intercept[place]),
-            dict(zip(slopes, regression.coefficients[place].tolist(), strict=True)),
-            float(regression.sd[place]),
-        )
+    """Yield a continuous variable's parameters, the last discrete parent moving fastest."""
+    i = model.dag.schema.index(name)
+    family, table = model.dag.number(i), model.dag.layout.table(model.parameters(), i)
+    for place in product(*(range(size) for size in family.sizes)):
+        given = {v.name: v.states[k] for v, k in zip(family.parents, place, strict=True)}
+        yield Equation(given, family.named(table[place]), family.told(table[place]))
 
 
 def regressions_text(model: Answers) -> str:
@@ -83,8 +63,8 @@ def measures(model: Answers) -> list[dict[str, Any]]:
     for i in model.dag.continuous:
         name = model.dag.names[i]
         try:
-            density = None if i in model.dag.uniforms else model.query(name)
-        except TooWideError:  # the regressions can be told all the same
+            density = model.query(name)
+        except (SchemaError, TooWideError):  # the parameters can be told all the same
             density = None
         found.append(
             {

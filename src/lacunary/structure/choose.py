@@ -12,6 +12,7 @@ from lacunary.infer.belief import BDeu, Dirichlet, Prior
 from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.structure.discrete import check_digits
 from lacunary.structure.gaussian import check_normal
+from lacunary.structure.leaves import leaf_names, leaf_terms
 from lacunary.structure.score import FamilyScore
 
 __all__ = ["SCORES", "criterion_of", "fit_prior", "score_of"]
@@ -66,11 +67,23 @@ def criterion_of(table: Table, score: str | None, prior: Any) -> tuple[Literal["
 def score_of(table: Table, score: str | None = None, prior: Any = None) -> FamilyScore:
     """Return the score of families that is asked for, on a table without holes."""
     criterion, belief = criterion_of(table, score, prior)
+    if leaf_names(table.schema):
+        return _with_leaves(table, criterion, prior)
     home, name = CLASSES[_kind(table), criterion].split(".")
     maker = getattr(import_module(f"lacunary.structure.{home}"), name)
     make = getattr(maker, "of", maker)
     found: FamilyScore = make(table) if criterion == "bic" else make(table, belief)
     return found
+
+
+def _with_leaves(table: Table, criterion: Literal["bd", "bic"], prior: Any) -> FamilyScore:
+    """Return the score of a table some of whose families are leaves."""
+    leaves = leaf_names(table.schema)
+    rest = table.select([name for name in table.schema.names if name not in leaves])
+    if isinstance(prior, priors.NormalWishart) and _kind(rest) == "discrete":
+        prior = prior.tables
+    others = score_of(rest, "bic" if criterion == "bic" else None, prior) if len(rest.schema) else None
+    return leaf_terms(table, others, criterion)
 
 
 def fit_prior(table: Table, prior: Any) -> Prior:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
 from lacunary.errors import GraphError, ParameterError
+from lacunary.family.registry import chosen_families
 from lacunary.model.arrows import Arc, parse
 from lacunary.model.dag import Dag
 from lacunary.structure.score import Parents, allowed_arcs
@@ -87,12 +88,13 @@ class Constraints:
     def start(self, dag: Dag | None) -> list[Parents]:
         """Return the parents of a search's first graph: the one given, with the required arcs put in."""
         n = len(self.schema)
-        if dag is not None and dag.family:
-            name, family = dag.family[0]
-            raise GraphError(
-                f"{name} has the family {family!r}, and a search weighs tables and regressions alone; start "
-                "from the graph without families"
-            )
+        known = dict(chosen_families(self.schema, None))
+        for name, family in dag.family if dag is not None else ():
+            if known.get(name) != family:
+                raise GraphError(
+                    f"{name} has the family {family!r} in the start, and not in the search; say so to it "
+                    f"(family={{{name!r}: {family!r}}}), or start from the graph without families"
+                )
         arcs = np.zeros((n, n), dtype=bool)
         for tail, head in dag.arcs if dag is not None else ():
             arcs[self.schema.index(tail), self.schema.index(head)] = True

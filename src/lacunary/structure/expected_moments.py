@@ -6,15 +6,18 @@ configuration of the discrete ones (TMCH98 eq. 14 and 16); those of every family
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from lacunary.data.schema import Schema
+from lacunary.family.registry import family_class
 from lacunary.infer.prior import Standardised
 from lacunary.infer.spread import Triples
 from lacunary.structure.conditional_gaussian import ConditionalGaussian, ConditionalGaussianBIC
 from lacunary.structure.gaussian import BGe, GaussianBIC
+from lacunary.structure.leaves import WithLeaves
 from lacunary.structure.score import FamilyScore
 
 __all__ = ["moment_score"]
@@ -37,6 +40,15 @@ def moment_score(
     prior
         Of standardised columns.
     """
+    if triples.leaves:
+        rest = [i for i in range(len(schema)) if i not in triples.leaves]
+        plain = Triples(triples.codes[:, rest], triples.moment)
+        inner = Schema(tuple(schema.variables[i] for i in rest))
+        known = [i for i, v in enumerate(v for v in schema if not v.discrete) if not family_class(v).leaf]
+        about = replace(prior, about=prior.about.marginal(known)) if known else prior
+        others = moment_score(inner, plain, criterion, about) if rest else None
+        size = float(triples.moment[:, 0, 0].sum())
+        return WithLeaves(schema, others, triples.codes, triples.leaves, criterion, size)
     kinds = np.array([variable.discrete for variable in schema], dtype=bool)
     moment, codes = triples.moment, triples.codes[:, kinds]
     if not kinds.any():

@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
 from lacunary.evidence.charge import price
+from lacunary.family.regression import VARIANCE_FLOOR
 from lacunary.infer import prior as priors
 from lacunary.infer.prior import standardised
 from lacunary.infer.scale import Scale, check_squares
 from lacunary.kernels.swept import charged_terms, integrated_terms
-from lacunary.learn.em import VARIANCE_FLOOR
 from lacunary.maths.moments import moments, parted
 from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.structure.score import Parents, check_observed

@@ -30,7 +30,6 @@ from lacunary.infer.scale import Scale
 from lacunary.infer.spread import Spread, Triples
 from lacunary.learn.around import Around, Fitted
 from lacunary.learn.em import Maximize, maximize_rule
-from lacunary.maths import regression
 from lacunary.model.dag import Dag
 from lacunary.structure.expected import ExpectedCounts
 from lacunary.structure.expected_moments import moment_score
@@ -162,6 +161,11 @@ class Networks:
         self._rows: dict[Structure, Rows] = {}
         self._fitted: dict[Structure, Fitted] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        # The rows are copied and pickled once; what they are laid out as can be worked out again.
+        made: dict[str, Any] = {"_rows": {}, "_m_steps": {}, "_fitted": {}}
+        return {name: held for name, held in self.__dict__.items() if name != "spread"} | made
+
     def draw(self, structures: Sequence[Structure], ess: float, rng: np.random.Generator) -> Vectors:
         """Return networks drawn around the fit of one without hidden variables to all rows."""
         around, thetas = Around(1, ess, LOADING), []
@@ -201,10 +205,8 @@ class Networks:
             belief, layout = self.belief(structure), self.dag(structure).layout
             after, theta = belief.alpha + counts.of(structure), np.empty(layout.size)
             theta[: layout.tables] = rng.standard_gamma(after[: layout.tables])
-            for i in layout.regressions:
-                moments = layout.moments(after, i)
-                gained = moments[:, 0, 0] - layout.moments(belief.alpha, i)[:, 0, 0]
-                layout.records(theta, i)[:] = regression.draw(moments, belief.dof(i) + gained, rng)
+            for i, family in belief.dag.numeric:
+                layout.records(theta, i)[:] = family.draw(layout.statistics(after, i), belief.surplus, rng)
             thetas.append(layout.normalize(theta))
         return Vectors(tuple(structures), tuple(thetas))
 
@@ -328,7 +330,7 @@ def standard(table: Table, prior: Any) -> tuple[Scale, Any]:
         if not variable.hidden:
             raise TableError(f"nothing is observed of {variable.name}; leave the column out")
     names = [table.schema.names[i] for i in where]
-    return scale, standardised(prior, names, scale.centre[where], scale.spread[where])
+    return scale, standardised(prior, names, *scale.of_columns(where))
 
 
 def _kept(store: dict[Structure, Value], structure: Structure, most: int, make: Callable[[], Value]) -> Value:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
 from lacunary.errors import TableError
+from lacunary.family.registry import family_class
 
 __all__ = ["FamilyScore", "Parents", "Structure", "Sum", "allowed_arcs", "check_observed", "toggle", "total"]
 
@@ -98,9 +99,13 @@ def total(score: FamilyScore, parents: Sequence[Iterable[int]]) -> float:
 
 
 def allowed_arcs(schema: Schema) -> NDArray[np.bool_]:
-    """Return which arcs kinds allow, ``[parent, child]``: all but to itself and continuous → discrete."""
+    """Return which arcs kinds allow, ``[parent, child]``: all but to itself and continuous → discrete.
+
+    Leaves have discrete parents and no children.
+    """
     discrete = np.array([variable.discrete for variable in schema], dtype=bool)
-    allowed = discrete[:, None] | ~discrete[None, :]
+    leaf = np.array([family_class(variable).leaf for variable in schema], dtype=bool)
+    allowed = discrete[:, None] | ~(discrete | leaf)[None, :] & ~leaf[:, None]
     np.fill_diagonal(allowed, False)
     return np.asarray(allowed)
 

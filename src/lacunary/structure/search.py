@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
 from lacunary.evidence.score import METHODS as ESTIMATES
 from lacunary.evidence.score import score as weigh
+from lacunary.family.registry import with_families
 from lacunary.infer.scale import check_squares
 from lacunary.learn.fit import fit
 from lacunary.learn.stop import Stop
@@ -55,6 +56,7 @@ def search(
     forbidden: ArcsGiven = (),
     max_parents: int | None = None,
     tiers: Sequence[Sequence[str]] | None = None,
+    family: str | Mapping[str, str] | None = None,
     watch: WatchSearch | None = None,
     rng: int | np.random.Generator = 0,
 ) -> StructuralResult:
@@ -105,6 +107,9 @@ def search(
         How many parents a variable may have.
     tiers
         Groups of names from causes to effects: no arc goes back to an earlier group.
+    family
+        Families other than a table or a linear regression, by name, or one for every variable: "poisson"
+        for counts.
     watch
         Called after every step with a `SearchProgress`; a true answer ends the search.
     rng
@@ -119,6 +124,8 @@ def search(
     True
     """
     rows = read(table)
+    if family is not None:
+        rows = replace(rows, schema=with_families(rows.schema, family))
     if not rows.size > 0:
         raise TableError("the table has no rows that count; there is nothing to learn a graph from")
     check_start(start)

@@ -111,7 +111,8 @@ class Classes:
 
     def levels(self, name: str) -> Levels:
         """Return a continuous variable's mean and standard deviation in each class."""
-        intercept, variance = self.network.table(name).T
+        family = self.network.dag.number(self.network.dag.schema.index(name))
+        intercept, variance = family.normal(self.network.table(name)).T
         return Levels(name, self.network.table(self.hidden), intercept, np.sqrt(variance))
 
     @property

@@ -11,13 +11,7 @@ from numpy.typing import NDArray
 
 from lacunary.maths.moments import factor
 
-__all__ = [
-    "logs",
-    "moment_coordinates",
-    "moments_at",
-    "regression_coordinates",
-    "regressions_at",
-]
+__all__ = ["logs", "moment_coordinates", "moments_at"]
 
 Array = NDArray[np.float64]
 
@@ -26,23 +20,6 @@ def logs(points: Array) -> Array:
     """Return logarithms, −∞ of zero."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.log(points))
-
-
-def regression_coordinates(records: Array) -> tuple[Array, Array]:
-    """Return intercept, coefficients and log σ² of regressions on standardised columns; (..., m + 2) each.
-
-    The weights are those of the divergence from a regression nearby: 1/σ², and ½ for log σ².
-    """
-    variance = records[..., -1:]
-    weights = np.broadcast_to(1.0 / variance, records.shape).copy()
-    weights[..., -1] = 0.5
-    return np.concatenate([records[..., :-1], logs(variance)], axis=-1), weights
-
-
-def regressions_at(coordinates: Array, floor: float) -> Array:
-    """Return the regressions with such coordinates, and variances of at least ``floor``; (..., m + 2)."""
-    variance = np.maximum(np.exp(coordinates[..., -1:]), floor)
-    return np.concatenate([coordinates[..., :-1], variance], axis=-1)
 
 
 def moment_coordinates(moment: Array) -> tuple[Array, Array]:

@@ -15,14 +15,13 @@ from scipy.optimize import minimize
 from lacunary.data.holes import make_holes
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ParameterError
+from lacunary.family.sigmoid import Sigmoid, best_weights, design, table_of
 from lacunary.infer.belief import WEIGHT_SD, NormalWeights
 from lacunary.infer.network import Network, random_network
 from lacunary.learn.fit import fit
-from lacunary.learn.sigmoid import best_weights
 from lacunary.learn.stop import Stop
 from lacunary.model.dag import Dag
 from lacunary.model.make import dag
-from lacunary.model.sigmoid import Sigmoid, design, table_of
 from tests import naive
 
 CLOSE = Stop(relative=1e-13, iterations=5000)

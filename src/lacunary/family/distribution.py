@@ -156,24 +156,49 @@ class NormalMixture(Answer):
     means: NDArray[np.float64]
     sds: NDArray[np.float64]
 
-    def __getitem__(self, row: int) -> Self:
-        """Return the density in one row of a table."""
-        parts = {f.name: getattr(self, f.name)[row] for f in fields(self) if f.name != "variable"}
+    def __getitem__(self, row: int | None) -> Self:
+        """Return the density in one row of a table; with None, as that of a table of one row."""
+        return replace(self, **{name: array[row] for name, array in self.arrays.items()})
+
+    @property
+    def arrays(self) -> dict[str, Any]:
+        """The arrays that describe the components, by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "variable"}
+
+    def among(self, share: NDArray[np.float64], where: NDArray[np.int64]) -> Self:
+        """Return the density in some rows as part of one in all rows, weighted by their shares; (rows,)."""
+        parts: dict[str, Any] = {}
+        for name, given in self.arrays.items():
+            parts[name] = np.full((len(share), given.shape[-1]), 0.0 if name in ("weights", "means") else 1.0)
+            parts[name][where] = given * share[where, None] if name == "weights" else given
         return replace(self, **parts)
 
     def joined(self, others: Sequence[NormalMixture]) -> Self:
         """Return the densities of these rows and of others behind them."""
         every: list[NormalMixture] = [self, *others]
         most = max(one.weights.shape[-1] for one in every)
-        names = [f.name for f in fields(self) if f.name != "variable"]
         # What fills rows of fewer components up has weight zero.
         parts: dict[str, Any] = {
             name: np.concatenate(
-                [np.pad(getattr(one, name), [(0, 0), (0, most - one.weights.shape[-1])]) for one in every]
+                [np.pad(one.arrays[name], [(0, 0), (0, most - one.weights.shape[-1])]) for one in every]
             )
-            for name in names
+            for name in self.arrays
         }
         return replace(self, **parts)
+
+    @staticmethod
+    def mixed(mixtures: Sequence[NormalMixture]) -> NormalMixture:
+        """Return mixtures as one, with all their components; of different kinds, what is the same in all."""
+        kinds = {type(one) for one in mixtures}
+        if kinds == {NormalMixture, StudentMixture}:
+            mixtures = [StudentMixture.of(one) for one in mixtures]
+        elif len(kinds) > 1:
+            mixtures = [NormalMixture(one.variable, one.weights, one.means, one.sds) for one in mixtures]
+        parts = [one.arrays for one in mixtures]
+        joined: dict[str, Any] = {
+            name: np.concatenate([part[name] for part in parts], axis=-1) for name in parts[0]
+        }
+        return replace(mixtures[0], **joined)
 
     @property
     def mean(self) -> NDArray[np.float64]:
@@ -282,6 +307,14 @@ class StudentMixture(NormalMixture):
     """
 
     dofs: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, mixture: NormalMixture) -> StudentMixture:
+        """Return normals as Student t of infinitely many degrees of freedom."""
+        if isinstance(mixture, StudentMixture):
+            return mixture
+        dofs = np.full(mixture.weights.shape, np.inf)
+        return cls(mixture.variable, mixture.weights, mixture.means, mixture.sds, dofs)
 
     def _component(self, k: int) -> dict[str, float]:
         if np.isinf(self.dofs[k]):

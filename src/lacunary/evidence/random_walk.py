@@ -1,7 +1,7 @@
-"""Annealed importance sampling for networks with sigmoid families, by a random walk (BG03 section 4.1).
+"""Annealed importance sampling of networks with implied tables, by a random walk (BG03 section 4.1).
 
-Nothing is conjugate to a sigmoid, so p(θ) p(y | θ)^τ is annealed by Metropolis moves on the parameters, all
-chains together: the weights themselves, normal beforehand, and for every table entry x = log g with
+Nothing is conjugate to such families, so p(θ) p(y | θ)^τ is annealed by Metropolis moves on the parameters,
+all chains together: the weights themselves, normal beforehand, and for every table entry x = log g with
 g ~ Gamma(α) and θ ∝ g, so that θ is Dirichlet. The mean of the chains' weights is the evidence, however they
 mix. Steps and the pace of proposals are settled by a pilot run, apart from the chains that count.
 """
@@ -16,66 +16,56 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma
 
 from lacunary.errors import ParameterError
-from lacunary.evidence.ais import ACCEPTED, ENOUGH, average_weight
-from lacunary.evidence.chains import check_positive
-from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.schedule import PILOTS, bent, pilot_steps, spread_steps
-from lacunary.learn.sigmoid import sigmoid_places
-from lacunary.model.sigmoid import design, table_of
+from lacunary.family.protocol import ImpliedTable
 
-__all__ = ["ais"]
+__all__ = ["ACCEPTED", "Ran", "random_walk"]
+
+ACCEPTED = 0.234
+"""The share of proposals that a random walk in many dimensions had best accept (Roberts et al. 1997)."""
 
 Array = NDArray[np.float64]
 
 
-def ais(problem: Problem, *, steps: int = 2048, chains: int = 16, moves: str = "metropolis") -> Estimate:
-    """Estimate the log marginal likelihood of a network with sigmoid families.
-
-    Parameters
-    ----------
-    steps, chains
-        Temperatures that each chain passes, and chains. One chain gives no standard error.
-    moves
-        ``"metropolis"``: there are no others for sigmoid families.
-
-    Returns
-    -------
-    Estimate
-        The log of the mean weight; ``details`` are those of `lacunary.evidence.ais.ais`.
-    """
-    check_positive(steps=steps, chains=chains)
-    if moves != "metropolis":
-        raise ParameterError(f"moves={moves!r} needs conjugate families; with sigmoids there is 'metropolis'")
+def random_walk(problem: Problem, steps: int, chains: int, rng: np.random.Generator) -> Ran:
+    """Return chains from the prior to the posterior; all variables are discrete."""
     if problem.dag.continuous:
-        raise ParameterError("'ais' knows sigmoid families in discrete networks only; use 'bic' or 'draper'")
-    walk, rng = _Walk(problem), np.random.default_rng(problem.rng)
-    pilot = bent(4 * pilot_steps(steps))
+        i, family = problem.dag.implied[0]
+        raise ParameterError(
+            f"'ais' knows {family.name} families, as that of {problem.dag.names[i]}, in discrete networks "
+            "only; use 'laplace', 'bic' or 'draper'"
+        )
+    walk, pilot = _Walk(problem), bent(4 * pilot_steps(steps))
     found = walk.run(pilot, PILOTS, None, rng)
     tau = spread_steps(pilot, found.trace, steps)
-    done = walk.run(tau, chains, np.interp(tau, pilot, found.pace), rng)
-    return _estimate(done, tau)
+    return walk.run(tau, chains, np.interp(tau, pilot, found.pace), rng)
 
 
 @dataclass(frozen=True, eq=False)
-class _Ran:
-    """What chains left: log-weights on the way, (chains, steps), the pace, (steps + 1,), and acceptance."""
+class Ran:
+    """What chains left: log-weights on the way, (chains, steps), and acceptance; and how they went.
+
+    ``tau`` and ``pace`` are (steps + 1,).
+    """
 
     trace: Array
     pace: Array
     acceptance: float
+    tau: Array
 
 
 @dataclass(frozen=True, eq=False)
 class _Walk:
-    """The walk of one problem. Points hold x of all tables but the sigmoid ones, then all weights."""
+    """The walk of one problem. Points hold x of all tables but the implied ones, then all weights."""
 
     problem: Problem
 
     @cached_property
     def tables(self) -> NDArray[np.int64]:
         """The places of the entries of tables."""
-        return np.flatnonzero(~sigmoid_places(self.problem.dag))
+        implied = [i for i, _ in self.problem.dag.implied]
+        return np.flatnonzero(~np.isin(self.problem.dag.layout.variable, implied))
 
     @cached_property
     def alpha(self) -> Array:
@@ -83,19 +73,18 @@ class _Walk:
         return np.asarray(self.problem.belief.alpha[self.tables])
 
     @cached_property
-    def blocks(self) -> list[tuple[int, slice, Array]]:
-        """For each sigmoid family the variable, where its weights stand in a point, and its design."""
+    def blocks(self) -> list[tuple[int, slice, ImpliedTable]]:
+        """For each implied table the variable, where its weights stand in a point, and its family."""
         out, at = [], len(self.tables)
-        for i in self.problem.dag.sigmoids:
-            known = design(self.problem.dag.layout.parent_sizes(i))
-            out.append((i, slice(at, at + known.shape[1]), known))
-            at += known.shape[1]
+        for i, family in self.problem.dag.implied:
+            out.append((i, slice(at, at + family.free), family))
+            at += family.free
         return out
 
     @property
     def size(self) -> int:
         """Numbers in a point."""
-        return int(len(self.tables) + sum(known.shape[1] for _, _, known in self.blocks))
+        return int(len(self.tables) + sum(family.free for _, _, family in self.blocks))
 
     def draw(self, chains: int, rng: np.random.Generator) -> Array:
         """Return points drawn from the prior; (chains, size)."""
@@ -118,8 +107,8 @@ class _Walk:
         theta = np.zeros((len(points), layout.size))
         x = points[:, : len(self.alpha)]
         theta[:, self.tables] = np.exp(x - x.max(axis=1, keepdims=True, initial=-700.0))
-        for i, place, known in self.blocks:
-            layout.binary(theta, i)[:] = table_of(points[:, place], known)
+        for i, place, family in self.blocks:
+            layout.states_first(theta, i)[:] = family.table(points[:, place])
         return np.asarray(self.problem.prepared.expect(layout.normalize(theta)).log_likelihood)
 
     def reach(self, tau: float) -> Array:
@@ -137,11 +126,11 @@ class _Walk:
         counts = self.problem.prepared.expect(uniform[None]).counts[0]
         out = np.empty(self.size)
         out[: len(self.alpha)] = counts[self.tables]
-        for i, place, known in self.blocks:
-            out[place] = layout.binary(counts, i).sum(axis=0) @ known / 4.0
+        for i, place, family in self.blocks:
+            out[place] = family.information(layout.states_first(counts, i))
         return out
 
-    def run(self, tau: Array, chains: int, pace: Array | None, rng: np.random.Generator) -> _Ran:
+    def run(self, tau: Array, chains: int, pace: Array | None, rng: np.random.Generator) -> Ran:
         """Lead chains from the prior along inverse temperatures; without a pace, seek one."""
         points = self.draw(chains, rng)
         prior, log = self.log_prior(points), self.log_likelihood(points)
@@ -160,25 +149,4 @@ class _Walk:
             accepted += taken.mean()
             if seek and k + 1 < len(tau):
                 used[k + 1] = used[k] * np.exp((taken.mean() - ACCEPTED) / np.sqrt(k))
-        return _Ran(trace, used, accepted / (len(tau) - 1))
-
-
-def _estimate(done: _Ran, tau: Array) -> Estimate:
-    log_weights = done.trace[:, -1]
-    value, error = average_weight(log_weights)
-    relative = np.exp(log_weights - log_weights.max())
-    ess, chains = float(relative.sum() ** 2 / (relative**2).sum()), len(log_weights)
-    note = (
-        "" if ess >= ENOUGH else f"the weights of {chains} chains count for {ess:.1f} only; take more steps"
-    )
-    details = {
-        "log_weights": log_weights,
-        "ess": ess,
-        "steps": len(tau) - 1,
-        "chains": chains,
-        "moves": "metropolis",
-        "acceptance": done.acceptance,
-        "trustworthy": not note,
-        "note": note,
-    }
-    return Estimate("ais", value, "Monte Carlo", {"log mean weight": value}, stderr=error, details=details)
+        return Ran(trace, used, accepted / (len(tau) - 1), tau)
