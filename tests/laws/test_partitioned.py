@@ -251,6 +251,70 @@ def test_answers_are_those_of_the_table() -> None:
     np.testing.assert_allclose(belief.log_probability(cut(table, 3)), belief.log_probability(table))
 
 
+# Structures and mixtures ------------------------------------------------------------------------------------
+
+
+def searched(kind: str) -> lac.Table:
+    """A table whose best graph stands out, so that rounding does not turn ties."""
+    graphs = {
+        "discrete": lac.dag("A -> B -> C; A -> D", states=2),
+        "mixed": lac.dag("A -> X -> Y; A -> B", states=2, kinds={"X": "continuous", "Y": "continuous"}),
+        "continuous": lac.dag("X -> Y -> Z", kinds="continuous"),
+        "counts": lac.dag("A -> N; A -> B", states=2, kinds={"N": "continuous"}, family={"N": "poisson"}),
+    }
+    table = lac.random_network(graphs[kind], rng=5).sample(120, rng=6)
+    return replace(table, schema=lac.Schema(tuple(replace(v, family=None) for v in table.schema)))
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.1])
+@pytest.mark.parametrize("kind", ["discrete", "mixed", "continuous", "counts"])
+@pytest.mark.parametrize("parts", PARTS)
+def test_searches_are_those_of_the_table(kind: str, holes: float, parts: int) -> None:
+    table = lac.make_holes(searched(kind), holes, rng=1) if holes else searched(kind)
+    family = {"N": "poisson"} if kind == "counts" else None
+    one = lac.search(table, family=family, rng=0)
+    many = lac.search(cut(table, parts), family=family, rng=0)
+    assert lac.equivalent(many.dag, one.dag)
+    # Structural EM ends where the score rises by less than 1e-8 of its size.
+    assert many.score == pytest.approx(one.score, rel=1e-6)
+    assert many.network.log_likelihood(table) == pytest.approx(one.network.log_likelihood(table), rel=1e-6)
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.1])
+@pytest.mark.parametrize("kind", ["discrete", "mixed", "continuous"])
+@pytest.mark.parametrize("parts", PARTS)
+def test_mixtures_are_those_of_the_table(kind: str, holes: float, parts: int) -> None:
+    table = lac.make_holes(searched(kind), holes, rng=1) if holes else searched(kind)
+    stop = lac.Stop(iterations=15)
+    one = lac.fit_mixture(table, components=2, stop=stop, structure="empty", rng=3)
+    many = lac.fit_mixture(cut(table, parts), components=2, stop=stop, structure="empty", rng=3)
+    assert many.estimate.value == pytest.approx(
+        one.estimate.value, rel=1e-6
+    )  # 15 steps of EM from the same start
+    np.testing.assert_allclose(many.mixture.weights, one.mixture.weights, atol=1e-5)
+    shares = many.mixture.responsibilities(table)
+    np.testing.assert_allclose(shares, one.mixture.responsibilities(table), atol=1e-4)
+
+
+@pytest.mark.parametrize("parts", PARTS)
+def test_multinets_noise_classes_and_averages_take_parts(parts: int) -> None:
+    table = searched("mixed")
+    one = lac.fit_mixture(table, given="A", structure="empty", rng=0)
+    many = lac.fit_mixture(cut(table, parts), given="A", structure="empty", rng=0)
+    assert many.estimate.value == pytest.approx(one.estimate.value, rel=1e-9)
+    numbers = searched("continuous")
+    noisy = [
+        lac.fit_mixture(rows, components=1, noise=True, structure="empty", rng=0).estimate.value
+        for rows in (numbers, cut(numbers, parts))
+    ]
+    assert noisy[1] == pytest.approx(noisy[0], rel=1e-6)
+    votes = searched("discrete")
+    classes = [lac.classes(rows, [1, 2], starts=2) for rows in (votes, cut(votes, parts))]
+    assert classes[0].number == classes[1].number
+    averages = [lac.average_graphs(rows, draws=2, burn=2) for rows in (votes, cut(votes, parts))]
+    np.testing.assert_allclose(averages[0].log_probability(votes), averages[1].log_probability(votes))
+
+
 # What a source cannot do ------------------------------------------------------------------------------------
 
 
@@ -271,6 +335,10 @@ def test_fits_and_estimates_never_ask_for_all_rows_in_one_place() -> None:
     for make in CASES.values():
         graph, table = make()
         source = Elsewhere(cut(table, 3).parts)
+        lac.search(source, max_parents=1)
+        lac.fit_mixture(source, components=2, structure="empty", stop=lac.Stop(iterations=3))
+        with pytest.raises(lac.SourceError, match="a chain over graphs needs all rows in one place"):
+            lac.average_graphs(source)
         found = lac.fit(graph, source, starts=2, stop=lac.Stop(iterations=5))
         for method in ("bic", "draper", "laplace", "mled", "cheeseman-stutz", "variational"):
             assert np.isfinite(lac.score(found, source, method, starts=1, stop=lac.Stop(iterations=5)).value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import lacunary as lac
 from lacunary.infer.gaussian import GaussianRows
@@ -19,10 +20,18 @@ def engine() -> Gaussian:
     return Gaussian(lac.read(values))
 
 
+def standard(engine: Gaussian) -> NDArray[np.float64]:
+    """The rows z = (1, x) in standardised columns."""
+    values = engine.source.whole("a test").reals
+    return np.insert((values - engine.scale.centre) / engine.scale.spread, 0, 1.0, axis=1)
+
+
 def test_moments_are_sums_of_weighted_squares(engine: Gaussian) -> None:
     models = engine.draw([((),) * len(engine.schema)] * 3, 20.0, np.random.default_rng(1))
     shares = np.random.default_rng(2).dirichlet(np.ones(3), ROWS)
-    z = np.insert((engine.table.reals - engine.scale.centre) / engine.scale.spread, 0, 1.0, axis=1)
+    z = np.insert(
+        (engine.source.whole("a test").reals - engine.scale.centre) / engine.scale.spread, 0, 1.0, axis=1
+    )
     expected = [
         sum(share * np.outer(row, row) for share, row in zip(own, z, strict=True)) for own in shares.T
     ]
@@ -45,9 +54,12 @@ def test_densities_without_arcs(engine: Gaussian, narrow: float) -> None:
     """Also where a component is so narrow that multiplying out would lose all digits."""
     models = engine.draw([((),) * len(engine.schema)] * 3, 20.0, np.random.default_rng(1))
     models = type(models)(models.structures, models.root * narrow)
-    multiplied = engine.seen.products.log_densities(models.forms) if engine.seen.products else None
+    seen = engine.seen.parts[0]
+    multiplied = seen.products.log_densities(models.forms) if seen.products else None
     assert (multiplied is None) == (narrow > products.REACH)
-    z = np.insert((engine.table.reals - engine.scale.centre) / engine.scale.spread, 0, 1.0, axis=1)
+    z = np.insert(
+        (engine.source.whole("a test").reals - engine.scale.centre) / engine.scale.spread, 0, 1.0, axis=1
+    )
     residual = np.einsum("cij,lj->lci", models.root, z)
     precision = np.diagonal(models.root[:, :, 1:], axis1=1, axis2=2)
     expected = (np.log(precision) - 0.5 * np.log(2 * np.pi)).sum(axis=1) - 0.5 * (residual**2).sum(axis=2)
@@ -60,5 +72,5 @@ def test_holes_are_not_multiplied_out() -> None:
     values = np.random.default_rng(0).normal(size=(20, 3))
     values[4, 1] = np.nan
     engine = Gaussian(lac.read(values))
-    assert engine.seen.products is None
-    assert isinstance(engine.rows, GaussianRows)
+    assert engine.seen.parts[0].products is None
+    assert isinstance(engine.seen.parts[0].rows, GaussianRows)

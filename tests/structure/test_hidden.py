@@ -44,7 +44,7 @@ def test_a_hidden_variable_of_one_state_is_none(classes: Table) -> None:
     assert with_hidden(classes, (("H", 1),)) is classes
     both = with_hidden(classes, (("H", 3), ("G", 1)))
     assert both.schema.hidden == ("H",)
-    assert (both.codes[:, -1] == HOLE).all()
+    assert (both.whole("a test").codes[:, -1] == HOLE).all()
     with pytest.raises(ValueError, match="X0"):
         with_hidden(classes, (("X0", 2),))
 

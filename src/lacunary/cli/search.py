@@ -256,7 +256,7 @@ def _summary(found: lac.SearchResult, files: dict[str, str | None]) -> dict[str,
 
 
 def _tell(found: lac.SearchResult, written: list[str]) -> None:
-    holes = int(found.table.holes.sum())
+    holes = int(found.table.facts.holes.sum())
     show(f"{len(found.table)} rows, {holes} holes, none dropped")
     show(str(found))
     for path in written:

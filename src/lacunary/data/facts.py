@@ -37,6 +37,8 @@ class Facts:
         The number of rows, and Σ of their weights.
     shown
         Whether any row, of whatever weight, shows the column; (columns,).
+    holes
+        Number of open cells in each column, whatever their rows weigh; (columns,).
     seen
         Σ weight of the rows that show each column; (columns,).
     states
@@ -52,6 +54,7 @@ class Facts:
     rows: int
     weight: float
     shown: NDArray[np.bool_]
+    holes: NDArray[np.int64]
     seen: Array
     states: tuple[Array, ...]
     low: Array
@@ -67,7 +70,8 @@ class Facts:
         parts = [_column(table, i, ~holes[:, i]) for i in range(len(sizes))]
         numbers = np.array(parts).reshape(len(sizes), 6).T
         counts = tuple(_states(table, i, size) for i, size in enumerate(sizes))
-        return cls(len(table), table.size, np.asarray(~holes.all(axis=0)), numbers[0], counts, *numbers[1:])
+        shown = np.asarray(~holes.all(axis=0))
+        return cls(len(table), table.size, shown, holes.sum(axis=0), numbers[0], counts, *numbers[1:])
 
     def __add__(self, other: Facts) -> Facts:
         unit = np.maximum(self.unit, other.unit)
@@ -80,6 +84,7 @@ class Facts:
             self.rows + other.rows,
             self.weight + other.weight,
             self.shown | other.shown,
+            self.holes + other.holes,
             seen,
             tuple(x + y for x, y in zip(self.states, other.states, strict=True)),
             np.fmin(self.low, other.low),
@@ -110,9 +115,11 @@ class Facts:
         return mean * unit, deviation * unit if deviation > FLAT * largest else 1.0
 
     def _one(self, i: int) -> Facts:
-        numbers = (a[i : i + 1] for a in (self.low, self.high, self.unit, self.mean, self.scatter))
+        one = slice(i, i + 1)
+        numbers = (a[one] for a in (self.low, self.high, self.unit, self.mean, self.scatter))
+        empty = (np.empty(0),)
         return Facts(
-            self.rows, self.weight, self.shown[i : i + 1], self.seen[i : i + 1], (np.empty(0),), *numbers
+            self.rows, self.weight, self.shown[one], self.holes[one], self.seen[one], empty, *numbers
         )
 
 

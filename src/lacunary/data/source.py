@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from operator import add
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from operator import add, attrgetter
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from lacunary.data.schema import Schema
     from lacunary.data.table import Table
 
-__all__ = ["Source", "distinct_rows", "first_row", "in_tree", "merged_rows"]
+__all__ = [
+    "Source",
+    "distinct_rows",
+    "first_row",
+    "in_tree",
+    "joined",
+    "merged_rows",
+    "one_table",
+    "row_weights",
+]
 
 T = TypeVar("T")
 
@@ -92,6 +101,23 @@ def _first(test: Callable[[Table], NDArray[np.bool_]], table: Table) -> Found:
 def _earlier(a: Found, b: Found) -> Found:
     later = None if b[1] is None else (a[0] + b[1][0], b[1][1])
     return a[0] + b[0], a[1] or later
+
+
+def joined(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Return the rows of two arrays, one after the other: how `Source.fold` merges what each row says."""
+    return np.concatenate([a, b])
+
+
+def one_table(source: Source) -> Table | None:
+    """Return the source if it is one table, which can be counted as it stands; None if it is not."""
+    from lacunary.data.table import Table
+
+    return source if isinstance(source, Table) else None
+
+
+def row_weights(source: Source) -> NDArray[np.float64]:
+    """Return how often each row counts; (rows,)."""
+    return source.fold(attrgetter("weights"), joined)
 
 
 def distinct_rows(table: Table) -> Table:

@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.schema import Schema
 from lacunary.data.source import in_tree
 from lacunary.data.table import HOLE, unique_rows
 from lacunary.errors import ImpossibleRowError
@@ -149,6 +150,16 @@ class Islands:
         return IslandSum((self,)) + other
 
     @property
+    def schema(self) -> Schema:
+        """The variables."""
+        return self.charted.dag.schema
+
+    @property
+    def size(self) -> float:
+        """N: the sum of the rows' weights."""
+        return float(self.charted.rows.weight.sum())
+
+    @property
     def column(self) -> NDArray[np.int64]:
         """Where each variable's columns begin; (variables,)."""
         return np.concatenate([[0], np.cumsum(self.charted.sizes)])[:-1]
@@ -210,9 +221,14 @@ class IslandSum:
         return in_tree([part.statistics(dag) for part in self.parts])
 
     @property
-    def column(self) -> NDArray[np.int64]:
-        """Where each variable's columns begin; (variables,)."""
-        return self.parts[0].column
+    def schema(self) -> Schema:
+        """The variables."""
+        return self.parts[0].schema
+
+    @property
+    def size(self) -> float:
+        """N: the sum of the rows' weights."""
+        return in_tree([part.size for part in self.parts])
 
 
 def _desk(n: int, room: tuple[int, int], places: int, answer: Answer) -> Desk:

@@ -139,10 +139,11 @@ class Scale:
         return float(sum(family.log_stretch(self.units(dag, i)) for i, family in known))
 
 
-def check_squares(names: Sequence[str], values: NDArray[np.float64]) -> None:
-    """Refuse columns whose squares no number can hold; (rows, columns)."""
-    largest = np.abs(values).max(axis=0, initial=0.0, where=~np.isnan(values))
-    for name, size in zip(names, largest.tolist(), strict=True):
+def check_squares(source: Source) -> None:
+    """Refuse columns whose squares no number can hold."""
+    facts = source.facts
+    largest = np.nan_to_num(np.fmax(np.abs(facts.low), np.abs(facts.high)))
+    for name, size in zip(source.schema.names, largest.tolist(), strict=True):
         if size and not LEAST < size < 1 / LEAST:
             raise no_square(name, size)
 

@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.facts import Facts
 from lacunary.data.table import HOLE, Table, unique_rows
 from lacunary.errors import TooWideError
 from lacunary.family.registry import family_class
@@ -51,6 +52,11 @@ class Triples:
     codes: Codes
     moment: Array
     leaves: Mapping[int, tuple[Array, float]] = field(default_factory=dict)
+
+    def around(self, facts: Facts) -> Triples:
+        """Return the triples with the means of leaves' columns as they are over all rows."""
+        mean = {i: float(facts.mean[i] * facts.unit[i]) or 1.0 for i in self.leaves}
+        return replace(self, leaves={i: (each, mean[i]) for i, (each, _) in self.leaves.items()})
 
     def times(self, factor: float) -> Triples:
         """Return the triples as if every row counted so many times."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
+from lacunary.data.source import Source
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.infer.network import Network
@@ -110,7 +111,7 @@ class Engine(Rows, Protocol):
         ...
 
 
-def engine_of(table: Table, prior: Any, sharing: Sharing = NOTHING) -> Engine:
+def engine_of(table: Source, prior: Any, sharing: Sharing = NOTHING) -> Engine:
     """Return the engine for the kinds of the table's variables, and for what components share."""
     discrete = [variable.discrete for variable in table.schema]
     leaves = leaf_names(table.schema)

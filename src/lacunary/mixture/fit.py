@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from lacunary.data.read import read
 from lacunary.data.schema import Variable
-from lacunary.data.table import Table
+from lacunary.data.source import Source, row_weights
 from lacunary.errors import ParameterError, TableError
-from lacunary.family.registry import with_families
+from lacunary.infer.answers import as_source
 from lacunary.infer.belief import Prior
 from lacunary.learn.stop import Stop
 from lacunary.mixture.engine import engine_of
@@ -31,6 +31,7 @@ from lacunary.structure.method import SearchMethod, method_of
 from lacunary.structure.plan import Plan
 from lacunary.structure.result import SCHEDULE
 from lacunary.structure.schedule import parse_schedule
+from lacunary.structure.search import with_family
 
 __all__ = ["SCHEDULE", "fit_mixture"]
 
@@ -135,9 +136,9 @@ def fit_mixture(
     >>> len(lac.fit_mixture(x, structure="empty").mixture.components)
     2
     """
-    rows = read(table)
+    rows = as_source(table)
     if family is not None:
-        rows = replace(rows, schema=with_families(rows.schema, family))
+        rows = rows.mapped(partial(with_family, family))
     rows, labels = labelled(rows, given, components, noise)
     rows = _with_hidden(rows, hidden)
     if not rows.size > 0:
@@ -149,7 +150,14 @@ def fit_mixture(
     by = _choice(choose, sharing)
     engine = engine_of(rows, prior, sharing)
     learner = MixtureLearner(
-        engine, rows.weights, noise_of(noise, rows), weights, noise_share, sharing.size, labels.allowed, by
+        engine,
+        row_weights(rows),
+        noise_of(noise, rows),
+        weights,
+        noise_share,
+        sharing.size,
+        labels.allowed,
+        by,
     )
     if until not in ("structure", "score"):
         raise ParameterError(f"until must be 'structure' or 'score', not {until!r}")
@@ -180,7 +188,7 @@ def _choice(choose: str | None, sharing: Sharing) -> Literal["cheeseman-stutz", 
     return "bic" if choose == "bic" or sharing.parameters else "cheeseman-stutz"
 
 
-def _with_hidden(rows: Table, hidden: Mapping[str, int | str] | None) -> Table:
+def _with_hidden(rows: Source, hidden: Mapping[str, int | str] | None) -> Source:
     given = dict(hidden or {})
     factors = [name for name, kind in given.items() if kind == "continuous"]
     choices = trials({name: states for name, states in given.items() if name not in factors})
@@ -191,7 +199,7 @@ def _with_hidden(rows: Table, hidden: Mapping[str, int | str] | None) -> Table:
     return full.align(full.schema.extend(new)) if new else full
 
 
-def _numbers(components: int | str | Iterable[int], rows: Table) -> list[int]:
+def _numbers(components: int | str | Iterable[int], rows: Source) -> list[int]:
     if isinstance(components, str):
         raise ParameterError(f"components must be a number, several, or 'auto', not {components!r}")
     numbers = [components] if isinstance(components, int | np.integer) else list(components)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
+from lacunary.data.source import Source, in_tree, row_weights
 from lacunary.data.table import Table
 from lacunary.infer.gaussian import Forms, GaussianRows
 from lacunary.infer.network import Network
@@ -76,7 +77,7 @@ class Gaussians:
 class Seen:
     """Rows in standardised columns, whose log-densities are those of the data's units."""
 
-    def __init__(self, table: Table, scale: Scale) -> None:
+    def __init__(self, scale: Scale, table: Table) -> None:
         standard = scale.table(table).reals
         self.rows = GaussianRows(standard)
         whole = self.rows.complete and len(standard)
@@ -97,27 +98,67 @@ class Seen:
             return self.products.moments(weights)
         return self.rows.moments(models.forms, weights)
 
+    def completed(self, models: Gaussians, owner: Index, rng: np.random.Generator) -> Array:
+        """Return the moments of rows whose holes are drawn, each row from the component that owns it."""
+        rows, posed = self.rows, self.rows.under(models.forms)
+        mine = owner[rows.order]
+        out = np.zeros((len(models.root), models.root.shape[2], models.root.shape[2]))
+        for c in range(len(out)):
+            for number, pattern in enumerate(rows.patterns):
+                where = pattern.first + np.flatnonzero(mine[pattern.first : pattern.last] == c)
+                z = rows.sorted[where].copy()
+                if len(pattern.holes) and len(where):
+                    slope, spread, _ = posed.given(number, c)
+                    z[:, pattern.holes] = z @ slope.T + rng.standard_normal((len(z), len(spread))) @ spread.T
+                out[c] += z.T @ z
+        return out
+
+
+class SeenParts:
+    """Rows in parts: what they say stands one after the other, or is added up."""
+
+    def __init__(self, parts: Sequence[Seen]) -> None:
+        self.parts = parts
+        self.ends = np.cumsum([len(part.rows) for part in parts])[:-1]
+
+    def log_evidence(self, models: Gaussians) -> Array:
+        """Return the log-density of each row's observed cells; (rows, components)."""
+        return np.concatenate([part.log_evidence(models) for part in self.parts])
+
+    def moments(self, models: Gaussians, weights: Array) -> Array:
+        """Return Σ over rows of weight · E[z zᵀ | observed cells]; (components, n + 1, n + 1)."""
+        pairs = zip(self.parts, np.split(weights, self.ends), strict=True)
+        return in_tree([part.moments(models, share) for part, share in pairs])
+
+    @property
+    def complete(self) -> bool:
+        """Whether no row has a hole."""
+        return all(part.rows.complete for part in self.parts)
+
+
+def _seen(scale: Scale, table: Table) -> tuple[Seen, ...]:
+    return (Seen(scale, table),)
+
 
 class Gaussian:
-    """The engine of Gaussian components on one table.
+    """The engine of Gaussian components on the rows of one source.
 
     Parameters
     ----------
-    table
+    source
         Rows, aligned with the components' schema: continuous variables, holes allowed.
     prior
         The belief over the complete model, or the prior that gives it; its regressions are those of every
         structure (parameter modularity). Default: worth one row, about the columns' means and variances.
     """
 
-    def __init__(self, table: Table, prior: Normal | None = None) -> None:
-        self.table, self.schema = table, table.schema
-        self.weights = table.weights
-        check_squares(table.schema.names, table.reals)
-        self.scale, inside = standard(table, prior)
+    def __init__(self, source: Source, prior: Normal | None = None) -> None:
+        self.source, self.schema = source, source.schema
+        self.weights = row_weights(source)
+        check_squares(source)
+        self.scale, inside = standard(source, prior)
         self.belief = inside.about
-        self.seen = Seen(table, self.scale)
-        self.rows = self.seen.rows
+        self.seen = SeenParts(source.fold(partial(_seen, self.scale)))
         self._normalizers: dict[tuple[int, Parents], float] = {}
 
     def draw(self, structures: Sequence[Structure], ess: float, rng: np.random.Generator) -> Gaussians:
@@ -136,7 +177,7 @@ class Gaussian:
 
     def others(self, table: Table) -> Seen:
         """Return other rows, as these components see them."""
-        return Seen(table, self.scale)
+        return Seen(self.scale, table)
 
     def statistics(self, models: Gaussians, shares: Array) -> Array:
         """Return expected moments of the complete model; (components, n + 1, n + 1)."""
@@ -161,18 +202,8 @@ class Gaussian:
 
         ``owner`` is −1 for rows that no component owns; (rows,). The moments are (components, n + 1, n + 1).
         """
-        posed = self.rows.under(models.forms)
-        mine = owner[self.rows.order]
-        out = np.zeros((len(models.root), *self.belief.moments.shape))
-        for c in range(len(out)):
-            for number, pattern in enumerate(self.rows.patterns):
-                where = pattern.first + np.flatnonzero(mine[pattern.first : pattern.last] == c)
-                z = self.rows.sorted[where].copy()
-                if len(pattern.holes) and len(where):
-                    slope, spread, _ = posed.given(number, c)
-                    z[:, pattern.holes] = z @ slope.T + rng.standard_normal((len(z), len(spread))) @ spread.T
-                out[c] += z.T @ z
-        return out
+        pairs = zip(self.seen.parts, np.split(owner, self.seen.ends), strict=True)
+        return in_tree([part.completed(models, mine, rng) for part, mine in pairs])
 
     def log_prior(self, models: Gaussians) -> float:
         """Return the log prior density, in the coordinates (intercept, coefficients/σ², 1/σ²)."""
@@ -239,7 +270,7 @@ class Gaussian:
         everything = np.ones((len(self.weights), 1))
         model = self.maximize(np.zeros((1, *self.belief.moments.shape)), [structure])
         moment = self.statistics(model, everything)
-        for _ in range(0 if self.rows.complete else POOLED):
+        for _ in range(0 if self.seen.complete else POOLED):
             before, model = model, self.maximize(moment, [structure])
             moment = self.statistics(model, everything)
             if np.abs(model.root - before.root).max() < TOLERANCE * np.abs(model.root).max():

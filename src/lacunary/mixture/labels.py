@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from operator import methodcaller
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Label
+from lacunary.data.source import Source, joined
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ParameterError, TableError
 
@@ -30,7 +33,7 @@ class Labels:
     allowed: NDArray[np.bool_] | None = None
 
 
-def labelled(rows: Table, given: str | None, components: object, noise: object) -> tuple[Table, Labels]:
+def labelled(rows: Source, given: str | None, components: object, noise: object) -> tuple[Source, Labels]:
     """Return the rows without the column of classes, and what it says."""
     if given is None:
         return rows, Labels()
@@ -39,8 +42,14 @@ def labelled(rows: Table, given: str | None, components: object, noise: object) 
         raise ParameterError(f"given names a discrete column with two states or more, and {given} is none")
     if components != "auto" or noise is not False:
         raise ParameterError(f"the components are the states of {given}; leave components and noise out")
-    codes = rows.codes[:, rows.schema.index(given), None]
+    codes = rows.fold(partial(_column, rows.schema.index(given)), joined)
     rest = [name for name in rows.schema.names if name != given]
     if not rest:
         raise TableError(f"there is no column beside {given} to tell its states by")
-    return rows.select(rest), Labels(column.states, (codes == HOLE) | (codes == np.arange(column.size)))
+    return rows.mapped(methodcaller("select", rest)), Labels(
+        column.states, (codes == HOLE) | (codes == np.arange(column.size))
+    )
+
+
+def _column(i: int, table: Table) -> NDArray[np.signedinteger]:
+    return table.codes[:, i, None]

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.source import Source
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, TableError
 from lacunary.infer.mixture import Noise
@@ -104,7 +105,7 @@ class Bounds:
         return np.array([np.log(v.size) if v.discrete else 0.0 for v in self.table.schema])
 
 
-def noise_of(given: NoiseGiven, table: Table) -> Bounds | None:
+def noise_of(given: NoiseGiven, source: Source) -> Bounds | None:
     """Return the noise that is meant.
 
     ``True`` takes the bounds that the variables declare if all do; otherwise a Pareto belief worth two rows
@@ -112,6 +113,7 @@ def noise_of(given: NoiseGiven, table: Table) -> Bounds | None:
     """
     if given is False:
         return None
+    table = source.whole("a noise component")
     variables = table.schema.variables
     columns = np.flatnonzero([not v.discrete for v in variables])
     low, high = np.zeros(len(variables)), np.ones(len(variables))

@@ -15,7 +15,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.table import Table
+from lacunary.data.source import Source
 from lacunary.errors import ParameterError
 from lacunary.maths.moments import factor, joined, parted
 from lacunary.mixture.gaussian import Gaussian, Gaussians
@@ -34,7 +34,7 @@ TURNS, TOLERANCE = 100, 1e-10
 class Tied(Gaussian):
     """The engine of Gaussian components of one structure that share volume, shape or orientation."""
 
-    def __init__(self, table: Table, sharing: Sharing, prior: Normal | None = None) -> None:
+    def __init__(self, table: Source, sharing: Sharing, prior: Normal | None = None) -> None:
         super().__init__(table, prior)
         self.sharing = sharing
         # A sphere in the data's units is none in standardised columns.

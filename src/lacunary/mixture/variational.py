@@ -135,6 +135,6 @@ def _any_kind(engine: Engine) -> Networks:
             "components that share parameters have no conjugate posterior; use how='plug-in'"
         )
     if isinstance(engine, Gaussian):
-        return Networks(engine.table, Standardised(engine.belief, BDeu(1.0)), scale=engine.scale)
+        return Networks(engine.source, Standardised(engine.belief, BDeu(1.0)), scale=engine.scale)
     assert isinstance(engine, Networks)
     return engine

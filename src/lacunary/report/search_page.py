@@ -25,7 +25,7 @@ def found_page(found: SearchResult, *, title: str = "What depends on what") -> s
         "search",
         title=title,
         rows=len(found.table),
-        holes=int(found.table.align(found.dag.schema).holes.sum()) - hidden,
+        holes=int(found.table.align(found.dag.schema).facts.holes.sum()) - hidden,
         variables=len(found.dag.names),
         score=minus(found.score, 2),
         steps=len(found.path),

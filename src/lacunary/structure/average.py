@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.read import read
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
 from lacunary.infer import prior as priors
+from lacunary.infer.answers import as_source
 from lacunary.infer.belief import Belief, Prior
 from lacunary.infer.complete import completed
 from lacunary.infer.completions import complete_statistics
@@ -97,7 +97,7 @@ def average_graphs(
     """
     if draws < 1 or burn < 0:
         raise ParameterError(f"draws must be at least 1 and burn not negative, not {draws} and {burn}")
-    rows, random = _whole(read(table)), np.random.default_rng(rng)
+    rows, random = _whole(as_source(table).whole("a chain over graphs")), np.random.default_rng(rng)
     limits: dict[str, Any] = {
         "required": required, "forbidden": forbidden, "max_parents": max_parents, "tiers": tiers
     }  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Literal
 
+from lacunary.data.schema import Schema
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.infer import prior as priors
@@ -35,13 +36,13 @@ CLASSES = {
 """Where families of a table without holes are scored; loaded when needed."""
 
 
-def criterion_of(table: Table, score: str | None, prior: Any) -> tuple[Literal["bd", "bic"], Any]:
+def criterion_of(schema: Schema, score: str | None, prior: Any) -> tuple[Literal["bd", "bic"], Any]:
     """Return how families are scored, by their evidence or by BIC, and the prior, which EM needs in any case.
 
     Without a name the score is the default for the variables' kinds; a prior that is given without one is
     that of "bd" where all are discrete.
     """
-    kind = _kind(table)
+    kind = _kind(schema)
     if score is None:
         score = "bd" if prior is not None and kind == "discrete" else SCORES[kind][0]
     if score not in SCORES[kind]:
@@ -66,10 +67,10 @@ def criterion_of(table: Table, score: str | None, prior: Any) -> tuple[Literal["
 
 def score_of(table: Table, score: str | None = None, prior: Any = None) -> FamilyScore:
     """Return the score of families that is asked for, on a table without holes."""
-    criterion, belief = criterion_of(table, score, prior)
+    criterion, belief = criterion_of(table.schema, score, prior)
     if leaf_names(table.schema):
         return _with_leaves(table, criterion, prior)
-    home, name = CLASSES[_kind(table), criterion].split(".")
+    home, name = CLASSES[_kind(table.schema), criterion].split(".")
     maker = getattr(import_module(f"lacunary.structure.{home}"), name)
     make = getattr(maker, "of", maker)
     found: FamilyScore = make(table) if criterion == "bic" else make(table, belief)
@@ -80,21 +81,21 @@ def _with_leaves(table: Table, criterion: Literal["bd", "bic"], prior: Any) -> F
     """Return the score of a table some of whose families are leaves."""
     leaves = leaf_names(table.schema)
     rest = table.select([name for name in table.schema.names if name not in leaves])
-    if isinstance(prior, priors.NormalWishart) and _kind(rest) == "discrete":
+    if isinstance(prior, priors.NormalWishart) and _kind(rest.schema) == "discrete":
         prior = prior.tables
     others = score_of(rest, "bic" if criterion == "bic" else None, prior) if len(rest.schema) else None
     return leaf_terms(table, others, criterion)
 
 
-def fit_prior(table: Table, prior: Any) -> Prior:
+def fit_prior(schema: Schema, prior: Any) -> Prior:
     """Return the prior with which networks are fitted that were found under a prior."""
     if isinstance(prior, NormalWishart):
-        names = [variable.name for variable in table.schema if not variable.discrete]
+        names = [variable.name for variable in schema if not variable.discrete]
         return priors.NormalWishart.of(prior, names, BDeu(1.0))
     return prior if callable(prior) else BDeu(1.0)
 
 
-def _kind(table: Table) -> str:
-    """Return whether a table's variables are discrete, continuous or mixed."""
-    kinds = {variable.kind for variable in table.schema}
+def _kind(schema: Schema) -> str:
+    """Return whether variables are discrete, continuous or mixed."""
+    kinds = {variable.kind for variable in schema}
     return "mixed" if len(kinds) == 2 else next(iter(kinds), "discrete")

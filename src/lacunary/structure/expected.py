@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lacunary.errors import ParameterError
 from lacunary.evidence.charge import price
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
-from lacunary.infer.islands import Islands
+from lacunary.infer.islands import Islands, IslandSum
 from lacunary.kernels.count import bd_terms, log_likelihood_terms
 from lacunary.structure.discrete import table_evidence
 from lacunary.structure.score import Parents, allowed_arcs, toggle
@@ -49,14 +49,13 @@ class ExpectedCounts:
     """
 
     def __init__(
-        self, islands: Islands, criterion: Literal["bd", "bic"] = "bd", prior: Prior | None = None
+        self, islands: Islands | IslandSum, criterion: Literal["bd", "bic"] = "bd", prior: Prior | None = None
     ) -> None:
         if criterion not in ("bd", "bic"):
             raise ParameterError(f"the criterion is 'bd' or 'bic', not {criterion!r}")
         self.islands, self.criterion = islands, criterion
         self.prior = BDeu(1.0) if prior is None else prior
-        self.schema = islands.charted.dag.schema
-        self.size = float(islands.charted.rows.weight.sum())
+        self.schema, self.size = islands.schema, islands.size
         self.allowed = allowed_arcs(self.schema)
         self._first = np.concatenate([[0], np.cumsum(self.schema.sizes)]).astype(np.int64)
 

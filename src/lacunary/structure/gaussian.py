@@ -295,7 +295,7 @@ def standardise(table: Table, prior: Normal | None = None, *, mixed: bool = Fals
     names = [table.schema.names[column] for column in columns]
     check_observed(names, table.holes[:, columns])
     values = table.reals[:, columns] if kinds.any() else table.reals
-    check_squares(names, values)
+    check_squares(table)
     scale = Scale.of(table)
     origin, spread = scale.centre[columns], scale.spread[columns]
     belief = standardised(prior, names, origin, spread).about

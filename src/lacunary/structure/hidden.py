@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lacunary.data.schema import Schema, Variable
-from lacunary.data.table import Table
+from lacunary.data.source import Source
 from lacunary.errors import ParameterError
 from lacunary.model.dag import Dag
 from lacunary.structure.constraints import Constraints
@@ -64,10 +64,10 @@ def _numbers(name: str, states: Any) -> list[int]:
     return out
 
 
-def with_hidden(table: Table, trial: Trial) -> Table:
-    """Return the table with hidden variables at its end; those of one state are left out."""
+def with_hidden(source: Source, trial: Trial) -> Source:
+    """Return the rows with hidden variables at their end; those of one state are left out."""
     new = [Variable(name, tuple(range(k)), hidden=True) for name, k in trial if k > 1]
-    return table.align(table.schema.extend(new)) if new else table
+    return source.align(source.schema.extend(new)) if new else source
 
 
 def start_of(constraints: Constraints, given: Dag | None) -> Dag:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lacunary.data.schema import Schema
-from lacunary.data.table import Table
+from lacunary.data.source import Source
 from lacunary.errors import FileError, ParameterError
 from lacunary.evidence.cheeseman_stutz import expected_terms
 from lacunary.learn.around import Around
@@ -65,7 +65,7 @@ class NetworkLearner:
         rows, belief, table = (
             self.networks.rows(structure),
             self.networks.belief(structure),
-            self.networks.table,
+            self.networks.source,
         )
         if not self.schema.hidden:
             return Vectors((structure,), (first_point(rows, belief, table),))
@@ -77,7 +77,7 @@ class NetworkLearner:
         """Return a number that would change with the rows, and with what is believed of them."""
         empty = ((),) * len(self.schema)
         rows, belief = self.networks.rows(empty), self.networks.belief(empty)
-        theta = first_point(rows, belief, self.networks.table)
+        theta = first_point(rows, belief, self.networks.source)
         return float(rows.expect(theta[None]).log_likelihood[0]) + self.networks.log_prior(
             Vectors((empty,), (theta,))
         )
@@ -137,12 +137,12 @@ class NetworkLearner:
         it is, and what an arc gains, which grows with the square, f² times; the rows in which both are seen
         speak for it with f. None if nothing is missing.
         """
-        table = self.networks.table
-        seen = [not variable.hidden for variable in table.schema]
-        holes = float(np.average(table.holes[:, seen].mean(axis=1), weights=table.weights))
-        if not 0.0 < holes < 1.0:
+        facts, weights = self.networks.source.facts, self.networks.row_weights
+        seen = [not variable.hidden for variable in self.schema]
+        holes = 1.0 - float(facts.seen[seen].mean()) / facts.weight
+        if not facts.holes[seen].any() or not 0.0 < holes < 1.0:
             return None
-        weights = table.weights / (1.0 - holes) ** 2
+        weights = weights / (1.0 - holes) ** 2
         return [Expected(self.networks, model.structures[0], model.thetas[0], weights)]
 
     def encode(self, model: Vectors) -> dict[str, Any]:
@@ -166,7 +166,7 @@ class NetworkRun:
         self._probe: float | None = None
 
     def result(
-        self, start: Dag | Trail | str | None, rng: int | np.random.Generator, table: Table, prior: Any
+        self, start: Dag | Trail | str | None, rng: int | np.random.Generator, table: Source, prior: Any
     ) -> StructuralResult:
         """Carry the run out, from a graph or from where another was left; interrupted, to its last step."""
         interrupted = False

@@ -15,13 +15,14 @@ from typing import Any, Literal, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.source import Source, in_tree, row_weights
 from lacunary.data.table import Table
 from lacunary.errors import TableError
 from lacunary.evidence.complete import complete_log_likelihood
 from lacunary.evidence.exact import complete_log_evidence
 from lacunary.infer.belief import BDeu, Belief
 from lacunary.infer.completions import complete_statistics
-from lacunary.infer.islands import Islands
+from lacunary.infer.islands import Islands, IslandSum
 from lacunary.infer.network import Network
 from lacunary.infer.posterior import filled
 from lacunary.infer.prior import standardised
@@ -88,7 +89,7 @@ class Expected:
         return np.asarray(weighed.expect(self.theta[None]).counts[0])
 
     @cached_property
-    def families(self) -> Triples | Islands:
+    def families(self) -> Triples | Islands | IslandSum:
         """What the expected statistics of any family are read off."""
         return self.networks.families(self.structure, self.theta, self.weights)
 
@@ -131,7 +132,7 @@ class Networks:
 
     Parameters
     ----------
-    table
+    source
         Rows, aligned with the networks' schema; holes and hidden variables allowed.
     prior
         A `NormalWishart` or a prior of tables; by default worth one row, tables by ``bdeu(1)``.
@@ -145,17 +146,17 @@ class Networks:
 
     def __init__(
         self,
-        table: Table,
+        source: Source,
         prior: Any = None,
         criterion: Criterion = "bd",
         scale: Scale | None = None,
         keep: int = 32,
     ) -> None:
         if scale is None:
-            scale, prior = standard(table, prior)
-        self.table, self.schema, self.scale = scale.table(table), table.schema, scale
+            scale, prior = standard(source, prior)
+        self.source, self.schema, self.scale = scale.source(source), source.schema, scale
         self.prior, self.criterion, self.keep_rows = prior, criterion, keep
-        self.discrete = all(variable.discrete for variable in table.schema)
+        self.discrete = all(variable.discrete for variable in source.schema)
         self._dags: dict[Structure, Dag] = {}
         self._m_steps: dict[Structure, Maximize] = {}
         self._rows: dict[Structure, Rows] = {}
@@ -164,14 +165,16 @@ class Networks:
     def __getstate__(self) -> dict[str, Any]:
         # The rows are copied and pickled once; what they are laid out as can be worked out again.
         made: dict[str, Any] = {"_rows": {}, "_m_steps": {}, "_fitted": {}}
-        return {name: held for name, held in self.__dict__.items() if name != "spread"} | made
+        return {
+            name: held for name, held in self.__dict__.items() if name not in ("spread", "_spreads")
+        } | made
 
     def draw(self, structures: Sequence[Structure], ess: float, rng: np.random.Generator) -> Vectors:
         """Return networks drawn around the fit of one without hidden variables to all rows."""
         around, thetas = Around(1, ess, LOADING), []
         for structure in structures:
             belief = self.belief(structure)
-            make = partial(Fitted.to, belief, self.prior, self.table)
+            make = partial(Fitted.to, belief, self.prior, self.source)
             thetas.append(around.drawn(belief, _kept(self._fitted, structure, 32, make), rng)[0])
         return Vectors(tuple(structures), tuple(thetas))
 
@@ -182,7 +185,7 @@ class Networks:
 
     def statistics(self, models: Vectors, shares: Array) -> list[Expected]:
         """Return what each network expects its share of the rows to hold; shares are (rows, networks)."""
-        weights = (shares * self.table.weights[:, None]).T
+        weights = (shares * self.row_weights[:, None]).T
         return [
             Expected(self, s, t, np.ascontiguousarray(w))
             for s, t, w in zip(models.structures, models.thetas, weights, strict=True)
@@ -218,7 +221,7 @@ class Networks:
         for c, (structure, theta) in enumerate(zip(models.structures, models.thetas, strict=True)):
             mine = np.flatnonzero(owner == c)
             codes, reals = self._filled(self.dag(structure), theta, mine, rng)
-            out.append(_Complete(self, codes, reals, self.table.weights[mine]))
+            out.append(_Complete(self, codes, reals, self.row_weights[mine]))
         return out
 
     def _filled(
@@ -227,7 +230,7 @@ class Networks:
         """Return codes and values of some rows with every hole drawn."""
         if not self.discrete:
             return self.spread.under(dag, theta).draw(rows, rng)
-        mine = self.table.take(rows)
+        mine = self.source.whole("drawing what holes hold").take(rows)
         return filled(dag, theta, mine.codes, seed=int(rng.integers(2**63))), mine.reals
 
     def others(self, table: Table) -> Networks:
@@ -297,39 +300,59 @@ class Networks:
 
     def rows(self, structure: Structure) -> Rows:
         """Return the table laid out for a graph; few are kept."""
-        make = partial(self.scale.prepare, self.dag(structure), self.table)
+        make = partial(self.scale.prepare, self.dag(structure), self.source)
         return _kept(self._rows, structure, self.keep_rows, make)
 
     @cached_property
+    def row_weights(self) -> Array:
+        """How often each row counts; (rows,)."""
+        return row_weights(self.source)
+
+    @cached_property
     def spread(self) -> Spread:
-        """The rows with every discrete configuration they allow."""
-        return Spread(self.table)
+        """The rows with every discrete configuration they allow, all in one place."""
+        return Spread(self.source.whole("drawing or predicting rows beside continuous variables"))
+
+    @cached_property
+    def _spreads(self) -> tuple[Spread, ...]:
+        """The same, for each part of the rows."""
+        return self.source.fold(_spread)
 
     @cached_property
     def units(self) -> Array:
         """What the units of the observed cells add to a distinct row's log-density; (distinct rows,)."""
-        seen = ~np.isnan(self.table.reals[self.table.distinct.first])
+        table = self.source.whole("predicting rows")
+        seen = ~np.isnan(table.reals[table.distinct.first])
         return np.asarray(-(seen @ np.log(self.scale.spread[: seen.shape[1]])))
 
-    def families(self, structure: Structure, theta: Array, weights: Array | None = None) -> Triples | Islands:
+    def families(
+        self, structure: Structure, theta: Array, weights: Array | None = None
+    ) -> Triples | Islands | IslandSum:
         """Return what a network expects of any family, where rows count so often; (rows,)."""
         if not self.discrete:
-            return self.spread.under(self.dag(structure), theta).triples(weights)
+            dag, counted = self.dag(structure), self.row_weights if weights is None else weights
+            ends = np.cumsum([len(spread.inverse) for spread in self._spreads])[:-1]
+            pairs = zip(self._spreads, np.split(counted, ends), strict=True)
+            found = in_tree([spread.under(dag, theta).triples(share) for spread, share in pairs])
+            return found.around(self.source.facts)
         rows = self.rows(structure)
-        return cast(Islands, (rows if weights is None else rows.weighed(weights)).families(theta))
+        return cast(Islands | IslandSum, (rows if weights is None else rows.weighed(weights)).families(theta))
 
 
-def standard(table: Table, prior: Any) -> tuple[Scale, Any]:
-    """Return how a table's columns are standardised, and the prior about them."""
-    scale = Scale.of(table)
-    where = [i for i, variable in enumerate(table.schema) if not variable.discrete]
+def _spread(table: Table) -> tuple[Spread, ...]:
+    return (Spread(table),)
+
+
+def standard(source: Source, prior: Any) -> tuple[Scale, Any]:
+    """Return how columns are standardised, and the prior about them."""
+    scale, schema = Scale.of(source), source.schema
+    where = [i for i, variable in enumerate(schema) if not variable.discrete]
     if not where:
         return scale, BDeu(1.0) if prior is None else prior
-    for place in np.flatnonzero(table.holes.all(axis=0)):
-        variable = table.schema.variables[place]
-        if not variable.hidden:
+    for variable, shown in zip(schema, source.facts.shown, strict=True):
+        if not (shown or variable.hidden):
             raise TableError(f"nothing is observed of {variable.name}; leave the column out")
-    names = [table.schema.names[i] for i in where]
+    names = [schema.names[i] for i in where]
     return scale, standardised(prior, names, *scale.of_columns(where))
 
 

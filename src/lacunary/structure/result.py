@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.table import Table
+from lacunary.data.source import Source
 from lacunary.data.wording import counted
 from lacunary.infer.belief import Prior
 from lacunary.infer.network import Network
@@ -126,7 +126,7 @@ class SearchResult:
     strengths: Mapping[Arc, float]
     method: str
     interrupted: bool
-    table: Table = field(repr=False)
+    table: Source = field(repr=False)
     prior: Prior | None = field(default=None, repr=False)
     converged: bool = True
     schedule: str = SCHEDULE

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from lacunary.data.read import read
+from lacunary.data.source import Source, one_table
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
 from lacunary.evidence.score import METHODS as ESTIMATES
 from lacunary.evidence.score import score as weigh
 from lacunary.family.registry import with_families
+from lacunary.infer.answers import as_source
 from lacunary.infer.scale import check_squares
 from lacunary.learn.fit import fit
 from lacunary.learn.stop import Stop
@@ -123,9 +125,9 @@ def search(
     >>> ("smoke", "bronc") in found.dag.arcs or ("bronc", "smoke") in found.dag.arcs
     True
     """
-    rows = read(table)
+    rows = as_source(table)
     if family is not None:
-        rows = replace(rows, schema=with_families(rows.schema, family))
+        rows = rows.mapped(partial(with_family, family))
     if not rows.size > 0:
         raise TableError("the table has no rows that count; there is nothing to learn a graph from")
     check_start(start)
@@ -150,6 +152,10 @@ def search(
         raise ParameterError("a run can only be taken up with one number of states for each hidden variable")
     own = "bic" if score == "bic" else "cheeseman-stutz"
     return _best(asked.answer, choices, own if choose is None else choose, own, rows)
+
+
+def with_family(family: str | Mapping[str, str], table: Table) -> Table:
+    return replace(table, schema=with_families(table.schema, family))
 
 
 def _until(until: str | None) -> str:
@@ -180,28 +186,29 @@ class _Asked:
     limits: dict[str, Any]
     turns: dict[str, Any]
 
-    def answer(self, table: Table) -> StructuralResult:
+    def answer(self, source: Source) -> StructuralResult:
         """Return the best graph met.
 
-        What is expected of a table without holes does not depend on the network: one search is all there is
-        to do, unless a schedule or a run to go on from says otherwise.
+        What is expected of rows without holes does not depend on the network: one search is all there is
+        to do, unless a schedule or a run to go on from says otherwise. A table is counted by its own score.
         """
-        _check_columns(table)
-        plan = Plan(Constraints.of(table.schema, **self.limits), **self.turns)
+        _check_columns(source)
+        plan = Plan(Constraints.of(source.schema, **self.limits), **self.turns)
         if self.score is not None and not isinstance(self.score, str):
-            return self._searched(plan, table, self._ready(self.score, table), self._prior_of(self.score))
-        criterion, belief = criterion_of(table, self.score, self.prior)
+            return self._searched(plan, source, self._ready(self.score, source), self._prior_of(self.score))
+        criterion, belief = criterion_of(source.schema, self.score, self.prior)
         resumed = isinstance(self.start, Trail) and self.start.method == NAME
-        if not (table.holes.any() or resumed) and str(plan.schedule) == SCHEDULE:
-            return self._searched(plan, table, score_of(table, self.score, self.prior), belief)
-        networks = Networks(table, belief, criterion, keep=2)
+        complete = not (source.facts.holes.any() or resumed) and str(plan.schedule) == SCHEDULE
+        if complete and (table := one_table(source)) is not None:
+            return self._searched(plan, source, score_of(table, self.score, self.prior), belief)
+        networks = Networks(source, belief, criterion, keep=2)
         plan = replace(plan, stop=self.stop or CONVERGED)
         learner = NetworkLearner(networks, self.starts, plan.stop)
         return NetworkRun(learner, plan, self.watch).result(
-            self.start, self.rng, table, fit_prior(table, belief)
+            self.start, self.rng, source, fit_prior(source.schema, belief)
         )
 
-    def _searched(self, plan: Plan, table: Table, score: FamilyScore, belief: Any) -> StructuralResult:
+    def _searched(self, plan: Plan, table: Source, score: FamilyScore, belief: Any) -> StructuralResult:
         """Return what one search finds with a score that stays the same."""
         walk, interrupted = run(
             plan.method, score, plan.constraints, self.start, watch=self.watch, rng=self.rng
@@ -214,12 +221,12 @@ class _Asked:
             method=plan.method.name,
             interrupted=interrupted,
             table=table,
-            prior=fit_prior(table, belief),
+            prior=fit_prior(table.schema, belief),
             converged=not interrupted,
             first=(dag_of(table.schema, walk.first), walk.bottom),
         )
 
-    def _ready(self, score: FamilyScore, table: Table) -> FamilyScore:
+    def _ready(self, score: FamilyScore, table: Source) -> FamilyScore:
         if self.prior is not None:
             raise ParameterError("a score that is given ready-made has its own prior; leave prior out")
         if score.variables != len(table.schema):
@@ -233,19 +240,17 @@ class _Asked:
         return score.prior if isinstance(score, BD) else None
 
 
-def _check_columns(table: Table) -> None:
-    for place in np.flatnonzero(table.holes.all(axis=0)):
-        variable = table.schema.variables[place]
-        if not variable.hidden:
+def _check_columns(source: Source) -> None:
+    for variable, shown in zip(source.schema, source.facts.shown, strict=True):
+        if not (shown or variable.hidden):
             raise SchemaError(
                 f"nothing is observed of {variable.name}; leave the column out, or name it as hidden"
             )
-    if table.reals.shape[1]:
-        check_squares(table.schema.names, table.reals)
+    check_squares(source)
 
 
 def _best(
-    answer: Callable[[Table], StructuralResult], choices: list[Trial], choose: str, own: str, table: Table
+    answer: Callable[[Source], StructuralResult], choices: list[Trial], choose: str, own: str, table: Source
 ) -> StructuralResult:
     """Try every number of hidden states, and keep the best by an estimate; ``own`` is the search's score."""
     if choose not in ESTIMATES:

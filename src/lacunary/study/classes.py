@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from lacunary.data.read import read
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.evidence.compare import Comparison, compare
+from lacunary.infer.answers import as_source
 from lacunary.infer.network import Network
 from lacunary.learn.fit import Fit, fit
 from lacunary.learn.loop import Progress
@@ -81,7 +81,7 @@ def classes(
     >>> blocs.posterior.shape, blocs.assign()[:2]
     ((435, 2), ['B', 'B'])
     """
-    whole = table if isinstance(table, Table) else read(table)
+    whole = as_source(table).whole("a report on classes")
     used = whole.select([name for name in whole.schema.names if name != aside])
     kept = None if aside is None else whole.select([aside])
     if kept is not None and not kept.schema.variables[0].discrete:
