@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
+
+import typer
 
 import lacunary as lac
+from lacunary.cli.app import INTERRUPTED, complain
 
 __all__ = ["Checkpoints"]
 
@@ -32,3 +35,8 @@ class Checkpoints:
             return ""
         self.file.write()
         return f"; --resume {self.file.path} goes on" if self.file.writings else ""
+
+    def stop(self, what: str) -> NoReturn:
+        """Say what was interrupted, write what there is, and end."""
+        complain(what + self.now())
+        raise typer.Exit(INTERRUPTED)

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Sheet", "delimited", "delimiter_of", "put", "quoted"]
+from lacunary.cli.show import emit, show
+from lacunary.data.wording import counted
+
+__all__ = ["Sheet", "delimited", "delimiter_of", "hand_over", "put", "quoted"]
 
 
 def delimiter_of(path: str | None) -> str:
@@ -40,6 +43,17 @@ def put(text: str, path: str | None) -> None:
 
     data = text.encode()
     write_whole(path, gzip.compress(data, mtime=0) if path.lower().endswith(".gz") else data)
+
+
+def hand_over(columns: Mapping[str, Sequence[Any]], out: str | None, json: Mapping[str, Any] | None) -> None:
+    """Write columns to a file and say so, or print them; ``json`` is what to print of them in that form."""
+    rows = len(next(iter(columns.values()), ()))
+    if out is not None or json is None:
+        put(delimited(columns, out), out)
+    if json is not None:
+        emit(json)
+    elif out is not None:
+        show(f"written: {out} ({counted(rows, 'row')})")
 
 
 def quoted(cell: str, delimiter: str) -> str:
