@@ -30,7 +30,6 @@ __all__ = [
     "graph_of",
     "is_arrows",
     "is_model",
-    "model_of",
     "opened",
     "option",
     "pairs",
@@ -213,26 +212,19 @@ def opened(text: str, *, renormalize: bool = False) -> Any:
     return lac.load(text, renormalize=renormalize)
 
 
-def model_of(text: str) -> lac.Network | lac.Belief:
-    """Return the model that a text stands for; it must have probabilities."""
+def answering(text: str) -> tuple[lac.Network | lac.Belief | lac.Mixture, lac.Schema]:
+    """Return the model or the mixture that a text stands for, with probabilities, and its variables."""
     thing = opened(text)
-    if isinstance(thing, lac.Fit):
-        return thing.network
-    if isinstance(thing, lac.Network | lac.Belief):
-        return thing
+    if isinstance(thing, lac.MixtureFit):
+        thing = thing.mixture
+    if isinstance(thing, lac.Mixture):
+        return thing, thing.schema
+    model = thing.network if isinstance(thing, lac.Fit) else thing
+    if isinstance(model, lac.Network | lac.Belief):
+        return model, model.dag.schema
     raise lac.FileError(
         f"{text}: a {type(thing).__name__.lower()} has no probabilities to ask; learn them with lacunary fit"
     )
-
-
-def answering(text: str) -> tuple[lac.Network | lac.Belief | lac.Mixture, lac.Schema]:
-    """Return the model or the mixture that a text stands for, and its variables."""
-    thing = opened(text)
-    mixture = thing.mixture if isinstance(thing, lac.MixtureFit) else thing
-    if isinstance(mixture, lac.Mixture):
-        return mixture, mixture.schema
-    model = model_of(text)
-    return model, model.dag.schema
 
 
 def graph_of(text: str, hidden: Mapping[str, int | list[str] | None]) -> lac.Dag:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import typer
 
 import lacunary as lac
 from lacunary.cli.app import INTERRUPTED, complain
 
-__all__ = ["Checkpoints"]
+__all__ = ["Checkpoints", "resumed"]
+
+T = TypeVar("T")
+
+
+def resumed(path: str, kind: type[T], what: str) -> T:
+    """Return the work that a checkpoint holds, which must be of a kind."""
+    trail = lac.load(path)
+    if not isinstance(trail, kind):
+        raise lac.FileError(f"{path}: a {type(trail).__name__.lower()} is no {what} to go on from")
+    return trail
 
 
 class Checkpoints:

@@ -10,7 +10,7 @@ import typer
 import lacunary as lac
 from lacunary.cli.app import command
 from lacunary.cli.arguments import Cells, Data, Json, Out, Rng, answering, data_path, option
-from lacunary.cli.delimited import Sheet, delimited, put, quoted
+from lacunary.cli.delimited import Sheet, column_names, delimited, put, quoted
 from lacunary.cli.show import Waiting, emit, show
 from lacunary.data.wording import counted
 
@@ -148,14 +148,7 @@ def _added(schema: lac.Schema, filled: lac.Table, how: How, hidden_columns: bool
     if how != "probability":
         return list(schema.hidden) if hidden_columns else []
     shown = [v for v in schema if hidden_columns or not v.hidden]
-    return [name for v in shown for name in _names(v)]
-
-
-def _names(variable: lac.Variable) -> list[str]:
-    """Return the columns that hold what is known of a variable."""
-    if variable.discrete:
-        return [f"{variable.name}={state}" for state in variable.states]
-    return [f"{variable.name} mean", f"{variable.name} sd"]
+    return [name for v in shown for name in column_names(v)]
 
 
 def _is_text(path: str) -> bool:

@@ -10,7 +10,7 @@ import typer
 import lacunary as lac
 from lacunary.cli.app import command
 from lacunary.cli.arguments import Data, Json, Reading, Texts, check_out, option, pairs_of_states, written
-from lacunary.cli.checkpoints import Checkpoints
+from lacunary.cli.checkpoints import Checkpoints, resumed
 from lacunary.cli.problem import Seed
 from lacunary.cli.show import Waiting, emit
 
@@ -104,7 +104,7 @@ def mixture(
         "max_parents": max_parents,
         "required": required or (),
         "forbidden": forbidden or (),
-        "resume": _trail(resume),
+        "resume": None if resume is None else resumed(resume, lac.MixtureTrail, "learning"),
         "rng": rng,
     }
     keep = Checkpoints(checkpoint)
@@ -182,15 +182,6 @@ def _hidden(texts: Texts) -> dict[str, int | str] | None:
             )
     known = {name: states for name, states in found.items() if isinstance(states, int)}
     return {**known, **dict.fromkeys(factors, "continuous")} or None
-
-
-def _trail(resume: str | None) -> lac.MixtureTrail | None:
-    if resume is None:
-        return None
-    trail = lac.load(resume)
-    if not isinstance(trail, lac.MixtureTrail):
-        raise lac.FileError(f"{resume}: a {type(trail).__name__.lower()} is no learning to go on from")
-    return trail
 
 
 def _write_page(found: lac.MixtureFit, table: lac.Table, path: str) -> None:

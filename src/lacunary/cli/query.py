@@ -11,7 +11,7 @@ import typer
 import lacunary as lac
 from lacunary.cli.app import command
 from lacunary.cli.arguments import Cells, Given, Json, Model, Out, Rng, answering, given_states, option
-from lacunary.cli.delimited import hand_over
+from lacunary.cli.delimited import column_names, hand_over
 from lacunary.cli.show import Waiting, emit, show
 from lacunary.data.wording import counted
 
@@ -154,9 +154,8 @@ def _posteriors(
 
 def _columns(variable: lac.Variable, found: Any) -> dict[str, list[float]]:
     """Return what every row says of a variable: a column a state, or its mean and standard deviation."""
-    if variable.discrete:
-        return {f"{variable.name}={state}": found[:, k].tolist() for k, state in enumerate(variable.states)}
-    return {f"{variable.name} mean": found.mean.tolist(), f"{variable.name} sd": found.sd.tolist()}
+    told = found.T if variable.discrete else (found.mean, found.sd)
+    return {name: each.tolist() for name, each in zip(column_names(variable), told, strict=True)}
 
 
 @command(

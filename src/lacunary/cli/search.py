@@ -21,7 +21,7 @@ from lacunary.cli.arguments import (
     pairs_of_states,
     written,
 )
-from lacunary.cli.checkpoints import Checkpoints
+from lacunary.cli.checkpoints import Checkpoints, resumed
 from lacunary.cli.problem import Seed
 from lacunary.cli.show import Waiting, emit, say_written, show
 
@@ -134,10 +134,7 @@ def _start(start: str | None, resume: str | None, table: lac.Table) -> Any:
     if resume is not None:
         if start is not None:
             raise typer.BadParameter("go on from a checkpoint, or start anew", param_hint="--start")
-        trail = lac.load(resume)
-        if not isinstance(trail, lac.Trail):
-            raise lac.FileError(f"{resume}: a {type(trail).__name__.lower()} is no search to go on from")
-        return trail
+        return resumed(resume, lac.Trail, "search")
     if start is None or start == "tree":
         return start
     if is_arrows(start):
