@@ -2,27 +2,13 @@
 
 # In the order in which help lists the commands.
 # isort: off
-from lacunary.cli import demo, describe, fit, classes, search, mixture, assign, query, impute, score
-from lacunary.cli import reproduce
+from lacunary.cli import demo, describe, fit, classes, search, mixture, assign, query, impute, score  # noqa: F401
+from lacunary.cli import reproduce  # noqa: F401
 
 # isort: on
 from lacunary.cli.app import app
 
-__all__ = [
-    "app",
-    "assign",
-    "classes",
-    "demo",
-    "describe",
-    "fit",
-    "impute",
-    "main",
-    "mixture",
-    "query",
-    "reproduce",
-    "score",
-    "search",
-]
+__all__ = ["app", "main"]
 
 
 def main() -> None:

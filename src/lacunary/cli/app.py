@@ -8,14 +8,20 @@ import re
 import shlex
 import sys
 import warnings
-from typing import Annotated, Any
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperGroup
 
 from lacunary.errors import LacunaryError
 
-__all__ = ["INTERRUPTED", "UNHEARD", "WRONG", "app", "complain", "examples", "prompted"]
+__all__ = ["INTERRUPTED", "UNHEARD", "WRONG", "app", "command", "complain", "prompted"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 WRONG = 1
 INTERRUPTED = 130
@@ -113,9 +119,48 @@ def _note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -
         complain(f"note: {prompted(str(message))}")
 
 
-def examples(*lines: str) -> str:
-    """Return an epilog of commands to try; one after the other, they run as they stand."""
-    return "\n".join(["Examples:", "", *(f"- `{line}`" for line in lines)])
+def command(*examples: str) -> Callable[[F], F]:
+    """Return what makes a command of a function; the examples in its help run as they stand, one by one.
+
+    A parameter that is a dataclass stands for options of the names of its fields: all but those that the
+    function declares itself.
+    """
+    epilog = "\n".join(["Examples:", "", *(f"- `{line}`" for line in examples)])
+
+    def made(function: F) -> F:
+        app.command(epilog=epilog)(_spread(function))
+        return function
+
+    return made
+
+
+def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function with an option for each field of its parameters that are dataclasses."""
+    hints = get_type_hints(function, include_extras=True)
+    own = signature(function).parameters
+    options: dict[str, Parameter] = {}
+    groups: dict[str, list[str]] = {}
+    for name, parameter in own.items():
+        if is_dataclass(hints[name]):
+            kinds = get_type_hints(hints[name], include_extras=True)
+            groups[name] = [field.name for field in fields(hints[name]) if field.name not in own]
+            defaults = {field.name: field.default for field in fields(hints[name])}
+            options |= {n: _option(n, kinds[n], defaults[n]) for n in groups[name]}
+        else:
+            options[name] = _option(name, hints[name], parameter.default)
+
+    @wraps(function)
+    def spread(**given: Any) -> Any:
+        made = {name: hints[name](**{n: given.pop(n) for n in names}) for name, names in groups.items()}
+        return function(**given, **made)
+
+    spread.__signature__ = Signature(list(options.values()))  # type: ignore[attr-defined]
+    spread.__annotations__ = {name: option.annotation for name, option in options.items()}
+    return spread
+
+
+def _option(name: str, kind: Any, default: Any) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
 def _version(wanted: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,18 +14,15 @@ import lacunary as lac
 from lacunary.data.wording import counted
 
 __all__ = [
+    "Cells",
     "Data",
-    "Decimal",
-    "Drop",
     "Given",
     "Hidden",
-    "Holes",
     "Json",
     "Model",
-    "NotHoles",
     "Out",
+    "Reading",
     "Rng",
-    "Weights",
     "answering",
     "check_out",
     "data_path",
@@ -32,11 +30,11 @@ __all__ = [
     "graph_of",
     "is_arrows",
     "is_model",
-    "model_of",
     "opened",
+    "option",
     "pairs",
     "pairs_of_states",
-    "reading",
+    "written",
 ]
 
 MODELS = (".bif", ".xmlbif", ".bifxml", ".xml", ".net", ".json")
@@ -49,77 +47,109 @@ ARROWS = ("->", "<-", "→", "←", ";")
 READING = "Reading the table"
 """The heading in help for options that say how a table is read."""
 
-Data = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA", help="A table: CSV, TSV (also .gz), Parquet, Feather; or house_votes, soybean."
-    ),
-]
-Model = Annotated[
-    str,
-    typer.Argument(
-        metavar="MODEL", help="A model file (.json, .bif, .xmlbif, .net, also .gz); or asia, alarm."
-    ),
-]
-Given = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--given", "-g", metavar="NAME=STATE", help="What is known, a state or a number; may be repeated."
-    ),
-]
-Hidden = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--hidden",
-        metavar="NAME[=K]",
-        help="A variable that is never observed, with K states or NAME=a,b,c; may be repeated.",
-    ),
-]
-Holes = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--holes",
-        metavar="TEXT",
-        help="A cell that is a hole, beside '', NA, NaN, ?; may be repeated.",
-        rich_help_panel=READING,
-    ),
-]
-NotHoles = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--not-holes",
-        metavar="TEXT",
-        help="One of '', NA, NaN, ? that is a value here; may be repeated.",
-        rich_help_panel=READING,
-    ),
-]
-Decimal = Annotated[
-    str,
-    typer.Option(
-        "--decimal",
-        metavar=".|,",
-        help="What numbers in a text file have before their decimals.",
-        rich_help_panel=READING,
-    ),
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--drop", metavar="COLUMN", help="A column to leave out; may be repeated.", rich_help_panel=READING
-    ),
-]
-Weights = Annotated[
-    str | None,
-    typer.Option(
-        "--weights",
-        metavar="COLUMN",
-        help="The column that says how often each row counts.",
-        rich_help_panel=READING,
-    ),
-]
+
+def option(help: str, metavar: str | None = None, *names: str, panel: str | None = None, **more: Any) -> Any:
+    """Return an option: what help says of it, what stands for its value there, and under which heading."""
+    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=panel, **more)
+
+
+def written(help: str, suffixes: Sequence[str], *names: str, panel: str | None = None) -> Any:
+    """Return an option that names a file to be written; a place that cannot be is refused at once."""
+    return option(help, "FILE", *names, panel=panel, callback=lambda path: check_out(path, suffixes))
+
+
+def check_out(path: str | None, suffixes: Sequence[str]) -> str | None:
+    """Return a place that can be written to, or refuse it before any work is done."""
+    if path is None:
+        return None
+    if _suffix(path) not in suffixes:
+        raise lac.FileError(f"{path}: the suffix must be one of {', '.join(suffixes)}, with or without .gz")
+    folder = Path(path).absolute().parent
+    if not folder.is_dir():
+        raise lac.FileError(f"cannot write {path}: there is no folder {folder}")
+    if not os.access(folder, os.W_OK) or Path(path).is_dir():
+        raise lac.FileError(
+            f"cannot write {path}: {'it is a folder' if Path(path).is_dir() else 'not allowed'}"
+        )
+    return path
+
+
+Texts = list[str] | None
+DATA = "A table: CSV, TSV (also .gz), Parquet, Feather; or house_votes, soybean."
+MODEL = "A model file (.json, .bif, .xmlbif, .net, also .gz); or asia, alarm."
+KNOWN = "What is known, a state or a number; may be repeated."
+HIDDEN = "A variable that is never observed, with K states or NAME=a,b,c; may be repeated."
+KINDS = "A column's kind, discrete or continuous; may be repeated."
+STATES = "The states of a column, in order; may be repeated."
+HOLES = "A cell that is a hole, beside '', NA, NaN, ?; may be repeated."
+NOT_HOLES = "One of '', NA, NaN, ? that is a value here; may be repeated."
+DECIMAL = "What numbers in a text file have before their decimals."
+DROP = "A column to leave out; may be repeated."
+WEIGHTS = "The column that says how often each row counts."
+
+Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA)]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help=MODEL)]
+Given = Annotated[Texts, option(KNOWN, "NAME=STATE", "--given", "-g")]
+Hidden = Annotated[Texts, option(HIDDEN, "NAME[=K]")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
-Out = Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="Where to write.")]
+Out = Annotated[str | None, written("Where to write.", TABLES, "--out", "-o")]
 Rng = Annotated[int | None, typer.Option("--rng", help="Seed; without it every run draws anew.")]
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The options that say what columns are."""
+
+    kinds: Annotated[Texts, option(KINDS, "NAME=KIND", panel=READING)] = None
+    states: Annotated[Texts, option(STATES, "NAME=a,b,c", panel=READING)] = None
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The options that say what cells mean."""
+
+    holes: Annotated[Texts, option(HOLES, "TEXT", panel=READING)] = None
+    not_holes: Annotated[Texts, option(NOT_HOLES, "TEXT", panel=READING)] = None
+    decimal: Annotated[str, option(DECIMAL, ".|,", panel=READING)] = "."
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The options as `lacunary.read` takes them, whether there is a schema or not."""
+        if self.decimal not in (".", ","):
+            raise typer.BadParameter(f"{self.decimal!r} is neither . nor ,", param_hint="--decimal")
+        return {"holes": self.holes or (), "not_holes": self.not_holes or (), "decimal": self.decimal}
+
+    def table(self, data: str, schema: lac.Schema | None = None) -> lac.Table:
+        """Return a table, which may be one that ships with the package."""
+        return lac.read(data_path(data), schema=schema, **self.settings)
+
+
+@dataclass(frozen=True)
+class Reading(Cells, Declared):
+    """The options that say how a table is read."""
+
+    drop: Annotated[Texts, option(DROP, "COLUMN", panel=READING)] = None
+    weights: Annotated[str | None, option(WEIGHTS, "COLUMN", panel=READING)] = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The options as `lacunary.read` takes them, whether there is a schema or not."""
+        return {**super().settings, "drop": self.drop or (), "weights": self.weights}
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        """What the caller says of columns, as `lacunary.read` takes it where there is no schema."""
+        found = pairs_of_states("--states", self.states)
+        alone = next((name for name, given in found.items() if given is None), None)
+        if alone is not None:
+            raise typer.BadParameter(f"{alone!r} is not NAME=a,b,c", param_hint="--states")
+        labels = {name: list(range(s)) if isinstance(s, int) else list(s or ()) for name, s in found.items()}
+        return {"kinds": pairs("--kinds", self.kinds), "states": labels}
+
+    def table(self, data: str, schema: lac.Schema | None = None) -> lac.Table:
+        """Return a table; a schema says all about its columns, so that nothing else is listened to."""
+        declared = self.declared if schema is None else {}
+        return lac.read(data_path(data), schema=schema, **self.settings, **declared)
 
 
 def pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
@@ -182,26 +212,19 @@ def opened(text: str, *, renormalize: bool = False) -> Any:
     return lac.load(text, renormalize=renormalize)
 
 
-def model_of(text: str) -> lac.Network | lac.Belief:
-    """Return the model that a text stands for; it must have probabilities."""
+def answering(text: str) -> tuple[lac.Network | lac.Belief | lac.Mixture, lac.Schema]:
+    """Return the model or the mixture that a text stands for, with probabilities, and its variables."""
     thing = opened(text)
-    if isinstance(thing, lac.Fit):
-        return thing.network
-    if isinstance(thing, lac.Network | lac.Belief):
-        return thing
+    if isinstance(thing, lac.MixtureFit):
+        thing = thing.mixture
+    if isinstance(thing, lac.Mixture):
+        return thing, thing.schema
+    model = thing.network if isinstance(thing, lac.Fit) else thing
+    if isinstance(model, lac.Network | lac.Belief):
+        return model, model.dag.schema
     raise lac.FileError(
         f"{text}: a {type(thing).__name__.lower()} has no probabilities to ask; learn them with lacunary fit"
     )
-
-
-def answering(text: str) -> tuple[lac.Network | lac.Belief | lac.Mixture, lac.Schema]:
-    """Return the model or the mixture that a text stands for, and its variables."""
-    thing = opened(text)
-    mixture = thing.mixture if isinstance(thing, lac.MixtureFit) else thing
-    if isinstance(mixture, lac.Mixture):
-        return mixture, mixture.schema
-    model = model_of(text)
-    return model, model.dag.schema
 
 
 def graph_of(text: str, hidden: Mapping[str, int | list[str] | None]) -> lac.Dag:
@@ -243,40 +266,6 @@ def data_path(text: str) -> str:
     from lacunary.data.datasets import dataset_path
 
     return str(dataset_path(text)) if text in SHIPPED_TABLES and not os.path.isfile(text) else text
-
-
-def reading(
-    holes: Sequence[str] | None,
-    drop: Sequence[str] | None,
-    weights: str | None = None,
-    not_holes: Sequence[str] | None = None,
-    decimal: str = ".",
-) -> dict[str, Any]:
-    """Return the settings with which a table is read."""
-    if decimal not in (".", ","):
-        raise typer.BadParameter(f"{decimal!r} is neither . nor ,", param_hint="--decimal")
-    return {
-        "drop": list(drop or ()),
-        "weights": weights,
-        "holes": list(holes or ()),
-        "not_holes": list(not_holes or ()),
-        "decimal": decimal,
-    }
-
-
-def check_out(path: str | None, suffixes: Sequence[str]) -> None:
-    """Refuse a place that cannot be written to before any work is done."""
-    if path is None:
-        return
-    if _suffix(path) not in suffixes:
-        raise lac.FileError(f"{path}: the suffix must be one of {', '.join(suffixes)}, with or without .gz")
-    folder = Path(path).absolute().parent
-    if not folder.is_dir():
-        raise lac.FileError(f"cannot write {path}: there is no folder {folder}")
-    if not os.access(folder, os.W_OK) or Path(path).is_dir():
-        raise lac.FileError(
-            f"cannot write {path}: {'it is a folder' if Path(path).is_dir() else 'not allowed'}"
-        )
 
 
 def _suffix(path: str) -> str:

@@ -7,39 +7,23 @@ from typing import Annotated, Any
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import app, examples
-from lacunary.cli.arguments import (
-    TABLES,
-    Data,
-    Decimal,
-    Holes,
-    Json,
-    NotHoles,
-    Out,
-    check_out,
-    data_path,
-    reading,
-)
-from lacunary.cli.delimited import delimited, put
-from lacunary.cli.show import Waiting, emit, show
-from lacunary.data.wording import counted
+from lacunary.cli.app import command
+from lacunary.cli.arguments import Cells, Data, Json, Out
+from lacunary.cli.delimited import hand_over
+from lacunary.cli.show import Waiting
 
 __all__ = ["assign", "mixture_of"]
 
 
-@app.command(
-    epilog=examples(
-        "lacunary mixture house_votes --drop party --components 2 --structure tree --out groups.json",
-        "lacunary assign groups.json house_votes --out assigned.csv",
-    )
+@command(
+    "lacunary mixture house_votes --drop party --components 2 --structure tree --out groups.json",
+    "lacunary assign groups.json house_votes --out assigned.csv",
 )
 def assign(
     model: Annotated[str, typer.Argument(metavar="MIXTURE", help="What lacunary mixture wrote; .json.")],
     data: Data,
+    cells: Cells,
     out: Out = None,
-    holes: Holes = None,
-    not_holes: NotHoles = None,
-    decimal: Decimal = ".",
     json: Json = False,
 ) -> None:
     """Say to which component of a mixture each row of a table belongs, as far as its observed cells tell.
@@ -49,22 +33,13 @@ def assign(
 
     --json prints: rows, columns, and table (by column) or out.
     """
-    check_out(out, TABLES)
     thing = mixture_of(model)
     with Waiting(f"reading {data}") as waiting:
-        rows = lac.read(
-            data_path(data), schema=thing.schema, **reading(holes, None, None, not_holes, decimal)
-        )
+        rows = cells.table(data, thing.schema)
         waiting.say("asking about every row")
         columns = _assigned(thing, rows)
-        if out is not None:
-            put(delimited(columns, out), out)
-    if json:
-        emit({"rows": len(rows), "columns": list(columns), **({"out": out} if out else {"table": columns})})
-    elif out:
-        show(f"written: {out} ({counted(len(rows), 'row')})")
-    else:
-        put(delimited(columns, None), None)
+    told = {"rows": len(rows), "columns": list(columns), **({"out": out} if out else {"table": columns})}
+    hand_over(columns, out, told if json else None)
 
 
 def mixture_of(path: str) -> lac.Mixture:

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn, TypeVar
+
+import typer
 
 import lacunary as lac
+from lacunary.cli.app import INTERRUPTED, complain
 
-__all__ = ["Checkpoints"]
+__all__ = ["Checkpoints", "resumed"]
+
+T = TypeVar("T")
+
+
+def resumed(path: str, kind: type[T], what: str) -> T:
+    """Return the work that a checkpoint holds, which must be of a kind."""
+    trail = lac.load(path)
+    if not isinstance(trail, kind):
+        raise lac.FileError(f"{path}: a {type(trail).__name__.lower()} is no {what} to go on from")
+    return trail
 
 
 class Checkpoints:
@@ -32,3 +45,8 @@ class Checkpoints:
             return ""
         self.file.write()
         return f"; --resume {self.file.path} goes on" if self.file.writings else ""
+
+    def stop(self, what: str) -> NoReturn:
+        """Say what was interrupted, write what there is, and end."""
+        complain(what + self.now())
+        raise typer.Exit(INTERRUPTED)

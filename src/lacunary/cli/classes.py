@@ -8,61 +8,33 @@ from typing import Annotated
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import app, examples
-from lacunary.cli.arguments import (
-    MODELS,
-    Data,
-    Decimal,
-    Drop,
-    Holes,
-    Json,
-    NotHoles,
-    Weights,
-    check_out,
-    data_path,
-    reading,
-)
-from lacunary.cli.problem import Kinds, Seed, States, declared_of
+from lacunary.cli.app import command
+from lacunary.cli.arguments import MODELS, Data, Json, Reading, option, written
+from lacunary.cli.problem import Seed
 from lacunary.cli.score import numbers_of
 from lacunary.cli.show import Waiting, emit, show
 
 __all__ = ["classes"]
 
+NUMBERS = "How many classes to try: a range, or a list with commas."
+ASIDE = "A column that is not used to find classes, but shown beside them."
+OUT = "The best network: .json, .bif, .xmlbif, .net."
 
-@app.command(
-    epilog=examples(
-        "lacunary classes house_votes --aside party --numbers 1..3 --report classes.html --out classes.json",
-        "lacunary classes soybean --aside class --hidden kind --numbers 2,3 --starts 2 --json",
-    )
+
+@command(
+    "lacunary classes house_votes --aside party --numbers 1..3 --report classes.html --out classes.json",
+    "lacunary classes soybean --aside class --hidden kind --numbers 2,3 --starts 2 --json",
 )
 def classes(
     data: Data,
-    hidden: Annotated[str, typer.Option(metavar="NAME", help="What to call the class.")] = "class",
-    numbers: Annotated[
-        str, typer.Option(metavar="1..8", help="How many classes to try: a range, or a list with commas.")
-    ] = "1..6",
-    aside: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="A column that is not used to find classes, but shown beside them."
-        ),
-    ] = None,
+    reading: Reading,
+    hidden: Annotated[str, option("What to call the class.", "NAME")] = "class",
+    numbers: Annotated[str, option(NUMBERS, "1..8")] = "1..6",
+    aside: Annotated[str | None, option(ASIDE, "COLUMN")] = None,
     starts: Annotated[int, typer.Option(min=1, help="Random starts for each number of classes.")] = 20,
     rng: Seed = 0,
-    out: Annotated[
-        str | None,
-        typer.Option("--out", "-o", metavar="FILE", help="The best network: .json, .bif, .xmlbif, .net."),
-    ] = None,
-    report: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A page with figures and profiles: .html.")
-    ] = None,
-    kinds: Kinds = None,
-    states: States = None,
-    holes: Holes = None,
-    not_holes: NotHoles = None,
-    decimal: Decimal = ".",
-    drop: Drop = None,
-    weights: Weights = None,
+    out: Annotated[str | None, written(OUT, MODELS, "--out", "-o")] = None,
+    report: Annotated[str | None, written("A page with figures and profiles: .html.", (".html",))] = None,
     json: Json = False,
 ) -> None:
     """Find hidden classes of rows: how many there are, what each is like, who is in them. Every row counts.
@@ -74,15 +46,12 @@ def classes(
     candidates (with log_evidence by estimate), favourites, best, classes, measured (mean and sd of continuous
     columns by class), cases, out, report.
     """
-    check_out(out, MODELS)
-    check_out(report, (".html",))
     tried = numbers_of("--numbers", numbers)
     with Waiting(f"reading {data}") as waiting:
         from lacunary.report.classes_text import text
         from lacunary.report.words import Words
 
-        wanted = reading(holes, drop, weights, not_holes, decimal)
-        table = lac.read(data_path(data), **wanted, **declared_of(kinds, states))
+        table = reading.table(data)
         waiting.say("compiling kernels, once…")
         found = lac.classes(
             table,

@@ -13,22 +13,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Sheet", "delimited", "delimiter_of", "put", "quoted"]
+from lacunary.cli.show import emit, show
+from lacunary.data.schema import Variable
+from lacunary.data.wording import counted
 
-
-def delimiter_of(path: str | None) -> str:
-    """Return what parts the cells of a file that is to be written."""
-    suffixes = Path(path).suffixes if path else []
-    return "\t" if {".tsv", ".tab"} & {suffix.lower() for suffix in suffixes[-2:]} else ","
+__all__ = ["Sheet", "column_names", "delimited", "hand_over", "put", "quoted"]
 
 
 def delimited(columns: Mapping[str, Sequence[Any]], path: str | None) -> str:
     """Return columns as text with a header line; a hole is an empty cell."""
+    from lacunary.data.delimited import is_tabbed  # help must not wait for what this needs
+
     text = io.StringIO()
-    writer = csv.writer(text, delimiter=delimiter_of(path), lineterminator="\n")
+    tabs = path is not None and is_tabbed(Path(path))
+    writer = csv.writer(text, delimiter="\t" if tabs else ",", lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
     return text.getvalue()
+
+
+def column_names(variable: Variable) -> list[str]:
+    """Return the names of the columns that hold what is known of a variable."""
+    if variable.discrete:
+        return [f"{variable.name}={state}" for state in variable.states]
+    return [f"{variable.name} mean", f"{variable.name} sd"]
 
 
 def put(text: str, path: str | None) -> None:
@@ -40,6 +48,17 @@ def put(text: str, path: str | None) -> None:
 
     data = text.encode()
     write_whole(path, gzip.compress(data, mtime=0) if path.lower().endswith(".gz") else data)
+
+
+def hand_over(columns: Mapping[str, Sequence[Any]], out: str | None, json: Mapping[str, Any] | None) -> None:
+    """Write columns to a file and say so, or print them; ``json`` is what to print of them in that form."""
+    rows = len(next(iter(columns.values()), ()))
+    if out is not None or json is None:
+        put(delimited(columns, out), out)
+    if json is not None:
+        emit(json)
+    elif out is not None:
+        show(f"written: {out} ({counted(rows, 'row')})")
 
 
 def quoted(cell: str, delimiter: str) -> str:
@@ -70,18 +89,11 @@ class Sheet:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Sheet:
         """Return a file that `lacunary.read` has read before and found in order."""
-        from lacunary.data.delimited import DELIMITERS
+        from lacunary.data.delimited import HEAD, delimiter_of, opened
 
-        raw = Path(path).read_bytes()
-        if os.fspath(path).lower().endswith(".gz"):
-            raw = gzip.decompress(raw)
-        text = raw.decode("utf-8-sig")
-        lines = text.splitlines() or [""]
-        first = next((line for line in lines if line), "")
-        tabs = delimiter_of(os.fspath(path)) == "\t"
-        delimiter = (
-            "\t" if tabs else max(DELIMITERS, key=lambda d: len(next(csv.reader([first], delimiter=d))))
-        )
+        with opened(Path(path)) as file:
+            text = file.read()
+        delimiter = delimiter_of(Path(path), text[:HEAD])
         ending = "\r\n" if "\r\n" in text else "\n"
         records = list(_records(text, delimiter))
         start = next(place for place, record in enumerate(records) if record != [""])

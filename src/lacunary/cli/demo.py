@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import app, examples
+from lacunary.cli.app import command
 from lacunary.cli.arguments import Json
 from lacunary.cli.show import Waiting, emit, show
 
@@ -24,7 +24,7 @@ SOURCE = (
 )
 
 
-@app.command(epilog=examples("lacunary demo", "lacunary demo --out blocs --json"))
+@command("lacunary demo", "lacunary demo --out blocs --json")
 def demo(
     out: Annotated[
         str, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write.")

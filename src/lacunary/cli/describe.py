@@ -8,50 +8,36 @@ from typing import Annotated, Any
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import WRONG, app, complain, examples, prompted
+from lacunary.cli.app import WRONG, command, complain, prompted
 from lacunary.cli.arguments import (
     MODELS,
-    Decimal,
-    Drop,
     Hidden,
-    Holes,
     Json,
-    NotHoles,
-    Weights,
+    Reading,
     check_out,
     data_path,
     is_arrows,
     is_model,
     opened,
     pairs_of_states,
-    reading,
 )
-from lacunary.cli.problem import Kinds, States, declared_of
 from lacunary.cli.show import Waiting, emit, show
 from lacunary.data.wording import counted, visible
 
 __all__ = ["convert", "describe"]
 
 
-@app.command(
-    epilog=examples(
-        "lacunary describe house_votes",
-        "lacunary describe alarm --json",
-        'lacunary describe "A -> C <- H -> D <- B" --hidden H=3',
-    )
+@command(
+    "lacunary describe house_votes",
+    "lacunary describe alarm --json",
+    'lacunary describe "A -> C <- H -> D <- B" --hidden H=3',
 )
 def describe(
     what: Annotated[
         str, typer.Argument(metavar="DATA|MODEL", help="A table, a model file, or a graph in arrows.")
     ],
+    reading: Reading,
     hidden: Hidden = None,
-    states: States = None,
-    kinds: Kinds = None,
-    holes: Holes = None,
-    not_holes: NotHoles = None,
-    decimal: Decimal = ".",
-    drop: Drop = None,
-    weights: Weights = None,
     json: Json = False,
 ) -> None:
     """Say what a table holds and how it was read, or what a model is made of.
@@ -68,8 +54,7 @@ def describe(
     if hidden:
         raise typer.BadParameter("only a graph has hidden variables", param_hint="--hidden")
     with Waiting(f"reading {what}"):
-        settings = reading(holes, drop, weights, not_holes, decimal)
-        description = lac.examine(data_path(what), **settings, **declared_of(kinds, states))
+        description = lac.examine(data_path(what), **reading.settings, **reading.declared)
     if json:
         emit(description.to_dict())
     else:
@@ -115,9 +100,7 @@ def _structure(text: str, hidden: dict[str, Any], json: bool) -> None:
         show(regressions_text(thing.network if isinstance(thing, lac.Fit) else thing))
 
 
-@app.command(
-    epilog=examples("lacunary convert asia asia.json", "lacunary convert asia.json asia.net"),
-)
+@command("lacunary convert asia asia.json", "lacunary convert asia.json asia.net")
 def convert(
     source: Annotated[str, typer.Argument(metavar="IN", help="A model file; or asia, alarm.")],
     target: Annotated[

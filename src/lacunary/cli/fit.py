@@ -6,109 +6,84 @@ import math
 import os
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import INTERRUPTED, app, complain, examples
+from lacunary.cli.app import command, complain
 from lacunary.cli.arguments import (
     FIGURES,
     MODELS,
     Data,
-    Decimal,
-    Drop,
     Hidden,
-    Holes,
     Json,
-    NotHoles,
-    Weights,
-    check_out,
+    Reading,
+    Texts,
     opened,
+    option,
     pairs_of_states,
-    reading,
+    written,
 )
 from lacunary.cli.checkpoints import Checkpoints
 from lacunary.cli.problem import (
     CHOOSING,
-    Basis,
-    Kinds,
-    Method,
     ModelOrClasses,
     Prior,
     Seed,
-    Select,
     Selected,
-    SelectOptions,
     Starts,
-    States,
-    declared_of,
     options_of,
     prior_of,
     problem_of,
     starts_of,
 )
-from lacunary.cli.show import Waiting, draw, emit, show
+from lacunary.cli.show import Waiting, draw, emit, say_written, show
 from lacunary.data.wording import counted
 
 __all__ = ["fit"]
+
+METHOD = "Maximum likelihood, maximum a posteriori, or variational Bayes."
+OPTIONS = (
+    "Of entropy and max-entropy: c=0.95, the share of the best score to keep; of average and ensemble: "
+    "weights=uniform, score or posterior; of global: seconds=60. May be repeated."
+)
+OUT = ".json keeps the whole fit; .bif, .xmlbif, .net the network."
+FIGURE = "A figure of the starts, entropy against score: .svg or .png."
+CHECKPOINT = "Write the climbs here every 30 seconds, for --resume."
 
 NEAR = 0.1
 """Nats within which two starts count as having found the same peak."""
 
 
-@app.command(
-    epilog=examples(
-        "lacunary fit house_votes --hidden bloc=3 --drop party --out blocs.json",
-        'lacunary fit house_votes "bloc -> crime immigration mx_missile" --hidden bloc=2',
-        "lacunary fit soybean --hidden kind=4 --starts tournament --accelerate --prior bdeu=1",
-        "lacunary fit house_votes --hidden bloc=3 --select average --figure starts.svg",
-        "lacunary fit house_votes --hidden bloc=3 --select entropy --select-option c=0.999",
-        "lacunary fit house_votes --drop party --resume blocs.json --out blocs.json",
-    )
+@command(
+    "lacunary fit house_votes --hidden bloc=3 --drop party --out blocs.json",
+    'lacunary fit house_votes "bloc -> crime immigration mx_missile" --hidden bloc=2',
+    "lacunary fit soybean --hidden kind=4 --starts tournament --accelerate --prior bdeu=1",
+    "lacunary fit house_votes --hidden bloc=3 --select average --figure starts.svg",
+    "lacunary fit house_votes --hidden bloc=3 --select entropy --select-option c=0.999",
+    "lacunary fit house_votes --drop party --resume blocs.json --out blocs.json",
 )
 def fit(
     data: Data,
+    reading: Reading,
     model: ModelOrClasses = None,
     hidden: Hidden = None,
-    states: States = None,
-    kinds: Kinds = None,
-    method: Annotated[
-        Method, typer.Option(help="Maximum likelihood, maximum a posteriori, or variational Bayes.")
-    ] = Method.map,
+    method: Annotated[Literal["ml", "map", "variational"], option(METHOD)] = "map",
     prior: Prior = "dirichlet=1",
-    basis: Annotated[Basis, typer.Option(help="Coordinates of the prior density.")] = Basis.softmax,
+    basis: Annotated[
+        Literal["softmax", "probability"], option("Coordinates of the prior density.")
+    ] = "softmax",
     starts: Starts = None,
-    select: Selected = Select.best,
-    select_option: SelectOptions = None,
+    select: Selected = "best",
+    select_option: Annotated[Texts, option(OPTIONS, "NAME=VALUE", panel=CHOOSING)] = None,
     accelerate: Annotated[bool, typer.Option("--accelerate", help="Extrapolate: fewer sweeps.")] = False,
     iterations: Annotated[int, typer.Option(min=1, help="The most sweeps over the data.")] = 2000,
     rng: Seed = 0,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help=".json keeps the whole fit; .bif, .xmlbif, .net the network."
-        ),
-    ] = None,
-    figure: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="A figure of the starts, entropy against score: .svg or .png.",
-            rich_help_panel=CHOOSING,
-        ),
-    ] = None,
-    resume: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Go on from a fit, a checkpoint or a network.")
-    ] = None,
-    checkpoint: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the climbs here every 30 seconds, for --resume.")
-    ] = None,
-    holes: Holes = None,
-    not_holes: NotHoles = None,
-    decimal: Decimal = ".",
-    drop: Drop = None,
-    weights: Weights = None,
+    out: Annotated[str | None, written(OUT, MODELS, "--out", "-o")] = None,
+    figure: Annotated[str | None, written(FIGURE, FIGURES, panel=CHOOSING)] = None,
+    resume: Annotated[str | None, option("Go on from a fit, a checkpoint or a network.", "FILE")] = None,
+    checkpoint: Annotated[str | None, written(CHECKPOINT, (".json",))] = None,
     json: Json = False,
 ) -> None:
     """Learn a network's probabilities from a table with holes, by EM. Every row counts.
@@ -119,40 +94,36 @@ def fit(
     entropy, iterations, converged, bic, interrupted, selection (name, details), out, and starts (a list of
     objective, log_likelihood, entropy, iterations, converged).
     """
-    for path, suffixes in ((out, MODELS), (figure, FIGURES), (checkpoint, (".json",))):
-        check_out(path, suffixes)
-    earlier = _earlier(resume, starts)
-    how = {
-        "method": method.value,
-        "prior": prior_of(prior),
-        "basis": basis.value,
-        "starts": starts_of(starts),
-        "initial": earlier,
-        "select": select.value,
-        "select_options": options_of(select_option),
-        "stop": lac.Stop(relative=1e-8, iterations=iterations),
-    }
+    earlier, keep = _earlier(resume, starts), Checkpoints(checkpoint)
     with Waiting(f"reading {data}") as waiting:
-        wanted, declared = reading(holes, drop, weights, not_holes, decimal), declared_of(kinds, states)
-        dag, table = problem_of(data, model or resume, pairs_of_states("--hidden", hidden), wanted, declared)
+        dag, table = problem_of(data, model or resume, pairs_of_states("--hidden", hidden), reading)
         waiting.say("compiling kernels, once…")
-        keep = Checkpoints(checkpoint)
-        watch = keep.watching(waiting.watch)
-        found = lac.fit(dag, table, **how, accelerate=accelerate, watch=watch, rng=rng)
+        found = lac.fit(
+            dag,
+            table,
+            method=method,
+            prior=prior_of(prior),
+            basis=basis,
+            starts=starts_of(starts),
+            initial=earlier,
+            select=select,
+            select_options=options_of(select_option),
+            stop=lac.Stop(relative=1e-8, iterations=iterations),
+            accelerate=accelerate,
+            watch=keep.watching(waiting.watch),
+            rng=rng,
+        )
         kept = _keep(found, out)
         if figure:
             draw("starts", found, figure)
     if json:
         emit(_summary(found, table, kept))
     else:
-        _tell(found, table, [path for path in (kept, figure) if path])
+        _tell(found, table)
+        say_written((kept, figure), "" if found.interrupted else "--out FILE keeps the fit")
     if found.interrupted:
-        complain(
-            "interrupted; this is the best so far"
-            + ("" if kept else " (--out FILE would have kept it)")
-            + keep.now()
-        )
-        raise typer.Exit(INTERRUPTED)
+        lost = "" if kept else " (--out FILE would have kept it)"
+        keep.stop("interrupted; this is the best so far" + lost)
 
 
 def _earlier(resume: str | None, starts: str | None) -> Any:
@@ -216,7 +187,7 @@ def _bic(found: lac.Fit, table: lac.Table) -> float:
     return found.log_likelihood - found.dag.free / 2 * math.log(table.size)
 
 
-def _tell(found: lac.Fit, table: lac.Table, written: list[str]) -> None:
+def _tell(found: lac.Fit, table: lac.Table) -> None:
     said = _summary(found, table, None)
     show(
         f"{counted(said['rows'], 'row')}, {counted(said['holes'], 'hole')}, none dropped; "
@@ -231,10 +202,6 @@ def _tell(found: lac.Fit, table: lac.Table, written: list[str]) -> None:
     for name in found.dag.schema.hidden:
         show("")
         show(str(found.network.query(name)))
-    for path in written:
-        show(f"\nwritten: {path}")
-    if not written and not found.interrupted:
-        show("\n--out FILE keeps the fit")
 
 
 def _climbs(found: lac.Fit) -> str:

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import app, examples
-from lacunary.cli.arguments import (
-    TABLES,
-    Data,
-    Decimal,
-    Holes,
-    Json,
-    NotHoles,
-    Out,
-    Rng,
-    answering,
-    check_out,
-    data_path,
-    reading,
-)
-from lacunary.cli.delimited import Sheet, delimited, put, quoted
+from lacunary.cli.app import command
+from lacunary.cli.arguments import Cells, Data, Json, Out, Rng, answering, data_path, option
+from lacunary.cli.delimited import Sheet, column_names, delimited, put, quoted
 from lacunary.cli.show import Waiting, emit, show
 from lacunary.data.wording import counted
 
@@ -33,50 +20,31 @@ AVERAGE = "average"
 """What stands for a model that is learned from the table: an average over graphs."""
 
 
-class How(StrEnum):
-    """With what holes are filled."""
+How = Literal["mode", "mean", "draw", "probability"]
+HOW = "Most probable state (mean: with means of numbers), a joint draw, or probabilities."
+MODEL = (
+    "A model file (.json, .bif, .xmlbif, .net, also .gz); asia, alarm; or average: networks learned from the "
+    "table itself, averaged over their graphs."
+)
+COPIES = "How many filled tables to draw, one after the other."
+HIDDEN = "Add a column for each hidden variable."
 
-    mode = "mode"
-    mean = "mean"
-    draw = "draw"
-    probability = "probability"
 
-
-@app.command(
-    epilog=examples(
-        "lacunary fit house_votes --hidden bloc=3 --out blocs.json",
-        "lacunary impute blocs.json house_votes --out filled.csv",
-        "lacunary impute blocs.json house_votes --how draw --copies 5 --rng 1 --out five.csv",
-        "lacunary impute average house_votes --how mean --out averaged.csv",
-    )
+@command(
+    "lacunary fit house_votes --hidden bloc=3 --out blocs.json",
+    "lacunary impute blocs.json house_votes --out filled.csv",
+    "lacunary impute blocs.json house_votes --how draw --copies 5 --rng 1 --out five.csv",
+    "lacunary impute average house_votes --how mean --out averaged.csv",
 )
 def impute(
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            help="A model file (.json, .bif, .xmlbif, .net, also .gz); asia, alarm; or average: networks "
-            "learned from the table itself, averaged over their graphs.",
-        ),
-    ],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help=MODEL)],
     data: Data,
-    how: Annotated[
-        How,
-        typer.Option(
-            help="Most probable state (mean: with means of numbers), a joint draw, or probabilities."
-        ),
-    ] = How.mode,
-    copies: Annotated[
-        int, typer.Option(min=1, help="How many filled tables to draw, one after the other.")
-    ] = 1,
-    hidden_columns: Annotated[
-        bool, typer.Option("--hidden-columns", help="Add a column for each hidden variable.")
-    ] = False,
+    cells: Cells,
+    how: Annotated[How, option(HOW)] = "mode",
+    copies: Annotated[int, typer.Option(min=1, help=COPIES)] = 1,
+    hidden_columns: Annotated[bool, typer.Option("--hidden-columns", help=HIDDEN)] = False,
     rng: Rng = None,
     out: Out = None,
-    holes: Holes = None,
-    not_holes: NotHoles = None,
-    decimal: Decimal = ".",
     json: Json = False,
 ) -> None:
     """Fill the holes of a table with what a model says about them.
@@ -89,25 +57,24 @@ def impute(
 
     --json prints: rows, how, copies, filled (how many cells), out; it needs --out.
     """
-    check_out(out, TABLES)
     if json and out is None:
         raise typer.BadParameter("the filled table needs a file: --out", param_hint="--json")
-    if copies > 1 and how is not How.draw:
+    if copies > 1 and how != "draw":
         raise typer.BadParameter("copies differ only with --how draw", param_hint="--copies")
     known = None if model == AVERAGE else answering(model)
-    path = data_path(data)
     with Waiting(f"reading {data}") as waiting:
-        table = lac.read(path, schema=known and known[1], **reading(holes, None, None, not_holes, decimal))
+        table = cells.table(data, known and known[1])
         thing, schema = known or (_averaged(table, rng, waiting), table.schema)
         waiting.say("filling the holes")
-        filled = lac.impute(thing, table, how=how.value, copies=copies, rng=rng)
+        filled = lac.impute(thing, table, how=how, copies=copies, rng=rng)
         added = _added(schema, filled, how, hidden_columns)
-        work = _Work(table, filled.to_frame("dict"), added, copies, how, decimal)
+        work = _Work(table, filled.to_frame("dict"), added, copies, how, cells.decimal)
+        path = data_path(data)
         put(work.sheet(path) if _is_text(path) else work.plain(out), out)
     count = int(table.holes.sum()) - (0 if hidden_columns else len(table) * len(table.schema.hidden))
-    count = 0 if how is How.probability else count * copies
+    count = 0 if how == "probability" else count * copies
     if json:
-        emit({"rows": len(table), "how": how.value, "copies": copies, "filled": count, "out": out})
+        emit({"rows": len(table), "how": how, "copies": copies, "filled": count, "out": out})
     elif out is not None:
         show(f"written: {out} ({counted(len(table) * copies, 'row')}, {counted(count, 'hole')} filled)")
 
@@ -121,28 +88,24 @@ def _averaged(table: lac.Table, rng: int | None, waiting: Waiting) -> lac.Ensemb
     return lac.average_graphs(table, rng=0 if rng is None else rng, watch=watch)
 
 
+@dataclass(frozen=True)
 class _Work:
     """A table with holes, its filling by column, and the names of the columns to add."""
 
-    def __init__(
-        self,
-        table: lac.Table,
-        filled: dict[str, list[Any]],
-        added: list[str],
-        copies: int,
-        how: How,
-        decimal: str,
-    ) -> None:
-        self.table, self.filled, self.added, self.copies, self.how = table, filled, added, copies, how
-        self.decimal = decimal
+    table: lac.Table
+    filled: dict[str, list[Any]]
+    added: list[str]
+    copies: int
+    how: How
+    decimal: str
 
     def sheet(self, path: str) -> str:
         """Return the file's text with its holes filled and nothing else changed."""
         sheet = Sheet.read(path)
-        for name in (*self.added, *(["copy"] if self.copies > 1 else [])):
+        further = [*self.added, *(["copy"] if self.copies > 1 else [])]
+        for name in further:
             if name in sheet.names:
                 raise lac.SchemaError(f"{path} has a column {name!r} already; rename it to add one")
-        further = [*self.added, *(["copy"] if self.copies > 1 else [])]
         return sheet.text(
             (self._row(sheet, row, copy) for copy in range(self.copies) for row in range(len(sheet.rows))),
             further,
@@ -150,7 +113,7 @@ class _Work:
 
     def _row(self, sheet: Sheet, row: int, copy: int) -> list[str]:
         cells, at = list(sheet.rows[row]), copy * len(self.table) + row
-        if self.how is not How.probability:
+        if self.how != "probability":
             for place, name in enumerate(sheet.names):
                 if name in self.filled and name not in self.table.schema.hidden and self._is_hole(row, name):
                     cells[place] = quoted(self._cell(name, at), sheet.delimiter)
@@ -173,7 +136,7 @@ class _Work:
         hidden = self.table.schema.hidden
         names = [name for name in self.filled if name not in hidden or name in self.added]
         columns = {
-            name: self.filled[name] for name in names if self.how is not How.probability or name in self.added
+            name: self.filled[name] for name in names if self.how != "probability" or name in self.added
         }
         if self.copies > 1:
             columns["copy"] = [copy + 1 for copy in range(self.copies) for _ in range(len(self.table))]
@@ -182,17 +145,10 @@ class _Work:
 
 def _added(schema: lac.Schema, filled: lac.Table, how: How, hidden_columns: bool) -> list[str]:
     """Return the names of the columns that come on top of those of the table."""
-    if how is not How.probability:
+    if how != "probability":
         return list(schema.hidden) if hidden_columns else []
     shown = [v for v in schema if hidden_columns or not v.hidden]
-    return [name for v in shown for name in _names(v)]
-
-
-def _names(variable: lac.Variable) -> list[str]:
-    """Return the columns that hold what is known of a variable."""
-    if variable.discrete:
-        return [f"{variable.name}={state}" for state in variable.states]
-    return [f"{variable.name} mean", f"{variable.name} sd"]
+    return [name for v in shown for name in column_names(v)]
 
 
 def _is_text(path: str) -> bool:

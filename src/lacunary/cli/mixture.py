@@ -3,177 +3,80 @@
 from __future__ import annotations
 
 import re
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import INTERRUPTED, app, complain, examples
-from lacunary.cli.arguments import (
-    Data,
-    Decimal,
-    Drop,
-    Holes,
-    Json,
-    NotHoles,
-    Weights,
-    check_out,
-    data_path,
-    pairs_of_states,
-    reading,
-)
-from lacunary.cli.checkpoints import Checkpoints
-from lacunary.cli.problem import Kinds, Seed, States, declared_of
+from lacunary.cli.app import command
+from lacunary.cli.arguments import Data, Json, Reading, Texts, check_out, option, pairs_of_states, written
+from lacunary.cli.checkpoints import Checkpoints, resumed
+from lacunary.cli.problem import Seed
 from lacunary.cli.show import Waiting, emit
 
 __all__ = ["mixture"]
 
-
-class Structures(StrEnum):
-    """Which graphs components may have."""
-
-    learn = "learn"
-    tree = "tree"
-    empty = "empty"
-    complete = "complete"
-
-
-class Until(StrEnum):
-    """When learning ends."""
-
-    structure = "structure"
-    score = "score"
-
-
-Arcs = list[str] | None
+Structures = Literal["learn", "tree", "empty", "complete"]
+Until = Literal["structure", "score"]
+Text = str | None
 GRAPHS = "The components' graphs"
 LEARNING = "Learning"
 
-Components = Annotated[
-    str,
-    typer.Option(
-        metavar="auto|K|1-6|1,2,4",
-        help="How many; several to try; auto: grow until the estimate has fallen twice.",
-    ),
-]
+COMPONENTS = "How many; several to try; auto: grow until the estimate has fallen twice."
+NOISE = "Add a uniform component for outliers; its bounds are learned."
+BOUNDS = "Add a uniform component between these bounds."
+STRUCTURE = (
+    "learn: each component its own graph; tree; empty: variables independent within a component; complete: "
+    "full covariances."
+)
+PARENTS = "How many parents a variable may have."
+HIDDEN = "A hidden variable inside the components, with K states or continuous; may be repeated."
+SHARED = (
+    "What components have in common: structure, size, volume, shape, orientation, sphere; or a code such as "
+    "EEE or VII."
+)
+GIVEN = "A discrete column whose states are the components, to classify rows with."
+SCHEDULE = "How EM and search take turns; see docs/structural-em.md."
+UNTIL = "Learn until no structure changes, or until the score of a round does not rise."
+REPORT = "A page: graphs, profiles, the path of the search; .html."
+CHECKPOINT = "Write learning as it stands here every 5 seconds, for --resume; .json."
+RESUME = "Go on from a checkpoint, with the same table and options, and keep writing it."
 
 
-@app.command(
-    epilog=examples(
-        "lacunary mixture house_votes --drop party --components 1-3 --max-parents 1 --out groups.json",
-        "lacunary mixture house_votes --drop party --components 2 --structure tree --report groups.html",
-        "lacunary mixture house_votes --drop party --components auto --structure empty --json",
-        "lacunary mixture house_votes --checkpoint groups-so-far.json --components 2 --max-parents 1",
-        "lacunary mixture house_votes --given party --max-parents 1 --out parties.json",
-        "lacunary assign groups.json house_votes --out assigned.csv",
-    )
+@command(
+    "lacunary mixture house_votes --drop party --components 1-3 --max-parents 1 --out groups.json",
+    "lacunary mixture house_votes --drop party --components 2 --structure tree --report groups.html",
+    "lacunary mixture house_votes --drop party --components auto --structure empty --json",
+    "lacunary mixture house_votes --checkpoint groups-so-far.json --components 2 --max-parents 1",
+    "lacunary mixture house_votes --given party --max-parents 1 --out parties.json",
+    "lacunary assign groups.json house_votes --out assigned.csv",
 )
 def mixture(
     data: Data,
-    components: Components = "auto",
-    noise: Annotated[
-        bool, typer.Option("--noise", help="Add a uniform component for outliers; its bounds are learned.")
-    ] = False,
-    noise_bounds: Annotated[
-        tuple[float, float] | None,
-        typer.Option(metavar="LOW HIGH", help="Add a uniform component between these bounds."),
-    ] = None,
-    structure: Annotated[
-        Structures,
-        typer.Option(
-            help="learn: each component its own graph; tree; empty: variables independent within a "
-            "component; complete: full covariances.",
-            rich_help_panel=GRAPHS,
-        ),
-    ] = Structures.learn,
-    max_parents: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=0, help="How many parents a variable may have.", rich_help_panel=GRAPHS
-        ),
-    ] = None,
+    components: Annotated[str, option(COMPONENTS, "auto|K|1-6|1,2,4")] = "auto",
+    noise: Annotated[bool, typer.Option("--noise", help=NOISE)] = False,
+    noise_bounds: Annotated[tuple[float, float] | None, option(BOUNDS, "LOW HIGH")] = None,
+    structure: Annotated[Structures, option(STRUCTURE, panel=GRAPHS)] = "learn",
+    max_parents: Annotated[int | None, option(PARENTS, "N", min=0, panel=GRAPHS)] = None,
     required: Annotated[
-        Arcs,
-        typer.Option(metavar="'A -> B'", help="Arcs that must be; may be repeated.", rich_help_panel=GRAPHS),
+        Texts, option("Arcs that must be; may be repeated.", "'A -> B'", panel=GRAPHS)
     ] = None,
     forbidden: Annotated[
-        Arcs,
-        typer.Option(
-            metavar="'A -> B'", help="Arcs that must not be; may be repeated.", rich_help_panel=GRAPHS
-        ),
+        Texts, option("Arcs that must not be; may be repeated.", "'A -> B'", panel=GRAPHS)
     ] = None,
-    hidden: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--hidden",
-            metavar="NAME=K|continuous",
-            help="A hidden variable inside the components, with K states or continuous; may be repeated.",
-            rich_help_panel=GRAPHS,
-        ),
-    ] = None,
-    shared: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHAT,…|CODE",
-            help="What components have in common: structure, size, volume, shape, orientation, sphere; or a "
-            "code such as EEE or VII.",
-            rich_help_panel=GRAPHS,
-        ),
-    ] = None,
-    given: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="A discrete column whose states are the components, to classify rows with.",
-        ),
-    ] = None,
-    starts: Annotated[
-        int,
-        typer.Option(metavar="N", min=1, help="How often each number is tried.", rich_help_panel=LEARNING),
-    ] = 1,
-    schedule: Annotated[
-        str,
-        typer.Option(
-            help="How EM and search take turns; see docs/structural-em.md.", rich_help_panel=LEARNING
-        ),
-    ] = "((EM)^10 Ec S* M)*",
-    until: Annotated[
-        Until,
-        typer.Option(
-            help="Learn until no structure changes, or until the score of a round does not rise.",
-            rich_help_panel=LEARNING,
-        ),
-    ] = Until.structure,
+    hidden: Annotated[Texts, option(HIDDEN, "NAME=K|continuous", panel=GRAPHS)] = None,
+    shared: Annotated[Text, option(SHARED, "WHAT,…|CODE", panel=GRAPHS)] = None,
+    given: Annotated[Text, option(GIVEN, "COLUMN")] = None,
+    starts: Annotated[int, option("How often each number is tried.", "N", min=1, panel=LEARNING)] = 1,
+    schedule: Annotated[str, option(SCHEDULE, panel=LEARNING)] = "((EM)^10 Ec S* M)*",
+    until: Annotated[Until, option(UNTIL, panel=LEARNING)] = "structure",
     rng: Seed = 0,
-    out: Annotated[
-        str | None,
-        typer.Option("--out", "-o", metavar="FILE", help="All that was found: .json, .json.gz."),
-    ] = None,
-    report: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="A page: graphs, profiles, the path of the search; .html."),
-    ] = None,
-    checkpoint: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Write learning as it stands here every 5 seconds, for --resume; .json."
-        ),
-    ] = None,
-    resume: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Go on from a checkpoint, with the same table and options, and keep writing it.",
-        ),
-    ] = None,
-    kinds: Kinds = None,
-    states: States = None,
-    holes: Holes = None,
-    not_holes: NotHoles = None,
-    decimal: Decimal = ".",
-    drop: Drop = None,
-    weights: Weights = None,
+    out: Annotated[Text, written("All that was found: .json, .json.gz.", (".json",), "--out", "-o")] = None,
+    report: Annotated[Text, written(REPORT, (".html",))] = None,
+    checkpoint: Annotated[Text, option(CHECKPOINT, "FILE")] = None,
+    resume: Annotated[Text, option(RESUME, "FILE")] = None,
+    *,
+    reading: Reading,
     json: Json = False,
 ) -> None:
     """Find groups of rows, each with a network of its own. Every row counts.
@@ -187,29 +90,26 @@ def mixture(
     parts (a list of weight, graph, arcs with from, to, strength), differences (a list of pair, present),
     interrupted, out, report, checkpoint.
     """
-    checkpoint = checkpoint or resume
-    for path, suffixes in ((out, (".json",)), (report, (".html",)), (checkpoint, (".json",))):
-        check_out(path, suffixes)
+    checkpoint = check_out(checkpoint or resume, (".json",))
     how = {
         "components": _numbers(components),
-        "structure": structure.value,
+        "structure": structure,
         "noise": noise_bounds if noise_bounds is not None else noise,
         "hidden": _hidden(hidden),
         "shared": _shared(shared),
         "given": given,
         "starts": starts,
         "schedule": schedule,
-        "until": until.value,
+        "until": until,
         "max_parents": max_parents,
         "required": required or (),
         "forbidden": forbidden or (),
-        "resume": _trail(resume),
+        "resume": None if resume is None else resumed(resume, lac.MixtureTrail, "learning"),
         "rng": rng,
     }
     keep = Checkpoints(checkpoint)
     with Waiting(f"reading {data}") as waiting:
-        wanted = reading(holes, drop, weights, not_holes, decimal)
-        table = lac.read(data_path(data), **wanted, **declared_of(kinds, states))
+        table = reading.table(data)
         waiting.say("compiling kernels, once…")
         found = _found(table, how, keep, waiting)
         if out:
@@ -219,14 +119,12 @@ def mixture(
             _write_page(found, table, report)
     from lacunary.cli.mixture_text import summary, tell  # help must not wait for what this needs
 
-    files = {"out": out, "report": report, "checkpoint": checkpoint}
     if json:
-        emit(summary(found, table, files))
+        emit(summary(found, table, {"out": out, "report": report, "checkpoint": checkpoint}))
     else:
-        tell(found, table, [path for path in (out, report) if path])
+        tell(found, table, (out, report))
     if found.interrupted:
-        complain("interrupted; this is the best so far" + keep.now())
-        raise typer.Exit(INTERRUPTED)
+        keep.stop("interrupted; this is the best so far")
 
 
 def _found(table: lac.Table, how: dict[str, Any], keep: Checkpoints, waiting: Waiting) -> lac.MixtureFit:
@@ -237,8 +135,7 @@ def _found(table: lac.Table, how: dict[str, Any], keep: Checkpoints, waiting: Wa
     except KeyboardInterrupt:
         if keep.file is None:
             raise
-        complain("interrupted before the first mixture was found" + keep.now())
-        raise typer.Exit(INTERRUPTED) from None
+        keep.stop("interrupted before the first mixture was found")
     keep.now()  # with what is over in it, further numbers can be tried later
     return found
 
@@ -275,7 +172,7 @@ def _shared(text: str | None) -> str | list[str]:
     return text if text.isupper() else [word.strip() for word in text.split(",")]
 
 
-def _hidden(texts: list[str] | None) -> dict[str, int | str] | None:
+def _hidden(texts: Texts) -> dict[str, int | str] | None:
     factors = [text.removesuffix("=continuous") for text in texts or () if text.endswith("=continuous")]
     found = pairs_of_states("--hidden", [t for t in texts or () if not t.endswith("=continuous")])
     for name, states in found.items():
@@ -285,15 +182,6 @@ def _hidden(texts: list[str] | None) -> dict[str, int | str] | None:
             )
     known = {name: states for name, states in found.items() if isinstance(states, int)}
     return {**known, **dict.fromkeys(factors, "continuous")} or None
-
-
-def _trail(resume: str | None) -> lac.MixtureTrail | None:
-    if resume is None:
-        return None
-    trail = lac.load(resume)
-    if not isinstance(trail, lac.MixtureTrail):
-        raise lac.FileError(f"{resume}: a {type(trail).__name__.lower()} is no learning to go on from")
-    return trail
 
 
 def _write_page(found: lac.MixtureFit, table: lac.Table, path: str) -> None:

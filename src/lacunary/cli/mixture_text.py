@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from rich import box
-from rich.table import Table as Grid
-
 import lacunary as lac
-from lacunary.cli.show import show
+from lacunary.cli.show import say_written, show
 from lacunary.data.wording import counted
+from lacunary.report.classes_text import empty_grid
 from lacunary.report.mixture import links, names_of, sentences, strengths, tried
 from lacunary.report.words import percent
 
@@ -58,7 +57,7 @@ def summary(found: lac.MixtureFit, table: lac.Table, files: dict[str, str | None
     }
 
 
-def tell(found: lac.MixtureFit, table: lac.Table, written: list[str]) -> None:
+def tell(found: lac.MixtureFit, table: lac.Table, written: Sequence[str | None]) -> None:
     """Print what was found."""
     show(f"{len(table)} rows, {int(table.holes.sum())} holes, none dropped; {len(table.schema)} variables\n")
     _numbers(found)
@@ -70,10 +69,8 @@ def tell(found: lac.MixtureFit, table: lac.Table, written: list[str]) -> None:
         show(f"\nnoise: weight {found.mixture.weights[-1]:.4f}")
     if len(found.mixture.components) > 1:
         _differences(found.mixture)
-    for path in written:
-        show(f"\nwritten: {path}")
-    if not written and not found.interrupted:
-        show("\n--out FILE.json keeps the mixture, --report FILE.html shows it")
+    hint = "--out FILE.json keeps the mixture, --report FILE.html shows it"
+    say_written(written, "" if found.interrupted else hint)
 
 
 def _numbers(found: lac.MixtureFit) -> None:
@@ -81,9 +78,7 @@ def _numbers(found: lac.MixtureFit) -> None:
     numbers = tried(found)
     if len(numbers) < 2:
         return
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    for name in ("components", "left", "parameters", "log evidence", "probability", ""):
-        grid.add_column(name, justify="right")
+    grid = empty_grid("components", "left", "parameters", "log evidence", "probability", "")
     for number in numbers:
         chance = "" if number.probability is None else percent(number.probability)
         mark = "<- chosen" if number.chosen else ""

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 import lacunary as lac
-from lacunary.cli.arguments import READING, data_path, graph_of, is_arrows, pairs, pairs_of_states
+from lacunary.cli.arguments import Reading, Texts, graph_of, is_arrows, option, pairs
 
 if TYPE_CHECKING:
     from lacunary.learn.start import Starts as Rule
 
 __all__ = [
-    "Basis",
-    "Kinds",
-    "Method",
     "ModelOrClasses",
     "Prior",
     "Seed",
-    "Select",
-    "SelectOptions",
     "Selected",
     "Starts",
-    "States",
-    "declared_of",
     "options_of",
     "prior_of",
     "problem_of",
@@ -34,103 +26,36 @@ __all__ = [
 ]
 
 
-class Method(StrEnum):
-    """What is maximised."""
-
-    ml = "ml"
-    map = "map"
-    variational = "variational"
-
-
-class Basis(StrEnum):
-    """The coordinates in which the prior is a density."""
-
-    softmax = "softmax"
-    probability = "probability"
-
-
-class Select(StrEnum):
-    """How parameters are chosen from the starts."""
-
-    best = "best"
-    average = "average"
-    entropy = "entropy"
-    max_entropy = "max-entropy"
-    global_ = "global"
-    ensemble = "ensemble"
-
-
-ModelOrClasses = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="MODEL",
-        help="A model file, or a graph such as 'A -> B C; B -> C'. Without it, --hidden NAME=K makes latent "
-        "classes: NAME is the one parent of every column.",
-    ),
-]
-States = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--states",
-        metavar="NAME=a,b,c",
-        help="The states of a column, in order; may be repeated.",
-        rich_help_panel=READING,
-    ),
-]
-Kinds = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--kinds",
-        metavar="NAME=KIND",
-        help="A column's kind, discrete or continuous; may be repeated.",
-        rich_help_panel=READING,
-    ),
-]
-Prior = Annotated[str, typer.Option(metavar="k2|dirichlet=A|bdeu=ESS", help="The prior of the parameters.")]
-Starts = Annotated[
-    str | None,
-    typer.Option(
-        metavar="N|tournament|around",
-        help="Random starts, 20 unless told if something is hidden; tournament[=64]: halve them until one "
-        "is left; around[=20]: near the fit without what is hidden.",
-    ),
-]
-Seed = Annotated[int, typer.Option(help="Seed.")]
+MODEL = (
+    "A model file, or a graph such as 'A -> B C; B -> C'. Without it, --hidden NAME=K makes latent "
+    "classes: NAME is the one parent of every column."
+)
+STARTS = (
+    "Random starts, 20 unless told if something is hidden; tournament[=64]: halve them until one is left; "
+    "around[=20]: near the fit without what is hidden."
+)
+PRIOR = "The prior of the parameters."
 CHOOSING = "Choosing among the starts"
+RULES = "best, average, entropy, max-entropy, global or ensemble; see docs/parameters.md."
 
+ModelOrClasses = Annotated[str | None, typer.Argument(metavar="MODEL", help=MODEL)]
+Prior = Annotated[str, option(PRIOR, "k2|dirichlet=A|bdeu=ESS")]
+Starts = Annotated[str | None, option(STARTS, "N|tournament|around")]
+Seed = Annotated[int, typer.Option(help="Seed.")]
 Selected = Annotated[
-    Select,
-    typer.Option(
-        metavar="RULE",
-        help="best, average, entropy, max-entropy, global or ensemble; see docs/parameters.md.",
-        rich_help_panel=CHOOSING,
-    ),
-]
-SelectOptions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--select-option",
-        metavar="NAME=VALUE",
-        help="Of entropy and max-entropy: c=0.95, the share of the best score to keep; of average and "
-        "ensemble: weights=uniform, score or posterior; of global: seconds=60. May be repeated.",
-        rich_help_panel=CHOOSING,
-    ),
+    Literal["best", "average", "entropy", "max-entropy", "global", "ensemble"],
+    option(RULES, "RULE", panel=CHOOSING),
 ]
 
 
 def problem_of(
-    data: str,
-    model: str | None,
-    hidden: Mapping[str, int | list[str] | None],
-    wanted: Mapping[str, Any],
-    declared: Mapping[str, Any],
+    data: str, model: str | None, hidden: Mapping[str, int | list[str] | None], reading: Reading
 ) -> tuple[lac.Dag, lac.Table]:
     """Return the graph, and the table as the graph sees it."""
-    path = data_path(data)
     if model is not None and not is_arrows(model):
         dag = graph_of(model, hidden)
-        return dag, lac.read(path, schema=dag.schema, **wanted)
-    table = lac.read(path, **wanted, **declared)
+        return dag, reading.table(data, dag.schema)
+    table = reading.table(data)
     known = {name: states for name, states in hidden.items() if states is not None}
     if model is not None:
         names = lac.dag(model).names
@@ -145,16 +70,6 @@ def problem_of(
             "give a model, or one --hidden NAME=K for latent classes", param_hint="MODEL"
         )
     return dag, table
-
-
-def declared_of(kinds: list[str] | None, states: list[str] | None) -> dict[str, Any]:
-    """Return what the caller says of columns, as `lacunary.read` takes it."""
-    found = pairs_of_states("--states", states)
-    alone = next((name for name, given in found.items() if given is None), None)
-    if alone is not None:
-        raise typer.BadParameter(f"{alone!r} is not NAME=a,b,c", param_hint="--states")
-    labels = {name: list(range(s)) if isinstance(s, int) else list(s or ()) for name, s in found.items()}
-    return {"kinds": pairs("--kinds", kinds), "states": labels}
 
 
 def prior_of(text: str) -> lac.Dirichlet | lac.BDeu:
@@ -187,7 +102,7 @@ def starts_of(text: str | None) -> int | Rule | None:
     return rule(int(number)) if equals else rule()
 
 
-def options_of(texts: list[str] | None) -> dict[str, Any]:
+def options_of(texts: Texts) -> dict[str, Any]:
     """Return options of a selection, numbers as numbers."""
     return {name: _number(value) for name, value in pairs("--select-option", texts).items()}
 

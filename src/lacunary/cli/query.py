@@ -9,58 +9,34 @@ from typing import Annotated, Any
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import app, examples
-from lacunary.cli.arguments import (
-    TABLES,
-    Decimal,
-    Given,
-    Holes,
-    Json,
-    Model,
-    NotHoles,
-    Out,
-    Rng,
-    answering,
-    check_out,
-    data_path,
-    given_states,
-    reading,
-)
-from lacunary.cli.delimited import delimited, put
+from lacunary.cli.app import command
+from lacunary.cli.arguments import Cells, Given, Json, Model, Out, Rng, answering, given_states, option
+from lacunary.cli.delimited import column_names, hand_over
 from lacunary.cli.show import Waiting, emit, show
 from lacunary.data.wording import counted
 
 __all__ = ["query", "sample"]
 
+EXPLAIN = "The jointly most probable states of all variables, or of the targets."
+ROWS = "Ask for every row of a table, given its observed cells."
 
-@app.command(
-    epilog=examples(
-        "lacunary query asia lung --given smoke=yes",
-        "lacunary query asia lung bronc --given xray=yes --given dysp=yes --json",
-        "lacunary query asia --explain --given dysp=yes",
-        "lacunary query alarm HYPOVOLEMIA --given BP=LOW",
-    )
+
+@command(
+    "lacunary query asia lung --given smoke=yes",
+    "lacunary query asia lung bronc --given xray=yes --given dysp=yes --json",
+    "lacunary query asia --explain --given dysp=yes",
+    "lacunary query alarm HYPOVOLEMIA --given BP=LOW",
 )
 def query(
     model: Model,
+    cells: Cells,
     targets: Annotated[
         list[str] | None, typer.Argument(metavar="TARGET...", help="The variables to ask about, jointly.")
     ] = None,
     given: Given = None,
-    explain: Annotated[
-        bool,
-        typer.Option(
-            "--explain", help="The jointly most probable states of all variables, or of the targets."
-        ),
-    ] = False,
-    data: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Ask for every row of a table, given its observed cells."),
-    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help=EXPLAIN)] = False,
+    data: Annotated[str | None, option(ROWS, "FILE")] = None,
     out: Out = None,
-    holes: Holes = None,
-    not_holes: NotHoles = None,
-    decimal: Decimal = ".",
     json: Json = False,
 ) -> None:
     """Ask a model for the probabilities of some variables given the states or values of others.
@@ -93,9 +69,14 @@ def query(
         names = ", ".join(schema.names)
         raise typer.BadParameter(f"name at least one variable to ask about: {names}", param_hint="TARGET")
     if data is not None:
-        _posteriors(
-            thing, schema, targets or [], data, out, reading(holes, None, None, not_holes, decimal), json
-        )
+        with Waiting(f"reading {data}") as waiting:
+            rows = cells.table(data, schema)
+            waiting.say("asking about every row")
+            columns = _posteriors(thing, schema, targets or [], rows)
+        lines = [list(line) for line in zip(*columns.values(), strict=True)]
+        answer = {"out": out} if out else {"probabilities": lines}
+        told = {"targets": targets, "rows": len(rows), "columns": list(columns), **answer}
+        hand_over(columns, out, told if json else None)
     elif explain:
         _explanation(thing, targets, given_states(schema, given), json)
     else:
@@ -162,47 +143,24 @@ def _log_density(model: Any, given: dict[str, Any]) -> float:
 
 
 def _posteriors(
-    model: Any,
-    schema: lac.Schema,
-    targets: list[str],
-    data: str,
-    out: str | None,
-    wanted: dict[str, Any],
-    json: bool,
-) -> None:
-    check_out(out, TABLES)
-    with Waiting(f"reading {data}") as waiting:
-        rows = lac.read(data_path(data), schema=schema, **wanted)
-        waiting.say("asking about every row")
-        found = model.posterior(rows, targets)
-        columns: dict[str, list[float]] = {}
-        for name in targets:
-            columns |= _columns(schema[name], found[name])
-        if out is not None:
-            put(delimited(columns, out), out)
-    if json:
-        answer = (
-            {"out": out} if out else {"probabilities": list(map(list, zip(*columns.values(), strict=True)))}
-        )
-        emit({"targets": targets, "rows": len(rows), "columns": list(columns), **answer})
-    elif out:
-        show(f"written: {out} ({counted(len(rows), 'row')})")
-    else:
-        put(delimited(columns, None), None)
+    model: Any, schema: lac.Schema, targets: list[str], rows: lac.Table
+) -> dict[str, list[float]]:
+    found = model.posterior(rows, targets)
+    columns: dict[str, list[float]] = {}
+    for name in targets:
+        columns |= _columns(schema[name], found[name])
+    return columns
 
 
 def _columns(variable: lac.Variable, found: Any) -> dict[str, list[float]]:
     """Return what every row says of a variable: a column a state, or its mean and standard deviation."""
-    if variable.discrete:
-        return {f"{variable.name}={state}": found[:, k].tolist() for k, state in enumerate(variable.states)}
-    return {f"{variable.name} mean": found.mean.tolist(), f"{variable.name} sd": found.sd.tolist()}
+    told = found.T if variable.discrete else (found.mean, found.sd)
+    return {name: each.tolist() for name, each in zip(column_names(variable), told, strict=True)}
 
 
-@app.command(
-    epilog=examples(
-        "lacunary sample asia --rows 5 --rng 1",
-        "lacunary sample alarm --rows 1000 --given BP=LOW --out alarm.csv",
-    )
+@command(
+    "lacunary sample asia --rows 5 --rng 1",
+    "lacunary sample alarm --rows 1000 --given BP=LOW --out alarm.csv",
 )
 def sample(
     model: Model,
@@ -216,7 +174,6 @@ def sample(
 
     To --out (.csv, .tsv, also .gz) or the screen. --json prints: rows, columns, and table (by column) or out.
     """
-    check_out(out, TABLES)
     thing, schema = answering(model)
     if isinstance(thing, lac.Mixture) and given:
         raise typer.BadParameter("rows of a mixture are drawn with nothing given", param_hint="--given")
@@ -224,13 +181,6 @@ def sample(
         if isinstance(thing, lac.Mixture):
             columns = thing.sample(rows, rng).to_frame("dict")
         else:
-            known = given_states(schema, given)
-            columns = thing.sample(rows, rng, given=known).to_frame("dict")
-        if out is not None:
-            put(delimited(columns, out), out)
-    if json:
-        emit({"rows": rows, "columns": list(columns), **({"out": out} if out else {"table": columns})})
-    elif out:
-        show(f"written: {out} ({counted(rows, 'row')})")
-    else:
-        put(delimited(columns, None), None)
+            columns = thing.sample(rows, rng, given=given_states(schema, given)).to_frame("dict")
+    told = {"rows": rows, "columns": list(columns), **({"out": out} if out else {"table": columns})}
+    hand_over(columns, out, told if json else None)

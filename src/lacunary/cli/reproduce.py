@@ -19,7 +19,7 @@ from rich.progress import (
 )
 
 import lacunary as lac
-from lacunary.cli.app import app, complain, examples
+from lacunary.cli.app import command, complain
 from lacunary.cli.arguments import Json
 from lacunary.cli.show import emit, show
 
@@ -29,7 +29,7 @@ EVERY = 30.0
 """Seconds between two lines that tell how far it is, where there is no terminal to draw a bar on."""
 
 
-@app.command(epilog=examples("lacunary reproduce ghm96", "lacunary reproduce all --out papers --jobs 2"))
+@command("lacunary reproduce ghm96", "lacunary reproduce all --out papers --jobs 2")
 def reproduce(
     key: Annotated[str, typer.Argument(metavar="KEY|all", help="A paper, such as ghm96, or all of them.")],
     size: Annotated[

@@ -3,42 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import app, examples
+from lacunary.cli.app import command
 from lacunary.cli.arguments import (
     FIGURES,
     Data,
-    Decimal,
-    Drop,
     Hidden,
-    Holes,
     Json,
-    NotHoles,
-    Weights,
-    check_out,
-    data_path,
+    Reading,
     graph_of,
     is_arrows,
+    option,
     pairs_of_states,
-    reading,
+    written,
 )
-from lacunary.cli.problem import (
-    Kinds,
-    ModelOrClasses,
-    Prior,
-    Seed,
-    Starts,
-    States,
-    declared_of,
-    prior_of,
-    problem_of,
-    starts_of,
-)
+from lacunary.cli.problem import ModelOrClasses, Prior, Seed, Starts, prior_of, problem_of, starts_of
 from lacunary.cli.show import Waiting, draw, emit, show
 
 __all__ = ["compare", "dimension", "numbers_of", "score"]
@@ -49,36 +33,28 @@ ESTIMATES = (
 )
 MOST_STATES = 1000
 
-Effective = Annotated[
-    bool, typer.Option("--effective", help="Charge for the effective dimension, not for all parameters.")
-]
+EFFECTIVE = "Charge for the effective dimension, not for all parameters."
+CLASSES = "Compare latent classes: NAME with each number of --states."
+METHODS = "The estimates, with commas between; as for score."
+
+Effective = Annotated[bool, typer.Option("--effective", help=EFFECTIVE)]
 
 
-@app.command(
-    epilog=examples(
-        "lacunary score house_votes --hidden bloc=3 --drop party",
-        "lacunary score house_votes --hidden bloc=2 --drop party --method variational --json",
-        'lacunary score house_votes "party -> crime immigration" --method exact --drop mx_missile',
-    )
+@command(
+    "lacunary score house_votes --hidden bloc=3 --drop party",
+    "lacunary score house_votes --hidden bloc=2 --drop party --method variational --json",
+    'lacunary score house_votes "party -> crime immigration" --method exact --drop mx_missile',
 )
 def score(
     data: Data,
+    reading: Reading,
     model: ModelOrClasses = None,
     hidden: Hidden = None,
-    method: Annotated[
-        str, typer.Option(metavar="NAME", help=f"The estimate: {ESTIMATES}.")
-    ] = "cheeseman-stutz",
+    method: Annotated[str, option(f"The estimate: {ESTIMATES}.", "NAME")] = "cheeseman-stutz",
     prior: Prior = "dirichlet=1",
     effective: Effective = False,
     starts: Starts = None,
     rng: Seed = 0,
-    states: States = None,
-    kinds: Kinds = None,
-    holes: Holes = None,
-    not_holes: NotHoles = None,
-    decimal: Decimal = ".",
-    drop: Drop = None,
-    weights: Weights = None,
     json: Json = False,
 ) -> None:
     """Estimate the log marginal likelihood of a model: how strongly a table speaks for it, in nats.
@@ -86,8 +62,7 @@ def score(
     Higher is better. --json prints: method, value, kind, stderr, dimension, where, seconds, terms.
     """
     with Waiting(f"reading {data}") as waiting:
-        wanted, declared = reading(holes, drop, weights, not_holes, decimal), declared_of(kinds, states)
-        dag, table = problem_of(data, model, pairs_of_states("--hidden", hidden), wanted, declared)
+        dag, table = problem_of(data, model, pairs_of_states("--hidden", hidden), reading)
         waiting.say(f"{method}: compiling kernels, once…")
         found = lac.score(
             dag,
@@ -115,41 +90,25 @@ def score(
         show(str(note))
 
 
-@app.command(
-    epilog=examples(
-        "lacunary compare house_votes --hidden bloc --states 1..4 --drop party",
-        "lacunary compare house_votes --hidden bloc --states 2,3 --drop party -o blocs.svg",
-        'lacunary compare house_votes "party -> crime" "party; crime" --methods exact,bic',
-    )
+@command(
+    "lacunary compare house_votes --hidden bloc --states 1..4 --drop party",
+    "lacunary compare house_votes --hidden bloc --states 2,3 --drop party -o blocs.svg",
+    'lacunary compare house_votes "party -> crime" "party; crime" --methods exact,bic',
 )
 def compare(
     data: Data,
+    reading: Reading,
     models: Annotated[
         list[str] | None, typer.Argument(metavar="MODEL...", help="Model files or graphs.")
     ] = None,
-    hidden: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Compare latent classes: NAME with each number of --states."),
-    ] = None,
-    states: Annotated[
-        str, typer.Option(metavar="1..8", help="Numbers of states: a range, or a list with commas.")
-    ] = "1..6",
-    methods: Annotated[
-        str, typer.Option(metavar="NAME,NAME", help="The estimates, with commas between; as for score.")
-    ] = "bic,cheeseman-stutz,variational",
+    hidden: Annotated[str | None, option(CLASSES, "NAME")] = None,
+    states: Annotated[str, option("Numbers of states: a range, or a list with commas.", "1..8")] = "1..6",
+    methods: Annotated[str, option(METHODS, "NAME,NAME")] = "bic,cheeseman-stutz,variational",
     prior: Prior = "dirichlet=1",
     effective: Effective = False,
     starts: Starts = None,
     rng: Seed = 0,
-    out: Annotated[
-        str | None, typer.Option("--out", "-o", metavar="FILE", help="A figure: .svg or .png.")
-    ] = None,
-    kinds: Kinds = None,
-    holes: Holes = None,
-    not_holes: NotHoles = None,
-    decimal: Decimal = ".",
-    drop: Drop = None,
-    weights: Weights = None,
+    out: Annotated[str | None, written("A figure: .svg or .png.", FIGURES, "--out", "-o")] = None,
     json: Json = False,
 ) -> None:
     """Weigh several models of the same columns against each other by their marginal likelihood.
@@ -158,12 +117,8 @@ def compare(
     probability of each model. --json prints a list of: model, method, log_evidence, stderr, kind,
     probability, rank, parameters, dimension, seconds.
     """
-    check_out(out, FIGURES)
     with Waiting(f"reading {data}") as waiting:
-        wanted, declared = reading(holes, drop, weights, not_holes, decimal), declared_of(kinds, None)
-        named, table = _candidates(
-            data, models or [], hidden, numbers_of("--states", states), wanted, declared
-        )
+        named, table = _candidates(data, models or [], hidden, numbers_of("--states", states), reading)
         waiting.say("compiling kernels, once…")
         found = lac.compare(
             named,
@@ -187,11 +142,9 @@ def compare(
         show(f"\nwritten: {out}")
 
 
-@app.command(
-    epilog=examples(
-        'lacunary dimension "A -> C <- H -> D <- B" --states 2 --hidden H',
-        'lacunary dimension "H -> A B C D" --states 2 --hidden H=3 --json',
-    )
+@command(
+    'lacunary dimension "A -> C <- H -> D <- B" --states 2 --hidden H',
+    'lacunary dimension "H -> A B C D" --states 2 --hidden H=3 --json',
 )
 def dimension(
     model: Annotated[str, typer.Argument(help="A graph such as 'A -> C <- H -> D <- B', or a model file.")],
@@ -239,12 +192,7 @@ def _tell(found: lac.Comparison) -> None:
 
 
 def _candidates(
-    data: str,
-    models: Sequence[str],
-    hidden: str | None,
-    numbers: Sequence[int],
-    wanted: Mapping[str, Any],
-    declared: Mapping[str, Any],
+    data: str, models: Sequence[str], hidden: str | None, numbers: Sequence[int], reading: Reading
 ) -> tuple[dict[str, lac.Dag], lac.Table]:
     """Return the models by name, and the table they are weighed on."""
     if bool(models) == (hidden is not None):
@@ -254,10 +202,10 @@ def _candidates(
             f"give the name alone, and the numbers to try as --states 1..6, not {hidden!r}",
             param_hint="--hidden",
         )
-    table = lac.read(data_path(data), **wanted, **declared)
+    table = reading.table(data)
     if hidden is not None:
         return {f"{hidden}={k}": lac.naive_bayes(table.schema, hidden, k) for k in numbers}, table
-    problems = {text: problem_of(data, text, {}, wanted, declared) for text in models}
+    problems = {text: problem_of(data, text, {}, reading) for text in models}
     return {text: dag for text, (dag, _) in problems.items()}, table
 
 
@@ -276,16 +224,8 @@ def numbers_of(option: str, text: str) -> list[int]:
 
 
 def _record(found: lac.Estimate) -> dict[str, Any]:
-    return {
-        "method": found.method,
-        "value": found.value,
-        "kind": found.kind,
-        "stderr": found.stderr,
-        "dimension": found.dimension,
-        "where": found.where,
-        "seconds": found.seconds,
-        "terms": dict(found.terms),
-    }
+    told = ("method", "value", "kind", "stderr", "dimension", "where", "seconds")
+    return {**{name: getattr(found, name) for name in told}, "terms": dict(found.terms)}
 
 
 def _error(found: lac.Estimate) -> str:

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 if TYPE_CHECKING:
     import lacunary as lac
 
-__all__ = ["Waiting", "draw", "emit", "show"]
+__all__ = ["Waiting", "draw", "emit", "say_written", "show"]
 
 PATIENCE = 1.0
 """Seconds that may pass before anything is said about waiting."""
@@ -29,6 +29,15 @@ def emit(data: Any) -> None:
 def show(thing: RenderableType) -> None:
     """Print text or a grid; colours only on a terminal."""
     Console(highlight=False, emoji=False, soft_wrap=isinstance(thing, str)).print(thing, markup=False)
+
+
+def say_written(paths: Iterable[str | None], hint: str = "") -> None:
+    """Say which files were written; if none was, how to have one."""
+    written = [path for path in paths if path]
+    for path in written:
+        show(f"\nwritten: {path}")
+    if hint and not written:
+        show(f"\n{hint}")
 
 
 def draw(what: str, thing: Any, path: str) -> None:

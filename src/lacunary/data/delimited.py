@@ -22,7 +22,7 @@ from lacunary.errors import FileError, TableError
 if TYPE_CHECKING:
     from _csv import Reader
 
-__all__ = ["DELIMITERS", "delimited"]
+__all__ = ["DELIMITERS", "HEAD", "delimited", "delimiter_of", "is_tabbed", "opened"]
 
 DELIMITERS = ",;\t|"
 """What may part the cells of a line; where two part the header into as many names, the first does."""
@@ -48,15 +48,15 @@ def delimited(path: Path, decimal: str = ".") -> Source:
     elsewhere the one of comma, semicolon, tab and vertical bar that splits the header into most names.
     With ``decimal=","`` numbers have a decimal comma.
     """
-    with _opened(path) as file:
+    with opened(path) as file:
         head = file.read(HEAD)
-        delimiter = _delimiter(path, head)
+        delimiter = delimiter_of(path, head)
         file.seek(0)
         header = _header(path, csv.reader(file, delimiter=delimiter, strict=True))
 
     def columns(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
         gathered = {name: _Gathered(name, marks, decimal) for name in wanted}
-        with _opened(path) as file:
+        with opened(path) as file:
             reader = csv.reader(file, delimiter=delimiter, strict=True)
             _header(path, reader)
             for rows in _chunks(path, reader, len(header)):
@@ -136,7 +136,7 @@ class _Gathered:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[io.TextIOWrapper]:
+def opened(path: Path) -> Iterator[io.TextIOWrapper]:
     """Open a text file, gzipped or not; whatever goes wrong while reading it is said by its name."""
     try:
         with open(path, "rb") as raw:
@@ -160,15 +160,20 @@ def _opened(path: Path) -> Iterator[io.TextIOWrapper]:
         raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
-def _delimiter(path: Path, head: str) -> str:
+def delimiter_of(path: Path, head: str) -> str:
     """Return the delimiter of a file that begins so."""
     if "\0" in head:
         raise FileError(f"{path} is not a text file: it holds zero bytes")
-    if {".tsv", ".tab"} & {suffix.lower() for suffix in path.suffixes[-2:]}:
+    if is_tabbed(path):
         return "\t"
     return max(
         DELIMITERS, key=lambda delimiter: len(_first(csv.reader(io.StringIO(head), delimiter=delimiter)))
     )
+
+
+def is_tabbed(path: Path) -> bool:
+    """Tell whether the suffix of a file says that tabs part its cells."""
+    return bool({".tsv", ".tab"} & {suffix.lower() for suffix in path.suffixes[-2:]})
 
 
 def _first(reader: Reader) -> list[str]:

@@ -148,8 +148,7 @@ class _Settings:
 def _assembled(source: Any, how: _Settings) -> Assembled:
     opened = _open(source, how.schema, how.decimal)
     if how.schema is None:
-        declared = _from_caller(opened.names, how.kinds, how.states, how.ordered, how.marks)
-        return assemble(opened, declared, how.weights, how.drop, None)
+        return assemble(opened, _from_caller(opened.names, how), how.weights, how.drop, None)
     found = assemble(opened, _from_schema(how.schema, how.marks), how.weights, how.drop, how.schema)
     table = found.whole.align(how.schema)
     left_out = _left_out(opened.names, how)
@@ -178,25 +177,20 @@ def _from_schema(schema: Schema, marks: frozenset[str]) -> Declared:
     )
 
 
-def _from_caller(
-    names: tuple[str, ...],
-    kinds: Kind | Mapping[str, Kind] | None,
-    states: Mapping[str, Sequence[Label]] | None,
-    ordered: Collection[str],
-    marks: frozenset[str],
-) -> Declared:
+def _from_caller(names: tuple[str, ...], how: _Settings) -> Declared:
+    kinds, alike = how.kinds, isinstance(how.kinds, str)
     by_name = dict.fromkeys(names, kinds) if isinstance(kinds, str) else dict(kinds or {})
-    lists = {name: _states(name, given) for name, given in (states or {}).items()}
-    order = {ordered} if isinstance(ordered, str) else set(ordered)
+    lists = {name: _states(name, given) for name, given in (how.states or {}).items()}
+    order = {how.ordered} if isinstance(how.ordered, str) else set(how.ordered)
     for where, asked in (("kinds", by_name), ("states", lists), ("ordered", order)):
         known_columns(names, asked, where)
     for name, kind in by_name.items():
         if kind not in ("discrete", "continuous"):
             raise SchemaError(f"{name}: kind must be 'discrete' or 'continuous', not {kind!r}")
-        if kind == "continuous" and not isinstance(kinds, str) and name in lists:
+        if kind == "continuous" and not alike and name in lists:
             raise SchemaError(f"{name} is declared continuous, and with states; it cannot be both")
-    told = () if isinstance(kinds, str) else [name for name, kind in by_name.items() if kind == "continuous"]
-    return Declared(by_name, lists, order, marks, told)
+    told = () if alike else [name for name, kind in by_name.items() if kind == "continuous"]
+    return Declared(by_name, lists, order, how.marks, told)
 
 
 def _states(name: str, given: Sequence[Label]) -> tuple[Label, ...]:

@@ -6,9 +6,9 @@ import gzip
 import os
 import re
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar, overload
 
 from lacunary.errors import FileError
@@ -24,47 +24,41 @@ MOST_BYTES = 128 * 2**20
 """How large a file may be, after unpacking."""
 
 
+_SPACE = rb"(?:\xef\xbb\xbf)?(?:\s+|//[^\n]*|/\*[\s\S]*?\*/|%[^\n]*)*+"
+
+
 @dataclass(frozen=True)
 class _Format:
-    """A format: its name, its suffixes, how it begins, and how it is read and written."""
+    """A format: its name, its suffixes, how it begins, and the module that reads and writes it."""
 
     name: str
     suffixes: tuple[str, ...]
-    opening: re.Pattern[bytes]
-    parse: Callable[[bytes, bool], Any]
-    write: Callable[[Any], bytes]
+    opening: bytes
+    module: ModuleType
+
+    def parse(self, data: bytes, renormalize: bool) -> Any:
+        """Return what a file's data describe; XML says its encoding itself."""
+        text = data if self.module is xmlbif else _text(data)
+        return self.module.parse(text, renormalize=renormalize)
+
+    def write(self, thing: object) -> bytes:
+        """Return a thing as the data of a file."""
+        if self.module is not native and not isinstance(thing, Network):
+            language = self.name.removeprefix("Hugin ")
+            raise FileError(f"{language} holds networks, not a {type(thing).__name__}; save it as .json")
+        text = self.module.write(thing)
+        return text if isinstance(text, bytes) else str(text).encode()
+
+    def begins(self, data: bytes) -> bool:
+        """Tell whether data look like this format."""
+        return re.match(_SPACE + self.opening, data) is not None
 
 
-_SPACE = rb"(?:\xef\xbb\xbf)?(?:\s+|//[^\n]*|/\*[\s\S]*?\*/|%[^\n]*)*+"
 _FORMATS = (
-    _Format(
-        "BIF",
-        (".bif",),
-        re.compile(_SPACE + rb"(?:network|variable|probability)\b"),
-        lambda data, renormalize: bif.parse(_text(data), renormalize=renormalize),
-        lambda thing: bif.write(_network(thing, "BIF")).encode(),
-    ),
-    _Format(
-        "XMLBIF",
-        (".xmlbif", ".bifxml", ".xml"),
-        re.compile(_SPACE + rb"<"),
-        lambda data, renormalize: xmlbif.parse(data, renormalize=renormalize),
-        lambda thing: xmlbif.write(_network(thing, "XMLBIF")),
-    ),
-    _Format(
-        "Hugin NET",
-        (".net",),
-        re.compile(_SPACE + rb"(?:net|class)\b"),
-        lambda data, renormalize: net.parse(_text(data), renormalize=renormalize),
-        lambda thing: net.write(_network(thing, "NET")).encode(),
-    ),
-    _Format(
-        "native JSON",
-        (".json",),
-        re.compile(_SPACE + rb"\{"),
-        lambda data, renormalize: native.parse(_text(data), renormalize=renormalize),
-        lambda thing: native.write(thing).encode(),
-    ),
+    _Format("BIF", (".bif",), rb"(?:network|variable|probability)\b", bif),
+    _Format("XMLBIF", (".xmlbif", ".bifxml", ".xml"), rb"<", xmlbif),
+    _Format("Hugin NET", (".net",), rb"(?:net|class)\b", net),
+    _Format("native JSON", (".json",), rb"\{", native),
 )
 
 
@@ -152,12 +146,6 @@ def _text(data: bytes) -> str:
         raise FileError(f"line {line}: this is not text in UTF-8 (byte {data[problem.start]:#04x})") from None
 
 
-def _network(thing: object, language: str) -> Network:
-    if not isinstance(thing, Network):
-        raise FileError(f"{language} holds networks, not a {type(thing).__name__}; save it as .json")
-    return thing
-
-
 def _guess(data: bytes) -> str | None:
     """Return what some data look like, or None."""
     if not data.strip():
@@ -166,4 +154,4 @@ def _guess(data: bytes) -> str | None:
         return "gzip-compressed data"
     if b"\x00" in data[:4096]:
         return "binary data"
-    return next((known.name for known in _FORMATS if known.opening.match(data)), None)
+    return next((known.name for known in _FORMATS if known.begins(data)), None)

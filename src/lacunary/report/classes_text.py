@@ -24,7 +24,7 @@ from lacunary.study.levels import Shift
 from lacunary.study.profile import Contrast, Profile
 from lacunary.study.result import Classes
 
-__all__ = ["printed", "text"]
+__all__ = ["empty_grid", "printed", "text"]
 
 WIDTH = 100
 """Characters of a line of what ``print`` shows."""
@@ -71,7 +71,7 @@ def _heading(words: str) -> Text:
     return Text(words, style="bold cyan")
 
 
-def _grid(*columns: str) -> Grid:
+def empty_grid(*columns: str) -> Grid:
     """Return an empty grid; a column whose name begins with < is set flush left."""
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for name in columns:
@@ -82,7 +82,7 @@ def _grid(*columns: str) -> Grid:
 def _comparison(study: Classes) -> Grid:
     methods = study.comparison.methods
     heads = (method(m).replace("\N{EN DASH}", "\N{EN DASH}\n") for m in methods)
-    grid = _grid(f"{plural(study.hidden)}", "parameters", "log-\nlikelihood", *heads)
+    grid = empty_grid(f"{plural(study.hidden)}", "parameters", "log-\nlikelihood", *heads)
     for candidate in study.candidates:
         firsts = study.favourites.get(candidate.classes, ())
         grid.add_row(
@@ -97,7 +97,7 @@ def _comparison(study: Classes) -> Grid:
 
 def _profiles(study: Classes, words: Words) -> Grid:
     aside = list(study.profiles[0].aside)
-    grid = _grid(
+    grid = empty_grid(
         f"<{study.hidden}",
         f"{words.row}s",
         *map(str, aside),
@@ -124,7 +124,7 @@ def _measured(study: Classes) -> list[RenderableType]:
     """Return the continuous variables in each class, mean ± standard deviation."""
     if not study.measured:
         return []
-    grid = _grid("<mean ± standard deviation", *map(str, study.labels))
+    grid = empty_grid("<mean ± standard deviation", *map(str, study.labels))
     for each in study.measured:
         cells = [give_or_take(mean, sd) for mean, sd in zip(each.means, each.sds, strict=True)]
         grid.add_row(plain(each.name), *cells)
@@ -133,7 +133,7 @@ def _measured(study: Classes) -> list[RenderableType]:
 
 def _cases(study: Classes, words: Words) -> Grid:
     aside = [f"<{study.aside.schema.names[0]}"] if study.aside else []
-    grid = _grid(words.row, *aside, "missing", *(f"p({label})" for label in study.labels), "<note")
+    grid = empty_grid(words.row, *aside, "missing", *(f"p({label})" for label in study.labels), "<note")
     for case in study.cases:
         known = [str(case.aside)] if study.aside else []
         chances = (f"{p:.2f}" for p in case.probabilities)

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Label
@@ -18,19 +18,8 @@ from lacunary.infer.divergence import kl
 from lacunary.infer.network import Network
 from lacunary.learn.fit import Fit
 from lacunary.learn.select import local_entropy
-from lacunary.report.figures_style import (
-    ACCENT,
-    DIVERGING,
-    INK,
-    LINES,
-    MARKS,
-    MUTED,
-    NEARNESS,
-    STEADY,
-    STYLE,
-    picture,
-    svg,
-)
+from lacunary.report import figures_style as style
+from lacunary.report.figures_style import picture, svg
 from lacunary.report.words import method as method_name
 from lacunary.report.words import minus, plain
 from lacunary.study.result import Classes, Drawn
@@ -65,8 +54,8 @@ def evidence(comparison: Comparison) -> Figure:
     hidden = {dag.schema.hidden for dag in comparison.models.values()}
     names = next(iter(hidden))
     by_states = len(hidden) == 1 and len(names) == 1
-    with rc_context(STYLE):
-        figure, axes = _canvas(6.8, 4.0)
+    with rc_context(style.STYLE):
+        figure, axes = style.canvas(6.8, 4.0)
         x = np.array(
             [dag.schema[names[0]].size if by_states else dag.free for dag in comparison.models.values()]
         )
@@ -81,8 +70,8 @@ def evidence(comparison: Comparison) -> Figure:
                 values[order],
                 yerr=np.array(errors)[order],
                 linestyle="-" if by_states else "none",
-                color=LINES[place % len(LINES)],
-                marker=MARKS[place % len(MARKS)],
+                color=style.LINES[place % len(style.LINES)],
+                marker=style.MARKS[place % len(style.MARKS)],
                 label=method_name(method),
             )
         highest = np.max([comparison.values(method) for method in comparison.methods], axis=0)
@@ -95,9 +84,9 @@ def evidence(comparison: Comparison) -> Figure:
         axes.set_xlabel(f"number of states of {plain(names[0])}" if by_states else "number of parameters")
         axes.set_ylabel("log evidence (nats; higher is better)")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: minus(value, 0)))
+        style.numbered(axes.yaxis, lambda value: minus(value, 0))
         axes.legend(frameon=False, loc="best", fontsize=9)
-        _rule(axes, "y")
+        style.rule(axes)
         return figure
 
 
@@ -111,43 +100,23 @@ def heat_map(study: Classes) -> Figure:
         if study.table.schema[name].size != 2 or state == 1
     ]
     values = np.array([study.chance(name)[:, state] for name, state in rows])
-    with rc_context(STYLE):
-        figure, axes = _canvas(max(6.4, 3.4 + 0.8 * len(study.labels)), 1.5 + 0.34 * len(rows))
-        edges = [np.arange(size + 1) - 0.5 for size in values.shape]
-        image = axes.pcolormesh(
-            edges[1],
-            edges[0],
-            values,
-            cmap=DIVERGING,
-            vmin=0.0,
-            vmax=1.0,
-            edgecolors="#ffffff",
-            linewidth=1.2,
+    shares = [f"{p.label}\n{p.share:.0%}" for p in study.profiles]
+    heads = f"{study.hidden}, and its share of the rows", shares, [_row_name(study, *row) for row in rows]
+    with rc_context(style.STYLE):
+        figure, axes = style.canvas(max(6.4, 3.4 + 0.8 * len(study.labels)), 1.5 + 0.34 * len(rows))
+        bar = style.heat_map(
+            axes, values, lambda row, column: f"{100 * values[row, column]:.0f}", (0.0, 1.0), heads
         )
-        axes.invert_yaxis()
-        for (row, column), value in np.ndenumerate(values):
-            ink = "#ffffff" if abs(value - 0.5) > 0.36 else "#16181b"
-            axes.text(column, row, f"{100 * value:.0f}", ha="center", va="center", color=ink, fontsize=9)
-        shares = [f"{p.label}\n{p.share:.0%}" for p in study.profiles]
-        axes.set_xticks(range(len(shares)), shares)
-        axes.set_yticks(range(len(rows)), [_row_name(study, *row) for row in rows])
-        axes.xaxis.tick_top()
-        axes.tick_params(length=0)
-        axes.set_xlabel(f"{study.hidden}, and its share of the rows")
-        axes.xaxis.set_label_position("top")
-        axes.spines[:].set_visible(False)
-        bar = figure.colorbar(image, ax=axes, shrink=min(1.0, 3.2 / (0.34 * len(rows))), pad=0.03, aspect=14)
         bar.set_label(_heat_label(study))
-        bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}"))
-        bar.outline.set_visible(False)
+        style.numbered(bar.ax.yaxis, lambda value: f"{100 * value:.0f}")
         return figure
 
 
 def traces(fit: Fit) -> Figure:
     """Draw how far below the best each start was, sweep by sweep."""
     top = max(start.objective for start in fit.starts)
-    with rc_context(STYLE):
-        figure, axes = _canvas(6.4, 3.6)
+    with rc_context(style.STYLE):
+        figure, axes = style.canvas(6.4, 3.6)
         ordered = sorted(fit.starts, key=lambda start: start.objective)
         for start in ordered:
             best = start is ordered[-1]
@@ -155,21 +124,21 @@ def traces(fit: Fit) -> Figure:
             axes.plot(
                 np.arange(1, len(gap) + 1),
                 gap,
-                color=ACCENT if best else STEADY,
+                color=style.ACCENT if best else style.STEADY,
                 linewidth=2.0 if best else 0.9,
                 alpha=1.0 if best else 0.55,
                 label="best start" if best else ("other starts" if start is ordered[0] else None),
             )
         axes.set_yscale("log")
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        style.numbered(axes.xaxis, lambda value: f"{value:g}")
+        style.numbered(axes.yaxis, lambda value: f"{value:,g}")
         axes.minorticks_off()
         axes.set_xlabel("iteration")
         axes.set_ylabel("nats below the best")
         axes.set_ylim(NEAR * 0.7, None)
         axes.legend(frameon=False, loc="lower left", fontsize=9)
-        _rule(axes, "y")
+        style.rule(axes)
         return figure
 
 
@@ -179,14 +148,14 @@ def starts(fit: Fit, truth: Network | None = None) -> Figure:
     Where the truth is known, the darker a start the nearer it is: KL(truth ‖ start) (ENT, Figure 1).
     """
     reached = np.array([start.objective for start in fit.starts])
-    with rc_context(STYLE):
-        figure, axes = _canvas(6.4, 4.0)
-        look: dict[str, Any] = {"s": 34, "edgecolors": INK, "linewidths": 0.5, "label": "start"}
+    with rc_context(style.STYLE):
+        figure, axes = style.canvas(6.4, 4.0)
+        look: dict[str, Any] = {"s": 34, "edgecolors": style.INK, "linewidths": 0.5, "label": "start"}
         if truth is None:
-            axes.scatter(reached, fit.entropies, color=STEADY, **look)
+            axes.scatter(reached, fit.entropies, color=style.STEADY, **look)
         else:
             far = np.array([kl(truth, start.network) for start in fit.starts])
-            shades = axes.scatter(reached, fit.entropies, c=far, cmap=NEARNESS, **look)
+            shades = axes.scatter(reached, fit.entropies, c=far, cmap=style.NEARNESS, **look)
             bar = figure.colorbar(shades, ax=axes, pad=0.02, aspect=24)
             bar.set_label("KL from the truth (nats)")
             bar.outline.set_visible(False)
@@ -195,7 +164,7 @@ def starts(fit: Fit, truth: Network | None = None) -> Figure:
             [float(local_entropy(fit.dag, fit.network.theta))],
             s=150,
             facecolors="none",
-            edgecolors=ACCENT,
+            edgecolors=style.ACCENT,
             linewidths=2.0,
             label=f"chosen: {fit.selection.name}",
         )
@@ -204,23 +173,11 @@ def starts(fit: Fit, truth: Network | None = None) -> Figure:
         axes.set_xlabel("objective (nats; higher is better)")
         axes.set_ylabel("local entropy (nats)")
         axes.xaxis.set_major_locator(MaxNLocator(6))
-        axes.xaxis.set_major_formatter(
-            FuncFormatter(lambda value, _: f"{value:,.6g}".replace("-", "\N{MINUS SIGN}"))
-        )
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
+        style.numbered(axes.xaxis, lambda value: f"{value:,.6g}".replace("-", "\N{MINUS SIGN}"))
+        style.numbered(axes.yaxis, lambda value: f"{value:.6g}")
         axes.legend(frameon=False, loc="best", fontsize=9)
-        _rule(axes, "y")
+        style.rule(axes)
         return figure
-
-
-def _canvas(width: float, height: float) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.add_subplot()
-
-
-def _rule(axes: Axes, axis: str) -> None:
-    axes.grid(axis="y" if axis == "y" else "x", color=MUTED, alpha=0.3, linewidth=0.6)
-    axes.set_axisbelow(True)
 
 
 def _floor(values: NDArray[np.float64]) -> float:
@@ -244,7 +201,7 @@ def _label_far(axes: Axes, at: float, value: float, floor: float, top: float) ->
         (at, floor + 0.18 * (top - floor)),
         ha="center",
         fontsize=9,
-        arrowprops={"arrowstyle": "->", "color": INK, "linewidth": 0.8},
+        arrowprops={"arrowstyle": "->", "color": style.INK, "linewidth": 0.8},
     )
 
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
 from lacunary.infer.mixture import Mixture
 from lacunary.mixture.found import MixtureFit
-from lacunary.report.figures_style import ACCENT, DIVERGING, MUTED, STEADY, STYLE
+from lacunary.report.figures_style import ACCENT, MUTED, STEADY, STYLE, canvas, heat_map, numbered, rule
 from lacunary.report.mixture import features, tried
 from lacunary.report.words import method, minus, plain
 from lacunary.structure.plan import Tick
@@ -32,8 +32,7 @@ def numbers(found: MixtureFit) -> Figure:
     """Draw the estimate against the number of components: the best start as a line, the others as dots."""
     best = tried(found)
     with rc_context(STYLE):
-        figure = Figure(figsize=(6.8, 3.6), layout="constrained")
-        axes = figure.add_subplot()
+        figure, axes = canvas(6.8, 3.6)
         asked, values = [t.asked for t in found.path], [t.estimate.value for t in found.path]
         axes.scatter(asked, values, color=MUTED, s=18, zorder=2)
         axes.plot([t.asked for t in best], [t.estimate for t in best], color=STEADY, marker="o", zorder=3)
@@ -53,9 +52,8 @@ def numbers(found: MixtureFit) -> Figure:
         axes.set_xlabel("number of components")
         axes.set_ylabel("log evidence (nats; higher is better)")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: minus(value, 0)))
-        axes.grid(axis="y", color=MUTED, alpha=0.3, linewidth=0.6)
-        axes.set_axisbelow(True)
+        numbered(axes.yaxis, lambda value: minus(value, 0))
+        rule(axes)
         return figure
 
 
@@ -64,42 +62,21 @@ def profiles(mixture: Mixture) -> Figure:
     rows = features(mixture)[:MOST]
     apart = np.array([feature.apart for feature in rows])
     many = len(mixture.components)
+    shares = [f"{c + 1}\n{mixture.weights[c]:.0%}" for c in range(many)]
+    heads = "component, and its weight", [*shares, "all"], [plain(feature.name) for feature in rows]
+
+    def said(row: int, column: int) -> str:
+        return rows[row].said(float(rows[row].values[column]))
+
     with rc_context(STYLE):
-        figure = Figure(figsize=(max(6.4, 3.6 + 0.85 * (many + 1)), max(3.0, 1.5 + 0.34 * len(rows))))
-        figure.set_layout_engine("constrained")
-        axes = figure.add_subplot()
-        edges = [np.arange(size + 1) - 0.5 for size in apart.shape]
-        image = axes.pcolormesh(
-            edges[1],
-            edges[0],
-            apart,
-            cmap=DIVERGING,
-            vmin=-FAR,
-            vmax=FAR,
-            edgecolors="#ffffff",
-            linewidth=1.2,
-        )
-        for (row, column), value in np.ndenumerate(apart):
-            ink = "#ffffff" if abs(value) > 0.72 * FAR else "#16181b"
-            said = rows[row].said(float(rows[row].values[column]))
-            axes.text(column, row, said, ha="center", va="center", color=ink, fontsize=9)
+        figure, axes = canvas(max(6.4, 3.6 + 0.85 * (many + 1)), max(3.0, 1.5 + 0.34 * len(rows)))
+        bar = heat_map(axes, apart, said, (-FAR, FAR), heads)
         for row, feature in enumerate(rows):
             axes.text(many, row, feature.said(feature.overall), ha="center", va="center", fontsize=9)
-        shares = [f"{c + 1}\n{mixture.weights[c]:.0%}" for c in range(many)]
-        axes.set_xticks(range(many + 1), [*shares, "all"])
         axes.set_xlim(-0.5, many + 0.5)
-        axes.set_yticks(range(len(rows)), [plain(feature.name) for feature in rows])
-        axes.invert_yaxis()
-        axes.xaxis.tick_top()
-        axes.xaxis.set_label_position("top")
-        axes.set_xlabel("component, and its weight")
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
-        bar = figure.colorbar(image, ax=axes, shrink=min(1.0, 3.2 / (0.34 * len(rows))), pad=0.03, aspect=14)
         bar.set_ticks([-FAR, -FAR / 2, 0.0, FAR / 2, FAR])
         bar.set_label("standard deviations from the whole")
-        bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: minus(value, 0)))
-        bar.outline.set_visible(False)
+        numbered(bar.ax.yaxis, lambda value: minus(value, 0))
         return figure
 
 
@@ -127,7 +104,7 @@ def course(ticks: Sequence[Tick]) -> Figure:
         lowest = _floor(scores[em])
         panels[0].set_ylim(lowest, None)
         panels[0].set_ylabel("nats")
-        panels[0].yaxis.set_major_formatter(FuncFormatter(lambda value, _: minus(value, 0)))
+        numbered(panels[0].yaxis, lambda value: minus(value, 0))
         if learned:
             panels[1].step(steps, arcs, where="post", color=STEADY)
             panels[1].set_ylabel("arcs in all")

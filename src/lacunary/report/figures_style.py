@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any, Literal
 
+import numpy as np
 from matplotlib import rc_context
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+from numpy.typing import NDArray
 
-__all__ = ["FigureStyle", "picture", "svg"]
+__all__ = ["FigureStyle", "canvas", "heat_map", "numbered", "picture", "rule", "svg"]
 
 INK = "#010203"
 """Stands for the page's own text colour, which takes its place in the SVG."""
@@ -53,6 +58,57 @@ STYLE: dict[Any, Any] = {
 LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555")
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
 """Colours told apart with every common kind of colour blindness, and marks for those who print in grey."""
+
+
+def canvas(width: float, height: float) -> tuple[Figure, Axes]:
+    """Return an empty figure of so many inches, and its axes."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def rule(axes: Axes) -> None:
+    """Draw thin lines across, behind everything else."""
+    axes.grid(axis="y", color=MUTED, alpha=0.3, linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def numbered(axis: Any, said: Callable[[float], str]) -> None:
+    """Write the numbers of an axis or a scale as a function says them."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: said(value)))
+
+
+def heat_map(
+    axes: Axes,
+    values: NDArray[np.float64],
+    said: Callable[[int, int], str],
+    span: tuple[float, float],
+    heads: tuple[str, Sequence[str], Sequence[str]],
+) -> Any:
+    """Draw cells coloured by their values, from one end of a span to the other, and return their scale.
+
+    ``said`` gives the text of a cell by row and column; ``heads`` are the title, and the names, of the
+    columns, and the names of the rows.
+    """
+    edges = [np.arange(size + 1) - 0.5 for size in values.shape]
+    look: dict[str, Any] = {"cmap": DIVERGING, "edgecolors": "#ffffff", "linewidth": 1.2}
+    image = axes.pcolormesh(edges[1], edges[0], values, vmin=span[0], vmax=span[1], **look)
+    middle, reach = (span[0] + span[1]) / 2, (span[1] - span[0]) / 2
+    for (row, column), value in np.ndenumerate(values):
+        ink = "#ffffff" if abs(value - middle) > 0.72 * reach else "#16181b"
+        axes.text(column, row, said(row, column), ha="center", va="center", color=ink, fontsize=9)
+    title, columns, rows = heads
+    axes.set_xticks(range(len(columns)), columns)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.invert_yaxis()
+    axes.xaxis.tick_top()
+    axes.xaxis.set_label_position("top")
+    axes.set_xlabel(title)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    shrink = min(1.0, 3.2 / (0.34 * len(rows)))
+    bar = axes.get_figure().colorbar(image, ax=axes, shrink=shrink, pad=0.03, aspect=14)  # type: ignore[union-attr]
+    bar.outline.set_visible(False)
+    return bar
 
 
 def svg(figure: Figure, name: str, title: str) -> str:

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lacunary.data.schema import Kind
@@ -16,12 +15,12 @@ from lacunary.learn.fit import Method
 from lacunary.learn.select import Select
 from lacunary.learn.start import Starts
 from lacunary.model.make import naive_bayes
-from lacunary.sklearn.model import Array, Model, Unknown, free_name
+from lacunary.sklearn.model import Array, Groups, Unknown, free_name
 
 __all__ = ["LatentClassModel"]
 
 
-class LatentClassModel(DensityMixin, Model):  # type: ignore[misc]
+class LatentClassModel(Groups):
     """A hidden class above all columns, which are independent given it.
 
     Parameters
@@ -70,18 +69,7 @@ class LatentClassModel(DensityMixin, Model):  # type: ignore[misc]
         tol: float = 1e-8,
         random_state: Any = 0,
     ) -> None:
-        super().__init__(
-            method=method,
-            prior=prior,
-            starts=starts,
-            select=select,
-            kinds=kinds,
-            handle_unknown=handle_unknown,
-            max_iter=max_iter,
-            tol=tol,
-            random_state=random_state,
-        )
-        self.n_classes = n_classes
+        self._keep(locals())
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the classes."""
@@ -89,28 +77,16 @@ class LatentClassModel(DensityMixin, Model):  # type: ignore[misc]
         self._learn(naive_bayes(table.schema, free_name("class", table.schema), self.n_classes), table)
         return self
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Array:
-        """Find the classes, and return the most probable one of every row."""
-        return self.fit(X, y, sample_weight).predict(X)
-
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of every class for every row; (rows, classes)."""
         table = self._table(X)
         name = self.network_.dag.schema.hidden[0]
         return self.network_.posterior(table, [name])[name]
 
-    def predict(self, X: Any) -> Array:
-        """Return the most probable class of every row; (rows,)."""
-        return np.asarray(self.predict_proba(X).argmax(axis=1))
-
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Return the log-probability of each row's observed cells; (rows,)."""
-        table = self._table(X)
+        table = self._table(X)  # refuses to be asked before it was fitted
         return self.network_.log_probability(table)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean of `score_samples`."""
-        return float(self.score_samples(X).mean())
 
     def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
         """Return rows drawn from the model, and their classes."""

@@ -74,20 +74,7 @@ class BayesianNetworkModel(ClassifierMixin, Model):  # type: ignore[misc]
         tol: float = 1e-8,
         random_state: Any = 0,
     ) -> None:
-        super().__init__(
-            method=method,
-            prior=prior,
-            starts=starts,
-            select=select,
-            kinds=kinds,
-            handle_unknown=handle_unknown,
-            max_iter=max_iter,
-            tol=tol,
-            random_state=random_state,
-        )
-        self.graph = graph
-        self.target = target
-        self.hidden = hidden
+        self._keep(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the network's probabilities."""

@@ -78,21 +78,7 @@ class NetworkImputer(OneToOneFeatureMixin, TransformerMixin, Model):  # type: ig
         tol: float = 1e-8,
         random_state: Any = 0,
     ) -> None:
-        super().__init__(
-            method=method,
-            prior=prior,
-            starts=starts,
-            select=select,
-            kinds=kinds,
-            handle_unknown=handle_unknown,
-            max_iter=max_iter,
-            tol=tol,
-            random_state=random_state,
-        )
-        self.graph = graph
-        self.n_classes = n_classes
-        self.hidden = hidden
-        self.how = how
+        self._keep(locals())
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the networks, or the probabilities of one, from the rows, holes and all."""

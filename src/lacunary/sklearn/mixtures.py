@@ -7,7 +7,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lacunary.data.schema import Kind
@@ -15,13 +14,13 @@ from lacunary.learn.stop import Stop
 from lacunary.mixture.fit import SCHEDULE, StructureClass, fit_mixture
 from lacunary.mixture.found import MixtureFit
 from lacunary.mixture.noise import NoiseGiven
-from lacunary.sklearn.model import Array, Model, Unknown
+from lacunary.sklearn.model import Array, Groups, Unknown
 from lacunary.structure.constraints import ArcsGiven
 
 __all__ = ["MixtureOfDags"]
 
 
-class MixtureOfDags(DensityMixin, Model):  # type: ignore[misc]
+class MixtureOfDags(Groups):
     """A mixture of Bayesian networks, each with a structure of its own (TMCH98).
 
     Parameters
@@ -78,22 +77,7 @@ class MixtureOfDags(DensityMixin, Model):  # type: ignore[misc]
         tol: float = 1e-6,
         random_state: Any = 0,
     ) -> None:
-        self.n_components = n_components
-        self.structure = structure
-        self.noise = noise
-        self.hidden = hidden
-        self.prior = prior
-        self.starts = starts
-        self.required = required
-        self.forbidden = forbidden
-        self.max_parents = max_parents
-        self.schedule = schedule
-        self.until = until
-        self.kinds = kinds
-        self.handle_unknown = handle_unknown
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+        self._keep(locals())
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the components, their structures and their number."""
@@ -105,7 +89,7 @@ class MixtureOfDags(DensityMixin, Model):  # type: ignore[misc]
             noise=self.noise,
             hidden=self.hidden,
             prior=self.prior,
-            starts=self.starts,  # type: ignore[arg-type]
+            starts=self.starts,
             required=self.required,
             forbidden=self.forbidden,
             max_parents=self.max_parents,
@@ -121,27 +105,15 @@ class MixtureOfDags(DensityMixin, Model):  # type: ignore[misc]
         self.converged_ = self.fit_.converged
         return self
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Array:
-        """Find the components, and return the most probable one of every row."""
-        return self.fit(X, y, sample_weight).predict(X)
-
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of every component for every row, the noise last; (rows, components)."""
-        table = self._table(X)
+        table = self._table(X)  # refuses to be asked before it was fitted
         return self.mixture_.responsibilities(table)
-
-    def predict(self, X: Any) -> Array:
-        """Return the most probable component of every row; (rows,)."""
-        return np.asarray(self.predict_proba(X).argmax(axis=1))
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Return the log-density of each row's observed cells; (rows,)."""
-        table = self._table(X)
+        table = self._table(X)  # refuses to be asked before it was fitted
         return self.mixture_.log_probability(table)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean of `score_samples`."""
-        return float(self.score_samples(X).mean())
 
     def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
         """Return rows drawn from the mixture, and the components they came from."""

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -16,16 +16,13 @@ from lacunary.data.read import read
 from lacunary.data.schema import Kind, Schema, Variable
 from lacunary.data.table import HOLE, Table, positions
 from lacunary.errors import ParameterError
-from lacunary.infer.belief import Prior
 from lacunary.infer.network import Network
-from lacunary.learn.fit import Fit, Method, fit
-from lacunary.learn.select import Select
-from lacunary.learn.start import Starts
+from lacunary.learn.fit import Fit, fit
 from lacunary.learn.stop import Stop
 from lacunary.model.dag import Dag
 from lacunary.model.make import States, dag
 
-__all__ = ["Array", "Model", "Unknown", "free_name", "graph_of"]
+__all__ = ["Array", "Groups", "Model", "Unknown", "free_name", "graph_of"]
 
 Unknown = Literal["error", "hole"]
 Array = NDArray[Any]
@@ -44,28 +41,11 @@ class Model(BaseEstimator):  # type: ignore[misc]
         Sweeps over the data, and whether they were enough.
     """
 
-    def __init__(
-        self,
-        *,
-        method: Method = "map",
-        prior: Prior | None = None,
-        starts: int | Starts | None = None,
-        select: Select = "best",
-        kinds: Kind | Mapping[str, Kind] | None = None,
-        handle_unknown: Unknown = "error",
-        max_iter: int = 2000,
-        tol: float = 1e-8,
-        random_state: Any = 0,
-    ) -> None:
-        self.method = method
-        self.prior = prior
-        self.starts = starts
-        self.select = select
-        self.kinds = kinds
-        self.handle_unknown = handle_unknown
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    def _keep(self, given: Mapping[str, Any]) -> None:
+        """Keep a constructor's parameters, its ``locals()``, under their names, as scikit-learn wants."""
+        for name, value in given.items():
+            if name != "self":
+                setattr(self, name, value)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -135,6 +115,22 @@ class Model(BaseEstimator):  # type: ignore[misc]
             for name, column in columns.items()
             if name in self.schema_
         }
+
+
+class Groups(DensityMixin, Model):  # type: ignore[misc]
+    """What estimators that put rows into groups have in common; they say how probable each group is."""
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Array:
+        """Find the groups, and return the most probable one of every row."""
+        return np.asarray(self.fit(X, y, sample_weight).predict(X))
+
+    def predict(self, X: Any) -> Array:
+        """Return the most probable group of every row; (rows,)."""
+        return np.asarray(self.predict_proba(X).argmax(axis=1))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean of `score_samples`."""
+        return float(self.score_samples(X).mean())
 
 
 def graph_of(

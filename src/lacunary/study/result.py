@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from os import PathLike
 from typing import Any, Literal
 
@@ -209,17 +209,12 @@ class Classes:
                 }
                 for each in self.measured
             },
-            "cases": [
-                {
-                    "row": case.row + 1,
-                    "why": case.why,
-                    "aside": case.aside,
-                    "holes": case.holes,
-                    "probabilities": dict(zip(map(str, self.labels), case.probabilities, strict=True)),
-                }
-                for case in self.cases
-            ],
+            "cases": [self._record(case) for case in self.cases],
         }
+
+    def _record(self, case: Case) -> dict[str, Any]:
+        chances = dict(zip(map(str, self.labels), case.probabilities, strict=True))
+        return {**asdict(case), "row": case.row + 1, "probabilities": chances}
 
     def _profile(self, k: int) -> Profile:
         size = float(self.table.weights @ self.posterior[:, k])
