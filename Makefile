@@ -17,9 +17,9 @@ test: $(VENV)/.installed-test
 	$(BIN)/pytest -n 2 --durations=8
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest tests/kernels/test_plain.py tests/kernels/test_swept.py
 
-# Releases this old warn of newer ones that they themselves depend on, so warnings are no errors here.
+# The lowest versions that pyproject.toml allows, all of them in one environment.
 test-oldest: $(OLDEST)/.installed
-	PYTHONPATH=src $(OLDEST)/bin/python -m pytest -n 2 -o filterwarnings=default
+	PYTHONPATH=$(CURDIR)/src $(OLDEST)/bin/python -m pytest -n 2
 
 $(OLDEST)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(OLDEST)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from lacunary.kernels.swept import swept_terms
+from lacunary.kernels.swept import charged_terms, integrated_terms, swept_terms
+from tests import naive_kernels
 
 Array = NDArray[np.float64]
 
@@ -71,3 +74,47 @@ def test_a_child_that_follows_exactly_keeps_a_positive_rest() -> None:
     x = np.column_stack([x[:, 0] - 3 * x[:, 1], x])
     _, rest = swept((x.T @ x)[None], 0, [1])
     assert 0 < rest[0, 2] < 1e-12 * (x.T @ x)[0, 0]
+
+
+def scales(rng: np.random.Generator, many: int, size: int) -> Array:
+    """Positive definite matrices of condition below some 1e3."""
+    root = rng.normal(size=(many, size, size + 2))
+    return np.asarray(root @ np.swapaxes(root, -1, -2) + 0.1 * np.eye(size))
+
+
+@pytest.mark.parametrize(("child", "parents"), [(0, []), (2, [4]), (1, [3, 0, 2]), (0, [1, 2, 3, 4])])
+@pytest.mark.parametrize("seed", range(3))
+def test_integrated_terms(seed: int, child: int, parents: list[int]) -> None:
+    """Evidence of child and parents over that of the parents, each with all its normalising constants."""
+    rng = np.random.default_rng(seed)
+    prior, counts, nu, dof = scales(rng, 1, 5), np.array([0.0, 3.0, 17.5]), 1.5, 2.5
+    after, out = prior + counts[:, None, None] * scales(rng, 3, 5), np.empty(6)
+    integrated_terms(after, counts, prior, nu, dof, child, np.array(parents, dtype=np.int64), out)
+
+    def evidence(members: list[int]) -> float:
+        at, degrees = np.ix_(members, members), dof + len(members) - 1
+        return sum(
+            naive_kernels.log_normal_evidence(prior[0][at], one[at], nu, degrees, rows)
+            for one, rows in zip(after, counts.tolist(), strict=True)
+        )
+
+    wanted = [evidence([*p, child]) - evidence(p) for p in naive_kernels.toggles(5, child, parents)]
+    np.testing.assert_allclose(out, wanted, rtol=1e-10)  # some dozen logs, conditions of 1e3
+
+
+@pytest.mark.parametrize(("child", "parents"), [(0, []), (2, [4]), (1, [3, 0, 2])])
+@pytest.mark.parametrize("floor", [1e-8, 1.0])
+def test_charged_terms(floor: float, child: int, parents: list[int]) -> None:
+    """Normal log-likelihoods at the best coefficients; −inf where there are no more rows than these."""
+    counts, charge, blank, out = np.array([4.0, 30.0]), 1.3, 2.0, np.empty(6)
+    scatter = counts[:, None, None] * scales(np.random.default_rng(1), 2, 5)
+    charged_terms(scatter, counts, floor, charge, blank, child, np.array(parents, dtype=np.int64), out)
+    for found, members in zip(out, naive_kernels.toggles(5, child, parents), strict=True):
+        wanted = -charge * (len(members) + 2) * (len(counts) + blank)
+        for matrix, rows in zip(scatter, counts.tolist(), strict=True):
+            left = naive_kernels.rest(matrix, child, members)
+            variance = max(left / rows, floor)
+            wanted -= 0.5 * rows * math.log(2 * math.pi * variance) + 0.5 * left / variance
+            if rows <= len(members) + 1:
+                wanted = -math.inf
+        assert found == pytest.approx(wanted, rel=1e-10)  # conditions of 1e3

@@ -126,7 +126,8 @@ class _Bar:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *rest: Any) -> None:
-        self.display.stop()
+        if self.terminal:  # older releases of Rich end a line that was never begun
+            self.display.stop()
         if kind is KeyboardInterrupt:
             complain("interrupted; finished work is kept, and the same command goes on from here")
             raise typer.Exit(130)

@@ -88,7 +88,8 @@ class Waiting:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._display.stop()
+        if not self._display.disable:  # older releases of Rich end a line that was never begun
+            self._display.stop()
 
     def say(self, what: str) -> None:
         """Say what is being done now."""

@@ -52,7 +52,7 @@ def from_frame(native: object) -> Source:
     def columns(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
         return (_column(name, frame.get_column(names[name])) for name in wanted)
 
-    library = str(frame.implementation)
+    library = frame.implementation.name.lower()  # its str was another in older releases
     return Source(tuple(map(str, frame.columns)), columns, library if library in LIBRARIES else None)
 
 

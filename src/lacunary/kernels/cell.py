@@ -85,7 +85,10 @@ class Room(NamedTuple):
 def fill(
     kinds: Kinds, slab: Slab, spots: Spots, c: int, at: int, potential: Any, room: Room, lanes: Any
 ) -> None:
-    """Multiply the factors and the children's messages of cell c into ``value`` from ``at`` on."""
+    """Multiply the factors and the children's messages of cell c into ``value`` from ``at`` on.
+
+    ``potential`` is flat, (size, lanes), with the lanes last as in all of ``room``.
+    """
     width = len(lanes)
     value, message, offsets = room.value, room.message, kinds.offsets
     size = kinds.size[slab.kind[c]]
@@ -111,6 +114,7 @@ def fill(
             )
     if done == size:
         return
+    # Before ``done`` all is multiplied; behind it, ``value`` holds the product of the links up to k.
     for k in range(start, stop):
         base = np.int64(slab.base[U(k)])
         table = -1 if plain else kinds.link_table[U(link + k - start)]
@@ -161,7 +165,8 @@ def fill_with_care(
 ) -> None:
     """Do as `fill`, but with an exponent for every value, so that no product can vanish on its way.
 
-    It is rarely needed, and so compiled once for any number of lanes, ``width``.
+    It is rarely needed, and so compiled once for any number of lanes, ``width``. ``potential`` is flat,
+    (size, lanes); ``log``, (lanes,), gains the logarithm that is left out of all values of a lane.
     """
     value, offsets = room.value, kinds.offsets
     size = kinds.size[slab.kind[c]]
@@ -171,6 +176,7 @@ def fill_with_care(
     for i in range(many):
         value[U(at + i)] = 1.0
         power[i] = 0
+    # The product of the links so far is value · 2^power, and each value is zero or near one.
     for n in range(start, slab.base_start[c + 1]):
         table = kinds.link_table[link + n - start]
         for i in range(size):

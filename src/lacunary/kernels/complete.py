@@ -72,8 +72,18 @@ def complete(
     """Write states into the holes of ``out``, (rows, variables); return the first impossible row or −1.
 
     Going up, messages are logs of sums if ``draws`` and of maxima otherwise; going down, each cell picks a
-    configuration that agrees with its parent's. ``log`` are the logarithms of the parameters. Row r uses the
-    random numbers of ``first_row + r``.
+    configuration that agrees with its parent's. Row r uses the random numbers of ``first_row + r``.
+
+    Parameters
+    ----------
+    kinds, slab, spots, room
+        Cells and working memory of one lane; only the first three arrays of ``room`` are used.
+    sizes
+        Numbers of states; (variables,).
+    log
+        Logarithms of the parameters; (size,).
+    out
+        States, written where a row has holes; (rows, variables).
     """
     value, message, offsets = room.value, room.message, kinds.offsets
     for c in range(slab.kind.size):
@@ -81,7 +91,7 @@ def complete(
         if kinds.own[kind] >= 0:
             fill_logs(kinds, slab, spots, c, log, value, message)
             send_logs(kinds, kind, spots.value[c], spots.shared[c], value, message, room.belief, draws)
-    waiting = np.empty((slab.kind.size + 1, 2), np.int64)
+    waiting = np.empty((slab.kind.size + 1, 2), np.int64)  # a stack: a cell, and what its parent chose for it
     for r in range(slab.root_start.size - 1):
         step = 0
         for k in range(slab.root_start[r], slab.root_start[r + 1]):
@@ -90,7 +100,7 @@ def complete(
             waiting[0, 1] = 0
             many = 1
             fill_logs(kinds, slab, spots, root, log, value, message)
-            while many > 0:
+            while many > 0:  # the parents of all cells that wait have chosen
                 many -= 1
                 c = waiting[many, 0]
                 kind = slab.kind[c]

@@ -162,11 +162,23 @@ def bd_terms(
 ) -> None:
     """Σ over configurations of [log Γ(α_j) − log Γ(α_j + N_j) + Σ_k log Γ(α_jk + N_jk) − log Γ(α_jk)].
 
-    ``counts`` has the child's states at heights u·r to u·r + r, for each parents' configuration u;
-    ``alpha`` has one hyperparameter for each variable j put beside them, and so has ``out``; (n,).
+    Parameters
+    ----------
+    counts
+        N, with the child's states at heights u·r to u·r + r for each configuration u of the parents;
+        (heights, columns).
+    states
+        The child's states r.
+    first
+        Variable j's states are columns ``first[j]`` to ``first[j + 1]``; (n + 1,).
+    alpha
+        The hyperparameter of each cell, with each variable j put beside the parents; (n,).
+    out
+        Written: the sum with each variable j; (n,).
     """
     configurations = counts.shape[0] // states
     for j in range(len(first) - 1):
+        # So far ``cell`` of the N_jk and ``whole`` of the N_j were positive; all others add nothing.
         one, cell, whole, total = alpha[j], 0, 0, 0.0
         for u in range(configurations):
             for s in range(first[j], first[j + 1]):

@@ -71,7 +71,8 @@ def _rise(
     """Multiply the factors and the children's messages of cell c; return their sum over its configurations.
 
     Where that is near underflow it is done again with an exponent for every value, so that no product can
-    vanish on its way; the largest exponent is left out of all of them and put into ``shift``.
+    vanish on its way; the largest exponent is left out of all of them and put into ``shift``. ``potential``
+    is (size,).
     """
     value, kind, at, power = room.value, slab.kind[c], spots.value[c], scratch.power
     size = kinds.size[kind]
@@ -84,7 +85,7 @@ def _rise(
             value[U(at + i)] = 1.0
         for i in range(size * care):
             power[i] = 0
-        for k in range(factors):
+        for k in range(factors):  # value (· 2^power) is the product of k factors: links first, then messages
             if k < links:
                 table = kinds.link_table[link + first + k]
                 _multiply(value, at, potential, np.int64(slab.base[first + k]), kinds.offsets, table, size)
@@ -199,6 +200,19 @@ def draw_counts(
     """Draw completions of all rows from their posterior under ``potential`` and add their ``counts``.
 
     Returns False if some row has no possible completion.
+
+    Parameters
+    ----------
+    kinds, slab, spots, room
+        Cells and working memory of one lane, in which every cell has a place of its own.
+    potential
+        What a completion's probability is the product of; (size,).
+    scratch
+        Room for one cell.
+    stream
+        The state of the random numbers, moved on; (1,).
+    counts
+        Completions in each place, added to; (size,).
     """
     value, message, belief, offsets = room.value, room.message, room.belief, kinds.offsets
     one: Any = np.int64(1)
@@ -209,6 +223,7 @@ def draw_counts(
             lost |= _send(kinds, slab, spots, c, mass, potential, room)
     if lost:
         _send_logs(kinds, slab, spots, potential, room, scratch)
+    # From here on a cell's ``belief`` counts the completions that those of its parents already drawn sent it.
     for c in range(slab.kind.size):
         own, size, at = kinds.own[slab.kind[c]], kinds.size[slab.kind[c]], spots.value[c]
         if own < 0 and slab.weight[c] > 0.0:
@@ -224,7 +239,7 @@ def draw_counts(
                     value, at, size, scratch.mass, scratch.left, offsets, own, at - at, one, scratch, stream
                 )
             _tell(kinds, slab, spots, c, hits, counts, room, scratch)
-    for c in range(slab.kind.size - 1, -1, -1):
+    for c in range(slab.kind.size - 1, -1, -1):  # parents first: all that will be sent to cell c has been
         kind = slab.kind[c]
         own, size, at, s = kinds.own[kind], kinds.size[kind], spots.value[c], spots.shared[c]
         if own >= 0:

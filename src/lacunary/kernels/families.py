@@ -83,9 +83,21 @@ def block_terms(
 ) -> None:
     """Write a family's term with each of some variables beside the parents; (heights, columns) → (n,).
 
-    ``counts`` has the child's states at heights u·r to u·r + r, for each configuration u of the parents;
-    variable j's states are columns ``first[j]`` to ``first[j + 1]``. Counts may leave out configurations that
-    do not occur; ``configurations`` are all. ``slots`` is room to work in; (2, n).
+    Parameters
+    ----------
+    counts
+        N, with the child's states at heights u·r to u·r + r for each configuration u of the parents. Those
+        that do not occur may be left out; (heights, columns).
+    states, configurations
+        The child's states r, and how many configurations the parents have in all.
+    first
+        Variable j's states are columns ``first[j]`` to ``first[j + 1]``; (n + 1,).
+    law, keys, values
+        What f is, and what is remembered of it: see the head of this file.
+    slots
+        Room for where each variable's values are remembered; (2, n).
+    out
+        Written: the term with each variable; (n,).
     """
     _terms(counts, states, configurations, first, law, keys, values, slots, out)
 
@@ -102,13 +114,14 @@ def _terms(
     slots: NDArray[np.int64],
     out: Array,
 ) -> None:
-    """Do what `block_terms` says."""
+    """Do what `block_terms` says, with its arrays."""
     variables = len(first) - 1
     _find_slots(states, configurations, first, law, keys, values, slots)
     for j in range(variables):
         out[j] = -law[2] * (states - 1) * configurations * (first[j + 1] - first[j])
+    # ``out[j]`` is what variable j's parameters cost and the sum over configurations below ``low``.
     for low in range(0, counts.shape[0], states):
-        rows = 0.0
+        rows = 0.0  # of this configuration; every variable sees them all, so the first tells
         for s in range(first[1]):
             for k in range(states):
                 rows += counts[low + k, s]
@@ -161,10 +174,23 @@ def nested_terms(
 ) -> None:
     """Write a family's term without each parent in turn, and last as it is; (heights, 1) → (parents + 1,).
 
-    ``sizes`` are those of the parents, slowest first, and of the child; all configurations have a place.
-    ``first`` says that there is one column, and ``room`` is as large as ``counts``.
+    Parameters
+    ----------
+    counts
+        N of every configuration of parents and child, ordered as ``sizes``, the last fastest; (heights, 1).
+    sizes
+        Numbers of states of the parents, slowest first, and of the child; (parents + 1,).
+    first
+        0 and 1: there is one column; (2,).
+    law, keys, values
+        What f is, and what is remembered of it: see the head of this file.
+    slots, room
+        Room to work in; (2, 1), and as large as ``counts``.
+    out
+        Written; (parents + 1,).
     """
     states, heights = sizes[-1], len(counts)
+    # ``before`` and ``after`` are how many configurations the members before and behind this parent have.
     before, after = 1, heights
     for parent in range(len(sizes) - 1):
         size = sizes[parent]

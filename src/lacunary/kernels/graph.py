@@ -107,11 +107,23 @@ def best_move(
 
     Kind 1 puts an arc in or takes it out, 2 turns it round; 0 stands for no move at all. Gains within ``tie``
     of the greatest are as good: of them rather no turn, then the first head, then the first tail; of turns
-    the first tail, then the first head. ``many[j]`` is how many parents j has, ``most`` how many it may
-    have; moves at a barred (i, j) are left out.
+    the first tail, then the first head.
+
+    Parameters
+    ----------
+    arcs, above, gain
+        The graph, its ancestors and what each arc gains: see the head of this file; (n, n).
+    free, required
+        Which arcs may be put in, and which must not be taken out; (n, n).
+    many, most
+        How many parents each node has, (n,), and how many it may have.
+    barred
+        Which arcs are to be left as they are; (n, n).
+    tie
+        How near the greatest gain is as good.
     """
     n = len(arcs)
-    here, there = NONE, NONE
+    here, there = NONE, NONE  # the greatest gains so far of putting in or out, and of turning
     for tail in range(n):
         for head in range(n):
             if not barred[tail, head]:

@@ -63,7 +63,12 @@ def _width(chart: Chart, sizes: Any, query: Query, part: int) -> int:
 
 @called
 def _read_part(chart: Chart, sizes: Any, query: Query, table: Any, at: int, desk: Desk, k: Any) -> Any:
-    """Reduce a part's table to the members asked for, and the others given these; return their states."""
+    """Reduce a part's table to the members asked for, and the others given these; return their states.
+
+    ``table`` has the part's probabilities from ``at`` on, the last member fastest; ``sizes`` is (variables,).
+    For active part k, ``desk`` takes from ``near_at[k]`` on the probability of each state b of the members
+    asked for and their step in the counts, and from ``rest_at[k]`` on, (states, width), the others' states.
+    """
     part = desk.part[k]
     begin, end = chart.member_start[part], chart.member_start[part + 1]
     states, width = 1, desk.width[k]
@@ -76,7 +81,7 @@ def _read_part(chart: Chart, sizes: Any, query: Query, table: Any, at: int, desk
         desk.near[near + b] = 0.0
     for c in range(states * width if query.columns > 1 else 0):
         desk.rest[rest + c] = 0.0
-    for c in range(chart.size[part]):
+    for c in range(chart.size[part]):  # ``digit`` are the members' states in configuration c
         value, b, off = table[at + c], 0, 0
         for m in range(begin, end):
             v = chart.member[m]
@@ -118,7 +123,13 @@ def _spread_parts(
     mass: float,
     out: Any,
 ) -> None:
-    """Add a mass at one place to the columns of the other members of the touched islands."""
+    """Add a mass at one place to the columns of the other members of the touched islands.
+
+    The cuts of the touched ``islands`` have the states in ``desk.state``; of the ``parts`` active parts, part
+    k is at state ``pick[k]`` of its members asked for. ``out`` is flat, (places, columns), and ``sizes`` are
+    (variables,).
+    """
+    # Each member that is not asked for gains ``mass`` in all, over the columns of its states.
     line = index * query.columns
     for t in range(islands):
         cut = chart.part_start[desk.island[t]]
@@ -154,9 +165,17 @@ def _count_state(
     hits: Any,
     out: Any,
 ) -> Any:
-    """Count a row for one state of the cuts of all touched islands; return the number of places hit."""
+    """Count a row for one state of the cuts of all touched islands; return the number of places hit.
+
+    ``table`` has the row's tables from ``start`` on, and ``given`` its islands without tables from
+    ``tree_start`` on. ``base`` is the place that the row's observed cells lead to, and ``mass`` its weight.
+    ``desk.mass`` is what was found at each of the first ``hits`` places of ``desk.hit``, and zero elsewhere;
+    ``out`` is flat, (places, columns), and ``sizes`` are (variables,).
+    """
     parts: Any = np.int64(0)
     near, rest, k = parts, parts, parts
+    # ``mass`` and ``base`` are those given the cuts of islands before t, which have ``parts`` parts;
+    # ``near`` and ``rest`` are how much of the desk these take.
     for t in range(islands):
         island = desk.island[t]
         cut, at = chart.part_start[island], start + chart.table_at[island]
@@ -183,7 +202,7 @@ def _count_state(
                 near += states
                 rest += states * desk.width[parts]
             parts += 1
-    while mass > 0.0:
+    while mass > 0.0:  # every ``pick`` of a state for each active part comes once, the last part fastest
         here, index = mass, base
         for k in range(parts):
             here *= desk.near[desk.near_at[k] + desk.pick[k]]
@@ -220,7 +239,11 @@ def _spread_rest(
     hits: Any,
     out: Any,
 ) -> None:
-    """Add what a row was found to hold to the columns of all variables outside the touched islands."""
+    """Add what a row was found to hold to the columns of all variables outside the touched islands.
+
+    ``desk.hit`` has ``hits`` places, each with its ``desk.mass``, which is zero again afterwards; ``share``
+    has the marginals of the row's holes; ``out`` is flat, (places, columns), and ``sizes`` are (variables,).
+    """
     p, columns, n = rows.pattern[row], query.columns, rows.codes.shape[1]
     for h in range(hits):
         index = desk.hit[h]
@@ -232,7 +255,7 @@ def _spread_rest(
         for v in range(n):
             if rows.codes[row, v] >= 0 and query.stride[v] < 0:
                 out[line + query.column[v] + rows.codes[row, v]] += mass
-        t = 0
+        t = 0  # the touched islands before this one; they are in order
         for island in range(chart.island_start[p], chart.island_start[p + 1]):
             if t < islands and desk.island[t] == island:
                 t += 1
@@ -261,10 +284,23 @@ def count_families(
 ) -> None:
     """Add the expected counts of a set of variables, alone and with each other one, over some of the rows.
 
-    ``out`` has ``query.columns`` numbers for each configuration of the set: one for each state of each
-    variable outside it, and last that of the configuration itself.
+    Parameters
+    ----------
+    chart, rows, query
+        The islands of every pattern, the rows ``first`` to ``last`` of which are counted, and the set.
+    sizes
+        Numbers of states; (variables,).
+    table, share
+        Tables of the islands and marginals of the holes of all rows, as `fill_tables` wrote them; flat.
+    given
+        What junction trees say of the islands without tables; their numbers are in ``desk`` already.
+    desk
+        Room for one row.
+    out
+        Added to; flat, (configurations of the set, columns): one for each state of each variable outside it,
+        and last that of the configuration itself.
     """
-    for row in range(first, last):
+    for row in range(first, last):  # ``desk.mass`` is zero everywhere before and after each row
         if rows.weight[row] == 0.0:
             continue
         p, base, islands = rows.pattern[row], np.int64(0), np.int64(0)
@@ -278,7 +314,7 @@ def count_families(
                     islands += 1
                     break
         hits = np.int64(0)
-        while True:
+        while True:  # every ``turn`` of a state for each touched island's cut comes once, the last fastest
             hits = _count_state(
                 chart,
                 sizes,

@@ -18,7 +18,11 @@ __all__ = ["fill_tables"]
 def _add_factor(
     families: Families, f: int, log_theta: Any, chart: Chart, part: int, sizes: Any, state: Any, out: Any
 ) -> None:
-    """Add the log of one family's factor to the table of a part, whose members are marked by state −1."""
+    """Add the log of one family's factor to the table of a part, whose members are marked by state −1.
+
+    ``log_theta`` are the logs of all parameters, (size,); ``sizes`` and ``state``, (variables,). ``out`` has
+    the part's values, and room for steps and digits of its members.
+    """
     begin, end = chart.member_start[part], chart.member_start[part + 1]
     at = families.start[f]
     step, digit = out.step, out.digit
@@ -33,7 +37,7 @@ def _add_factor(
             for m in range(begin, end):
                 if chart.member[m] == v:
                     step[m - begin] = families.stride[e]
-    for c in range(chart.size[part]):
+    for c in range(chart.size[part]):  # ``digit`` are the members' states in c, and ``at`` where they lead
         out.value[c] += log_theta[at]
         m = end - begin - 1
         while m >= 0:
@@ -139,6 +143,10 @@ def _fill_island(
     """Write the tables of one island of a row; return the log of its probability, up to a constant.
 
     First the probabilities of the states of the cut, then for each of them the tables of all parts.
+
+    ``table`` is written from ``at`` on; ``log_theta``, (size,), are logs of parameters; ``state``,
+    (variables,), is the row's, −1 in holes, and left so. ``stamp`` and ``found``, (variables + 1,), are room
+    to list families in: the last stamp is the last mark used.
     """
     cut, last = chart.part_start[island], chart.part_start[island + 1]
     cuts = chart.size[cut]
@@ -149,6 +157,7 @@ def _fill_island(
         digits(chart.member, begin, end, sizes, z, state)
         table[at + z] = _cut_factors(families, log_theta, state, found)
     offset = at + cuts
+    # ``table[at + z]`` is the log of the cut's own factors in state z and of the sums of the parts before.
     for part in range(cut + 1, last):
         stamp[-1] += 1
         many = _touched(families, chart, part, stamp, stamp[-1], found)
@@ -178,14 +187,26 @@ def fill_tables(
     table: Any,
     share: Any,
 ) -> int:
-    """Write the tables and marginals of rows first … last − 1; return the first impossible one, or −1."""
+    """Write the tables and marginals of rows first … last − 1; return the first impossible one, or −1.
+
+    Parameters
+    ----------
+    families, chart, rows
+        The network's families, the islands of every pattern, and the rows.
+    sizes, log_theta
+        Numbers of states, (variables,), and logs of parameters, (size,).
+    table
+        Written, from each row's ``table_start`` on: one 1 for islands without tables; flat.
+    share
+        Marginals of the holes, added to from each row's ``share_start`` on; flat.
+    """
     n = rows.codes.shape[1]
     widest = 1
     for part in range(chart.size.size):
         widest = max(widest, chart.size[part])
     scratch = Scratch(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(widest))
     state, stamp, found = np.empty(n, np.int64), np.zeros(n + 1, np.int64), np.empty(n + 1, np.int64)
-    for row in range(first, last):
+    for row in range(first, last):  # ``state`` is −1 in all holes whenever an island begins
         p, base = rows.pattern[row], rows.share_start[row]
         for v in range(n):
             state[v] = rows.codes[row, v]

@@ -193,8 +193,18 @@ def chart_islands(
     """Find the islands of each pattern, cut until no part of several variables exceeds the cap.
 
     An island whose tables would then be longer than the limit is left in one part, and numbered in ``tree``.
-    ``log_size`` receives the log-size of each part. All arrays must be long enough: an open cell is one
-    member, and gives rise to at most one island and two parts.
+
+    Parameters
+    ----------
+    graph
+        Who must not be separated, and logs of numbers of states.
+    patterns
+        Whether each variable is a hole; (patterns, variables).
+    log_cap, log_limit
+        Logs of the most configurations of a part of several variables, and of the length of tables.
+    island_start, part_start, member_start, member, log_size, tree
+        Written: the arrays of a `Chart`, with the log-size of each part. All must be long enough: an open
+        cell is one member, and gives rise to at most one island and two parts.
     """
     n = patterns.shape[1]
     label, lot, found = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
@@ -205,7 +215,7 @@ def chart_islands(
         trees = 0
         for v in range(n):
             label[v] = OPEN if patterns[p, v] else CLOSED
-        for v in range(n):
+        for v in range(n):  # holes of islands found before are closed, all others are open
             if label[v] != OPEN:
                 continue
             stop = _component(graph, v, label, OPEN, SEEN, lot)
@@ -225,6 +235,7 @@ def chart_islands(
                 cuts = 0
                 tree[islands - 1] = trees
                 trees += 1
+            # The island's pieces are SEEN and its cut is CLOSED; the pieces are closed as they are listed.
             member_start[parts] = members
             log_size[parts] = _log_size(graph, cut, cuts)
             parts += 1

@@ -83,10 +83,28 @@ def sweep_logs(
     root_log: Any,
     lanes: Any,
 ) -> None:
-    """Do as `sweep` for one parameter vector, given its logarithms; ``root_log`` is flat."""
+    """Do as `sweep` for one parameter vector, given its logarithms.
+
+    Parameters
+    ----------
+    kinds_arena, cells_arena, weight
+        The cells, and the weights of the rows that end in each; the last (cells,).
+    log
+        Logarithms of the potentials; (size,).
+    value, message, belief
+        Those of a `Room` of one lane.
+    counts
+        Added to unless it is empty; (size,).
+    root_log
+        Written at the roots: the log of their sum; (cells,).
+    lanes
+        A tuple of one item.
+    """
     kinds = kinds_in(kinds_arena)
     slab, spots = cells_in(cells_arena, weight)
     offsets = kinds.offsets
+    # Going up, ``value`` and ``message`` of cells before c hold logarithms, but roots their posterior; once a
+    # cell has sent, its ``belief`` is zero and then the sum of what the roots read so far believe.
     for c in range(slab.kind.size):
         kind, at, s = slab.kind[c], spots.value[c], spots.shared[c]
         size, own = kinds.size[kind], kinds.own[kind]
@@ -110,7 +128,7 @@ def sweep_logs(
             read(kinds, slab, spots, c, at, value, belief, counts, lanes)
     if counts.size == 0:
         return
-    for c in range(slab.kind.size - 1, -1, -1):
+    for c in range(slab.kind.size - 1, -1, -1):  # parents first: the belief of cell c is whole
         kind, at, s = slab.kind[c], spots.value[c], spots.shared[c]
         own = kinds.own[kind]
         if own < 0:

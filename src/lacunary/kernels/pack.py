@@ -73,13 +73,14 @@ def _fill_offsets(
     out_start: Any,
     digit: Any,
 ) -> None:
+    """Do what `fill_offsets` says, with its arrays and room for the digits of the longest shape."""
     for t in range(shape.size):
         first = member_start[shape[t]]
         many = member_start[shape[t] + 1] - first
         for m in range(many):
             digit[m] = 0
         at = 0
-        for i in range(out_start[t], out_start[t + 1]):
+        for i in range(out_start[t], out_start[t + 1]):  # ``at`` is Σ digit · step of configuration i
             out[i] = at
             for m in range(many - 1, -1, -1):
                 digit[m] += 1
@@ -213,8 +214,29 @@ def _lay_rows(
     nodes: Any,
     slots: Any,
 ) -> int:
+    """Do what `lay_rows` says.
+
+    Parameters
+    ----------
+    forest, kind_of_node, above_of_node
+        The nodes of all patterns; the kind of each, and the table that leads to it from its parent; (nodes,).
+    scopes
+        Families, and from ``families`` on readouts.
+    codes, weights, pattern
+        States with −1 for a hole, weights and patterns of rows; (rows, variables), (rows,), (rows,).
+    constant
+        Weight of rows in each place of families without a hole, added to; (size,).
+    out
+        Written: the cells, with the roots of each row.
+    nodes
+        Room, −1: by node of a row its cell, its first child, and its parent's next; (3, most nodes).
+    slots
+        A hash table, empty: numbers of cells; a power of two.
+    """
     cell_of, head, after = nodes[0], nodes[1], nodes[2]  # of the row at hand; children as linked lists
     cells, room = np.int64(0), slots.size
+    # The first ``cells`` cells all differ and are in ``slots``. Each node is written behind them as if it
+    # were a new cell, and counts only if none is like it. ``head`` is −1 everywhere between rows.
     for r in range(codes.shape[0]):
         first = forest.node_start[pattern[r]]
         last = forest.node_start[pattern[r] + 1]

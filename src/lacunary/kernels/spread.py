@@ -65,9 +65,22 @@ def spread(
 ) -> int:
     """Spread ``belief`` of each shared configuration over those of a cell, with chances in ``value``.
 
-    ``own`` leads from a configuration to the shared one, whose chances sum to ``message``; −1: to the only
-    one. Both are used up. Returns how many configurations were drawn.
+    Returns how many configurations were drawn: these and how often are in ``scratch``.
+
+    Parameters
+    ----------
+    value
+        Chances of the cell's ``size`` configurations, from ``at`` on.
+    message, belief
+        Of the ``shared`` configurations, from ``s`` on: the sum of their chances, and how many to spread.
+        Both are used up.
+    offsets, own
+        ``offsets[own + i]`` is what configuration i shares; with ``own`` = −1 there is one for all.
+    stream
+        The state of the random numbers; (1,).
     """
+    # Of each shared configuration, ``belief`` is still to be spread over those from i on, whose chances sum
+    # to ``message``: each takes its share of what is left, a binomial.
     hits = 0
     for i in range(size):
         k = s + offsets[own + i] if own >= 0 else s

@@ -26,7 +26,11 @@ __all__ = ["read", "sweep"]
 def read(
     kinds: Kinds, slab: Slab, spots: Spots, c: int, at: int, value: Any, belief: Any, counts: Any, lanes: Any
 ) -> None:
-    """Add the posterior of cell c to the counts and tell its children."""
+    """Add the posterior of cell c to the counts and tell its children.
+
+    The posterior is ``value`` from ``at`` on; ``counts`` and ``belief`` are added to. All are flat with the
+    lanes last.
+    """
     width = len(lanes)
     offsets = kinds.offsets
     size = kinds.size[slab.kind[c]]
@@ -47,6 +51,7 @@ def read(
             scatter_sum(value, at + i, belief, spots.heard, slab.child_start[c], slab.child_start[c + 1], i)
     if done == size:
         return
+    # Configurations before ``done`` have been added everywhere; the others, to the readouts up to k.
     for k in range(start, slab.read_start[c + 1]):
         base = np.int64(slab.read[U(k)])
         table = -1 if plain else kinds.read_table[U(link + k - start)]
@@ -93,12 +98,13 @@ def _read_cells(
 ) -> None:
     """Read the roots among these cells, or else the others, parents first, once their belief is known.
 
-    Roots hold their posterior already. A function of its own, so that `read` is compiled once a sweep.
+    Roots hold their posterior already. A function of its own, so that `read` is compiled once a sweep. Arrays
+    are those of `sweep`.
     """
     kinds = kinds_in(kinds_arena)
     slab, spots = cells_in(cells_arena, weight)
     width, offsets = len(lanes), kinds.offsets
-    for c in range(last - 1, first - 1, -1):
+    for c in range(last - 1, first - 1, -1):  # the belief of cell c is whole: all its parents have been read
         kind = slab.kind[c]
         own = kinds.own[kind]
         if roots != (own < 0):
@@ -134,11 +140,28 @@ def sweep(
 ) -> bool:
     """Sum out the holes of a chunk of rows, whose cells lie in the two arenas.
 
-    ``potential`` is flat, (size, lanes), at most one, zeros allowed, and need not be normalised. The next
-    five arrays are those of a `Room`. Posterior counts are added to ``counts``, flat too, unless it is empty;
-    ``root_log`` takes the log-sum of each root, (cells, lanes), and ``total_log`` their weighted sum.
-    ``doubt`` tells for which lanes this may be wrong and `sweep_logs` is needed; returns whether there are
-    any. ``scale``, (lanes,), is working memory.
+    Returns whether there are lanes for which this may be wrong and `sweep_logs` is needed.
+
+    Parameters
+    ----------
+    kinds_arena, cells_arena, weight
+        The cells, and the weights of the rows that end in each; the last (cells,).
+    potential
+        At most one, zeros allowed, need not be normalised; flat, (size, lanes).
+    value, message, belief, normalizer, power
+        Those of a `Room`.
+    counts
+        Posterior counts, added to unless it is empty; flat, (size, lanes).
+    root_log
+        Written at the roots: the log of their sum; (cells, lanes).
+    total_log
+        The weighted sum of these, added to; (lanes,).
+    scale
+        Working memory; (lanes,).
+    doubt
+        Set for the lanes that may be wrong; (lanes,).
+    lanes
+        A tuple with one item for each lane.
     """
     kinds = kinds_in(kinds_arena)
     slab, spots = cells_in(cells_arena, weight)
@@ -148,6 +171,9 @@ def sweep(
     # Types are told: a bare 0 or True has a type of its own, for which all would be compiled again.
     unread: Any = np.int64(0)  # roots are read some at a time, so that the counts stay at hand meanwhile
     last = -1
+    # Every cell before c that is no root sums to one, has sent its sums in ``message``, has a ``belief`` of
+    # zero or what its parents read so far told, and in ``normalizer`` what was divided out in and below it.
+    # Roots from ``unread`` to c hold their posterior, side by side, and are not in the counts yet.
     for c in range(cells):
         kind = slab.kind[c]
         own = kinds.own[kind]

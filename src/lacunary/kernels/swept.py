@@ -26,15 +26,18 @@ EPSILON = 2.0**-52
 def _sweep(matrix: Any, child: int, parents: Any, skip: int, rows: Any, left: Any, partial: Any) -> Any:
     """Sweep all parents out but the one at position ``skip``; return log|A_PP| and whether all were sound.
 
-    Writes the rows of L⁻¹A_P· , the diagonal of r into ``left`` and the child's row of r into ``partial``. A
-    parent that is a linear combination of those before, to rounding, is unsound: nothing is regressed on it.
+    Writes the rows of L⁻¹A_P· , (m, n), the diagonal of r into ``left``, (n,), and the child's row of r into
+    ``partial``, (n,). A parent that is a linear combination of those before, to rounding, is unsound: nothing
+    is regressed on it. ``matrix`` is A, (n, n), and ``parents`` are (m,).
     """
     size = len(left)
     log_det, sound = 0.0, True
     for j in range(size):
         left[j] = matrix[j, j]
         partial[j] = matrix[child, j]
-    for i in range(len(parents)):
+    for i in range(
+        len(parents)
+    ):  # ``left`` and ``partial`` are those of r with the parents before i swept out
         row, p = rows[i], parents[i]
         if i == skip:
             row[:] = 0.0
@@ -95,7 +98,7 @@ def swept_terms(stack: Any, child: int, parents: Any, log_det: Any, rest: Any) -
     m = len(parents)
     rows, left, partial = np.empty((m, size)), np.empty(size), np.empty(size)
     column = np.empty(m)
-    for q in range(count):
+    for q in range(count):  # matrices have nothing to do with each other; the room is written anew for each
         matrix, dets, rests = stack[q], log_det[q], rest[q]
         least = size * EPSILON * matrix[child, child]
         whole, sound = _sweep(matrix, child, parents, -1, rows, left, partial)
@@ -162,7 +165,7 @@ def integrated_terms(
     m = len(parents)
     out[:] = 0.0
     gains = np.empty(3)
-    for q in range(many):
+    for q in range(many):  # ``out`` is the sum over configurations before q
         rows = counts[q]
         constant = 0.5 * math.log(nu / (nu + rows)) - 0.5 * rows * math.log(math.pi)
         for k in range(3):
@@ -201,7 +204,7 @@ def charged_terms(
     _members(parents, child, members)
     for j in range(size + 1):
         out[j] = -charge * (members[j] + 2) * (many + blank)
-        for q in range(many):
+        for q in range(many):  # ``out[j]`` is what parameters cost and the sum over configurations before q
             rows = counts[q]
             if rows <= members[j] + 1:
                 out[j] = -np.inf

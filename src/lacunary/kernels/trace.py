@@ -98,10 +98,33 @@ def trace_patterns(
 def _trace_patterns(
     tree: Any, scopes: Any, sizes: Any, is_open: Any, room: Any, wide: Any, touched: Any, out: Any
 ) -> None:
+    """Do what `trace_patterns` says.
+
+    Parameters
+    ----------
+    tree, scopes
+        The junction tree, parents before children, and what lives in its cliques.
+    sizes
+        Numbers of states; (variables,).
+    is_open
+        Whether each variable is a hole; (patterns, variables).
+    room
+        Room, (10, cliques): of cliques their node (−1: none) and their number of open scopes; of nodes how
+        many variables are open, how many scopes they hold, how many open variables they share with their
+        parent, which node they joined, their number among those kept, the clique with their variables, their
+        parent and the clique whose separator leads there.
+    wide
+        Room: configurations of each node; (cliques,).
+    touched
+        Room: whether each scope has an open variable; (scopes,).
+    out
+        Written.
+    """
     cliques = tree.parent.size
-    node_of, links = room[0], room[1]  # of cliques; the others of nodes
+    node_of, links = room[0], room[1]
     count, load, common, into, final = room[2], room[3], room[4], room[5], room[6]
     clique, up, edge = room[7], room[8], room[9]
+    # The patterns before p have ``done`` nodes with ``listed`` variables and ``taken`` scopes.
     done = taken = listed = 0
     for p in range(is_open.shape[0]):
         for c in range(cliques):
@@ -112,7 +135,7 @@ def _trace_patterns(
             if touched[s]:
                 links[scopes.home[s]] += 1
         nodes = 0
-        for c in range(cliques):
+        for c in range(cliques):  # the tree of cliques before c, restricted, is that of the nodes so far
             first, last = tree.member_start[c], tree.member_start[c + 1]
             opened = _count_open(tree.member, first, last, is_open, p)
             node_of[c] = -1
@@ -136,7 +159,7 @@ def _trace_patterns(
                     wide[nodes] *= sizes[tree.member[k]]
             nodes += 1
         kept = 0
-        for n in range(nodes):
+        for n in range(nodes):  # ``into`` of nodes before n is a node that stays; ``kept`` of them do
             into[n] = n
             if up[n] >= 0:
                 u = into[up[n]]

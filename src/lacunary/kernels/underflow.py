@@ -55,16 +55,17 @@ def find_underflow(
 ) -> bool:
     """Clear ``doubt``, a truth for every lane, where nothing can have been lost; return whether one is left.
 
-    The log of δ of a cell is kept where a root would keep its log-sum.
+    ``potential`` is flat, (size, lanes); ``room`` is as the way up left it; ``root_log``, (cells, lanes), has
+    the log-sums of roots, and takes the log of δ of each other cell where a root would keep its log-sum.
     """
     left = False
     for b in range(width):
         if not doubt[b]:
             continue
         doubt[b] = False
-        for c in range(slab.kind.size):
+        for c in range(slab.kind.size):  # no root before c lost anything that matters in this lane
             kind, at = slab.kind[c], spots.value[c]
-            lost, below = -np.inf, 0.0
+            lost, below = -np.inf, 0.0  # log (δ₁ + … + δₙ), and log of what was divided out below
             for k in range(slab.child_start[c], slab.child_start[c + 1]):
                 child = slab.child[k]
                 lost = np.logaddexp(lost, root_log[child, b].real)

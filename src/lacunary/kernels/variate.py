@@ -92,7 +92,9 @@ def binomial(trials: float, p: float, stream: Any) -> float:
 
     While many successes are expected, the middle one of the trials' uniform numbers in order is drawn (a
     Beta variate); it says on which side of it p lies, and half of the trials are settled (Devroye 1986, X.4).
+    ``stream`` is the state of the random numbers; (1,).
     """
+    # What is sought is ``hits`` and the successes of ``trials`` more, each with chance p.
     hits = 0.0
     while trials > 0.0:
         if p <= 0.0:

@@ -111,6 +111,21 @@ def walk(
     The first completions are drawn under ``potential`` (all ones: uniformly). Each step then moves the
     temperature on, which multiplies the weight by the ratio of the tempered densities of the counts, and
     draws θ given the counts and completions given θ at the new temperature. NaN if a row had no completion.
+
+    Parameters
+    ----------
+    kinds, slab, spots, room, scratch
+        Cells and working memory, as `draw_counts` takes them.
+    target
+        Prior and counts of the tempered family.
+    tau
+        Inverse temperatures; (steps + 1,).
+    potential
+        Of the first completions; overwritten; (size,).
+    seed
+        The first state of the random numbers, of 64 bits.
+    trail
+        Written.
     """
     size, groups = target.alpha.size, target.total.size
     stream, counts, log_theta = np.empty(1, np.uint64), np.empty(size), np.empty(size)
@@ -121,6 +136,8 @@ def walk(
     if not draw_counts(kinds, slab, spots, potential, room, scratch, stream, counts):
         return math.nan
     log_weight = 0.0
+    # Before step k, ``counts`` are those of the present completions, drawn at temperature k − 1, and
+    # ``log_weight`` corrects for all moves of the temperature up to it.
     for k in range(1, tau.size):
         if tau[k] != tau[k - 1]:
             log_weight += _log_tempered(target, tau[k], counts, sums)
@@ -176,6 +193,21 @@ def wander(
     needs no boundary. All of them move at once, each by a normal step of ``pace[k]`` over the root of its
     pseudo-count α + τ · ``usual``. With ``tune`` > 0 the pace is not read but sought, so that this share of
     proposals is accepted, and written down. The chain starts at ``log_size``; NaN: at a draw from the prior.
+
+    Parameters
+    ----------
+    kinds, slab, spots, room, scratch
+        Cells and working memory, as `log_likelihood` takes them.
+    target
+        Prior and counts of the tempered family.
+    tau, pace
+        Inverse temperatures and paces; (steps + 1,).
+    usual, log_size
+        Counts that are to be expected, and log g to start from; (size,).
+    seed
+        The first state of the random numbers, of 64 bits.
+    trail
+        Written: log-weights alone.
     """
     size = target.alpha.size
     stream = np.empty(1, np.uint64)
@@ -188,7 +220,7 @@ def wander(
     _normalize(target, here, theta, sums)
     log = log_likelihood(kinds, slab, spots, room, scratch, target.constant, theta)
     log_weight, accepted, log_pace = 0.0, 0.0, math.log(pace[0])
-    for k in range(1, tau.size):
+    for k in range(1, tau.size):  # ``here`` is log g at the start of a step, and ``log`` its log-likelihood
         log_weight += (tau[k] - tau[k - 1]) * log
         step = math.exp(log_pace) if tune > 0.0 else pace[k]
         change = 0.0
