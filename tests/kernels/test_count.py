@@ -115,7 +115,7 @@ def defined(law: tuple[int, float, float], table: Array, configurations: int) ->
     """A family's term as it is defined; ``configurations`` are all of its parents together."""
     states = table.shape[1]
     if law[0] == LIKELIHOOD:
-        return naive_kernels.likelihood_term(table) - float(law[2]) * (states - 1) * configurations
+        return float(naive_kernels.likelihood_term(table) - float(law[2]) * (states - 1) * configurations)
     alpha = law[1] / (states * configurations) if law[0] == BDEU else law[1]
     return naive_kernels.bd_term(table, alpha)
 
