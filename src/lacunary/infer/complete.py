@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE, Table
-from lacunary.infer.gaussian import Posed
+from lacunary.infer.gaussian import Conditioned
 from lacunary.infer.mixed import MixedRows, prepare_mixed
 from lacunary.infer.posterior import filled
 from lacunary.infer.unit import LeafUnit, Unit
@@ -46,17 +46,17 @@ def completed_mixed(
     reals = np.array(seen)
     for stand_in in known.stand_ins:
         for unit in stand_in.units:
-            posed = unit.rows.under(unit.forms(theta))
+            conditioned = unit.rows.under(unit.forms(theta))
             if isinstance(unit, LeafUnit):
-                reals[:, unit.families[0]] = posed.filled(known.inverse, random)
+                reals[:, unit.families[0]] = conditioned.filled(known.inverse, random)
             else:
-                _fill(unit, posed, known.inverse, reals, random)
+                _fill(unit, conditioned, known.inverse, reals, random)
     return codes, reals
 
 
 def _fill(
     unit: Unit,
-    posed: Posed,
+    conditioned: Conditioned,
     inverse: NDArray[np.int64],
     reals: NDArray[np.float64],
     random: np.random.Generator | None,
@@ -70,7 +70,7 @@ def _fill(
     ends = [p.last for p in rows.patterns]
     pattern = np.searchsorted(ends, at, side="right")
     for c in range(len(unit.configurations)):
-        for where, z, shares in posed.filled(c):
+        for where, z, shares in conditioned.filled(c):
             mean[where] = z
             numbers = np.arange(len(rows))[where]
             for share in shares:
@@ -80,7 +80,7 @@ def _fill(
                 mine = np.zeros(len(rows), dtype=bool)
                 mine[numbers[share.first : share.last]] = True
                 here = np.flatnonzero((pattern == share.pattern) & mine[at])
-                spread = posed.given(share.pattern, c)[1]
+                spread = conditioned.given(share.pattern, c)[1]
                 noise[np.ix_(here, holes)] = random.standard_normal((len(here), len(holes))) @ spread.T
     full = (mean[at] + noise)[:, 1:]
     columns = list(unit.variables)

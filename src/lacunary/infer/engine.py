@@ -230,9 +230,9 @@ class DiscreteRows:
         room, cells = self.room(chunk, width, dtype), len(chunk.weight)
         numbers = np.zeros((cells + 2, width), dtype=dtype)
         log, total, scale = numbers[:cells], numbers[cells], numbers[cells + 1]
-        doubt, cells_of = np.zeros(width, dtype=np.bool_), (self.packed.arena, chunk.arena, chunk.weight)
-        if sweep(*cells_of, block.potential, *room, counts, log, total, scale, doubt, block.lanes):
-            for lane in np.flatnonzero(doubt[: block.used]).tolist():
+        suspect, cells_of = np.zeros(width, dtype=np.bool_), (self.packed.arena, chunk.arena, chunk.weight)
+        if sweep(*cells_of, block.potential, *room, counts, log, total, scale, suspect, block.lanes):
+            for lane in np.flatnonzero(suspect[: block.used]).tolist():
                 log[:, lane], total[lane] = _sweep_with_care(block, cells_of, room, counts, lane)
         self._spare.append(room)
         return log, total

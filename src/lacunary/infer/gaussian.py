@@ -20,7 +20,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Forms", "GaussianRows", "Posed", "given_of"]
+__all__ = ["Forms", "GaussianRows", "Conditioned", "given_of"]
 
 Rows = NDArray[np.int64] | slice
 
@@ -136,9 +136,9 @@ class GaussianRows:
         chosen[rows] = True
         return np.flatnonzero(chosen[self.order])
 
-    def under(self, forms: Forms) -> Posed:
+    def under(self, forms: Forms) -> Conditioned:
         """Return the rows as these densities see them."""
-        return Posed(self, forms.reduced())
+        return Conditioned(self, forms.reduced())
 
     def placed(self, configurations: int) -> tuple[NDArray[np.int64], int]:
         """Return the column of each of so many configurations, and how many columns there are."""
@@ -165,7 +165,7 @@ class _Given:
     log: NDArray[np.float64]
 
 
-class Posed:
+class Conditioned:
     """Rows under some densities; what both questions need is worked out once."""
 
     def __init__(self, rows: GaussianRows, forms: Forms) -> None:

@@ -23,7 +23,7 @@ from lacunary.infer.island_chart import find_islands, lay_tables
 from lacunary.infer.island_trees import Answer, Trees
 from lacunary.infer.parallel import in_parallel
 from lacunary.infer.shape import flat, list_sums, starts
-from lacunary.kernels.island_counts import Desk, Given, count_families
+from lacunary.kernels.island_counts import Workspace, Given, count_families
 from lacunary.kernels.island_tables import fill_tables
 from lacunary.kernels.islands import Chart, Families, Query, Rows
 from lacunary.model.dag import Dag
@@ -179,7 +179,7 @@ class Islands:
 
         def count(part: slice) -> NDArray[np.float64]:
             out = np.zeros(below * columns)
-            desk = _desk(len(sizes), room, below, answer)
+            workspace = _workspace(len(sizes), room, below, answer)
             count_families(
                 charted.chart,
                 charted.rows,
@@ -188,7 +188,7 @@ class Islands:
                 self.table,
                 self.share,
                 given,
-                desk,
+                workspace,
                 part.start,
                 part.stop,
                 out,
@@ -231,9 +231,9 @@ class IslandSum:
         return in_tree([part.size for part in self.parts])
 
 
-def _desk(n: int, room: tuple[int, int], places: int, answer: Answer) -> Desk:
+def _workspace(n: int, room: tuple[int, int], places: int, answer: Answer) -> Workspace:
     """Return room for counting; what junction trees say stands behind what is worked out on the way."""
-    return Desk(
+    return Workspace(
         near=np.concatenate([np.empty(room[0]), answer.near]),
         off=np.concatenate([np.empty(room[0], dtype=np.int64), answer.off]),
         rest=np.concatenate([np.empty(room[1]), answer.rest]),

@@ -24,7 +24,7 @@ from lacunary.data.table import HOLE, Table
 from lacunary.errors import TooWideError
 from lacunary.family.distribution import NormalMixture
 from lacunary.infer.engine import Asked, DiscreteRows, Distinct, check_possible, observed_in
-from lacunary.infer.gaussian import Posed
+from lacunary.infer.gaussian import Conditioned
 from lacunary.infer.pack import MEMORY_BUDGET, pack
 from lacunary.infer.posterior import Reader, marginals_of
 from lacunary.infer.unit import Unit, units_of
@@ -70,7 +70,7 @@ class StandIn:
 class _Seen:
     """The rows under one vector: for each stand-in its units' rows, log-densities, and the rows' largest."""
 
-    posed: list[list[Posed]]
+    conditioned: list[list[Conditioned]]
     log: list[NDArray[np.float64]]
     scale: list[NDArray[np.float64]]
 
@@ -147,10 +147,10 @@ class MixedRows:
             taken = np.sum(view.scale, axis=0) + self.shift
             # A row that does not count may be impossible.
             log_likelihood[k] = log[k] + float(self.weights @ np.where(self.weights > 0, taken, 0.0))
-            for stand_in, posed, weights in zip(
-                self.stand_ins, view.posed, self._weights(counts[k]), strict=True
+            for stand_in, conditioned, weights in zip(
+                self.stand_ins, view.conditioned, self._weights(counts[k]), strict=True
             ):
-                for unit, rows in zip(stand_in.units, posed, strict=True):
+                for unit, rows in zip(stand_in.units, conditioned, strict=True):
                     unit.add_moments(rows.moments(stand_in.summed(unit, weights)), statistics[k])
 
     def log_evidence(self, potentials: NDArray[Any]) -> NDArray[Any]:
@@ -291,22 +291,22 @@ class MixedRows:
             found[v] = unit.mixture(v, weights[back], means[back, :, column], sds[back, :, column])
         return found
 
-    def log_densities(self, unit: Unit, posed: Posed) -> NDArray[np.float64]:
+    def log_densities(self, unit: Unit, conditioned: Conditioned) -> NDArray[np.float64]:
         """Return the log-density of what a unit's rows show in each configuration; (rows, columns)."""
-        return posed.log_evidence()
+        return conditioned.log_evidence()
 
     def _see(self, vector: NDArray[np.float64]) -> _Seen:
-        posed, logs, scales = [], [], []
+        conditioned, logs, scales = [], [], []
         for stand_in in self.stand_ins:
             mine = [unit.rows.under(unit.forms(vector)) for unit in stand_in.units]
             log = np.zeros((len(self.codes), *stand_in.sizes))
             for unit, rows in zip(stand_in.units, mine, strict=True):
                 log = log + stand_in.spread(unit, self.log_densities(unit, rows))
-            posed.append(mine)
+            conditioned.append(mine)
             logs.append(log.reshape(len(log), prod(stand_in.sizes)))
             top = logs[-1].max(axis=1)  # −∞ outside all bounds: for the engine to refuse
             scales.append(np.where(np.isneginf(top), 0.0, top) if stand_in.parents else top)
-        return _Seen(posed, logs, scales)
+        return _Seen(conditioned, logs, scales)
 
     def _inner_vector(self, vector: NDArray[np.float64], seen: _Seen) -> NDArray[np.float64]:
         """Return the tables with those of the stand-ins behind them."""
@@ -357,7 +357,7 @@ class MixedRows:
         for weights, log, scale in zip(self._weights(counts), seen.log, seen.scale, strict=True):
             possible = np.where(weights.reshape(log.shape) > 0, log, -np.inf).max(axis=1)
             scales.append(np.where(np.isfinite(possible), possible, scale))
-        return _Seen(seen.posed, seen.log, scales)
+        return _Seen(seen.conditioned, seen.log, scales)
 
 
 def prepare_mixed(dag: Dag, table: Table, *, budget: int = MEMORY_BUDGET) -> MixedRows:

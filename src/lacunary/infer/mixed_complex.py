@@ -67,7 +67,7 @@ def complex_log_evidence(prepared: MixedRows, vectors: Complex) -> Complex:
 class _Rows:
     """Rows of a unit at one vector: for each configuration z with the holes' means, and their covariances.
 
-    ``log`` is (rows, columns), as `Posed.log_evidence`.
+    ``log`` is (rows, columns), as `Conditioned.log_evidence`.
     """
 
     unit: Unit
@@ -121,8 +121,8 @@ class _Rows:
 def _rows(unit: Unit, vector: Complex) -> _Either:
     """Return a unit's rows at one vector."""
     if isinstance(unit, LeafUnit):
-        posed = unit.rows.under(unit.forms(vector))
-        return _LeafRows(posed, posed.log_evidence())
+        conditioned = unit.rows.under(unit.forms(vector))
+        return _LeafRows(conditioned, conditioned.log_evidence())
     return _Rows.of(unit, vector)
 
 
@@ -130,12 +130,12 @@ def _rows(unit: Unit, vector: Complex) -> _Either:
 class _LeafRows:
     """Rows of a leaf at one vector, whose own arithmetic is analytic."""
 
-    posed: LeafPosed
+    conditioned: LeafPosed
     log: Complex
 
     def moments(self, weights: NDArray[Any]) -> Complex:
         """Return the statistics in each configuration."""
-        return self.posed.moments(weights)
+        return self.conditioned.moments(weights)
 
 
 _Either = _Rows | _LeafRows

@@ -311,7 +311,7 @@ def _spots(nodes: Nodes, slab: Slab) -> tuple[Spots, int]:
     spots = Spots(
         value=np.where(is_root, scratch + np.cumsum(is_root) % turns * largest, np.cumsum(kept) - kept),
         shared=shared_at,
-        heard=shared_at[slab.child].astype(np.int32),
+        child_message=shared_at[slab.child].astype(np.int32),
         plain=nodes.plain[slab.kind] & (led == 0),
     )
     return spots, scratch + turns * largest

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from lacunary.data.table import Table
 from lacunary.family.distribution import NormalMixture, StudentMixture
-from lacunary.infer.gaussian import Posed
+from lacunary.infer.gaussian import Conditioned
 from lacunary.infer.mixed import MixedRows, prepare_mixed
 from lacunary.infer.unit import LeafUnit, Unit
 from lacunary.maths import regression
@@ -43,16 +43,16 @@ class Predictive(MixedRows):
 
     belief: Belief
 
-    def log_densities(self, unit: Unit, posed: Any) -> Array:
+    def log_densities(self, unit: Unit, conditioned: Any) -> Array:
         """Return the log-density of what a unit's rows show in each configuration; (rows, columns)."""
-        out: Array = posed.log_evidence()
+        out: Array = conditioned.log_evidence()
         if isinstance(unit, LeafUnit):
             hyper, surplus = self.belief.hyper(unit.families[0])[unit.chosen[0]], self.belief.surplus
             for c, seen in enumerate(unit.rows.seen):
                 log = unit.family.log_predictive(unit.rows.x[seen], hyper[c], surplus)
                 out[seen, unit.rows.columns[c]] = log
             return out
-        for c, pattern, rows, z in _parts(unit, posed):
+        for c, pattern, rows, z in _parts(unit, conditioned):
             if not _is_closed(unit, pattern):
                 continue
             log = np.zeros(len(rows))
@@ -60,15 +60,15 @@ class Predictive(MixedRows):
                 columns = unit.columns[family]
                 known = self._known(unit, family, c)
                 log += regression.log_predictive(*known, z[:, columns[1:-1]], z[:, columns[-1]])
-            out[rows, posed.columns[c]] = log
+            out[rows, conditioned.columns[c]] = log
         return out
 
     def mixtures(
         self, unit: Unit, vector: Array, targets: Sequence[int], weights: Array
     ) -> dict[int, NormalMixture]:
         """Return the posterior of some of a unit's variables, configurations weighted; (rows, columns)."""
-        posed, back = unit.rows.under(unit.forms(vector)), self.inverse
-        means, scales = posed.normals()
+        conditioned, back = unit.rows.under(unit.forms(vector)), self.inverse
+        means, scales = conditioned.normals()
         if isinstance(unit, LeafUnit):
             hyper = np.zeros((len(unit.rows), unit.rows.width, unit.family.statistics))
             mine = self.belief.hyper(unit.families[0])[unit.chosen[0]]
@@ -77,10 +77,10 @@ class Predictive(MixedRows):
             parts = weights[back], means[back, :, 1], scales[back, :, 1], hyper[back]
             return {unit.families[0]: unit.family.predictive_mixture(*parts)}
         dofs = np.full(means.shape, np.inf)
-        for c, pattern, rows, z in _parts(unit, posed):
+        for c, pattern, rows, z in _parts(unit, conditioned):
             for family in _last(unit, pattern) if _is_closed(unit, pattern) else ():
                 columns, (moment, dof) = unit.columns[family], self._known(unit, family, c)
-                at = rows, posed.columns[c], columns[-1]
+                at = rows, conditioned.columns[c], columns[-1]
                 means[at], scales[at] = regression.predictive(moment, dof, z[:, columns[1:-1]])
                 dofs[at] = dof
         found: dict[int, NormalMixture] = {}
@@ -104,11 +104,11 @@ def prepare_predictive(belief: Belief, dag: Dag, table: Table) -> Predictive:
     return Predictive(**known, belief=belief)
 
 
-def _parts(unit: Unit, posed: Posed) -> Iterator[tuple[int, frozenset[int], NDArray[np.int64], Array]]:
+def _parts(unit: Unit, conditioned: Conditioned) -> Iterator[tuple[int, frozenset[int], NDArray[np.int64], Array]]:
     """Yield configuration, holes (columns of z), rows and z, whose holes hold their means."""
     everywhere = np.arange(len(unit.rows))
     for c in range(len(unit.configurations)):
-        for where, z, shares in posed.filled(c):
+        for where, z, shares in conditioned.filled(c):
             rows = unit.rows.order[everywhere[where]]
             for share in shares:
                 part = slice(share.first, share.last)

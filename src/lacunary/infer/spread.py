@@ -252,14 +252,14 @@ class Seen:
         way = np.clip(np.searchsorted(total, height, side="right"), spread._starts[mine], ends[mine] - 1)
         place = np.empty(len(known), dtype=np.int64)
         place[known.order] = np.arange(len(known))
-        z, posed = known.sorted[place[way]], known.under(self.forms)
+        z, conditioned = known.sorted[place[way]], known.under(self.forms)
         pattern = np.searchsorted([p.last for p in known.patterns], place[way], side="right")
         key = spread.which[way] * max(len(known.patterns), 1) + pattern
         for each in np.unique(key):
             holes, here = known.patterns[each % len(known.patterns)].holes, np.flatnonzero(key == each)
             if len(holes):
                 c, number = divmod(int(each), len(known.patterns))
-                slope, root, _ = posed.given(number, c)
+                slope, root, _ = conditioned.given(number, c)
                 noise = rng.standard_normal((len(here), len(holes))) @ root.T
                 z[np.ix_(here, holes)] = z[here] @ slope.T + noise
         reals = np.full((len(rows), len(spread.schema)), np.nan)

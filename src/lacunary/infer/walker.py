@@ -282,7 +282,7 @@ def _joined(chunks: Sequence[Chunk]) -> Chunk:
     places = Spots(
         value=shifted([s.value for s in spots], value),
         shared=shifted([s.shared for s in spots], shared),
-        heard=shifted([s.heard for s in spots], shared),
+        child_message=shifted([s.child_message for s in spots], shared),
         plain=np.concatenate([s.plain for s in spots]),
     )
     rows = slice(chunks[0].rows.start, chunks[-1].rows.stop)

@@ -55,13 +55,13 @@ class Kinds(NamedTuple):
 class Spots(NamedTuple):
     """Where cells lie in working memory: their configurations, and those shared with their parents.
 
-    ``heard`` repeats, for every entry of ``slab.child``, where that child's message lies; ``plain[c]``
+    ``child_message`` repeats, for every entry of ``slab.child``, where that child's message lies; ``plain[c]``
     tells that configuration i of cell c stands i after every base and message: no table is needed.
     """
 
     value: NDArray[np.int64]
     shared: NDArray[np.int64]
-    heard: NDArray[np.int32]
+    child_message: NDArray[np.int32]
     plain: NDArray[np.bool_]
 
 
@@ -105,12 +105,12 @@ def fill(
         for i in range(0, twice, 2 * LANES):
             gather_product_twice(value, at + i, potential, slab.base, start, stop, i)
             gather_product_twice(
-                value, at + i, message, spots.heard, slab.child_start[c], slab.child_start[c + 1], i
+                value, at + i, message, spots.child_message, slab.child_start[c], slab.child_start[c + 1], i
             )
         for i in range(twice, done, LANES):
             gather_product(value, at + i, potential, slab.base, start, stop, i)
             gather_product(
-                value, at + i, message, spots.heard, slab.child_start[c], slab.child_start[c + 1], i
+                value, at + i, message, spots.child_message, slab.child_start[c], slab.child_start[c + 1], i
             )
     if done == size:
         return
@@ -124,13 +124,13 @@ def fill(
             for i in range(size):
                 multiply(value, at + i * width, potential, (base + offsets[U(table + i)]) * width, lanes)
     for k in range(slab.child_start[c], slab.child_start[c + 1]):
-        heard = np.int64(spots.heard[U(k)])
+        child_message = np.int64(spots.child_message[U(k)])
         above = slab.above[U(k)]
         if above < 0:
-            multiply_run(value, at + done, message, (heard + done) * width, (size - done) * width, lanes)
+            multiply_run(value, at + done, message, (child_message + done) * width, (size - done) * width, lanes)
         else:
             for i in range(size):
-                multiply(value, at + i * width, message, (heard + offsets[U(above + i)]) * width, lanes)
+                multiply(value, at + i * width, message, (child_message + offsets[U(above + i)]) * width, lanes)
 
 
 @inlined
@@ -189,7 +189,7 @@ def fill_with_care(
         for i in range(size):
             step = offsets[above + i] if above >= 0 else i
             for b in range(width):
-                value[at + i * width + b] *= room.message[(spots.heard[k] + step) * width + b]
+                value[at + i * width + b] *= room.message[(spots.child_message[k] + step) * width + b]
         _lift(value, power, at, many)
     _align(value, power, at, many, log, width)
 

@@ -91,7 +91,7 @@ def _rise(
                 _multiply(value, at, potential, np.int64(slab.base[first + k]), kinds.offsets, table, size)
             else:
                 child = slab.child_start[c] + k - links
-                lead = np.int64(spots.heard[child])
+                lead = np.int64(spots.child_message[child])
                 _multiply(value, at, room.message, lead, kinds.offsets, slab.above[child], size)
             if care:
                 _lift(value, at, size, power)
@@ -183,7 +183,7 @@ def _tell(
         above = slab.above[k]
         for n in range(hits):
             step = offsets[U(above + hit[U(n)])] if above >= 0 else hit[U(n)]
-            room.belief[U(spots.heard[U(k)] + step)] += drawn[U(n)]
+            room.belief[U(spots.child_message[U(k)] + step)] += drawn[U(n)]
 
 
 @bare

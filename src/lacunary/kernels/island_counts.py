@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from lacunary.kernels.compile import called, kernel
 from lacunary.kernels.islands import Chart, Query, Rows, digits
 
-__all__ = ["Desk", "Given", "count_families"]
+__all__ = ["Workspace", "Given", "count_families"]
 
 
 class Given(NamedTuple):
-    """What junction trees say of the islands without tables: for each, where it stands in `Desk`.
+    """What junction trees say of the islands without tables: for each, where it stands in `Workspace`.
 
     ``near``, ``many`` and ``rest`` are where the probabilities of the states asked for begin, how many
     these are, and where the distributions of the other members begin.
@@ -25,7 +25,7 @@ class Given(NamedTuple):
     rest: NDArray[np.int64]
 
 
-class Desk(NamedTuple):
+class Workspace(NamedTuple):
     """Room for counting one row.
 
     ``near`` and ``off`` hold, for each active part, the probability of each state of those of its members
@@ -62,52 +62,52 @@ def _width(chart: Chart, sizes: Any, query: Query, part: int) -> int:
 
 
 @called
-def _read_part(chart: Chart, sizes: Any, query: Query, table: Any, at: int, desk: Desk, k: Any) -> Any:
+def _read_part(chart: Chart, sizes: Any, query: Query, table: Any, at: int, workspace: Workspace, k: Any) -> Any:
     """Reduce a part's table to the members asked for, and the others given these; return their states.
 
     ``table`` has the part's probabilities from ``at`` on, the last member fastest; ``sizes`` is (variables,).
-    For active part k, ``desk`` takes from ``near_at[k]`` on the probability of each state b of the members
+    For active part k, ``workspace`` takes from ``near_at[k]`` on the probability of each state b of the members
     asked for and their step in the counts, and from ``rest_at[k]`` on, (states, width), the others' states.
     """
-    part = desk.part[k]
+    part = workspace.part[k]
     begin, end = chart.member_start[part], chart.member_start[part + 1]
-    states, width = 1, desk.width[k]
+    states, width = 1, workspace.width[k]
     for m in range(begin, end):
-        desk.digit[m - begin] = 0
+        workspace.digit[m - begin] = 0
         if query.stride[chart.member[m]] >= 0:
             states *= sizes[chart.member[m]]
-    near, rest = desk.near_at[k], desk.rest_at[k]
+    near, rest = workspace.near_at[k], workspace.rest_at[k]
     for b in range(states):
-        desk.near[near + b] = 0.0
+        workspace.near[near + b] = 0.0
     for c in range(states * width if query.columns > 1 else 0):
-        desk.rest[rest + c] = 0.0
+        workspace.rest[rest + c] = 0.0
     for c in range(chart.size[part]):  # ``digit`` are the members' states in configuration c
         value, b, off = table[at + c], 0, 0
         for m in range(begin, end):
             v = chart.member[m]
             if query.stride[v] >= 0:
-                b = b * sizes[v] + desk.digit[m - begin]
-                off += query.stride[v] * desk.digit[m - begin]
-        desk.near[near + b] += value
-        desk.off[near + b] = off
+                b = b * sizes[v] + workspace.digit[m - begin]
+                off += query.stride[v] * workspace.digit[m - begin]
+        workspace.near[near + b] += value
+        workspace.off[near + b] = off
         if query.columns > 1:
             place = rest + b * width
             for m in range(begin, end):
                 v = chart.member[m]
                 if query.stride[v] < 0:
-                    desk.rest[place + desk.digit[m - begin]] += value
+                    workspace.rest[place + workspace.digit[m - begin]] += value
                     place += sizes[v]
         m = end - begin - 1
         while m >= 0:
-            desk.digit[m] += 1
-            if desk.digit[m] < sizes[chart.member[begin + m]]:
+            workspace.digit[m] += 1
+            if workspace.digit[m] < sizes[chart.member[begin + m]]:
                 break
-            desk.digit[m] = 0
+            workspace.digit[m] = 0
             m -= 1
     for b in range(states if query.columns > 1 else 0):
-        if desk.near[near + b] > 0.0:
+        if workspace.near[near + b] > 0.0:
             for c in range(width):
-                desk.rest[rest + b * width + c] /= desk.near[near + b]
+                workspace.rest[rest + b * width + c] /= workspace.near[near + b]
     return states
 
 
@@ -116,7 +116,7 @@ def _spread_parts(
     chart: Chart,
     sizes: Any,
     query: Query,
-    desk: Desk,
+    workspace: Workspace,
     islands: Any,
     parts: Any,
     index: Any,
@@ -125,27 +125,27 @@ def _spread_parts(
 ) -> None:
     """Add a mass at one place to the columns of the other members of the touched islands.
 
-    The cuts of the touched ``islands`` have the states in ``desk.state``; of the ``parts`` active parts, part
+    The cuts of the touched ``islands`` have the states in ``workspace.state``; of the ``parts`` active parts, part
     k is at state ``pick[k]`` of its members asked for. ``out`` is flat, (places, columns), and ``sizes`` are
     (variables,).
     """
     # Each member that is not asked for gains ``mass`` in all, over the columns of its states.
     line = index * query.columns
     for t in range(islands):
-        cut = chart.part_start[desk.island[t]]
+        cut = chart.part_start[workspace.island[t]]
         for m in range(chart.member_start[cut], chart.member_start[cut + 1]):
             v = chart.member[m]
             if query.stride[v] < 0:
-                out[line + query.column[v] + desk.state[v]] += mass
+                out[line + query.column[v] + workspace.state[v]] += mass
     for k in range(parts):
-        part = desk.part[k]
-        place = desk.rest_at[k] + desk.pick[k] * desk.width[k]
+        part = workspace.part[k]
+        place = workspace.rest_at[k] + workspace.pick[k] * workspace.width[k]
         for m in range(chart.member_start[part], chart.member_start[part + 1]):
             v = chart.member[m]
             if query.stride[v] < 0:
                 to = line + query.column[v]
                 for x in range(sizes[v]):
-                    out[to + x] += mass * desk.rest[place + x]
+                    out[to + x] += mass * workspace.rest[place + x]
                 place += sizes[v]
 
 
@@ -158,7 +158,7 @@ def _count_state(
     start: Any,
     given: Given,
     tree_start: Any,
-    desk: Desk,
+    workspace: Workspace,
     islands: Any,
     base: Any,
     mass: float,
@@ -169,57 +169,57 @@ def _count_state(
 
     ``table`` has the row's tables from ``start`` on, and ``given`` its islands without tables from
     ``tree_start`` on. ``base`` is the place that the row's observed cells lead to, and ``mass`` its weight.
-    ``desk.mass`` is what was found at each of the first ``hits`` places of ``desk.hit``, and zero elsewhere;
+    ``workspace.mass`` is what was found at each of the first ``hits`` places of ``workspace.hit``, and zero elsewhere;
     ``out`` is flat, (places, columns), and ``sizes`` are (variables,).
     """
     parts: Any = np.int64(0)
     near, rest, k = parts, parts, parts
     # ``mass`` and ``base`` are those given the cuts of islands before t, which have ``parts`` parts;
-    # ``near`` and ``rest`` are how much of the desk these take.
+    # ``near`` and ``rest`` are how much of the workspace these take.
     for t in range(islands):
-        island = desk.island[t]
+        island = workspace.island[t]
         cut, at = chart.part_start[island], start + chart.table_at[island]
-        cuts, z = chart.size[cut], desk.turn[t]
+        cuts, z = chart.size[cut], workspace.turn[t]
         mass *= table[at + z]
         begin, end = chart.member_start[cut], chart.member_start[cut + 1]
-        digits(chart.member, begin, end, sizes, z, desk.state)
+        digits(chart.member, begin, end, sizes, z, workspace.state)
         for m in range(begin, end):
             v = chart.member[m]
-            base += max(query.stride[v], 0) * desk.state[v]
+            base += max(query.stride[v], 0) * workspace.state[v]
         offset = at + cuts + z * chart.block[island]
         for part in range(cut + 1, chart.part_start[island + 1] if mass > 0.0 else 0):
-            desk.part[parts], desk.pick[parts] = part, 0
-            desk.width[parts] = _width(chart, sizes, query, part)
+            workspace.part[parts], workspace.pick[parts] = part, 0
+            workspace.width[parts] = _width(chart, sizes, query, part)
             if chart.tree[island] >= 0:
                 which = tree_start + chart.tree[island]
-                desk.near_at[parts], desk.rest_at[parts] = given.near[which], given.rest[which]
-                desk.many[parts] = given.many[which]
+                workspace.near_at[parts], workspace.rest_at[parts] = given.near[which], given.rest[which]
+                workspace.many[parts] = given.many[which]
             else:
-                desk.near_at[parts], desk.rest_at[parts] = near, rest
-                states = _read_part(chart, sizes, query, table, offset, desk, parts)
-                desk.many[parts] = states
+                workspace.near_at[parts], workspace.rest_at[parts] = near, rest
+                states = _read_part(chart, sizes, query, table, offset, workspace, parts)
+                workspace.many[parts] = states
                 offset += chart.size[part]
                 near += states
-                rest += states * desk.width[parts]
+                rest += states * workspace.width[parts]
             parts += 1
     while mass > 0.0:  # every ``pick`` of a state for each active part comes once, the last part fastest
         here, index = mass, base
         for k in range(parts):
-            here *= desk.near[desk.near_at[k] + desk.pick[k]]
-            index += desk.off[desk.near_at[k] + desk.pick[k]]
+            here *= workspace.near[workspace.near_at[k] + workspace.pick[k]]
+            index += workspace.off[workspace.near_at[k] + workspace.pick[k]]
         if here > 0.0:
-            if desk.mass[index] == 0.0:
-                desk.hit[hits] = index
+            if workspace.mass[index] == 0.0:
+                workspace.hit[hits] = index
                 hits += 1
-            desk.mass[index] += here
+            workspace.mass[index] += here
             if query.columns > 1:
-                _spread_parts(chart, sizes, query, desk, islands, parts, index, here, out)
+                _spread_parts(chart, sizes, query, workspace, islands, parts, index, here, out)
         k = parts - 1
         while k >= 0:
-            desk.pick[k] += 1
-            if desk.pick[k] < desk.many[k]:
+            workspace.pick[k] += 1
+            if workspace.pick[k] < workspace.many[k]:
                 break
-            desk.pick[k] = 0
+            workspace.pick[k] = 0
             k -= 1
         if k < 0:
             break
@@ -234,21 +234,21 @@ def _spread_rest(
     sizes: Any,
     query: Query,
     share: Any,
-    desk: Desk,
+    workspace: Workspace,
     islands: Any,
     hits: Any,
     out: Any,
 ) -> None:
     """Add what a row was found to hold to the columns of all variables outside the touched islands.
 
-    ``desk.hit`` has ``hits`` places, each with its ``desk.mass``, which is zero again afterwards; ``share``
+    ``workspace.hit`` has ``hits`` places, each with its ``workspace.mass``, which is zero again afterwards; ``share``
     has the marginals of the row's holes; ``out`` is flat, (places, columns), and ``sizes`` are (variables,).
     """
     p, columns, n = rows.pattern[row], query.columns, rows.codes.shape[1]
     for h in range(hits):
-        index = desk.hit[h]
-        mass, line = desk.mass[index], index * columns
-        desk.mass[index] = 0.0
+        index = workspace.hit[h]
+        mass, line = workspace.mass[index], index * columns
+        workspace.mass[index] = 0.0
         out[line + columns - 1] += mass
         if columns == 1:
             continue
@@ -257,7 +257,7 @@ def _spread_rest(
                 out[line + query.column[v] + rows.codes[row, v]] += mass
         t = 0  # the touched islands before this one; they are in order
         for island in range(chart.island_start[p], chart.island_start[p + 1]):
-            if t < islands and desk.island[t] == island:
+            if t < islands and workspace.island[t] == island:
                 t += 1
                 continue
             begin = chart.member_start[chart.part_start[island]]
@@ -277,7 +277,7 @@ def count_families(
     table: Any,
     share: Any,
     given: Given,
-    desk: Desk,
+    workspace: Workspace,
     first: int,
     last: int,
     out: Any,
@@ -293,14 +293,14 @@ def count_families(
     table, share
         Tables of the islands and marginals of the holes of all rows, as `fill_tables` wrote them; flat.
     given
-        What junction trees say of the islands without tables; their numbers are in ``desk`` already.
-    desk
+        What junction trees say of the islands without tables; their numbers are in ``workspace`` already.
+    workspace
         Room for one row.
     out
         Added to; flat, (configurations of the set, columns): one for each state of each variable outside it,
         and last that of the configuration itself.
     """
-    for row in range(first, last):  # ``desk.mass`` is zero everywhere before and after each row
+    for row in range(first, last):  # ``workspace.mass`` is zero everywhere before and after each row
         if rows.weight[row] == 0.0:
             continue
         p, base, islands = rows.pattern[row], np.int64(0), np.int64(0)
@@ -310,7 +310,7 @@ def count_families(
             begin = chart.member_start[chart.part_start[island]]
             for m in range(begin, chart.member_start[chart.part_start[island + 1]]):
                 if query.stride[chart.member[m]] >= 0:
-                    desk.island[islands], desk.turn[islands] = island, 0
+                    workspace.island[islands], workspace.turn[islands] = island, 0
                     islands += 1
                     break
         hits = np.int64(0)
@@ -323,7 +323,7 @@ def count_families(
                 rows.table_start[row],
                 given,
                 rows.tree_start[row],
-                desk,
+                workspace,
                 islands,
                 base,
                 rows.weight[row],
@@ -332,11 +332,11 @@ def count_families(
             )
             t = islands - 1
             while t >= 0:
-                desk.turn[t] += 1
-                if desk.turn[t] < chart.size[chart.part_start[desk.island[t]]]:
+                workspace.turn[t] += 1
+                if workspace.turn[t] < chart.size[chart.part_start[workspace.island[t]]]:
                     break
-                desk.turn[t] = 0
+                workspace.turn[t] = 0
                 t -= 1
             if t < 0:
                 break
-        _spread_rest(chart, rows, row, sizes, query, share, desk, islands, hits, out)
+        _spread_rest(chart, rows, row, sizes, query, share, workspace, islands, hits, out)

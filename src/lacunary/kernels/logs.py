@@ -39,7 +39,7 @@ def fill_logs(kinds: Kinds, slab: Slab, spots: Spots, c: Any, log: Any, value: A
         table = kinds.link_table[kinds.link_start[kind] + k - start]
         _add_logs(value, at, log, np.int64(slab.base[k]), offsets, table, size)
     for k in range(slab.child_start[c], slab.child_start[c + 1]):
-        _add_logs(value, at, message, np.int64(spots.heard[k]), offsets, slab.above[k], size)
+        _add_logs(value, at, message, np.int64(spots.child_message[k]), offsets, slab.above[k], size)
     top = -np.inf
     for i in range(size):
         top = max(top, value[U(at + i)].real)

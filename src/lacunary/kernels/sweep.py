@@ -44,11 +44,11 @@ def read(
         for i in range(0, twice, 2 * LANES):
             scatter_sum_twice(value, at + i, counts, slab.read, start, slab.read_start[c + 1], i)
             scatter_sum_twice(
-                value, at + i, belief, spots.heard, slab.child_start[c], slab.child_start[c + 1], i
+                value, at + i, belief, spots.child_message, slab.child_start[c], slab.child_start[c + 1], i
             )
         for i in range(twice, done, LANES):
             scatter_sum(value, at + i, counts, slab.read, start, slab.read_start[c + 1], i)
-            scatter_sum(value, at + i, belief, spots.heard, slab.child_start[c], slab.child_start[c + 1], i)
+            scatter_sum(value, at + i, belief, spots.child_message, slab.child_start[c], slab.child_start[c + 1], i)
     if done == size:
         return
     # Configurations before ``done`` have been added everywhere; the others, to the readouts up to k.
@@ -61,13 +61,13 @@ def read(
             for i in range(size):
                 add(counts, (base + offsets[U(table + i)]) * width, value, at + i * width, lanes)
     for k in range(slab.child_start[c], slab.child_start[c + 1]):
-        heard = np.int64(spots.heard[U(k)])
+        child_message = np.int64(spots.child_message[U(k)])
         above = -1 if plain else slab.above[U(k)]
         if above < 0:
-            add_run(belief, (heard + done) * width, value, at + done, (size - done) * width, lanes)
+            add_run(belief, (child_message + done) * width, value, at + done, (size - done) * width, lanes)
         else:
             for i in range(size):
-                add(belief, (heard + offsets[U(above + i)]) * width, value, at + i * width, lanes)
+                add(belief, (child_message + offsets[U(above + i)]) * width, value, at + i * width, lanes)
 
 
 @inlined
@@ -135,7 +135,7 @@ def sweep(
     root_log: Any,
     total_log: Any,
     scale: Any,
-    doubt: Any,
+    suspect: Any,
     lanes: Any,
 ) -> bool:
     """Sum out the holes of a chunk of rows, whose cells lie in the two arenas.
@@ -158,7 +158,7 @@ def sweep(
         The weighted sum of these, added to; (lanes,).
     scale
         Working memory; (lanes,).
-    doubt
+    suspect
         Set for the lanes that may be wrong; (lanes,).
     lanes
         A tuple with one item for each lane.
@@ -217,7 +217,7 @@ def sweep(
                 if slab.weight[c] > 0.0:
                     total_log[b] += slab.weight[c] * root_log[c, b]
                 if not root_log[c, b].real > FAR:
-                    doubt[b] = far = True
+                    suspect[b] = far = True
                 scale[b] = slab.weight[c] / scale[b] if scale[b] != 0.0 else 0.0
             if counts.size:
                 _scale(value, at, size, scale, lanes)
@@ -234,7 +234,7 @@ def sweep(
             multiply(value, at + i * width, scale, 0, lanes)
             add(message, s + offsets[U(own + i)] * width, value, at + i * width, lanes)
     if far:
-        far = find_underflow(kinds, slab, spots, potential, room, root_log, doubt, np.int64(width))
+        far = find_underflow(kinds, slab, spots, potential, room, root_log, suspect, np.int64(width))
     if counts.size == 0:
         return far
     for roots in (True, False):

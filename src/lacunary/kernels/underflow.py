@@ -44,25 +44,25 @@ def vanished(
             return False
     for k in range(slab.child_start[c], slab.child_start[c + 1]):
         step = np.int64(offsets[slab.above[k] + i]) if slab.above[k] >= 0 else i
-        if message[(spots.heard[k] + step) * width + b] == 0.0:
+        if message[(spots.child_message[k] + step) * width + b] == 0.0:
             return False
     return True
 
 
 @called
 def find_underflow(
-    kinds: Kinds, slab: Slab, spots: Spots, potential: Any, room: Room, root_log: Any, doubt: Any, width: Any
+    kinds: Kinds, slab: Slab, spots: Spots, potential: Any, room: Room, root_log: Any, suspect: Any, width: Any
 ) -> bool:
-    """Clear ``doubt``, a truth for every lane, where nothing can have been lost; return whether one is left.
+    """Clear ``suspect``, a truth for every lane, where nothing can have been lost; return whether one is left.
 
     ``potential`` is flat, (size, lanes); ``room`` is as the way up left it; ``root_log``, (cells, lanes), has
     the log-sums of roots, and takes the log of δ of each other cell where a root would keep its log-sum.
     """
     left = False
     for b in range(width):
-        if not doubt[b]:
+        if not suspect[b]:
             continue
-        doubt[b] = False
+        suspect[b] = False
         for c in range(slab.kind.size):  # no root before c lost anything that matters in this lane
             kind, at = slab.kind[c], spots.value[c]
             lost, below = -np.inf, 0.0  # log (δ₁ + … + δₙ), and log of what was divided out below
@@ -72,7 +72,7 @@ def find_underflow(
                 below += np.log(room.normalizer[child, 0, b]) + room.normalizer[child, 1, b]
             if kinds.own[kind] < 0:
                 if lost > -np.inf and not lost - (root_log[c, b].real - below) < NEAR:
-                    doubt[b] = left = True
+                    suspect[b] = left = True
                     break
                 continue
             whole = np.log(room.normalizer[c, 0, b]) + room.normalizer[c, 1, b]

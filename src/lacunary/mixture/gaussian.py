@@ -100,7 +100,7 @@ class Seen:
 
     def completed(self, models: Gaussians, owner: Index, rng: np.random.Generator) -> Array:
         """Return the moments of rows whose holes are drawn, each row from the component that owns it."""
-        rows, posed = self.rows, self.rows.under(models.forms)
+        rows, conditioned = self.rows, self.rows.under(models.forms)
         mine = owner[rows.order]
         out = np.zeros((len(models.root), models.root.shape[2], models.root.shape[2]))
         for c in range(len(out)):
@@ -108,7 +108,7 @@ class Seen:
                 where = pattern.first + np.flatnonzero(mine[pattern.first : pattern.last] == c)
                 z = rows.sorted[where].copy()
                 if len(pattern.holes) and len(where):
-                    slope, spread, _ = posed.given(number, c)
+                    slope, spread, _ = conditioned.given(number, c)
                     z[:, pattern.holes] = z @ slope.T + rng.standard_normal((len(z), len(spread))) @ spread.T
                 out[c] += z.T @ z
         return out
