@@ -10,15 +10,11 @@ from matplotlib.ticker import MaxNLocator
 
 from lacunary import FigureStyle
 from lacunary.papers import Drawing, Record, Results
-from lacunary.papers.ent.experiment import NETWORKS, figure_runs
+from lacunary.papers.ent.experiment import NETWORKS, SETTINGS, figure_runs
 from lacunary.papers.ent.judgement import Cell
-from lacunary.papers.ent.plan import SETTINGS
-from lacunary.papers.ent.printed import MEDIANS
 from lacunary.papers.ent.stopping import curves
-from lacunary.papers.ent.summary import cells_of
+from lacunary.papers.ent.summary import MEDIANS, cells_of
 from lacunary.papers.figures import INK, LINES, MARKS, finish, legend_below, sheet, signed
-
-__all__ = ["drawings"]
 
 NAMES = {"asia": "Asia", "alarm": "ALARM", "random": "random networks"}
 

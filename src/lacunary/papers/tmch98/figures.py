@@ -15,14 +15,10 @@ from lacunary.papers import Drawing, Results, error_of_mean
 from lacunary.papers.figures import INK, LINES, MARKS, MUTED, finish, sheet, signed
 from lacunary.papers.tmch98.cars import car_scores
 from lacunary.papers.tmch98.compare import chosen, grown, peaks
-from lacunary.papers.tmch98.more import vote_curves
-from lacunary.papers.tmch98.path import Journey, journeys
-from lacunary.papers.tmch98.portraits import faces_of
-from lacunary.papers.tmch98.printed import TABLE_2
-from lacunary.papers.tmch98.structures import differences
-from lacunary.papers.tmch98.tables import KINDS, SIZES
-
-__all__ = ["drawings", "faces", "journey", "predictive", "recovery", "synchrony", "vote_figure"]
+from lacunary.papers.tmch98.discrete import vote_curves
+from lacunary.papers.tmch98.recovery import differences
+from lacunary.papers.tmch98.seven import Journey, faces_of, journeys
+from lacunary.papers.tmch98.tables import KINDS, SIZES, TABLE_2
 
 ACCENT, STEADY = FigureStyle.accent, FigureStyle.steady
 
