@@ -12,14 +12,17 @@ from lacunary.papers.tmch98.tables import HOURS, KINDS, TABLE_1
 
 SHOWN = ("score", "spread")
 
+PARAMETERS = {"complete": 2145, "empty": 129}
+"""Of a component, as in print."""
+
 ENOUGH = 3
 """Digits from which averages over digits are spoken of."""
 
 
-def grown(results: Results, digit: int, kind: str, seed: int = 0) -> Record | None:
-    """Return the record of a digit's mixtures, grown at full size."""
-    left = ("components", "schedule", "train")
-    return next(iter(results.of(digit_mixture, *left, digit=digit, kind=kind, seed=seed)), None)
+def grown(results: Results, kind: str, seed: int = 0) -> dict[int, Record]:
+    """Return the records of the digits' mixtures that were grown at full size, by digit."""
+    records = results.of(digit_mixture, "components", "schedule", "train", kind=kind, seed=seed)
+    return {digit: r for digit in range(10) for r in records if r.arguments["digit"] == digit}
 
 
 def chosen(record: Record) -> dict[str, Any]:
@@ -28,27 +31,18 @@ def chosen(record: Record) -> dict[str, Any]:
     return found
 
 
-def _tried(results: Results, kind: str, seed: int = 0) -> dict[int, list[dict[str, Any]]]:
-    """Return all mixtures that were tried, by digit."""
-    records = {digit: grown(results, digit, kind, seed) for digit in range(10)}
-    return {digit: record.value["tried"] for digit, record in records.items() if record}
-
-
-def best_of(results: Results) -> dict[int, dict[str, Any]]:
+def _best(results: Results) -> dict[int, dict[str, Any]]:
     """Return what was chosen for each digit and class, None where that is not done."""
-    records = {digit: {kind: grown(results, digit, kind) for kind in KINDS} for digit in range(10)}
-    return {
-        digit: {kind: record and chosen(record) for kind, record in own.items()}
-        for digit, own in records.items()
-        if any(own.values())
-    }
+    lines = {kind: {d: chosen(r) for d, r in grown(results, kind).items()} for kind in KINDS}
+    digits = sorted({digit for own in lines.values() for digit in own})
+    return {digit: {kind: own.get(digit) for kind, own in lines.items()} for digit in digits}
 
 
 def digit_listings(results: Results) -> list[Listing]:
     """Return Figure 2 in numbers and Table 1."""
     scores: list[list[Any]] = []
     sizes: list[list[Any]] = []
-    for digit, best in best_of(results).items():
+    for digit, best in _best(results).items():
         cells = [f"{found[name]:.2f}" if found else None for found in best.values() for name in SHOWN]
         pairs = [
             best["learn"] and best[other] and 100 * _gain(best, other) for other in ("complete", "empty")
@@ -83,36 +77,32 @@ def digit_found(results: Results) -> dict[str, Found]:
     """Return answers about Figure 2, Table 1 and times."""
     found: dict[str, Found] = {}
     for kind, name in KINDS.items():
-        for digit in range(10):
-            record = grown(results, digit, kind)
-            if record:
-                found |= _sizes(kind, digit, record, name)
-    done = {digit: best for digit, best in best_of(results).items() if all(best.values())}
+        records = grown(results, kind)
+        if records:
+            found |= _class(kind, name.partition("/")[0].lower(), records)
+    done = {digit: best for digit, best in _best(results).items() if all(best.values())}
     if len(done) >= ENOUGH:
         found |= _averages(done) | _seeds(results)
-    lines = [line for tried in _tried(results, "learn").values() for line in tried]
-    if lines:
-        found["halts"] = held(sum(line["converged"] for line in lines), len(lines), "mixtures of the digits")
-    return found | _formulas(results) | _times(results) | peaks(results)[0]
+    return found | peaks(results)[0]
 
 
-def _sizes(kind: str, digit: int, record: Record, name: str) -> dict[str, Found]:
-    line = chosen(record)
-    seconds = float(record.value["seconds"])
-    found = {f"k-{name.split('/')[0].lower()}-{digit}": Found(line["k"], seconds=seconds)}
+def _class(kind: str, name: str, records: dict[int, Record]) -> dict[str, Found]:
+    """Return what one class of mixtures came to: components, parameters, convergence, and times."""
+    found: dict[str, Found] = {}
+    for digit, record in records.items():
+        line = chosen(record)
+        found[f"k-{name}-{digit}"] = Found(line["k"], seconds=float(record.value["seconds"]))
+        if kind == "learn":
+            found[f"d-{digit}"] = Found(line["d"], note=f"{line['k']} components, {line['arcs']} arcs")
+    lines = [line for record in records.values() for line in record.value["tried"]]
     if kind == "learn":
-        found[f"d-{digit}"] = Found(line["d"], note=f"{line['k']} components, {line['arcs']} arcs")
-    return found
-
-
-def _formulas(results: Results) -> dict[str, Found]:
-    """Return whether parameters are counted as in print."""
-    found = {}
-    for kind, each in (("complete", 2145), ("empty", 129)):
-        lines = [line for tried in _tried(results, kind).values() for line in tried]
-        if lines:
-            right = sum(line["d"] == each * line["k"] for line in lines)
-            found[f"d-{kind}"] = stated(f"{right} of {len(lines)} mixtures", right == len(lines))
+        found["halts"] = held(sum(line["converged"] for line in lines), len(lines), "mixtures of the digits")
+    else:  # every mixture has as many parameters a component as in print
+        right = sum(line["d"] == PARAMETERS[kind] * line["k"] for line in lines)
+        found[f"d-{kind}"] = stated(f"{right} of {len(lines)} mixtures", right == len(lines))
+    then, mean = 3600 * HOURS[kind], float(np.mean([record.value["seconds"] for record in records.values()]))
+    note = f"over {len(records)} digits, on one core; {then / mean:.0f} times faster"
+    found[f"time-{kind}"] = stated(f"{mean:.0f} s", mean <= then, note=note, seconds=mean)
     return found
 
 
@@ -121,7 +111,11 @@ def _averages(done: dict[int, dict[str, Any]]) -> dict[str, Found]:
     for other, name in (("complete", "gain-full"), ("empty", "gain-diag")):
         gains = 100 * np.array([_gain(best, other) for best in done.values()])
         note = f"over {len(gains)} digits: lowest {gains.min():.1f}, highest {gains.max():.1f}"
-        error = 100 * _gain_error(done, other)
+        squares = [  # of the errors that come from the test images
+            (best["learn"]["spread"] ** 2 + best[other]["spread"] ** 2) / best[other]["score"] ** 2
+            for best in done.values()
+        ]
+        error = 100 * float(np.sqrt(np.sum(squares)) / len(squares))
         if len(gains) < 10:
             # Which digits are still missing is chance too; with all ten there is nothing left of that.
             error = float(np.hypot(error, np.sqrt((1 - len(gains) / 10) * gains.var(ddof=1) / len(gains))))
@@ -138,45 +132,25 @@ def _averages(done: dict[int, dict[str, Any]]) -> dict[str, Found]:
     return found
 
 
-def _gain_error(done: dict[int, dict[str, Any]], other: str) -> float:
-    """Return the standard error of the mean gain that comes from the test images."""
-    squares = [
-        (best["learn"]["spread"] ** 2 + best[other]["spread"] ** 2) / best[other]["score"] ** 2
-        for best in done.values()
-    ]
-    return float(np.sqrt(np.sum(squares)) / len(squares))
-
-
 def _seeds(results: Results) -> dict[str, Found]:
     """Return how far chosen numbers and scores differ between starts."""
     told = []
     for kind, name in KINDS.items():
-        spans, scores = [], []
-        for digit in range(10):
-            records = [grown(results, digit, kind, seed) for seed in range(3)]
-            lines = [chosen(record) for record in records if record]
-            if len(lines) > 1:
-                spans.append(int(np.ptp([line["k"] for line in lines])))
-                scores.append(float(np.ptp([line["score"] for line in lines])))
-        if spans:
-            told.append(f"{name}: k differs by {np.mean(spans):.1f}, the score by {np.mean(scores):.1f} nats")
+        starts = [grown(results, kind, seed) for seed in range(3)]
+        each = [[chosen(own[digit]) for own in starts if digit in own] for digit in range(10)]
+        several = [lines for lines in each if len(lines) > 1]
+        if several:
+            k, score = (
+                np.mean([np.ptp([line[what] for line in lines]) for lines in several])
+                for what in ("k", "score")
+            )
+            told.append(f"{name}: k differs by {k:.1f}, the score by {score:.1f} nats")
     return {"seeds": Found("; ".join(told), note="range over starts, averaged over digits")} if told else {}
-
-
-def _times(results: Results) -> dict[str, Found]:
-    found = {}
-    for kind, hours in HOURS.items():
-        records = [record for digit in range(10) if (record := grown(results, digit, kind))]
-        if records:
-            mean = float(np.mean([record.value["seconds"] for record in records]))
-            note = f"over {len(records)} digits, on one core; {3600 * hours / mean:.0f} times faster"
-            found[f"time-{kind}"] = stated(f"{mean:.0f} s", mean <= 3600 * hours, note=note, seconds=mean)
-    return found
 
 
 def peaks(results: Results, seed: int = 0) -> tuple[dict[str, Found], dict[int, list[dict[str, Any]]]]:
     """Return whether both scores of the MDAGs peak at the same number of components, and the curves."""
-    curves = _tried(results, "learn", seed)
+    curves = {digit: record.value["tried"] for digit, record in grown(results, "learn", seed).items()}
     if not curves:
         return {}, {}
     apart, moves = [], []

@@ -16,12 +16,8 @@ from lacunary.papers.tmch98.tables import HOURS, KINDS, PIXELS, YEARS, digits
 
 def faces_of(results: Results) -> dict[str, list[dict[str, Any]]]:
     """Return digit 7's components by class of mixture: weight, mean and samples."""
-    out = {}
-    for kind, name in KINDS.items():
-        record = grown(results, 7, kind)
-        if record and "faces" in record.value:
-            out[name] = record.value["faces"]
-    return out
+    records = {name: grown(results, kind).get(7) for kind, name in KINDS.items()}
+    return {name: r.value["faces"] for name, r in records.items() if r and "faces" in r.value}
 
 
 def roughness(images: ArrayLike) -> float:
@@ -30,18 +26,15 @@ def roughness(images: ArrayLike) -> float:
     return float(np.concatenate([np.diff(grid, axis=a).ravel() ** 2 for a in (1, 2)]).mean())
 
 
-def _away(found: list[dict[str, Any]]) -> float:
-    """Return the root mean square distance of samples from their component's mean, weighed, a pixel."""
-    weights = np.array([face["weight"] for face in found])
-    squares = [
-        np.mean((np.array(face["samples"], dtype=np.float64) - np.array(face["mean"])) ** 2) for face in found
-    ]
-    return float(np.sqrt(weights @ squares / weights.sum()))
+def _apart(face: dict[str, Any]) -> float:
+    """Return the mean square distance of samples from their component's mean, a pixel."""
+    return float(np.mean((np.array(face["samples"], dtype=np.float64) - np.array(face["mean"])) ** 2))
 
 
-def _rough(found: list[dict[str, Any]]) -> float:
+def _weighed(found: list[dict[str, Any]], values: list[float]) -> float:
+    """Return the mean over components, each by its weight."""
     weights = np.array([face["weight"] for face in found])
-    return float(weights @ [roughness(face["samples"]) for face in found] / weights.sum())
+    return float(weights @ values / weights.sum())
 
 
 def face_found(results: Results) -> dict[str, Found]:
@@ -50,8 +43,8 @@ def face_found(results: Results) -> dict[str, Found]:
     if len(faces) < len(KINDS):
         return {}
     real = roughness(digits(7)[1].reals)
-    rough = {name: _rough(found) / real for name, found in faces.items()}
-    away = {name: _away(found) for name, found in faces.items()}
+    rough = {n: _weighed(own, [roughness(f["samples"]) for f in own]) / real for n, own in faces.items()}
+    away = {n: float(np.sqrt(_weighed(own, [_apart(f) for f in own]))) for n, own in faces.items()}
     told = ", ".join(f"{name} {value:.2f}" for name, value in rough.items())
     mottled = rough["MDIAG/n"] > 1.25 * max(rough["MDAG/n"], rough["MFULL/n"])
     below = [away["MDAG/n"] < away[name] for name in ("MFULL/n", "MDIAG/n")]
@@ -211,7 +204,7 @@ def _simple(results: Results, first: Journey) -> dict[str, Found]:
     models = len(first.values) * neighbours
     each = 10 * float(record.value["em_seconds"])
     seconds = models * each
-    mdag = grown(results, 7, "learn")
+    mdag = grown(results, "learn").get(7)
     note = f"{len(first.values)} changes × {neighbours} neighbours × {each:.2g} s (ten EM steps)"
     told = f"{seconds / YEAR:.2g} years" if seconds > 0.1 * YEAR else f"{seconds / 86400:.0f} days"
     if mdag is None:
