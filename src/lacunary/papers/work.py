@@ -10,7 +10,9 @@ import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import product
+from operator import getitem
 from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar
@@ -86,10 +88,10 @@ class Results:
             and not set(left) & set(record.arguments)
         ]
 
-    def lines(self, function: Callable[..., Any], name: str = "", **wanted: Any) -> list[Any]:
-        """Return what blocks of experiments gave, put together: their lists, or those of one name."""
+    def lines(self, function: Callable[..., Any], *names: str, **wanted: Any) -> list[Any]:
+        """Return what blocks of experiments gave, put together: their lists, or those under these names."""
         values = [record.value for record in self.of(function, **wanted)]
-        return [line for value in values for line in (value[name] if name else value)]
+        return [line for value in values for line in reduce(getitem, names, value)]
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)

@@ -22,7 +22,7 @@ from lacunary.papers.ent.experiment import (
     table_block,
 )
 from lacunary.papers.ent.judgement import Cell
-from lacunary.papers.ent.summary import Setting, cells_by_setting
+from lacunary.papers.ent.summary import Setting, cells_of
 
 GOOD = 0.05
 """Runs count as of high score down to this share below the best."""
@@ -30,13 +30,7 @@ GOOD = 0.05
 
 def _cells(results: Results, network: str, starts: str, stop: str) -> dict[Setting, Cell]:
     """Return what each setting gave under one rule for starts and stopping."""
-    wanted = {"network": network, "starts": starts}
-
-    def lines(rows: int, missing: float) -> list[list[float]]:
-        records = results.of(sensitivity_block, rows=rows, missing=missing, **wanted)
-        return [line for record in records for line in record.value["joint"][stop]]
-
-    return cells_by_setting(lines)
+    return cells_of(results, sensitivity_block, "joint", stop, network=network, starts=starts)
 
 
 def stopping_listing(results: Results) -> Listing:

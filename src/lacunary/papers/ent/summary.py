@@ -44,17 +44,15 @@ Setting = tuple[int, float]
 """Rows, and the share of cells that are missing."""
 
 
-def cells_by_setting(lines: Callable[[int, float], list[list[float]]]) -> dict[Setting, Cell]:
-    """Return what each setting gave, of those that have enough experiments."""
-    cells = {(rows, missing): Cell.of(lines(rows, missing), METHODS) for rows, missing in SETTINGS}
+def cells_of(
+    results: Results, function: Callable[..., Any], *names: str, **wanted: str
+) -> dict[Setting, Cell]:
+    """Return what each setting gave under these names, of those that have enough experiments."""
+    cells = {
+        (n, share): Cell.of(results.lines(function, *names, rows=n, missing=share, **wanted), METHODS)
+        for n, share in SETTINGS
+    }
     return {setting: cell for setting, cell in cells.items() if cell is not None}
-
-
-def cells_of(results: Results, network: str, metric: str) -> dict[Setting, Cell]:
-    """Return what the settings of Tables 1–3 gave, of those that have enough experiments."""
-    return cells_by_setting(
-        lambda rows, missing: results.lines(table_block, metric, network=network, rows=rows, missing=missing)
-    )
 
 
 def _printed(network: str, metric: str, setting: Setting) -> Iterable[tuple[str, float]]:
@@ -66,7 +64,7 @@ def table_listing(results: Results, network: str) -> Listing:
     """Return one of Tables 1–3, each number beside the printed one."""
     lines: list[list[Any]] = []
     for metric in METRICS:
-        for (rows, missing), cell in cells_of(results, network, metric).items():
+        for (rows, missing), cell in cells_of(results, table_block, metric, network=network).items():
             printed = _printed(network, metric, (rows, missing))
             shown = [x for method, value in printed for x in (value, with_error(*cell.relative(method)))]
             ranks = ", ".join(f"{rank:.2f}" for rank in cell.test.ranks)
@@ -101,7 +99,7 @@ def table_found(results: Results) -> dict[str, Found]:
     """Return the answers to all rankings and numbers of Tables 1–3."""
     found = {}
     for network, metric in product(NETWORKS, METRICS):
-        cells = cells_of(results, network, metric)
+        cells = cells_of(results, table_block, metric, network=network)
         if len(cells) == len(SETTINGS):
             found[f"{network}-{metric}-rank"] = _ranking(network, metric, cells)
         for (rows, missing), cell in cells.items():
@@ -139,7 +137,7 @@ def remarks(results: Results) -> dict[str, Found]:
     ratios = {
         metric: {
             setting: [cell.ratio(method) for method in METHODS[:2]]
-            for setting, cell in cells_of(results, "asia", metric).items()
+            for setting, cell in cells_of(results, table_block, metric, network="asia").items()
         }
         for metric in METRICS
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import process_time
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 import lacunary as lac
 from lacunary.papers import Found, Listing, Record, Results, error_of_mean, minus, seed_of, stated
 from lacunary.papers.tmch98.compare import chosen
-from lacunary.papers.tmch98.images import digit_mixture, vehicle_mixture
+from lacunary.papers.tmch98.images import digit_mixture, timed_mixture, vehicle_mixture
 from lacunary.papers.tmch98.recovery import recovered
 from lacunary.papers.tmch98.tables import COMPARED, FEW, SCHEDULES, VEHICLES, Kind
 
@@ -51,19 +50,11 @@ def from_empty(seed: int, prior: str, rows: int = 1000) -> dict[str, Any]:
 def votes(kind: Kind, most: int, split: int | None = None) -> dict[str, Any]:
     """Learn mixtures of 1 to ``most`` networks from the votes, all of them or 60 %, and score them."""
     table = lac.house_votes()
-    order = np.random.default_rng(seed_of("tmch98", "votes", -1 if split is None else split)).permutation(
-        len(table)
-    )
+    seed = seed_of("tmch98", "votes", -1 if split is None else split)
+    order = np.random.default_rng(seed).permutation(len(table))
     many = len(table) if split is None else round(0.6 * len(table))
-    began = process_time()
-    fit = lac.fit_mixture(
-        table.take(order[:many]),
-        components=range(1, most + 1),
-        structure=kind,
-        method="greedy",
-        rng=seed_of("tmch98", "votes", -1 if split is None else split),
-    )
-    seconds = process_time() - began
+    numbers = range(1, most + 1)
+    fit, seconds = timed_mixture(table.take(order[:many]), components=numbers, structure=kind, rng=seed)
     lines = [
         {
             "k": trial.components,

@@ -37,20 +37,24 @@ def digit_mixture(
     those of the processor, so that other work on the machine does not count.
     """
     learn, test = digits(digit, train, pixels)
-    began = process_time()
-    fit = lac.fit_mixture(
+    fit, seconds = timed_mixture(
         learn,
         components="auto" if components is None else components,
         structure=kind,
-        method="greedy",
         noise=BOUNDS,
         prior=belief(),
         schedule=schedule,
         rng=seed_of("tmch98", "digit", digit, seed),
     )
-    seconds = process_time() - began
     found = {"seconds": seconds, "tried": tried(fit, test, draws, seed_of("tmch98", "draws", digit, seed))}
     return found | ({"faces": faces(fit)} if digit == 7 and seed == 0 and pixels == PIXELS else {})
+
+
+def timed_mixture(learn: lac.Table, **options: Any) -> tuple[lac.MixtureFit, float]:
+    """Learn a mixture by greedy search; return it, and how long the processor took."""
+    began = process_time()
+    fit = lac.fit_mixture(learn, method="greedy", **options)
+    return fit, process_time() - began
 
 
 def tried(fit: lac.MixtureFit, test: lac.Table, draws: int, seed: int) -> list[dict[str, Any]]:
@@ -153,18 +157,13 @@ def vehicle_mixture(
     value. "Opel" takes each feature's mean among the Opels in its place.
     """
     learn, test = vehicles(vehicle, split)
-    began = process_time()
-    fit = lac.fit_mixture(
+    fit, seconds = timed_mixture(
         learn,
         structure=kind,
-        method="greedy",
         noise=opel(),
         prior=belief(64.0 if about == "64" else opel_means()),
         schedule=schedule,
         rng=seed_of("tmch98", "vehicle", vehicle, split),
     )
-    seconds = process_time() - began
-    return {
-        "seconds": seconds,
-        "tried": tried(fit, test, draws, seed_of("tmch98", "draws", vehicle, split)),
-    }
+    lines = tried(fit, test, draws, seed_of("tmch98", "draws", vehicle, split))
+    return {"seconds": seconds, "tried": lines}
