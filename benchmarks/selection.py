@@ -20,7 +20,7 @@ from lacunary.infer.divergence import kl, marginal_kl
 from lacunary.infer.rows import prepare
 from lacunary.learn.fit import reselect
 from lacunary.learn.select import Select
-from lacunary.papers.ent.friedman import Friedman, friedman
+from lacunary.papers.ent.judgement import Friedman, friedman
 
 __all__ = ["PRINTED", "TITLE", "Cell", "experiment", "lines", "run"]
 

@@ -11,14 +11,22 @@ from scipy.special import gammaln, xlogy
 
 import lacunary as lac
 from lacunary.papers import Record, Results
-from lacunary.papers.bg03.lengths import length_found
-from lacunary.papers.bg03.plan import LENGTHS, units
-from lacunary.papers.bg03.ranks import _lapses, _settled, left_of_two
+from lacunary.papers.bg03.course import _lapses, _settled, left_of_two, length_found
 from lacunary.papers.bg03.run import PAPER
-from lacunary.papers.bg03.structures import SIZES, TRUE, data, graph, structures, truth
 from lacunary.papers.bg03.summary import Scored
-from lacunary.papers.bg03.work import anneal, bounds_block, score_block
-from lacunary.papers.shelf import claims_of
+from lacunary.papers.bg03.work import (
+    LENGTHS,
+    SIZES,
+    TRUE,
+    anneal,
+    bounds_block,
+    data,
+    graph,
+    score_block,
+    structures,
+    truth,
+)
+from lacunary.papers.outcome import claims_of
 
 ELSEWHERE = 999
 """A setting that no run uses."""
@@ -95,7 +103,7 @@ def test_annealing_gives_every_chain_and_one_from_the_truth() -> None:
 
 
 def test_full_work_scores_every_structure_at_every_size() -> None:
-    full = units("full")
+    full = PAPER.units("full")
     for rows in SIZES:
         blocks = [u.arguments for u in full if u.function is score_block and u.arguments["rows"] == rows]
         numbers = [b["first"] + i for b in blocks if b["parents"] == "apart" for i in range(b["count"])]

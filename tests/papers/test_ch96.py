@@ -8,10 +8,19 @@ from typer.testing import CliRunner
 
 from lacunary.cli import app
 from lacunary.papers.ch96.answers import _has_two
-from lacunary.papers.ch96.curves import Curve, chosen, delta, mean_delta
-from lacunary.papers.ch96.settings import FIGURES, PRINTED, ROWS, TABLE_2, Setting
+from lacunary.papers.ch96.curves import (
+    FIGURES,
+    PRINTED,
+    ROWS,
+    TABLE_2,
+    Curve,
+    Setting,
+    chosen,
+    delta,
+    mean_delta,
+)
 from lacunary.papers.ch96.work import free, table_of
-from lacunary.papers.shelf import claims_of
+from lacunary.papers.outcome import claims_of
 
 
 @pytest.fixture(scope="module")

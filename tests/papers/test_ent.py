@@ -11,6 +11,7 @@ import lacunary as lac
 from lacunary.papers import Record, Results
 from lacunary.papers.ent.experiment import (
     METHODS,
+    SETTINGS,
     climb,
     distances,
     draw,
@@ -19,11 +20,10 @@ from lacunary.papers.ent.experiment import (
     table_block,
 )
 from lacunary.papers.ent.judgement import Cell, number_verdict, rank_verdict
-from lacunary.papers.ent.plan import EXPERIMENTS, SETTINGS, units
-from lacunary.papers.ent.printed import BN1_MEDIANS, BN2_MEDIANS, LEAF_TIE, MEDIANS, THREE
-from lacunary.papers.ent.run import PAPER
-from lacunary.papers.ent.small import bn1_block, bn2_block
-from lacunary.papers.shelf import claims_of
+from lacunary.papers.ent.run import EXPERIMENTS, PAPER
+from lacunary.papers.ent.small import BN1_MEDIANS, BN2_MEDIANS, bn1_block, bn2_block
+from lacunary.papers.ent.summary import LEAF_TIE, MEDIANS, THREE
+from lacunary.papers.outcome import claims_of
 
 ELSEWHERE = 5_000_000
 """Numbers of experiments that no run uses."""
@@ -75,7 +75,7 @@ def test_a_block_is_the_experiment_of_section_3() -> None:
 
 
 def test_experiments_of_the_full_size_are_all_there_and_do_not_repeat() -> None:
-    full = [unit for unit in units("full") if unit.function is table_block]
+    full = [unit for unit in PAPER.units("full") if unit.function is table_block]
     for network in ("asia", "alarm", "random"):
         for rows, missing in SETTINGS:
             setting = {"network": network, "rows": rows, "missing": missing}
@@ -86,7 +86,9 @@ def test_experiments_of_the_full_size_are_all_there_and_do_not_repeat() -> None:
                 for i in range(unit.arguments["count"])
             ]
             assert sorted(numbers) == list(range(EXPERIMENTS[network]))
-    assert {unit.key("1") for unit in units("glance")} <= {unit.key("1") for unit in units("full")}
+    assert {unit.key("1") for unit in PAPER.units("glance")} <= {
+        unit.key("1") for unit in PAPER.units("full")
+    }
 
 
 def test_bn1_and_its_global_maximum() -> None:

@@ -8,10 +8,10 @@ from typer.testing import CliRunner
 
 import lacunary as lac
 from lacunary.cli import app
-from lacunary.papers import Claim, Found, Listing, Outcome, Unit, carry_out, keys, paper, seed_of
+from lacunary.papers import Claim, Found, Listing, Outcome, Unit, carry_out, kept_under, keys, paper, seed_of
 from lacunary.papers.claims import judge, read_claims
+from lacunary.papers.outcome import claims_of
 from lacunary.papers.publish import Edition, publish
-from lacunary.papers.shelf import claims_of
 from lacunary.papers.work import collect
 from tests.papers.counting import double, double_once
 
@@ -53,6 +53,20 @@ def test_another_edition_is_done_anew(tmp_path: Path) -> None:
     for edition in ("1", "1", "2"):
         carry_out(units, tmp_path / "work", edition=edition)
     assert calls(tmp_path) == [1, 1]
+
+
+def test_a_function_that_moved_finds_its_old_records(tmp_path: Path) -> None:
+    def moved(number: int) -> int:
+        raise AssertionError("the record is there")
+
+    carry_out([Unit(double, {"number": 4})], tmp_path)
+    moved.__name__ = double.__name__
+    moved.__module__ = "lacunary.papers.elsewhere"
+    unit = Unit(moved, {"number": 4})
+    assert unit.key("1") != Unit(double, {"number": 4}).key("1")
+    vars(moved)["place"] = double.__module__
+    assert [record.value for record in carry_out([unit], tmp_path)] == [8]
+    assert vars(kept_under("key.old")(moved))["place"] == "lacunary.papers.key.old"
 
 
 def test_a_broken_record_is_named(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import friedmanchisquare
 
 from lacunary.errors import ParameterError
-from lacunary.papers.ent.friedman import friedman
+from lacunary.papers.ent.judgement import friedman
 
 ROUNDING_FIRST_BASE = """
 5.40 5.50 5.55  5.85 5.70 5.75  5.20 5.60 5.50  5.55 5.50 5.40  5.90 5.85 5.70  5.45 5.55 5.60

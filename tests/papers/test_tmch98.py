@@ -14,19 +14,29 @@ from typer.testing import CliRunner
 import lacunary as lac
 from lacunary.cli import app
 from lacunary.papers import Record, Results
-from lacunary.papers.shelf import claims_of
+from lacunary.papers.outcome import claims_of
 from lacunary.papers.tmch98 import figures
 from lacunary.papers.tmch98.cars import _wins
 from lacunary.papers.tmch98.compare import digit_found
+from lacunary.papers.tmch98.discrete import paired
 from lacunary.papers.tmch98.images import means_of
-from lacunary.papers.tmch98.more import paired
-from lacunary.papers.tmch98.path import Journey, journey
-from lacunary.papers.tmch98.plan import SCHEDULES, units
-from lacunary.papers.tmch98.portraits import roughness
-from lacunary.papers.tmch98.printed import TABLE_1, TABLE_2
-from lacunary.papers.tmch98.recovery import changes, matched
-from lacunary.papers.tmch98.structures import _among
-from lacunary.papers.tmch98.tables import ARCS, FOLDER, Pair, belief, digits, gold, labelled, opel, vehicles
+from lacunary.papers.tmch98.recovery import _among, changes, matched
+from lacunary.papers.tmch98.run import PAPER
+from lacunary.papers.tmch98.seven import Journey, journey, roughness
+from lacunary.papers.tmch98.tables import (
+    ARCS,
+    FOLDER,
+    SCHEDULES,
+    TABLE_1,
+    TABLE_2,
+    Pair,
+    belief,
+    digits,
+    gold,
+    labelled,
+    opel,
+    vehicles,
+)
 
 
 def test_digits_are_read_without_pickle_and_split_as_said() -> None:
@@ -244,7 +254,7 @@ def test_figures_show_what_they_are_given() -> None:
 
 
 def test_units_differ_and_a_glance_is_part_of_the_whole() -> None:
-    names = {size: [unit.name for unit in units(size)] for size in ("glance", "full")}
+    names = {size: [unit.name for unit in PAPER.units(size)] for size in ("glance", "full")}
     assert all(len(set(each)) == len(each) for each in names.values())
     part = [name for name in names["glance"] if not name.startswith("votes")]
     assert set(part) <= set(names["full"])

@@ -70,8 +70,8 @@ def reproduce(
 def _one(key: str, size: Any, out: Path, jobs: int, so_far: bool) -> dict[str, Any]:
     """Reproduce one paper and return what there is to tell."""
     from lacunary.papers import carry_out, paper
+    from lacunary.papers.outcome import claims_of
     from lacunary.papers.publish import Edition, publish
-    from lacunary.papers.shelf import claims_of
     from lacunary.papers.work import collect
 
     chosen = paper(key)

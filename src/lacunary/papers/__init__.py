@@ -3,9 +3,10 @@
 A paper is a client of the library: a package ``papers/<key>/`` that imports public names of ``lacunary`` and
 this frame. Two files are needed, and nothing needs to be registered.
 
-``claims.toml`` holds what was printed: ``[paper]`` with ``title``, ``authors`` and ``machine`` (what theirs
-ran on), then for every number or statement a ``[[claim]]`` as `Claim` spells out: ``id``, ``where``,
-``says``, ``printed`` (a number; nothing if it is a statement), ``tolerance`` and ``why``.
+``claims.toml`` holds what was printed: ``[paper]`` with ``title``, ``authors``, ``machine`` (what theirs ran
+on) and ``notes`` (paragraphs on what had to be assumed), then for every number or statement a ``[[claim]]``
+as `Claim` spells out: ``id``, ``where``, ``says``, ``printed`` (a number; nothing if it is a statement),
+``tolerance`` and ``why``.
 
 ``run.py`` holds ``PAPER = Paper(units, outcome)``:
 
@@ -24,13 +25,10 @@ ran on), then for every number or statement a ``[[claim]]`` as `Claim` spells ou
 
 from __future__ import annotations
 
-from lacunary.papers.claims import Claim, Found, Judged, Verdict, verdict_if
-from lacunary.papers.outcome import Drawing, Listing, Outcome, Paper, Size
-from lacunary.papers.sample import error_of_mean, least_squares
-from lacunary.papers.shelf import keys, paper
-from lacunary.papers.show import minus
-from lacunary.papers.unit import Record, Results, Unit, blocks, seed_of, sweep
-from lacunary.papers.work import carry_out
+from lacunary.papers.claims import Claim, Found, Judged, Verdict, held, stated, verdict_if
+from lacunary.papers.outcome import Drawing, Listing, Outcome, Paper, Size, keys, paper
+from lacunary.papers.sample import error_of_mean, least_squares, minus
+from lacunary.papers.work import Record, Results, Unit, blocks, carry_out, kept_under, seed_of, sweep
 
 __all__ = [
     "Claim",
@@ -48,11 +46,14 @@ __all__ = [
     "blocks",
     "carry_out",
     "error_of_mean",
+    "held",
+    "kept_under",
     "keys",
     "least_squares",
     "minus",
     "paper",
     "seed_of",
+    "stated",
     "sweep",
     "verdict_if",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -106,9 +107,19 @@ class Judged:
         return " ".join(text for text in told if text)
 
 
-def verdict_if(true: bool, near: bool = False) -> Verdict:
+def verdict_if(true: object, near: object = False) -> Verdict:
     """Return the verdict on a statement: whether it is true, and if it is not, whether it nearly is."""
     return "reproduced" if true else "near" if near else "not"
+
+
+def stated(value: float | str, true: object, near: object = False, note: str = "", **more: Any) -> Found:
+    """Return our answer to a statement: what was found, and whether the statement is true, or nearly so."""
+    return Found(value, verdict=verdict_if(true, near), note=note, **more)
+
+
+def held(count: int, of: int, what: str, note: str = "") -> Found:
+    """Return our answer to a statement about all of something: near if it holds for four out of five."""
+    return stated(f"{count} of {of} {what}".strip(), count == of, count >= 0.8 * of, note)
 
 
 def judge(claim: Claim, found: Found | None) -> Judged:
@@ -132,15 +143,11 @@ def read_claims(path: Path) -> tuple[Mapping[str, Any], tuple[Claim, ...]]:
     """Return the head and the claims of a ``claims.toml``."""
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     known = {field.name for field in fields(Claim)}
-    claims = []
-    for entry in content["claim"]:
+    paper, entries = path.parent.name, content["claim"]
+    for entry in entries:
         if unknown := set(entry) - known:
-            raise FileError(
-                f"{path.parent.name}: claim {entry.get('id')!r} has unknown fields {sorted(unknown)}"
-            )
-        claims.append(Claim(**entry))
-    ids = [claim.id for claim in claims]
-    if len(set(ids)) < len(ids):
-        twice = sorted({i for i in ids if ids.count(i) > 1})
-        raise FileError(f"{path.parent.name}: claims appear twice: {', '.join(twice)}")
-    return content["paper"], tuple(claims)
+            raise FileError(f"{paper}: claim {entry.get('id')!r} has unknown fields {sorted(unknown)}")
+    count = Counter(entry["id"] for entry in entries)
+    if twice := sorted(name for name, times in count.items() if times > 1):
+        raise FileError(f"{paper}: claims appear twice: {', '.join(twice)}")
+    return content["paper"], tuple(Claim(**entry) for entry in entries)

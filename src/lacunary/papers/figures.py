@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from lacunary import FigureStyle
-from lacunary.papers.show import minus
+from lacunary.papers.sample import minus
 
 __all__ = ["Line", "Panel", "finish", "legend_below", "panels", "sheet", "signed"]
 

@@ -1,4 +1,4 @@
-"""What samples of results say: the error of a mean, and a line through points."""
+"""What samples of results say: the error of a mean, a line through points, and numbers as text."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lacunary.papers.show import minus
+__all__ = ["Slope", "error_of_mean", "least_squares", "minus"]
 
-__all__ = ["Slope", "error_of_mean", "least_squares"]
+
+def minus(text: str) -> str:
+    """Return a text with true minus signs for its hyphens."""
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 class Slope(NamedTuple):

@@ -1,21 +1,130 @@
-"""Carrying units out: on one process or several, each record written whole when it is done."""
+"""Units of work, and carrying them out: each record is written whole when it is done, and kept."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import product
+from operator import getitem
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 from lacunary import FileError, write_whole
-from lacunary.papers.unit import Record, Results, Unit
 
-__all__ = ["carry_out", "collect"]
+__all__ = ["Record", "Results", "Unit", "blocks", "carry_out", "collect", "kept_under", "seed_of", "sweep"]
+
+Arguments = Mapping[str, Any]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A call of a top-level function with JSON arguments, which returns JSON.
+
+    Attributes
+    ----------
+    function
+        What to call.
+    arguments
+        With what; all that the result depends on, seeds included.
+    """
+
+    function: Callable[..., Any]
+    arguments: Arguments = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What is being done, for people."""
+        return f"{self.function.__name__} " + " ".join(f"{k}={v}" for k, v in self.arguments.items())
+
+    def key(self, edition: str) -> str:
+        """Return the name of its record: the same as long as all it depends on is the same."""
+        place = getattr(self.function, "place", self.function.__module__)
+        what = [edition, f"{place}.{self.function.__name__}", self.arguments]
+        return f"{self.function.__name__}-{_digest(what)[:20]}"
+
+
+def kept_under(place: str) -> Callable[[Function], Function]:
+    """Return a decorator for a unit's function that has moved: its records stay those of the old module."""
+
+    def mark(function: Function) -> Function:
+        vars(function)["place"] = f"lacunary.papers.{place}"
+        return function
+
+    return mark
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a unit gave, and how long it took."""
+
+    function: str
+    arguments: Arguments
+    value: Any
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Results:
+    """The records of all units that are done, in the units' order."""
+
+    records: tuple[Record, ...]
+
+    def of(self, function: Callable[..., Any], *left: str, **wanted: Any) -> list[Record]:
+        """Return the records of a function with these arguments, those named being left at their defaults."""
+        return [
+            record
+            for record in self.records
+            if record.function == function.__name__
+            and wanted.items() <= record.arguments.items()
+            and not set(left) & set(record.arguments)
+        ]
+
+    def lines(self, function: Callable[..., Any], *names: str, **wanted: Any) -> list[Any]:
+        """Return what blocks of experiments gave, put together: their lists, or those under these names."""
+        values = [record.value for record in self.of(function, **wanted)]
+        return [line for value in values for line in reduce(getitem, names, value)]
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+
+def sweep(
+    function: Callable[..., Any], same: Arguments | None = None, **axes: Iterable[Any]
+) -> Iterator[Unit]:
+    """Return a unit for every combination of the arguments' values; the last argument's change fastest."""
+    for values in product(*axes.values()):
+        yield Unit(function, {**(same or {}), **dict(zip(axes, values, strict=True))})
+
+
+def blocks(
+    function: Callable[..., Any], same: Arguments, count: int, last: int, first: int = 0
+) -> Iterator[Unit]:
+    """Return units that do numbered experiments, so many at a time, from the first to before the last."""
+    for begin in range(first, last, count):
+        yield Unit(function, {**same, "first": begin, "count": count})
+
+
+def seed_of(*parts: str | int | float) -> int:
+    """Return a seed that depends on all parts and on nothing else."""
+    return int(_digest(list(parts))[:12], 16)
+
+
+def _digest(what: Iterable[Any]) -> str:
+    text = json.dumps(what, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
 
 Watch = Callable[[int, int, str], object]
 

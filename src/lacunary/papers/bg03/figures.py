@@ -12,15 +12,10 @@ from numpy.typing import NDArray
 
 from lacunary import FigureStyle
 from lacunary.papers import Drawing, Results
-from lacunary.papers.bg03.averages import averaged
-from lacunary.papers.bg03.lengths import MOVES, annealed, lines_of
-from lacunary.papers.bg03.plan import ROWS
-from lacunary.papers.bg03.ranks import ranks_of
-from lacunary.papers.bg03.structures import TRUE, graph, structures
+from lacunary.papers.bg03.course import MOVES, annealed, averaged, lines_of, ranks_of
 from lacunary.papers.bg03.summary import NAMES, scored
+from lacunary.papers.bg03.work import ROWS, TRUE, graph, structures
 from lacunary.papers.figures import INK, LINES, MARKS, finish, legend_below, sheet, signed
-
-__all__ = ["drawings"]
 
 Array = NDArray[np.float64]
 

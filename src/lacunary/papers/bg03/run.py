@@ -2,24 +2,79 @@
 
 from __future__ import annotations
 
-from lacunary.papers import Outcome, Paper, Results
-from lacunary.papers.bg03.averages import averaged
-from lacunary.papers.bg03.lengths import length_found, length_listing
-from lacunary.papers.bg03.plan import units
-from lacunary.papers.bg03.ranks import left_of_two, rank_listing
-from lacunary.papers.bg03.structures import TRUE
+from collections.abc import Iterator
+
+from lacunary.papers import Outcome, Paper, Results, Size, Unit, blocks, sweep
+from lacunary.papers.bg03.course import averaged, left_of_two, length_found, length_listing, rank_listing
 from lacunary.papers.bg03.summary import figure_one
-
-__all__ = ["PAPER"]
-
-NOTES = (
-    "The paper gives neither the Dirichlet hyperparameters nor the true parameters, nor the twenty sizes, "
-    "nor whether the two observed variables with a single parent share it. Here the hyperparameters are 1 "
-    "(and 0.5 in the averages), sizes are the doublings from 10 to 10 240 with nine more between, and the "
-    "single parents are apart unless said.",
-    "MAP is the likelihood at the peak of the density of probabilities: with hyperparameters of 1, the "
-    "greatest likelihood there is.",
+from lacunary.papers.bg03.work import (
+    AVERAGED,
+    LENGTHS,
+    ROWS,
+    SIZES,
+    TRUE,
+    anneal,
+    bounds_block,
+    evidence_block,
+    score_block,
+    structures,
 )
+
+ALL = len(structures())
+
+SOME = (40, 160, 320, 640, 1120, 2560, 10240)
+"""Sizes at which the other reading of the true structure is ranked, beside 480."""
+
+SETTINGS = {("apart", 1.0): 4, ("shared", 1.0): 2, ("apart", 0.5): 2, ("shared", 0.5): 2}
+"""How many true parameter settings there are by structure and hyperparameter, beside that of the figures."""
+
+
+def units(size: Size) -> Iterator[Unit]:
+    """Return the work."""
+    if size == "tiny":
+        same = {"parents": "apart", "alpha": 1.0, "setting": 0}
+        yield Unit(score_block, {**same, "rows": 40, "first": 110, "count": 3})
+        yield from sweep(bounds_block, {**same, "first": 0, "count": 3}, rows=(40, 480))
+        short = {"parents": "apart", "rows": 40, "chains": 3}
+        yield from sweep(anneal, short, moves=("gibbs", "metropolis"), steps=LENGTHS[:2])
+    elif size == "glance":
+        yield from _scored("apart", ROWS, steps=2048)
+        yield from _annealed(LENGTHS[:7])
+        for rows in (80, 1120):
+            yield from _bounds("apart", 1.0, 0, rows)
+    else:
+        yield from _everything()
+
+
+def _everything() -> Iterator[Unit]:
+    yield from _scored("apart", ROWS)
+    yield from _annealed(LENGTHS)
+    long = {"parents": "apart", "rows": ROWS, "steps": 4096, "chains": 8}
+    yield from blocks(evidence_block, long, 8, ALL)
+    for rows in (n for n in SIZES if n != ROWS):
+        yield from _scored("apart", rows)
+    yield from _scored("shared", ROWS)
+    for rows in SOME:
+        yield from _bounds("shared", 1.0, 0, rows)
+    for setting in range(1, max(SETTINGS.values()) + 1):
+        for (parents, alpha), many in SETTINGS.items():
+            for rows in AVERAGED if setting <= many else ():
+                yield from _bounds(parents, alpha, setting, rows)
+
+
+def _scored(parents: str, rows: int, **options: int) -> Iterator[Unit]:
+    same = {"parents": parents, "alpha": 1.0, "setting": 0, "rows": rows, **options}
+    return blocks(score_block, same, 17, ALL)
+
+
+def _bounds(parents: str, alpha: float, setting: int, rows: int) -> Iterator[Unit]:
+    same = {"parents": parents, "alpha": alpha, "setting": setting, "rows": rows}
+    return blocks(bounds_block, same, 68, ALL)
+
+
+def _annealed(lengths: tuple[int, ...]) -> Iterator[Unit]:
+    same = {"parents": "apart", "rows": ROWS, "chains": 10}
+    return sweep(anneal, same, steps=lengths, moves=("metropolis", "gibbs"))
 
 
 def outcome(results: Results) -> Outcome:
@@ -30,7 +85,7 @@ def outcome(results: Results) -> Outcome:
     averages, by_average, _ = averaged(results)
     found |= left_of_two(results) | length_found(results) | by_average
     listings = [*(rank_listing(results, way) for way in TRUE), length_listing(results), averages, *scores]
-    return Outcome(listings, list(drawings(results)), found, NOTES)
+    return Outcome(listings, list(drawings(results)), found)
 
 
 PAPER = Paper(units, outcome)

@@ -9,12 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from lacunary.papers import Found, Listing, Results, verdict_if
-from lacunary.papers.bg03.plan import ROWS
-from lacunary.papers.bg03.structures import TRUE, graph, structures
-from lacunary.papers.bg03.work import bounds_block, evidence_block, score_block
-
-__all__ = ["NAMES", "Scored", "figure_one", "scored", "true_evidence"]
+from lacunary.papers import Found, Listing, Results, stated
+from lacunary.papers.bg03.work import ROWS, TRUE, bounds_block, evidence_block, graph, score_block, structures
 
 NAMES = {"map": "MAP", "bic": "BIC", "vb": "VB", "ais": "AIS", "gibbs": "AIS, Gibbs"}
 """Methods as they are shown: AIS is BG03's, Gibbs the library's own sampler."""
@@ -35,14 +31,13 @@ class Scored:
 
 def scored(results: Results, parents: str, rows: int, alpha: float = 1.0, setting: int = 0) -> Scored | None:
     """Return the scores of all structures; None while some are missing."""
-    wanted = {"parents": parents, "alpha": alpha, "setting": setting, "rows": rows}
     for function in (score_block, bounds_block):
-        lines = [line for record in results.of(function, **wanted) for line in record.value]
-        if len({tuple(line["structure"]) for line in lines}) == len(structures()):
-            columns = {
-                name: np.array([line[name] for line in lines]) for name in lines[0] if name != "structure"
-            }
-            return Scored(columns, [tuple(line["structure"]) for line in lines].index(TRUE[parents]))
+        lines = results.lines(function, parents=parents, alpha=alpha, setting=setting, rows=rows)
+        codes = [tuple(line["structure"]) for line in lines]
+        if len(set(codes)) == len(structures()):
+            names = [name for name in lines[0] if name != "structure"]
+            columns = {name: np.array([line[name] for line in lines]) for name in names}
+            return Scored(columns, codes.index(TRUE[parents]))
     return None
 
 
@@ -59,7 +54,10 @@ def figure_one(results: Results) -> tuple[list[Listing], dict[str, Found]]:
             continue
         listings.append(_score_listing(here, parents))
         if parents == "apart":
-            found |= _trends(here) | _at_480(here, true_evidence(results)) | _times(here)
+            lines = results.lines(evidence_block, parents="apart")
+            whole = len(lines) == len(structures())
+            evidence = np.array([line["value"] for line in lines]) if whole else None
+            found |= _trends(here) | _at_480(here, evidence) | _times(here)
     if any("steps" in record.arguments for record in results.of(score_block)):
         # Fewer steps than in print: what is said of AIS there is not put to the test.
         found = {name: answer for name, answer in found.items() if "ais" not in name and name != "faster"}
@@ -69,19 +67,15 @@ def figure_one(results: Results) -> tuple[list[Listing], dict[str, Found]]:
 def _score_listing(here: Scored, parents: str) -> Listing:
     lines = []
     for i, code in enumerate(structures()):
-        told = " ".join(
-            f"h{h + 1}:{''.join(str(j + 1) for j in range(4) if c >> j & 1) or '-'}"
-            for h, c in enumerate(code)
-        )
-        values = [f"{here.columns[m][i]:.2f}" for m in NAMES]
-        error = f"{here.columns['gibbs_error'][i]:.2f}"
+        children = ["".join(str(j + 1) for j in range(4) if c >> j & 1) or "-" for c in code]
+        told = " ".join(f"h{h + 1}:{own}" for h, own in enumerate(children))
+        values = [f"{here.columns[m][i]:.2f}" for m in (*NAMES, "gibbs_error")]
         mark = "true" if i == here.true else None
-        lines.append([told, int(here.columns["parameters"][i]), *values, error, mark])
+        lines.append([told, int(here.columns["parameters"][i]), *values, mark])
     columns = ("structure", "parameters", *NAMES.values(), "± of Gibbs", "")
     title = f"Figure 1 in numbers: all structures at {ROWS} rows (single parents {parents})"
-    return Listing(
-        f"scores-{parents}", title, columns, lines, "h1:123 has arcs from h1 to y1, y2 and y3. In nats."
-    )
+    note = "h1:123 has arcs from h1 to y1, y2 and y3. In nats."
+    return Listing(f"scores-{parents}", title, columns, lines, note)
 
 
 def _trends(here: Scored) -> dict[str, Found]:
@@ -91,39 +85,28 @@ def _trends(here: Scored) -> dict[str, Found]:
     for name, method, sign in (("map-up", "map", 1), ("bic-down", "bic", -1)):
         scores = here.columns[method]
         trend, late = (float(spearmanr(parameters[x], scores[x])[0]) for x in (slice(None), many))
-        verdict = verdict_if(sign * trend > 0.5, sign * trend > 0)
         turned = f"{late:.2f} among structures with at least as many parameters as the true one"
-        note = "" if verdict == "reproduced" else turned
-        found[name] = Found(f"correlation {trend:.2f}", verdict=verdict, note=note)
+        clear = sign * trend > 0.5
+        found[name] = stated(f"correlation {trend:.2f}", clear, sign * trend > 0, "" if clear else turned)
     return found
 
 
-def true_evidence(results: Results) -> NDArray[np.float64] | None:
-    """Return the evidence of all structures by many long chains; None while some are missing."""
-    lines = [line for record in results.of(evidence_block, parents="apart") for line in record.value]
-    return np.array([line["value"] for line in lines]) if len(lines) == len(structures()) else None
-
-
 def _at_480(here: Scored, evidence: NDArray[np.float64] | None) -> dict[str, Found]:
+    """Compare with the evidence of all structures: by many long chains, or while some are missing by few."""
     ais, vb, bic, best = (here.columns[name] for name in ("ais", "vb", "bic", "gibbs"))
     best = best if evidence is None else evidence
     many, above, close = len(ais), int((ais > vb).sum()), np.abs(vb - best) < np.abs(bic - best)
     gap = best - vb
+    far = f"mean distance from the evidence: VB {gap.mean():.1f}, BIC {(best - bic).mean():.1f} nats"
     out = {
-        "ais-above-vb": Found(f"{above} of {many}", verdict=verdict_if(above == many, above >= 0.95 * many)),
-        "vb-close": Found(
-            f"{int(close.sum())} of {many}",
-            verdict=verdict_if(bool(close.all()), bool(close.mean() >= 0.9)),
-            note=f"mean distance from the evidence: VB {gap.mean():.1f}, BIC {(best - bic).mean():.1f} nats",
-        ),
+        "ais-above-vb": stated(f"{above} of {many}", above == many, above >= 0.95 * many),
+        "vb-close": stated(f"{int(close.sum())} of {many}", close.all(), close.mean() >= 0.9, far),
         "tightness": Found(f"{gap.mean():.1f} nats on average, {gap[here.true]:.1f} for the true structure"),
     }
+    note = "" if evidence is None else _true_rank(evidence, ais, here.true)
     for method in ("vb", "ais"):
         rank = here.rank(method) or 0
-        note = "" if evidence is None else _true_rank(evidence, ais, here.true)
-        out[f"{method}-480"] = Found(
-            f"rank {rank}", verdict=verdict_if(rank == 1, rank <= 0.03 * many), note=note
-        )
+        out[f"{method}-480"] = stated(f"rank {rank}", rank == 1, rank <= 0.03 * many, note)
     return out
 
 
@@ -139,17 +122,15 @@ def _true_rank(evidence: NDArray[np.float64], ais: NDArray[np.float64], true: in
 
 def _times(here: Scored) -> dict[str, Found]:
     ours = "on one core shared with other work; 16 accelerated starts"
-    printed = {
-        "map": ("bic", 200.0, ours),
-        "vb": ("vb", 575.0, ours),
-        "ais": ("ais", 55_000.0, "one chain each"),
-    }
-    spent = {name: float(here.columns[f"{name}_seconds"].sum()) for name in printed}
-    out = {}
-    for name, (label, then, note) in printed.items():
-        told, verdict = f"{spent[name]:.0f} s", verdict_if(spent[name] <= then)
-        out[f"time-{label}"] = Found(told, verdict=verdict, note=note, seconds=spent[name])
+    out, spent = {}, {}
+    for name, claim, then, note in (
+        ("map", "time-bic", 200.0, ours),
+        ("vb", "time-vb", 575.0, ours),
+        ("ais", "time-ais", 55_000.0, "one chain each"),
+    ):
+        spent[name] = seconds = float(here.columns[f"{name}_seconds"].sum())
+        out[claim] = stated(f"{seconds:.0f} s", seconds <= then, note=note, seconds=seconds)
     ratio = spent["ais"] / spent["vb"]
     note = "the sampler became faster by far more than EM did; 16 starts of VB are counted"
-    out["faster"] = Found(f"{ratio:.1f} times", verdict=verdict_if(33 <= ratio <= 300, ratio > 1), note=note)
+    out["faster"] = stated(f"{ratio:.1f} times", 33 <= ratio <= 300, ratio > 1, note)
     return out

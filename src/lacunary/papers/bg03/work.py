@@ -1,16 +1,72 @@
-"""Scoring BG03's structures: MAP, BIC, the variational bound, and annealed importance sampling."""
+"""BG03's structures and data, and scoring them: MAP, BIC, the variational bound, and annealing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from itertools import combinations_with_replacement
 from time import perf_counter
 from typing import Any, Literal
 
 import lacunary as lac
 from lacunary.papers import seed_of
-from lacunary.papers.bg03.structures import data, graph, structures, truth
 
-__all__ = ["STEPS", "anneal", "bounds_block", "evidence_block", "score_block"]
+OBSERVED = ("y1", "y2", "y3", "y4")
+STATES = 5
+
+SIZES = (10, 20, 40, 80, 110, 160, 230, 320, 400, 430, 480, 560, 640, 800, 960, 1120, 1280, 2560, 5120, 10240)
+"""The doublings from 10 to 10 240, and nine more where ranks change, 480 and 1 120 among them."""
+
+ROWS = 480
+"""At which Figure 1 is drawn."""
+
+LENGTHS = tuple(2**k for k in range(6, 19))
+"""Annealing lengths, 64 to 262 144."""
+
+AVERAGED = (160, 480, 1120)
+"""Sizes at which ranks are averaged over true parameters."""
+
+Code = tuple[int, int]
+"""The children of the two hidden variables, a bit for each observed one; the smaller number first."""
+
+TRUE: dict[str, Code] = {"apart": (0b0111, 0b1110), "shared": (0b0011, 0b1111)}
+"""The true structure: two observed variables have both parents and two have one.
+
+The printed figure is lost. The two that have one parent may have different ones, "apart", or "shared" one.
+"""
+
+
+def structures() -> list[Code]:
+    """Return all structures; a structure and its mirror image are one: (256 + 16) / 2 = 136."""
+    return list(combinations_with_replacement(range(2 ** len(OBSERVED)), 2))
+
+
+@cache
+def graph(code: Code) -> lac.Dag:
+    """Return a structure as a graph of two hidden binary and four observed variables of five states."""
+    hidden = tuple(lac.Variable(f"h{h + 1}", (0, 1), hidden=True) for h in range(2))
+    seen = tuple(lac.Variable(name, tuple(range(STATES))) for name in OBSERVED)
+    arcs = [
+        (f"h{h + 1}", name)
+        for h, children in enumerate(code)
+        for place, name in enumerate(OBSERVED)
+        if children >> place & 1
+    ]
+    return lac.Dag.from_arcs(lac.Schema((*hidden, *seen)), arcs)
+
+
+def truth(parents: str, alpha: float, setting: int) -> lac.Network:
+    """Draw the true parameters from the prior; the same setting gives the same ones."""
+    seed = seed_of("bg03", "truth", parents, alpha, setting)
+    return lac.random_network(graph(TRUE[parents]), lac.Dirichlet(alpha), rng=seed)
+
+
+def data(parents: str, alpha: float, setting: int, rows: int) -> lac.Table:
+    """Return the first rows of the one table drawn from a setting: larger ones contain smaller ones."""
+    seed = seed_of("bg03", "data", parents, alpha, setting)
+    drawn = truth(parents, alpha, setting).sample(max(SIZES), rng=seed).select(list(OBSERVED))
+    return drawn.take(slice(rows))
+
 
 STEPS = 16_384
 """Steps of BG03's annealing."""
@@ -20,8 +76,6 @@ SHORT, CHAINS = 1024, 4
 
 STARTS = 16
 """Of EM and variational EM; BG03 says no number. With eight some bounds end two nats lower."""
-
-Timed = tuple[Any, float]
 
 
 def score_block(
@@ -67,12 +121,10 @@ def anneal(parents: str, rows: int, steps: int, moves: str, chains: int) -> dict
     ``log_weights`` has every chain's own estimate, ``started`` that of the chain from the true parameters.
     """
     table, true = data(parents, 1.0, 0, rows), truth(parents, 1.0, 0)
-    kind: Literal["gibbs", "metropolis"] = "gibbs" if moves == "gibbs" else "metropolis"
     seed = seed_of("bg03", "anneal", parents, rows, steps, moves)
-    began = perf_counter()
-    drawn = lac.score(true.dag, table, "ais", steps=steps, chains=chains, moves=kind, rng=seed)
-    seconds = perf_counter() - began
-    started = lac.score(true.dag, table, "ais", steps=steps, chains=1, moves=kind, start=true, rng=seed + 1)
+    how: dict[str, Any] = {"steps": steps, "moves": moves}
+    drawn, seconds = _timed(lambda: lac.score(true.dag, table, "ais", chains=chains, rng=seed, **how))
+    started = lac.score(true.dag, table, "ais", chains=1, start=true, rng=seed + 1, **how)
     return {
         "log_weights": drawn.details["log_weights"].tolist(),
         "acceptance": drawn.details["acceptance"],
@@ -104,6 +156,6 @@ def _bounds(code: tuple[int, int], table: lac.Table, alpha: float) -> dict[str, 
     }
 
 
-def _timed(call: Callable[[], Any]) -> Timed:
+def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
     began = perf_counter()
     return call(), perf_counter() - began

@@ -7,12 +7,20 @@ from itertools import pairwise
 
 import numpy as np
 
-from lacunary.papers import Found, Results, error_of_mean, minus, verdict_if
-from lacunary.papers.ch96.curves import Curve, chosen, curves, delta, errors_of_choice, mean_delta
-from lacunary.papers.ch96.settings import FIGURES, ROWS, SCORES, Setting
+from lacunary.papers import Found, Results, error_of_mean, minus, stated
+from lacunary.papers.ch96.curves import (
+    FIGURES,
+    ROWS,
+    SCORES,
+    SETTINGS,
+    Curve,
+    Setting,
+    chosen,
+    curves,
+    delta,
+    mean_delta,
+)
 from lacunary.papers.ch96.work import free, reality
-
-__all__ = ["answers"]
 
 OTHERS = SCORES[1:]
 ENOUGH = 7
@@ -28,8 +36,7 @@ def answers(results: Results) -> dict[str, Found]:
         for score in OTHERS if len(own) > 1 else ():
             found[f"table-1-{number}-{score}"] = _delta(own, score)
     if {curve.setting for curve in known} == set(ROWS):
-        found |= _biases(known) | _peaks(known) | _shapes(known)
-        found |= _epsilons(curves(results, None))
+        found |= _biases(known) | _peaks(known) | _shapes(known) | _epsilons(curves(results, None))
     if known:
         found |= _points(known)
     even = _even(curves(results, equal=True))
@@ -59,36 +66,34 @@ def _delta(own: list[Curve], score: str) -> Found:
 
 
 def _biases(known: list[Curve]) -> dict[str, Found]:
-    table = errors_of_choice(known)
+    """Return what is said of the mean Δc of each score in each setting."""
+    own = {s: [curve for curve in known if curve.setting == s] for s in SETTINGS}
+    table = {s: {score: mean_delta(own[s], score)[0] for score in OTHERS} for s in dict.fromkeys(own)}
     near = {s: sum(abs(row[s]) <= abs(row["bic"]) + 1e-9 for row in table.values()) for s in OTHERS[:3]}
     overall = {s: float(np.mean([row[s] for row in table.values()])) for s in OTHERS}
+    cs, mled, draper = (overall[s] for s in OTHERS[:3])
     above = sum(row["bic"] > 0 for row in table.values())
-    large = [table[Setting(64, c, 400)] for c in (16, 32)]
-    better = [abs(row["draper"]) < abs(row["cheeseman-stutz"]) for row in large]
+    large = {c: table[Setting(64, c, 400)] for c in (16, 32)}
+    better = [abs(row["draper"]) < abs(row["cheeseman-stutz"]) for row in large.values()]
     wide = [curve for curve in known if curve.setting.n >= 32]
     same = float(np.mean([delta(c, "mled") == delta(c, "cheeseman-stutz") for c in wide]))
-    told = "; ".join(f"{s}: {minus(f'{v:+.2f}')}" for s, v in overall.items())
+    told = "; ".join(f"{s}: " + minus(f"{v:+.2f}") for s, v in overall.items())
     note = f"Mean Δc over settings: {told}."
-    cs, complex_too = overall["cheeseman-stutz"], overall["mled"] > 0
     both = "; ".join(
-        f"c = {c}: CS {row['cheeseman-stutz']:+.1f}, Draper {row['draper']:+.1f}"
-        for c, row in zip((16, 32), large, strict=True)
+        f"c = {c}: CS {row['cheeseman-stutz']:+.1f}, Draper {row['draper']:+.1f}" for c, row in large.items()
     )
     return {
-        "accuracy": Found(
+        "accuracy": stated(
             ", ".join(f"{s} {count} of {len(table)}" for s, count in near.items()),
-            verdict=verdict_if(min(near.values()) >= ENOUGH, sorted(near.values())[1] >= ENOUGH),
-            note="Settings in which a score's mean Δc is no further from zero than BIC's.",
+            min(near.values()) >= ENOUGH,
+            sorted(near.values())[1] >= ENOUGH,
+            "Settings in which a score's mean Δc is no further from zero than BIC's.",
         ),
-        "bic-simple": Found(
-            f"positive in {above} of {len(table)}", verdict=verdict_if(above == 0, above == 1), note=note
-        ),
-        "cs-complex": Found(round(cs, 2), verdict=verdict_if(cs > 0 and complex_too, cs > 0), note=note),
-        "draper-simple": Found(
-            round(overall["draper"], 2), verdict=verdict_if(overall["draper"] < 0), note=note
-        ),
-        "mled-cs": Found(f"{same:.0%} the same", verdict=verdict_if(same >= 0.95, same >= 0.8)),
-        "large-c": Found(both, verdict=verdict_if(all(better), any(better))),
+        "bic-simple": stated(f"positive in {above} of {len(table)}", above == 0, above == 1, note),
+        "cs-complex": stated(round(cs, 2), cs > 0 and mled > 0, cs > 0, note),
+        "draper-simple": stated(round(draper, 2), draper < 0, note=note),
+        "mled-cs": stated(f"{same:.0%} the same", same >= 0.95, same >= 0.8),
+        "large-c": stated(both, all(better), any(better)),
     }
 
 
@@ -112,12 +117,9 @@ def _peaks(known: list[Curve]) -> dict[str, Found]:
         }
         rises = [b > a for row in table.values() for a, b in pairwise(row)]
         told = "; ".join(f"{score}: " + ", ".join(f"{v:.0f}" for v in row) for score, row in table.items())
-        share = float(np.mean(rises))
-        found[claim] = Found(
-            f"{sum(rises)} of {len(rises)} steps",
-            verdict=verdict_if(share == 1, share >= 0.8),
-            note=f"Nats by which the score at c exceeds that of its neighbours: {told}.",
-        )
+        note = f"Nats by which the score at c exceeds that of its neighbours: {told}."
+        many = f"{sum(rises)} of {len(rises)} steps"
+        found[claim] = stated(many, all(rises), np.mean(rises) >= 0.8, note)
     return found | _two_peaks([c for c in known if c.setting.c >= 16])
 
 
@@ -128,24 +130,16 @@ def _two_peaks(large: list[Curve]) -> dict[str, Found]:
         s: float(np.mean([chosen(c.of(s)) < 0.75 * c.setting.c for c in widest]))
         for s in ("laplace", "draper", "bic")
     }
-    second = float(
-        np.mean([abs(chosen(c.of("cheeseman-stutz")) - c.setting.c) <= c.setting.c / 4 for c in widest])
-    )
+    at_c = [abs(chosen(c.of("cheeseman-stutz")) - c.setting.c) <= c.setting.c / 4 for c in widest]
+    second = float(np.mean(at_c))
     counts = [value > 0.5 for value in both.values()]
+    half = [value > 0.5 for value in first.values()]
+    note = f"Share of {len(large)} data sets with c = 16 and 32 in which a score has both."
+    of_widest = f"Share of {len(widest)} data sets with c = 32."
     return {
-        "two-peaks": Found(
-            _shares(both),
-            verdict=verdict_if(all(counts), any(counts)),
-            note=f"Share of {len(large)} data sets with c = 16 and 32 in which a score has both.",
-        ),
-        "first-peak": Found(
-            _shares(first),
-            verdict=verdict_if(min(first.values()) > 0.5, max(first.values()) > 0.5),
-            note=f"Share of {len(widest)} data sets with c = 32.",
-        ),
-        "second-peak": Found(
-            f"{second:.0%}", verdict=verdict_if(second > 0.5), note=f"Of {len(widest)} data sets."
-        ),
+        "two-peaks": stated(_shares(both), all(counts), any(counts), note),
+        "first-peak": stated(_shares(first), all(half), any(half), of_widest),
+        "second-peak": stated(f"{second:.0%}", second > 0.5, note=f"Of {len(widest)} data sets."),
     }
 
 
@@ -159,52 +153,47 @@ def _has_two(values: dict[int, float], c: int) -> bool:
 def _shapes(known: list[Curve]) -> dict[str, Found]:
     """Compare curves of different data sets of one model: their height relative to the score at c."""
     ratios = []
-    for setting in dict.fromkeys(ROWS):
+    for setting in SETTINGS:
         own = [c for c in known if c.setting == setting and c.model == 0]
         for score in SCORES if len(own) > 1 else ():
             shapes = [{k: v - c.of(score)[setting.c] for k, v in c.of(score).items()} for c in own]
             ks = [k for k in set.intersection(*(set(s) for s in shapes)) if k != setting.c]
-            heights = [v for s in shapes for v in s.values()]
-            span = max(heights) - min(heights)
-            ratios += [float(np.std([s[k] for s in shapes], ddof=1)) / span for k in ks]
+            span = np.ptp([v for s in shapes for v in s.values()])
+            ratios += [float(np.std([s[k] for s in shapes], ddof=1) / span) for k in ks]
     if not ratios:
         return {}
     typical = float(np.median(ratios))
     note = f"Median over {len(ratios)} points; the largest tenth is above {np.quantile(ratios, 0.9):.1%}."
-    return {"alike": Found(f"{typical:.1%}", verdict=verdict_if(typical < 0.02, typical < 0.05), note=note)}
+    return {"alike": stated(f"{typical:.1%}", typical < 0.02, typical < 0.05, note)}
 
 
 def _epsilons(known: list[Curve]) -> dict[str, Found]:
     by = {(c.setting, c.data, c.epsilon): c for c in known if c.model == 0}
     moves: list[float] = []
     for epsilon in (0.1, 0.001):
-        for setting in dict.fromkeys(ROWS):
+        for setting in SETTINGS:
             sets = [d for s, d, e in by if s == setting and e == epsilon and (s, d, 0.01) in by]
-            for score in OTHERS if sets else ():
-                change = [
-                    delta(by[setting, d, epsilon], score) - delta(by[setting, d, 0.01], score) for d in sets
-                ]
-                moves.append(float(np.mean(change)))
+            pairs = [(by[setting, d, epsilon], by[setting, d, 0.01]) for d in sets]
+            for score in OTHERS if pairs else ():
+                moves.append(float(np.mean([delta(a, score) - delta(b, score) for a, b in pairs])))
     if not moves:
         return {}
     calm = float(np.mean([abs(m) <= 0.5 for m in moves]))
     most = max(abs(move) for move in moves)
     note = f"Share of {len(moves)} means of Δc that move by at most half a state; one moves by {most:.1f}."
-    return {"epsilon": Found(f"{calm:.0%}", verdict=verdict_if(calm >= 0.9, calm >= 0.7), note=note)}
+    return {"epsilon": stated(f"{calm:.0%}", calm >= 0.9, calm >= 0.7, note)}
 
 
 def _points(known: list[Curve]) -> dict[str, Found]:
     runs = [value for curve in known for value in curve.values.values()]
     ended = [run["change"] < 1e-5 for run in runs]
-    polished = [run for run in runs if run["polished"]]
+    polished = sum(run["polished"] for run in runs)
     none = sum(run["scores"]["laplace"] is None for run in runs)
+    share = float(np.mean(ended))
     found = {
-        "converged": Found(
-            float(np.mean(ended)), note=f"{len(ended) - sum(ended)} of {len(ended)} runs did not."
-        ),
+        "converged": Found(share, note=f"{ended.count(False)} of {len(ended)} runs did not."),
         "refusals": Found(
-            f"{len(polished)} of {len(runs)} runs",
-            note=f"{none} reached no peak even when EM went on.",
+            f"{polished} of {len(runs)} runs", note=f"{none} reached no peak even when EM went on."
         ),
     }
     same = [
@@ -217,45 +206,39 @@ def _points(known: list[Curve]) -> dict[str, Found]:
     if same:
         share = float(np.mean(same))
         note = f"Of {len(same)} choices the same; BIC differs by {np.median(gaps):.2f} nats (median)."
-        found["map-ml"] = Found(f"{share:.0%}", verdict=verdict_if(share >= 0.95, share >= 0.8), note=note)
+        found["map-ml"] = stated(f"{share:.0%}", share >= 0.95, share >= 0.8, note)
     return found
 
 
 def _ranks(results: Results) -> dict[str, Found]:
     ranks = [record.value for record in results.of(free)]
-    if not ranks:
-        return {}
     off = sum(value["rank"] != value["parameters"] for value in ranks)
-    return {"dimension": Found(f"{off} of {len(ranks)} models differ", verdict=verdict_if(off == 0))}
+    return {"dimension": stated(f"{off} of {len(ranks)} models differ", off == 0)} if ranks else {}
 
 
 def _realities(results: Results) -> dict[str, Found]:
     records = [r for r in results.of(reality) if r.value["delta"] is not None]
-    sizes = sorted({(r.arguments["n"], r.arguments["c"]) for r in records})
-    by = {size: [r for r in records if (r.arguments["n"], r.arguments["c"]) == size] for size in sizes}
-    own = by.get((12, 3), [])
+    deltas: dict[tuple[int, int], list[float]] = {}
+    for r in sorted(records, key=lambda r: (r.arguments["n"], r.arguments["c"])):
+        deltas.setdefault((r.arguments["n"], r.arguments["c"]), []).append(r.value["delta"])
+    own = [r for r in records if (r.arguments["n"], r.arguments["c"]) == (12, 3)]
     if len(own) < 2:
         return {}
-    deltas = {size: np.array([r.value["delta"] for r in of]) for size, of in by.items()}
-    spread = {size: each.std(ddof=1) if len(each) > 1 else 0.0 for size, each in deltas.items()}
-    mine = deltas[12, 3]
+    means = {size: float(np.mean(each)) for size, each in deltas.items()}
+    spread = {size: np.std(each, ddof=1) if len(each) > 1 else 0.0 for size, each in deltas.items()}
     votes = [k == 3 for r in own for k in r.value["best"].values()]
-    means = [float(each.mean()) for each in deltas.values()]
-    told = (f"n = {n}, c = {c}: {deltas[n, c].mean():.0f} ± {spread[n, c]:.0f}" for n, c in sizes)
+    told = "; ".join(f"n = {n}, c = {c}: {means[n, c]:.0f} ± {spread[n, c]:.0f}" for n, c in means)
+    rising = list(means.values())
     arcs = float(np.mean([r.value["arcs"] for r in own]))
     return {
-        "reality-states": Found(
-            f"{sum(votes)} of {len(votes)}", verdict=verdict_if(all(votes), float(np.mean(votes)) > 0.5)
-        ),
+        "reality-states": stated(f"{sum(votes)} of {len(votes)}", all(votes), np.mean(votes) > 0.5),
         "reality": Found(
-            float(mine.mean()),
-            error_of_mean(mine),
-            note=f"± {spread[12, 3]:.0f} over {len(mine)} models; {arcs:.0f} arcs with nothing hidden.",
+            means[12, 3],
+            error_of_mean(deltas[12, 3]),
+            note=f"± {spread[12, 3]:.0f} over {len(own)} models; {arcs:.0f} arcs with nothing hidden.",
             seconds=float(np.mean([r.seconds for r in own])),
         ),
-        "reality-size": Found(
-            "; ".join(told), verdict=verdict_if(all(b > a for a, b in pairwise(means)), means[-1] > means[0])
-        ),
+        "reality-size": stated(told, all(b > a for a, b in pairwise(rising)), rising[-1] > rising[0]),
     }
 
 

@@ -1,4 +1,4 @@
-"""What CH96 could not afford: its scores against the evidence itself."""
+"""What CH96 could not afford: its scores against the evidence itself; and its Table 2 and growth of times."""
 
 from __future__ import annotations
 
@@ -8,41 +8,39 @@ from typing import Any
 
 import numpy as np
 
-from lacunary.papers import Found, Listing, Record, Results, minus
-from lacunary.papers.ch96.curves import Curve, chosen, curves
-from lacunary.papers.ch96.settings import SCORES, Setting
-from lacunary.papers.ch96.work import reference
-
-__all__ = ["Reference", "beyond", "closeness", "references"]
+from lacunary.papers import Found, Listing, Record, Results, least_squares, minus, stated
+from lacunary.papers.ch96.curves import SCORES, SETTINGS, TABLE_2, Curve, Setting, chosen, curves
+from lacunary.papers.ch96.work import reference, weigh
 
 NAMES = (*SCORES, "variational")
+ONE_PEAK = ("laplace", "cheeseman-stutz", "variational")
+"""Scores that see one of the k! peaks of a model with k states."""
 
 
 class Reference:
-    """The evidence of one model on one data set, and the scores there."""
+    """The evidence of one model on one data set, and the scores there that are known.
+
+    Scores are those at the best of 64 climbs, log k! added where one sees one of k! peaks; the evidence is
+    the larger of annealing and the variational bound with its copies.
+    """
 
     def __init__(self, record: Record) -> None:
         a = record.arguments
         self.setting, self.k = Setting(a["n"], a["c"], a["rows"]), int(a["k"])
         self.value: dict[str, Any] = record.value
-        self.copies = lgamma(self.k + 1)
+        copies = lgamma(self.k + 1)
+        known = record.value["scores"] | {"variational": record.value["variational"]}
+        self.scores: dict[str, float] = {
+            name: known[name] + (copies if name in ONE_PEAK else 0.0)
+            for name in NAMES
+            if known[name] is not None
+        }
+        self.evidence = float(max(self.value["ais"], self.scores["variational"]))
 
     @property
-    def evidence(self) -> float:
-        """The larger of annealing and the variational bound with its copies."""
-        return float(max(self.value["ais"], self.value["variational"] + self.copies))
-
-    @property
-    def annealed(self) -> bool:
-        """Whether annealing is the larger of the two."""
-        return bool(self.evidence == self.value["ais"])
-
-    def score(self, name: str) -> float | None:
-        """Return a score at the best of 64 climbs; log k! added where a score sees one of k! peaks."""
-        if name == "variational":
-            return float(self.value["variational"]) + self.copies
-        value = self.value["scores"][name]
-        return None if value is None else float(value) + (self.copies if name in SCORES[:2] else 0.0)
+    def errors(self) -> dict[str, float]:
+        """The scores less the evidence."""
+        return {name: score - self.evidence for name, score in self.scores.items()}
 
 
 def references(results: Results) -> dict[Setting, list[Reference]]:
@@ -59,11 +57,10 @@ def closeness(results: Results) -> Listing:
     rows = []
     for setting, own in references(results).items():
         for one in own:
-            scores = [one.score(name) for name in NAMES]
-            errors = [None if s is None else round(s - one.evidence, 2) for s in scores]
-            by = "annealing" if one.annealed else "variational"
-            ess = round(one.value["ess"], 1)
-            rows.append((*setting, one.k, round(one.evidence, 2), by, ess, *errors))
+            errors = {name: round(error, 2) for name, error in one.errors.items()}
+            by = "annealing" if one.evidence == one.value["ais"] else "variational"
+            found = (round(one.evidence, 2), by, round(one.value["ess"], 1))
+            rows.append((*setting, one.k, *found, *map(errors.get, NAMES)))
     heads = ("n", "c", "N", "k", "log p(D)", "by", "chains that count")
     note = "Scores at the best of 64 climbs; log k! is added to Laplace, CS and the variational bound."
     return Listing("closeness", "Scores less log evidence, in nats", (*heads, *NAMES), rows, note)
@@ -82,7 +79,7 @@ def _close(known: dict[Setting, list[Reference]]) -> dict[str, Found]:
     shapes: dict[str, list[float]] = defaultdict(list)
     for own in known.values():
         for name in NAMES:
-            gaps = [s - one.evidence for one in own if (s := one.score(name)) is not None]
+            gaps = [one.errors[name] for one in own if name in one.errors]
             errors[name] += gaps
             shapes[name] += [gap - float(np.mean(gaps)) for gap in gaps]
     told = "; ".join(f"{name} {minus(f'{np.median(e):+.0f}')}" for name, e in errors.items())
@@ -96,7 +93,7 @@ def _choices(known: dict[Setting, list[Reference]]) -> dict[str, Found]:
     for own in known.values():
         truth = chosen({one.k: one.evidence for one in own})
         for name in NAMES:
-            values = {one.k: s for one in own if (s := one.score(name)) is not None}
+            values = {one.k: one.scores[name] for one in own if name in one.scores}
             moves[name].append(chosen(values) - truth)
     told = "; ".join(f"{name} {np.mean(np.abs(m)):.1f}" for name, m in moves.items())
     listed = "; ".join(f"{name}: {', '.join(f'{d:+d}' for d in m)}" for name, m in moves.items())
@@ -117,18 +114,18 @@ def _second(known: dict[Setting, list[Reference]]) -> dict[str, Found]:
     if not told:
         return {}
     answer = "yes: it is the only one" if all(real) else "in part" if any(real) else "no"
-    return {
-        "real-peak": Found(answer, note="; ".join(told) + ". By annealing, which does not stand on one peak.")
-    }
+    note = "; ".join(told) + ". By annealing, which does not stand on one peak."
+    return {"real-peak": Found(answer, note=note)}
 
 
 def _thorough(known: dict[Setting, list[Reference]], found: list[Curve]) -> dict[str, Found]:
-    gains = []
-    for curve in found:
-        if (curve.model, curve.data) == (0, 0):
-            for one in known.get(curve.setting, ()):
-                if one.k in curve.values:
-                    gains.append(one.value["log_likelihood"] - curve.values[one.k]["log_likelihood"])
+    gains = [
+        one.value["log_likelihood"] - curve.values[one.k]["log_likelihood"]
+        for curve in found
+        if (curve.model, curve.data) == (0, 0)
+        for one in known.get(curve.setting, ())
+        if one.k in curve.values
+    ]
     if not gains:
         return {}
     short = float(np.mean([gain > 1 for gain in gains]))
@@ -137,3 +134,81 @@ def _thorough(known: dict[Setting, list[Reference]], found: list[Curve]) -> dict
         f"{np.median(gains):.1f}, most {max(gains):.0f} nats, of {len(gains)}."
     )
     return {"thorough": Found(f"not in {short:.0%} of the cases", note=note)}
+
+
+Medians = dict[int, dict[str, float]]
+
+
+def _medians(results: Results, **wanted: Any) -> Medians:
+    """Return the median seconds of EM and of each score, by number of hidden states."""
+    seconds: dict[int, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for record in results.of(weigh, **wanted):
+        own = seconds[record.arguments["k"]]
+        own["em"].append(record.value["em_seconds"])
+        for score in SCORES:
+            if record.value["seconds"][score] is not None:
+                own[score].append(record.value["seconds"][score])
+    return {k: {name: float(np.median(s)) for name, s in own.items()} for k, own in sorted(seconds.items())}
+
+
+def table_2(results: Results) -> Listing:
+    """Return the printed times beside ours, in seconds."""
+    own = _medians(results, n=64, c=32)
+    rows = []
+    for d, *then in TABLE_2:
+        mine = {name: float(f"{s:.2g}") for name, s in own.get((int(d) + 1) // 65, {}).items()}
+        pairs = zip(then, map(mine.get, ("em", *SCORES)), strict=True)
+        rows.append((int(d), *(value for pair in pairs for value in pair)))
+    heads = ("EM", "Laplace", "CS", "MLED", "Draper", "BIC")
+    columns = ("d", *(f"{head}, {when}" for head in heads for when in ("1996", "now")))
+    note = "Median seconds over data sets, on a machine with other work on it; EM stopped by their rule."
+    return Listing("table-2", "Table 2: run times in seconds, n = 64, c = 32, N = 400", columns, rows, note)
+
+
+def times(results: Results) -> dict[str, Found]:
+    """Return what the times say to the claims."""
+    own = _medians(results, n=64, c=32)
+    all_d = {record.value["d"] for record in results.of(weigh, n=64, c=32)}
+    found: dict[str, Found] = {}
+    if {int(row[0]) for row in TABLE_2} <= all_d:
+        found["table-2-d"] = Found("the same", verdict="reproduced")
+        rows = [own[k] for k in range(26, 37)]
+        curved = [row for row in rows if "laplace" in row]
+        ordered = [row["laplace"] > row["em"] > 100 * max(row[s] for s in SCORES[1:]) for row in curved]
+        faster = {
+            name: np.median([then[place] / row[name] for then, row in zip(TABLE_2, rows, strict=True)])
+            for place, name in ((1, "em"), (2, "laplace"))
+        }
+        note = f"EM is {faster['em']:,.0f} and Laplace {faster['laplace']:,.0f} times as fast as then."
+        told, total = f"{sum(ordered)} of 11", float(np.median([row["em"] for row in rows]))
+        found["table-2-order"] = stated(told, all(ordered), np.mean(ordered) > 0.5, note, seconds=total)
+        ratio = float(np.median([row["laplace"] / row["em"] for row in rows]))
+        found["table-2-ratio"] = Found(ratio, note="Median over the eleven models.")
+    wide = _medians(results, n=64, rows=400)
+    for name in ("laplace", "em") if len(wide) > 5 else ():
+        found[f"growth-{name}"] = _power(wide, name)
+    return found | _typical(results)
+
+
+def _power(medians: Medians, name: str) -> Found:
+    """Return the exponent of d in a power law through the median times."""
+    points = [(65 * k - 1, own[name]) for k, own in medians.items() if name in own]
+    slope = least_squares(*np.log(np.array(points)).T)
+    note = f"{slope.samples} numbers of hidden states, d = {points[0][0]} to {points[-1][0]}."
+    return Found(slope.value, slope.error, note=note)
+
+
+def _typical(results: Results) -> dict[str, Found]:
+    """Tell in which settings e < d and d < N hold at the true number of states."""
+    told = []
+    for setting in SETTINGS:
+        of = [record.value for record in results.of(weigh, **setting._asdict(), k=setting.c)]
+        if of:
+            e, d = float(np.median([value["iterations"] for value in of])), of[0]["d"]
+            told.append((e < d, d < setting.rows))
+    if len(told) < len(SETTINGS):
+        return {}
+    steps, parameters = (sum(column) for column in zip(*told, strict=True))
+    both = sum(a and b for a, b in told)
+    value = f"e < d in {steps}, d < N in {parameters} of {len(told)} settings"
+    return {"typically": stated(value, both == len(told), both > len(told) / 2)}

@@ -6,11 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from lacunary.papers import Drawing, Results
 from lacunary.papers.ch96.beyond import Reference, references
-from lacunary.papers.ch96.curves import Curve, chosen
-from lacunary.papers.ch96.settings import FIGURES, LABELS, SCORES, Setting
+from lacunary.papers.ch96.curves import FIGURES, LABELS, SCORES, Curve, Setting, chosen
 from lacunary.papers.figures import Line, Panel, panels
-
-__all__ = ["drawings"]
 
 
 def drawings(results: Results, known: Sequence[Curve]) -> Iterator[Drawing]:
@@ -59,7 +56,7 @@ def _gaps(setting: Setting, own: Sequence[Reference]) -> Panel:
     lines = []
     for place, name in enumerate((*SCORES, "variational")):
         if name != "bic":
-            points = {one.k: s - one.evidence for one in own if (s := one.score(name)) is not None}
+            points = {one.k: one.errors[name] for one in own if name in one.errors}
             lines.append(Line(LABELS[name], list(points), list(points.values()), place=place))
     return Panel(str(setting), lines, marked=setting.c, level=0.0)
 
@@ -67,7 +64,7 @@ def _gaps(setting: Setting, own: Sequence[Reference]) -> Panel:
 def _heights(setting: Setting, own: Sequence[Reference]) -> Panel:
     lines = []
     for place, name in ((6, "evidence"), (0, "laplace"), (1, "cheeseman-stutz"), (5, "variational")):
-        values = {one.k: one.evidence if name == "evidence" else one.score(name) for one in own}
+        values = {one.k: one.evidence if name == "evidence" else one.scores.get(name) for one in own}
         known = {k: v for k, v in values.items() if v is not None}
         below = [v - max(known.values()) for v in known.values()]
         lines.append(Line(LABELS.get(name, name), list(known), below, place=place, ring=chosen(known)))

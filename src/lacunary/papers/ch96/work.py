@@ -10,8 +10,6 @@ import numpy as np
 import lacunary as lac
 from lacunary.papers import seed_of
 
-__all__ = ["free", "reality", "reference", "weigh"]
-
 CHEAP = ("cheeseman-stutz", "mled", "draper", "bic")
 
 LONG = lac.Stop(iterations=200)

@@ -10,15 +10,11 @@ from matplotlib.ticker import MaxNLocator
 
 from lacunary import FigureStyle
 from lacunary.papers import Drawing, Record, Results
-from lacunary.papers.ent.experiment import NETWORKS, figure_runs
+from lacunary.papers.ent.experiment import NETWORKS, SETTINGS, figure_runs, table_block
 from lacunary.papers.ent.judgement import Cell
-from lacunary.papers.ent.plan import SETTINGS
-from lacunary.papers.ent.printed import MEDIANS
 from lacunary.papers.ent.stopping import curves
-from lacunary.papers.ent.summary import cells_of
+from lacunary.papers.ent.summary import MEDIANS, cells_of
 from lacunary.papers.figures import INK, LINES, MARKS, finish, legend_below, sheet, signed
-
-__all__ = ["drawings"]
 
 NAMES = {"asia": "Asia", "alarm": "ALARM", "random": "random networks"}
 
@@ -30,7 +26,10 @@ def drawings(results: Results) -> Iterator[Drawing]:
         many = len(runs[0].value["scores"])
         caption = f"{many} climbs, one table of 200 rows from Asia; darker is nearer the truth."
         yield Drawing("figure-1-runs", "Figure 1", caption, _runs(runs))
-    cells = {network: list(cells_of(results, network, "joint").values()) for network in NETWORKS}
+    cells = {
+        network: list(cells_of(results, table_block, "joint", network=network).values())
+        for network in NETWORKS
+    }
     whole = {network: own for network, own in cells.items() if len(own) == len(SETTINGS)}
     if whole:
         caption = "Full marks with 95 % intervals are ours, empty ones printed; below 1 beats the best start."

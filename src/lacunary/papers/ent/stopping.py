@@ -2,48 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from lacunary.papers import Found, Listing, Results, verdict_if
-from lacunary.papers.ent.experiment import METHODS, NETWORKS, correlations, figure_runs, table_block
+from lacunary.papers import Found, Listing, Results, stated
+from lacunary.papers.ent.experiment import (
+    METHODS,
+    NETWORKS,
+    SETTINGS,
+    STARTS_TRIED,
+    STOPS,
+    correlations,
+    figure_runs,
+    sensitivity_block,
+    table_block,
+)
 from lacunary.papers.ent.judgement import Cell
-from lacunary.papers.ent.plan import SETTINGS, STARTS_TRIED
-from lacunary.papers.ent.sensitivity import STOPS, sensitivity_block
-
-__all__ = ["curves", "endings", "figure_found", "stopping_listing", "weights_found"]
+from lacunary.papers.ent.summary import Setting, cells_of
 
 GOOD = 0.05
 """Runs count as of high score down to this share below the best."""
 
-STARTS = {"uniform": "uniform, normalised", "1": "Dirichlet(1)", "0.5": "Dirichlet(0.5)"}
 
-
-def _cells(
-    results: Results, network: str, starts: str, stop: str
-) -> Iterator[tuple[tuple[int, float], Cell]]:
-    for rows, missing in SETTINGS:
-        wanted = {"network": network, "starts": starts, "rows": rows, "missing": missing}
-        lines = [v for r in results.of(sensitivity_block, **wanted) for v in r.value["joint"][stop]]
-        cell = Cell.of(lines, METHODS)
-        if cell is not None:
-            yield (rows, missing), cell
+def _cells(results: Results, network: str, starts: str, stop: str) -> dict[Setting, Cell]:
+    """Return what each setting gave under one rule for starts and stopping."""
+    return cells_of(results, sensitivity_block, "joint", stop, network=network, starts=starts)
 
 
 def stopping_listing(results: Results) -> Listing:
     """Return relative medians and rankings under every combination of starts and stopping rule."""
     lines: list[list[Any]] = []
-    for network in NETWORKS:
-        for starts in STARTS_TRIED:
-            for stop in STOPS:
-                for (rows, missing), cell in _cells(results, network, starts, stop):
-                    average, entropy = (cell.ratio(method) for method in METHODS[:2])
-                    setting = [network, STARTS[starts], stop, rows, f"{missing:.0%}", len(cell.values)]
-                    lines.append([*setting, f"{average:.2f}", f"{entropy:.2f}", cell.base, cell.told])
+    for network, starts, stop in product(NETWORKS, STARTS_TRIED, STOPS):
+        for (rows, missing), cell in _cells(results, network, starts, stop).items():
+            ratios = [f"{cell.ratio(method):.2f}" for method in METHODS[:2]]
+            setting = [network, STARTS_TRIED[starts], stop, rows, f"{missing:.0%}", len(cell.values)]
+            lines.append([*setting, *ratios, cell.base, cell.told])
     columns = ("network", "starts", "stop", "n", "missing", "experiments", "average", "entropy")
     note = (
         "Sensitivity, joint metric: not the registered run. Medians of KL over that of the best start, and "
@@ -55,11 +52,11 @@ def stopping_listing(results: Results) -> Listing:
     return Listing("stopping", "How the comparison depends on starts and stopping", head, lines, note)
 
 
-def curves(results: Results) -> dict[tuple[int, float], list[tuple[str, float, float]]]:
+def curves(results: Results) -> dict[Setting, list[tuple[str, float, float]]]:
     """Return, of each setting of Asia, stop, average and entropy: what the figure of stopping draws."""
-    out: dict[tuple[int, float], list[tuple[str, float, float]]] = {}
+    out: dict[Setting, list[tuple[str, float, float]]] = {}
     for stop in STOPS[1:]:
-        for setting, cell in _cells(results, "asia", "uniform", stop):
+        for setting, cell in _cells(results, "asia", "uniform", stop).items():
             average, entropy = (cell.ratio(method) for method in METHODS[:2])
             out.setdefault(setting, []).append((stop, average, entropy))
     return out
@@ -69,15 +66,14 @@ def endings(results: Results) -> dict[str, Found]:
     """Return whether starts differ when climbed to the end, and what is then left to gain."""
     found = {}
     for network in ("asia", "alarm"):
-        records = results.of(sensitivity_block, network=network, starts="uniform")
-        ends = np.array([end for record in records for end in record.value["end"]])
+        ends = np.array(results.lines(sensitivity_block, "end", network=network, starts="uniform"))
         if len(ends) and network == "asia":
             far = f"these then differ by at most {ends[:, 1].max():.1e} nats of KL; {len(ends)} experiments"
             found["end-asia"] = Found(f"no: in {(ends[:, 0] == 1).mean():.0%} all meet", note=far)
         elif len(ends):
             told = f"yes: {ends[:, 0].mean():.0%} of the starts reach the top"
             found["end-alarm"] = Found(told, note=f"{len(ends)} experiments")
-    cells = [cell for _, cell in _cells(results, "asia", "uniform", STOPS[-1])]
+    cells = _cells(results, "asia", "uniform", STOPS[-1]).values()
     if len(cells) == len(SETTINGS):
         ratios = np.array([[cell.ratio(method) for method in METHODS[:2]] for cell in cells])
         told = f"average {ratios[:, 0].mean():.3f}, entropy {ratios[:, 1].mean():.3f} of best"
@@ -89,9 +85,10 @@ def weights_found(results: Results) -> dict[str, Found]:
     """Return how much the printed weights change of the average's relative medians on Asia."""
     changes = []
     for rows, missing in SETTINGS:
-        records = results.of(table_block, network="asia", rows=rows, missing=missing)
-        joint = np.array([line for record in records for line in record.value["joint"]])
-        weighted = np.array([value for record in records for value in record.value["weighted"]])
+        joint, weighted = (
+            np.array(results.lines(table_block, name, network="asia", rows=rows, missing=missing))
+            for name in ("joint", "weighted")
+        )
         if not len(joint):
             return {}
         changes.append((np.median(weighted) - np.median(joint[:, 0])) / np.median(joint[:, 2]))
@@ -114,7 +111,7 @@ def figure_found(results: Results) -> tuple[Listing, dict[str, Found]]:
             if share == GOOD:
                 holds.append((pair[0], pair[1]))
     for missing in (0.3, 0.6):
-        pairs = _pairs(results, missing=missing)
+        pairs = np.array(results.lines(correlations, missing=missing))
         if len(pairs):
             told = f"30, mean over {len(pairs)} tables"
             lines.append([f"{missing:.0%}", told, "all", None, *pairs.mean(axis=0).tolist()])
@@ -126,17 +123,13 @@ def figure_found(results: Results) -> tuple[Listing, dict[str, Found]]:
     spans = [np.ptp(record.value["scores"]) for record in results.of(figure_runs)]
     near = " and ".join(f"{span:.1f}" for span in spans)
     held = _tells_more(np.array(holds))
-    answer = Found(
+    answer = stated(
         "; ".join(f"{e:.2f} for entropy, {s:.2f} for the score" for s, e in holds),
-        verdict=verdict_if(bool(held.all()), bool(held.any())),
-        note=f"30 % and 60 % missing, Asia assumed; all runs lie within {near} nats of the best score",
+        held.all(),
+        held.any(),
+        f"30 % and 60 % missing, Asia assumed; all runs lie within {near} nats of the best score",
     )
     return listing, {"figure-1": answer, **_over_tables(results)}
-
-
-def _pairs(results: Results, **wanted: Any) -> NDArray[np.float64]:
-    """Return the correlations of score and KL, and of entropy and KL; (tables, 2)."""
-    return np.array([pair for record in results.of(correlations, **wanted) for pair in record.value])
 
 
 def _tells_more(pairs: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -146,7 +139,7 @@ def _tells_more(pairs: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def _over_tables(results: Results) -> dict[str, Found]:
     """Return how often entropy tells more than the score, over the tables of the registered experiments."""
-    pairs = _pairs(results)
+    pairs = np.array(results.lines(correlations))
     if not len(pairs):
         return {}
     wins, means = _tells_more(pairs), pairs.mean(axis=0)

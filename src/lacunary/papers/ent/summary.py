@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from lacunary.papers import Found, Listing, Results, Verdict, verdict_if
-from lacunary.papers.ent.experiment import METHODS, NETWORKS, table_block
-from lacunary.papers.ent.judgement import Cell, number_verdict, rank_verdict
-from lacunary.papers.ent.plan import SETTINGS
-from lacunary.papers.ent.printed import LEAF_TIE, MEDIANS, THREE
+from lacunary.papers import Found, Listing, Results, Verdict, stated
+from lacunary.papers.ent.experiment import METHODS, NETWORKS, SETTINGS, table_block
+from lacunary.papers.ent.judgement import Cell, Places, number_verdict, rank_verdict
 
-__all__ = ["cells_of", "median_found", "medians", "rankings", "remarks", "table_listing", "with_error"]
+MEDIANS = {
+    "asia": {
+        "joint": ((0.90, 0.96), (0.79, 0.90), (0.92, 0.96), (0.81, 0.91)),
+        "leaf": ((0.93, 0.92), (0.87, 0.86), (0.98, 0.99), (0.92, 0.89)),
+    },
+    "alarm": {
+        "joint": ((0.85, 0.93), (0.79, 0.88), (0.89, 0.93), (0.82, 0.89)),
+        "leaf": ((0.96, 0.95), (0.94, 0.94), (0.98, 0.97), (0.97, 0.96)),
+    },
+    "random": {
+        "joint": ((0.78, 0.94), (0.75, 0.89), (0.82, 0.92), (0.80, 0.89)),
+        "leaf": ((0.89, 0.92), (0.88, 0.88), (0.96, 0.97), (0.95, 0.92)),
+    },
+}
+"""Tables 1 to 3: average and entropy, each over the best start, in the order of `plan.SETTINGS`."""
+
+THREE: Places = (("average",), ("entropy",), ("best",))
+LEAF_TIE: Places = (("average", "entropy"), ("best",))
+"""The two rankings that occur in print; the second only on leaves, of ALARM and of random networks."""
 
 METRICS = ("joint", "leaf")
 TITLES = {
@@ -23,29 +40,33 @@ TITLES = {
 }
 
 
-def cells_of(results: Results, network: str, metric: str) -> dict[tuple[int, float], Cell]:
-    """Return what the settings of Tables 1–3 gave, of those that have enough experiments."""
-    out = {}
-    for rows, missing in SETTINGS:
-        found = results.of(table_block, network=network, rows=rows, missing=missing)
-        cell = Cell.of([line for record in found for line in record.value[metric]], METHODS)
-        if cell is not None:
-            out[rows, missing] = cell
-    return out
+Setting = tuple[int, float]
+"""Rows, and the share of cells that are missing."""
 
 
-def _printed(network: str, metric: str, setting: tuple[int, float]) -> tuple[float, float]:
-    return MEDIANS[network][metric][SETTINGS.index(setting)]
+def cells_of(
+    results: Results, function: Callable[..., Any], *names: str, **wanted: str
+) -> dict[Setting, Cell]:
+    """Return what each setting gave under these names, of those that have enough experiments."""
+    cells = {
+        (n, share): Cell.of(results.lines(function, *names, rows=n, missing=share, **wanted), METHODS)
+        for n, share in SETTINGS
+    }
+    return {setting: cell for setting, cell in cells.items() if cell is not None}
+
+
+def _printed(network: str, metric: str, setting: Setting) -> Iterable[tuple[str, float]]:
+    """Return average and entropy, each with its printed relative median."""
+    return zip(METHODS[:2], MEDIANS[network][metric][SETTINGS.index(setting)], strict=True)
 
 
 def table_listing(results: Results, network: str) -> Listing:
     """Return one of Tables 1–3, each number beside the printed one."""
     lines: list[list[Any]] = []
     for metric in METRICS:
-        for (rows, missing), cell in cells_of(results, network, metric).items():
-            shown: list[Any] = []
-            for method, value in zip(METHODS[:2], _printed(network, metric, (rows, missing)), strict=True):
-                shown += [value, with_error(*cell.relative(method))]
+        for (rows, missing), cell in cells_of(results, table_block, metric, network=network).items():
+            printed = _printed(network, metric, (rows, missing))
+            shown = [x for method, value in printed for x in (value, with_error(*cell.relative(method)))]
             ranks = ", ".join(f"{rank:.2f}" for rank in cell.test.ranks)
             setting = [metric, rows, f"{missing:.0%}", len(cell.values)]
             lines.append([*setting, *shown, cell.base, ranks, f"{cell.test.p_value:.1e}", cell.told])
@@ -64,18 +85,6 @@ def with_error(value: float, error: float) -> str:
     return f"{value:.3f} ± {error:.3f}"
 
 
-def medians(results: Results) -> dict[str, Found]:
-    """Return the answers to all numbers of Tables 1–3."""
-    found = {}
-    for network in NETWORKS:
-        for metric in METRICS:
-            for setting, cell in cells_of(results, network, metric).items():
-                for method, printed in zip(METHODS[:2], _printed(network, metric, setting), strict=True):
-                    name = f"{network}-{metric}-{setting[0]}-{round(100 * setting[1])}-{method}"
-                    found[name] = median_found(cell, method, printed)
-    return found
-
-
 def median_found(cell: Cell, method: str, printed: float, see: str = "stopping") -> Found:
     """Return the answer to one relative median."""
     value, error = cell.relative(method)
@@ -86,18 +95,21 @@ def median_found(cell: Cell, method: str, printed: float, see: str = "stopping")
     return Found(value, error, verdict, note)
 
 
-def rankings(results: Results) -> dict[str, Found]:
-    """Return the answers to the rankings of Tables 1–3."""
+def table_found(results: Results) -> dict[str, Found]:
+    """Return the answers to all rankings and numbers of Tables 1–3."""
     found = {}
-    for network in NETWORKS:
-        for metric in METRICS:
-            cells = cells_of(results, network, metric)
-            if len(cells) == len(SETTINGS):
-                found[f"{network}-{metric}-rank"] = _ranking(network, metric, cells)
+    for network, metric in product(NETWORKS, METRICS):
+        cells = cells_of(results, table_block, metric, network=network)
+        if len(cells) == len(SETTINGS):
+            found[f"{network}-{metric}-rank"] = _ranking(network, metric, cells)
+        for (rows, missing), cell in cells.items():
+            for method, printed in _printed(network, metric, (rows, missing)):
+                name = f"{network}-{metric}-{rows}-{round(100 * missing)}-{method}"
+                found[name] = median_found(cell, method, printed)
     return found
 
 
-def _ranking(network: str, metric: str, cells: Mapping[tuple[int, float], Cell]) -> Found:
+def _ranking(network: str, metric: str, cells: Mapping[Setting, Cell]) -> Found:
     told = "; ".join(f"n = {rows}, {missing:.0%}: {cell.told}" for (rows, missing), cell in cells.items())
     ties = {"alarm": 3, "random": 2}.get(network, 0) if metric == "leaf" else 0
     same, verdict = _as_printed(list(cells.values()), ties)
@@ -125,7 +137,7 @@ def remarks(results: Results) -> dict[str, Found]:
     ratios = {
         metric: {
             setting: [cell.ratio(method) for method in METHODS[:2]]
-            for setting, cell in cells_of(results, "asia", metric).items()
+            for setting, cell in cells_of(results, table_block, metric, network="asia").items()
         }
         for metric in METRICS
     }
@@ -134,25 +146,25 @@ def remarks(results: Results) -> dict[str, Found]:
     return {"harder": _harder(ratios["joint"]), "range": _range(ratios)}
 
 
-def _harder(ratios: Mapping[tuple[int, float], list[float]]) -> Found:
+def _harder(ratios: Mapping[Setting, list[float]]) -> Found:
     lower, wider = [], []
     for rows in (100, 200):
         few, many = ratios[rows, 0.3], ratios[rows, 0.6]
         lower += [m < f for f, m in zip(few, many, strict=True)]
         wider.append(many[1] - many[0] > few[1] - few[0])
-    verdict = verdict_if(all(lower + wider), all(lower))
     note = "average / entropy: " + "; ".join(
         f"n = {rows}, {missing:.0%}: {a:.2f} / {e:.2f}" for (rows, missing), (a, e) in ratios.items()
     )
-    return Found(f"{sum(lower)} of 4 ratios fall, {sum(wider)} of 2 gaps widen", verdict=verdict, note=note)
+    told = f"{sum(lower)} of 4 ratios fall, {sum(wider)} of 2 gaps widen"
+    return stated(told, all(lower + wider), all(lower), note)
 
 
-def _range(ratios: Mapping[str, Mapping[tuple[int, float], list[float]]]) -> Found:
+def _range(ratios: Mapping[str, Mapping[Setting, list[float]]]) -> Found:
     both = np.array([pair for found in ratios.values() for pair in found.values()])
     gains = [
         f"{100 * (1 - high):.0f} to {100 * (1 - low):.0f} %"
         for low, high in zip(both.min(0), both.max(0), strict=True)
     ]
     below = int((both < 1).sum())
-    verdict = verdict_if(below == both.size, below >= both.size - 2)
-    return Found(" and ".join(gains), verdict=verdict, note=f"{below} of {both.size} ratios are below one")
+    note = f"{below} of {both.size} ratios are below one"
+    return stated(" and ".join(gains), below == both.size, below >= both.size - 2, note)

@@ -12,10 +12,7 @@ from matplotlib.patches import Patch
 from lacunary.papers import Drawing, Results, error_of_mean
 from lacunary.papers.figures import Line, Panel, panels, sheet
 from lacunary.papers.ghm96.answers import ERRORS, KINDS, Cell, cells
-from lacunary.papers.ghm96.plan import CASES
-from lacunary.papers.ghm96.work import grow
-
-__all__ = ["drawings"]
+from lacunary.papers.ghm96.work import CASES, grow
 
 COLOURS = ("#ffffff", "#c6dbef", "#fdd0a2", "#b30000")
 """Of cells where there is no model, and of the kinds."""
@@ -77,7 +74,7 @@ def _panel(results: Results, case: tuple[str, int, int]) -> Panel:
     records = [r for r in results.of(grow, kind=kind, n=n, k=k) if r.value["ais"] is not None]
     sizes = sorted({r.arguments["rows"] for r in records})
     lines = []
-    for place, (name, label) in enumerate(ERRORS):
+    for place, (name, label) in enumerate(ERRORS.items()):
         if name == "bic" and k == 2:
             continue
         errors = [

@@ -2,85 +2,106 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from lacunary.papers import Listing, Outcome, Paper, Results
+from lacunary.papers import Listing, Outcome, Paper, Results, Size, Unit, sweep
 from lacunary.papers.ghm96.answers import ERRORS, KINDS, LEARNING, answers, cells, slope_of
-from lacunary.papers.ghm96.plan import CASES, units
-from lacunary.papers.ghm96.structures import STRUCTURES
-from lacunary.papers.ghm96.work import grow, rank
+from lacunary.papers.ghm96.work import CASES, STRUCTURES, column, grow, rank
 
-__all__ = ["PAPER"]
+
+class Plan(NamedTuple):
+    """Sizes of everything.
+
+    For each number of states, the most features of the map; numbers of features at which 1 + 2n is tried
+    beyond it; annealing steps by number of rows, zero where none are annealed; and samples of each size.
+    """
+
+    columns: dict[int, int]
+    long: Sequence[int]
+    steps: dict[int, int]
+    repeats: int
+
+
+PLANS: dict[Size, Plan] = {
+    "tiny": Plan({2: 4, 3: 2}, (9,), {30: 64, 60: 64}, 2),
+    "glance": Plan({2: 7, 3: 4, 4: 3, 5: 3}, (9, 16, 32), {100: 4096, 300: 4096, 1000: 8192, 10**5: 0}, 2),
+    "full": Plan(
+        {2: 10, 3: 6, 4: 5, 5: 4, 6: 3},
+        (11, 12, 16, 24, 32, 64, 128),
+        {100: 8192, 1000: 32768, 3000: 65536, 10**4: 131072, 10**5: 0, 10**6: 0},
+        3,
+    ),
+}
+
+
+def units(size: Size) -> Iterator[Unit]:
+    """Return the work."""
+    plan = PLANS[size]
+    yield from sweep(rank, name=STRUCTURES)
+    for b, features in plan.columns.items():
+        for n in range(1, features + 1):
+            # as far as the classes that fill the space of all distributions, and one further
+            filled = -(-(b**n) // (n * (b - 1) + 1))
+            yield Unit(column, {"b": b, "n": n, "most": max(filled + 1, 3)})
+    yield from sweep(column, {"b": 2, "most": 2}, n=plan.long)
+    for repeat in range(plan.repeats):
+        for rows, steps in plan.steps.items():
+            for kind, n, k in CASES:
+                sample = {"rows": rows, "repeat": repeat, "steps": steps}
+                yield Unit(grow, {"kind": kind, "n": n, "k": k, **sample})
 
 
 def outcome(results: Results) -> Outcome:
     """Return what the work shows."""
     from lacunary.papers.ghm96.figures import drawings  # plotting takes a second to import
 
-    return Outcome(
-        list(_listings(results)),
-        list(drawings(results)),
-        answers(results),
-        (
-            "Ranks are found in exact arithmetic modulo large primes; they are never too large, and the "
-            "chance that one is too small is below 1e-10. Log p(D) of growing samples is found by annealed "
-            "importance sampling on the parameters, 32 chains each.",
-        ),
-    )
+    listings = [_ranks(results), _map(results), _growth(results), _slopes(results)]
+    return Outcome(listings, list(drawings(results)), answers(results))
 
 
-def _listings(results: Results) -> Iterator[Listing]:
+def _ranks(results: Results) -> Listing:
+    columns = ("parameters", "observable", "rank")
     rows = [
-        (STRUCTURES[r.arguments["name"]].name, r.value["parameters"], r.value["observable"], r.value["rank"])
-        for r in results.of(rank)
+        (STRUCTURES[r.arguments["name"]].name, *(r.value[name] for name in columns)) for r in results.of(rank)
     ]
-    yield Listing(
-        "ranks", "Ranks of the paper's networks", ("network", "parameters", "observable", "rank"), rows
-    )
-    found = cells(results)
-    yield Listing(
+    return Listing("ranks", "Ranks of the paper's networks", ("network", *columns), rows)
+
+
+def _map(results: Results) -> Listing:
+    short = [c for c in cells(results) if c.kind > 0 and c.k > 1]
+    return Listing(
         "map",
         "Naive Bayes with b states, k classes, n features: where the rank is below the parameters",
         ("b", "n", "k", "parameters", "room", "rank", "kind"),
-        [
-            (c.b, c.n, c.k, c.parameters, c.room, c.rank, KINDS[c.kind])
-            for c in found
-            if c.kind > 0 and c.k > 1
-        ],
+        [(c.b, c.n, c.k, c.parameters, c.room, c.rank, KINDS[c.kind]) for c in short],
         "Room is bⁿ − 1, the dimension of all distributions of the features.",
     )
-    yield _growth(results)
-    yield _slopes(results)
 
 
 def _growth(results: Results) -> Listing:
     rows = []
     for record in results.of(grow):
-        a, v = record.arguments, record.value
-        known = v["ais"] is not None
-        errors = [v[name] - v["ais"] if known else None for name, _ in ERRORS]
-        rows.append(
-            (a["kind"], a["k"], a["rows"], a["repeat"], v["ais"], v.get("stderr"), v.get("ess"), *errors)
-        )
+        v, ais = record.value, record.value["ais"]
+        sample = [record.arguments[name] for name in ("kind", "k", "rows", "repeat")]
+        errors = [None if ais is None else v[name] - ais for name in ERRORS]
+        rows.append((*sample, ais, v.get("stderr"), v.get("ess"), *errors))
     heads = ("truth", "classes", "N", "sample", "log p(D)", "± s.e.", "chains that count")
-    columns = (*heads, *(f"{label} − log p(D)" for _, label in ERRORS))
+    columns = (*heads, *(f"{label} − log p(D)" for label in ERRORS.values()))
     return Listing("growth", "Errors on growing samples, four binary features", columns, rows)
 
 
 def _slopes(results: Results) -> Listing:
     rows = []
     for case in CASES:
-        for name, label in (*ERRORS, ("log_likelihood", "log-likelihood")):
+        for name, label in {**ERRORS, "log_likelihood": "log-likelihood"}.items():
             slope = slope_of(results, case, name)
             if slope is not None:
                 theory = LEARNING[case] if name == "log_likelihood" else None
                 rows.append((case[0], case[2], label, slope.value, slope.error, theory, slope.samples))
-    return Listing(
-        "slopes",
-        "Slope of (score − log p(D)) in log N over the largest tenfold range of N",
-        ("truth", "classes", "score", "slope", "± s.e.", "theory", "samples"),
-        rows,
-    )
+    columns = ("truth", "classes", "score", "slope", "± s.e.", "theory", "samples")
+    title = "Slope of (score − log p(D)) in log N over the largest tenfold range of N"
+    return Listing("slopes", title, columns, rows)
 
 
 PAPER = Paper(units, outcome)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from lacunary.papers import Found, Listing, Results, error_of_mean, minus, verdict_if
+from lacunary.papers import Found, Listing, Results, error_of_mean, minus, stated
 from lacunary.papers.tmch98.compare import chosen
-from lacunary.papers.tmch98.silhouettes import vehicle_mixture
+from lacunary.papers.tmch98.images import vehicle_mixture
 from lacunary.papers.tmch98.tables import KINDS, VEHICLES, vehicles
-
-__all__ = ["car_found", "car_listings", "car_scores"]
 
 Scores = dict[str, dict[str, list[float]]]
 """By class of mixture and vehicle: the score of each split."""
@@ -22,9 +21,8 @@ COUNTS = {"bus": 218, "saab": 212, "opel": 217, "van": 199}
 
 
 def _lines(results: Results, vehicle: str, kind: str, about: str) -> list[dict[str, Any]]:
-    records = results.of(vehicle_mixture, vehicle=vehicle, kind=kind)
-    kept = [r for r in records if r.arguments.get("about", "64") == about and "schedule" not in r.arguments]
-    return [chosen(record) for record in kept]
+    records = results.of(vehicle_mixture, "schedule", vehicle=vehicle, kind=kind)
+    return [chosen(record) for record in records if record.arguments.get("about", "64") == about]
 
 
 def car_scores(results: Results, about: str = "64") -> Scores:
@@ -47,14 +45,12 @@ def car_listings(results: Results) -> list[Listing]:
         ("Opel", "means expected at the Opel's"),
     ):
         rows: list[list[Any]] = []
-        for vehicle in VEHICLES:
-            for kind, name in KINDS.items():
-                lines = _lines(results, vehicle, kind, about)
-                if lines:
-                    scores = np.array([line["score"] for line in lines])
-                    error = f"{error_of_mean(scores):.2f}" if len(scores) > 1 else None
-                    means = [f"{np.mean([line[c] for line in lines]):.3g}" for c in ("k", "d", "noise")]
-                    rows.append([vehicle, name, len(lines), f"{scores.mean():.2f}", error, *means])
+        for vehicle, (kind, name) in product(VEHICLES, KINDS.items()):
+            if lines := _lines(results, vehicle, kind, about):
+                scores = np.array([line["score"] for line in lines])
+                error = f"{error_of_mean(scores):.2f}" if len(scores) > 1 else None
+                means = [f"{np.mean([line[c] for line in lines]):.3g}" for c in ("k", "d", "noise")]
+                rows.append([vehicle, name, len(lines), f"{scores.mean():.2f}", error, *means])
         columns = ("vehicle", "mixture", "splits", "score", "±", "k", "d", "noise")
         title = f"Figure 5 in numbers: log predictive scores of the vehicles; {told}"
         note = "± is the standard error over splits; k, d and the noise's weight are means."
@@ -69,15 +65,14 @@ def car_found(results: Results, digit_gains: Mapping[str, float]) -> dict[str, F
     if not all(len(scores[name]) == len(VEHICLES) for name in KINDS.values()):
         return found
     for about, claim in (("64", "cars"), ("Opel", "cars-opel")):
-        judged = _wins(car_scores(results, about))
-        if judged:
+        if judged := _wins(car_scores(results, about)):
             found[claim] = judged
     gains = [_gain(scores, other) for other in ("MFULL/n", "MDIAG/n")]
     told = minus(f"{gains[0]:.1f} % over MFULL/n, {gains[1]:.1f} % over MDIAG/n")
     if digit_gains:
         less = [gain < digit for gain, digit in zip(gains, digit_gains.values(), strict=True)]
         told += f"; digits {' and '.join(f'{g:.1f} %' for g in digit_gains.values())}"
-        found["cars-less"] = Found(told, verdict=verdict_if(all(less), any(less)))
+        found["cars-less"] = stated(told, all(less), any(less))
     return found
 
 
@@ -101,5 +96,4 @@ def _wins(scores: Scores) -> Found | None:
         if ours.mean() > max(each.mean() for each in others):
             ahead.append(vehicle)
     told = f"{len(ahead)} of 3 ({', '.join(ahead) or 'none'})"
-    verdict = verdict_if(len(ahead) == 3, len(ahead) == 2)
-    return Found(told, verdict=verdict, note=f"in {won} of {splits} splits")
+    return stated(told, len(ahead) == 3, len(ahead) == 2, f"in {won} of {splits} splits")

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from lacunary.papers import Found, Listing, Record, Results, verdict_if
+from lacunary.papers import Found, Listing, Record, Results, held, stated
 from lacunary.papers.tmch98.images import digit_mixture
-from lacunary.papers.tmch98.printed import HOURS, TABLE_1
-from lacunary.papers.tmch98.tables import KINDS
+from lacunary.papers.tmch98.tables import HOURS, KINDS, TABLE_1
 
-__all__ = ["chosen", "digit_found", "digit_listings", "grown", "peaks", "told_share"]
+SHOWN = ("score", "spread")
+
+PARAMETERS = {"complete": 2145, "empty": 129}
+"""Of a component, as in print."""
 
 ENOUGH = 3
 """Digits from which averages over digits are spoken of."""
 
 
-def grown(results: Results, digit: int, kind: str, seed: int = 0) -> Record | None:
-    """Return the record of a digit's mixtures, grown at full size."""
-    for record in results.of(digit_mixture, digit=digit, kind=kind, seed=seed):
-        if not {"components", "schedule", "train"} & set(record.arguments):
-            return record
-    return None
+def grown(results: Results, kind: str, seed: int = 0) -> dict[int, Record]:
+    """Return the records of the digits' mixtures that were grown at full size, by digit."""
+    records = results.of(digit_mixture, "components", "schedule", "train", kind=kind, seed=seed)
+    return {digit: r for digit in range(10) for r in records if r.arguments["digit"] == digit}
 
 
 def chosen(record: Record) -> dict[str, Any]:
@@ -32,30 +31,23 @@ def chosen(record: Record) -> dict[str, Any]:
     return found
 
 
-def _tried(results: Results, kind: str, seed: int = 0) -> dict[int, list[dict[str, Any]]]:
-    """Return all mixtures that were tried, by digit."""
-    records = {digit: grown(results, digit, kind, seed) for digit in range(10)}
-    return {digit: record.value["tried"] for digit, record in records.items() if record}
-
-
-def _full(results: Results, seed: int = 0) -> Iterator[tuple[int, dict[str, dict[str, Any]]]]:
-    """Yield the digits of which all three classes are done, with what was chosen."""
-    for digit in range(10):
-        records = {kind: grown(results, digit, kind, seed) for kind in KINDS}
-        if all(records.values()):
-            yield digit, {kind: chosen(record) for kind, record in records.items() if record}
+def _best(results: Results) -> dict[int, dict[str, Any]]:
+    """Return what was chosen for each digit and class, None where that is not done."""
+    lines = {kind: {d: chosen(r) for d, r in grown(results, kind).items()} for kind in KINDS}
+    digits = sorted({digit for own in lines.values() for digit in own})
+    return {digit: {kind: own.get(digit) for kind, own in lines.items()} for digit in digits}
 
 
 def digit_listings(results: Results) -> list[Listing]:
     """Return Figure 2 in numbers and Table 1."""
     scores: list[list[Any]] = []
     sizes: list[list[Any]] = []
-    for digit in range(10):
-        records = {kind: grown(results, digit, kind) for kind in KINDS}
-        if not any(records.values()):
-            continue
-        best = {kind: chosen(record) if record else None for kind, record in records.items()}
-        scores.append([digit, *_score_cells(best), *_gains(best)])
+    for digit, best in _best(results).items():
+        cells = [f"{found[name]:.2f}" if found else None for found in best.values() for name in SHOWN]
+        pairs = [
+            best["learn"] and best[other] and 100 * _gain(best, other) for other in ("complete", "empty")
+        ]
+        scores.append([digit, *cells, *(None if gain is None else f"{gain:.1f}" for gain in pairs)])
         sizes.append([digit])
         for kind, found in best.items():
             theirs = TABLE_1[kind][digit]
@@ -76,22 +68,7 @@ def digit_listings(results: Results) -> list[Listing]:
     ]  # fmt: skip
 
 
-def _score_cells(best: dict[Any, Any]) -> list[str | None]:
-    out: list[str | None] = []
-    for found in best.values():
-        out += [f"{found['score']:.2f}", f"{found['spread']:.2f}"] if found else [None, None]
-    return out
-
-
-def _gains(best: dict[Any, Any]) -> list[str | None]:
-    out: list[str | None] = []
-    for other in ("complete", "empty"):
-        have = best["learn"] and best[other]
-        out.append(f"{100 * _gain(best, other):.1f}" if have else None)
-    return out
-
-
-def _gain(best: dict[Any, Any], other: str) -> float:
+def _gain(best: dict[str, Any], other: str) -> float:
     """Return how much less MDAG/n loses: the difference of the scores over the other's size."""
     return float((best["learn"]["score"] - best[other]["score"]) / abs(best[other]["score"]))
 
@@ -100,51 +77,45 @@ def digit_found(results: Results) -> dict[str, Found]:
     """Return answers about Figure 2, Table 1 and times."""
     found: dict[str, Found] = {}
     for kind, name in KINDS.items():
-        for digit in range(10):
-            record = grown(results, digit, kind)
-            if record:
-                found |= _sizes(kind, digit, record, name)
-    done = dict(_full(results))
+        records = grown(results, kind)
+        if records:
+            found |= _class(kind, name.partition("/")[0].lower(), records)
+    done = {digit: best for digit, best in _best(results).items() if all(best.values())}
     if len(done) >= ENOUGH:
         found |= _averages(done) | _seeds(results)
-    found |= _halts(results)
-    return found | _formulas(results) | _times(results) | peaks(results)[0]
+    return found | peaks(results)[0]
 
 
-def _sizes(kind: str, digit: int, record: Record, name: str) -> dict[str, Found]:
-    line = chosen(record)
-    seconds = float(record.value["seconds"])
-    found = {f"k-{name.split('/')[0].lower()}-{digit}": Found(line["k"], seconds=seconds)}
+def _class(kind: str, name: str, records: dict[int, Record]) -> dict[str, Found]:
+    """Return what one class of mixtures came to: components, parameters, convergence, and times."""
+    found: dict[str, Found] = {}
+    for digit, record in records.items():
+        line = chosen(record)
+        found[f"k-{name}-{digit}"] = Found(line["k"], seconds=float(record.value["seconds"]))
+        if kind == "learn":
+            found[f"d-{digit}"] = Found(line["d"], note=f"{line['k']} components, {line['arcs']} arcs")
+    lines = [line for record in records.values() for line in record.value["tried"]]
     if kind == "learn":
-        found[f"d-{digit}"] = Found(line["d"], note=f"{line['k']} components, {line['arcs']} arcs")
+        found["halts"] = held(sum(line["converged"] for line in lines), len(lines), "mixtures of the digits")
+    else:  # every mixture has as many parameters a component as in print
+        right = sum(line["d"] == PARAMETERS[kind] * line["k"] for line in lines)
+        found[f"d-{kind}"] = stated(f"{right} of {len(lines)} mixtures", right == len(lines))
+    then, mean = 3600 * HOURS[kind], float(np.mean([record.value["seconds"] for record in records.values()]))
+    note = f"over {len(records)} digits, on one core; {then / mean:.0f} times faster"
+    found[f"time-{kind}"] = stated(f"{mean:.0f} s", mean <= then, note=note, seconds=mean)
     return found
 
 
-def _formulas(results: Results) -> dict[str, Found]:
-    """Return whether parameters are counted as in print."""
-    found = {}
-    for kind, each in (("complete", 2145), ("empty", 129)):
-        lines = [line for tried in _tried(results, kind).values() for line in tried]
-        if lines:
-            right = sum(line["d"] == each * line["k"] for line in lines)
-            verdict = verdict_if(right == len(lines))
-            found[f"d-{kind}"] = Found(f"{right} of {len(lines)} mixtures", verdict=verdict)
-    return found
-
-
-def _halts(results: Results) -> dict[str, Found]:
-    """Return whether all mixtures of learned structures converged."""
-    lines = [line for tried in _tried(results, "learn").values() for line in tried]
-    ended = sum(line["converged"] for line in lines)
-    return {"halts": told_share(ended, len(lines), "mixtures of the digits")} if lines else {}
-
-
-def _averages(done: dict[int, dict[str, dict[str, Any]]]) -> dict[str, Found]:
+def _averages(done: dict[int, dict[str, Any]]) -> dict[str, Found]:
     found = {}
     for other, name in (("complete", "gain-full"), ("empty", "gain-diag")):
         gains = 100 * np.array([_gain(best, other) for best in done.values()])
         note = f"over {len(gains)} digits: lowest {gains.min():.1f}, highest {gains.max():.1f}"
-        error = 100 * _gain_error(done, other)
+        squares = [  # of the errors that come from the test images
+            (best["learn"]["spread"] ** 2 + best[other]["spread"] ** 2) / best[other]["score"] ** 2
+            for best in done.values()
+        ]
+        error = 100 * float(np.sqrt(np.sum(squares)) / len(squares))
         if len(gains) < 10:
             # Which digits are still missing is chance too; with all ten there is nothing left of that.
             error = float(np.hypot(error, np.sqrt((1 - len(gains) / 10) * gains.var(ddof=1) / len(gains))))
@@ -153,7 +124,7 @@ def _averages(done: dict[int, dict[str, dict[str, Any]]]) -> dict[str, Found]:
         best["learn"]["score"] > max(best[k]["score"] for k in ("complete", "empty"))
         for best in done.values()
     )
-    found["best"] = told_share(wins, len(done), "digits")
+    found["best"] = held(wins, len(done), "digits")
     full, dags = (np.mean([best[kind]["d"] for best in done.values()]) for kind in ("complete", "learn"))
     saved = float(100 * (1 - dags / full))
     note = f"{dags:.0f} for {full:.0f} on average over {len(done)} digits; Table 1 has 2340 for 3647, 36 %"
@@ -161,51 +132,25 @@ def _averages(done: dict[int, dict[str, dict[str, Any]]]) -> dict[str, Found]:
     return found
 
 
-def _gain_error(done: dict[int, dict[str, dict[str, Any]]], other: str) -> float:
-    """Return the standard error of the mean gain that comes from the test images."""
-    squares = [
-        (best["learn"]["spread"] ** 2 + best[other]["spread"] ** 2) / best[other]["score"] ** 2
-        for best in done.values()
-    ]
-    return float(np.sqrt(np.sum(squares)) / len(squares))
-
-
-def told_share(count: int, of: int, what: str, near: float = 0.8) -> Found:
-    """Return an answer that should hold for all."""
-    return Found(f"{count} of {of} {what}", verdict=verdict_if(count == of, count >= near * of))
-
-
 def _seeds(results: Results) -> dict[str, Found]:
     """Return how far chosen numbers and scores differ between starts."""
     told = []
     for kind, name in KINDS.items():
-        spans, scores = [], []
-        for digit in range(10):
-            records = [grown(results, digit, kind, seed) for seed in range(3)]
-            lines = [chosen(record) for record in records if record]
-            if len(lines) > 1:
-                spans.append(int(np.ptp([line["k"] for line in lines])))
-                scores.append(float(np.ptp([line["score"] for line in lines])))
-        if spans:
-            told.append(f"{name}: k differs by {np.mean(spans):.1f}, the score by {np.mean(scores):.1f} nats")
+        starts = [grown(results, kind, seed) for seed in range(3)]
+        each = [[chosen(own[digit]) for own in starts if digit in own] for digit in range(10)]
+        several = [lines for lines in each if len(lines) > 1]
+        if several:
+            k, score = (
+                np.mean([np.ptp([line[what] for line in lines]) for lines in several])
+                for what in ("k", "score")
+            )
+            told.append(f"{name}: k differs by {k:.1f}, the score by {score:.1f} nats")
     return {"seeds": Found("; ".join(told), note="range over starts, averaged over digits")} if told else {}
-
-
-def _times(results: Results) -> dict[str, Found]:
-    found = {}
-    for kind, hours in HOURS.items():
-        records = [record for digit in range(10) if (record := grown(results, digit, kind))]
-        if records:
-            mean = float(np.mean([record.value["seconds"] for record in records]))
-            note = f"over {len(records)} digits, on one core; {3600 * hours / mean:.0f} times faster"
-            verdict = verdict_if(mean <= 3600 * hours)
-            found[f"time-{kind}"] = Found(f"{mean:.0f} s", verdict=verdict, note=note, seconds=mean)
-    return found
 
 
 def peaks(results: Results, seed: int = 0) -> tuple[dict[str, Found], dict[int, list[dict[str, Any]]]]:
     """Return whether both scores of the MDAGs peak at the same number of components, and the curves."""
-    curves = _tried(results, "learn", seed)
+    curves = {digit: record.value["tried"] for digit, record in grown(results, "learn", seed).items()}
     if not curves:
         return {}, {}
     apart, moves = [], []
@@ -215,11 +160,13 @@ def peaks(results: Results, seed: int = 0) -> tuple[dict[str, Found], dict[int, 
         moves += list(np.sign(np.diff(cs)) == np.sign(np.diff(score)))
     same, together = sum(gap == 0 for gap in apart), float(np.mean(moves))
     listed = ", ".join(f"“{digit}” {gap}" for digit, gap in zip(curves, apart, strict=True))
-    peak = verdict_if(same > len(apart) / 2, sum(g <= 1 for g in apart) > len(apart) / 2)
-    rise = verdict_if(together >= 0.75, together >= 0.6)
+    half, near = len(apart) / 2, sum(gap <= 1 for gap in apart)
+    steps = f"{100 * together:.0f} % of {len(moves)} steps"
     note = "predictive score at the point estimates; on shuffled signs one would expect half"
     found = {
-        "peak": Found(f"{same} of {len(apart)} digits", verdict=peak, note=f"components apart: {listed}"),
-        "synchrony": Found(f"{100 * together:.0f} % of {len(moves)} steps", verdict=rise, note=note),
+        "peak": stated(
+            f"{same} of {len(apart)} digits", same > half, near > half, f"components apart: {listed}"
+        ),
+        "synchrony": stated(steps, together >= 0.75, together >= 0.6, note),
     }
     return found, curves

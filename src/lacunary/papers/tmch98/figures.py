@@ -15,14 +15,10 @@ from lacunary.papers import Drawing, Results, error_of_mean
 from lacunary.papers.figures import INK, LINES, MARKS, MUTED, finish, sheet, signed
 from lacunary.papers.tmch98.cars import car_scores
 from lacunary.papers.tmch98.compare import chosen, grown, peaks
-from lacunary.papers.tmch98.more import vote_curves
-from lacunary.papers.tmch98.path import Journey, journeys
-from lacunary.papers.tmch98.portraits import faces_of
-from lacunary.papers.tmch98.printed import TABLE_2
-from lacunary.papers.tmch98.structures import differences
-from lacunary.papers.tmch98.tables import KINDS, SIZES
-
-__all__ = ["drawings", "faces", "journey", "predictive", "recovery", "synchrony", "vote_figure"]
+from lacunary.papers.tmch98.discrete import vote_curves
+from lacunary.papers.tmch98.recovery import differences
+from lacunary.papers.tmch98.seven import Journey, faces_of, journeys
+from lacunary.papers.tmch98.tables import KINDS, SIZES, TABLE_2
 
 ACCENT, STEADY = FigureStyle.accent, FigureStyle.steady
 
@@ -40,7 +36,8 @@ Face = Mapping[str, Any]
 
 def drawings(results: Results) -> Iterator[Drawing]:
     """Return the figures for which there is something to draw."""
-    digits = _digit_scores(results)
+    lines = {n: {d: chosen(r) for d, r in grown(results, kind).items()} for kind, n in KINDS.items()}
+    digits = {n: {f"“{d}”": (x["score"], x["spread"]) for d, x in own.items()} for n, own in lines.items()}
     if any(digits.values()):
         caption = "Log predictive scores of 400 test images of each digit; one standard error over images."
         yield Drawing("figure-2", "Figure 2", caption, predictive(digits, "digit"))
@@ -88,16 +85,6 @@ def _smaller(results: Results) -> Iterator[Drawing]:
             "Cheeseman–Stutz of mixtures for the House votes; few components without arcs are off the scale."
         )
         yield Drawing("votes", "A discrete example", caption, vote_figure(votes))
-
-
-def _digit_scores(results: Results) -> Scores:
-    scores: Scores = {name: {} for name in KINDS.values()}
-    for digit in range(10):
-        for kind, name in KINDS.items():
-            if record := grown(results, digit, kind):
-                line = chosen(record)
-                scores[name][f"“{digit}”"] = (line["score"], line["spread"])
-    return scores
 
 
 def predictive(scores: Scores, label: str) -> Any:

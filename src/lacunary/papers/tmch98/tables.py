@@ -1,4 +1,4 @@
-"""The tables of TMCH98: digits, vehicles, and a sample of three components."""
+"""The tables of TMCH98, what it printed, and its data: digits, vehicles, a sample of three components."""
 
 from __future__ import annotations
 
@@ -13,9 +13,43 @@ from numpy.typing import NDArray
 import lacunary as lac
 from lacunary.papers import seed_of
 
-__all__ = ["ARCS", "KINDS", "SIZES", "VEHICLES", "belief", "digits", "gold", "labelled", "opel", "vehicles"]
+TABLE_1 = {
+    "learn": (
+        *((5, 1812), (7, 2910), (6, 1816), (4, 1344), (7, 2115)),
+        *((9, 2702), (9, 2712), (9, 3168), (6, 1868), (8, 2955)),
+    ),
+    "complete": tuple((k, 2145 * k) for k in (2, 2, 1, 1, 2, 1, 2, 2, 2, 2)),
+    "empty": tuple((k, 129 * k) for k in (8, 5, 6, 6, 6, 6, 5, 4, 5, 5)),
+}
+"""Components and parameters of each digit's mixture, 0 to 9."""
+
+TABLE_2 = {
+    93: (2, 1.00, (None, 4, 0)),
+    186: (2, 1.00, (None, 2, 0)),
+    375: (3, 1.00, (1, 1, 0)),
+    750: (5, 0.98, (1, 1, 0)),
+    1500: (3, 1.00, (0, 3, 0)),
+    3000: (5, 0.99, (1, 1, 0)),
+}
+"""By rows: components, weight of the three largest, arc differences of COMP1 to COMP3."""
+
+HOURS = {"learn": 6.0, "complete": 1.5, "empty": 1.9}
+"""To learn one digit's mixtures on a P6 of 200 MHz."""
+
+YEARS = 6.0
+"""That simple search-and-score was reckoned to take."""
+
 
 Array = NDArray[np.float64]
+
+SCHEDULES = {name: f"({name} Ec S* M)*" for name in ("(EM)^1", "(EM)^10", "(EM)*")}
+"""Section 5: EM between two searches for one step, for ten, or to convergence."""
+
+FEW = 4
+"""Components of digit 7's mixtures where schedules are compared."""
+
+COMPARED = (375, 1500)
+"""Rows of section 7's tables where schedules are compared."""
 
 FOLDER = Path(__file__).parent / "data"
 

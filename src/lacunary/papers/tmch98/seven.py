@@ -1,4 +1,4 @@
-"""The Cheeseman–Stutz score along the search (Figure 4), and what simple search-and-score would take."""
+"""Digit 7: what its components look like (Figure 3), and the score along its search (Figure 4)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,60 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from lacunary.papers import Found, Listing, Record, Results, minus, verdict_if
+from lacunary.papers import Found, Listing, Record, Results, minus, stated
 from lacunary.papers.tmch98.compare import grown
 from lacunary.papers.tmch98.images import search_trace
-from lacunary.papers.tmch98.printed import HOURS, YEARS
-from lacunary.papers.tmch98.tables import PIXELS
+from lacunary.papers.tmch98.tables import HOURS, KINDS, PIXELS, YEARS, digits
 
-__all__ = ["Journey", "journeys", "path_found", "path_listing"]
+
+def faces_of(results: Results) -> dict[str, list[dict[str, Any]]]:
+    """Return digit 7's components by class of mixture: weight, mean and samples."""
+    records = {name: grown(results, kind).get(7) for kind, name in KINDS.items()}
+    return {name: r.value["faces"] for name, r in records.items() if r and "faces" in r.value}
+
+
+def roughness(images: ArrayLike) -> float:
+    """Return the mean squared difference of neighbouring pixels; images are (images, 64)."""
+    grid = np.asarray(images, dtype=np.float64).reshape(-1, 8, 8)
+    return float(np.concatenate([np.diff(grid, axis=a).ravel() ** 2 for a in (1, 2)]).mean())
+
+
+def _apart(face: dict[str, Any]) -> float:
+    """Return the mean square distance of samples from their component's mean, a pixel."""
+    return float(np.mean((np.array(face["samples"], dtype=np.float64) - np.array(face["mean"])) ** 2))
+
+
+def _weighed(found: list[dict[str, Any]], values: list[float]) -> float:
+    """Return the mean over components, each by its weight."""
+    weights = np.array([face["weight"] for face in found])
+    return float(weights @ values / weights.sum())
+
+
+def face_found(results: Results) -> dict[str, Found]:
+    """Return how mottled samples are, and how like the mean."""
+    faces = faces_of(results)
+    if len(faces) < len(KINDS):
+        return {}
+    real = roughness(digits(7)[1].reals)
+    rough = {n: _weighed(own, [roughness(f["samples"]) for f in own]) / real for n, own in faces.items()}
+    away = {n: float(np.sqrt(_weighed(own, [_apart(f) for f in own]))) for n, own in faces.items()}
+    told = ", ".join(f"{name} {value:.2f}" for name, value in rough.items())
+    mottled = rough["MDIAG/n"] > 1.25 * max(rough["MDAG/n"], rough["MFULL/n"])
+    below = [away["MDAG/n"] < away[name] for name in ("MFULL/n", "MDIAG/n")]
+    like = ", ".join(f"{n} {v:.0f}" for n, v in away.items())
+    note = "roughness over that of real sevens; four samples a component"
+    found = {
+        "mottled": stated(told, mottled, note=note),
+        "like-mean": stated(like, all(below), below[0], "grey values a pixel, root mean square"),
+    }
+    for name, components in faces.items():
+        weights = [face["weight"] for face in components]
+        note = f"weights {', '.join(f'{w:.2f}' for w in weights)}; noise {1 - sum(weights):.3f}"
+        found[f"weight-{name.split('/')[0].lower()}"] = Found(round(max(weights), 3), note=note)
+    return found
+
 
 LEAP = 100.0
 """A climb's last gains are fractions of a nat, its first ones hundreds: so many times more is a new climb."""
@@ -79,8 +125,7 @@ def journeys(results: Results, components: int = 3) -> dict[tuple[int, int], Jou
     """Return all traces at full size, by digit and seed."""
     return {
         (record.arguments["digit"], record.arguments["seed"]): journey(record)
-        for record in results.of(search_trace, components=components)
-        if "train" not in record.arguments
+        for record in results.of(search_trace, "train", components=components)
     }
 
 
@@ -114,7 +159,7 @@ def path_found(results: Results) -> dict[str, Found]:
     others = [j.falling for (digit, _), j in every.items() if digit != 7]
     if others:
         told = f"{_range(others)} % fall, digits 0 and 3"
-        found["others"] = Found(told, verdict=verdict_if(max(others) < 50))
+        found["others"] = stated(told, max(others) < 50)
     return found
 
 
@@ -129,10 +174,9 @@ def _upward(first: Journey) -> Found:
     values = np.array(first.values)
     rise = values[-1] - values[0]
     late = (values[-1] - values[int(0.9 * len(values))]) / rise
-    verdict = verdict_if(bool(rise > 0 and values.argmax() >= 0.98 * len(values)), bool(rise > 0))
     told = minus(f"from {values[0]:.0f} to {values[-1]:.0f} nats")
     note = f"the last tenth of the arc changes adds {100 * late:.1f} % of the rise"
-    return Found(told, verdict=verdict, note=note)
+    return stated(told, rise > 0 and values.argmax() >= 0.98 * len(values), rise > 0, note)
 
 
 def _abrupt(first: Journey) -> Found:
@@ -141,13 +185,12 @@ def _abrupt(first: Journey) -> Found:
     rises = np.diff(first.values)
     steep = np.argsort(-rises)[:30] + 1
     near = sum(any(0 <= i - b <= 30 for b in begins) for i in steep)
-    verdict = verdict_if(near >= 27, near >= 20)
     told = f"turns at changes {', '.join(str(b + 1) for b in (0, *first.climbs))}"
     note = (
         f"{near} of the 30 steepest rises are among the first 30 changes of a climb; "
         f"searches begin at {', '.join(str(b + 1) for b in first.searches)}"
     )
-    return Found(told, verdict=verdict, note=note)
+    return stated(told, near >= 27, near >= 20, note)
 
 
 def _simple(results: Results, first: Journey) -> dict[str, Found]:
@@ -161,15 +204,14 @@ def _simple(results: Results, first: Journey) -> dict[str, Found]:
     models = len(first.values) * neighbours
     each = 10 * float(record.value["em_seconds"])
     seconds = models * each
-    mdag = grown(results, 7, "learn")
+    mdag = grown(results, "learn").get(7)
     note = f"{len(first.values)} changes × {neighbours} neighbours × {each:.2g} s (ten EM steps)"
     told = f"{seconds / YEAR:.2g} years" if seconds > 0.1 * YEAR else f"{seconds / 86400:.0f} days"
     if mdag is None:
         return {}
     ratio, theirs = seconds / mdag.value["seconds"], YEARS * YEAR / (3600 * HOURS["learn"])
     off = max(ratio / theirs, theirs / ratio)
-    verdict = verdict_if(off <= 3, off <= 10)
     note += f"; {ratio:.0f} times what interleaving takes to learn the digit, in print {theirs:.0f} times"
     if ratio > theirs:
         note += ", so that by our reckoning it is further out of reach than by theirs"
-    return {"simple": Found(told, verdict=verdict, note=note, seconds=seconds)}
+    return {"simple": stated(told, off <= 3, off <= 10, note, seconds=seconds)}
