@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from lacunary.errors import ParameterError
@@ -35,6 +35,7 @@ from lacunary.evidence.schedule import (
 )
 from lacunary.infer.network import Network
 from lacunary.infer.walker import Walker, Walks
+from lacunary.maths.arrays import Array
 
 __all__ = ["ais", "average_weight"]
 
@@ -58,10 +59,10 @@ class _Way:
     """How chains go: their moves, their schedule, and the pace of proposals along it."""
 
     moves: Moves
-    tau: NDArray[np.float64]
-    pace: NDArray[np.float64]
+    tau: Array
+    pace: Array
 
-    def run(self, laid: Walker | MixedChains, numbers: list[int], start: NDArray[np.float64] | None) -> Walks:
+    def run(self, laid: Walker | MixedChains, numbers: list[int], start: Array | None) -> Walks:
         """Run a chain for each number."""
         every = max((len(self.tau) - 1) // KEPT, 1)
         if self.moves == "gibbs" or isinstance(laid, MixedChains):
@@ -152,7 +153,7 @@ def _check_walk(
         )
 
 
-def average_weight(log_weights: NDArray[np.float64]) -> tuple[float, float | None]:
+def average_weight(log_weights: Array) -> tuple[float, float | None]:
     """Return the log of the mean weight and its standard error to first order; None for a single weight."""
     chains = len(log_weights)
     value = float(logsumexp(log_weights) - np.log(chains))
@@ -162,16 +163,16 @@ def average_weight(log_weights: NDArray[np.float64]) -> tuple[float, float | Non
     return value, float(relative.std(ddof=1) / np.sqrt(chains))
 
 
-def _ess(log_weights: NDArray[np.float64]) -> float:
+def _ess(log_weights: Array) -> float:
     return float(np.exp(2 * logsumexp(log_weights) - logsumexp(2 * log_weights)))
 
 
-def _enough(log_weights: NDArray[np.float64], stderr: float) -> bool:
+def _enough(log_weights: Array, stderr: float) -> bool:
     error = average_weight(log_weights)[1]
     return error is not None and error <= stderr and _ess(log_weights) >= ENOUGH
 
 
-def _theta(problem: Problem, start: Network) -> NDArray[np.float64]:
+def _theta(problem: Problem, start: Network) -> Array:
     if start.dag.layout != problem.dag.layout:
         raise ParameterError("the network to start from does not have the same variables, states and arcs")
     return problem.scale.inward(problem.dag, start.theta)
@@ -196,7 +197,7 @@ def _way(
     return _Way(moves, tau, np.interp(tau, pilot[1:], pace))
 
 
-def _given(schedule: str | float | ArrayLike, steps: int) -> NDArray[np.float64]:
+def _given(schedule: str | float | ArrayLike, steps: int) -> Array:
     if isinstance(schedule, str):
         if schedule != "straight":
             raise ParameterError(f"schedule must be 'tuned', 'straight', a bend or numbers, not {schedule!r}")

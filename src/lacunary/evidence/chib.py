@@ -18,7 +18,6 @@ from itertools import permutations, product
 from math import factorial, log, prod
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from lacunary.evidence.chains import check_positive, seeds
@@ -35,6 +34,7 @@ from lacunary.evidence.mixed_chib import (
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.schedule import straight
 from lacunary.evidence.stuck import stuck
+from lacunary.maths.arrays import Integers
 from lacunary.model.dag import Dag
 
 __all__ = ["chib", "relabellings", "swaps"]
@@ -89,7 +89,7 @@ def chib(
     renamed, everything = found(problem, most, rng)
     ordinates = log_ratios(problem.belief, counts, theta[renamed])
 
-    def log_ratio(which: NDArray[np.int64]) -> float:
+    def log_ratio(which: Integers) -> float:
         return float(logsumexp(ordinates[which]) - log(ordinates[which].size))
 
     ratio, error = jackknife(log_ratio, chains)
@@ -111,7 +111,7 @@ def chib(
     return Estimate("chib", value, "Monte Carlo", terms, stderr=error, where=at, details=details)
 
 
-def relabellings(problem: Problem, most: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], bool]:
+def relabellings(problem: Problem, most: int, rng: np.random.Generator) -> tuple[Integers, bool]:
     """Return renamings that leave the posterior as it is, and whether these are all.
 
     Each is an order of the parameters, θ[renaming]; (renamings, size). States may change names where a
@@ -148,7 +148,7 @@ def swaps(dag: Dag, hidden: Sequence[int]) -> Iterator[Swap]:
             yield swap
 
 
-def _order(dag: Dag, swap: Swap, rename: Mapping[int, Sequence[int]]) -> NDArray[np.int64]:
+def _order(dag: Dag, swap: Swap, rename: Mapping[int, Sequence[int]]) -> Integers:
     """Return where each parameter stands after a renaming; −1 where shared tables would disagree."""
     layout = dag.layout
     order = np.full(layout.size, -1)

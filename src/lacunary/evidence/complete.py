@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy.special import xlogy
 
+from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
 
 __all__ = ["complete_log_likelihood"]
 
 
-def complete_log_likelihood(dag: Dag, theta: NDArray[np.float64], counts: NDArray[np.float64]) -> float:
+def complete_log_likelihood(dag: Dag, theta: Array, counts: Array) -> float:
     """Return log p(D′ | θ) of complete data with these statistics: Σ N_ijk log θ_ijk, and other families'."""
     layout = dag.layout
     total = float(xlogy(counts[: layout.tables], theta[: layout.tables]).sum())

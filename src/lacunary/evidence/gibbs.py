@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
 from lacunary.evidence.chains import check_positive, seeds
@@ -13,6 +12,7 @@ from lacunary.evidence.mixed_chains import MixedChains, lay_out
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.schedule import straight, tuned
 from lacunary.infer.walker import Walker
+from lacunary.maths.arrays import Array
 
 __all__ = ["Ladder", "gibbs", "ladder"]
 
@@ -25,7 +25,7 @@ def gibbs(
     chains: int = 4,
     thin: int = 1,
     rng: int | np.random.Generator | None = None,
-) -> NDArray[np.float64]:
+) -> Array:
     """Return draws of the parameters from their posterior; (chains, draws, size).
 
     The first half of ``burn`` anneals every chain from the prior to the posterior, so that chains may
@@ -65,15 +65,15 @@ class Ladder:
     """
 
     laid: Walker | MixedChains
-    tau: NDArray[np.float64]
-    counts: NDArray[np.float64]
+    tau: Array
+    counts: Array
 
-    def rise(self, at: int, low: int, high: int) -> NDArray[np.float64]:
+    def rise(self, at: int, low: int, high: int) -> Array:
         """Return log f_high − log f_low of the draws at a rung; (chains, draws)."""
         counts = self.counts[:, at]
         return self.laid.log_tempered(self.tau[high], counts) - self.laid.log_tempered(self.tau[low], counts)
 
-    def heights(self) -> NDArray[np.float64]:
+    def heights(self) -> Array:
         """Return log f of the draws at each rung, at its own temperature; (chains, draws, rungs)."""
         rungs = [self.laid.log_tempered(tau, self.counts[:, at]) for at, tau in enumerate(self.tau)]
         return np.stack(rungs, axis=-1)

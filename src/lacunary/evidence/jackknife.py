@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+
+from lacunary.maths.arrays import Integers
 
 __all__ = ["jackknife", "too_few"]
 
@@ -13,7 +14,7 @@ ENOUGH = 8
 """Chains from which a standard error has some meaning."""
 
 
-def jackknife(estimate: Callable[[NDArray[np.int64]], float], chains: int) -> tuple[float, float | None]:
+def jackknife(estimate: Callable[[Integers], float], chains: int) -> tuple[float, float | None]:
     """Return the estimate from all chains and its standard error; None from a single chain.
 
     With θ_c the estimate without chain c, the squared error is (C − 1)/C · Σ (θ_c − mean θ)².

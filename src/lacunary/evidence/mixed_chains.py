@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError, TableError, TooWideError
 from lacunary.evidence.exact import complete_log_evidences
@@ -24,10 +23,9 @@ from lacunary.evidence.problem import Problem
 from lacunary.infer.completions import Completions, completions_of
 from lacunary.infer.pack import MEMORY_BUDGET
 from lacunary.infer.walker import TINY, Walker, Walks
+from lacunary.maths.arrays import Array
 
 __all__ = ["MixedChains", "lay_out"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,21 +12,18 @@ from itertools import islice, permutations, product
 from math import factorial, prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError, TooWideError
 from lacunary.evidence.problem import At, Problem
 from lacunary.infer.belief import Belief
 from lacunary.learn.align import permutable, permuted_places, swapped_places
 from lacunary.maths import special
+from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.special import log_rising
 from lacunary.model.dag import Dag
 from lacunary.model.swaps import Swaps
 
 __all__ = ["check_mirrors", "log_prior_density", "log_ratios", "mixed_point", "mixed_relabellings"]
-
-Array = NDArray[np.float64]
-Order = NDArray[np.int64]
 
 
 def check_mirrors(dag: Dag) -> None:
@@ -79,7 +76,7 @@ def log_ratios(belief: Belief, statistics: Array, theta: Array) -> Array:
     return np.asarray(out)
 
 
-def mixed_relabellings(problem: Problem, most: int, rng: np.random.Generator) -> tuple[Order, bool]:
+def mixed_relabellings(problem: Problem, most: int, rng: np.random.Generator) -> tuple[Integers, bool]:
     """Return renamings that leave the posterior as it is, θ[renaming], and whether these are all."""
     dag, alpha = problem.dag, problem.belief.alpha
     free, (images, all_images) = permutable(dag), _images(dag, most)
@@ -111,7 +108,7 @@ def _images(dag: Dag, most: int) -> tuple[list[dict[int, int]], bool]:
         return [{v: v for v in range(len(dag.schema))}], False
 
 
-def _places(dag: Dag, image: dict[int, int], orders: dict[int, Sequence[int]], statistics: bool) -> Order:
+def _places(dag: Dag, image: dict[int, int], orders: dict[int, Sequence[int]], statistics: bool) -> Integers:
     """Return where each number is found after variables changed places and states their names."""
     places = swapped_places(dag, image, statistics=statistics)
     for h, order in orders.items():

@@ -16,17 +16,17 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.gibbs import Ladder, ladder
 from lacunary.evidence.jackknife import jackknife, too_few
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.stuck import stuck
+from lacunary.maths.arrays import Array, Integers
 
 __all__ = ["path"]
 
-Rises = Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]
+Rises = Sequence[tuple[Array, Array]]
 """For each pair of neighbours, l at draws of the lower and of the higher; (chains, draws) each."""
 
 
@@ -77,7 +77,7 @@ def _rises(climbed: Ladder, step: int) -> Rises:
     return [(climbed.rise(a, a, b), climbed.rise(b, a, b)) for a, b in pairwise(rungs)]
 
 
-def _integral(rises: Rises, which: NDArray[np.int64]) -> float:
+def _integral(rises: Rises, which: Integers) -> float:
     """Add up (E_a + E_b)/2 − (Var_b − Var_a)/12 over neighbours, from some of the chains."""
     out = 0.0
     for below, above in rises:

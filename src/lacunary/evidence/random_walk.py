@@ -12,20 +12,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma
 
 from lacunary.errors import ParameterError
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.schedule import PILOTS, bent, pilot_steps, spread_steps
 from lacunary.family.protocol import ImpliedTable
+from lacunary.maths.arrays import Array, Integers
 
 __all__ = ["ACCEPTED", "Ran", "random_walk"]
 
 ACCEPTED = 0.234
 """The share of proposals that a random walk in many dimensions had best accept (Roberts et al. 1997)."""
-
-Array = NDArray[np.float64]
 
 
 def random_walk(problem: Problem, steps: int, chains: int, rng: np.random.Generator) -> Ran:
@@ -62,7 +60,7 @@ class _Walk:
     problem: Problem
 
     @cached_property
-    def tables(self) -> NDArray[np.int64]:
+    def tables(self) -> Integers:
         """The places of the entries of tables."""
         implied = [i for i, _ in self.problem.dag.implied]
         return np.flatnonzero(~np.isin(self.problem.dag.layout.variable, implied))

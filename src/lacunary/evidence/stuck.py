@@ -6,9 +6,9 @@ An error told from the chains' differences is small, and wrong, where all of the
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.evidence.problem import Problem
+from lacunary.maths.arrays import Array
 from lacunary.maths.mixing import LEAST, split_rhat
 
 __all__ = ["stuck"]
@@ -20,7 +20,7 @@ APART = 2.0
 """R̂ beyond which chains were apart: they vary three times as much between them as within."""
 
 
-def stuck(problem: Problem, heights: NDArray[np.float64]) -> str:
+def stuck(problem: Problem, heights: Array) -> str:
     """Return a note that chains cannot be trusted to have mixed; nothing if they can.
 
     ``heights`` are log densities of what was drawn, at one or more temperatures; (chains, draws, ...).

@@ -14,15 +14,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
 from lacunary.learn.monomials import LogSums
 from lacunary.learn.simplices import Simplices
+from lacunary.maths.arrays import Array, Booleans
 
 __all__ = ["SMALLEST", "Bounder"]
 
-Array = NDArray[np.float64]
 
 SMALLEST = 1e-30
 """No probability is taken to be smaller; what this costs the maximum is far below rounding."""
@@ -101,7 +100,7 @@ class Bounder:
         # A term that is not there (offset −∞) is never larger than one that is, nor than itself.
         return np.asarray(ratio + np.where(np.isnan(offset), -np.inf, offset))
 
-    def contract(self, low: Array, high: Array, steps: int = 3) -> tuple[Array, Array, NDArray[np.bool_]]:
+    def contract(self, low: Array, high: Array, steps: int = 3) -> tuple[Array, Array, Booleans]:
         """Shrink boxes around the fixed points of EM in them; also tell which may hold any."""
         for _ in range(steps):
             ratio = self._ratios(low, high)
@@ -211,7 +210,7 @@ class Bounder:
             theta, value = tries[k], reached[k]
         return theta
 
-    def concave(self, low: Array, high: Array) -> NDArray[np.bool_]:
+    def concave(self, low: Array, high: Array) -> Booleans:
         """Tell in which boxes the second derivatives prove the objective concave along the simplices.
 
         The Hessian is at most M + E in the order of quadratic forms, |E| ≤ R entry by entry. With −M = Q Λ Qᵀ

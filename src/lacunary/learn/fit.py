@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lacunary.errors import ParameterError
 from lacunary.infer.answers import as_source
@@ -26,6 +26,7 @@ from lacunary.learn.stop import Stop
 from lacunary.learn.tournament import tournament
 from lacunary.learn.units import moved, outside, standardized, watched
 from lacunary.learn.vbem import Update, update_rule
+from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
 
 __all__ = ["Fit", "Start", "fit", "reselect"]
@@ -274,7 +275,7 @@ def _selected(
     )
 
 
-def _aligned(found: Fit, prepared: Rows, like: Sequence[NDArray[np.float64]]) -> Fit:
+def _aligned(found: Fit, prepared: Rows, like: Sequence[Array]) -> Fit:
     """Return the fit with the states of hidden variables named in every start as in the best."""
     from lacunary.learn.align import aligned  # rarely needed
 
@@ -306,7 +307,7 @@ def _starts(
     return starts
 
 
-def _initial(dag: Dag, initial: Network | Fit | Sequence[Network]) -> NDArray[np.float64]:
+def _initial(dag: Dag, initial: Network | Fit | Sequence[Network]) -> Array:
     if isinstance(initial, Fit):
         networks: Sequence[Network] = [start.network for start in initial.starts]
     else:

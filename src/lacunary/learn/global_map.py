@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lacunary.data.table import HOLE
 from lacunary.errors import ParameterError
@@ -20,13 +20,13 @@ from lacunary.learn.boxes import SMALLEST, Bounder
 from lacunary.learn.em import Maximize, maximize_rule
 from lacunary.learn.monomials import CERTIFICATE, TERMS, LogSums, write_out
 from lacunary.learn.select import Chosen
+from lacunary.maths.arrays import Array, Booleans, Integers
 
 if TYPE_CHECKING:
     from lacunary.learn.found import Fit
 
 __all__ = ["global_map"]
 
-Array = NDArray[np.float64]
 
 BATCH = 128
 """Boxes that are worked on together, fewer where their second derivatives would take much memory."""
@@ -225,7 +225,7 @@ class Search:
             self.theta = self.bounder.climb(theta[k])
             self.value = float(self.bounder.value(self.theta[None])[0])
 
-    def _cut(self, low: Array, high: Array, excess: Array) -> NDArray[np.int64]:
+    def _cut(self, low: Array, high: Array, excess: Array) -> Integers:
         """Return along which parameter to split: where sums exceed their logs, and the box is wide."""
         width = np.arcsin(np.sqrt(high)) - np.arcsin(np.sqrt(low))
         return np.asarray((np.maximum(excess, 1e-300) @ self.involved * width).argmax(axis=1))
@@ -255,10 +255,10 @@ class Boxes:
     low: Array
     high: Array
     upper: Array
-    cut: NDArray[np.int64]
+    cut: Integers
     theta: Array
 
-    def where(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> Boxes:
+    def where(self, which: Booleans | Integers) -> Boxes:
         """Return some of them."""
         return Boxes(self.low[which], self.high[which], self.upper[which], self.cut[which], self.theta[which])
 

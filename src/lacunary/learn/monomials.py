@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE
 from lacunary.errors import TooWideError
 from lacunary.infer.rows import Rows
 from lacunary.learn.em import Maximize
+from lacunary.maths.arrays import Array, Booleans, Integers
 from lacunary.model.dag import Dag
 
 __all__ = ["CERTIFICATE", "TERMS", "Events", "LogSums", "write_out"]
@@ -66,14 +66,14 @@ class Events:
         Counts that belong to no event: fully observed families and pseudo-counts; (parameters,).
     """
 
-    weight: NDArray[np.float64]
-    offset: NDArray[np.float64]
-    power: NDArray[np.float64]
-    sum: NDArray[np.int64]
-    cell: NDArray[np.int64]
-    outside: NDArray[np.float64]
+    weight: Array
+    offset: Array
+    power: Array
+    sum: Integers
+    cell: Integers
+    outside: Array
 
-    def within(self, mine: NDArray[np.bool_], rows: NDArray[np.bool_]) -> Events:
+    def within(self, mine: Booleans, rows: Booleans) -> Events:
         """Return what concerns these parameters and sums."""
         number = np.append(np.where(rows, np.cumsum(rows) - 1, -1), -1)
         kept = (number[self.sum] >= 0) | (self.power[:, mine] > 0).any(axis=1)
@@ -110,12 +110,12 @@ class LogSums:
         The same function as it came from the data, before shared factors were added up in ``linear``.
     """
 
-    places: NDArray[np.int64]
-    group: NDArray[np.int64]
-    linear: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    offset: NDArray[np.float64]
-    power: NDArray[np.float64]
+    places: Integers
+    group: Integers
+    linear: Array
+    weight: Array
+    offset: Array
+    power: Array
     events: Events
 
     def parts(self) -> Iterator[LogSums]:
@@ -217,9 +217,7 @@ def _check_terms(dag: Dag, islands: Counter[Island], terms: int) -> None:
         )
 
 
-def _polynomial(
-    dag: Dag, known: NDArray[np.float64], families: Sequence[int], codes: Sequence[int]
-) -> Polynomial:
+def _polynomial(dag: Dag, known: Array, families: Sequence[int], codes: Sequence[int]) -> Polynomial:
     """Return p(observed | the rest) of one island as a polynomial in the free parameters."""
     layout, out = dag.layout, defaultdict[tuple[int, ...], float](float)
     choices = [range(n) if c == HOLE else (c,) for n, c in zip(dag.schema.sizes, codes, strict=True)]
@@ -265,9 +263,7 @@ def _shared(polynomial: Polynomial) -> Counter[int]:
     return shared
 
 
-def _arrays(
-    dag: Dag, free: NDArray[np.bool_], outside: NDArray[np.float64], sums: list[Key], events: list[_Event]
-) -> LogSums:
+def _arrays(dag: Dag, free: Booleans, outside: Array, sums: list[Key], events: list[_Event]) -> LogSums:
     places = np.flatnonzero(free)
     at = {int(place): k for k, place in enumerate(places)}
     shape = len(sums), max((len(terms) for terms in sums), default=0)
@@ -290,7 +286,7 @@ def _arrays(
     )
 
 
-def _events(at: dict[int, int], outside: NDArray[np.float64], events: list[_Event]) -> Events:
+def _events(at: dict[int, int], outside: Array, events: list[_Event]) -> Events:
     power = np.zeros((len(events), len(at)))
     for e, event in enumerate(events):
         for place, times in event.shared.items():

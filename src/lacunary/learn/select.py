@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief
 from lacunary.infer.network import Network
 from lacunary.infer.rows import Rows
 from lacunary.maths import special
+from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def entropy(fit: Fit, prepared: Rows, belief: Belief, *, c: float = 0.95) -> Cho
     return Chosen(fit.starts[place].network, details)
 
 
-def local_entropy(dag: Dag, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+def local_entropy(dag: Dag, theta: Array) -> Array:
     """Return −Σ over variables, parent configurations and states of θ log θ, in nats; (..., size) → (...).
 
     ENT eq. 2 with its sign put right. A table that tied families share counts for each of them. A
@@ -195,7 +196,7 @@ def _rule(select: str) -> Callable[..., Chosen]:
     return {"best": best, "average": average, "entropy": entropy, "ensemble": ensemble}[select]
 
 
-def _shares(fit: Fit, weights: Weights) -> NDArray[np.float64]:
+def _shares(fit: Fit, weights: Weights) -> Array:
     """Return the weight of each start; they sum to one, and a start that explains nothing has none."""
     objective = np.array([start.objective for start in fit.starts])
     able = np.isfinite(objective)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+
+from lacunary.maths.arrays import Array, Integers
 
 __all__ = ["Simplices"]
 
-Array = NDArray[np.float64]
 
 HALVINGS = 20
 """Steps of bisection that find which parameters a box cuts; the bound is valid wherever they end."""
@@ -20,7 +20,7 @@ HALVINGS = 20
 class Simplices:
     """Numbers in groups that sum to at most one: distributions, or events that exclude each other."""
 
-    group: NDArray[np.int64]
+    group: Integers
 
     @cached_property
     def member(self) -> Array:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from lacunary.infer.rows import Rows
 from lacunary.learn.loop import Climb, Rule, Watch, climb
 from lacunary.learn.stop import Stop
+from lacunary.maths.arrays import Array
 
 __all__ = ["tournament"]
 
@@ -15,7 +13,7 @@ __all__ = ["tournament"]
 def tournament(
     prepared: Rows,
     rule: Rule,
-    points: NDArray[np.float64],
+    points: Array,
     stop: Stop,
     accelerate: bool,
     watch: Watch | None,
