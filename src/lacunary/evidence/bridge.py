@@ -13,11 +13,10 @@ from __future__ import annotations
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from lacunary.evidence.diagnostics import jackknife, mixing_note
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.gibbs import ladder
-from lacunary.evidence.jackknife import jackknife, too_few
 from lacunary.evidence.problem import Problem
-from lacunary.evidence.stuck import stuck
 from lacunary.maths.arrays import Array, Integers
 
 __all__ = ["bridge"]
@@ -31,7 +30,7 @@ def bridge(
     Parameters
     ----------
     temperatures, draws, burn
-        Rungs between prior and posterior, draws kept at each, and steps to settle there before.
+        Rungs between prior and posterior, draws kept at each, and steps to reach equilibrium there.
     chains
         Each climbs the ladder once; the standard error comes from their differences (jackknife).
 
@@ -47,7 +46,7 @@ def bridge(
         return sum(_log_ratio(a[which].ravel(), b[which].ravel()) for a, b in zip(up, down, strict=True))
 
     value, error = jackknife(log_ratios, chains)
-    note = "; ".join(filter(None, [too_few(chains), stuck(problem, climbed.heights())]))
+    note = mixing_note(problem, climbed.heights())
     details = {"tau": climbed.tau, "trustworthy": not note, "note": note}
     return Estimate("bridge", value, "Monte Carlo", {"log ratios": value}, stderr=error, details=details)
 

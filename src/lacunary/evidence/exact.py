@@ -33,12 +33,18 @@ from lacunary.infer.completions import complete_statistics
 from lacunary.learn.foregone import showing
 from lacunary.maths.arrays import Array, Booleans, Integers
 from lacunary.maths.special import log_rising
+from lacunary.model.dag import Dag
 
-__all__ = ["complete_log_evidence", "complete_log_evidences", "exact", "family_log_evidence"]
+__all__ = [
+    "complete_log_evidence",
+    "complete_log_evidences",
+    "complete_log_likelihood",
+    "exact",
+    "family_log_evidence",
+]
 
 BUDGET = 200_000
 """Partial completions that are worth trying; each takes about ten microseconds."""
-
 
 ENUMERATION = "exact evidence by enumeration"
 
@@ -83,6 +89,15 @@ def complete_log_evidences(belief: Belief, counts: Array, known: Array | None = 
         else:
             out += family.log_likelihood(layout.records(known, i), layout.statistics(counts, i))
     return np.asarray(out)
+
+
+def complete_log_likelihood(dag: Dag, theta: Array, counts: Array) -> float:
+    """Return log p(D′ | θ) of complete data with these statistics: Σ N_ijk log θ_ijk, and other families'."""
+    layout = dag.layout
+    total = float(xlogy(counts[: layout.tables], theta[: layout.tables]).sum())
+    for i, family in dag.numeric:
+        total += float(family.log_likelihood(layout.records(theta, i), layout.statistics(counts, i)))
+    return total
 
 
 def _log_evidence(belief: Belief, counts: Array, i: int) -> Array:

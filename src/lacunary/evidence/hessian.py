@@ -121,7 +121,7 @@ class Curvature:
         """Return the statistics with the prior's, as if it were rows; (statistics size,)."""
         tables = self.layout.tables
         prior = np.zeros(len(self.counts) - tables) if self.belief is None else self.belief.alpha[tables:]
-        return self.counts + np.concatenate([pseudo, prior])
+        return np.asarray(self.counts + np.concatenate([pseudo, prior]))
 
 
 def curvature(rows: Rows, theta: Array, belief: Belief | None = None) -> Curvature:

@@ -17,11 +17,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from lacunary.evidence.diagnostics import jackknife, mixing_note
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.gibbs import Ladder, ladder
-from lacunary.evidence.jackknife import jackknife, too_few
 from lacunary.evidence.problem import Problem
-from lacunary.evidence.stuck import stuck
 from lacunary.maths.arrays import Array, Integers
 
 __all__ = ["path"]
@@ -38,7 +37,7 @@ def path(
     Parameters
     ----------
     temperatures, draws, burn
-        Rungs between prior and posterior, draws kept at each, and steps to settle there before.
+        Rungs between prior and posterior, draws kept at each, and steps to reach equilibrium there.
     chains
         Each climbs the ladder once; the standard error comes from their differences (jackknife), and adds
         a part of what half as many rungs would change, as a measure of the integral's own error.
@@ -57,7 +56,7 @@ def path(
     fine, coarse = _rises(climbed, 1), _rises(climbed, 2)
     value, sampled = jackknife(lambda which: _integral(fine, which), chains)
     missed = abs(value - _integral(coarse, np.arange(chains))) / 15  # the rule's error falls like step⁴
-    note = "; ".join(filter(None, [too_few(chains), stuck(problem, climbed.heights())]))
+    note = mixing_note(problem, climbed.heights())
     details = {
         "tau": climbed.tau,
         "bounds": (sum(float(low.mean()) for low, _ in fine), sum(float(high.mean()) for _, high in fine)),

@@ -7,14 +7,10 @@ equally many steps leave behind in each stretch; a short pilot run shows these.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
-
 import numpy as np
 
 from lacunary.errors import ParameterError
-from lacunary.evidence.chains import seeds
-from lacunary.infer.walker import Walks
+from lacunary.evidence.chains import Chains, seeds
 from lacunary.maths.arrays import Array
 
 __all__ = ["bent", "check_schedule", "spread_steps", "straight", "tuned"]
@@ -32,14 +28,6 @@ EVEN = 0.2
 """Share of the steps that is spread evenly, because pilots may have missed something."""
 
 
-class Laid(Protocol):
-    """A problem laid out for chains."""
-
-    def walk(self, tau: Array, seeds: Sequence[int], *, every: int = 1, keep: Sequence[str] = ()) -> Walks:
-        """Walk a chain for every seed through the inverse temperatures."""
-        ...
-
-
 def straight(steps: int) -> Array:
     """Return evenly spaced inverse temperatures from 0 to 1; (steps + 1,)."""
     return np.linspace(0.0, 1.0, steps + 1)
@@ -53,7 +41,7 @@ def bent(steps: int, bend: float = BEND) -> Array:
     return along if np.isinf(bend) else np.asarray(bend * along / (1.0 - along + bend))
 
 
-def tuned(chains: Laid, steps: int, rng: np.random.Generator) -> Array:
+def tuned(chains: Chains, steps: int, rng: np.random.Generator) -> Array:
     """Return inverse temperatures that lie dense where a pilot run found the weights to spread; (steps + 1,).
 
     The pilot's chains are apart from those that use the schedule, so that weights stay unbiased.

@@ -212,7 +212,7 @@ class NumericFamily(Family):
         """Return the hyperparameters with such coordinates."""
         raise NotImplementedError
 
-    def settle_hyper(self, hyper: Array, least: Array) -> None:
+    def project_hyper(self, hyper: Array, least: Array) -> None:
         """Make hyperparameters, in place, worth no less than the prior's."""
         raise NotImplementedError
 

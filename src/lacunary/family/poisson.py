@@ -242,7 +242,7 @@ class PoissonFamily(LeafFamily):
         """Return the hyperparameters with such logarithms."""
         return np.asarray(np.exp(coordinates))
 
-    def settle_hyper(self, hyper: Array, least: Array) -> None:
+    def project_hyper(self, hyper: Array, least: Array) -> None:
         """Let neither fall below the prior's."""
         hyper[:] = np.maximum(hyper, least)
 

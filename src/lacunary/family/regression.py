@@ -239,7 +239,7 @@ class RegressionFamily(NumericFamily):
         """Return T = L D Lᵀ."""
         return moments_at(self.square(coordinates)).reshape(coordinates.shape)
 
-    def settle_hyper(self, hyper: Array, least: Array) -> None:
+    def project_hyper(self, hyper: Array, least: Array) -> None:
         """Let no pseudo-count fall below the prior's."""
         hyper[..., 0] = np.maximum(hyper[..., 0], least[..., 0])
 

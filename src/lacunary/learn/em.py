@@ -61,12 +61,11 @@ class Maximize:
 
     def begin(self, prepared: Rows, theta: Array) -> Array:
         """Return the points from which to climb, given starting parameters; (starts, size)."""
-        settled, layout = self.settle(theta), self.dag.layout
-        for alike in self._alike:
-            for i, family in alike:
-                place = layout.states_first(settled, i)
-                place[:] = family.table(family.weights(place))
-        return settled
+        points, layout = self.project(theta), self.dag.layout
+        for i, family in (each for alike in self._alike for each in alike):
+            place = layout.states_first(points, i)
+            place[:] = family.table(family.weights(place))
+        return points
 
     def parameters(self, points: Array) -> Array:
         """Return the parameters at these points: the points themselves; (starts, size)."""
@@ -100,19 +99,16 @@ class Maximize:
     def improve(self, counts: Array) -> Array:
         """Return the best parameters for these expected counts; (starts, statistics) → (starts, size)."""
         layout = self.dag.layout
-        if not layout.numeric:
-            return self._with_implied(counts, self.settle(counts + self.pseudo))
         out = np.empty((*counts.shape[:-1], layout.size))
         out[..., : layout.tables] = counts[..., : layout.tables] + self.pseudo
         for i in learned(self.dag, self.known):
             family, statistics = self.dag.number(i), layout.statistics(counts, i)
             if self.belief is None:
-                layout.records(out, i)[:] = family.maximum_likelihood(statistics)
+                best = family.maximum_likelihood(statistics)
             else:
-                layout.records(out, i)[:] = family.peak(
-                    self.belief.hyper(i) + statistics, self.belief.surplus
-                )
-        return self._with_implied(counts, self.settle(out))
+                best = family.peak(self.belief.hyper(i) + statistics, self.belief.surplus)
+            layout.records(out, i)[:] = best
+        return self._with_implied(counts, self.project(out))
 
     def _with_implied(self, counts: Array, points: Array) -> Array:
         """Return the points with the best implied tables for these counts; (starts, size)."""
@@ -123,8 +119,8 @@ class Maximize:
                 layout.states_first(points, i)[:] = family.table(weights)
         return points
 
-    def settle(self, points: Array) -> Array:
-        """Return the nearest admissible parameters: distributions sum to one, known ones are as given."""
+    def project(self, points: Array) -> Array:
+        """Return the projection onto admissible parameters: tables sum to one, known ones are as given."""
         layout, learned = self.dag.layout, np.empty(points.shape)
         tables, room = self._tables
         if layout.numeric or not normalize(points, tables, np.empty(room), learned):
@@ -133,11 +129,9 @@ class Maximize:
 
     def unfold(self, points: Array) -> tuple[Array, Array]:
         """Return free coordinates, and how much each matters; (starts, size) each."""
-        layout, coordinates = self.dag.layout, logs(points)
-        if not layout.numeric:
-            return coordinates, points
-        weights = points.copy()
-        coordinates[..., layout.tables :], weights[..., layout.tables :] = points[..., layout.tables :], 0.0
+        layout, coordinates, weights = self.dag.layout, points.copy(), points.copy()
+        coordinates[..., : layout.tables] = logs(points[..., : layout.tables])
+        weights[..., layout.tables :] = 0.0
         for i in learned(self.dag, self.known):
             each = self.dag.number(i).unfold(layout.records(points, i))
             layout.records(coordinates, i)[:], layout.records(weights, i)[:] = each
@@ -145,15 +139,12 @@ class Maximize:
 
     def fold(self, coordinates: Array) -> Array:
         """Return the admissible parameters with such coordinates; (starts, size)."""
-        layout = self.dag.layout
-        if not layout.numeric:
-            return self.settle(np.exp(coordinates))
-        points = coordinates.copy()
+        layout, points = self.dag.layout, coordinates.copy()
         points[..., : layout.tables] = np.exp(coordinates[..., : layout.tables])
         for i in learned(self.dag, self.known):
             at = layout.records(coordinates, i)
             layout.records(points, i)[:] = self.dag.number(i).fold(at, self.belief is None)
-        return self.settle(points)
+        return self.project(points)
 
     @cached_property
     def _alike(self) -> list[list[tuple[int, ImpliedTable]]]:

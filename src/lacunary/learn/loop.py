@@ -55,10 +55,6 @@ class Rule(Protocol):
         """Return the next points; (starts, size)."""
         ...
 
-    def settle(self, points: Array) -> Array:
-        """Return the nearest admissible points to positive vectors; (starts, size)."""
-        ...
-
     def unfold(self, points: Array) -> tuple[Array, Array]:
         """Return coordinates in which a step may be prolonged, and how much each matters; (starts, size)."""
         ...
@@ -92,6 +88,11 @@ class Climb:
     iterations: int
     converged: bool
 
+    def start(self, dag: Dag, log_likelihood: float) -> Start:
+        """Return what is kept of it in a fit, with the likelihood of its parameters."""
+        network = Network(dag, self.theta)
+        return Start(network, self.objective, log_likelihood, self.trace, self.iterations, self.converged)
+
 
 @dataclass(frozen=True, eq=False)
 class Progress:
@@ -106,20 +107,7 @@ class Progress:
 
     def trail(self) -> Climbs:
         """Return the climbs as they can be kept in a file, and gone on from."""
-        return Climbs(
-            self.dag,
-            tuple(
-                Start(
-                    Network(self.dag, c.theta),
-                    c.objective,
-                    c.log_likelihood,
-                    c.trace,
-                    c.iterations,
-                    c.converged,
-                )
-                for c in self.climbs()
-            ),
-        )
+        return Climbs(self.dag, tuple(c.start(self.dag, c.log_likelihood) for c in self.climbs()))
 
 
 Watch = Callable[[Progress], object]

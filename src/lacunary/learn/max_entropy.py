@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,7 +57,7 @@ class Bounded:
         layout = self.rule.dag.layout
         highest = np.full(layout.groups, -np.inf)
         np.maximum.at(highest, layout.group, eta)
-        return np.asarray(self.rule.settle(np.exp(eta - highest[layout.group])[None])[0])
+        return np.asarray(self.rule.project(np.exp(eta - highest[layout.group])[None])[0])
 
     def score(self, theta: Array) -> tuple[float, Array]:
         """Return S = log-likelihood + Σ pseudo · log θ, and ∂S/∂η = n − θ Σn with n = E[N] + pseudo."""
@@ -68,17 +67,8 @@ class Bounded:
 
     def entropy(self, theta: Array) -> tuple[float, Array]:
         """Return H = Σ −θ log θ, and ∂H/∂η = t − θ Σt with t = −θ log θ; tied families count each."""
-        terms = entr(theta) * self._times
+        terms = entr(theta) * self.rule.dag.layout.sharing
         return float(terms.sum()), self._along(theta, terms)
-
-    @cached_property
-    def _times(self) -> Array:
-        """How many families share each place; (size,)."""
-        layout = self.rule.dag.layout
-        times = np.zeros(layout.size)
-        for i in range(len(layout.start)):
-            times[layout.slice(i)] += 1.0
-        return times
 
     def _along(self, theta: Array, terms: Array) -> Array:
         layout = self.rule.dag.layout
@@ -145,7 +135,7 @@ def max_entropy(
     best = float(scores.max())
     room = (1.0 - c) * abs(best)
     problem = Bounded(prepared, rule, best - room)
-    even = rule.settle(np.ones((1, thetas.shape[1])))[0]
+    even = rule.project(np.ones((1, thetas.shape[1])))[0]
     if problem.score(even)[0] >= problem.threshold:
         return _chosen(problem, _point(problem, even), tolerance, 1, "uniform distributions are feasible")
     seeds = _seeds(problem, thetas, scores)

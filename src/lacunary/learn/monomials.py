@@ -23,6 +23,7 @@ from lacunary.infer.rows import Rows
 from lacunary.learn.em import Maximize
 from lacunary.maths.arrays import Array, Booleans, Integers
 from lacunary.model.dag import Dag
+from lacunary.model.graph import merged
 
 __all__ = ["CERTIFICATE", "TERMS", "Events", "LogSums", "write_out"]
 
@@ -32,7 +33,7 @@ CERTIFICATE = "a certificate of the global maximum"
 TERMS = 20_000
 """Ways to fill the holes of all different rows that are written out before a problem is refused."""
 
-DUST = 1e-13
+NEGLIGIBLE = 1e-13
 """What is left of a coefficient when equal ones are taken from each other, up to rounding."""
 
 Polynomial = dict[tuple[int, ...], float]
@@ -122,7 +123,7 @@ class LogSums:
         """Yield the parts that share no distribution and so can be maximised one by one."""
         used = self.power.max(axis=1, initial=0.0) > 0
         together = [{int(g) for g in self.group[row]} for row in used]
-        for groups in _merged([*together, *({int(g)} for g in np.unique(self.group))]):
+        for groups in merged([*together, *({int(g)} for g in np.unique(self.group))]):
             mine = np.isin(self.group, sorted(groups))
             rows = used[:, mine].any(axis=1)
             yield LogSums(
@@ -189,20 +190,11 @@ def _islands(dag: Dag, codes: Sequence[int]) -> Iterator[Island]:
             kept.remove(i)
     members = dag.layout.members
     touched = {i: {m for m in members[i] if codes[m] == HOLE} for i in kept}
-    for holes in _merged([t for t in touched.values() if t]):
+    for holes in merged([t for t in touched.values() if t]):
         families = tuple(sorted(i for i in kept if touched[i] & holes))
         seen = {m for i in families for m in members[i]}
         # What is not a member is marked as a state, so that it is not filled.
         yield families, tuple(code if i in seen else 0 for i, code in enumerate(codes))
-
-
-def _merged(sets: Sequence[set[int]]) -> list[set[int]]:
-    """Return the unions of sets that overlap, directly or through others."""
-    out: list[set[int]] = []
-    for new in sets:
-        apart = [old for old in out if not old & new]
-        out = [*apart, set(new).union(*(old for old in out if old & new))]
-    return out
 
 
 def _check_terms(dag: Dag, islands: Counter[Island], terms: int) -> None:
@@ -248,7 +240,7 @@ def _collapsed(dag: Dag, polynomial: Polynomial) -> Polynomial:
             least = min(out.get(w, 0.0) for w in whole)
             if least > 0:
                 out = {w: a - least if w in whole else a for w, a in out.items()}
-                out = {w: a for w, a in out.items() if a > DUST * least}
+                out = {w: a for w, a in out.items() if a > NEGLIGIBLE * least}
                 out[tuple(base)] = out.get(tuple(base), 0.0) + least
                 waiting.append(tuple(base))
                 break

@@ -53,7 +53,7 @@ ALONE = "there is one start; the selection comes to the same as 'best'"
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """The parameters a rule of selection settled on.
+    """The parameters a rule of selection chose.
 
     Attributes
     ----------
@@ -168,14 +168,10 @@ def local_entropy(dag: Dag, theta: Array) -> Array:
     continuous variable adds the entropy of its family in each configuration, a regression ½ log(2πe σ²).
     """
     layout = dag.layout
-    times = np.zeros(layout.tables)
-    spread = np.zeros(theta.shape[:-1])
-    for i, variable in enumerate(dag.schema):
-        if variable.discrete:
-            times[layout.slice(i)] += 1.0
-        else:
-            spread += dag.number(i).entropy(layout.records(theta, i)).sum(axis=-1)
-    return np.asarray(special.entr(theta[..., : layout.tables]) @ times + spread)
+    out = special.entr(theta[..., : layout.tables]) @ layout.sharing
+    for i in dag.continuous:
+        out = out + dag.number(i).entropy(layout.records(theta, i)).sum(axis=-1)
+    return np.asarray(out)
 
 
 def check_threshold(c: float) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lacunary.infer.rows import Rows
 from lacunary.learn.loop import Climb, Rule, Watch, climb
 from lacunary.learn.stop import Stop
@@ -42,12 +44,5 @@ def _joined(earlier: Climb | None, later: Climb) -> Climb:
         return later
     if not later.trace:  # interrupted before its first sweep was done
         return earlier
-    return Climb(
-        later.point,
-        later.theta,
-        later.objective,
-        later.log_likelihood,
-        earlier.trace + later.trace[1:],
-        earlier.iterations + later.iterations,
-        later.converged,
-    )
+    iterations = earlier.iterations + later.iterations
+    return replace(later, trace=earlier.trace + later.trace[1:], iterations=iterations)

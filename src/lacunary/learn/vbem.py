@@ -72,11 +72,8 @@ class Update:
     def potentials(self, points: Array) -> Array:
         """Return exp E[log θ], which sums to less than one, and forms; (starts, potentials size)."""
         known, layout = self._known_tables, self.dag.layout
-        tables = np.where(np.isnan(known), np.exp(self._expected_log(points)), known)
-        if not layout.numeric:
-            return tables
         out, free = np.empty((*points.shape[:-1], layout.potentials_size)), learned(self.dag, self.known)
-        out[..., : layout.tables] = tables
+        out[..., : layout.tables] = np.where(np.isnan(known), np.exp(self._expected_log(points)), known)
         for i, family in self.dag.numeric:
             if i in free:
                 made = family.expected(layout.statistics(points, i), self.belief.surplus)
@@ -107,23 +104,17 @@ class Update:
         """Return α + E[N]; (starts, statistics size)."""
         return self.alpha + counts
 
-    def settle(self, points: Array) -> Array:
-        """Return the nearest hyperparameters: no posterior is worth less than its prior."""
-        layout = self.dag.layout
-        if not layout.numeric:
-            return np.maximum(points, self.alpha)
-        out, tables = points.copy(), slice(layout.tables)
+    def project(self, points: Array) -> Array:
+        """Return the projection onto admissible hyperparameters: none is worth less than the prior."""
+        layout, out, tables = self.dag.layout, points.copy(), slice(self.dag.layout.tables)
         out[..., tables] = np.maximum(points[..., tables], self.alpha[tables])
         for i, family in self.dag.numeric:
-            family.settle_hyper(layout.statistics(out, i), self.belief.hyper(i))
+            family.project_hyper(layout.statistics(out, i), self.belief.hyper(i))
         return out
 
     def unfold(self, points: Array) -> tuple[Array, Array]:
         """Return free coordinates, and how much each matters; (starts, statistics size) each."""
-        layout = self.dag.layout
-        if not layout.numeric:
-            return logs(points), points
-        coordinates, weights = np.empty_like(points), points.copy()
+        layout, coordinates, weights = self.dag.layout, np.empty_like(points), points.copy()
         coordinates[..., : layout.tables] = logs(points[..., : layout.tables])
         for i, family in self.dag.numeric:
             each = family.unfold_hyper(layout.statistics(points, i))
@@ -131,15 +122,12 @@ class Update:
         return coordinates, weights
 
     def fold(self, coordinates: Array) -> Array:
-        """Return the nearest hyperparameters with such coordinates; (starts, statistics size)."""
-        layout = self.dag.layout
-        if not layout.numeric:
-            return self.settle(np.exp(coordinates))
-        points = np.empty_like(coordinates)
+        """Return the admissible hyperparameters with such coordinates; (starts, statistics size)."""
+        layout, points = self.dag.layout, np.empty_like(coordinates)
         points[..., : layout.tables] = np.exp(coordinates[..., : layout.tables])
         for i, family in self.dag.numeric:
             layout.statistics(points, i)[:] = family.fold_hyper(layout.statistics(coordinates, i))
-        return self.settle(points)
+        return self.project(points)
 
     def parameters(self, points: Array) -> Array:
         """Return E[θ], as in `Belief.mean`; (starts, size)."""

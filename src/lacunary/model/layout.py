@@ -154,6 +154,12 @@ class Layout:
         """For each distribution that is a table, the variable it belongs to."""
         return np.repeat(np.array(self.blocks, dtype=np.int64), [self.configurations[i] for i in self.blocks])
 
+    @cached_property
+    def sharing(self) -> Array:
+        """For each place of the tables, how many families share it."""
+        counts = np.bincount(self.start, minlength=self.size + 1)
+        return counts[np.array(self.start, dtype=np.int64)[self.variable]].astype(np.float64)
+
     @property
     def free(self) -> int:
         """Number of coordinates: Σ over tables of (states − 1), and all parameters of other families."""
@@ -198,10 +204,6 @@ class Layout:
     def flat(self, table: Array) -> Array:
         """Return a discrete variable's table, indexed as by `table`, as its places in the vector."""
         return np.moveaxis(table, -1, 0).reshape(-1)
-
-    def parent_sizes(self, i: int) -> tuple[int, ...]:
-        """Return the numbers of states of variable i's discrete parents."""
-        return tuple(self.sizes[p] for p in self.members[i][1:])
 
     def states_first(self, vector: Array, i: int) -> Array:
         """Return a discrete variable's places, its state first; (..., size) → (..., states, q), a view."""

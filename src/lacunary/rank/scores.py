@@ -17,7 +17,6 @@ from lacunary.infer.network import Network, random_network
 from lacunary.infer.scale import Scale
 from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
-from lacunary.rank.district import ancestors
 
 __all__ = ["score_spectrum"]
 
@@ -60,7 +59,7 @@ def _directions(dag: Dag, hidden: set[int]) -> tuple[list[int], int]:
     with one that has hidden members is among these. What has no observed descendant is seen by nobody.
     """
     layout = dag.layout
-    seen = ancestors(dag, (i for i in range(len(dag.names)) if i not in hidden))
+    seen = dag.ancestors(set(range(len(dag.names))) - hidden)
     families = {i: (i, *dag.parent_indices[i]) for i in seen}
     counted = {layout.start[i] for i in seen}
     mixed = {layout.start[i] for i, members in families.items() if hidden.intersection(members)}

@@ -1,11 +1,11 @@
-"""Boxes of parameters: how high the objective can be in them, and where in them its maximum can lie.
+"""Interval bounds: how high the objective can be in boxes of parameters, and where its maximum can lie.
 
-Everything is expectation–maximisation seen from the other side, for many boxes at once. With intervals for
-parameters an EM step gives intervals for the next ones: a maximum, which EM does not move, lies in both
-(`contract`). The E-step bounds the log of a sum from below by weighted logs of its terms; over a box chords
-bound it from above in the same form, and an M-step maximises that (`chords`, `fill`). And where the second
-derivatives show the objective to be concave, one tangent plane bounds it (`concave`, `Boxes.tangent`).
-See docs/derivations/global-map.md.
+They are what branch and bound (`lacunary.learn.global_map`) prunes by: expectation–maximisation seen from the
+other side, for many boxes at once. With intervals for parameters an EM step gives intervals for the next:
+a maximum, which EM does not move, lies in both (`contract`). The E-step bounds the log of a sum from below by
+weighted logs of its terms; over a box chords bound it from above in the same form, and an M-step maximises
+that (`chords`, `fill`). And where the second derivatives show the objective to be concave, one tangent plane
+bounds it (`concave`, `tangent`). See docs/derivations/global-map.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lacunary.learn.monomials import LogSums
 from lacunary.learn.simplices import Simplices
 from lacunary.maths.arrays import Array, Booleans
 
-__all__ = ["SMALLEST", "Bounder"]
+__all__ = ["SMALLEST", "IntervalBounds"]
 
 
 SMALLEST = 1e-30
@@ -34,8 +34,8 @@ CLIMBS = 500
 
 
 @dataclass(frozen=True, eq=False)
-class Bounder:
-    """Works on boxes: arrays ``low`` and ``high`` of shape (boxes, parameters)."""
+class IntervalBounds:
+    """Bounds of one objective over boxes: arrays ``low`` and ``high`` of shape (boxes, parameters)."""
 
     sums: LogSums
 
