@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from lacunary.errors import ImpossibleRowError, ParameterError
 from lacunary.evidence.ais import Moves, ais, average_weight
-from lacunary.evidence.chains import seeds
+from lacunary.evidence.chains import lay_out, seeds
 from lacunary.evidence.exact import complete_log_evidence, exact
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.schedule import bent, spread_steps, straight, tuned
@@ -185,7 +185,7 @@ def test_any_schedule_is_right(schedule: object) -> None:
 
 
 def test_schedules_rise_from_prior_to_posterior() -> None:
-    laid = walker(classes(0))
+    laid = lay_out(classes(0))
     for tau in (straight(7), bent(7), tuned(laid, 1000, np.random.default_rng(0))):
         assert tau[0] == 0.0
         assert tau[-1] == 1.0

@@ -62,7 +62,7 @@ def case(name: str, rows: int = 6) -> tuple[DiscreteRows, NDArray[np.float64], N
 
 def by_steps(rows: DiscreteRows, theta: NDArray[np.float64]) -> Curvature:
     """Derivatives by complex steps alone."""
-    return Curvature(rows.dag.layout, theta, *score_covariance(rows, theta, products=False))
+    return Curvature(rows.dag, theta, *score_covariance(rows, theta, products=False))
 
 
 Completions = list[tuple[Decimal, list[list[int]]]]
@@ -258,10 +258,10 @@ def test_too_many_parameters_are_refused() -> None:
 
 def test_stretch_is_the_jacobian_between_the_bases() -> None:
     _, theta, _ = case("W")
-    layout = GRAPHS["W"][0].layout
-    flat = Curvature(layout, theta, np.zeros(layout.size), np.zeros((layout.free, layout.free)))
+    graph, layout = GRAPHS["W"][0], GRAPHS["W"][0].layout
+    flat = Curvature(graph, theta, np.zeros(layout.size), np.zeros((layout.free, layout.free)))
     # |A| in θ is |A| in φ over the square of |∂θ/∂φ|; the prior's curvature alone shows it.
     pseudo = theta * 3.0
     ratio = np.linalg.slogdet(flat.information(pseudo, "softmax"))[1]
     ratio -= np.linalg.slogdet(flat.information(pseudo, "probability"))[1]
-    assert ratio == pytest.approx(2 * flat.log_stretch, abs=1e-10)  # two sums of a dozen logs
+    assert ratio == pytest.approx(2 * flat.log_stretch(), abs=1e-10)  # two sums of a dozen logs

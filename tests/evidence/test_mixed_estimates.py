@@ -13,8 +13,7 @@ from scipy.stats import t as student
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ParameterError
 from lacunary.evidence.compare import compare
-from lacunary.evidence.complete import complete_log_likelihood
-from lacunary.evidence.exact import complete_log_evidence, exact, family_log_evidence
+from lacunary.evidence.exact import complete_log_evidence, complete_log_likelihood, exact, family_log_evidence
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.score import METHODS, estimate, pose
 from lacunary.infer.belief import BDeu, Dirichlet

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
 from lacunary.evidence.exact import exact
+from lacunary.evidence.hessian import curvature
 from lacunary.evidence.laplace import laplace
-from lacunary.evidence.mixed_hessian import mixed_curvature
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.symmetry import check_symmetric, log_symmetry
 from lacunary.infer.belief import Dirichlet
@@ -109,7 +109,7 @@ def test_second_derivatives_are_those_of_the_textbook_likelihood(
         rows = zip(table.codes, table.reals, strict=True)
         return sum(naive_mixed.log_evidence(network, codes, reals) for codes, reals in rows)
 
-    found = mixed_curvature(prepared, theta, problem.belief).hessian
+    found = -curvature(prepared, theta).information(np.zeros(layout.tables), "softmax")
     at = coordinates(layout, theta)
     few = np.random.default_rng(0).choice(len(at), min(len(at), 4), replace=False)  # the textbook is slow
 
@@ -146,7 +146,7 @@ def test_the_gradient_vanishes_at_the_peak(basis: str) -> None:
     )
     prepared, point = problem.prepared, problem.point("map")
     pseudo = maximize_rule(problem.belief, "map", problem.basis, None).pseudo
-    bent = mixed_curvature(prepared, point.theta, problem.belief)
+    bent = curvature(prepared, point.theta, problem.belief)
     # EM stops when the objective changes by 1e-13 of about 1e2: a slope of about the root of that.
     assert np.abs(bent.gradient(pseudo)).max() < 1e-3
 

@@ -15,9 +15,9 @@ from lacunary.data.table import Table
 from lacunary.errors import ParameterError, TableError, TooWideError
 from lacunary.evidence.ais import ais
 from lacunary.evidence.bridge import bridge
+from lacunary.evidence.chains import NumericChains, lay_out
 from lacunary.evidence.chib import chib
 from lacunary.evidence.exact import exact
-from lacunary.evidence.mixed_chains import MixedChains, lay_out
 from lacunary.evidence.path import path
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Dirichlet
@@ -114,7 +114,7 @@ def test_holes_are_drawn_from_their_posterior() -> None:
 def test_the_tempered_family_ends_at_the_prior_and_the_complete_evidence() -> None:
     problem = posed("C -> X; C X -> Y; F -> Y", 5, hidden="C F", continuous=0.3)
     laid = lay_out(problem)
-    assert isinstance(laid, MixedChains)
+    assert isinstance(laid, NumericChains)
     states = laid.walk(np.array([0.0, 0.5, 1.0]), [1, 2], keep=("counts",)).counts[:, -1]
     assert laid.log_tempered(0.0, states) == pytest.approx(states[:, -1], rel=1e-12)
 

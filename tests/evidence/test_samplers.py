@@ -11,9 +11,9 @@ import pytest
 from lacunary.data.holes import hide
 from lacunary.evidence.bridge import _log_ratio, bridge
 from lacunary.evidence.chib import chib, relabellings
+from lacunary.evidence.diagnostics import jackknife
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.exact import complete_log_evidence, exact
-from lacunary.evidence.jackknife import jackknife
 from lacunary.evidence.path import _integral, path
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Belief, Dirichlet

@@ -46,7 +46,7 @@ def test_known_tables_have_no_prior_and_stay(basis: Basis, method: str) -> None:
     known = np.eye(3)
     belief = bdeu(30.0)(graph)
     rule = maximize_rule(belief, method, basis, {"B": known})  # type: ignore[arg-type]
-    theta = rule.settle(np.ones((1, graph.layout.size)))
+    theta = rule.project(np.ones((1, graph.layout.size)))
     assert np.array_equal(graph.layout.table(theta[0], 1), known)
     alone = 0.0
     if method == "map":

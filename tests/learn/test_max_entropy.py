@@ -110,7 +110,7 @@ class TestGrids:
 
 def coordinates(problem: Small) -> tuple[Bounded, NDArray[np.float64]]:
     rule = maximize_rule(problem.belief, "map", "softmax", problem.fixed)
-    theta = rule.settle(random_network(problem.dag, rng=5).theta[None])[0]
+    theta = rule.project(random_network(problem.dag, rng=5).theta[None])[0]
     return Bounded(problem.prepared, rule, 0.0), np.log(np.maximum(theta, 1e-12))
 
 

@@ -12,8 +12,8 @@ from lacunary.errors import TooWideError
 from lacunary.infer.belief import bdeu
 from lacunary.infer.network import Network, random_network
 from lacunary.infer.rows import prepare
-from lacunary.learn.boxes import Bounder
 from lacunary.learn.em import Maximize, maximize_rule
+from lacunary.learn.interval_bounds import IntervalBounds
 from lacunary.learn.monomials import LogSums, write_out
 from lacunary.model.dag import Dag
 from lacunary.model.make import dag as make_dag
@@ -35,7 +35,7 @@ def difference(
     ]
     written = 0.0
     for part in sums.parts():
-        values = Bounder(part).value(np.array([one.theta[part.places], two.theta[part.places]]))
+        values = IntervalBounds(part).value(np.array([one.theta[part.places], two.theta[part.places]]))
         written += float(values[0] - values[1])
     return scores[0] - scores[1], written
 
@@ -58,7 +58,7 @@ def test_known_tables_and_tied_families() -> None:
         rule = maximize_rule(problem.belief, "map", "softmax", problem.fixed)
         sums = write_out(problem.prepared, rule)
         one, two = (
-            Network(problem.dag, rule.settle(random_network(problem.dag, rng=k).theta[None])[0])
+            Network(problem.dag, rule.project(random_network(problem.dag, rng=k).theta[None])[0])
             for k in range(2)
         )
         expected, written = difference(rule, sums, problem.table, one, two)
@@ -97,12 +97,14 @@ def test_events_of_a_cell_exclude_each_other(case: Case, seed: int) -> None:
     sums = write_out(prepare(dag, table), maximize_rule(bdeu(2.0)(dag), "map", "softmax", None))
     phi = np.log(random_network(dag, rng=seed).theta[sums.places])
     events = sums.events
-    logs = np.append(Bounder(sums)._log_sums(phi[None])[0], 0.0)[events.sum]
+    logs = np.append(IntervalBounds(sums)._log_sums(phi[None])[0], 0.0)[events.sum]
     log_probability = events.offset + events.power @ phi + logs
     for cell in set(events.cell.tolist()):
         assert np.exp(log_probability[events.cell == cell]).sum() <= 1 + 1e-12  # rounding
     whole = events.outside @ phi + events.weight @ (log_probability - events.offset)
-    assert whole == pytest.approx(float(Bounder(sums).value(np.exp(phi)[None])[0]), abs=1e-9)  # as above
+    assert whole == pytest.approx(
+        float(IntervalBounds(sums).value(np.exp(phi)[None])[0]), abs=1e-9
+    )  # as above
 
 
 def test_too_many_ways_are_refused() -> None:

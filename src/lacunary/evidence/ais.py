@@ -11,17 +11,16 @@ on the parameters. `docs/derivations/ais.md` derives both. Continuous and mixed 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from lacunary.errors import ParameterError
-from lacunary.evidence.chains import check_positive, seeds
+from lacunary.evidence.chains import Chains, TableChains, check_positive, lay_out, seeds
 from lacunary.evidence.estimate import Estimate
-from lacunary.evidence.mixed_chains import MixedChains, lay_out
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.random_walk import ACCEPTED, random_walk
 from lacunary.evidence.schedule import (
@@ -34,7 +33,8 @@ from lacunary.evidence.schedule import (
     tuned,
 )
 from lacunary.infer.network import Network
-from lacunary.infer.walker import Walker, Walks
+from lacunary.infer.walker import Walks
+from lacunary.maths.arrays import Array
 
 __all__ = ["ais", "average_weight"]
 
@@ -42,9 +42,6 @@ Moves = Literal["gibbs", "metropolis"]
 
 BUDGET = 2**24
 """Steps of all chains together after which a run that grows gives up."""
-
-STEPS = {False: 2048, True: 512}
-"""Steps of a chain, by whether there are continuous variables."""
 
 ENOUGH = 10.0
 """Effective chains below which a standard error says little."""
@@ -58,13 +55,13 @@ class _Way:
     """How chains go: their moves, their schedule, and the pace of proposals along it."""
 
     moves: Moves
-    tau: NDArray[np.float64]
-    pace: NDArray[np.float64]
+    tau: Array
+    pace: Array
 
-    def run(self, laid: Walker | MixedChains, numbers: list[int], start: NDArray[np.float64] | None) -> Walks:
+    def run(self, laid: Chains, numbers: list[int], start: Array | None) -> Walks:
         """Run a chain for each number."""
         every = max((len(self.tau) - 1) // KEPT, 1)
-        if self.moves == "gibbs" or isinstance(laid, MixedChains):
+        if self.moves == "gibbs":
             return laid.walk(self.tau, numbers, start=start, every=every, keep=("trace",))
         return laid.wander(self.tau, numbers, self.pace, start=start, every=every, keep=("trace",))
 
@@ -110,23 +107,19 @@ def ais(
         inverse temperatures ``tau``, ``ess`` (the effective number of chains, (Σw)² / Σw²), ``acceptance``,
         ``steps``, ``chains``, and whether the standard error is ``trustworthy`` with a ``note`` if not.
     """
-    steps = STEPS[bool(problem.dag.continuous)] if steps is None else steps
-    check_positive(steps=steps, chains=chains, budget=budget)
+    check_positive(steps=1 if steps is None else steps, chains=chains, budget=budget)
     if moves not in (None, "gibbs", "metropolis"):
         raise ParameterError(f"moves must be 'gibbs' or 'metropolis', not {moves!r}")
     rng = np.random.default_rng(problem.rng)
     if problem.dag.implied:
         _check_walk(problem, moves, schedule, stderr, start)
-        ran = random_walk(problem, steps, chains, rng)
-        every = max(steps // KEPT, 1)
-        kept, none = ran.trace[:, every - 1 :: every], np.empty((chains, 0))
-        walks = Walks(ran.trace[:, -1], kept, none, none, np.array([ran.acceptance]), none)
-        return _estimate(_Way("metropolis", ran.tau, ran.pace), walks, None, False)
+        tau, walks = random_walk(problem, steps or TableChains.steps, chains, rng)
+        every = max((len(tau) - 1) // KEPT, 1)
+        walks = replace(walks, trace=walks.trace[:, every - 1 :: every])
+        return _estimate(_Way("metropolis", tau, walks.pace), walks, None, False)
     moves, laid = moves or "gibbs", lay_out(problem)
-    if moves == "metropolis" and not isinstance(laid, Walker):
-        raise ParameterError("moves='metropolis' is for discrete networks; leave it out to have Gibbs moves")
     theta = None if start is None else _theta(problem, start)
-    way = _way(laid, moves, schedule, steps, rng)
+    way = _way(laid, moves, schedule, steps or laid.steps, rng)
     walks, spent = way.run(laid, seeds(rng, chains), theta), (len(way.tau) - 1) * chains
     while stderr is not None and not _enough(walks.log_weights, stderr) and 2 * spent <= budget:
         if len(walks.log_weights) >= ENOUGH and _ess(walks.log_weights) > len(walks.log_weights) / 2:
@@ -152,7 +145,7 @@ def _check_walk(
         )
 
 
-def average_weight(log_weights: NDArray[np.float64]) -> tuple[float, float | None]:
+def average_weight(log_weights: Array) -> tuple[float, float | None]:
     """Return the log of the mean weight and its standard error to first order; None for a single weight."""
     chains = len(log_weights)
     value = float(logsumexp(log_weights) - np.log(chains))
@@ -162,31 +155,27 @@ def average_weight(log_weights: NDArray[np.float64]) -> tuple[float, float | Non
     return value, float(relative.std(ddof=1) / np.sqrt(chains))
 
 
-def _ess(log_weights: NDArray[np.float64]) -> float:
+def _ess(log_weights: Array) -> float:
     return float(np.exp(2 * logsumexp(log_weights) - logsumexp(2 * log_weights)))
 
 
-def _enough(log_weights: NDArray[np.float64], stderr: float) -> bool:
+def _enough(log_weights: Array, stderr: float) -> bool:
     error = average_weight(log_weights)[1]
     return error is not None and error <= stderr and _ess(log_weights) >= ENOUGH
 
 
-def _theta(problem: Problem, start: Network) -> NDArray[np.float64]:
+def _theta(problem: Problem, start: Network) -> Array:
     if start.dag.layout != problem.dag.layout:
         raise ParameterError("the network to start from does not have the same variables, states and arcs")
     return problem.scale.inward(problem.dag, start.theta)
 
 
 def _way(
-    laid: Walker | MixedChains,
-    moves: Moves,
-    schedule: str | float | ArrayLike,
-    steps: int,
-    rng: np.random.Generator,
+    laid: Chains, moves: Moves, schedule: str | float | ArrayLike, steps: int, rng: np.random.Generator
 ) -> _Way:
-    """Settle the schedule, and the pace of proposals if any, by pilot runs where that is asked for."""
+    """Return the schedule, and the pace of proposals if any, found by pilot runs where that is asked for."""
     chosen = None if isinstance(schedule, str) and schedule == "tuned" else _given(schedule, steps)
-    if moves == "gibbs" or isinstance(laid, MixedChains):
+    if moves == "gibbs":
         return _Way(moves, tuned(laid, steps, rng) if chosen is None else chosen, np.empty(0))
     pilot = bent(4 * pilot_steps(steps))
     first = np.full(len(pilot), 1.0)
@@ -196,7 +185,7 @@ def _way(
     return _Way(moves, tau, np.interp(tau, pilot[1:], pace))
 
 
-def _given(schedule: str | float | ArrayLike, steps: int) -> NDArray[np.float64]:
+def _given(schedule: str | float | ArrayLike, steps: int) -> Array:
     if isinstance(schedule, str):
         if schedule != "straight":
             raise ParameterError(f"schedule must be 'tuned', 'straight', a bend or numbers, not {schedule!r}")

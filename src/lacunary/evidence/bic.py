@@ -1,16 +1,20 @@
-"""BIC, which is minus Rissanen's MDL, and the estimate at a single point without any penalty.
+"""BIC, Draper's estimate, and the fit at the peak: what is reached at one point, less a charge.
 
-BIC keeps of Laplace's approximation only what grows with N (CH96 eq. 9, Schwarz 1978):
-log p(D | θ) − d/2 · log N. Its error stays bounded as N grows.
+BIC, which is minus Rissanen's MDL, keeps of Laplace's approximation only what grows with N (CH96 eq. 9,
+Schwarz 1978): log p(D | θ) − d/2 · log N. Its error stays bounded as N grows. Draper's keeps the constant
+d/2 · log 2π as well (CH96 eq. 10).
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from lacunary.evidence.charge import Charge, dimensions, price
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import At, Problem
+from lacunary.learn.em import learned, maximize_rule
 
-__all__ = ["bic", "bic_terms"]
+__all__ = ["bic", "bic_terms", "draper", "peak"]
 
 
 def bic_terms(log_likelihood: float, free: int, rows: float) -> dict[str, float]:
@@ -20,6 +24,33 @@ def bic_terms(log_likelihood: float, free: int, rows: float) -> dict[str, float]
 
 def bic(problem: Problem, *, at: At = "map", dimension: Charge = "parameters") -> Estimate:
     """Return log p(D | θ) − d/2 · log N."""
-    point, d = problem.point(at), dimensions(problem, dimension)
+    return _charged("bic", problem, at, dimension, 0.0)
+
+
+def draper(problem: Problem, *, at: At = "map", dimension: Charge = "parameters") -> Estimate:
+    """Return log p(D | θ) − d/2 · log N + d/2 · log 2π."""
+    return _charged("draper", problem, at, dimension, float(np.log(2 * np.pi)))
+
+
+def _charged(method: str, problem: Problem, at: At, charge: Charge, volume: float) -> Estimate:
+    """Return BIC with half of ``volume`` more for every dimension."""
+    point, d = problem.point(at), dimensions(problem, charge)
     terms = bic_terms(point.log_likelihood, d, problem.size)
-    return Estimate("bic", sum(terms.values()), "approximation", terms, dimension=d, where=point.where)
+    terms |= {"volume": d / 2 * volume} if volume else {}
+    return Estimate(method, sum(terms.values()), "approximation", terms, dimension=d, where=point.where)
+
+
+def peak(problem: Problem, *, prior_density: bool = False) -> Estimate:
+    """Return log p(D | θ) at the MAP, and log p(θ) too if asked: no penalty for what was adapted (BG03).
+
+    It is for reference, and no estimate of the evidence, as its kind and its note say.
+    """
+    point = problem.point("map")
+    terms = {"log-likelihood": point.log_likelihood}
+    if prior_density:
+        rule = maximize_rule(problem.belief, "map", problem.basis, problem.held)
+        units = problem.scale.log_stretch(problem.dag, learned(problem.dag, rule.known))  # to the data's
+        terms["log prior density"] = float(rule.log_prior(point.theta[None])[0]) + units
+    note = "what the fit reached, without a charge for what it adapted: no estimate of the evidence"
+    details = {"note": note}
+    return Estimate("map", sum(terms.values()), "no estimate", terms, where=point.where, details=details)

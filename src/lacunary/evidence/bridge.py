@@ -10,16 +10,14 @@ The evidence is the product of all ratios, because the ladder begins at Z_0 = 1.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from lacunary.evidence.diagnostics import jackknife, mixing_note
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.gibbs import ladder
-from lacunary.evidence.jackknife import jackknife, too_few
 from lacunary.evidence.problem import Problem
-from lacunary.evidence.stuck import stuck
+from lacunary.maths.arrays import Array, Integers
 
 __all__ = ["bridge"]
 
@@ -32,7 +30,7 @@ def bridge(
     Parameters
     ----------
     temperatures, draws, burn
-        Rungs between prior and posterior, draws kept at each, and steps to settle there before.
+        Rungs between prior and posterior, draws kept at each, and steps to reach equilibrium there.
     chains
         Each climbs the ladder once; the standard error comes from their differences (jackknife).
 
@@ -44,16 +42,16 @@ def bridge(
     up = [climbed.rise(k, k, k + 1) for k in range(temperatures - 1)]  # each (chains, draws)
     down = [climbed.rise(k + 1, k, k + 1) for k in range(temperatures - 1)]
 
-    def log_ratios(which: NDArray[np.int64]) -> float:
+    def log_ratios(which: Integers) -> float:
         return sum(_log_ratio(a[which].ravel(), b[which].ravel()) for a, b in zip(up, down, strict=True))
 
     value, error = jackknife(log_ratios, chains)
-    note = "; ".join(filter(None, [too_few(chains), stuck(problem, climbed.heights())]))
+    note = mixing_note(problem, climbed.heights())
     details = {"tau": climbed.tau, "trustworthy": not note, "note": note}
     return Estimate("bridge", value, "Monte Carlo", {"log ratios": value}, stderr=error, details=details)
 
 
-def _log_ratio(below: NDArray[np.float64], above: NDArray[np.float64]) -> float:
+def _log_ratio(below: Array, above: Array) -> float:
     """Return the root of the bridge's equation, given l at draws of the lower and the higher neighbour."""
     least = min(below.min(), above.min())
     most = max(below.max(), above.max())

@@ -1,4 +1,4 @@
-"""The estimate of Cheeseman and Stutz: the evidence of expected data, corrected for their fit.
+"""The evidence of expected data (MLED), and corrected for their fit, the estimate of Cheeseman and Stutz.
 
 With D′ the imaginary complete data whose counts are the expected ones at θ (CH96 eq. 13)
 
@@ -14,12 +14,11 @@ their difference the units cancel.
 from __future__ import annotations
 
 from lacunary.evidence.charge import Charge, dimensions, price
-from lacunary.evidence.complete import complete_log_likelihood
 from lacunary.evidence.estimate import Estimate
-from lacunary.evidence.exact import complete_log_evidence
+from lacunary.evidence.exact import complete_log_evidence, complete_log_likelihood
 from lacunary.evidence.problem import At, Problem
 
-__all__ = ["cheeseman_stutz", "expected_terms"]
+__all__ = ["cheeseman_stutz", "expected_terms", "mled"]
 
 
 def expected_terms(evidence: float, fit: float, log_likelihood: float) -> dict[str, float]:
@@ -50,3 +49,16 @@ def cheeseman_stutz(
     return Estimate(
         "cheeseman-stutz", sum(terms.values()), "approximation", terms, dimension=d, where=point.where
     )
+
+
+def mled(problem: Problem, *, at: At = "map") -> Estimate:
+    """Return log p(D′), where the expected counts at θ are taken as if they had been observed (CH96 eq. 12).
+
+    It is not asymptotically correct: the fit of the imaginary data D′ differs from that of the data.
+    Holes in continuous columns are measured in standard deviations of their column, as they have no unit
+    of their own; the observed cells are measured as in the table.
+    """
+    point = problem.point(at)
+    value = complete_log_evidence(problem.belief, point.counts, problem.known) + problem.log_jacobian
+    terms = {"evidence of the expected data": value}
+    return Estimate("mled", value, "approximation", terms, where=point.where)

@@ -4,8 +4,9 @@ At any parameters θ*,
 
     log p(y) = log p(y | θ*) + log p(θ*) − log p(θ* | y),
 
-and the posterior's density is the mean of Dirichlet(θ*; α + N(x)) over Gibbs draws of the completions x
-(regressions: `lacunary.evidence.mixed_chib`).
+and the posterior's density is the mean, over Gibbs draws of the completions x, of every family's own given x:
+Dirichlet(θ*; α + N(x)) for tables, and for the others that of hyperparameters plus statistics, in the
+coordinates of `NumericFamily.log_density` and in standardised columns.
 States of a hidden variable may be renamed without changing the posterior, but a chain hardly ever does so
 and then sees one of many equal modes; the density is therefore averaged over all renamings of θ* as well
 (Neal 1999; Frühwirth-Schnatter 2004), or over some at random where there are too many.
@@ -13,40 +14,34 @@ and then sees one of many equal modes; the density is therefore averaged over al
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import permutations, product
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice, permutations, product
 from math import factorial, log, prod
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from lacunary.evidence.chains import check_positive, seeds
+from lacunary.errors import ParameterError, TooWideError
+from lacunary.evidence.chains import check_positive, lay_out, seeds
+from lacunary.evidence.diagnostics import jackknife, mixing_note
 from lacunary.evidence.estimate import Estimate
-from lacunary.evidence.jackknife import jackknife, too_few
-from lacunary.evidence.mixed_chains import lay_out
-from lacunary.evidence.mixed_chib import (
-    check_mirrors,
-    log_prior_density,
-    log_ratios,
-    mixed_point,
-    mixed_relabellings,
-)
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.schedule import straight
-from lacunary.evidence.stuck import stuck
+from lacunary.infer.belief import Belief
+from lacunary.maths import special
+from lacunary.maths.arrays import Array, Integers
+from lacunary.maths.special import log_rising
 from lacunary.model.dag import Dag
+from lacunary.model.layout import Layout
+from lacunary.model.swaps import Swaps
 
-__all__ = ["chib", "relabellings", "swaps"]
+__all__ = ["chib", "relabellings"]
 
 RELABELLINGS = 5040
 """Renamings that are all tried; with more, so many are drawn."""
 
-MOVABLE = 6
-"""Hidden variables whose exchanges are all tried; with more, none are."""
-
 Swap = Mapping[int, int]
-"""Which hidden variable takes the place of which."""
+"""Which variable takes the place of which."""
 
 
 def chib(
@@ -64,7 +59,7 @@ def chib(
     ----------
     at
         θ* is what a Dirichlet posterior with the expected counts at this point has for its mean, and that of
-        a regression with the expected moments for its peak.
+        another family with the expected statistics for its peak.
     draws, burn, chains
         Gibbs draws of each chain, and steps before them, the first half of which anneal. The standard error
         comes from the chains' differences (jackknife).
@@ -77,92 +72,147 @@ def chib(
     happened to end in them. `ais` weighs them rightly.
     """
     check_positive(draws=draws, chains=chains, most=most)
-    check_mirrors(problem.dag)
+    _check_mirrors(problem.dag)
     rng, size = np.random.default_rng(problem.rng), problem.dag.layout.statistics_size
-    theta = mixed_point(problem, at)
+    theta = _center(problem, at)
     ramp = straight(max(burn // 2, 1))
     tau = np.concatenate([ramp, np.ones(max(burn - burn // 2, 0) + draws)])
     laid = lay_out(problem)
-    drawn = laid.walk(tau, seeds(rng, chains), keep=("counts",)).counts[:, -draws:]
-    counts = drawn[..., :size]  # behind which mixed chains have more
-    found = mixed_relabellings if problem.dag.continuous else relabellings
-    renamed, everything = found(problem, most, rng)
-    ordinates = log_ratios(problem.belief, counts, theta[renamed])
+    states = laid.walk(tau, seeds(rng, chains), keep=("counts",)).counts[:, -draws:]
+    renamed, everything = relabellings(problem, most, rng)
+    ordinates = _log_ratios(problem.belief, states[..., :size], theta[renamed])
 
-    def log_ratio(which: NDArray[np.int64]) -> float:
+    def log_ratio(which: Integers) -> float:
         return float(logsumexp(ordinates[which]) - log(ordinates[which].size))
 
     ratio, error = jackknife(log_ratio, chains)
-    log_prior = log_prior_density(problem.belief, theta)
+    log_prior = _log_prior_density(problem.belief, theta)
     terms = {
         "log-likelihood": float(problem.prepared.expect(theta[None]).log_likelihood[0]),
         "log prior density": log_prior,
         "log posterior density": -(log_prior + ratio),
     }
-    held = stuck(problem, laid.log_tempered(1.0, drawn))
-    notes = [
-        too_few(chains),
-        held,
-        "" if everything else f"only {len(renamed)} renamings at random were tried",
-    ]
-    note = "; ".join(filter(None, notes))
+    tried = "" if everything else f"only {len(renamed)} renamings at random were tried"
+    note = "; ".join(filter(None, [mixing_note(problem, laid.log_tempered(1.0, states)), tried]))
     details = {"relabellings": len(renamed), "trustworthy": not note, "note": note}
     value = terms["log-likelihood"] - ratio  # of huge densities the difference would be lost
     return Estimate("chib", value, "Monte Carlo", terms, stderr=error, where=at, details=details)
 
 
-def relabellings(problem: Problem, most: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], bool]:
+def _check_mirrors(dag: Dag) -> None:
+    """Refuse hidden continuous variables: a chain sees one of their signs and rotations."""
+    for variable in dag.schema:
+        if variable.hidden and not variable.discrete:
+            raise ParameterError(
+                f"'chib' would have to average over every sign and rotation of {variable.name}, which is "
+                "hidden and continuous; use 'ais', 'path' or 'bridge'"
+            )
+
+
+def _center(problem: Problem, at: At) -> Array:
+    """Return θ*: of the belief with the expected statistics at a point, tables' means, peaks of others."""
+    belief, layout, counts = problem.belief, problem.dag.layout, problem.point(at).counts
+    theta = np.empty(layout.size)
+    tables = slice(layout.tables)
+    theta[tables] = layout.normalize(belief.alpha[tables] + counts[tables])
+    for i, family in belief.dag.numeric:
+        posterior = belief.hyper(i) + layout.statistics(counts, i)
+        layout.records(theta, i)[:] = family.peak(posterior, belief.surplus)
+    return theta
+
+
+def _log_prior_density(belief: Belief, theta: Array) -> float:
+    """Return log p(θ); (size,)."""
+    layout = belief.dag.layout
+    alpha = belief.alpha[: layout.tables]
+    out = special.gammaln(layout.total(alpha)).sum() - special.gammaln(alpha).sum()
+    out += (alpha - 1.0) @ np.log(theta[: layout.tables])
+    for i, family in belief.dag.numeric:
+        out += family.log_density(layout.records(theta, i), belief.hyper(i), belief.surplus).sum()
+    return float(out)
+
+
+def _log_ratios(belief: Belief, statistics: Array, theta: Array) -> Array:
+    """Return log p(θ | completed rows) − log p(θ) for all pairs of rows and θ; (..., renamings)."""
+    layout = belief.dag.layout
+    alpha, counts = belief.alpha[: layout.tables], statistics[..., : layout.tables]
+    risen = log_rising(layout.total(alpha), layout.total(counts)).sum(axis=-1)
+    risen = risen - log_rising(alpha, counts).sum(axis=-1)
+    out = counts @ np.log(theta[:, : layout.tables]).T + risen[..., None]
+    for i, family in belief.dag.numeric:
+        prior = belief.hyper(i)
+        posterior = prior + layout.statistics(statistics, i)
+        for k, records in enumerate(layout.records(theta, i)):
+            out[..., k] += family.log_density(records, posterior, belief.surplus).sum(axis=-1)
+            out[..., k] -= family.log_density(records, prior, belief.surplus).sum(axis=-1)
+    return np.asarray(out)
+
+
+def relabellings(problem: Problem, most: int, rng: np.random.Generator) -> tuple[Integers, bool]:
     """Return renamings that leave the posterior as it is, and whether these are all.
 
     Each is an order of the parameters, θ[renaming]; (renamings, size). States may change names where a
     variable is hidden in every row, and such variables may change places where the arcs allow it. Renamings
     under which the prior or shared tables would not be the same are left out.
     """
-    hidden = np.flatnonzero(~problem.table.facts.shown & (np.array(problem.dag.schema.sizes) > 1)).tolist()
-    sizes = [problem.dag.schema.sizes[v] for v in hidden]
-    moves = list(swaps(problem.dag, hidden))
+    dag, alpha = problem.dag, problem.belief.alpha
+    hidden = np.flatnonzero(~problem.table.facts.shown & (np.array(dag.schema.sizes) > 1)).tolist()
+    sizes = [dag.schema.sizes[v] for v in hidden]
+    moves, all_moves = _swaps(dag, most)
     everything = len(moves) * prod(map(factorial, sizes)) <= most
     wanted: Iterable[tuple[Swap, Sequence[Sequence[int]]]]
     if everything:
         wanted = product(moves, product(*(permutations(range(size)) for size in sizes)))
     else:
-        wanted = [
+        wanted = (
             (moves[rng.integers(len(moves))], [rng.permutation(size).tolist() for size in sizes])
             for _ in range(most)
-        ]
-    alpha = problem.belief.alpha
-    orders = (_order(problem.dag, swap, dict(zip(hidden, new, strict=True))) for swap, new in wanted)
-    kept = [order for order in orders if order.min() >= 0 and np.array_equal(alpha[order], alpha)]
-    return np.array(kept or [np.arange(len(alpha))]), everything
+        )
+    kept = []
+    for swap, new in wanted:
+        rename = dict(zip(hidden, new, strict=True))
+        order, places = (_order(dag, swap, rename, statistics) for statistics in (False, True))
+        if order.min() >= 0 and np.array_equal(alpha[places], alpha):
+            kept.append(order)
+    return np.array(kept or [np.arange(dag.layout.size)]), everything and all_moves
 
 
-def swaps(dag: Dag, hidden: Sequence[int]) -> Iterator[Swap]:
-    """Yield the ways for hidden variables to change places that keep sizes and arcs; the identity first."""
-    parents = [frozenset(ps) for ps in dag.parent_indices]
-    places = permutations(hidden) if len(hidden) <= MOVABLE else iter([tuple(hidden)])
-    for order in places:
-        swap = dict(zip(hidden, order, strict=True))
-        if all(dag.schema.sizes[a] == dag.schema.sizes[b] for a, b in swap.items()) and all(
-            frozenset(swap.get(p, p) for p in ps) == parents[swap.get(i, i)] for i, ps in enumerate(parents)
-        ):
-            yield swap
+def _swaps(dag: Dag, most: int) -> tuple[list[Swap], bool]:
+    """Return the ways for hidden variables to change places, and whether these are all."""
+    moving = [v for v, variable in enumerate(dag.schema) if not (variable.hidden and variable.size == 1)]
+    try:
+        found: list[Swap] = list(islice(Swaps(dag, moving), most + 1))
+        return found[:most], len(found) <= most
+    except TooWideError:
+        return [{}], False
 
 
-def _order(dag: Dag, swap: Swap, rename: Mapping[int, Sequence[int]]) -> NDArray[np.int64]:
-    """Return where each parameter stands after a renaming; −1 where shared tables would disagree."""
+def _order(dag: Dag, swap: Swap, rename: Mapping[int, Sequence[int]], statistics: bool) -> Integers:
+    """Return where each parameter, or statistic, stands after a renaming; −1 where ties would disagree."""
     layout = dag.layout
-    order = np.full(layout.size, -1)
-    for i, (members, strides, start) in enumerate(
-        zip(layout.members, layout.strides, layout.start, strict=True)
-    ):
+    order = np.full(layout.statistics_size if statistics else layout.size, -1)
+    for i, size in enumerate(layout.sizes):
+        own = slice(0 if size else 1, None)  # a continuous variable is no axis of its family
+        members, strides = layout.members[i][own], layout.strides[i][own]
         to = swap.get(i, i)
         reach = dict(zip(layout.members[to], layout.strides[to], strict=True))
-        grid = np.indices([layout.sizes[m] for m in members]).reshape(len(members), -1)
-        here, there = np.full(grid.shape[1], start), np.full(grid.shape[1], layout.start[to])
+        shape = [layout.sizes[m] for m in members]
+        grid = np.indices(shape).reshape(len(shape), prod(shape))
+        cells, images = np.zeros((2, prod(shape)), dtype=np.int64)
         for m, stride, states in zip(members, strides, grid, strict=True):
-            here += stride * states
-            there += reach[swap.get(m, m)] * np.array(rename.get(m, range(layout.sizes[m])))[states]
+            cells += stride * states
+            images += reach[swap.get(m, m)] * np.array(rename.get(m, range(layout.sizes[m])))[states]
+        here, there = _places(layout, i, cells, statistics), _places(layout, to, images, statistics)
         if np.any((order[here] >= 0) & (order[here] != there)):
-            return np.full(layout.size, -1)
+            return np.full(len(order), -1)
         order[here] = there
     return order
+
+
+def _places(layout: Layout, i: int, cells: Integers, statistics: bool) -> Integers:
+    """Return where the parameters, or statistics, of some cells of a family stand."""
+    if layout.sizes[i]:
+        return layout.start[i] + cells
+    start = (layout.statistics_slice(i) if statistics else layout.slice(i)).start
+    width = layout.widths[i][1 if statistics else 0]
+    return np.asarray((start + width * cells[:, None] + np.arange(width)).ravel())

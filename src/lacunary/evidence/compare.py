@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from lacunary.data.frame import frame_of
@@ -26,6 +26,7 @@ from lacunary.learn.em import Basis
 from lacunary.learn.fit import Fit
 from lacunary.learn.start import Starts
 from lacunary.learn.stop import Stop
+from lacunary.maths.arrays import Array
 from lacunary.model.arrows import parse
 from lacunary.model.dag import Dag
 from lacunary.model.equivalence import cpdag
@@ -57,16 +58,16 @@ class Comparison:
     models: Mapping[str, Dag]
     methods: tuple[str, ...]
     estimates: Mapping[str, Mapping[str, Estimate]]
-    log_prior: NDArray[np.float64]
+    log_prior: Array
     problems: Mapping[str, Problem]
 
-    def values(self, method: str) -> NDArray[np.float64]:
+    def values(self, method: str) -> Array:
         """Return the estimates of one method, in the models' order."""
         if method not in self.methods:
             raise ParameterError(f"{method!r} was not compared; compared were {', '.join(self.methods)}")
         return np.array([self.estimates[name][method].value for name in self.models])
 
-    def probabilities(self, method: str) -> NDArray[np.float64]:
+    def probabilities(self, method: str) -> Array:
         """Return the posterior probability of each model according to one method."""
         logs = self.values(method) + self.log_prior
         return np.asarray(np.exp(logs - logsumexp(logs)))
@@ -255,7 +256,7 @@ def _check_comparable(models: Mapping[str, Dag]) -> None:
             )
 
 
-def _log_prior(model_prior: ArrayLike | None, models: int) -> NDArray[np.float64]:
+def _log_prior(model_prior: ArrayLike | None, models: int) -> Array:
     prior = np.full(models, 1.0 / models) if model_prior is None else np.asarray(model_prior, dtype=float)
     if prior.shape != (models,) or np.any(prior < 0) or not prior.sum() > 0:
         raise ParameterError(f"model_prior needs {models} probabilities")

@@ -31,18 +31,25 @@ from lacunary.family.leaf import LeafFamily
 from lacunary.infer.belief import Belief
 from lacunary.infer.completions import complete_statistics
 from lacunary.learn.foregone import showing
+from lacunary.maths.arrays import Array, Booleans, Integers
 from lacunary.maths.special import log_rising
+from lacunary.model.dag import Dag
 
-__all__ = ["complete_log_evidence", "complete_log_evidences", "exact", "family_log_evidence"]
+__all__ = [
+    "complete_log_evidence",
+    "complete_log_evidences",
+    "complete_log_likelihood",
+    "exact",
+    "family_log_evidence",
+]
 
 BUDGET = 200_000
 """Partial completions that are worth trying; each takes about ten microseconds."""
 
-
 ENUMERATION = "exact evidence by enumeration"
 
 
-def family_log_evidence(belief: Belief, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+def family_log_evidence(belief: Belief, counts: Array) -> Array:
     """Return each variable's part of the closed form; tied families count with the first of their group."""
     layout = belief.dag.layout
     alpha = belief.alpha[: layout.tables]
@@ -56,16 +63,12 @@ def family_log_evidence(belief: Belief, counts: NDArray[np.float64]) -> NDArray[
     return out
 
 
-def complete_log_evidence(
-    belief: Belief, counts: NDArray[np.float64], known: NDArray[np.float64] | None = None
-) -> float:
+def complete_log_evidence(belief: Belief, counts: Array, known: Array | None = None) -> float:
     """Return log p(data without holes) in closed form, from their statistics alone (CH96 eq. 5)."""
     return float(complete_log_evidences(belief, counts, known))
 
 
-def complete_log_evidences(
-    belief: Belief, counts: NDArray[np.float64], known: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
+def complete_log_evidences(belief: Belief, counts: Array, known: Array | None = None) -> Array:
     """Return `complete_log_evidence` of each of several statistics; (..., statistics size) → (...).
 
     Of families whose parameters are ``known``, not NaN, it is the log-likelihood there; (size,).
@@ -88,7 +91,16 @@ def complete_log_evidences(
     return np.asarray(out)
 
 
-def _log_evidence(belief: Belief, counts: NDArray[np.float64], i: int) -> NDArray[np.float64]:
+def complete_log_likelihood(dag: Dag, theta: Array, counts: Array) -> float:
+    """Return log p(D′ | θ) of complete data with these statistics: Σ N_ijk log θ_ijk, and other families'."""
+    layout = dag.layout
+    total = float(xlogy(counts[: layout.tables], theta[: layout.tables]).sum())
+    for i, family in dag.numeric:
+        total += float(family.log_likelihood(layout.records(theta, i), layout.statistics(counts, i)))
+    return total
+
+
+def _log_evidence(belief: Belief, counts: Array, i: int) -> Array:
     """Return the log evidence of a continuous variable; (..., statistics size) → (...).
 
     That of a family without conjugate prior is not told by statistics: zero, and added from the rows.
@@ -119,7 +131,7 @@ def exact(problem: Problem, *, budget: int = BUDGET) -> Estimate:
     )
 
 
-def _anywhere(problem: Problem) -> NDArray[np.float64]:
+def _anywhere(problem: Problem) -> Array:
     """Return some parameters: statistics of complete rows are the same at all; (size,)."""
     dag, layout = problem.dag, problem.dag.layout
     theta = layout.normalize(np.ones(layout.size))
@@ -128,7 +140,7 @@ def _anywhere(problem: Problem) -> NDArray[np.float64]:
     return theta
 
 
-def _enumerated(problem: Problem) -> NDArray[np.bool_]:
+def _enumerated(problem: Problem) -> Booleans:
     """Tell which variables' holes must be filled: those of leaves say nothing; (variables,)."""
     return ~np.array([family.leaf for family in problem.dag.families], dtype=bool)
 
@@ -177,7 +189,7 @@ def _completions(problem: Problem, budget: int) -> dict[tuple[float, ...], float
     return sums
 
 
-def _ways(problem: Problem, rows: Sequence[int] | NDArray[np.int64]) -> list[int]:
+def _ways(problem: Problem, rows: Sequence[int] | Integers) -> list[int]:
     """Return in how many ways each row, as often as it counts, can be spread over its completions."""
     codes, _, weights = problem.rows(ENUMERATION)
     sizes = problem.dag.schema.sizes
@@ -201,7 +213,7 @@ def _refuse(problem: Problem) -> NoReturn:
     )
 
 
-def _holes(problem: Problem, codes: NDArray[np.signedinteger]) -> NDArray[np.bool_]:
+def _holes(problem: Problem, codes: NDArray[np.signedinteger]) -> Booleans:
     """Tell which cells are holes in discrete columns; (rows, variables)."""
     return np.asarray((codes == HOLE) & (np.array(problem.dag.schema.sizes) > 0))
 
@@ -225,12 +237,12 @@ def _fillings(problem: Problem, row: NDArray[np.signedinteger]) -> list[NDArray[
     return [np.array(full, dtype=np.int32) for full in product(*options)]
 
 
-def _indicator(problem: Problem, row: NDArray[np.int32], reals: NDArray[np.float64]) -> NDArray[np.float64]:
+def _indicator(problem: Problem, row: NDArray[np.int32], reals: Array) -> Array:
     """Return the statistics of one complete row."""
     return complete_statistics(problem.dag, row[None], reals[None], np.ones(1))
 
 
-def _spread(choices: list[NDArray[np.float64]], rows: int) -> Iterator[tuple[float, NDArray[np.float64]]]:
+def _spread(choices: list[Array], rows: int) -> Iterator[tuple[float, Array]]:
     """Go over all ways to spread equal rows over their completions: log multinomial, counts added."""
     for chosen in combinations_with_replacement(range(len(choices)), rows):
         often = np.array(list(Counter(chosen).values()), dtype=np.float64)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
-from lacunary.evidence.chains import check_positive, seeds
-from lacunary.evidence.mixed_chains import MixedChains, lay_out
+from lacunary.evidence.chains import Chains, check_positive, lay_out, seeds
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.schedule import straight, tuned
-from lacunary.infer.walker import Walker
+from lacunary.maths.arrays import Array
 
 __all__ = ["Ladder", "gibbs", "ladder"]
 
@@ -25,29 +23,24 @@ def gibbs(
     chains: int = 4,
     thin: int = 1,
     rng: int | np.random.Generator | None = None,
-) -> NDArray[np.float64]:
+) -> Array:
     """Return draws of the parameters from their posterior; (chains, draws, size).
 
     The first half of ``burn`` anneals every chain from the prior to the posterior, so that chains may
-    end in different modes; the second half settles there. States of a hidden variable have no order: what is
+    end in different modes; the second half stays there. States of a hidden variable have no order: what is
     called the first in one chain may be the second in another. Regressions are those of standardised
     columns.
     """
     check_positive(draws=draws, chains=chains, thin=thin)
     laid = lay_out(problem)
-    what = "counts" if isinstance(laid, MixedChains) else "log_theta"
-    laid.check_room(chains, draws, (what,))
+    laid.check_room(chains, draws, (laid.telling,))
     ramp = straight(max(burn // 2, 1))
-    settle = max(burn - burn // 2, 0)
-    wait = -(-(len(ramp) - 1 + settle) // thin)  # whole multiples of thin come before the first draw
-    stay = np.ones(wait * thin - (len(ramp) - 1) + draws * thin)
-    tau, generator = np.concatenate([ramp, stay]), np.random.default_rng(problem.rng if rng is None else rng)
-    walks = laid.walk(tau, seeds(generator, chains), every=thin, keep=(what,))
-    if not isinstance(laid, MixedChains):
-        return np.exp(walks.log_theta[:, wait:])
-    states = walks.counts[:, wait:]
-    drawn = laid.parameters(1.0, states.reshape(-1, states.shape[-1]), generator)
-    return drawn.reshape(*states.shape[:-1], -1)
+    stay = max(burn - burn // 2, 0)
+    wait = -(-(len(ramp) - 1 + stay) // thin)  # whole multiples of thin come before the first draw
+    ones = np.ones(wait * thin - (len(ramp) - 1) + draws * thin)
+    tau, generator = np.concatenate([ramp, ones]), np.random.default_rng(problem.rng if rng is None else rng)
+    walks = laid.walk(tau, seeds(generator, chains), every=thin, keep=(laid.telling,))
+    return laid.parameters(walks, wait, generator)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,16 +57,16 @@ class Ladder:
         Counts of the completions drawn; (chains, rungs, draws, size).
     """
 
-    laid: Walker | MixedChains
-    tau: NDArray[np.float64]
-    counts: NDArray[np.float64]
+    laid: Chains
+    tau: Array
+    counts: Array
 
-    def rise(self, at: int, low: int, high: int) -> NDArray[np.float64]:
+    def rise(self, at: int, low: int, high: int) -> Array:
         """Return log f_high − log f_low of the draws at a rung; (chains, draws)."""
         counts = self.counts[:, at]
         return self.laid.log_tempered(self.tau[high], counts) - self.laid.log_tempered(self.tau[low], counts)
 
-    def heights(self) -> NDArray[np.float64]:
+    def heights(self) -> Array:
         """Return log f of the draws at each rung, at its own temperature; (chains, draws, rungs)."""
         rungs = [self.laid.log_tempered(tau, self.counts[:, at]) for at, tau in enumerate(self.tau)]
         return np.stack(rungs, axis=-1)
@@ -82,7 +75,7 @@ class Ladder:
 def ladder(problem: Problem, temperatures: int, draws: int, burn: int, chains: int) -> Ladder:
     """Draw completions at every rung of a ladder from prior to posterior.
 
-    Every chain climbs the ladder once; at each rung it settles for ``burn`` steps and keeps ``draws``.
+    Every chain climbs the ladder once; at each rung it leaves ``burn`` steps out and keeps ``draws``.
     Rungs lie close where a pilot run found that much happens.
     """
     if temperatures < 2:

@@ -16,7 +16,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
@@ -24,10 +23,10 @@ from lacunary.errors import ParameterError
 from lacunary.evidence.charge import Charge, dimensions
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.hessian import Curvature, curvature
-from lacunary.evidence.mixed_hessian import MixedCurvature, mixed_curvature
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.symmetry import check_symmetric, log_symmetry
 from lacunary.learn.em import Basis, maximize_rule
+from lacunary.maths.arrays import Array, Integers
 
 __all__ = ["NEGLIGIBLE", "laplace"]
 
@@ -77,7 +76,7 @@ def laplace(
     if not np.isfinite(point.log_likelihood):
         problem.prepared.check_possible(point.theta)
     rule = maximize_rule(problem.belief, "map", problem.basis, problem.held)
-    bent = _bent(problem, point.theta)
+    bent = curvature(problem.prepared, point.theta, problem.belief)
     _check_inside(bent, rule.known, point.where)
     log_det, slope, d = _gauss(problem, bent, rule.pseudo, point.where, dimension)
     terms = {
@@ -100,16 +99,6 @@ def laplace(
         where=point.where,
         details=details,
     )
-
-
-Bent = Curvature | MixedCurvature
-
-
-def _bent(problem: Problem, theta: NDArray[np.float64]) -> Bent:
-    """Return the derivatives at a point, of whichever kind the variables are."""
-    if problem.dag.continuous:
-        return mixed_curvature(problem.prepared, theta, problem.belief)
-    return curvature(problem.prepared, theta)
 
 
 def _in_basis(problem: Problem, basis: Basis) -> Problem:
@@ -148,7 +137,7 @@ def _check_nothing_fixed(problem: Problem) -> None:
         )
 
 
-def _check_inside(bent: Bent, known: NDArray[np.float64], where: str) -> None:
+def _check_inside(bent: Curvature, known: Array, where: str) -> None:
     tables = slice(bent.layout.tables)
     zero = int(np.count_nonzero((bent.theta[tables] == 0.0) & np.isnan(known[tables])))
     if zero:
@@ -159,7 +148,7 @@ def _check_inside(bent: Bent, known: NDArray[np.float64], where: str) -> None:
 
 
 def _gauss(
-    problem: Problem, bent: Bent, pseudo: NDArray[np.float64], where: str, charge: Charge
+    problem: Problem, bent: Curvature, pseudo: Array, where: str, charge: Charge
 ) -> tuple[float, float, int]:
     """Return log |A|, ½ bᵀA⁻¹b and d."""
     if charge not in ("parameters", "effective"):
@@ -172,7 +161,7 @@ def _gauss(
     if problem.known is not None:
         kept = _learned(problem, problem.known)
         pulled, gradient = pulled[np.ix_(kept, kept)], gradient[kept]
-    stretch = 2 * _log_stretch(bent, problem.known) if problem.basis == "probability" else 0.0
+    stretch = 2 * bent.log_stretch(problem.known) if problem.basis == "probability" else 0.0
     scale = np.sqrt(np.abs(np.diag(pulled)))
     lower = _factor(pulled, scale)
     if lower is None:
@@ -182,9 +171,7 @@ def _gauss(
     return log_det - stretch, float(b @ b) / 2, len(b)
 
 
-def _along_weights(
-    problem: Problem, bent: Bent, pulled: NDArray[np.float64], gradient: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _along_weights(problem: Problem, bent: Curvature, pulled: Array, gradient: Array) -> tuple[Array, Array]:
     """Return information and slope with those of implied tables along their weights, with their prior.
 
     With B = ∂φ/∂(parameters), which is constant, A = Bᵀ A_φ B + 1/s² for the weights.
@@ -208,7 +195,7 @@ def _along_weights(
     return information, np.asarray(slopes.T @ gradient) - precision * np.nan_to_num(weights)
 
 
-def _learned(problem: Problem, known: NDArray[np.float64]) -> NDArray[np.int64]:
+def _learned(problem: Problem, known: Array) -> Integers:
     """Return the coordinates of what is learned."""
     dag, layout = problem.dag, problem.dag.layout
     counts = [dag.families[i].free for i in layout.blocks]
@@ -218,16 +205,7 @@ def _learned(problem: Problem, known: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.flatnonzero(np.repeat(free, counts))
 
 
-def _log_stretch(bent: Bent, known: NDArray[np.float64] | None) -> float:
-    """Return the log of the Jacobian |∂θ/∂φ| of the tables that are learned."""
-    if known is None:
-        return bent.log_stretch
-    layout = bent.layout
-    several = np.array(layout.states)[layout.variable] > 1
-    return float(np.log(bent.theta[: layout.tables][several & np.isnan(known[: layout.tables])]).sum())
-
-
-def _factor(matrix: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.float64] | None:
+def _factor(matrix: Array, scale: Array) -> Array | None:
     """Return the Cholesky factor of the matrix scaled to a diagonal of ones, None if it is singular.
 
     A squared pivot is what is left of a one after the earlier coordinates are accounted for; below
@@ -238,7 +216,7 @@ def _factor(matrix: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[
     scaled = matrix / scale
     scaled /= scale[:, None]
     try:
-        lower: NDArray[np.float64] = cholesky(scaled.T, lower=True, overwrite_a=True, check_finite=False)
+        lower: Array = cholesky(scaled.T, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:
         return None
     least = np.diag(lower).min(initial=1.0) ** 2
@@ -250,9 +228,7 @@ def _rounding(size: int) -> float:
     return float(64 * size * np.finfo(np.float64).eps)
 
 
-def _most_curved(
-    problem: Problem, bent: Bent, pseudo: NDArray[np.float64], where: str
-) -> tuple[float, float, int]:
+def _most_curved(problem: Problem, bent: Curvature, pseudo: Array, where: str) -> tuple[float, float, int]:
     """Return log |A|, ½ bᵀA⁻¹b and d along the eigenvectors of A's largest eigenvalues, d the rank."""
     rank = dimensions(problem, "effective")
     matrix, gradient = _along_weights(
@@ -266,7 +242,7 @@ def _most_curved(
     return float(np.log(kept).sum()), float(np.sum(b**2 / kept)) / 2, rank
 
 
-def _no_peak(problem: Problem, pulled: NDArray[np.float64], where: str) -> str:
+def _no_peak(problem: Problem, pulled: Array, where: str) -> str:
     """Say what the point is, if it is no peak."""
     scale = np.sqrt(np.abs(np.diag(pulled)))
     scale[scale == 0.0] = 1.0

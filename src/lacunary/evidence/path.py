@@ -16,17 +16,16 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lacunary.evidence.diagnostics import jackknife, mixing_note
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.gibbs import Ladder, ladder
-from lacunary.evidence.jackknife import jackknife, too_few
 from lacunary.evidence.problem import Problem
-from lacunary.evidence.stuck import stuck
+from lacunary.maths.arrays import Array, Integers
 
 __all__ = ["path"]
 
-Rises = Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]
+Rises = Sequence[tuple[Array, Array]]
 """For each pair of neighbours, l at draws of the lower and of the higher; (chains, draws) each."""
 
 
@@ -38,7 +37,7 @@ def path(
     Parameters
     ----------
     temperatures, draws, burn
-        Rungs between prior and posterior, draws kept at each, and steps to settle there before.
+        Rungs between prior and posterior, draws kept at each, and steps to reach equilibrium there.
     chains
         Each climbs the ladder once; the standard error comes from their differences (jackknife), and adds
         a part of what half as many rungs would change, as a measure of the integral's own error.
@@ -57,7 +56,7 @@ def path(
     fine, coarse = _rises(climbed, 1), _rises(climbed, 2)
     value, sampled = jackknife(lambda which: _integral(fine, which), chains)
     missed = abs(value - _integral(coarse, np.arange(chains))) / 15  # the rule's error falls like step⁴
-    note = "; ".join(filter(None, [too_few(chains), stuck(problem, climbed.heights())]))
+    note = mixing_note(problem, climbed.heights())
     details = {
         "tau": climbed.tau,
         "bounds": (sum(float(low.mean()) for low, _ in fine), sum(float(high.mean()) for _, high in fine)),
@@ -77,7 +76,7 @@ def _rises(climbed: Ladder, step: int) -> Rises:
     return [(climbed.rise(a, a, b), climbed.rise(b, a, b)) for a, b in pairwise(rungs)]
 
 
-def _integral(rises: Rises, which: NDArray[np.int64]) -> float:
+def _integral(rises: Rises, which: Integers) -> float:
     """Add up (E_a + E_b)/2 − (Var_b − Var_a)/12 over neighbours, from some of the chains."""
     out = 0.0
     for below, above in rises:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lacunary.data.source import Source
 from lacunary.errors import ParameterError
@@ -21,6 +21,7 @@ from lacunary.learn.fit import Fit, fit
 from lacunary.learn.start import Starts
 from lacunary.learn.stop import Stop
 from lacunary.learn.units import standardized
+from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
 
 __all__ = ["At", "Point", "Problem"]
@@ -44,8 +45,8 @@ class Point:
         What point it is, in words.
     """
 
-    theta: NDArray[np.float64]
-    counts: NDArray[np.float64]
+    theta: Array
+    counts: Array
     log_likelihood: float
     where: str
 
@@ -100,7 +101,7 @@ class Problem:
         return standardized(self.dag, self.scale, self.fixed)
 
     @cached_property
-    def known(self) -> NDArray[np.float64] | None:
+    def known(self) -> Array | None:
         """Parameters that are fixed, for standardised columns, NaN elsewhere; (size,). None if none are."""
         return known_parameters(self.dag, self.held) if self.fixed else None
 

@@ -3,7 +3,7 @@
 Nothing is conjugate to such families, so p(θ) p(y | θ)^τ is annealed by Metropolis moves on the parameters,
 all chains together: the weights themselves, normal beforehand, and for every table entry x = log g with
 g ~ Gamma(α) and θ ∝ g, so that θ is Dirichlet. The mean of the chains' weights is the evidence, however they
-mix. Steps and the pace of proposals are settled by a pilot run, apart from the chains that count.
+mix. Steps and the pace of proposals are found by a pilot run, apart from the chains that count.
 """
 
 from __future__ import annotations
@@ -12,24 +12,23 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma
 
 from lacunary.errors import ParameterError
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.schedule import PILOTS, bent, pilot_steps, spread_steps
 from lacunary.family.protocol import ImpliedTable
+from lacunary.infer.walker import Walks
+from lacunary.maths.arrays import Array, Integers
 
-__all__ = ["ACCEPTED", "Ran", "random_walk"]
+__all__ = ["ACCEPTED", "random_walk"]
 
 ACCEPTED = 0.234
 """The share of proposals that a random walk in many dimensions had best accept (Roberts et al. 1997)."""
 
-Array = NDArray[np.float64]
 
-
-def random_walk(problem: Problem, steps: int, chains: int, rng: np.random.Generator) -> Ran:
-    """Return chains from the prior to the posterior; all variables are discrete."""
+def random_walk(problem: Problem, steps: int, chains: int, rng: np.random.Generator) -> tuple[Array, Walks]:
+    """Return a schedule from the prior to the posterior, and the walks along it of tables."""
     if problem.dag.continuous:
         i, family = problem.dag.implied[0]
         raise ParameterError(
@@ -39,20 +38,7 @@ def random_walk(problem: Problem, steps: int, chains: int, rng: np.random.Genera
     walk, pilot = _Walk(problem), bent(4 * pilot_steps(steps))
     found = walk.run(pilot, PILOTS, None, rng)
     tau = spread_steps(pilot, found.trace, steps)
-    return walk.run(tau, chains, np.interp(tau, pilot, found.pace), rng)
-
-
-@dataclass(frozen=True, eq=False)
-class Ran:
-    """What chains left: log-weights on the way, (chains, steps), and acceptance; and how they went.
-
-    ``tau`` and ``pace`` are (steps + 1,).
-    """
-
-    trace: Array
-    pace: Array
-    acceptance: float
-    tau: Array
+    return tau, walk.run(tau, chains, np.interp(tau, pilot, found.pace[0]), rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +48,7 @@ class _Walk:
     problem: Problem
 
     @cached_property
-    def tables(self) -> NDArray[np.int64]:
+    def tables(self) -> Integers:
         """The places of the entries of tables."""
         implied = [i for i, _ in self.problem.dag.implied]
         return np.flatnonzero(~np.isin(self.problem.dag.layout.variable, implied))
@@ -130,7 +116,7 @@ class _Walk:
             out[place] = family.information(layout.states_first(counts, i))
         return out
 
-    def run(self, tau: Array, chains: int, pace: Array | None, rng: np.random.Generator) -> Ran:
+    def run(self, tau: Array, chains: int, pace: Array | None, rng: np.random.Generator) -> Walks:
         """Lead chains from the prior along inverse temperatures; without a pace, seek one."""
         points = self.draw(chains, rng)
         prior, log = self.log_prior(points), self.log_likelihood(points)
@@ -149,4 +135,5 @@ class _Walk:
             accepted += taken.mean()
             if seek and k + 1 < len(tau):
                 used[k + 1] = used[k] * np.exp((taken.mean() - ACCEPTED) / np.sqrt(k))
-        return Ran(trace, used, accepted / (len(tau) - 1), tau)
+        none = np.empty((chains, 0))
+        return Walks(weight, trace, none, none, np.array([accepted / (len(tau) - 1)]), used[None])

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.errors import SchemaError
 from lacunary.evidence.gibbs import gibbs
@@ -16,6 +15,7 @@ from lacunary.infer.belief import Prior
 from lacunary.infer.network import Network
 from lacunary.learn.align import aligned
 from lacunary.learn.check import with_graph
+from lacunary.maths.arrays import Array
 from lacunary.maths.mixing import Mean, chain_mean
 from lacunary.model.dag import Dag
 
@@ -47,10 +47,10 @@ class Sampled:
     """
 
     network: Network
-    draws: NDArray[np.float64]
-    rhat: NDArray[np.float64]
-    ess: NDArray[np.float64]
-    stderr: NDArray[np.float64]
+    draws: Array
+    rhat: Array
+    ess: Array
+    stderr: Array
 
     @property
     def dag(self) -> Dag:
@@ -133,7 +133,7 @@ def _check(dag: Dag) -> None:
             )
 
 
-def _named_alike(problem: Problem, draws: NDArray[np.float64]) -> NDArray[np.float64]:
+def _named_alike(problem: Problem, draws: Array) -> Array:
     """Return draws with hidden variables and their states called as in the MAP fit."""
     if not problem.dag.schema.hidden:
         return draws

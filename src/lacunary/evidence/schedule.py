@@ -7,15 +7,11 @@ equally many steps leave behind in each stretch; a short pilot run shows these.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
-
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
-from lacunary.evidence.chains import seeds
-from lacunary.infer.walker import Walks
+from lacunary.evidence.chains import Chains, seeds
+from lacunary.maths.arrays import Array
 
 __all__ = ["bent", "check_schedule", "spread_steps", "straight", "tuned"]
 
@@ -32,22 +28,12 @@ EVEN = 0.2
 """Share of the steps that is spread evenly, because pilots may have missed something."""
 
 
-class Laid(Protocol):
-    """A problem laid out for chains."""
-
-    def walk(
-        self, tau: NDArray[np.float64], seeds: Sequence[int], *, every: int = 1, keep: Sequence[str] = ()
-    ) -> Walks:
-        """Walk a chain for every seed through the inverse temperatures."""
-        ...
-
-
-def straight(steps: int) -> NDArray[np.float64]:
+def straight(steps: int) -> Array:
     """Return evenly spaced inverse temperatures from 0 to 1; (steps + 1,)."""
     return np.linspace(0.0, 1.0, steps + 1)
 
 
-def bent(steps: int, bend: float = BEND) -> NDArray[np.float64]:
+def bent(steps: int, bend: float = BEND) -> Array:
     """Return τ(k) = e (k/K) / (1 − k/K + e) with e the ``bend``, which lingers near 0; (steps + 1,)."""
     if not bend > 0.0:
         raise ParameterError(f"a schedule's bend must be positive, not {bend}")
@@ -55,7 +41,7 @@ def bent(steps: int, bend: float = BEND) -> NDArray[np.float64]:
     return along if np.isinf(bend) else np.asarray(bend * along / (1.0 - along + bend))
 
 
-def tuned(chains: Laid, steps: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def tuned(chains: Chains, steps: int, rng: np.random.Generator) -> Array:
     """Return inverse temperatures that lie dense where a pilot run found the weights to spread; (steps + 1,).
 
     The pilot's chains are apart from those that use the schedule, so that weights stay unbiased.
@@ -70,7 +56,7 @@ def pilot_steps(steps: int) -> int:
     return STRETCHES * max(-(-steps // (32 * STRETCHES)), 2)
 
 
-def spread_steps(tau: NDArray[np.float64], trace: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+def spread_steps(tau: Array, trace: Array, steps: int) -> Array:
     """Spread steps by the standard deviations of what each stretch added to the pilots' log-weights.
 
     Parameters
@@ -91,7 +77,7 @@ def spread_steps(tau: NDArray[np.float64], trace: NDArray[np.float64], steps: in
     return np.asarray(out)
 
 
-def check_schedule(tau: NDArray[np.float64]) -> NDArray[np.float64]:
+def check_schedule(tau: Array) -> Array:
     """Refuse a schedule that does not rise from 0 to 1."""
     if tau.ndim != 1 or len(tau) < 2 or tau[0] != 0.0 or tau[-1] != 1.0 or np.any(np.diff(tau) < 0.0):
         raise ParameterError("a schedule must rise from 0 to 1, both included")

@@ -29,11 +29,11 @@ __all__ = ["METHODS", "able", "estimate", "pose", "score"]
 
 METHODS: Mapping[str, str] = {
     "exact": "exact.exact",
-    "map": "peak.peak",
+    "map": "bic.peak",
     "bic": "bic.bic",
-    "draper": "draper.draper",
+    "draper": "bic.draper",
     "laplace": "laplace.laplace",
-    "mled": "mled.mled",
+    "mled": "cheeseman_stutz.mled",
     "cheeseman-stutz": "cheeseman_stutz.cheeseman_stutz",
     "variational": "variational.variational",
     "ais": "ais.ais",

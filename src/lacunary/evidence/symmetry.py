@@ -10,18 +10,21 @@ most priors do tell them apart: such swaps are not counted.)
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, permutations
 from math import lgamma, log
 
 import numpy as np
 
 from lacunary.errors import ParameterError
-from lacunary.evidence.chib import swaps
 from lacunary.infer.belief import Belief
 from lacunary.model.dag import Dag
+from lacunary.model.graph import merged
 from lacunary.model.swaps import Swaps
 
 __all__ = ["check_symmetric", "log_symmetry"]
+
+MOVABLE = 6
+"""Hidden variables, some of them continuous, whose exchanges are all tried; with more, none are."""
 
 
 def log_symmetry(dag: Dag) -> float:
@@ -90,32 +93,30 @@ def _kept(dag: Dag) -> set[int]:
 
 def _log_places(dag: Dag, hidden: list[int]) -> float:
     """Return the log of the number of ways for hidden variables to change places; none if they are many."""
-    return log(sum(1 for _ in swaps(dag, hidden)))
+    parents = [frozenset(ps) for ps in dag.parent_indices]
+
+    def keeps(swap: dict[int, int]) -> bool:
+        sizes = all(dag.schema.sizes[a] == dag.schema.sizes[b] for a, b in swap.items())
+        moved = (frozenset(swap.get(p, p) for p in ps) for ps in parents)
+        return sizes and all(ps == parents[swap.get(i, i)] for i, ps in enumerate(moved))
+
+    places = permutations(hidden) if len(hidden) <= MOVABLE else [tuple(hidden)]
+    return log(sum(keeps(dict(zip(hidden, order, strict=True))) for order in places))
 
 
 def _seen(dag: Dag) -> set[int]:
     """Return the variables that are observed or have observed descendants."""
-    hidden = {dag.schema.index(name) for name in dag.schema.hidden}
-    seen: set[int] = set()
-    for v in reversed(dag.order_indices):
-        if v not in hidden or any(child in seen for child in dag.child_indices[v]):
-            seen.add(v)
-    return seen
+    return dag.ancestors(i for i, variable in enumerate(dag.schema) if not variable.hidden)
 
 
 def _log_renamings(graph: Swaps) -> float:
     """Return Σ log k!, where hidden variables that tied tables hold together are renamed together."""
-    leader = {v: v for v in graph.families}
-
-    def find(v: int) -> int:
-        while leader[v] != v:
-            v = leader[v]
-        return v
-
-    for group in graph.tied:
-        for one, other in pairwise(group):
-            for a, b in zip(graph.families[one], graph.families[other], strict=True):
-                leader[find(a)] = find(b)
-    fixed = {find(v) for v in graph.families if v not in graph.hidden}
-    moving = {find(v) for v in graph.hidden} - fixed
-    return sum(lgamma(graph.sizes[v] + 1) for v in moving)
+    pairs = [
+        {a, b}
+        for group in graph.tied
+        for one, other in pairwise(group)
+        for a, b in zip(graph.families[one], graph.families[other], strict=True)
+    ]
+    together = merged([*pairs, *({v} for v in graph.families)])
+    moving = [group for group in together if group <= set(graph.hidden)]
+    return sum(lgamma(graph.sizes[min(group)] + 1) for group in moving)

@@ -7,11 +7,12 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lacunary.data.schema import Label, Variable
 from lacunary.errors import ParameterError
 from lacunary.maths import special
+from lacunary.maths.arrays import Array, Integers
 
 __all__ = ["Answer", "Distribution", "NormalMixture", "StudentMixture"]
 
@@ -39,7 +40,7 @@ class Answer:
             """The variables, one for each axis of ``probabilities``."""
 
         @property
-        def probabilities(self) -> NDArray[np.float64]:
+        def probabilities(self) -> Array:
             """Of states, or joint states."""
 
         @property
@@ -47,27 +48,27 @@ class Answer:
             """The continuous variable."""
 
         @property
-        def weights(self) -> NDArray[np.float64]:
+        def weights(self) -> Array:
             """Of the components."""
 
         @property
-        def means(self) -> NDArray[np.float64]:
+        def means(self) -> Array:
             """Of the components."""
 
         @property
-        def sds(self) -> NDArray[np.float64]:
+        def sds(self) -> Array:
             """Of the components."""
 
         @property
-        def dofs(self) -> NDArray[np.float64]:
+        def dofs(self) -> Array:
             """Degrees of freedom of the components, where these are Student's."""
 
         @property
-        def mean(self) -> NDArray[np.float64]:
+        def mean(self) -> Array:
             """The mean."""
 
         @property
-        def sd(self) -> NDArray[np.float64]:
+        def sd(self) -> Array:
             """The standard deviation."""
 
         @property
@@ -78,13 +79,13 @@ class Answer:
         def to_dict(self) -> dict[Any, Any]:
             """Return it as plain words and numbers."""
 
-        def log_density(self, value: ArrayLike) -> NDArray[np.float64]:
+        def log_density(self, value: ArrayLike) -> Array:
             """Return the log-density of values."""
 
-        def probability_below(self, value: ArrayLike) -> NDArray[np.float64]:
+        def probability_below(self, value: ArrayLike) -> Array:
             """Return the probability to lie below values."""
 
-        def quantile(self, probability: float) -> NDArray[np.float64]:
+        def quantile(self, probability: float) -> Array:
             """Return the value below which it lies with a probability."""
 
     else:
@@ -107,7 +108,7 @@ class Distribution(Answer):
     """
 
     variables: tuple[Variable, ...]
-    probabilities: NDArray[np.float64]
+    probabilities: Array
 
     def __getitem__(self, states: Label | tuple[Label, ...]) -> float:
         """Return the probability of a state, or of a tuple of states, one for each variable."""
@@ -152,9 +153,9 @@ class NormalMixture(Answer):
     """
 
     variable: Variable
-    weights: NDArray[np.float64]
-    means: NDArray[np.float64]
-    sds: NDArray[np.float64]
+    weights: Array
+    means: Array
+    sds: Array
 
     def __getitem__(self, row: int | None) -> Self:
         """Return the density in one row of a table; with None, as that of a table of one row."""
@@ -165,7 +166,7 @@ class NormalMixture(Answer):
         """The arrays that describe the components, by name."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "variable"}
 
-    def among(self, share: NDArray[np.float64], where: NDArray[np.int64]) -> Self:
+    def among(self, share: Array, where: Integers) -> Self:
         """Return the density in some rows as part of one in all rows, weighted by their shares; (rows,)."""
         parts: dict[str, Any] = {}
         for name, given in self.arrays.items():
@@ -201,24 +202,24 @@ class NormalMixture(Answer):
         return replace(mixtures[0], **joined)
 
     @property
-    def mean(self) -> NDArray[np.float64]:
+    def mean(self) -> Array:
         """The mean; (...,)."""
         return np.asarray((self.weights * self.means).sum(axis=-1))
 
     @property
-    def sd(self) -> NDArray[np.float64]:
+    def sd(self) -> Array:
         """The standard deviation; (...,)."""
         apart = (self.means - self.mean[..., None]) ** 2 + self._variances()
         # What has no weight adds nothing, be its variance infinite.
         return np.asarray(np.sqrt((self.weights * np.where(self.weights > 0, apart, 0.0)).sum(axis=-1)))
 
     @property
-    def mode(self) -> NDArray[np.float64]:
+    def mode(self) -> Array:
         """The mean of the most probable component; (...,)."""
         best = self.weights.argmax(axis=-1)[..., None]
         return np.asarray(np.take_along_axis(self.means, best, axis=-1)[..., 0])
 
-    def log_density(self, value: ArrayLike) -> NDArray[np.float64]:
+    def log_density(self, value: ArrayLike) -> Array:
         """Return the log-density at a value, or at one for each row; −∞ or ∞ where it is observed."""
         apart = np.asarray(value, dtype=np.float64)[..., None] - self.means
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -227,14 +228,14 @@ class NormalMixture(Answer):
         log = np.where(self.weights > 0, log, -np.inf)  # what is impossible may have no scale either
         return np.asarray(special.logsumexp(log, axis=-1))
 
-    def probability_below(self, value: ArrayLike) -> NDArray[np.float64]:
+    def probability_below(self, value: ArrayLike) -> Array:
         """Return the probability of values up to this one, or up to one for each row; (...,)."""
         apart = np.asarray(value, dtype=np.float64)[..., None] - self.means
         with np.errstate(divide="ignore", invalid="ignore"):
             scaled = np.where(self.sds > 0, apart / self.sds, np.where(apart < 0, -np.inf, np.inf))
         return np.asarray((self.weights * self._below_standard(scaled)).sum(axis=-1))
 
-    def quantile(self, probability: float) -> NDArray[np.float64]:
+    def quantile(self, probability: float) -> Array:
         """Return the value below which the variable lies with this probability; (...,).
 
         It lies between the least and the greatest of the components' own quantiles, and is closed in on.
@@ -280,17 +281,17 @@ class NormalMixture(Answer):
         """Return one component, its weight first."""
         return {"weight": float(self.weights[k]), "mean": float(self.means[k]), "sd": float(self.sds[k])}
 
-    def _variances(self) -> NDArray[np.float64]:
+    def _variances(self) -> Array:
         return np.asarray(self.sds**2)
 
-    def _log_standard(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _log_standard(self, x: Array) -> Array:
         """Return the log-density of a component of location zero and scale one."""
         return np.asarray(-0.5 * (x**2 + np.log(2 * np.pi)))
 
-    def _below_standard(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _below_standard(self, x: Array) -> Array:
         return np.asarray(special.ndtr(x))
 
-    def _standard(self, probability: float) -> NDArray[np.float64]:
+    def _standard(self, probability: float) -> Array:
         return np.asarray(special.ndtri(probability))
 
 
@@ -306,7 +307,7 @@ class StudentMixture(NormalMixture):
         Degrees of freedom; infinite where a component is normal.
     """
 
-    dofs: NDArray[np.float64]
+    dofs: Array
 
     @classmethod
     def of(cls, mixture: NormalMixture) -> StudentMixture:
@@ -322,22 +323,22 @@ class StudentMixture(NormalMixture):
         told = {"weight": self.weights[k], "mean": self.means[k], "scale": self.sds[k], "dof": self.dofs[k]}
         return {name: float(value) for name, value in told.items()}
 
-    def _variances(self) -> NDArray[np.float64]:
+    def _variances(self) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):
             wider = np.where(self.dofs > 2, 1 / (1 - 2 / self.dofs), np.inf)
         return np.where(self.sds > 0, self.sds**2 * wider, 0.0)
 
-    def _log_standard(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _log_standard(self, x: Array) -> Array:
         dof = np.where(np.isinf(self.dofs), 1.0, self.dofs)
         constant = special.gammaln(0.5 * (dof + 1)) - special.gammaln(0.5 * dof) - 0.5 * np.log(np.pi * dof)
         student = constant - 0.5 * (dof + 1) * np.log1p(x**2 / dof)
         return np.asarray(np.where(np.isinf(self.dofs), super()._log_standard(x), student))
 
-    def _below_standard(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _below_standard(self, x: Array) -> Array:
         known = np.isinf(self.dofs)
         return np.asarray(np.where(known, special.ndtr(x), special.stdtr(np.where(known, 1.0, self.dofs), x)))
 
-    def _standard(self, probability: float) -> NDArray[np.float64]:
+    def _standard(self, probability: float) -> Array:
         known = np.isinf(self.dofs)
         own = special.stdtrit(np.where(known, 1.0, self.dofs), probability)
         return np.asarray(np.where(known, special.ndtri(probability), own))

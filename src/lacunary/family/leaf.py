@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lacunary.errors import GraphError
 from lacunary.family.distribution import NormalMixture
 from lacunary.family.numeric import NumericFamily
-from lacunary.family.protocol import Array
+from lacunary.maths.arrays import Array, Booleans
 
 __all__ = ["LeafFamily"]
 
@@ -83,7 +83,7 @@ class LeafFamily(NumericFamily):
         raise NotImplementedError
 
     def learned(
-        self, x: Array, weights: Array, certain: NDArray[np.bool_], possible: NDArray[np.bool_], method: str
+        self, x: Array, weights: Array, certain: Booleans, possible: Booleans, method: str
     ) -> tuple[Array, float]:
         """Return parameters that follow from the rows at once, and their log prior density if "map".
 
@@ -92,6 +92,6 @@ class LeafFamily(NumericFamily):
         """
         raise NotImplementedError
 
-    def log_evidence_of(self, x: Array, weights: Array, certain: NDArray[np.bool_]) -> float:
+    def log_evidence_of(self, x: Array, weights: Array, certain: Booleans) -> float:
         """Return the log evidence of a column whose parents are observed, where statistics do not tell it."""
         raise NotImplementedError

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lacunary.data.schema import Kind
 from lacunary.errors import ParameterError
-from lacunary.family.protocol import Array, Family
+from lacunary.family.protocol import Family
+from lacunary.maths.arrays import Array, Booleans, Integers
 
 __all__ = ["NumericFamily", "Units"]
 
@@ -185,7 +186,7 @@ class NumericFamily(Family):
         """Return Q, (..., m + 2, m + 2), and g of the log-density g − ½ zᵀQz of a linear family."""
         raise NotImplementedError
 
-    def gather(self, values: Array, configuration: NDArray[np.int64], weights: Array, out: Array) -> None:
+    def gather(self, values: Array, configuration: Integers, weights: Array, out: Array) -> None:
         """Add the statistics of rows to (..., q, statistics).
 
         ``values`` are the continuous parents and last the variable, (..., rows, slopes + 1); configurations
@@ -211,7 +212,7 @@ class NumericFamily(Family):
         """Return the hyperparameters with such coordinates."""
         raise NotImplementedError
 
-    def settle_hyper(self, hyper: Array, least: Array) -> None:
+    def project_hyper(self, hyper: Array, least: Array) -> None:
         """Make hyperparameters, in place, worth no less than the prior's."""
         raise NotImplementedError
 
@@ -262,7 +263,7 @@ class NumericFamily(Family):
         """Return why a column with such a range cannot be learned from, in words; nothing if it can."""
         return ""
 
-    def is_value(self, x: Array) -> NDArray[np.bool_]:
+    def is_value(self, x: Array) -> Booleans:
         """Tell which numbers can be values of the variable; asked of families that count."""
         return np.ones(x.shape, dtype=bool)
 

@@ -22,8 +22,8 @@ from lacunary.errors import ParameterError
 from lacunary.family.distribution import NormalMixture
 from lacunary.family.leaf import LeafFamily
 from lacunary.family.numeric import Units
-from lacunary.family.protocol import Array
 from lacunary.maths import special
+from lacunary.maths.arrays import Array, Booleans, Integers
 from lacunary.maths.coordinates import logs
 
 __all__ = ["CountMixture", "Poisson", "PoissonFamily"]
@@ -42,7 +42,7 @@ class Poisson:
         The mean, for each configuration of the discrete parents; (..., discrete parents).
     """
 
-    rate: NDArray[np.float64]
+    rate: Array
 
     def __init__(self, rate: ArrayLike) -> None:
         object.__setattr__(self, "rate", np.asarray(rate, dtype=np.float64))
@@ -55,7 +55,7 @@ class Poisson:
         return cls(np.asarray(records, dtype=np.float64)[..., 0])
 
     @property
-    def records(self) -> NDArray[np.float64]:
+    def records(self) -> Array:
         """The rate, in a last axis of its own; (..., 1)."""
         return self.rate[..., None]
 
@@ -70,10 +70,10 @@ class CountMixture(NormalMixture):
         a of the Gamma(a, a/mean) that a component's rate has; infinite where it is known.
     """
 
-    shapes: NDArray[np.float64]
+    shapes: Array
 
     @property
-    def mode(self) -> NDArray[np.float64]:
+    def mode(self) -> Array:
         """The most probable count of the most probable component; (...,)."""
         best = self.weights.argmax(axis=-1)[..., None]
         mean, sd, shape = (np.take_along_axis(x, best, axis=-1)[..., 0] for x in self._parts())
@@ -81,7 +81,7 @@ class CountMixture(NormalMixture):
             top = np.where(np.isinf(shape), mean, mean - mean / shape)
         return np.asarray(np.where(sd > 0, np.floor(np.maximum(top, 0.0)), mean))
 
-    def log_density(self, value: ArrayLike) -> NDArray[np.float64]:
+    def log_density(self, value: ArrayLike) -> Array:
         """Return the log-probability of a count, or of one for each row; −∞ of what is no count."""
         x = np.asarray(value, dtype=np.float64)[..., None]
         counted = np.where(_is_count(x), x, 0.0)
@@ -94,7 +94,7 @@ class CountMixture(NormalMixture):
             log = np.where(_is_count(x), log + np.log(self.weights), -np.inf)
         return np.asarray(special.logsumexp(log, axis=-1))
 
-    def probability_below(self, value: ArrayLike) -> NDArray[np.float64]:
+    def probability_below(self, value: ArrayLike) -> Array:
         """Return the probability of counts up to this one, or up to one for each row; (...,)."""
         x = np.floor(np.asarray(value, dtype=np.float64))[..., None]
         mean, sd, shape = self._parts()
@@ -104,7 +104,7 @@ class CountMixture(NormalMixture):
         below = np.where(sd > 0, np.where(x < 0, 0.0, below), x >= mean)
         return np.asarray((self.weights * below).sum(axis=-1))
 
-    def quantile(self, probability: float) -> NDArray[np.float64]:
+    def quantile(self, probability: float) -> Array:
         """Return the least count up to which the variable lies with this probability; (...,)."""
         if not 0 < probability < 1:
             raise ParameterError(f"a quantile's probability lies between 0 and 1, not at {probability}")
@@ -139,7 +139,7 @@ class PoissonFamily(LeafFamily):
         if not (np.all(np.isfinite(places)) and np.all(places >= 0)):
             self.refuse("the rates of a Poisson family must be finite and not negative")
 
-    def is_value(self, x: Array) -> NDArray[np.bool_]:
+    def is_value(self, x: Array) -> Booleans:
         """Tell which numbers are counts."""
         return _is_count(x)
 
@@ -219,7 +219,7 @@ class PoissonFamily(LeafFamily):
         b, a = _gamma(hyper)
         return np.stack([special.digamma(a) - np.log(b), a / b], axis=-1)
 
-    def gather(self, values: Array, configuration: NDArray[np.int64], weights: Array, out: Array) -> None:
+    def gather(self, values: Array, configuration: Integers, weights: Array, out: Array) -> None:
         """Add how many rows there are, and what they count."""
         for j in np.unique(configuration):
             mine = weights * (configuration == j)
@@ -242,7 +242,7 @@ class PoissonFamily(LeafFamily):
         """Return the hyperparameters with such logarithms."""
         return np.asarray(np.exp(coordinates))
 
-    def settle_hyper(self, hyper: Array, least: Array) -> None:
+    def project_hyper(self, hyper: Array, least: Array) -> None:
         """Let neither fall below the prior's."""
         hyper[:] = np.maximum(hyper, least)
 
@@ -328,7 +328,7 @@ def _gamma(hyper: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     return hyper[..., 0], hyper[..., 1]
 
 
-def _is_count(x: Array) -> NDArray[np.bool_]:
+def _is_count(x: Array) -> Booleans:
     return np.asarray((x >= 0) & (x == np.floor(x)) & np.isfinite(x))
 
 

@@ -18,14 +18,12 @@ from math import prod
 from typing import Any, ClassVar, NoReturn, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.schema import Kind, Variable
 from lacunary.errors import GraphError, ParameterError
+from lacunary.maths.arrays import Array
 
-__all__ = ["Array", "Family", "ImpliedTable", "Values"]
-
-Array = NDArray[np.float64]
+__all__ = ["Family", "ImpliedTable", "Values"]
 
 
 class Values(Protocol):

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lacunary.errors import ParameterError, TableError
 from lacunary.family.numeric import NumericFamily, Units
-from lacunary.family.protocol import Array
 from lacunary.maths import regression as maths
+from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.coordinates import logs, moment_coordinates, moments_at
 from lacunary.maths.moments import are_moments, move
 
@@ -42,9 +42,9 @@ class Regression:
         One for each continuous parent, last; (..., discrete parents, continuous parents).
     """
 
-    intercept: NDArray[np.float64]
-    coefficients: NDArray[np.float64]
-    variance: NDArray[np.float64]
+    intercept: Array
+    coefficients: Array
+    variance: Array
 
     def __init__(
         self, intercept: ArrayLike, coefficients: ArrayLike | None = None, variance: ArrayLike = 1.0
@@ -70,14 +70,14 @@ class Regression:
         return cls(array[..., 0], array[..., 1:-1], array[..., -1])
 
     @property
-    def records(self) -> NDArray[np.float64]:
+    def records(self) -> Array:
         """Intercept, coefficients and variance, in the last axis; (..., m + 2)."""
         return np.concatenate(
             [self.intercept[..., None], self.coefficients, self.variance[..., None]], axis=-1
         )
 
     @property
-    def sd(self) -> NDArray[np.float64]:
+    def sd(self) -> Array:
         """The standard deviation of the noise."""
         return np.sqrt(self.variance)
 
@@ -204,7 +204,7 @@ class RegressionFamily(NumericFamily):
         """Return Q, (..., m + 2, m + 2), and g, (...,)."""
         return self.square(potentials[..., :-1]), potentials[..., -1]
 
-    def gather(self, values: Array, configuration: NDArray[np.int64], weights: Array, out: Array) -> None:
+    def gather(self, values: Array, configuration: Integers, weights: Array, out: Array) -> None:
         """Add Σ weight · z zᵀ of complete rows in each configuration."""
         z = np.concatenate([np.ones((*values.shape[:-1], 1)), values], axis=-1)
         moments = self.square(out)
@@ -239,7 +239,7 @@ class RegressionFamily(NumericFamily):
         """Return T = L D Lᵀ."""
         return moments_at(self.square(coordinates)).reshape(coordinates.shape)
 
-    def settle_hyper(self, hyper: Array, least: Array) -> None:
+    def project_hyper(self, hyper: Array, least: Array) -> None:
         """Let no pseudo-count fall below the prior's."""
         hyper[..., 0] = np.maximum(hyper[..., 0], least[..., 0])
 

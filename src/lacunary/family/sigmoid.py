@@ -29,13 +29,14 @@ from operator import mul
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lacunary.data.schema import Variable
 from lacunary.data.wording import counted
 from lacunary.errors import GraphError, ParameterError
-from lacunary.family.protocol import Array, ImpliedTable
+from lacunary.family.protocol import ImpliedTable
 from lacunary.maths import special
+from lacunary.maths.arrays import Array, Integers
 
 __all__ = [
     "FARTHEST",
@@ -83,7 +84,7 @@ class Sigmoid:
     """
 
     intercept: float
-    weights: NDArray[np.float64]
+    weights: Array
 
     def __init__(self, intercept: float, weights: ArrayLike = ()) -> None:
         object.__setattr__(self, "intercept", float(intercept))
@@ -92,16 +93,16 @@ class Sigmoid:
             raise ParameterError("the weights of a sigmoid family must be finite")
 
     @classmethod
-    def of(cls, vector: NDArray[np.float64]) -> Sigmoid:
+    def of(cls, vector: Array) -> Sigmoid:
         """Return the family with these weights, the intercept first."""
         return cls(vector[0], vector[1:])
 
     @property
-    def vector(self) -> NDArray[np.float64]:
+    def vector(self) -> Array:
         """The intercept and then the weights; (1 + weights,)."""
         return np.concatenate([[self.intercept], self.weights])
 
-    def table(self, sizes: Sequence[int]) -> NDArray[np.float64]:
+    def table(self, sizes: Sequence[int]) -> Array:
         """Return p(variable | parents of these sizes), parents first and the variable last."""
         known = design(tuple(sizes))
         if len(self.vector) != known.shape[1]:
@@ -117,7 +118,7 @@ class Sigmoid:
 
 
 @lru_cache(maxsize=256)
-def design(sizes: tuple[int, ...]) -> NDArray[np.float64]:
+def design(sizes: tuple[int, ...]) -> Array:
     """Return which weights enter the log-odds of each configuration of parents, the last moving fastest.
 
     (configurations, 1 + Σ(size − 1)), zeros and ones: a column for the intercept, and one for each state but
@@ -132,7 +133,7 @@ def design(sizes: tuple[int, ...]) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=256)
-def _pivots(sizes: tuple[int, ...]) -> NDArray[np.int64]:
+def _pivots(sizes: tuple[int, ...]) -> Integers:
     """Return the configurations that tell the weights: all first, and one parent in another state."""
     strides = list(accumulate(reversed(sizes), mul, initial=1))[-2::-1]
     return np.array(
@@ -140,19 +141,19 @@ def _pivots(sizes: tuple[int, ...]) -> NDArray[np.int64]:
     )
 
 
-def table_of(weights: NDArray[np.float64], known: NDArray[np.float64]) -> NDArray[np.float64]:
+def table_of(weights: Array, known: Array) -> Array:
     """Return the table that weights imply under a design; (..., weights) → (..., 2, configurations)."""
     odds = weights @ known.T
     return np.stack([special.expit(-odds), special.expit(odds)], axis=-2)
 
 
-def log_odds(table: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_odds(table: Array) -> Array:
     """Return the log-odds of the second state; (..., 2, configurations) → (..., configurations)."""
     tiny = np.finfo(np.float64).tiny
     return np.asarray(np.log(np.maximum(table[..., 1, :], tiny)) - np.log(np.maximum(table[..., 0, :], tiny)))
 
 
-def weights_of(table: NDArray[np.float64], sizes: tuple[int, ...]) -> NDArray[np.float64]:
+def weights_of(table: Array, sizes: tuple[int, ...]) -> Array:
     """Return the weights that imply a table; of any other table, those of its first configurations.
 
     (..., 2, configurations) → (..., weights).
@@ -245,9 +246,7 @@ class SigmoidFamily(ImpliedTable):
             )
 
 
-def best_weights(
-    counts: NDArray[np.float64], known: NDArray[np.float64], precision: float
-) -> NDArray[np.float64]:
+def best_weights(counts: Array, known: Array, precision: float) -> Array:
     """Return the weights of highest penalised likelihood for expected counts.
 
     Parameters
@@ -281,9 +280,7 @@ def best_weights(
     return weights.reshape(*lead, known.shape[1])
 
 
-def _solved(
-    heavy: NDArray[np.float64], right: NDArray[np.float64], known: NDArray[np.float64], precision: float
-) -> NDArray[np.float64]:
+def _solved(heavy: Array, right: Array, known: Array, precision: float) -> Array:
     """Return (XᵀVX + precision)⁻¹ ``right`` with V = diag(heavy); (vectors, weights)."""
     bend = (known.T * heavy[:, None, :]) @ known
     place = np.arange(known.shape[1])
@@ -294,16 +291,16 @@ def _solved(
 
 
 def _halved(
-    weights: NDArray[np.float64],
-    step: NDArray[np.float64],
-    yes: NDArray[np.float64],
-    total: NDArray[np.float64],
-    known: NDArray[np.float64],
+    weights: Array,
+    step: Array,
+    yes: Array,
+    total: Array,
+    known: Array,
     precision: float,
-) -> NDArray[np.float64]:
+) -> Array:
     """Return weights moved along a step, or half of it, or half of that, so that nothing is lost."""
 
-    def value(w: NDArray[np.float64]) -> NDArray[np.float64]:
+    def value(w: Array) -> Array:
         odds = w @ known.T
         fits = (yes * odds - total * np.logaddexp(0.0, odds)).sum(axis=1)
         return np.asarray(fits - 0.5 * precision * (w**2).sum(axis=1))

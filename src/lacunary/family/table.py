@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.schema import Kind
 from lacunary.errors import ParameterError
-from lacunary.family.protocol import Array, Family
+from lacunary.family.protocol import Family
 from lacunary.family.sigmoid import Sigmoid
+from lacunary.maths.arrays import Array
 
 __all__ = ["SUM_TOLERANCE", "TableFamily", "flat", "read_table"]
 
@@ -46,7 +46,7 @@ class TableFamily(Family):
             return flat(given.table(self.sizes))
         return flat(read_table(self, given, renormalize))
 
-    def shown(self, places: Array) -> NDArray[np.float64]:
+    def shown(self, places: Array) -> Array:
         """Return the table, parents first and the variable last."""
         return np.moveaxis(places.reshape(self.variable.size, *self.sizes), 0, -1)
 

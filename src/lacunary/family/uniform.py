@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from lacunary.errors import ParameterError, TableError
 from lacunary.family.leaf import LeafFamily
 from lacunary.family.numeric import Units
-from lacunary.family.protocol import Array
+from lacunary.maths.arrays import Array, Booleans, Integers
 from lacunary.maths.pareto import Pareto
 
 __all__ = ["SLACK", "Uniform", "UniformFamily"]
@@ -44,8 +44,8 @@ class Uniform:
         For each configuration of the discrete parents; (..., discrete parents).
     """
 
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    low: Array
+    high: Array
 
     def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
         ends = np.broadcast_arrays(np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64))
@@ -61,7 +61,7 @@ class Uniform:
         return cls(array[..., 0], array[..., 1])
 
     @property
-    def records(self) -> NDArray[np.float64]:
+    def records(self) -> Array:
         """Low and high, in the last axis; (..., 2)."""
         return np.stack([self.low, self.high], axis=-1)
 
@@ -111,7 +111,7 @@ class UniformFamily(LeafFamily):
         return Pareto(np.array(ROWS), np.array(mean - half), np.array(mean + half))
 
     def learned(
-        self, x: Array, weights: Array, certain: NDArray[np.bool_], possible: NDArray[np.bool_], method: str
+        self, x: Array, weights: Array, certain: Booleans, possible: Booleans, method: str
     ) -> tuple[Array, float]:
         """Return the bounds that a fit gives, (q, 2), and their log prior density, which only "map" has.
 
@@ -138,7 +138,7 @@ class UniformFamily(LeafFamily):
         density = float(prior.log_density(out[:, 0], out[:, 1]).sum()) if method == "map" else 0.0
         return out, density
 
-    def log_evidence_of(self, x: Array, weights: Array, certain: NDArray[np.bool_]) -> float:
+    def log_evidence_of(self, x: Array, weights: Array, certain: Booleans) -> float:
         """Return log ∫∫ p(w₁, w₂) / (w₂ − w₁)^N dw₁ dw₂ in each configuration, added up."""
         prior, total = self.believed(x, weights), 0.0
         for rows in certain:
@@ -160,7 +160,7 @@ class UniformFamily(LeafFamily):
         """Return the bounds."""
         return theta
 
-    def gather(self, values: Array, configuration: NDArray[np.int64], weights: Array, out: Array) -> None:
+    def gather(self, values: Array, configuration: Integers, weights: Array, out: Array) -> None:
         """Add nothing."""
 
     def log_values(self, x: Array, potentials: NDArray[Any]) -> NDArray[Any]:
@@ -234,7 +234,7 @@ class UniformFamily(LeafFamily):
         return f"uniform from {record[0]:.5g} to {record[1]:.5g}"
 
 
-def _widen(bounds: NDArray[np.float64], x: NDArray[np.float64], possible: NDArray[np.bool_]) -> None:
+def _widen(bounds: Array, x: Array, possible: Booleans) -> None:
     """Let every row be within the bounds of some configuration that it allows."""
     rows = np.flatnonzero(possible.any(axis=0))
     away = np.maximum(bounds[:, :1] - x[rows], x[rows] - bounds[:, 1:])

@@ -21,23 +21,21 @@ from functools import cached_property
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.errors import TooWideError
 from lacunary.infer.rows import Rows
+from lacunary.maths.arrays import Array, Integers
 from lacunary.model.dag import Dag
 from lacunary.model.swaps import Swaps
 
 __all__ = ["aligned", "permutable", "permuted_places", "swapped_places"]
 
-Vector = NDArray[np.float64]
-Order = NDArray[np.int64]
 
 MOST_SWAPS = 5000
 """Swaps that are tried one by one, where the best assignment of variables is none."""
 
 
-def aligned(prepared: Rows, theta: Vector, reference: int, like: Sequence[Vector] = ()) -> Vector:
+def aligned(prepared: Rows, theta: Array, reference: int, like: Sequence[Array] = ()) -> Array:
     """Return parameter vectors with hidden variables and their states named as in one of them.
 
     Parameters
@@ -83,7 +81,7 @@ def permutable(dag: Dag) -> list[int]:
     return [h for h, v in enumerate(dag.schema) if v.hidden and v.size > 1 and consistent(h)]
 
 
-def permuted_places(dag: Dag, variable: int, order: Order, *, statistics: bool = False) -> Order:
+def permuted_places(dag: Dag, variable: int, order: Integers, *, statistics: bool = False) -> Integers:
     """Return where each parameter is found if state k of a variable is what was state ``order[k]``.
 
     ``theta[places]`` is then the permuted vector. The variable is moved in its own table and in those
@@ -98,7 +96,7 @@ def permuted_places(dag: Dag, variable: int, order: Order, *, statistics: bool =
     return places
 
 
-def swapped_places(dag: Dag, image: Mapping[int, int], *, statistics: bool = False) -> Order:
+def swapped_places(dag: Dag, image: Mapping[int, int], *, statistics: bool = False) -> Integers:
     """Return where each parameter is found if variable v is what was variable ``image[v]``, a swap."""
     here = np.arange(dag.layout.statistics_size if statistics else dag.layout.size)
     places, tables = here.copy(), _tables(dag, statistics)
@@ -137,7 +135,7 @@ def _tables(dag: Dag, statistics: bool) -> dict[int, tuple[slice, tuple[int, ...
 class _Names:
     """The rows, laid out so as to ask for the hidden variables under many parameter vectors."""
 
-    def __init__(self, prepared: Rows, like: Sequence[Vector]) -> None:
+    def __init__(self, prepared: Rows, like: Sequence[Array]) -> None:
         self.dag, self.like = prepared.dag, like
         self.free = permutable(self.dag)
         self.asked = prepared.ask([[h] for h in self.free])
@@ -152,14 +150,14 @@ class _Names:
         colors = [swaps.colors[v] for v in swaps.hidden]
         return swaps if len(set(colors)) < len(colors) else None
 
-    def responsibilities(self, theta: Vector) -> Vector:
+    def responsibilities(self, theta: Array) -> Array:
         """Return the posterior of every free variable in every distinct row, side by side; (rows, Σ states).
 
         Zeros where a row has probability zero.
         """
         return self.asked.posteriors(theta)
 
-    def renamed(self, called: Vector, theta: Vector) -> Vector:
+    def renamed(self, called: Array, theta: Array) -> Array:
         """Return parameters with names as in the reference, whose responsibilities are ``called``."""
         shared = (called * self.asked.weights[:, None]).T @ self.responsibilities(theta)
         image = self._image(shared)
@@ -170,7 +168,7 @@ class _Names:
             theta = theta[permuted_places(self.dag, h, order)]
         return theta
 
-    def _order(self, shared: Vector, mine: int, theirs: int) -> tuple[Order, float]:
+    def _order(self, shared: Array, mine: int, theirs: int) -> tuple[Integers, float]:
         """Return which of their states is which of mine, and how many rows then agree."""
         from scipy.optimize import linear_sum_assignment  # a fifth of a second, which few fits need
 
@@ -181,7 +179,7 @@ class _Names:
             order = np.arange(len(block))
         return order, float(block[np.arange(len(block)), order].sum())
 
-    def _image(self, shared: Vector) -> dict[int, int]:
+    def _image(self, shared: Array) -> dict[int, int]:
         """Return the best swap: the image of every variable, or nothing where none can be swapped."""
         from scipy.optimize import linear_sum_assignment
 
@@ -219,7 +217,7 @@ class _Names:
         """Whether nothing keeps variables in their places."""
         return self._unseen(lambda squared: swapped_places(self.dag, image, statistics=squared))
 
-    def _unseen(self, places: Callable[[bool], Order]) -> bool:
+    def _unseen(self, places: Callable[[bool], Integers]) -> bool:
         """Whether what tells states and variables apart does not notice a permutation."""
         size = self.dag.layout.size
         return all(np.array_equal(v[places(len(v) != size)], v, equal_nan=True) for v in self.like)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.source import Source
 from lacunary.errors import ParameterError
@@ -15,11 +14,10 @@ from lacunary.learn.em import maximize_rule
 from lacunary.learn.loop import climb
 from lacunary.learn.start import check_count, first_point
 from lacunary.learn.stop import Stop
+from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
 
 __all__ = ["Around", "Fitted"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

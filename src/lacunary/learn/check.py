@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.source import Source, first_row
 from lacunary.data.table import Table
@@ -15,6 +14,7 @@ from lacunary.errors import ParameterError, SchemaError, TableError
 from lacunary.family.numeric import NumericFamily
 from lacunary.infer.answers import as_source
 from lacunary.learn.found import Fit
+from lacunary.maths.arrays import Booleans
 from lacunary.model.dag import Dag
 from lacunary.model.make import dag_over
 
@@ -104,11 +104,11 @@ def _check_column(dag: Dag, i: int, source: Source, method: str) -> None:
         raise TableError(f"{variable.name} {problem}")
 
 
-def _no_value(family: NumericFamily, i: int, table: Table) -> NDArray[np.bool_]:
+def _no_value(family: NumericFamily, i: int, table: Table) -> Booleans:
     x = table.reals[:, i]
     return ~np.isnan(x) & ~family.is_value(x)
 
 
-def _outside(i: int, low: float, high: float, table: Table) -> NDArray[np.bool_]:
+def _outside(i: int, low: float, high: float, table: Table) -> Booleans:
     x = table.reals[:, i]
     return np.asarray((x < low) | (x > high))

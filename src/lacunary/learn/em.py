@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lacunary.errors import ParameterError
 from lacunary.family.protocol import ImpliedTable
@@ -25,6 +25,7 @@ from lacunary.infer.belief import Belief
 from lacunary.infer.rows import Rows
 from lacunary.kernels.normalize import normalize
 from lacunary.maths import special
+from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.coordinates import logs
 from lacunary.model.dag import Dag
 
@@ -53,35 +54,32 @@ class Maximize:
     """
 
     dag: Dag
-    pseudo: NDArray[np.float64]
+    pseudo: Array
     log_constant: float
-    known: NDArray[np.float64]
+    known: Array
     belief: Belief | None = None
 
-    def begin(self, prepared: Rows, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+    def begin(self, prepared: Rows, theta: Array) -> Array:
         """Return the points from which to climb, given starting parameters; (starts, size)."""
-        settled, layout = self.settle(theta), self.dag.layout
-        for alike in self._alike:
-            for i, family in alike:
-                place = layout.states_first(settled, i)
-                place[:] = family.table(family.weights(place))
-        return settled
+        points, layout = self.project(theta), self.dag.layout
+        for i, family in (each for alike in self._alike for each in alike):
+            place = layout.states_first(points, i)
+            place[:] = family.table(family.weights(place))
+        return points
 
-    def parameters(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def parameters(self, points: Array) -> Array:
         """Return the parameters at these points: the points themselves; (starts, size)."""
         return points
 
-    def potentials(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def potentials(self, points: Array) -> Array:
         """Return what the sweep multiplies: the parameters themselves; (starts, size)."""
         return points
 
-    def objective(
-        self, points: NDArray[np.float64], log_likelihood: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def objective(self, points: Array, log_likelihood: Array) -> Array:
         """Return g(θ) for each start, with every constant; (starts,)."""
         return np.asarray(log_likelihood + self.log_prior(points))
 
-    def log_prior(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def log_prior(self, points: Array) -> Array:
         """Return log p(θ) in the chosen basis, zero for maximum likelihood; (starts,)."""
         out = np.full(points.shape[:-1], self.log_constant)
         counted = self._counted
@@ -98,24 +96,21 @@ class Maximize:
             out += self.dag.number(i).log_density(theta, belief.hyper(i), belief.surplus).sum(axis=-1)
         return out
 
-    def improve(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    def improve(self, counts: Array) -> Array:
         """Return the best parameters for these expected counts; (starts, statistics) → (starts, size)."""
         layout = self.dag.layout
-        if not layout.numeric:
-            return self._with_implied(counts, self.settle(counts + self.pseudo))
         out = np.empty((*counts.shape[:-1], layout.size))
         out[..., : layout.tables] = counts[..., : layout.tables] + self.pseudo
         for i in learned(self.dag, self.known):
             family, statistics = self.dag.number(i), layout.statistics(counts, i)
             if self.belief is None:
-                layout.records(out, i)[:] = family.maximum_likelihood(statistics)
+                best = family.maximum_likelihood(statistics)
             else:
-                layout.records(out, i)[:] = family.peak(
-                    self.belief.hyper(i) + statistics, self.belief.surplus
-                )
-        return self._with_implied(counts, self.settle(out))
+                best = family.peak(self.belief.hyper(i) + statistics, self.belief.surplus)
+            layout.records(out, i)[:] = best
+        return self._with_implied(counts, self.project(out))
 
-    def _with_implied(self, counts: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _with_implied(self, counts: Array, points: Array) -> Array:
         """Return the points with the best implied tables for these counts; (starts, size)."""
         layout, precision = self.dag.layout, self.belief.weight_sd**-2 if self.belief else 0.0
         for alike in self._alike:
@@ -124,37 +119,32 @@ class Maximize:
                 layout.states_first(points, i)[:] = family.table(weights)
         return points
 
-    def settle(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the nearest admissible parameters: distributions sum to one, known ones are as given."""
+    def project(self, points: Array) -> Array:
+        """Return the projection onto admissible parameters: tables sum to one, known ones are as given."""
         layout, learned = self.dag.layout, np.empty(points.shape)
         tables, room = self._tables
         if layout.numeric or not normalize(points, tables, np.empty(room), learned):
             learned = layout.normalize(points)
         return learned if self._learns_all else np.where(np.isnan(self.known), learned, self.known)
 
-    def unfold(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def unfold(self, points: Array) -> tuple[Array, Array]:
         """Return free coordinates, and how much each matters; (starts, size) each."""
-        layout, coordinates = self.dag.layout, logs(points)
-        if not layout.numeric:
-            return coordinates, points
-        weights = points.copy()
-        coordinates[..., layout.tables :], weights[..., layout.tables :] = points[..., layout.tables :], 0.0
+        layout, coordinates, weights = self.dag.layout, points.copy(), points.copy()
+        coordinates[..., : layout.tables] = logs(points[..., : layout.tables])
+        weights[..., layout.tables :] = 0.0
         for i in learned(self.dag, self.known):
             each = self.dag.number(i).unfold(layout.records(points, i))
             layout.records(coordinates, i)[:], layout.records(weights, i)[:] = each
         return coordinates, weights
 
-    def fold(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
+    def fold(self, coordinates: Array) -> Array:
         """Return the admissible parameters with such coordinates; (starts, size)."""
-        layout = self.dag.layout
-        if not layout.numeric:
-            return self.settle(np.exp(coordinates))
-        points = coordinates.copy()
+        layout, points = self.dag.layout, coordinates.copy()
         points[..., : layout.tables] = np.exp(coordinates[..., : layout.tables])
         for i in learned(self.dag, self.known):
             at = layout.records(coordinates, i)
             layout.records(points, i)[:] = self.dag.number(i).fold(at, self.belief is None)
-        return self.settle(points)
+        return self.project(points)
 
     @cached_property
     def _alike(self) -> list[list[tuple[int, ImpliedTable]]]:
@@ -166,12 +156,12 @@ class Maximize:
         return list(out.values())
 
     @cached_property
-    def _counted(self) -> NDArray[np.int64]:
+    def _counted(self) -> Integers:
         """Where the prior has something to say."""
         return np.flatnonzero(self.pseudo)
 
     @cached_property
-    def _tables(self) -> tuple[NDArray[np.int64], int]:
+    def _tables(self) -> tuple[Integers, int]:
         """Start, states and configurations of each table, and the most configurations; (tables, 3)."""
         layout = self.dag.layout
         tables = [(layout.start[i], layout.states[i], layout.configurations[i]) for i in layout.blocks]
@@ -212,12 +202,12 @@ def maximize_rule(
     return Maximize(dag, pseudo, constant, known, belief)
 
 
-def learned(dag: Dag, known: NDArray[np.float64]) -> list[int]:
+def learned(dag: Dag, known: Array) -> list[int]:
     """Return the continuous variables whose parameters are not given, one for each block."""
     return [i for i in dag.layout.numeric if np.isnan(known[dag.layout.start[i]])]
 
 
-def known_parameters(dag: Dag, fixed: Mapping[str, ArrayLike] | None) -> NDArray[np.float64]:
+def known_parameters(dag: Dag, fixed: Mapping[str, ArrayLike] | None) -> Array:
     """Return the parameters of the families that are given, NaN for those that are learned; (size,)."""
     known = np.full(dag.layout.size, np.nan)
     for name, table in (fixed or {}).items():

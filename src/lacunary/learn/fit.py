@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lacunary.errors import ParameterError
 from lacunary.infer.answers import as_source
@@ -26,6 +26,7 @@ from lacunary.learn.stop import Stop
 from lacunary.learn.tournament import tournament
 from lacunary.learn.units import moved, outside, standardized, watched
 from lacunary.learn.vbem import Update, update_rule
+from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
 
 __all__ = ["Fit", "Start", "fit", "reselect"]
@@ -119,8 +120,7 @@ def fit(
     scale = Scale.of(rows, dag)
     rows = scale.source(rows)
     belief = scale.believed_inside(prior(dag))
-    rule = _rule(belief, method, basis, standardized(dag, scale, fixed))
-    rule = _in_units(rule, scale, method, log_foregone)
+    rule = _rule(belief, scale, method, basis, fixed, log_foregone)
     prepared = scale.prepare(dag, rows)
     maker = _starts(dag, starts, initial, scale)
     if isinstance(maker, Tournament) and select in ("average", "entropy", "ensemble"):
@@ -167,24 +167,26 @@ def reselect(
     fixed, log_foregone = with_foregone(found.dag, rows, found.method, fixed)
     scale = Scale.of(rows, found.dag)
     belief = scale.believed_inside((prior or found.prior)(found.dag))
-    rule = _rule(belief, found.method, found.basis, standardized(found.dag, scale, fixed))
-    rule = _in_units(rule, scale, found.method, log_foregone)
+    rule = _rule(belief, scale, found.method, found.basis, fixed, log_foregone)
     prepared = scale.prepare(found.dag, scale.source(rows))
     inside = moved(found, scale.inward)
     return outside(_selected(inside, choice, prepared, rule, belief, fixed), scale)
 
 
 def _rule(
-    belief: Belief, method: str, basis: str, fixed: Mapping[str, ArrayLike] | None
+    belief: Belief,
+    scale: Scale,
+    method: str,
+    basis: str,
+    fixed: Mapping[str, ArrayLike] | None,
+    log_foregone: float,
 ) -> Maximize | Update:
+    """Return the step of a method; its prior density is in the data's units, of what is learned alone."""
+    held = standardized(belief.dag, scale, fixed)
     if method == "variational":
-        return update_rule(belief, fixed)
-    return maximize_rule(belief, cast(Literal["ml", "map"], method), cast(Basis, basis), fixed)
-
-
-def _in_units(rule: Maximize | Update, scale: Scale, method: str, log_foregone: float) -> Maximize | Update:
-    """Return the rule with a prior density in the data's units, of what is learned alone."""
-    if not isinstance(rule, Maximize) or method != "map":
+        return update_rule(belief, held)
+    rule = maximize_rule(belief, cast(Literal["ml", "map"], method), cast(Basis, basis), held)
+    if method == "ml":
         return rule
     stretch = scale.log_stretch(rule.dag, learned(rule.dag, rule.known))
     return replace(rule, log_constant=rule.log_constant + stretch + log_foregone)
@@ -211,14 +213,9 @@ def _fit(
     """Choose among the climbs and put the result together."""
     dag = belief.dag
     logs = [c.log_likelihood for c in climbs]
-    if isinstance(
-        rule, Update
-    ):  # what was climbed is a bound; the likelihood is that of the posterior's mean
+    if isinstance(rule, Update):  # what was climbed is a bound; the likelihood is that of the mean
         logs = prepared.expect(np.array([c.theta for c in climbs])).log_likelihood.tolist()
-    made = tuple(
-        Start(Network(dag, c.theta), c.objective, log, c.trace, c.iterations, c.converged)
-        for c, log in zip(climbs, logs, strict=True)
-    )
+    made = tuple(c.start(dag, log) for c, log in zip(climbs, logs, strict=True))
     best = max(made, key=lambda start: start.objective)
     if best.objective == -np.inf:
         prepared.check_possible(best.network.theta)
@@ -274,7 +271,7 @@ def _selected(
     )
 
 
-def _aligned(found: Fit, prepared: Rows, like: Sequence[NDArray[np.float64]]) -> Fit:
+def _aligned(found: Fit, prepared: Rows, like: Sequence[Array]) -> Fit:
     """Return the fit with the states of hidden variables named in every start as in the best."""
     from lacunary.learn.align import aligned  # rarely needed
 
@@ -306,7 +303,7 @@ def _starts(
     return starts
 
 
-def _initial(dag: Dag, initial: Network | Fit | Sequence[Network]) -> NDArray[np.float64]:
+def _initial(dag: Dag, initial: Network | Fit | Sequence[Network]) -> Array:
     if isinstance(initial, Fit):
         networks: Sequence[Network] = [start.network for start in initial.starts]
     else:

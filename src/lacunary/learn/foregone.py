@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lacunary.data.source import Source
 from lacunary.data.table import HOLE, Table
+from lacunary.maths.arrays import Booleans
 from lacunary.model.dag import Dag
 
 __all__ = ["showing", "with_foregone"]
@@ -30,7 +31,7 @@ def with_foregone(dag: Dag, source: Source, method: str, fixed: Fixed) -> tuple[
     return known or fixed, log_density
 
 
-def showing(dag: Dag, table: Table, i: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def showing(dag: Dag, table: Table, i: int) -> tuple[Booleans, Booleans]:
     """Tell which rows show a variable with its parents in each configuration, for certain and possibly.
 
     (configurations, rows) each.

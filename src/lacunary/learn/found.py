@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.wording import counted
 from lacunary.infer.belief import Belief, Dirichlet, Prior
 from lacunary.infer.network import Network
 from lacunary.learn.select import Selection, local_entropy
+from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
 
 if TYPE_CHECKING:  # loaded when it is asked for
@@ -120,22 +120,22 @@ class Fit:
         return self.network.dag
 
     @property
-    def given(self) -> dict[str, NDArray[np.float64]]:
+    def given(self) -> dict[str, Array]:
         """The tables that were fixed, by name."""
         return {name: self.network.table(name) for name in self.fixed}
 
     @property
-    def scores(self) -> NDArray[np.float64]:
+    def scores(self) -> Array:
         """The score S of every start: its objective without `constant`, ENT eq. 1; (starts,)."""
         return np.array([start.objective for start in self.starts]) - self.constant
 
     @property
-    def entropies(self) -> NDArray[np.float64]:
+    def entropies(self) -> Array:
         """The local entropy of every start, in nats, ENT eq. 2; (starts,)."""
         return np.array([start.entropy for start in self.starts])
 
     @cached_property
-    def distances(self) -> NDArray[np.float64]:
+    def distances(self) -> Array:
         """KL(chosen ‖ start), in nats, for every start; (starts,)."""
         from lacunary.infer.divergence import kl
 

@@ -9,24 +9,24 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lacunary.data.table import HOLE
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief
 from lacunary.infer.network import Network
 from lacunary.infer.rows import Rows
-from lacunary.learn.boxes import SMALLEST, Bounder
 from lacunary.learn.em import Maximize, maximize_rule
+from lacunary.learn.interval_bounds import SMALLEST, IntervalBounds
 from lacunary.learn.monomials import CERTIFICATE, TERMS, LogSums, write_out
 from lacunary.learn.select import Chosen
+from lacunary.maths.arrays import Array, Booleans, Integers
 
 if TYPE_CHECKING:
     from lacunary.learn.found import Fit
 
 __all__ = ["global_map"]
 
-Array = NDArray[np.float64]
 
 BATCH = 128
 """Boxes that are worked on together, fewer where their second derivatives would take much memory."""
@@ -103,7 +103,7 @@ def global_map(
     began = time.monotonic()
     rule = maximize_rule(belief, fit.method, fit.basis, fixed)  # type: ignore[arg-type]
     best = max(fit.starts, key=lambda start: start.objective).network.theta
-    theta = rule.settle(np.maximum(best, SMALLEST)[None])[0]
+    theta = rule.project(np.maximum(best, SMALLEST)[None])[0]
     sums = write_out(prepared, rule, terms)
     parts = list(sums.parts())
     hard = sum(len(part.weight) > 0 for part in parts)
@@ -114,7 +114,7 @@ def global_map(
         found = _solve(part, theta[part.places], chains, budget)
         theta[part.places] = found.theta
         gap, used = gap + found.upper - found.value, used + found.nodes
-    theta = rule.settle(np.where(theta > SMALLEST, theta, 0.0)[None])[0]
+    theta = rule.project(np.where(theta > SMALLEST, theta, 0.0)[None])[0]
     objective = float(rule.objective(theta[None], prepared.expect(theta[None]).log_likelihood)[0])
     details = {
         "objective": objective,
@@ -166,13 +166,13 @@ def _solve(part: LogSums, start: Array, chains: Sequence[Sequence[int]], budget:
         return Certificate(theta, 0.0, 0.0, 0)
     at = {int(place): k for k, place in enumerate(part.places)}
     inside = [[at[p] for p in chain] for chain in chains if all(p in at for p in chain)]
-    return Search(Bounder(part), inside, budget).run(start)
+    return BranchAndBound(IntervalBounds(part), inside, budget).run(start)
 
 
-class Search:
+class BranchAndBound:
     """Best-first branch and bound, a batch of boxes at a time."""
 
-    def __init__(self, bounder: Bounder, chains: list[list[int]], budget: Budget) -> None:
+    def __init__(self, bounder: IntervalBounds, chains: list[list[int]], budget: Budget) -> None:
         self.bounder, self.chains, self.budget = bounder, chains, budget
         sums, terms, parameters = bounder.sums.power.shape
         self.batch = int(np.clip(NUMBERS // (sums * terms * parameters**2), 1, BATCH))
@@ -225,7 +225,7 @@ class Search:
             self.theta = self.bounder.climb(theta[k])
             self.value = float(self.bounder.value(self.theta[None])[0])
 
-    def _cut(self, low: Array, high: Array, excess: Array) -> NDArray[np.int64]:
+    def _cut(self, low: Array, high: Array, excess: Array) -> Integers:
         """Return along which parameter to split: where sums exceed their logs, and the box is wide."""
         width = np.arcsin(np.sqrt(high)) - np.arcsin(np.sqrt(low))
         return np.asarray((np.maximum(excess, 1e-300) @ self.involved * width).argmax(axis=1))
@@ -255,10 +255,10 @@ class Boxes:
     low: Array
     high: Array
     upper: Array
-    cut: NDArray[np.int64]
+    cut: Integers
     theta: Array
 
-    def where(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> Boxes:
+    def where(self, which: Booleans | Integers) -> Boxes:
         """Return some of them."""
         return Boxes(self.low[which], self.high[which], self.upper[which], self.cut[which], self.theta[which])
 

@@ -14,12 +14,12 @@ from functools import partial
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.infer.network import Network
 from lacunary.infer.rows import Rows
 from lacunary.learn.found import Climbs, Start
 from lacunary.learn.stop import Stop
+from lacunary.maths.arrays import Array, Booleans, Integers
 from lacunary.model.dag import Dag
 
 __all__ = ["Climb", "Progress", "Rule", "Watch", "climb"]
@@ -35,37 +35,31 @@ GROW, SHRINK = 4.0, 2.0
 class Rule(Protocol):
     """What is done with expected counts."""
 
-    def begin(self, prepared: Rows, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+    def begin(self, prepared: Rows, theta: Array) -> Array:
         """Return the points from which to climb, given starting parameters; (starts, size)."""
         ...
 
-    def parameters(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def parameters(self, points: Array) -> Array:
         """Return the parameters that stand for these points; (starts, size)."""
         ...
 
-    def potentials(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def potentials(self, points: Array) -> Array:
         """Return what the sweep multiplies at these points; (starts, size)."""
         ...
 
-    def objective(
-        self, points: NDArray[np.float64], log_likelihood: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def objective(self, points: Array, log_likelihood: Array) -> Array:
         """Return the value that must never fall; (starts,)."""
         ...
 
-    def improve(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    def improve(self, counts: Array) -> Array:
         """Return the next points; (starts, size)."""
         ...
 
-    def settle(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the nearest admissible points to positive vectors; (starts, size)."""
-        ...
-
-    def unfold(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def unfold(self, points: Array) -> tuple[Array, Array]:
         """Return coordinates in which a step may be prolonged, and how much each matters; (starts, size)."""
         ...
 
-    def fold(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
+    def fold(self, coordinates: Array) -> Array:
         """Return the admissible points with such coordinates; (starts, size)."""
         ...
 
@@ -86,13 +80,18 @@ class Climb:
         Sweeps over the data.
     """
 
-    point: NDArray[np.float64]
-    theta: NDArray[np.float64]
+    point: Array
+    theta: Array
     objective: float
     log_likelihood: float
     trace: tuple[float, ...]
     iterations: int
     converged: bool
+
+    def start(self, dag: Dag, log_likelihood: float) -> Start:
+        """Return what is kept of it in a fit, with the likelihood of its parameters."""
+        network = Network(dag, self.theta)
+        return Start(network, self.objective, log_likelihood, self.trace, self.iterations, self.converged)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,20 +107,7 @@ class Progress:
 
     def trail(self) -> Climbs:
         """Return the climbs as they can be kept in a file, and gone on from."""
-        return Climbs(
-            self.dag,
-            tuple(
-                Start(
-                    Network(self.dag, c.theta),
-                    c.objective,
-                    c.log_likelihood,
-                    c.trace,
-                    c.iterations,
-                    c.converged,
-                )
-                for c in self.climbs()
-            ),
-        )
+        return Climbs(self.dag, tuple(c.start(self.dag, c.log_likelihood) for c in self.climbs()))
 
 
 Watch = Callable[[Progress], object]
@@ -130,7 +116,7 @@ Watch = Callable[[Progress], object]
 class _Start:
     """Where one start has got to, while it climbs; its numbers are plain, as a batch may be of one."""
 
-    def __init__(self, number: int, point: NDArray[np.float64]) -> None:
+    def __init__(self, number: int, point: Array) -> None:
         self.number = number
         self.point = point  # the last that was accepted, whose objective is known
         self.objective = self.first = self.log_likelihood = -math.inf  # first: the first that is finite
@@ -138,9 +124,7 @@ class _Start:
         self.iterations = 0
         self.converged = False
 
-    def accept(
-        self, point: NDArray[np.float64], objective: float, log_likelihood: float, stop: Stop, judged: bool
-    ) -> bool:
+    def accept(self, point: Array, objective: float, log_likelihood: float, stop: Stop, judged: bool) -> bool:
         """Take a point as the new place; tell whether the climb is over."""
         before = self.objective
         self.point, self.objective, self.log_likelihood = point, objective, log_likelihood
@@ -167,7 +151,7 @@ def _climbs(starts: list[_Start], rule: Rule) -> list[Climb]:
 def climb(
     prepared: Rows,
     rule: Rule,
-    points: NDArray[np.float64],
+    points: Array,
     stop: Stop,
     *,
     accelerate: bool = False,
@@ -208,9 +192,9 @@ def climb(
 
 def _accept(
     active: list[_Start],
-    points: NDArray[np.float64],
-    objective: NDArray[np.float64],
-    log_likelihood: NDArray[np.float64],
+    points: Array,
+    objective: Array,
+    log_likelihood: Array,
     stop: Stop,
     leap: _Leap | None,
 ) -> tuple[list[int], list[int]]:
@@ -236,7 +220,7 @@ def _without(active: list[_Start], over: list[int]) -> list[_Start]:
     return [start for k, start in enumerate(active) if k not in over]
 
 
-def _rows(array: NDArray[np.float64], which: list[int]) -> NDArray[np.float64]:
+def _rows(array: Array, which: list[int]) -> Array:
     """Return these rows, which are different and in order: the array itself if they are all."""
     return array if len(which) == len(array) else array[which]
 
@@ -252,7 +236,7 @@ class _Leap:
     How far s may reach grows while leaps succeed and shrinks when one fails.
     """
 
-    def __init__(self, rule: Rule, points: NDArray[np.float64]) -> None:
+    def __init__(self, rule: Rule, points: Array) -> None:
         starts = len(points)
         self.rule = rule
         self.points = points.copy()  # where each start is; arrays have one row a start
@@ -263,9 +247,7 @@ class _Leap:
         self.length = np.ones(starts)  # s of the last leap
         self.reach = np.ones(starts)
 
-    def landed(
-        self, active: list[_Start], objective: NDArray[np.float64]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def landed(self, active: list[_Start], objective: Array) -> tuple[Booleans, Booleans]:
         """Tell which points a plain step led to, and which a leap that lost ground, which is taken back."""
         which = np.array([start.number for start in active])
         tried = self.trying[which]
@@ -279,7 +261,7 @@ class _Leap:
         self.steps[back] = 0
         return ~tried, lost
 
-    def ahead(self, going: list[int], following: NDArray[np.float64]) -> None:
+    def ahead(self, going: list[int], following: Array) -> None:
         """Move these starts to the points to sweep next, given where a plain step leads."""
         which, out = np.array(going, dtype=np.int64), following.copy()
         ready = self.steps[which] == 1
@@ -292,7 +274,7 @@ class _Leap:
         self.steps[which] = np.where(ready, 0, 1)
         self.points[which] = out
 
-    def _extrapolate(self, which: NDArray[np.int64], two: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _extrapolate(self, which: Integers, two: Array) -> Array:
         zero, one = self.before[which], self.points[which]
         (first, _), (middle, weight), (last, _) = (self.rule.unfold(x) for x in (zero, one, two))
         steady = np.isfinite(first + middle + last)  # a probability of zero stays zero

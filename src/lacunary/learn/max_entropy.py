@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import entr, xlogy
 
@@ -22,6 +21,7 @@ from lacunary.infer.network import Network
 from lacunary.infer.rows import Rows
 from lacunary.learn.em import Maximize, maximize_rule
 from lacunary.learn.select import Chosen, check_threshold
+from lacunary.maths.arrays import Array
 
 if TYPE_CHECKING:
     from lacunary.learn.found import Fit
@@ -52,34 +52,25 @@ class Bounded:
     rule: Maximize
     threshold: float
 
-    def theta(self, eta: NDArray[np.float64]) -> NDArray[np.float64]:
+    def theta(self, eta: Array) -> Array:
         """Return the parameters at these coordinates; (size,)."""
         layout = self.rule.dag.layout
         highest = np.full(layout.groups, -np.inf)
         np.maximum.at(highest, layout.group, eta)
-        return np.asarray(self.rule.settle(np.exp(eta - highest[layout.group])[None])[0])
+        return np.asarray(self.rule.project(np.exp(eta - highest[layout.group])[None])[0])
 
-    def score(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def score(self, theta: Array) -> tuple[float, Array]:
         """Return S = log-likelihood + Σ pseudo · log θ, and ∂S/∂η = n − θ Σn with n = E[N] + pseudo."""
         (stats,) = self.prepared.expect(theta[None])
         score = float(stats.log_likelihood + xlogy(self.rule.pseudo, theta).sum())
         return score, self._along(theta, stats.counts + self.rule.pseudo)
 
-    def entropy(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def entropy(self, theta: Array) -> tuple[float, Array]:
         """Return H = Σ −θ log θ, and ∂H/∂η = t − θ Σt with t = −θ log θ; tied families count each."""
-        terms = entr(theta) * self._times
+        terms = entr(theta) * self.rule.dag.layout.sharing
         return float(terms.sum()), self._along(theta, terms)
 
-    @cached_property
-    def _times(self) -> NDArray[np.float64]:
-        """How many families share each place; (size,)."""
-        layout = self.rule.dag.layout
-        times = np.zeros(layout.size)
-        for i in range(len(layout.start)):
-            times[layout.slice(i)] += 1.0
-        return times
-
-    def _along(self, theta: NDArray[np.float64], terms: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _along(self, theta: Array, terms: Array) -> Array:
         layout = self.rule.dag.layout
         slope = terms - theta * layout.total(terms)[layout.group]
         return np.where(np.isnan(self.rule.known), slope, 0.0)
@@ -89,7 +80,7 @@ class Bounded:
 class Point:
     """Parameters that reach the threshold, and how nearly ∇H + λ∇S vanishes there."""
 
-    theta: NDArray[np.float64]
+    theta: Array
     score: float
     entropy: float
     multiplier: float
@@ -144,7 +135,7 @@ def max_entropy(
     best = float(scores.max())
     room = (1.0 - c) * abs(best)
     problem = Bounded(prepared, rule, best - room)
-    even = rule.settle(np.ones((1, thetas.shape[1])))[0]
+    even = rule.project(np.ones((1, thetas.shape[1])))[0]
     if problem.score(even)[0] >= problem.threshold:
         return _chosen(problem, _point(problem, even), tolerance, 1, "uniform distributions are feasible")
     seeds = _seeds(problem, thetas, scores)
@@ -174,9 +165,9 @@ class Climb:
         self.target = problem.threshold + self.margin
         self.multiplier, self.penalty = 1.0, 10.0 / room
         self.spent = 0
-        self.highest: tuple[float, NDArray[np.float64]] | None = None
+        self.highest: tuple[float, Array] | None = None
 
-    def run(self, theta: NDArray[np.float64]) -> Point | None:
+    def run(self, theta: Array) -> Point | None:
         """Climb from these parameters; return where it ended, or the best feasible point on the way."""
         eta, before, slope = np.log(np.maximum(theta, FLOOR)), np.inf, 1e-2
         for _ in range(ROUNDS):
@@ -193,7 +184,7 @@ class Climb:
             before, slope = abs(lack), max(slope / 10, self.tolerance / 4)
         return None if self.highest is None else _point(self.problem, self.highest[1])
 
-    def _inner(self, eta: NDArray[np.float64], slope: float) -> NDArray[np.float64]:
+    def _inner(self, eta: Array, slope: float) -> Array:
         options = {
             "maxcor": MEMORY,
             "maxiter": self.left,
@@ -204,7 +195,7 @@ class Climb:
         found = minimize(self._lagrangian, eta, jac=True, method="L-BFGS-B", options=options)
         return np.asarray(found.x, dtype=np.float64)
 
-    def _lagrangian(self, eta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def _lagrangian(self, eta: Array) -> tuple[float, Array]:
         theta = self.problem.theta(eta)
         score, uphill = self.problem.score(theta)
         entropy, wider = self.problem.entropy(theta)
@@ -215,13 +206,13 @@ class Climb:
         return -entropy + (m * m - self.multiplier**2) / (2 * self.penalty), -wider - m * uphill
 
 
-def _seeds(problem: Bounded, thetas: NDArray[np.float64], scores: NDArray[np.float64]) -> list[int]:
+def _seeds(problem: Bounded, thetas: Array, scores: Array) -> list[int]:
     """Return the starts that reach the threshold, the most entropic first."""
     feasible = np.flatnonzero(scores >= problem.threshold).tolist()
     return sorted(feasible, key=lambda start: -problem.entropy(thetas[start])[0])
 
 
-def _point(problem: Bounded, theta: NDArray[np.float64]) -> Point:
+def _point(problem: Bounded, theta: Array) -> Point:
     """Return the point with the multiplier λ ≥ 0 for which ∇H + λ∇S is shortest."""
     score, uphill = problem.score(theta)
     entropy, wider = problem.entropy(theta)

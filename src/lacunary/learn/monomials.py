@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE
 from lacunary.errors import TooWideError
 from lacunary.infer.rows import Rows
 from lacunary.learn.em import Maximize
+from lacunary.maths.arrays import Array, Booleans, Integers
 from lacunary.model.dag import Dag
+from lacunary.model.graph import merged
 
 __all__ = ["CERTIFICATE", "TERMS", "Events", "LogSums", "write_out"]
 
@@ -32,7 +33,7 @@ CERTIFICATE = "a certificate of the global maximum"
 TERMS = 20_000
 """Ways to fill the holes of all different rows that are written out before a problem is refused."""
 
-DUST = 1e-13
+NEGLIGIBLE = 1e-13
 """What is left of a coefficient when equal ones are taken from each other, up to rounding."""
 
 Polynomial = dict[tuple[int, ...], float]
@@ -66,14 +67,14 @@ class Events:
         Counts that belong to no event: fully observed families and pseudo-counts; (parameters,).
     """
 
-    weight: NDArray[np.float64]
-    offset: NDArray[np.float64]
-    power: NDArray[np.float64]
-    sum: NDArray[np.int64]
-    cell: NDArray[np.int64]
-    outside: NDArray[np.float64]
+    weight: Array
+    offset: Array
+    power: Array
+    sum: Integers
+    cell: Integers
+    outside: Array
 
-    def within(self, mine: NDArray[np.bool_], rows: NDArray[np.bool_]) -> Events:
+    def within(self, mine: Booleans, rows: Booleans) -> Events:
         """Return what concerns these parameters and sums."""
         number = np.append(np.where(rows, np.cumsum(rows) - 1, -1), -1)
         kept = (number[self.sum] >= 0) | (self.power[:, mine] > 0).any(axis=1)
@@ -110,19 +111,19 @@ class LogSums:
         The same function as it came from the data, before shared factors were added up in ``linear``.
     """
 
-    places: NDArray[np.int64]
-    group: NDArray[np.int64]
-    linear: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    offset: NDArray[np.float64]
-    power: NDArray[np.float64]
+    places: Integers
+    group: Integers
+    linear: Array
+    weight: Array
+    offset: Array
+    power: Array
     events: Events
 
     def parts(self) -> Iterator[LogSums]:
         """Yield the parts that share no distribution and so can be maximised one by one."""
         used = self.power.max(axis=1, initial=0.0) > 0
         together = [{int(g) for g in self.group[row]} for row in used]
-        for groups in _merged([*together, *({int(g)} for g in np.unique(self.group))]):
+        for groups in merged([*together, *({int(g)} for g in np.unique(self.group))]):
             mine = np.isin(self.group, sorted(groups))
             rows = used[:, mine].any(axis=1)
             yield LogSums(
@@ -189,20 +190,11 @@ def _islands(dag: Dag, codes: Sequence[int]) -> Iterator[Island]:
             kept.remove(i)
     members = dag.layout.members
     touched = {i: {m for m in members[i] if codes[m] == HOLE} for i in kept}
-    for holes in _merged([t for t in touched.values() if t]):
+    for holes in merged([t for t in touched.values() if t]):
         families = tuple(sorted(i for i in kept if touched[i] & holes))
         seen = {m for i in families for m in members[i]}
         # What is not a member is marked as a state, so that it is not filled.
         yield families, tuple(code if i in seen else 0 for i, code in enumerate(codes))
-
-
-def _merged(sets: Sequence[set[int]]) -> list[set[int]]:
-    """Return the unions of sets that overlap, directly or through others."""
-    out: list[set[int]] = []
-    for new in sets:
-        apart = [old for old in out if not old & new]
-        out = [*apart, set(new).union(*(old for old in out if old & new))]
-    return out
 
 
 def _check_terms(dag: Dag, islands: Counter[Island], terms: int) -> None:
@@ -217,9 +209,7 @@ def _check_terms(dag: Dag, islands: Counter[Island], terms: int) -> None:
         )
 
 
-def _polynomial(
-    dag: Dag, known: NDArray[np.float64], families: Sequence[int], codes: Sequence[int]
-) -> Polynomial:
+def _polynomial(dag: Dag, known: Array, families: Sequence[int], codes: Sequence[int]) -> Polynomial:
     """Return p(observed | the rest) of one island as a polynomial in the free parameters."""
     layout, out = dag.layout, defaultdict[tuple[int, ...], float](float)
     choices = [range(n) if c == HOLE else (c,) for n, c in zip(dag.schema.sizes, codes, strict=True)]
@@ -250,7 +240,7 @@ def _collapsed(dag: Dag, polynomial: Polynomial) -> Polynomial:
             least = min(out.get(w, 0.0) for w in whole)
             if least > 0:
                 out = {w: a - least if w in whole else a for w, a in out.items()}
-                out = {w: a for w, a in out.items() if a > DUST * least}
+                out = {w: a for w, a in out.items() if a > NEGLIGIBLE * least}
                 out[tuple(base)] = out.get(tuple(base), 0.0) + least
                 waiting.append(tuple(base))
                 break
@@ -265,9 +255,7 @@ def _shared(polynomial: Polynomial) -> Counter[int]:
     return shared
 
 
-def _arrays(
-    dag: Dag, free: NDArray[np.bool_], outside: NDArray[np.float64], sums: list[Key], events: list[_Event]
-) -> LogSums:
+def _arrays(dag: Dag, free: Booleans, outside: Array, sums: list[Key], events: list[_Event]) -> LogSums:
     places = np.flatnonzero(free)
     at = {int(place): k for k, place in enumerate(places)}
     shape = len(sums), max((len(terms) for terms in sums), default=0)
@@ -290,7 +278,7 @@ def _arrays(
     )
 
 
-def _events(at: dict[int, int], outside: NDArray[np.float64], events: list[_Event]) -> Events:
+def _events(at: dict[int, int], outside: Array, events: list[_Event]) -> Events:
     power = np.zeros((len(events), len(at)))
     for e, event in enumerate(events):
         for place, times in event.shared.items():

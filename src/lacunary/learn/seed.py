@@ -12,18 +12,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.source import Source, distinct_rows, merged_rows
 from lacunary.data.table import HOLE, Table
 from lacunary.family.leaf import LeafFamily
 from lacunary.infer.belief import Belief
 from lacunary.maths import regression
+from lacunary.maths.arrays import Array, Booleans, Integers
 from lacunary.model.dag import Dag
 
 __all__ = ["Seeds"]
 
-Array = NDArray[np.float64]
 
 LOADING = 0.5
 """Standard deviation of the coefficients of hidden parents, in standardised columns, all together."""
@@ -48,9 +47,9 @@ class _Family:
 
     dag: Dag
     i: int
-    seen: NDArray[np.int64]
-    hidden: NDArray[np.int64]
-    drawn: NDArray[np.bool_]
+    seen: Integers
+    hidden: Integers
+    drawn: Booleans
 
     @classmethod
     def of(cls, dag: Dag, i: int) -> _Family:
@@ -67,11 +66,11 @@ class _Family:
         return cls(dag, i, seen, unseen, drawn)
 
     @property
-    def keep(self) -> NDArray[np.bool_]:
+    def keep(self) -> Booleans:
         """Which of z = (1, regressors, child) are not hidden; (m + 2,)."""
         return np.concatenate([[True], ~self.drawn, [True]])
 
-    def shown(self, table: Table) -> tuple[NDArray[np.bool_], NDArray[np.int64], Array]:
+    def shown(self, table: Table) -> tuple[Booleans, Integers, Array]:
         """Return which rows show the family whole, the configuration of their observed parents, and z."""
         layout, variables = self.dag.layout, self.dag.schema.variables
         row, there = np.zeros(len(table), dtype=np.int64), np.ones(len(table), dtype=bool)

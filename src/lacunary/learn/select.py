@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief
 from lacunary.infer.network import Network
 from lacunary.infer.rows import Rows
 from lacunary.maths import special
+from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ ALONE = "there is one start; the selection comes to the same as 'best'"
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """The parameters a rule of selection settled on.
+    """The parameters a rule of selection chose.
 
     Attributes
     ----------
@@ -160,21 +161,17 @@ def entropy(fit: Fit, prepared: Rows, belief: Belief, *, c: float = 0.95) -> Cho
     return Chosen(fit.starts[place].network, details)
 
 
-def local_entropy(dag: Dag, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+def local_entropy(dag: Dag, theta: Array) -> Array:
     """Return −Σ over variables, parent configurations and states of θ log θ, in nats; (..., size) → (...).
 
     ENT eq. 2 with its sign put right. A table that tied families share counts for each of them. A
     continuous variable adds the entropy of its family in each configuration, a regression ½ log(2πe σ²).
     """
     layout = dag.layout
-    times = np.zeros(layout.tables)
-    spread = np.zeros(theta.shape[:-1])
-    for i, variable in enumerate(dag.schema):
-        if variable.discrete:
-            times[layout.slice(i)] += 1.0
-        else:
-            spread += dag.number(i).entropy(layout.records(theta, i)).sum(axis=-1)
-    return np.asarray(special.entr(theta[..., : layout.tables]) @ times + spread)
+    out = special.entr(theta[..., : layout.tables]) @ layout.sharing
+    for i in dag.continuous:
+        out = out + dag.number(i).entropy(layout.records(theta, i)).sum(axis=-1)
+    return np.asarray(out)
 
 
 def check_threshold(c: float) -> None:
@@ -195,7 +192,7 @@ def _rule(select: str) -> Callable[..., Chosen]:
     return {"best": best, "average": average, "entropy": entropy, "ensemble": ensemble}[select]
 
 
-def _shares(fit: Fit, weights: Weights) -> NDArray[np.float64]:
+def _shares(fit: Fit, weights: Weights) -> Array:
     """Return the weight of each start; they sum to one, and a start that explains nothing has none."""
     objective = np.array([start.objective for start in fit.starts])
     able = np.isfinite(objective)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+
+from lacunary.maths.arrays import Array, Integers
 
 __all__ = ["Simplices"]
 
-Array = NDArray[np.float64]
 
 HALVINGS = 20
 """Steps of bisection that find which parameters a box cuts; the bound is valid wherever they end."""
@@ -20,7 +20,7 @@ HALVINGS = 20
 class Simplices:
     """Numbers in groups that sum to at most one: distributions, or events that exclude each other."""
 
-    group: NDArray[np.int64]
+    group: Integers
 
     @cached_property
     def member(self) -> Array:
@@ -52,13 +52,13 @@ class Simplices:
             middle = (a + b) / 2
             heavy = self.total(np.clip(counts * np.exp(-middle), low, high)) > 1.0
             a, b = np.where(heavy, middle, a), np.where(heavy, b, middle)
-        height = self._settled(counts, low, high, np.exp((a + b) / 2))
+        height = self._exact_height(counts, low, high, np.exp((a + b) / 2))
         height = np.where(self.total(counts) > 0, height, 0.0)  # nothing is counted: nothing is to be gained
         theta = np.clip(counts / np.where(height > 0, height, 1.0), low, high)
         parts = counts * np.log(theta) - height * theta + height / self.total(np.ones_like(theta))
         return theta, parts.sum(axis=1)
 
-    def _settled(self, counts: Array, low: Array, high: Array, height: Array) -> Array:
+    def _exact_height(self, counts: Array, low: Array, high: Array, height: Array) -> Array:
         """Return the exact height, given which numbers are not cut."""
         plain = counts / height
         inside = (plain > low) & (plain < high)

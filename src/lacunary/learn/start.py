@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.source import Source
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief, Prior
 from lacunary.infer.rows import Rows
 from lacunary.learn.seed import Seeds
+from lacunary.maths.arrays import Array
 
 __all__ = ["Draws", "Given", "Starts", "Tournament", "available_cases", "check_count", "first_point"]
 
@@ -20,9 +20,7 @@ __all__ = ["Draws", "Given", "Starts", "Tournament", "available_cases", "check_c
 class Starts(Protocol):
     """A rule that gives the points from which to climb."""
 
-    def points(
-        self, belief: Belief, prior: Prior, table: Source, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
+    def points(self, belief: Belief, prior: Prior, table: Source, rng: np.random.Generator) -> Array:
         """Return the starting parameters; (starts, size)."""
         ...
 
@@ -41,9 +39,7 @@ class Draws:
     def __post_init__(self) -> None:
         check_count(self.count)
 
-    def points(
-        self, belief: Belief, prior: Prior, table: Source, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
+    def points(self, belief: Belief, prior: Prior, table: Source, rng: np.random.Generator) -> Array:
         """Return the draws."""
         layout = belief.dag.layout
         alpha = np.maximum(belief.alpha[: layout.tables], 1.0)
@@ -70,9 +66,7 @@ class Tournament:
     def __post_init__(self) -> None:
         check_count(self.count)
 
-    def points(
-        self, belief: Belief, prior: Prior, table: Source, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
+    def points(self, belief: Belief, prior: Prior, table: Source, rng: np.random.Generator) -> Array:
         """Return the draws that enter."""
         return Draws(self.count).points(belief, prior, table, rng)
 
@@ -81,21 +75,19 @@ class Tournament:
 class Given:
     """Points that the caller has."""
 
-    theta: NDArray[np.float64]
+    theta: Array
 
-    def points(
-        self, belief: Belief, prior: Prior, table: Source, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
+    def points(self, belief: Belief, prior: Prior, table: Source, rng: np.random.Generator) -> Array:
         """Return them."""
         return self.theta
 
 
-def available_cases(constant: NDArray[np.float64], belief: Belief) -> NDArray[np.float64]:
+def available_cases(constant: Array, belief: Belief) -> Array:
     """Return the predictive parameters given the rows in which a family is fully observed."""
     return belief.dag.layout.normalize(constant + belief.alpha)
 
 
-def first_point(prepared: Rows, belief: Belief, table: Source) -> NDArray[np.float64]:
+def first_point(prepared: Rows, belief: Belief, table: Source) -> Array:
     """Return the parameters that follow from the rows in which a family is fully observed; (size,)."""
     layout = belief.dag.layout
     if not layout.numeric:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import replace
 
 from lacunary.infer.rows import Rows
 from lacunary.learn.loop import Climb, Rule, Watch, climb
 from lacunary.learn.stop import Stop
+from lacunary.maths.arrays import Array
 
 __all__ = ["tournament"]
 
@@ -15,7 +15,7 @@ __all__ = ["tournament"]
 def tournament(
     prepared: Rows,
     rule: Rule,
-    points: NDArray[np.float64],
+    points: Array,
     stop: Stop,
     accelerate: bool,
     watch: Watch | None,
@@ -44,12 +44,5 @@ def _joined(earlier: Climb | None, later: Climb) -> Climb:
         return later
     if not later.trace:  # interrupted before its first sweep was done
         return earlier
-    return Climb(
-        later.point,
-        later.theta,
-        later.objective,
-        later.log_likelihood,
-        earlier.trace + later.trace[1:],
-        earlier.iterations + later.iterations,
-        later.converged,
-    )
+    iterations = earlier.iterations + later.iterations
+    return replace(later, trace=earlier.trace + later.trace[1:], iterations=iterations)

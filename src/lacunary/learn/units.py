@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lacunary.infer.network import Network
 from lacunary.infer.scale import Scale
 from lacunary.learn.em import known_parameters
 from lacunary.learn.found import Fit
 from lacunary.learn.loop import Climb, Progress, Watch
+from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
 
 __all__ = ["moved", "outside", "standardized", "watched"]
@@ -25,7 +25,7 @@ def outside(found: Fit, scale: Scale) -> Fit:
     return replace(moved(found, scale.outward), belief=scale.believed_outside(found.belief))
 
 
-def moved(found: Fit, move: Callable[[Dag, NDArray[np.float64]], NDArray[np.float64]]) -> Fit:
+def moved(found: Fit, move: Callable[[Dag, Array], Array]) -> Fit:
     """Return the fit with every network's parameters moved to other units."""
     if not found.dag.continuous:
         return found

@@ -21,13 +21,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief
 from lacunary.infer.rows import Rows
 from lacunary.learn.em import known_parameters, learned
 from lacunary.maths import special
+from lacunary.maths.arrays import Array
 from lacunary.maths.coordinates import logs
 from lacunary.model.dag import Dag
 
@@ -47,7 +48,7 @@ class Update:
     """
 
     belief: Belief
-    known: NDArray[np.float64]
+    known: Array
 
     @property
     def dag(self) -> Dag:
@@ -55,27 +56,24 @@ class Update:
         return self.belief.dag
 
     @property
-    def alpha(self) -> NDArray[np.float64]:
+    def alpha(self) -> Array:
         """Hyperparameters of the prior; (statistics size,)."""
         return self.belief.alpha
 
     @cached_property
-    def _known_tables(self) -> NDArray[np.float64]:
+    def _known_tables(self) -> Array:
         return self.known[: self.dag.layout.tables]
 
-    def begin(self, prepared: Rows, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+    def begin(self, prepared: Rows, theta: Array) -> Array:
         """Return the posteriors that follow from the responsibilities at these parameters; (starts, size)."""
         counts = prepared.expect(np.where(np.isnan(self.known), theta, self.known)).counts
         return self.improve(counts)
 
-    def potentials(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def potentials(self, points: Array) -> Array:
         """Return exp E[log θ], which sums to less than one, and forms; (starts, potentials size)."""
         known, layout = self._known_tables, self.dag.layout
-        tables = np.where(np.isnan(known), np.exp(self._expected_log(points)), known)
-        if not layout.numeric:
-            return tables
         out, free = np.empty((*points.shape[:-1], layout.potentials_size)), learned(self.dag, self.known)
-        out[..., : layout.tables] = tables
+        out[..., : layout.tables] = np.where(np.isnan(known), np.exp(self._expected_log(points)), known)
         for i, family in self.dag.numeric:
             if i in free:
                 made = family.expected(layout.statistics(points, i), self.belief.surplus)
@@ -84,13 +82,11 @@ class Update:
             layout.potentials(out, i)[:] = made
         return out
 
-    def objective(
-        self, points: NDArray[np.float64], log_likelihood: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def objective(self, points: Array, log_likelihood: Array) -> Array:
         """Return the bound F for each start, with every constant; (starts,)."""
         return np.asarray(log_likelihood - self.divergence(points))
 
-    def divergence(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def divergence(self, points: Array) -> Array:
         """Return KL(q(θ) ‖ p(θ)), summed over all distributions that are learned; (starts,)."""
         layout, free = self.dag.layout, np.isnan(self._known_tables)
         groups = np.unique(layout.group[free])
@@ -104,45 +100,36 @@ class Update:
             out = out + self.dag.number(i).divergence(after, before, self.belief.surplus).sum(axis=-1)
         return np.asarray(out)
 
-    def improve(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    def improve(self, counts: Array) -> Array:
         """Return α + E[N]; (starts, statistics size)."""
         return self.alpha + counts
 
-    def settle(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the nearest hyperparameters: no posterior is worth less than its prior."""
-        layout = self.dag.layout
-        if not layout.numeric:
-            return np.maximum(points, self.alpha)
-        out, tables = points.copy(), slice(layout.tables)
+    def project(self, points: Array) -> Array:
+        """Return the projection onto admissible hyperparameters: none is worth less than the prior."""
+        layout, out, tables = self.dag.layout, points.copy(), slice(self.dag.layout.tables)
         out[..., tables] = np.maximum(points[..., tables], self.alpha[tables])
         for i, family in self.dag.numeric:
-            family.settle_hyper(layout.statistics(out, i), self.belief.hyper(i))
+            family.project_hyper(layout.statistics(out, i), self.belief.hyper(i))
         return out
 
-    def unfold(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def unfold(self, points: Array) -> tuple[Array, Array]:
         """Return free coordinates, and how much each matters; (starts, statistics size) each."""
-        layout = self.dag.layout
-        if not layout.numeric:
-            return logs(points), points
-        coordinates, weights = np.empty_like(points), points.copy()
+        layout, coordinates, weights = self.dag.layout, np.empty_like(points), points.copy()
         coordinates[..., : layout.tables] = logs(points[..., : layout.tables])
         for i, family in self.dag.numeric:
             each = family.unfold_hyper(layout.statistics(points, i))
             layout.statistics(coordinates, i)[:], layout.statistics(weights, i)[:] = each
         return coordinates, weights
 
-    def fold(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the nearest hyperparameters with such coordinates; (starts, statistics size)."""
-        layout = self.dag.layout
-        if not layout.numeric:
-            return self.settle(np.exp(coordinates))
-        points = np.empty_like(coordinates)
+    def fold(self, coordinates: Array) -> Array:
+        """Return the admissible hyperparameters with such coordinates; (starts, statistics size)."""
+        layout, points = self.dag.layout, np.empty_like(coordinates)
         points[..., : layout.tables] = np.exp(coordinates[..., : layout.tables])
         for i, family in self.dag.numeric:
             layout.statistics(points, i)[:] = family.fold_hyper(layout.statistics(coordinates, i))
-        return self.settle(points)
+        return self.project(points)
 
-    def parameters(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def parameters(self, points: Array) -> Array:
         """Return E[θ], as in `Belief.mean`; (starts, size)."""
         layout = self.dag.layout
         out = np.empty((*points.shape[:-1], layout.size))
@@ -151,7 +138,7 @@ class Update:
             layout.records(out, i)[:] = family.mean(layout.statistics(points, i), self.belief.surplus)
         return np.where(np.isnan(self.known), out, self.known)
 
-    def _expected_log(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _expected_log(self, points: Array) -> Array:
         """Return E[log θ] of the tables; (starts, tables)."""
         layout = self.dag.layout
         tables = points[..., : layout.tables]

@@ -7,13 +7,11 @@ and hyperparameters are taken by their logarithms, −∞ where they vanish.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lacunary.maths.arrays import Array
 from lacunary.maths.moments import factor
 
 __all__ = ["logs", "moment_coordinates", "moments_at"]
-
-Array = NDArray[np.float64]
 
 
 def logs(points: Array) -> Array:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
 from lacunary.errors import ParameterError
+from lacunary.maths.arrays import Array
 
 __all__ = ["Mean", "chain_mean", "effective_size", "split_rhat"]
 
@@ -38,13 +38,13 @@ class Mean:
         Monte Carlo standard error of the mean: standard deviation / √ess.
     """
 
-    mean: NDArray[np.float64]
-    rhat: NDArray[np.float64]
-    ess: NDArray[np.float64]
-    stderr: NDArray[np.float64]
+    mean: Array
+    rhat: Array
+    ess: Array
+    stderr: Array
 
 
-def chain_mean(draws: NDArray[np.float64]) -> Mean:
+def chain_mean(draws: Array) -> Mean:
     """Return the mean of draws of several quantities with R̂ and effective size; (chains, draws, size).
 
     Where a variable is hidden its states are exchangeable, and a chain may call first what another
@@ -54,7 +54,7 @@ def chain_mean(draws: NDArray[np.float64]) -> Mean:
     return Mean(draws.mean(axis=(0, 1)), split_rhat(draws), ess, np.sqrt(draws.var(axis=(0, 1)) / ess))
 
 
-def split_rhat(draws: NDArray[np.float64]) -> NDArray[np.float64]:
+def split_rhat(draws: Array) -> Array:
     """Return √(pooled variance / variance within) with every chain cut into halves; (size,).
 
     One for what never varies; infinite for what varies only between chains.
@@ -66,7 +66,7 @@ def split_rhat(draws: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(pooled > 0, ratio, 1.0)
 
 
-def effective_size(draws: NDArray[np.float64]) -> NDArray[np.float64]:
+def effective_size(draws: Array) -> Array:
     """Return the effective number of draws for the mean, all chains together; (size,).
 
     The number of draws itself for what never varies. Never more than S log₁₀ S of S draws: chains that
@@ -84,7 +84,7 @@ def effective_size(draws: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(varies, count / tau, float(count))
 
 
-def _split(draws: NDArray[np.float64]) -> NDArray[np.float64]:
+def _split(draws: Array) -> Array:
     """Return twice as many chains of half the length; an odd draw in the middle is left out."""
     if draws.ndim != 3 or draws.shape[0] < 1 or draws.shape[1] < LEAST:
         raise ParameterError(f"draws must be (chains, at least {LEAST} draws, size), not {draws.shape}")
@@ -92,7 +92,7 @@ def _split(draws: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate([draws[:, :half], draws[:, -half:]])
 
 
-def _variances(chains: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _variances(chains: Array) -> tuple[Array, Array]:
     """Return W, the mean variance within, and var⁺ = (n − 1)/n W + B/n; (size,) each."""
     length = chains.shape[1]
     within = chains.var(axis=1, ddof=1).mean(axis=0)
@@ -100,7 +100,7 @@ def _variances(chains: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArra
     return within, (length - 1) / length * within + between
 
 
-def _autocovariance(chains: NDArray[np.float64]) -> NDArray[np.float64]:
+def _autocovariance(chains: Array) -> Array:
     """Return the autocovariance of each chain at every lag, by Fourier transform; (chains, length, size)."""
     length = chains.shape[1]
     centred = chains - chains.mean(axis=1, keepdims=True)
@@ -111,7 +111,7 @@ def _autocovariance(chains: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(power[:, :length] / (length - 1))
 
 
-def _integrated(rho: NDArray[np.float64]) -> NDArray[np.float64]:
+def _integrated(rho: Array) -> Array:
     """Return τ = −1 + 2 Σ pairs of neighbouring autocorrelations, as long as they are positive and fall."""
     even = len(rho) // 2 * 2
     pairs = rho[0:even:2] + rho[1:even:2]

@@ -10,11 +10,11 @@ standardised ones, and move the result (``move``) if the data's own units are wa
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from lacunary.maths.arrays import Array
 
 __all__ = ["are_moments", "factor", "joined", "moments", "move", "part_of", "parted"]
-
-Array = NDArray[np.float64]
 
 
 BLOCK = 2048

@@ -12,15 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lacunary.errors import ParameterError
 from lacunary.maths import special
+from lacunary.maths.arrays import Array
 from lacunary.maths.moments import factor, joined, part_of, parted
 
 __all__ = ["NormalWishart"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

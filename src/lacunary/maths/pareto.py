@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lacunary.errors import ParameterError
+from lacunary.maths.arrays import Array
 
 __all__ = ["Pareto"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.maths.arrays import Array, Integers
+
 __all__ = ["LEAST", "PRIMES", "Field", "PrimeField", "Reals", "random_prime"]
 
 LEAST = 2**30
@@ -65,11 +67,11 @@ class PrimeField:
             return numbers
         return np.asarray(numbers % self.order)
 
-    def draw(self, shape: int | tuple[int, ...], rng: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, shape: int | tuple[int, ...], rng: np.random.Generator) -> Integers:
         """Return uniformly random residues."""
         return rng.integers(0, self.order, size=shape, dtype=np.int64)
 
-    def inverse(self, residues: NDArray[np.int64]) -> NDArray[np.int64]:
+    def inverse(self, residues: Integers) -> Integers:
         """Return 1/a = a^(p − 2) for every residue (Fermat); zero for zero."""
         power = np.asarray(residues, dtype=np.int64) % self.order
         result = np.ones_like(power)
@@ -79,7 +81,7 @@ class PrimeField:
             power = power * power % self.order
         return np.where(np.asarray(residues) % self.order == 0, 0, result)
 
-    def rank(self, matrix: NDArray[np.int64]) -> int:
+    def rank(self, matrix: Integers) -> int:
         """Return the rank of an integer matrix modulo the prime, exactly.
 
         Columns are eliminated in panels. Within a panel, Crout's way: L and U grow by a column and a
@@ -99,9 +101,7 @@ class PrimeField:
                 rest[strip] = self._less(rest[strip], lower[:, left[strip]], upper)
         return rank
 
-    def _eliminate(
-        self, matrix: NDArray[np.float64], width: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[int]]:
+    def _eliminate(self, matrix: Array, width: int) -> tuple[Array, Array, list[int]]:
         """Factor the first columns: return L (2, rows, pivots), U (pivots, columns) and the pivots' rows.
 
         L comes in two parts, high and low. A row that was a pivot equals its row of L·U, so nothing of
@@ -123,19 +123,17 @@ class PrimeField:
             pivots.append(pivot)
         return lower[:, :, : len(pivots)], upper[: len(pivots)], pivots
 
-    def _less(
-        self, matrix: NDArray[np.float64], left: NDArray[np.float64], right: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _less(self, matrix: Array, left: Array, right: Array) -> Array:
         """Return matrix − left · right, where left comes in two parts and sums have at most `PANEL` terms."""
         high = self._centre(_product(left[0], right))
         high *= SPLIT
         high += _product(left[1], right)
         return self._centre(np.subtract(matrix, high, out=high))
 
-    def _scale(self, column: NDArray[np.float64], factor: int) -> NDArray[np.float64]:
+    def _scale(self, column: Array, factor: int) -> Array:
         return self._centre((column.astype(np.int64) * factor % self.order).astype(np.float64))
 
-    def _centre(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _centre(self, numbers: Array) -> Array:
         """Return the residues nearest to zero of integers below 2⁵³ − 2³¹ in size.
 
         The quotient may be off by one where it lies half-way between integers, and then the residue
@@ -147,7 +145,7 @@ class PrimeField:
         return np.subtract(numbers, quotient, out=quotient)
 
 
-def _product(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+def _product(left: Array, right: Array) -> Array:
     """Return left · right, without BLAS where one of them is a vector.
 
     There are thousands of these, and waking its threads for each costs more than the work where other

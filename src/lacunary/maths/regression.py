@@ -22,10 +22,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lacunary.errors import ParameterError
 from lacunary.maths import special
+from lacunary.maths.arrays import Array
 from lacunary.maths.moments import factor
 
 __all__ = [
@@ -43,7 +44,6 @@ __all__ = [
     "predictive",
 ]
 
-Array = NDArray[np.float64]
 LOG_2PI = math.log(2.0 * math.pi)
 
 

@@ -9,7 +9,9 @@ from math import lgamma
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from lacunary.maths.arrays import Array
 
 __all__ = ["log_rising", "sum_log_gamma"]
 
@@ -23,7 +25,7 @@ def sum_log_gamma(values: ArrayLike) -> float:
     return float(np.array([lgamma(value) for value in different.tolist()]) @ counts)
 
 
-def log_rising(a: ArrayLike, n: ArrayLike) -> NDArray[np.float64]:
+def log_rising(a: ArrayLike, n: ArrayLike) -> Array:
     """Return log Γ(a + n) − log Γ(a), a > 0 and a + n > 0, without losing digits where a is huge; broadcast.
 
     For a large a by the difference of Stirling's series, with r(z) = 1/(12 z) − 1/(360 z³),
@@ -40,7 +42,7 @@ def log_rising(a: ArrayLike, n: ArrayLike) -> NDArray[np.float64]:
     return out
 
 
-def _tail(z: NDArray[np.float64]) -> NDArray[np.float64]:
+def _tail(z: Array) -> Array:
     """Return what Stirling's series adds to (z − ½) log z − z + ½ log 2π."""
     return np.asarray((1 / 12 - 1 / 360 / z / z) / z)
 

@@ -212,6 +212,14 @@ class Dag:
         """Return the children of one variable."""
         return tuple(self.names[child] for child in self.child_indices[self.schema.index(name)])
 
+    def ancestors(self, variables: Iterable[int]) -> set[int]:
+        """Return these variables and all that is above them, as positions in the schema."""
+        found = set(variables)
+        for i in reversed(self.order_indices):
+            if i in found:
+                found.update(self.parent_indices[i])
+        return found
+
     def without(self, names: Iterable[str]) -> Dag:
         """Return the graph without these variables and their arcs; families are no longer tied."""
         gone = {self.schema[name].name for name in names}

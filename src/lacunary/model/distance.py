@@ -81,7 +81,7 @@ class _Search:
 
     def fewest(self, one: Orientation, two: Orientation, pairs: Iterable[Pair], bound: int) -> int:
         """Return the fewest of the pairs on which members of the classes disagree, at most ``bound``."""
-        undecided, total = _settle(one, two, pairs)
+        undecided, total = _undecided(one, two, pairs)
         for group in _independent(one, two, undecided):
             if total >= bound:
                 break
@@ -97,7 +97,7 @@ class _Search:
         for source in _component(left, start):
             self._spend()
             arcs = left.direct([(source, node) for node in left.open[source]])
-            costs.append((_settle(left, right, group)[1], source))
+            costs.append((_undecided(left, right, group)[1], source))
             left.release(arcs)
         for cost, source in sorted(costs):
             if cost >= bound:
@@ -116,7 +116,7 @@ class _Search:
             )
 
 
-def _settle(one: Orientation, two: Orientation, pairs: Iterable[Pair]) -> tuple[list[Pair], int]:
+def _undecided(one: Orientation, two: Orientation, pairs: Iterable[Pair]) -> tuple[list[Pair], int]:
     """Return the pairs still open on either side, and how many of the others disagree."""
     undecided, disagreements = [], 0
     for i, j in pairs:

@@ -8,7 +8,7 @@ from itertools import combinations
 from lacunary.errors import GraphError
 from lacunary.model.dag import Dag
 
-__all__ = ["d_separated", "moral_graph", "skeleton"]
+__all__ = ["d_separated", "merged", "moral_graph", "skeleton"]
 
 
 def skeleton(dag: Dag) -> Mapping[str, frozenset[str]]:
@@ -39,6 +39,15 @@ def d_separated(
     return not _reachable(dag, one, observed) & two
 
 
+def merged(sets: Iterable[set[int]]) -> list[set[int]]:
+    """Return the unions of sets that overlap, directly or through others."""
+    out: list[set[int]] = []
+    for new in sets:
+        apart = [old for old in out if not old & new]
+        out = [*apart, set(new).union(*(old for old in out if old & new))]
+    return out
+
+
 def _reachable(dag: Dag, sources: set[int], observed: set[int]) -> set[int]:
     """Return the unobserved variables joined to ``sources`` by a trail that ``observed`` leaves active.
 
@@ -46,7 +55,7 @@ def _reachable(dag: Dag, sources: set[int], observed: set[int]) -> set[int]:
     whether it was entered from a child (upwards) or from a parent, so each is visited at most twice.
     """
     parents, children = dag.parent_indices, dag.child_indices
-    opened = _with_ancestors(dag, observed)  # as the middle of a collider these let the trail pass
+    opened = dag.ancestors(observed)  # as the middle of a collider these let the trail pass
     visits = {(source, True) for source in sources}
     waiting = list(visits)
     while waiting:
@@ -60,15 +69,6 @@ def _reachable(dag: Dag, sources: set[int], observed: set[int]) -> set[int]:
         visits.update(fresh)
         waiting += fresh
     return {node for node, _ in visits} - observed
-
-
-def _with_ancestors(dag: Dag, nodes: set[int]) -> set[int]:
-    found, waiting = set(nodes), list(nodes)
-    while waiting:
-        fresh = set(dag.parent_indices[waiting.pop()]) - found
-        found |= fresh
-        waiting += fresh
-    return found
 
 
 def _positions(dag: Dag, names: str | Iterable[str]) -> set[int]:

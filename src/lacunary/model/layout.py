@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.maths.arrays import Array, Integers
+
 __all__ = ["Layout", "Widths"]
 
 Widths = tuple[int, int, int]
@@ -124,7 +126,7 @@ class Layout:
         return tuple(first[start] for start in sorted(first))
 
     @cached_property
-    def group(self) -> NDArray[np.int64]:
+    def group(self) -> Integers:
         """For each place of the tables, which distribution (variable and configuration) it belongs to."""
         group = np.empty(self.tables, dtype=np.int64)
         count = 0
@@ -142,15 +144,21 @@ class Layout:
         return sum(self.configurations[i] for i in self.blocks)
 
     @cached_property
-    def variable(self) -> NDArray[np.int64]:
+    def variable(self) -> Integers:
         """For each place of the tables, the variable whose table it is in."""
         counts = [self.states[i] * self.configurations[i] for i in self.blocks]
         return np.repeat(np.array(self.blocks, dtype=np.int64), counts)
 
     @cached_property
-    def variable_of_group(self) -> NDArray[np.int64]:
+    def variable_of_group(self) -> Integers:
         """For each distribution that is a table, the variable it belongs to."""
         return np.repeat(np.array(self.blocks, dtype=np.int64), [self.configurations[i] for i in self.blocks])
+
+    @cached_property
+    def sharing(self) -> Array:
+        """For each place of the tables, how many families share it."""
+        counts = np.bincount(self.start, minlength=self.size + 1)
+        return counts[np.array(self.start, dtype=np.int64)[self.variable]].astype(np.float64)
 
     @property
     def free(self) -> int:
@@ -162,7 +170,7 @@ class Layout:
         width = self.states[i] or self.widths[i][0]
         return slice(self.start[i], self.start[i] + width * self.configurations[i])
 
-    def total(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    def total(self, vector: Array) -> Array:
         """Sum each distribution that is a table; (..., size) → (..., groups)."""
         lead = vector.shape[:-1]
         rows = int(np.prod(lead))
@@ -171,7 +179,7 @@ class Layout:
         summed = np.bincount(bins, weights=places, minlength=rows * self.groups)
         return np.asarray(summed.reshape(*lead, self.groups), dtype=np.float64)
 
-    def normalize(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    def normalize(self, vector: Array) -> Array:
         """Scale each table to sum to one, a table of zeros to uniform, and leave all else; (..., size)."""
         if self.tables < vector.shape[-1]:
             tables = self.normalize(vector[..., : self.tables])
@@ -183,7 +191,7 @@ class Layout:
         uniform = 1.0 / np.array(self.states, dtype=np.float64)[self.variable]
         return np.where(spread > 0, vector / np.where(spread > 0, spread, 1.0), uniform)
 
-    def table(self, vector: NDArray[np.float64], i: int) -> NDArray[np.float64]:
+    def table(self, vector: Array, i: int) -> Array:
         """Return variable i's table as people index it: parents first, the variable last.
 
         For a continuous variable: discrete parents first, then its parameters.
@@ -193,15 +201,11 @@ class Layout:
             return vector[self.slice(i)].reshape(*shape[1:], self.widths[i][0])
         return np.moveaxis(vector[self.slice(i)].reshape(shape), 0, -1)
 
-    def flat(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def flat(self, table: Array) -> Array:
         """Return a discrete variable's table, indexed as by `table`, as its places in the vector."""
         return np.moveaxis(table, -1, 0).reshape(-1)
 
-    def parent_sizes(self, i: int) -> tuple[int, ...]:
-        """Return the numbers of states of variable i's discrete parents."""
-        return tuple(self.sizes[p] for p in self.members[i][1:])
-
-    def states_first(self, vector: NDArray[np.float64], i: int) -> NDArray[np.float64]:
+    def states_first(self, vector: Array, i: int) -> Array:
         """Return a discrete variable's places, its state first; (..., size) → (..., states, q), a view."""
         return vector[..., self.slice(i)].reshape(*vector.shape[:-1], self.states[i], self.configurations[i])
 

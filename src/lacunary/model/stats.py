@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
+from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
 
 __all__ = ["Batch", "Stats"]
@@ -36,7 +37,7 @@ class Stats:
     """
 
     dag: Dag
-    counts: NDArray[np.float64]
+    counts: Array
     log_likelihood: float
     weight: float
 
@@ -55,7 +56,7 @@ class Stats:
             self.weight + other.weight,
         )
 
-    def table(self, name: str) -> NDArray[np.float64]:
+    def table(self, name: str) -> Array:
         """Return one family's expected counts: parents first, the variable last.
 
         For a continuous variable: its family's statistics, discrete parents first; of a regression E[Σ z zᵀ]

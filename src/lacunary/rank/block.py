@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.errors import TooWideError
+from lacunary.maths.arrays import Integers
 from lacunary.maths.prime import Field, PrimeField
 from lacunary.model.layout import Layout
 from lacunary.rank.chart import Chart
@@ -105,7 +106,7 @@ class Block:
     def _chart(self, i: int) -> Chart:
         return self.charts[self.layout.start[i]]
 
-    def rows(self, field: PrimeField, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def rows(self, field: PrimeField, count: int, rng: np.random.Generator) -> Integers:
         """Return derivatives of random functionals at one random point; (columns, count)."""
         tables = {start: self.charts[start].draw(field, rng) for start in self.places}
         matrix = np.zeros((self.columns, count), dtype=np.int64)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.prime import Field, PrimeField
 
 __all__ = ["Chart", "LogOddsChart", "TableChart"]
@@ -36,7 +37,7 @@ class Chart(Protocol):
         """Log₂ of the sum of the coefficients' sizes."""
         ...
 
-    def draw(self, field: PrimeField, rng: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, field: PrimeField, rng: np.random.Generator) -> Integers:
         """Return the table at random parameters; (r, q)."""
         ...
 
@@ -70,7 +71,7 @@ class TableChart:
         """1 − θ₁ − … has r terms."""
         return math.log2(self.states)
 
-    def draw(self, field: PrimeField, rng: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, field: PrimeField, rng: np.random.Generator) -> Integers:
         """Return a table of random residues whose distributions sum to one."""
         free = field.draw((self.states - 1, self.configurations), rng)
         return np.concatenate([free, field.reduce(1 - free.sum(axis=0, keepdims=True))])
@@ -93,7 +94,7 @@ class LogOddsChart:
         Minus X, zeros and ones: which parameters enter the odds of each configuration; (q, size).
     """
 
-    jacobian: NDArray[np.float64]
+    jacobian: Array
 
     @property
     def size(self) -> int:
@@ -111,11 +112,11 @@ class LogOddsChart:
         return 2.0 * len(self.jacobian)
 
     @property
-    def design(self) -> NDArray[np.int64]:
+    def design(self) -> Integers:
         """Which parameters enter the odds of each parent configuration; (size, q), zeros and ones."""
         return -self.jacobian.T.astype(np.int64)
 
-    def draw(self, field: PrimeField, rng: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, field: PrimeField, rng: np.random.Generator) -> Integers:
         """Return the table at random t; drawn again where some 1 + odds is zero."""
         while True:
             powers = np.where(self.design == 1, rng.integers(1, field.order, size=(self.size, 1)), 1)

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
 from lacunary.family.protocol import ImpliedTable
 from lacunary.family.registry import FAMILIES, bound
 from lacunary.infer.network import Network
+from lacunary.maths.arrays import Array
 from lacunary.model import make
 from lacunary.model.dag import Dag
 from lacunary.rank.block import Block
@@ -59,7 +59,7 @@ class Dimension:
     rank: int
     parameters: int
     doubt: float | None = 0.0
-    singular_values: NDArray[np.float64] | None = None
+    singular_values: Array | None = None
     gap: float | None = None
 
     def __str__(self) -> str:

@@ -8,12 +8,16 @@ such *district* is a factor of the observable distribution that can be read off 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from lacunary.model.dag import Dag
+from lacunary.model.graph import merged
 
-__all__ = ["District", "ancestors", "blocks"]
+__all__ = ["District", "blocks"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -53,18 +57,12 @@ def blocks(dag: Dag) -> list[tuple[District, ...]]:
 
     A hidden variable without observed descendants sums to one: its family is in no district.
     """
-    relevant = ancestors(dag, (i for i, v in enumerate(dag.schema) if not v.hidden))
+    relevant = dag.ancestors(i for i, v in enumerate(dag.schema) if not v.hidden)
     hidden = {i for i in relevant if dag.schema.variables[i].hidden and dag.schema.sizes[i] > 1}
     families = [i for i in dag.order_indices if i in relevant]
-    joined = _Joined(len(dag.names))
-    for i in families:
-        members = [m for m in (i, *dag.parent_indices[i]) if m in hidden]
-        joined.join(members)
-    grouped: dict[int, list[int]] = {}
-    for i in families:
-        inside = [m for m in (i, *dag.parent_indices[i]) if m in hidden]
-        grouped.setdefault(joined.find(inside[0]) if inside else i, []).append(i)
-    return _tie(dag, [_district(dag, members, hidden) for members in grouped.values()])
+    inside = [hidden.intersection((i, *dag.parent_indices[i])) for i in families]
+    grouped = _grouped(families, [members or {i} for i, members in zip(families, inside, strict=True)])
+    return _tie(dag, [_district(dag, list(members), hidden) for members in grouped])
 
 
 def _district(dag: Dag, families: list[int], hidden: set[int]) -> District:
@@ -77,39 +75,13 @@ def _district(dag: Dag, families: list[int], hidden: set[int]) -> District:
 def _tie(dag: Dag, districts: list[District]) -> list[tuple[District, ...]]:
     """Put districts together that use the same table."""
     leader = {dag.schema.index(name): dag.schema.index(group[0]) for group in dag.tied for name in group}
-    joined = _Joined(len(dag.names))
-    for district in districts:
-        joined.join([leader.get(i, i) for i in district.families])
-    grouped: dict[int, list[District]] = {}
-    for district in districts:
-        first = district.families[0]
-        grouped.setdefault(joined.find(leader.get(first, first)), []).append(district)
-    return [tuple(group) for group in grouped.values()]
+    return _grouped(districts, [{leader.get(i, i) for i in district.families} for district in districts])
 
 
-def ancestors(dag: Dag, variables: Iterable[int]) -> set[int]:
-    """Return the variables and all that is above them."""
-    found = set(variables)
-    for i in reversed(dag.order_indices):
-        if i in found:
-            found.update(dag.parent_indices[i])
-    return found
-
-
-class _Joined:
-    """Sets of numbers, joined as it turns out that they belong together."""
-
-    def __init__(self, size: int) -> None:
-        self._above = list(range(size))
-
-    def find(self, i: int) -> int:
-        """Return the number that stands for the set of ``i``."""
-        while self._above[i] != i:
-            self._above[i] = self._above[self._above[i]]
-            i = self._above[i]
-        return i
-
-    def join(self, members: list[int]) -> None:
-        """Join the sets of all members."""
-        for member in members[1:]:
-            self._above[self.find(member)] = self.find(members[0])
+def _grouped(things: Sequence[T], marks: Sequence[set[int]]) -> list[tuple[T, ...]]:
+    """Put things together whose marks overlap, directly or through others; in the order of the first."""
+    home = {mark: k for k, group in enumerate(merged(marks)) for mark in group}
+    found: dict[int, list[T]] = {}
+    for thing, mine in zip(things, marks, strict=True):
+        found.setdefault(home[next(iter(mine))], []).append(thing)
+    return [tuple(group) for group in found.values()]

@@ -11,9 +11,9 @@ import math
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.errors import TooWideError
+from lacunary.maths.arrays import Integers
 from lacunary.maths.prime import LEAST, PRIMES, PrimeField, random_prime
 
 __all__ = ["MARGIN", "Map", "generic_rank"]
@@ -65,7 +65,7 @@ class Map(Protocol):
     @property
     def log_height(self) -> float: ...  # noqa: D102
 
-    def rows(self, field: PrimeField, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def rows(self, field: PrimeField, count: int, rng: np.random.Generator) -> Integers:
         """Return derivatives of random functionals at one random point; (columns, count)."""
         ...
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.infer.plan import JunctionTree, junction_tree
+from lacunary.maths.arrays import Integers
 from lacunary.maths.prime import Field
 from lacunary.model.layout import Layout
 from lacunary.rank.district import District
@@ -44,7 +45,7 @@ class Evidence:
 
     rows: int
     weights: Mapping[int, NDArray[Any]]
-    states: Mapping[int, NDArray[np.int64]]
+    states: Mapping[int, Integers]
 
     def part(self, rows: slice) -> Evidence:
         """Return some of the rows."""
@@ -204,7 +205,7 @@ class Contraction:
         fixed = [a for a, m in enumerate(members) if m not in self.district.hidden and m not in self.soft]
         return fixed, sorted(set(range(len(members))).difference(fixed), key=members.__getitem__)
 
-    def _states(self, i: int, fixed: Sequence[int], evidence: Evidence) -> tuple[NDArray[np.int64], ...]:
+    def _states(self, i: int, fixed: Sequence[int], evidence: Evidence) -> tuple[Integers, ...]:
         return tuple(evidence.states[self.layout.members[i][a]] for a in fixed)
 
     def _take(self, i: int, table: NDArray[Any], evidence: Evidence) -> NDArray[Any]:

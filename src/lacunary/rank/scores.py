@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from lacunary.data.table import HOLE, Table
 from lacunary.infer.network import Network, random_network
 from lacunary.infer.scale import Scale
+from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
-from lacunary.rank.district import ancestors
 
 __all__ = ["score_spectrum"]
 
@@ -32,10 +32,8 @@ SPARE = 64
 BATCH = 16
 """Steps that are worked out at once."""
 
-Vector = NDArray[np.float64]
 
-
-def score_spectrum(dag: Dag, at: Network | None, rng: np.random.Generator) -> tuple[Vector, int, int]:
+def score_spectrum(dag: Dag, at: Network | None, rng: np.random.Generator) -> tuple[Array, int, int]:
     """Return singular values in decreasing order, how many are not zero, and the rank of what is left out.
 
     Without ``at`` parameters are drawn at random.
@@ -61,7 +59,7 @@ def _directions(dag: Dag, hidden: set[int]) -> tuple[list[int], int]:
     with one that has hidden members is among these. What has no observed descendant is seen by nobody.
     """
     layout = dag.layout
-    seen = ancestors(dag, (i for i in range(len(dag.names)) if i not in hidden))
+    seen = dag.ancestors(set(range(len(dag.names))) - hidden)
     families = {i: (i, *dag.parent_indices[i]) for i in seen}
     counted = {layout.start[i] for i in seen}
     mixed = {layout.start[i] for i, members in families.items() if hidden.intersection(members)}
@@ -90,7 +88,7 @@ def _rows(network: Network, count: int, rng: np.random.Generator) -> Table:
     return Table(schema, codes, reals)
 
 
-def _scores(network: Network, steps: list[int], table: Table) -> Vector:
+def _scores(network: Network, steps: list[int], table: Table) -> Array:
     """Return the derivatives of each row's log-density; (rows, steps)."""
     dag, scale = network.dag, Scale.of(table, network.dag)
     prepared = scale.prepare(dag, scale.table(table))
@@ -102,7 +100,7 @@ def _scores(network: Network, steps: list[int], table: Table) -> Vector:
     return np.ascontiguousarray(np.concatenate(columns).T)
 
 
-def _moved(dag: Dag, theta: Vector, place: int) -> NDArray[np.complex128]:
+def _moved(dag: Dag, theta: Array, place: int) -> NDArray[np.complex128]:
     """Return parameters after an imaginary step: of log-odds in a table, of the number in a regression."""
     layout, out = dag.layout, theta.astype(np.complex128)
     if place >= layout.tables:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
+from lacunary.maths.arrays import Array
 from lacunary.maths.prime import Reals
 from lacunary.rank.block import Block, all_configurations, derivatives
 from lacunary.rank.district import District
@@ -26,10 +26,8 @@ ENUMERATED = 4096
 ROUNDING = 32
 """Entries are sums that can nearly cancel, and scaling short columns to length one magnifies what is left."""
 
-Vector = NDArray[np.float64]
 
-
-def spectrum(block: Block, theta: Vector, rng: np.random.Generator) -> tuple[Vector, int]:
+def spectrum(block: Block, theta: Array, rng: np.random.Generator) -> tuple[Array, int]:
     """Return the singular values in decreasing order, one a parameter, and how many are not zero.
 
     Below ROUNDING · (longer side) · ε · (largest value) a value counts as zero: rounding can make it.
@@ -53,7 +51,7 @@ def _size(block: Block, start: int) -> int:
     return math.prod(_shape(block, start))
 
 
-def _rows(block: Block, district: District, tables: dict[int, Vector], rng: np.random.Generator) -> Vector:
+def _rows(block: Block, district: District, tables: dict[int, Array], rng: np.random.Generator) -> Array:
     """Return the scaled rows of one district; (columns, rows)."""
     sizes = block.layout.sizes
     contraction = Contraction(district, block.layout, frozenset())
@@ -69,7 +67,7 @@ def _rows(block: Block, district: District, tables: dict[int, Vector], rng: np.r
 
 
 def _drawn(
-    block: Block, district: District, tables: dict[int, Vector], count: int, rng: np.random.Generator
+    block: Block, district: District, tables: dict[int, Array], count: int, rng: np.random.Generator
 ) -> Evidence:
     """Return rows drawn from the district's families, with uniform states for what it is conditional on."""
     layout = block.layout

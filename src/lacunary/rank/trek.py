@@ -14,15 +14,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lacunary.maths.arrays import Booleans, Integers
 from lacunary.maths.prime import PrimeField
 from lacunary.model.dag import Dag
 from lacunary.rank.generic import MARGIN
 
 __all__ = ["Trek"]
-
-Array = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Trek:
         return max(ends, default=0)
 
     @cached_property
-    def observed(self) -> NDArray[np.bool_]:
+    def observed(self) -> Booleans:
         """Which variables are observed."""
         return np.array([not variable.hidden for variable in self.dag.schema])
 
@@ -87,7 +85,7 @@ class Trek:
             paths[i] += sum(paths[p] for p in self.dag.parent_indices[i])
         return 2 + math.log2(len(paths)) + 3 * math.log2(sum(paths))
 
-    def rows(self, field: PrimeField, count: int, rng: np.random.Generator) -> Array:
+    def rows(self, field: PrimeField, count: int, rng: np.random.Generator) -> Integers:
         """Return derivatives of random functionals at one random point; (columns, count)."""
         point = field.draw(self.columns, rng)
         shape = (len(self.dag.names), count)
@@ -106,7 +104,7 @@ class Trek:
                 matrix[s + 2 + k] += field.reduce(y[i] * mean[j]) + 2 * field.reduce(w[i] * z[j])
         return np.asarray(field.reduce(matrix))
 
-    def _forth(self, field: PrimeField, point: Array, right: Array) -> Array:
+    def _forth(self, field: PrimeField, point: Integers, right: Integers) -> Integers:
         """Solve (I − B) x = right, parents first."""
         x = right.copy()
         for i in self.dag.order_indices:
@@ -114,7 +112,7 @@ class Trek:
                 x[i] = field.reduce(x[i] + field.reduce(point[self.starts[i] + 2 + k] * x[j]))
         return x
 
-    def _back(self, field: PrimeField, point: Array, right: Array) -> Array:
+    def _back(self, field: PrimeField, point: Integers, right: Integers) -> Integers:
         """Solve (I − B)ᵀ x = right, children first."""
         x = right.copy()
         for i in reversed(self.dag.order_indices):

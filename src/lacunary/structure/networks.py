@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from lacunary.data.source import Source, in_tree, row_weights
 from lacunary.data.table import Table
 from lacunary.errors import TableError
-from lacunary.evidence.complete import complete_log_likelihood
-from lacunary.evidence.exact import complete_log_evidence
+from lacunary.evidence.exact import complete_log_evidence, complete_log_likelihood
 from lacunary.infer.belief import BDeu, Belief
 from lacunary.infer.completions import complete_statistics
 from lacunary.infer.islands import Islands, IslandSum

@@ -1,11 +1,11 @@
-"""Boxes of parameters: how high the objective can be in them, and where in them its maximum can lie.
+"""Interval bounds: how high the objective can be in boxes of parameters, and where its maximum can lie.
 
-Everything is expectation–maximisation seen from the other side, for many boxes at once. With intervals for
-parameters an EM step gives intervals for the next ones: a maximum, which EM does not move, lies in both
-(`contract`). The E-step bounds the log of a sum from below by weighted logs of its terms; over a box chords
-bound it from above in the same form, and an M-step maximises that (`chords`, `fill`). And where the second
-derivatives show the objective to be concave, one tangent plane bounds it (`concave`, `Boxes.tangent`).
-See docs/derivations/global-map.md.
+They are what branch and bound (`lacunary.learn.global_map`) prunes by: expectation–maximisation seen from the
+other side, for many boxes at once. With intervals for parameters an EM step gives intervals for the next:
+a maximum, which EM does not move, lies in both (`contract`). The E-step bounds the log of a sum from below by
+weighted logs of its terms; over a box chords bound it from above in the same form, and an M-step maximises
+that (`chords`, `fill`). And where the second derivatives show the objective to be concave, one tangent plane
+bounds it (`concave`, `tangent`). See docs/derivations/global-map.md.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
 from lacunary.learn.monomials import LogSums
 from lacunary.learn.simplices import Simplices
+from lacunary.maths.arrays import Array, Booleans
 
-__all__ = ["SMALLEST", "Bounder"]
+__all__ = ["SMALLEST", "IntervalBounds"]
 
-Array = NDArray[np.float64]
 
 SMALLEST = 1e-30
 """No probability is taken to be smaller; what this costs the maximum is far below rounding."""
@@ -35,8 +34,8 @@ CLIMBS = 500
 
 
 @dataclass(frozen=True, eq=False)
-class Bounder:
-    """Works on boxes: arrays ``low`` and ``high`` of shape (boxes, parameters)."""
+class IntervalBounds:
+    """Bounds of one objective over boxes: arrays ``low`` and ``high`` of shape (boxes, parameters)."""
 
     sums: LogSums
 
@@ -101,7 +100,7 @@ class Bounder:
         # A term that is not there (offset −∞) is never larger than one that is, nor than itself.
         return np.asarray(ratio + np.where(np.isnan(offset), -np.inf, offset))
 
-    def contract(self, low: Array, high: Array, steps: int = 3) -> tuple[Array, Array, NDArray[np.bool_]]:
+    def contract(self, low: Array, high: Array, steps: int = 3) -> tuple[Array, Array, Booleans]:
         """Shrink boxes around the fixed points of EM in them; also tell which may hold any."""
         for _ in range(steps):
             ratio = self._ratios(low, high)
@@ -211,7 +210,7 @@ class Bounder:
             theta, value = tries[k], reached[k]
         return theta
 
-    def concave(self, low: Array, high: Array) -> NDArray[np.bool_]:
+    def concave(self, low: Array, high: Array) -> Booleans:
         """Tell in which boxes the second derivatives prove the objective concave along the simplices.
 
         The Hessian is at most M + E in the order of quadratic forms, |E| ≤ R entry by entry. With −M = Q Λ Qᵀ

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import lacunary as lac
+from lacunary.evidence.diagnostics import mixing_note
 from lacunary.evidence.score import pose
-from lacunary.evidence.stuck import stuck
 
 CLASSES = lac.dag("H -> A B C", states=2, hidden=["H"])
 
@@ -36,13 +36,13 @@ def test_chains_that_were_apart_are_told_by_their_heights() -> None:
     """Independent draws have R̂ near one; chains at two heights five deviations apart have about 2.7."""
     problem = pose(CLASSES, coins())
     drawn = np.random.default_rng(1).normal(size=(16, 50))
-    assert not stuck(problem, drawn)
+    assert not mixing_note(problem, drawn)
     apart = drawn + 5.0 * (np.arange(16) % 2)[:, None]
-    assert "chains did not mix" in stuck(problem, apart)
-    assert not stuck(problem, apart[:, :3])  # of which no variance can be told
+    assert "chains did not mix" in mixing_note(problem, apart)
+    assert not mixing_note(problem, apart[:, :3])  # of which no variance can be told
 
 
 def test_without_holes_nothing_can_stick() -> None:
     table = lac.asia().sample(30, rng=0)
     small = pose(lac.asia().dag, table, prior=lac.Dirichlet(1e-8))
-    assert not stuck(small, np.zeros((16, 50)))
+    assert not mixing_note(small, np.zeros((16, 50)))

@@ -1,17 +1,22 @@
-"""Whether chains can have mixed: what is needed before their standard error means anything.
+"""How far chains can be trusted: standard errors from their differences, and whether they can have mixed.
 
 An error told from the chains' differences is small, and wrong, where all of them are held at the same place.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.evidence.problem import Problem
+from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.mixing import LEAST, split_rhat
 
-__all__ = ["stuck"]
+__all__ = ["jackknife", "mixing_note"]
+
+ENOUGH = 8
+"""Chains from which a standard error has some meaning."""
 
 SMALL = 0.01
 """Pseudo-counts below which a state that no row is in is hardly ever drawn again."""
@@ -20,19 +25,35 @@ APART = 2.0
 """R̂ beyond which chains were apart: they vary three times as much between them as within."""
 
 
-def stuck(problem: Problem, heights: NDArray[np.float64]) -> str:
-    """Return a note that chains cannot be trusted to have mixed; nothing if they can.
+def jackknife(estimate: Callable[[Integers], float], chains: int) -> tuple[float, float | None]:
+    """Return the estimate from all chains and its standard error; None from a single chain.
+
+    With θ_c the estimate without chain c, the squared error is (C − 1)/C · Σ (θ_c − mean θ)².
+    ``estimate`` takes the numbers of the chains to use. Draws within a chain may depend on one another.
+    """
+    every = np.arange(chains)
+    value = estimate(every)
+    if chains < 2:
+        return value, None
+    without = np.array([estimate(np.delete(every, c)) for c in every])
+    return value, float(np.sqrt((chains - 1) / chains * ((without - without.mean()) ** 2).sum()))
+
+
+def mixing_note(problem: Problem, heights: Array) -> str:
+    """Return why chains cannot be trusted, in words; nothing if they can.
 
     ``heights`` are log densities of what was drawn, at one or more temperatures; (chains, draws, ...).
     """
     notes = []
-    least = _least(problem)
+    chains, draws = heights.shape[:2]
+    if chains < ENOUGH:
+        notes.append(f"{chains} chains are too few to tell the error; take at least {ENOUGH}")
+    least = _least_pseudo_count(problem)
     if least < SMALL:
         notes.append(
             f"with pseudo-counts as small as {least:.3g} the states of holes stick to each other, and chains "
             "cannot be relied on to have mixed: the error may be far too small"
         )
-    chains, draws = heights.shape[:2]
     if chains > 1 and draws >= LEAST:
         rhat = split_rhat(heights.reshape(chains, draws, -1)).max(initial=1.0)
         if rhat > APART:
@@ -40,7 +61,7 @@ def stuck(problem: Problem, heights: NDArray[np.float64]) -> str:
     return "; ".join(notes)
 
 
-def _least(problem: Problem) -> float:
+def _least_pseudo_count(problem: Problem) -> float:
     """Return the least pseudo-count of a family in which a discrete cell is a hole; infinite if none is."""
     dag, layout = problem.dag, problem.dag.layout
     facts = problem.table.facts

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lacunary.learn.boxes import SMALLEST, Bounder
 from lacunary.learn.em import maximize_rule
+from lacunary.learn.interval_bounds import SMALLEST, IntervalBounds
 from lacunary.learn.monomials import write_out
 from lacunary.model.make import dag as make_dag
 from tests.learn.small import Small, bn1, with_holes
@@ -21,13 +21,13 @@ PROBLEMS = {
 }
 
 
-def bounder(problem: Small) -> Bounder:
+def bounder(problem: Small) -> IntervalBounds:
     rule = maximize_rule(problem.belief, "map", "softmax", problem.fixed)
     parts = [part for part in write_out(problem.prepared, rule).parts() if len(part.weight)]
-    return Bounder(max(parts, key=lambda part: len(part.places)))
+    return IntervalBounds(max(parts, key=lambda part: len(part.places)))
 
 
-def draw(bounds: Bounder, count: int, rng: np.random.Generator) -> Array:
+def draw(bounds: IntervalBounds, count: int, rng: np.random.Generator) -> Array:
     raw = rng.standard_gamma(0.7, size=(count, len(bounds.sums.places))) + 1e-9
     return np.asarray(raw / bounds.total(raw))
 
