@@ -174,7 +174,9 @@ def may_be_lost(packed: Packed, chunk: Chunk, log_theta: Sequence[float]) -> dic
         hung = range(slab.child_start[c], slab.child_start[c + 1])
         value = [
             math.fsum(log_theta[f] for f in factors(packed, chunk, c, i))
-            + math.fsum(message[int(spots.child_message[k]) + led(packed, int(slab.above[k]), i)] for k in hung)
+            + math.fsum(
+                message[int(spots.child_message[k]) + led(packed, int(slab.above[k]), i)] for k in hung
+            )
             for i in range(kinds.size[kind])
         ]
         total = log_add(value)

@@ -20,7 +20,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Forms", "GaussianRows", "Conditioned", "given_of"]
+__all__ = ["Conditioned", "Forms", "GaussianRows", "given_of"]
 
 Rows = NDArray[np.int64] | slice
 

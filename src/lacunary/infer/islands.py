@@ -23,7 +23,7 @@ from lacunary.infer.island_chart import find_islands, lay_tables
 from lacunary.infer.island_trees import Answer, Trees
 from lacunary.infer.parallel import in_parallel
 from lacunary.infer.shape import flat, list_sums, starts
-from lacunary.kernels.island_counts import Workspace, Given, count_families
+from lacunary.kernels.island_counts import Given, Workspace, count_families
 from lacunary.kernels.island_tables import fill_tables
 from lacunary.kernels.islands import Chart, Families, Query, Rows
 from lacunary.model.dag import Dag

@@ -104,7 +104,9 @@ def prepare_predictive(belief: Belief, dag: Dag, table: Table) -> Predictive:
     return Predictive(**known, belief=belief)
 
 
-def _parts(unit: Unit, conditioned: Conditioned) -> Iterator[tuple[int, frozenset[int], NDArray[np.int64], Array]]:
+def _parts(
+    unit: Unit, conditioned: Conditioned
+) -> Iterator[tuple[int, frozenset[int], NDArray[np.int64], Array]]:
     """Yield configuration, holes (columns of z), rows and z, whose holes hold their means."""
     everywhere = np.arange(len(unit.rows))
     for c in range(len(unit.configurations)):

@@ -55,7 +55,7 @@ class Kinds(NamedTuple):
 class Spots(NamedTuple):
     """Where cells lie in working memory: their configurations, and those shared with their parents.
 
-    ``child_message`` repeats, for every entry of ``slab.child``, where that child's message lies; ``plain[c]``
+    ``child_message`` is, for every entry of ``slab.child``, where that child's message lies; ``plain[c]``
     tells that configuration i of cell c stands i after every base and message: no table is needed.
     """
 
@@ -127,10 +127,14 @@ def fill(
         child_message = np.int64(spots.child_message[U(k)])
         above = slab.above[U(k)]
         if above < 0:
-            multiply_run(value, at + done, message, (child_message + done) * width, (size - done) * width, lanes)
+            multiply_run(
+                value, at + done, message, (child_message + done) * width, (size - done) * width, lanes
+            )
         else:
             for i in range(size):
-                multiply(value, at + i * width, message, (child_message + offsets[U(above + i)]) * width, lanes)
+                multiply(
+                    value, at + i * width, message, (child_message + offsets[U(above + i)]) * width, lanes
+                )
 
 
 @inlined

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lacunary.kernels.compile import called, kernel
 from lacunary.kernels.islands import Chart, Query, Rows, digits
 
-__all__ = ["Workspace", "Given", "count_families"]
+__all__ = ["Given", "Workspace", "count_families"]
 
 
 class Given(NamedTuple):
@@ -62,11 +62,13 @@ def _width(chart: Chart, sizes: Any, query: Query, part: int) -> int:
 
 
 @called
-def _read_part(chart: Chart, sizes: Any, query: Query, table: Any, at: int, workspace: Workspace, k: Any) -> Any:
+def _read_part(
+    chart: Chart, sizes: Any, query: Query, table: Any, at: int, workspace: Workspace, k: Any
+) -> Any:
     """Reduce a part's table to the members asked for, and the others given these; return their states.
 
     ``table`` has the part's probabilities from ``at`` on, the last member fastest; ``sizes`` is (variables,).
-    For active part k, ``workspace`` takes from ``near_at[k]`` on the probability of each state b of the members
+    For active part k, ``workspace`` takes, from ``near_at[k]`` on the chance of each state b of the members
     asked for and their step in the counts, and from ``rest_at[k]`` on, (states, width), the others' states.
     """
     part = workspace.part[k]
@@ -125,7 +127,7 @@ def _spread_parts(
 ) -> None:
     """Add a mass at one place to the columns of the other members of the touched islands.
 
-    The cuts of the touched ``islands`` have the states in ``workspace.state``; of the ``parts`` active parts, part
+    Cuts of touched ``islands`` have states ``workspace.state``; of the ``parts`` active parts, part
     k is at state ``pick[k]`` of its members asked for. ``out`` is flat, (places, columns), and ``sizes`` are
     (variables,).
     """
@@ -169,7 +171,7 @@ def _count_state(
 
     ``table`` has the row's tables from ``start`` on, and ``given`` its islands without tables from
     ``tree_start`` on. ``base`` is the place that the row's observed cells lead to, and ``mass`` its weight.
-    ``workspace.mass`` is what was found at each of the first ``hits`` places of ``workspace.hit``, and zero elsewhere;
+    ``workspace.mass`` is what is at each of the first ``hits`` places of ``workspace.hit``, else zero;
     ``out`` is flat, (places, columns), and ``sizes`` are (variables,).
     """
     parts: Any = np.int64(0)
@@ -241,7 +243,7 @@ def _spread_rest(
 ) -> None:
     """Add what a row was found to hold to the columns of all variables outside the touched islands.
 
-    ``workspace.hit`` has ``hits`` places, each with its ``workspace.mass``, which is zero again afterwards; ``share``
+    ``workspace.hit`` has ``hits`` places, each with its ``workspace.mass``, then zero again; ``share``
     has the marginals of the row's holes; ``out`` is flat, (places, columns), and ``sizes`` are (variables,).
     """
     p, columns, n = rows.pattern[row], query.columns, rows.codes.shape[1]

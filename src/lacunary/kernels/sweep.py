@@ -48,7 +48,9 @@ def read(
             )
         for i in range(twice, done, LANES):
             scatter_sum(value, at + i, counts, slab.read, start, slab.read_start[c + 1], i)
-            scatter_sum(value, at + i, belief, spots.child_message, slab.child_start[c], slab.child_start[c + 1], i)
+            scatter_sum(
+                value, at + i, belief, spots.child_message, slab.child_start[c], slab.child_start[c + 1], i
+            )
     if done == size:
         return
     # Configurations before ``done`` have been added everywhere; the others, to the readouts up to k.

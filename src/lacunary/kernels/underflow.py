@@ -51,9 +51,16 @@ def vanished(
 
 @called
 def find_underflow(
-    kinds: Kinds, slab: Slab, spots: Spots, potential: Any, room: Room, root_log: Any, suspect: Any, width: Any
+    kinds: Kinds,
+    slab: Slab,
+    spots: Spots,
+    potential: Any,
+    room: Room,
+    root_log: Any,
+    suspect: Any,
+    width: Any,
 ) -> bool:
-    """Clear ``suspect``, a truth for every lane, where nothing can have been lost; return whether one is left.
+    """Clear ``suspect``, a truth a lane, where nothing can have been lost; return whether one is left.
 
     ``potential`` is flat, (size, lanes); ``room`` is as the way up left it; ``root_log``, (cells, lanes), has
     the log-sums of roots, and takes the log of δ of each other cell where a root would keep its log-sum.
