@@ -144,8 +144,29 @@ def long_chain(length: int) -> tuple[Network, NDArray[np.int8]]:
     return Network.from_tables(graph, tables), np.array([row], dtype=np.int8)
 
 
+def relay(against: int, end: int, near: int) -> tuple[Network, NDArray[np.int8]]:
+    """Seven hidden variables in a row that must agree; children of an end and of one near it do not.
+
+    What is lost at the end weighs more once the other has spoken, and nothing is said from there on.
+    """
+    hidden = [f"H{i}" for i in range(7)]
+    children = {f"X{i}n{n}": f"H{i}" for i in (end, near) for n in range(against)}
+    graph = lac.dag(
+        "; ".join([" -> ".join(hidden), *(f"{above} -> {name}" for name, above in children.items())]),
+        states=2,
+        hidden=hidden,
+    )
+    tables = dict.fromkeys(hidden, np.eye(2)) | {"H0": np.array([0.25, 0.75])}
+    for name, above in children.items():
+        tables[name] = np.array([[0.9, 0.1], [0.1, 0.9]])[:, :: 1 if above == f"H{end}" else -1]
+    row = [HOLE if name in hidden else 0 for name in graph.names]
+    return Network.from_tables(graph, tables), np.array([row], dtype=np.int8)
+
+
 CASES = {f"against {n}": disagreement(n) for n in (50, 150, 195, 205, 210, 230, 300)}
-CASES |= {"a long chain": long_chain(300)}
+CASES |= {f"relay from {i} {n}": relay(n, i, j) for n in (150, 215) for i, j in ((0, 2), (6, 4))} | {
+    "a long chain": long_chain(300)
+}
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
