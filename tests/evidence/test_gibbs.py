@@ -14,7 +14,8 @@ from scipy import stats
 from lacunary.data.holes import hide, make_holes
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, TooWideError
-from lacunary.evidence.gibbs import gibbs, ladder
+from lacunary.evidence.gibbs import gibbs
+from lacunary.evidence.ladder import ladder
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Dirichlet
 from lacunary.infer.network import Network, random_network

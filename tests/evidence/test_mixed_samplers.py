@@ -14,11 +14,10 @@ import lacunary as lac
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, TableError, TooWideError
 from lacunary.evidence.ais import ais
-from lacunary.evidence.bridge import bridge
 from lacunary.evidence.chains import NumericChains, lay_out
 from lacunary.evidence.chib import chib
 from lacunary.evidence.exact import exact
-from lacunary.evidence.path import path
+from lacunary.evidence.ladder import bridge, path
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Dirichlet
 from lacunary.infer.completions import completions_of

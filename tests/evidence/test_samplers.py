@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from lacunary.data.holes import hide
-from lacunary.evidence.bridge import _log_ratio, bridge
 from lacunary.evidence.chib import chib, relabellings
 from lacunary.evidence.diagnostics import jackknife
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.exact import complete_log_evidence, exact
-from lacunary.evidence.path import _integral, path
+from lacunary.evidence.ladder import _integral, _log_ratio, bridge, path
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Belief, Dirichlet
 from lacunary.infer.network import random_network

@@ -12,7 +12,8 @@ import lacunary as lac
 from lacunary.data.schema import Kind
 from lacunary.infer.mixed import prepare_mixed
 from lacunary.infer.rows import prepare
-from lacunary.learn.align import aligned, permutable, permuted_places
+from lacunary.learn.align import aligned, permutable
+from lacunary.learn.align import relabelled as places_of
 from lacunary.model.dag import Dag
 from lacunary.model.swaps import Swaps
 from tests import naive
@@ -64,7 +65,7 @@ def test_permuting_places_is_renaming_and_changes_no_prediction() -> None:
     network, table = two_hidden()
     order = np.array([2, 0, 1])
     h = network.dag.schema.index("H")
-    moved = lac.Network(network.dag, network.theta[permuted_places(network.dag, h, order)])
+    moved = lac.Network(network.dag, network.theta[places_of(network.dag, {}, {h: order})])
     np.testing.assert_array_equal(moved.theta, renamed(network, {"H": (2, 0, 1)}).theta)
     assert moved.log_likelihood(table) == pytest.approx(network.log_likelihood(table), rel=ROUNDING)
     row = table.codes[0].tolist()

@@ -14,7 +14,7 @@ and then sees one of many equal modes; the density is therefore averaged over al
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice, permutations, product
 from math import factorial, log, prod
 
@@ -28,20 +28,17 @@ from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.schedule import straight
 from lacunary.infer.belief import Belief
+from lacunary.learn.align import Swap, relabelled
 from lacunary.maths import special
 from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.special import log_rising
 from lacunary.model.dag import Dag
-from lacunary.model.layout import Layout
 from lacunary.model.swaps import Swaps
 
 __all__ = ["chib", "relabellings"]
 
 RELABELLINGS = 5040
 """Renamings that are all tried; with more, so many are drawn."""
-
-Swap = Mapping[int, int]
-"""Which variable takes the place of which."""
 
 
 def chib(
@@ -171,7 +168,7 @@ def relabellings(problem: Problem, most: int, rng: np.random.Generator) -> tuple
     kept = []
     for swap, new in wanted:
         rename = dict(zip(hidden, new, strict=True))
-        order, places = (_order(dag, swap, rename, statistics) for statistics in (False, True))
+        order, places = (relabelled(dag, swap, rename, statistics=told) for told in (False, True))
         if order.min() >= 0 and np.array_equal(alpha[places], alpha):
             kept.append(order)
     return np.array(kept or [np.arange(dag.layout.size)]), everything and all_moves
@@ -185,34 +182,3 @@ def _swaps(dag: Dag, most: int) -> tuple[list[Swap], bool]:
         return found[:most], len(found) <= most
     except TooWideError:
         return [{}], False
-
-
-def _order(dag: Dag, swap: Swap, rename: Mapping[int, Sequence[int]], statistics: bool) -> Integers:
-    """Return where each parameter, or statistic, stands after a renaming; −1 where ties would disagree."""
-    layout = dag.layout
-    order = np.full(layout.statistics_size if statistics else layout.size, -1)
-    for i, size in enumerate(layout.sizes):
-        own = slice(0 if size else 1, None)  # a continuous variable is no axis of its family
-        members, strides = layout.members[i][own], layout.strides[i][own]
-        to = swap.get(i, i)
-        reach = dict(zip(layout.members[to], layout.strides[to], strict=True))
-        shape = [layout.sizes[m] for m in members]
-        grid = np.indices(shape).reshape(len(shape), prod(shape))
-        cells, images = np.zeros((2, prod(shape)), dtype=np.int64)
-        for m, stride, states in zip(members, strides, grid, strict=True):
-            cells += stride * states
-            images += reach[swap.get(m, m)] * np.array(rename.get(m, range(layout.sizes[m])))[states]
-        here, there = _places(layout, i, cells, statistics), _places(layout, to, images, statistics)
-        if np.any((order[here] >= 0) & (order[here] != there)):
-            return np.full(len(order), -1)
-        order[here] = there
-    return order
-
-
-def _places(layout: Layout, i: int, cells: Integers, statistics: bool) -> Integers:
-    """Return where the parameters, or statistics, of some cells of a family stand."""
-    if layout.sizes[i]:
-        return layout.start[i] + cells
-    start = (layout.statistics_slice(i) if statistics else layout.slice(i)).start
-    width = layout.widths[i][1 if statistics else 0]
-    return np.asarray((start + width * cells[:, None] + np.arange(width)).ravel())

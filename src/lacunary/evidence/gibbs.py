@@ -1,18 +1,15 @@
-"""Draws from the posterior of parameters and completions, and from everything between it and the prior."""
+"""Gibbs sampling: draws from the posterior of the parameters, with the holes filled in."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from lacunary.errors import ParameterError
-from lacunary.evidence.chains import Chains, check_positive, lay_out, seeds
+from lacunary.evidence.chains import check_positive, lay_out, seeds
 from lacunary.evidence.problem import Problem
-from lacunary.evidence.schedule import straight, tuned
+from lacunary.evidence.schedule import straight
 from lacunary.maths.arrays import Array
 
-__all__ = ["Ladder", "gibbs", "ladder"]
+__all__ = ["gibbs"]
 
 
 def gibbs(
@@ -41,49 +38,3 @@ def gibbs(
     tau, generator = np.concatenate([ramp, ones]), np.random.default_rng(problem.rng if rng is None else rng)
     walks = laid.walk(tau, seeds(generator, chains), every=thin, keep=(laid.telling,))
     return laid.parameters(walks, wait, generator)
-
-
-@dataclass(frozen=True, eq=False)
-class Ladder:
-    """Draws at every rung from prior to posterior.
-
-    Attributes
-    ----------
-    laid
-        The tempered family.
-    tau
-        The rungs' inverse temperatures; (rungs,).
-    counts
-        Counts of the completions drawn; (chains, rungs, draws, size).
-    """
-
-    laid: Chains
-    tau: Array
-    counts: Array
-
-    def rise(self, at: int, low: int, high: int) -> Array:
-        """Return log f_high − log f_low of the draws at a rung; (chains, draws)."""
-        counts = self.counts[:, at]
-        return self.laid.log_tempered(self.tau[high], counts) - self.laid.log_tempered(self.tau[low], counts)
-
-    def heights(self) -> Array:
-        """Return log f of the draws at each rung, at its own temperature; (chains, draws, rungs)."""
-        rungs = [self.laid.log_tempered(tau, self.counts[:, at]) for at, tau in enumerate(self.tau)]
-        return np.stack(rungs, axis=-1)
-
-
-def ladder(problem: Problem, temperatures: int, draws: int, burn: int, chains: int) -> Ladder:
-    """Draw completions at every rung of a ladder from prior to posterior.
-
-    Every chain climbs the ladder once; at each rung it leaves ``burn`` steps out and keeps ``draws``.
-    Rungs lie close where a pilot run found that much happens.
-    """
-    if temperatures < 2:
-        raise ParameterError(f"temperatures must be at least two, prior and posterior, not {temperatures}")
-    check_positive(draws=draws, chains=chains)
-    laid, generator = lay_out(problem), np.random.default_rng(problem.rng)
-    laid.check_room(chains, temperatures * (burn + draws), ("counts",))
-    tau = tuned(laid, temperatures - 1, generator)
-    steps = np.concatenate([[0.0], np.repeat(tau, burn + draws)])
-    counts = laid.walk(steps, seeds(generator, chains), keep=("counts",)).counts
-    return Ladder(laid, tau, counts.reshape(chains, temperatures, burn + draws, -1)[:, :, burn:])

@@ -7,7 +7,7 @@ from dataclasses import replace
 from importlib import import_module
 from inspect import signature
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,38 +27,39 @@ from lacunary.model.dag import Dag
 
 __all__ = ["METHODS", "able", "estimate", "pose", "score"]
 
-METHODS: Mapping[str, str] = {
-    "exact": "exact.exact",
-    "map": "bic.peak",
-    "bic": "bic.bic",
-    "draper": "bic.draper",
-    "laplace": "laplace.laplace",
-    "mled": "cheeseman_stutz.mled",
-    "cheeseman-stutz": "cheeseman_stutz.cheeseman_stutz",
-    "variational": "variational.variational",
-    "ais": "ais.ais",
-    "path": "path.path",
-    "bridge": "bridge.bridge",
-    "chib": "chib.chib",
-}
-"""The estimates, by the names people call them, and where they live; loaded when first asked for."""
 
-NEEDS: Mapping[str, tuple[str, str]] = {
-    "exact": ("closed", "families whose evidence is known in closed form"),
-    "map": ("smooth", "families with smooth parameters"),
-    "laplace": ("smooth", "families with smooth parameters"),
-    "mled": ("conjugate", "conjugate families"),
-    "cheeseman-stutz": ("conjugate", "conjugate families"),
-    "variational": ("conjugate", "conjugate families"),
-    "ais": ("smooth", "families with smooth parameters"),
-    "path": ("conjugate", "conjugate families"),
-    "bridge": ("conjugate", "conjugate families"),
-    "chib": ("conjugate", "conjugate families"),
-}
-"""What estimates ask of families (`lacunary.family.protocol.Family`), and how that is called."""
+class Method(NamedTuple):
+    """An estimate: where it lives, what it asks of families, and whether it can hold parameters fixed."""
 
-LEARNED = ("ais", "path", "bridge", "chib")
-"""Estimates that draw all parameters, and can hold none fixed."""
+    home: str
+    need: str = ""
+    """An attribute of `lacunary.family.protocol.Family`."""
+    fixable: bool = True
+    """Not of estimates that draw all parameters."""
+
+
+METHODS: Mapping[str, Method] = {
+    "exact": Method("exact.exact", "closed"),
+    "map": Method("bic.peak", "smooth"),
+    "bic": Method("bic.bic"),
+    "draper": Method("bic.draper"),
+    "laplace": Method("laplace.laplace", "smooth"),
+    "mled": Method("cheeseman_stutz.mled", "conjugate"),
+    "cheeseman-stutz": Method("cheeseman_stutz.cheeseman_stutz", "conjugate"),
+    "variational": Method("variational.variational", "conjugate"),
+    "ais": Method("ais.ais", "smooth", fixable=False),
+    "path": Method("ladder.path", "conjugate", fixable=False),
+    "bridge": Method("ladder.bridge", "conjugate", fixable=False),
+    "chib": Method("chib.chib", "conjugate", fixable=False),
+}
+"""The estimates, by the names people call them; loaded when first asked for."""
+
+NEEDS: Mapping[str, str] = {
+    "closed": "families whose evidence is known in closed form",
+    "smooth": "families with smooth parameters",
+    "conjugate": "conjugate families",
+}
+"""How what estimates ask of families is called."""
 
 
 def score(
@@ -166,15 +167,15 @@ def able(dag: Dag) -> tuple[str, ...]:
 
 def _unable(dag: Dag, method: str) -> Family | None:
     """Return the first family that an estimate cannot have; None if there is none."""
-    need = NEEDS.get(method, ("", ""))[0]
+    need = METHODS[method].need
     chosen = (dag.families[dag.schema.index(name)] for name, _ in dag.family)
     return next((family for family in chosen if need and not getattr(family, need)), None)
 
 
 def _check_fixed(problem: Problem, method: str) -> None:
     """Refuse estimates that would take what was fixed for learned."""
-    if problem.fixed and method in LEARNED:
-        others = [m for m in able(problem.dag) if m not in LEARNED]
+    if problem.fixed and not METHODS[method].fixable:
+        others = [m for m in able(problem.dag) if METHODS[m].fixable]
         raise ParameterError(
             f"{method!r} cannot hold tables fixed, and the fit had {', '.join(problem.fixed)} fixed; "
             f"estimates that can are {', '.join(others)}; or score the graph, fit.dag, itself"
@@ -187,9 +188,9 @@ def _function(method: str, dag: Dag) -> Callable[..., Estimate]:
     family = _unable(dag, method)
     if family is not None:
         raise ParameterError(
-            f"{method!r} needs {NEEDS[method][1]}, and that of {family.variable.name} is {family.phrase}; "
-            f"estimates that can are {', '.join(able(dag))}"
+            f"{method!r} needs {NEEDS[METHODS[method].need]}, and that of {family.variable.name} is "
+            f"{family.phrase}; estimates that can are {', '.join(able(dag))}"
         )
-    module, name = METHODS[method].split(".")
+    module, name = METHODS[method].home.split(".")
     function: Callable[..., Estimate] = getattr(import_module(f"lacunary.evidence.{module}"), name)
     return function

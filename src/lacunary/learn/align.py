@@ -16,9 +16,11 @@ itself, as it is among variables with the same parents and children, nothing els
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache, partial
 from itertools import islice
+from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +30,13 @@ from lacunary.maths.arrays import Array, Integers
 from lacunary.model.dag import Dag
 from lacunary.model.swaps import Swaps
 
-__all__ = ["aligned", "permutable", "permuted_places", "swapped_places"]
+__all__ = ["Rename", "Swap", "aligned", "permutable", "relabelled"]
+
+Swap = Mapping[int, int]
+"""Which variable takes the place of which."""
+
+Rename = Mapping[int, Sequence[int] | Integers]
+"""Of some variables, which state each state was."""
 
 
 MOST_SWAPS = 5000
@@ -81,55 +89,41 @@ def permutable(dag: Dag) -> list[int]:
     return [h for h, v in enumerate(dag.schema) if v.hidden and v.size > 1 and consistent(h)]
 
 
-def permuted_places(dag: Dag, variable: int, order: Integers, *, statistics: bool = False) -> Integers:
-    """Return where each parameter is found if state k of a variable is what was state ``order[k]``.
+def relabelled(dag: Dag, swap: Swap, rename: Rename, *, statistics: bool = False) -> Integers:
+    """Return where each parameter is found after variables changed places and states their names.
 
-    ``theta[places]`` is then the permuted vector. The variable is moved in its own table and in those
-    of its children. With ``statistics`` places are those of a vector of statistics.
+    ``theta[places]`` is the vector in which variable v is what was ``swap[v]``, and state k of a variable is
+    what was its state ``rename[v][k]``; what is not named stays. All places are −1 where families that
+    share a table would disagree. With ``statistics`` places are those of a vector of statistics.
     """
-    places = np.arange(dag.layout.statistics_size if statistics else dag.layout.size)
-    tables = _tables(dag, statistics)
-    for where, members, shape in (tables[i] for i in _first(dag)):
-        if variable in members:
-            table = places[where].reshape(shape)
-            places[where] = np.take(table, order, axis=members.index(variable)).reshape(-1)
-    return places
-
-
-def swapped_places(dag: Dag, image: Mapping[int, int], *, statistics: bool = False) -> Integers:
-    """Return where each parameter is found if variable v is what was variable ``image[v]``, a swap."""
-    here = np.arange(dag.layout.statistics_size if statistics else dag.layout.size)
-    places, tables = here.copy(), _tables(dag, statistics)
-    for i in _first(dag):
-        where, members, _ = tables[i]
-        there, source, shape = tables[image[i]]
-        axes = [source.index(image[m]) for m in members]
-        rest = range(len(axes), len(shape))  # the numbers of a regression stay as they are
-        places[where] = here[there].reshape(shape).transpose([*axes, *rest]).reshape(-1)
-    return places
-
-
-def _first(dag: Dag) -> tuple[int, ...]:
-    """Return one family for every table and regression: of those that share one, the first."""
-    return (*dag.layout.blocks, *dag.layout.numeric)
-
-
-def _tables(dag: Dag, statistics: bool) -> dict[int, tuple[slice, tuple[int, ...], list[int]]]:
-    """Return for every family its places, the variables that are axes there, and its shape.
-
-    A discrete family has itself and its parents for axes; a continuous one its discrete parents, and then
-    so many numbers.
-    """
-    layout, out = dag.layout, {}
+    layout = dag.layout
+    here = np.arange(layout.statistics_size if statistics else layout.size)
+    view, places = layout.statistics if statistics else layout.records, np.full(len(here), -1)
     for i, size in enumerate(layout.sizes):
-        members = layout.members[i] if size else layout.members[i][1:]
+        own = slice(0 if size else 1, None)  # a continuous variable is no axis of its family
+        members, strides, to = layout.members[i][own], layout.strides[i][own], swap.get(i, i)
+        reach = dict(zip(layout.members[to], layout.strides[to], strict=True))
         shape = [layout.sizes[m] for m in members]
-        where = layout.slice(i)
-        if not size:
-            shape.append(layout.widths[i][1 if statistics else 0])
-            where = layout.statistics_slice(i) if statistics else where
-        out[i] = (where, members, shape)
-    return out
+        grid = np.indices(shape).reshape(len(shape), prod(shape))
+        mine, theirs = np.zeros((2, prod(shape)), dtype=np.int64)
+        for m, stride, states in zip(members, strides, grid, strict=True):
+            mine += stride * states
+            theirs += reach[swap.get(m, m)] * np.array(rename.get(m, range(layout.sizes[m])))[states]
+        if size:
+            mine, theirs = layout.start[i] + mine, layout.start[to] + theirs
+        else:
+            mine, theirs = view(here, i)[mine].ravel(), view(here, to)[theirs].ravel()
+        if np.any((places[mine] >= 0) & (places[mine] != theirs)):
+            return np.full(len(here), -1)
+        places[mine] = theirs
+    return places
+
+
+class _Fixed(dict[int, Any]):
+    """A mapping that is not changed, and so can be looked up by."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
 
 
 class _Names:
@@ -140,6 +134,12 @@ class _Names:
         self.free = permutable(self.dag)
         self.asked = prepared.ask([[h] for h in self.free])
         self.edges = np.cumsum([0, *(self.dag.schema.sizes[h] for h in self.free)])
+        self._known = lru_cache(maxsize=256)(partial(relabelled, self.dag))  # many vectors need the same few
+
+    def _places(self, swap: Swap, rename: Rename, statistics: bool = False) -> Integers:
+        """Return what `relabelled` says, once for every relabelling."""
+        orders = ((h, tuple(map(int, order))) for h, order in rename.items())
+        return self._known(_Fixed(swap.items()), _Fixed(orders), statistics=statistics)
 
     @cached_property
     def _swaps(self) -> Swaps | None:
@@ -162,10 +162,10 @@ class _Names:
         shared = (called * self.asked.weights[:, None]).T @ self.responsibilities(theta)
         image = self._image(shared)
         if any(v != w for v, w in image.items()):
-            theta = theta[swapped_places(self.dag, image)]
+            theta = theta[self._places(image, {})]
         for h in self.free:
             order, _ = self._order(shared, h, image.get(h, h))
-            theta = theta[permuted_places(self.dag, h, order)]
+            theta = theta[self._places({}, {h: order})]
         return theta
 
     def _order(self, shared: Array, mine: int, theirs: int) -> tuple[Integers, float]:
@@ -175,7 +175,7 @@ class _Names:
         a, b = self.free.index(mine), self.free.index(theirs)
         block = shared[self.edges[a] : self.edges[a + 1], self.edges[b] : self.edges[b + 1]]
         _, order = linear_sum_assignment(block, maximize=True)
-        if not self._unseen(lambda squared: permuted_places(self.dag, mine, order, statistics=squared)):
+        if not self._unseen({}, {mine: order}):
             order = np.arange(len(block))
         return order, float(block[np.arange(len(block)), order].sum())
 
@@ -215,9 +215,10 @@ class _Names:
 
     def _unkept(self, image: Mapping[int, int]) -> bool:
         """Whether nothing keeps variables in their places."""
-        return self._unseen(lambda squared: swapped_places(self.dag, image, statistics=squared))
+        return self._unseen(image, {})
 
-    def _unseen(self, places: Callable[[bool], Integers]) -> bool:
-        """Whether what tells states and variables apart does not notice a permutation."""
-        size = self.dag.layout.size
-        return all(np.array_equal(v[places(len(v) != size)], v, equal_nan=True) for v in self.like)
+    def _unseen(self, swap: Swap, rename: Rename) -> bool:
+        """Whether what tells states and variables apart does not notice that they are relabelled."""
+        sizes = {len(v) for v in self.like}
+        places = {n: self._places(swap, rename, n != self.dag.layout.size) for n in sizes}
+        return all(np.array_equal(v[places[len(v)]], v, equal_nan=True) for v in self.like)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -206,7 +206,7 @@ class BranchAndBound:
         self._offer(theta)
         boxes = self._closed(Boxes(low, high, upper, self._cut(low, high, excess), theta))
         tangent = self._under_tangents(boxes)
-        return self._closed(boxes.lowered(tangent))
+        return self._closed(boxes._replace(upper=np.minimum(boxes.upper, tangent)))
 
     def _ordered(self, low: Array, high: Array) -> tuple[Array, Array]:
         low, high = low.copy(), high.copy()
@@ -248,8 +248,7 @@ class BranchAndBound:
         return boxes.where(~done)
 
 
-@dataclass(frozen=True, eq=False)
-class Boxes:
+class Boxes(NamedTuple):
     """Open boxes: their ends, an upper bound in each, along which parameter to cut, and a good point."""
 
     low: Array
@@ -262,19 +261,9 @@ class Boxes:
         """Return some of them."""
         return Boxes(self.low[which], self.high[which], self.upper[which], self.cut[which], self.theta[which])
 
-    def lowered(self, upper: Array) -> Boxes:
-        """Return them with these bounds where they are lower."""
-        return Boxes(self.low, self.high, np.minimum(self.upper, upper), self.cut, self.theta)
-
     def joined(self, other: Boxes) -> Boxes:
         """Return these and others."""
-        return Boxes(
-            np.concatenate([self.low, other.low]),
-            np.concatenate([self.high, other.high]),
-            np.concatenate([self.upper, other.upper]),
-            np.concatenate([self.cut, other.cut]),
-            np.concatenate([self.theta, other.theta]),
-        )
+        return Boxes(*(np.concatenate(both) for both in zip(self, other, strict=True)))
 
     def taken(self, count: int) -> tuple[Boxes, Boxes]:
         """Return the others, and the ``count`` with the highest bounds."""

@@ -44,8 +44,6 @@ class Draws:
         layout = belief.dag.layout
         alpha = np.maximum(belief.alpha[: layout.tables], 1.0)
         tables = layout.normalize(rng.standard_gamma(alpha, size=(self.count, layout.tables)))
-        if not layout.numeric:
-            return tables
         out = np.concatenate([tables, np.zeros((self.count, layout.size - layout.tables))], axis=1)
         seeds = Seeds(belief, table)
         for theta in out:
@@ -54,7 +52,7 @@ class Draws:
 
 
 @dataclass(frozen=True)
-class Tournament:
+class Tournament(Draws):
     """The halving tournament of CH96 section 3.
 
     ``count`` draws take one step; the better half takes two more, the better half of these four,
@@ -62,13 +60,6 @@ class Tournament:
     """
 
     count: int = 64
-
-    def __post_init__(self) -> None:
-        check_count(self.count)
-
-    def points(self, belief: Belief, prior: Prior, table: Source, rng: np.random.Generator) -> Array:
-        """Return the draws that enter."""
-        return Draws(self.count).points(belief, prior, table, rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,18 +74,14 @@ class Given:
 
 
 def available_cases(constant: Array, belief: Belief) -> Array:
-    """Return the predictive parameters given the rows in which a family is fully observed."""
-    return belief.dag.layout.normalize(constant + belief.alpha)
+    """Return the predictive tables given counts of the rows in which a family is fully observed."""
+    return belief.dag.layout.normalize(constant + belief.alpha[: len(constant)])
 
 
 def first_point(prepared: Rows, belief: Belief, table: Source) -> Array:
     """Return the parameters that follow from the rows in which a family is fully observed; (size,)."""
-    layout = belief.dag.layout
-    if not layout.numeric:
-        return available_cases(prepared.observed, belief)
-    theta = np.empty(layout.size)
-    constant = prepared.observed[: layout.tables]
-    theta[: layout.tables] = layout.normalize(constant + belief.alpha[: layout.tables])
+    tables, theta = belief.dag.layout.tables, np.empty(belief.dag.layout.size)
+    theta[:tables] = available_cases(prepared.observed[:tables], belief)
     Seeds(belief, table).plain(theta)
     return theta
 

@@ -236,11 +236,6 @@ class Layout:
         block, width = self.statistics(statistics, i), len(self.regressors[i]) + 2
         return block.reshape(*block.shape[:-1], width, width)
 
-    def statistics_slice(self, i: int) -> Places:
-        """Return the places of continuous variable i's statistics."""
-        start = self._starts[1][self.start[i]]
-        return slice(start, start + self.configurations[i] * self.widths[i][1])
-
     def _view(self, vector: NDArray[Any], i: int, which: int) -> NDArray[Any]:
         start, width = self._starts[which][self.start[i]], self.widths[i][which]
         block = vector[..., start : start + self.configurations[i] * width]
