@@ -324,7 +324,10 @@ class RegressionFamily(NumericFamily):
 
     def named(self, record: Array) -> dict[str, float]:
         """Return intercept, coefficients and standard deviation."""
-        slopes = {f"· {p.name}": b for p, b in zip(self.slopes, record[1:-1].tolist(), strict=True)}
+        slopes = {
+            f"\N{MULTIPLICATION SIGN} {p.name}": b
+            for p, b in zip(self.slopes, record[1:-1].tolist(), strict=True)
+        }
         return {"intercept": float(record[0]), **slopes, "sd": float(np.sqrt(record[-1]))}
 
     def told(self, record: Array) -> str:
