@@ -166,6 +166,10 @@ def test_posteriors_and_what_fills_holes(case: Unseen, seed: int) -> None:
         assert np.isfinite(rows.reals[:, len(case.names) :]).all()
 
 
+SOUND = 1e-6
+"""Few rows leave maximum likelihood a variance near its floor; the oracle inverts covariances, and cannot."""
+
+
 @pytest.mark.parametrize("method", ["ml", "map", "variational"])
 @settings(max_examples=15)
 @given(case=unseen(FAMILIES))
@@ -176,10 +180,13 @@ def test_fits_follow_the_names_of_states(method: Any, case: Unseen) -> None:
     for name in case.dag.names:
         moved = case.back(name, other.network.table(name))
         assert moved == pytest.approx(one.network.table(name), rel=CLIMBED, abs=CLIMBED)
-    slow = case.table.weights @ np.where(
-        case.table.weights > 0, slow_log_evidence(one.network, case.table), 0.0
-    )
-    if method != "variational":  # whose objective is a bound, and whose network is a mean
+    if method == "variational":  # whose objective is a bound, and whose network is a mean
+        return
+    numbers = [name for name in case.dag.names if not case.dag.schema[name].discrete]
+    least = min((float(one.network.table(name)[..., -1].min()) for name in numbers), default=1.0)
+    if least > SOUND:
+        slow = slow_log_evidence(one.network, case.table)
+        slow = case.table.weights @ np.where(case.table.weights > 0, slow, 0.0)
         assert one.log_likelihood == pytest.approx(slow, rel=CLIMBED, abs=CLIMBED)
 
 
