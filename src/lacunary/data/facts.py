@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lacunary.data.source import Source
     from lacunary.data.table import Table
 
-__all__ = ["Facts", "co_moments", "hole_patterns", "quantiles"]
+__all__ = ["Facts", "co_moments", "hole_patterns", "quantiles", "state_weights"]
 
 Array = NDArray[np.float64]
 
@@ -41,8 +41,6 @@ class Facts:
         Number of open cells in each column, whatever their rows weigh; (columns,).
     seen
         Σ weight of the rows that show each column; (columns,).
-    states
-        For each discrete column, Σ weight by state; of a continuous one, nothing.
     low, high
         Range of each continuous column; NaN where nothing is seen; (columns,).
     unit
@@ -56,7 +54,6 @@ class Facts:
     shown: NDArray[np.bool_]
     holes: NDArray[np.int64]
     seen: Array
-    states: tuple[Array, ...]
     low: Array
     high: Array
     unit: Array
@@ -66,12 +63,12 @@ class Facts:
     @classmethod
     def of(cls, table: Table) -> Facts:
         """Return the facts about one table."""
-        holes, sizes = table.holes, table.schema.sizes
-        parts = [_column(table, i, ~holes[:, i]) for i in range(len(sizes))]
-        numbers = np.array(parts).reshape(len(sizes), 6).T
-        counts = tuple(_states(table, i, size) for i, size in enumerate(sizes))
-        shown = np.asarray(~holes.all(axis=0))
-        return cls(len(table), table.size, shown, holes.sum(axis=0), numbers[0], counts, *numbers[1:])
+        numbers = np.tile([[np.nan], [np.nan], [TINY], [0.0], [0.0]], len(table.schema))
+        for i, variable in enumerate(table.schema):
+            if not variable.discrete:
+                numbers[:, i] = _column(table, i)
+        holes = table.holes.sum(axis=0)
+        return cls(len(table), table.size, holes < len(table), holes, _seen(table, holes), *numbers)
 
     def __add__(self, other: Facts) -> Facts:
         unit = np.maximum(self.unit, other.unit)
@@ -86,7 +83,6 @@ class Facts:
             self.shown | other.shown,
             self.holes + other.holes,
             seen,
-            tuple(x + y for x, y in zip(self.states, other.states, strict=True)),
             np.fmin(self.low, other.low),
             np.fmax(self.high, other.high),
             unit,
@@ -116,29 +112,37 @@ class Facts:
 
     def _one(self, i: int) -> Facts:
         one = slice(i, i + 1)
-        numbers = (a[one] for a in (self.low, self.high, self.unit, self.mean, self.scatter))
-        empty = (np.empty(0),)
-        return Facts(
-            self.rows, self.weight, self.shown[one], self.holes[one], self.seen[one], empty, *numbers
-        )
+        numbers = (a[one] for a in (self.seen, self.low, self.high, self.unit, self.mean, self.scatter))
+        return Facts(self.rows, self.weight, self.shown[one], self.holes[one], *numbers)
 
 
-def _column(table: Table, i: int, seen: NDArray[np.bool_]) -> tuple[float, ...]:
-    """Return seen, low, high, unit, mean and scatter of one column."""
-    counted = seen & (table.weights > 0)
-    weight = table.weights[counted]
-    if table.schema.variables[i].discrete or not len(weight):
-        return float(weight.sum()), np.nan, np.nan, TINY, 0.0, 0.0
-    x = table.reals[counted, i]
+def _seen(table: Table, holes: NDArray[np.int64]) -> Array:
+    """Return Σ weight of the rows that show each column; (columns,)."""
+    if np.all(table.weights == 1.0):
+        return np.asarray(len(table) - holes, dtype=np.float64)
+    return np.array([table.weights[~column].sum() for column in table.holes.T])
+
+
+def _column(table: Table, i: int) -> tuple[float, ...]:
+    """Return low, high, unit, mean and scatter of one continuous column."""
+    counted = ~table.holes[:, i] & (table.weights > 0)
+    x, weight = table.reals[counted, i], table.weights[counted]
+    if not len(x):
+        return np.nan, np.nan, TINY, 0.0, 0.0
     low, high = float(x.min()), float(x.max())
     unit = 2.0 ** np.floor(np.log2(np.abs(x).max(initial=TINY)))
     x = x / unit
     mean = x[0] + np.average(x - x[0], weights=weight)
-    return float(weight.sum()), low, high, unit, float(mean), float(weight @ (x - mean) ** 2)
+    return low, high, unit, float(mean), float(weight @ (x - mean) ** 2)
 
 
-def _states(table: Table, i: int, size: int) -> Array:
-    codes = table.codes[:, i]
+def state_weights(source: Source, name: str) -> Array:
+    """Return Σ weight of the rows that show each state of a discrete column; (states,)."""
+    return source.fold(partial(_states, source.schema.index(name)))
+
+
+def _states(i: int, table: Table) -> Array:
+    codes, size = table.codes[:, i], table.schema.sizes[i]
     there = codes >= 0
     return np.bincount(codes[there], table.weights[there], minlength=size).astype(np.float64)[:size]
 
