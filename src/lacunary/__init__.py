@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lacunary.data.absent import keep_rows
     from lacunary.data.datasets import house_votes, soybean
     from lacunary.data.holes import hide, make_holes
     from lacunary.data.read import examine, read
@@ -99,6 +100,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "data.datasets": ("house_votes", "soybean"),
+    "data.absent": ("keep_rows",),
     "data.holes": ("hide", "make_holes"),
     "data.read": ("examine", "read"),
     "data.schema": ("Schema", "Variable"),
@@ -262,6 +264,7 @@ __all__ = [
     "house_votes",
     "impute",
     "k2",
+    "keep_rows",
     "kl",
     "load",
     "make_holes",

@@ -20,6 +20,7 @@ import lacunary as lac
 from lacunary.data.table import Table
 from lacunary.infer.engine import prepare_discrete
 from lacunary.infer.rows import Rows, prepare
+from lacunary.report.search_page import found_page
 
 ROOT = Path(__file__).parents[2]
 
@@ -139,6 +140,12 @@ def used(name: str, held: Any) -> list[NDArray[np.float64]]:
     return [np.asarray(one, dtype=np.float64) for one in CASES[name][1](held)]
 
 
+def _whole(held: Any) -> bytes:
+    """A pickle with the rows that predictions from a mixture need."""
+    with lac.keep_rows():
+        return pickle.dumps(held)
+
+
 def _used_all(pickled: bytes) -> dict[str, list[NDArray[np.float64]]]:
     return {name: used(name, held) for name, held in pickle.loads(pickled).items()}
 
@@ -156,7 +163,7 @@ def _same(found: list[NDArray[np.float64]], name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("way", [copy.deepcopy, lambda held: pickle.loads(pickle.dumps(held))])
+@pytest.mark.parametrize("way", [copy.deepcopy, lambda held: pickle.loads(_whole(held))])
 def test_copies_answer_the_same(name: str, way: Callable[[Any], Any]) -> None:
     held = _made()[0][name]
     copied = way(held)
@@ -166,14 +173,14 @@ def test_copies_answer_the_same(name: str, way: Callable[[Any], Any]) -> None:
 
 def test_pickles_answer_the_same_in_a_spawned_process() -> None:
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        answers = pool.apply(_used_all, (pickle.dumps(_made()[0]),))
+        answers = pool.apply(_used_all, (_whole(_made()[0]),))
     for name in CASES:
         _same(answers[name], name)
 
 
 def test_pickles_answer_the_same_in_a_new_interpreter(tmp_path: Path) -> None:
     given, taken = tmp_path / "given", tmp_path / "taken"
-    given.write_bytes(pickle.dumps(_made()[0]))
+    given.write_bytes(_whole(_made()[0]))
     code = (
         "import pathlib, pickle, sys; from tests.laws.test_copies import _used_all; "
         "pathlib.Path(sys.argv[2]).write_bytes(pickle.dumps(_used_all(pathlib.Path(sys.argv[1]).read_bytes())))"
@@ -202,13 +209,49 @@ def test_copies_of_a_table_cannot_be_written_to() -> None:
         copy.deepcopy(table()).codes[0, 0] = 0
 
 
-def test_what_is_learned_does_not_carry_layouts() -> None:
-    """A comparison and a mixture keep the rows, once, but not what these were laid out as."""
-    held = _made()[0]
-    for name in ("comparison", "mixture", "fit", "network", "ensemble"):
-        assert b"Rows" not in pickle.dumps(held[name]), name
-    for name in ("fit", "network", "ensemble", "sampled"):
-        assert b"lacunary.data.table" not in pickle.dumps(held[name]), name
+LEARNED = (
+    "fit",
+    "network",
+    "ensemble",
+    "sampled",
+    "estimate",
+    "search",
+    "structural EM",
+    "comparison",
+    "mixture",
+)
+
+
+@pytest.mark.parametrize("name", LEARNED)
+def test_what_is_learned_is_pickled_without_rows(name: str) -> None:
+    pickled = pickle.dumps(_made()[0][name])
+    assert b"Rows" not in pickled
+    assert b"lacunary.data.table" not in pickled
+
+
+@pytest.mark.parametrize("name", ["search", "structural EM", "comparison"])
+def test_pickles_without_rows_answer_the_same(name: str) -> None:
+    lean = pickle.loads(pickle.dumps(_made()[0][name]))
+    _same(used(name, lean), name)
+    _same(used(name, pickle.loads(pickle.dumps(lean))), name)  # and once more
+
+
+def test_a_search_pickled_without_rows_keeps_its_rounds_and_its_page() -> None:
+    found = lac.search(lac.asia().sample(60, rng=1))
+    lean = pickle.loads(pickle.dumps(found))
+    assert lean.rounds == found.rounds
+    assert found_page(lean) == found_page(found)
+    assert len(lean.table) == 60
+
+
+def test_what_needs_the_rows_left_behind_says_so() -> None:
+    lean = pickle.loads(pickle.dumps(_made()[0]["mixture"]))
+    assert lean.predict(table(), how="plug-in").log_density.shape == (len(table()),)
+    with pytest.raises(lac.ParameterError, match="keep_rows"):
+        lean.predict(table())
+    found = pickle.loads(pickle.dumps(lac.search(table(), rng=0)))
+    with pytest.raises(lac.SourceError, match="80 rows that this was learned from"):
+        lac.fit(found.dag, found.table)
 
 
 def test_views_of_a_chunk_share_the_memory_of_its_arena() -> None:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lacunary.data.absent import Lean, left_behind
 from lacunary.data.source import Source
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief, Prior
@@ -52,7 +53,7 @@ class Point:
 
 
 @dataclass(eq=False)
-class Problem:
+class Problem(Lean):
     """A graph, a table and a prior. Fits are made once and kept.
 
     Continuous columns are standardised: ``belief``, ``prepared`` and ``point`` speak of them as they are
@@ -82,8 +83,9 @@ class Problem:
     _points: dict[str, Point] = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The table is copied and pickled once; what it is laid out as can be worked out again.
-        return {name: held for name, held in self.__dict__.items() if name != "prepared"}
+        # Rows stay behind, unless asked for; what they are laid out as can be worked out again.
+        _ = self.scale, self.belief
+        return left_behind({name: held for name, held in self.__dict__.items() if name != "prepared"})
 
     @cached_property
     def belief(self) -> Belief:

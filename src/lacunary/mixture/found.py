@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from lacunary.data.absent import Lean
 from lacunary.data.schema import Label
 from lacunary.data.wording import counted
 from lacunary.errors import ParameterError
@@ -66,7 +67,7 @@ class Trial:
 
 
 @dataclass(frozen=True, eq=False)
-class MixtureFit:
+class MixtureFit(Lean):
     """What learning a mixture found.
 
     Attributes
@@ -92,6 +93,11 @@ class MixtureFit:
     interrupted: bool = False
     classes: tuple[Label, ...] = ()
 
+    def __getstate__(self) -> dict[str, Any]:
+        if self.keeps_rows():
+            return self.__dict__
+        return self.__dict__ | {"path": tuple(replace(trial, origin=None) for trial in self.path)}
+
     @property
     def chosen(self) -> Trial:
         """The trial whose mixture was chosen."""
@@ -115,7 +121,8 @@ class MixtureFit:
 
         "gibbs" averages over draws of the parameters given the structures (TMCH98 eq. 15); "variational"
         integrates them out under their variational posterior, without draws; "plug-in" takes the
-        mixture as it is. The first two need the rows that were learned from, which files do not keep.
+        mixture as it is. The first two need the rows that were learned from, which files do not keep,
+        nor pickles without `lacunary.keep_rows`.
         """
         rows = as_table(table, self.mixture.schema)
         if how == "plug-in":
@@ -125,7 +132,8 @@ class MixtureFit:
         origin = self.chosen.origin
         if origin is None:
             raise ParameterError(
-                "the rows this was learned from are gone; use how='plug-in', or learn it again"
+                "the rows this was learned from are gone, as files and pickles do not keep them; use "
+                "how='plug-in', pickle it inside `with lacunary.keep_rows():`, or learn it again"
             )
         if how == "variational":
             known = posterior(origin.learner, origin.model, origin.structures)

@@ -20,12 +20,16 @@ WIDTH, HEIGHT, LEFT, BELOW = 640.0, 220.0, 92.0, 30.0
 
 def found_page(found: SearchResult, *, title: str = "What depends on what") -> str:
     """Return a search's result as HTML with its drawing inside."""
-    hidden = len(found.dag.schema.hidden) * len(found.table)
+    seen = set(found.dag.names) - set(found.dag.schema.hidden)
     return render(
         "search",
         title=title,
         rows=len(found.table),
-        holes=int(found.table.align(found.dag.schema).facts.holes.sum()) - hidden,
+        holes=sum(
+            int(holes)
+            for name, holes in zip(found.table.schema.names, found.table.facts.holes, strict=True)
+            if name in seen
+        ),
         variables=len(found.dag.names),
         score=minus(found.score, 2),
         steps=len(found.path),

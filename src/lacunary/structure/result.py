@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.absent import Absent, Lean, left_behind
 from lacunary.data.source import Source
 from lacunary.data.wording import counted
 from lacunary.infer.belief import Prior
@@ -87,7 +89,7 @@ class Round:
 
 
 @dataclass(frozen=True, eq=False)
-class SearchResult:
+class SearchResult(Lean):
     """The best graph a search met.
 
     Attributes
@@ -134,6 +136,12 @@ class SearchResult:
     trials: Mapping[Trial, float] | None = None
     noted: tuple[Round, ...] | None = field(default=None, repr=False)
     first: tuple[Dag, float] | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is fitted when first asked for is fitted now, as a pickle leaves the rows behind.
+        if not (self.keeps_rows() or isinstance(self.table, Absent)):
+            _ = self.network, self.rounds
+        return left_behind(self.__dict__)
 
     @cached_property
     def network(self) -> Network:

@@ -1,0 +1,99 @@
+"""Rows that were left behind: results are pickled without the table they were learned from, unless asked."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from lacunary.errors import SourceError
+
+if TYPE_CHECKING:
+    from lacunary.data.facts import Facts
+    from lacunary.data.schema import Schema
+    from lacunary.data.source import Source
+    from lacunary.data.table import Table
+
+__all__ = ["Absent", "Lean", "keep_rows", "left_behind"]
+
+_kept: ContextVar[bool] = ContextVar("rows are pickled", default=False)
+
+
+@contextmanager
+def keep_rows() -> Iterator[None]:
+    """Let results that are pickled in a ``with`` block take along the rows they were learned from.
+
+    Without it a `SearchResult`, a `Comparison` or a `MixtureFit` is pickled without its table; copies in the
+    same process keep it.
+    """
+    token = _kept.set(True)
+    try:
+        yield
+    finally:
+        _kept.reset(token)
+
+
+@dataclass(frozen=True, eq=False)
+class Absent:
+    """What is still known of a source of rows that is not here: its columns, its size, facts of columns."""
+
+    schema: Schema
+    size: float
+    facts: Facts
+
+    def __len__(self) -> int:
+        """Return how many rows there were."""
+        return self.facts.rows
+
+    def align(self, schema: Schema) -> Source:
+        """Raise `SourceError`: there are no rows."""
+        self._refuse("a model over them")
+
+    def mapped(self, function: Callable[[Table], Table]) -> Source:
+        """Raise `SourceError`: there are no rows."""
+        self._refuse("changing them")
+
+    def fold(self, function: Callable[[Table], Any], merge: Callable[[Any, Any], Any] = ...) -> Any:  # type: ignore[assignment]
+        """Raise `SourceError`: there are no rows."""
+        self._refuse("what is asked of them")
+
+    def prepare(self, dag: Any) -> Any:
+        """Raise `SourceError`: there are no rows."""
+        self._refuse("laying them out")
+
+    def whole(self, purpose: str) -> Table:
+        """Raise `SourceError`: there are no rows."""
+        self._refuse(purpose)
+
+    def _refuse(self, purpose: str) -> NoReturn:
+        raise SourceError(
+            f"{purpose} needs the {len(self)} rows that this was learned from, and it was pickled without "
+            "them; pickle it inside `with lacunary.keep_rows():`, or learn it again"
+        )
+
+
+def left_behind(state: dict[str, Any]) -> dict[str, Any]:
+    """Return an object's state with its table outlined in place of its rows, unless rows are to be kept."""
+    table = state["table"]
+    if _kept.get() or isinstance(table, Absent):
+        return state
+    return state | {"table": Absent(table.schema, table.size, table.facts)}
+
+
+class Lean:
+    """A result that is pickled without rows, and copied with them."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        made = object.__new__(type(self))
+        memo[id(self)] = made
+        for name, held in self.__dict__.items():
+            made.__dict__[name] = copy.deepcopy(held, memo)
+        return made
+
+    @staticmethod
+    def keeps_rows() -> bool:
+        """Return whether rows are to be pickled."""
+        return _kept.get()
