@@ -54,8 +54,10 @@ def test_best_move(seed: int, n: int, tie: float) -> None:
     required, barred = arcs & (rng.random((n, n)) < 0.2), rng.random((n, n)) < 0.1
     gain, most = rng.integers(-3, 4, (n, n)).astype(np.float64), int(rng.integers(1, 4))
     many = arcs.sum(axis=0).astype(np.int64)
+    counted, (more, less) = rng.random((n, n)) < 0.7, rng.integers(-2, 3, 2).astype(np.float64).tolist()
+    priced = gain + counted * np.where(arcs, less, more)  # a turn keeps the link, and is not priced
     moves = [
-        (kind, tail, head, gain[tail, head] + (gain[head, tail] if kind == 2 else 0.0))
+        (kind, tail, head, gain[tail, head] + gain[head, tail] if kind == 2 else priced[tail, head])
         for kind, tail, head in naive_kernels.allowed(arcs, free, required, most)
         if not barred[tail, head]
     ]
@@ -66,12 +68,16 @@ def test_best_move(seed: int, n: int, tie: float) -> None:
     if moves:
         some, best = (toggles, top[0]) if top[0] >= top[1] - tie else (turns, top[1])
         wanted = next(move for move in some if move[3] >= best - tie)
-    found = best_move(arcs, ancestors(arcs), free, required, many, most, barred, gain, tie)
+    prices = (counted, more, less)
+    found = best_move(arcs, ancestors(arcs), free, required, many, most, barred, gain, *prices, tie)
     assert found == wanted
 
 
 def test_no_move_at_all() -> None:
     none, square = np.zeros(2, dtype=np.int64), np.zeros((2, 2), dtype=np.bool_)
-    kind, _, _, gain = best_move(square, square, square, square, none, 2, square, np.ones((2, 2)), 0.0)
+    prices = (square, 0.0, 0.0)
+    kind, _, _, gain = best_move(
+        square, square, square, square, none, 2, square, np.ones((2, 2)), *prices, 0.0
+    )
     assert kind == 0
     assert np.isneginf(gain)

@@ -29,8 +29,8 @@ def every_graph(schema: lac.Schema) -> list[lac.Dag]:
     return found
 
 
-@pytest.mark.parametrize("kind", ["discrete", "mixed"])
-def test_without_holes_graphs_come_as_often_as_the_evidence_says(kind: str) -> None:
+@pytest.mark.parametrize(("kind", "charge"), [("discrete", 0.0), ("mixed", 0.0), ("discrete", 1.5)])
+def test_without_holes_graphs_come_as_often_as_the_evidence_says(kind: str, charge: float) -> None:
     """Bayes' rule over all graphs, by the exact evidence, against how often each arc is drawn."""
     kinds: Any = {"y": "continuous", "z": "continuous"} if kind == "mixed" else None
     truth = lac.random_network(lac.dag("x -> y -> z", states=2, kinds=kinds), rng=4)
@@ -39,8 +39,9 @@ def test_without_holes_graphs_come_as_often_as_the_evidence_says(kind: str) -> N
     graphs = every_graph(table.schema)
     assert len(graphs) == (25 if kind == "discrete" else 12)
     logs = np.array([lac.score(graph, table, "exact", prior=prior).value for graph in graphs])
+    logs -= charge * np.array([len(graph.arcs) for graph in graphs])
     chance = np.exp(logs - logs.max()) / np.exp(logs - logs.max()).sum()
-    many = lac.average_graphs(table, draws=DRAWS, burn=5, rng=0)
+    many = lac.average_graphs(table, structure_prior=charge, draws=DRAWS, burn=5, rng=0)
     seen = Counter(arc for model in many.models for arc in model.dag.arcs)
     for arc in {arc for graph in graphs for arc in graph.arcs}:
         p = float(sum(c for c, graph in zip(chance, graphs, strict=True) if arc in graph.arcs))

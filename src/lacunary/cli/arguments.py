@@ -34,9 +34,11 @@ __all__ = [
     "option",
     "pairs",
     "pairs_of_states",
+    "structure_prior_of",
     "written",
 ]
 
+STRUCTURE_PRIOR = "How probable graphs are beforehand: uniform, links, beta-binomial, or nats a link."
 MODELS = (".bif", ".xmlbif", ".bifxml", ".xml", ".net", ".json")
 TABLES = (".csv", ".tsv", ".tab", ".txt")
 FIGURES = (".svg", ".png")
@@ -170,6 +172,14 @@ def pairs_of_states(option: str, texts: Sequence[str] | None) -> dict[str, int |
     alone = {text.strip(): None for text in texts or () if "=" not in text}
     given = pairs(option, [text for text in texts or () if "=" in text])
     return {**alone, **{name: _states(option, name, value) for name, value in given.items()}}
+
+
+def structure_prior_of(text: str | None) -> Any:
+    """Return a prior over structures: its name, or the number a text stands for."""
+    try:
+        return text if text is None else float(text)
+    except ValueError:
+        return text
 
 
 def _states(option: str, name: str, value: str) -> int | list[str]:

@@ -9,7 +9,18 @@ import typer
 
 import lacunary as lac
 from lacunary.cli.app import command
-from lacunary.cli.arguments import Data, Json, Reading, Texts, check_out, option, pairs_of_states, written
+from lacunary.cli.arguments import (
+    STRUCTURE_PRIOR,
+    Data,
+    Json,
+    Reading,
+    Texts,
+    check_out,
+    option,
+    pairs_of_states,
+    structure_prior_of,
+    written,
+)
 from lacunary.cli.checkpoints import Checkpoints, resumed
 from lacunary.cli.problem import Seed
 from lacunary.cli.show import Waiting, emit
@@ -57,6 +68,7 @@ def mixture(
     noise: Annotated[bool, typer.Option("--noise", help=NOISE)] = False,
     noise_bounds: Annotated[tuple[float, float] | None, option(BOUNDS, "LOW HIGH")] = None,
     structure: Annotated[Structures, option(STRUCTURE, panel=GRAPHS)] = "learn",
+    structure_prior: Annotated[Text, option(STRUCTURE_PRIOR, "NAME|NATS", panel=GRAPHS)] = None,
     max_parents: Annotated[int | None, option(PARENTS, "N", min=0, panel=GRAPHS)] = None,
     required: Annotated[
         Texts, option("Arcs that must be; may be repeated.", "'A -> B'", panel=GRAPHS)
@@ -85,10 +97,11 @@ def mixture(
     the best so far; with --checkpoint nothing is lost even if the machine stops. `lacunary assign` then says
     to which component rows belong; query, sample and impute take a mixture as they take a network.
 
-    --json prints: rows, holes, variables, structure, estimate, components (how many), tried (a list of asked,
-    components, starts, parameters, estimate, probability, chosen), weights, noise (bounds by name, or null),
-    parts (a list of weight, graph, arcs with from, to, strength), differences (a list of pair, present),
-    interrupted, out, report, checkpoint.
+    --json prints: rows, holes, variables, structure, estimate, structure_prior, log_structure_prior (of the
+    graphs, not in the estimate), components (how many), tried (a list of asked, components, starts,
+    parameters, estimate, probability, chosen), weights, noise (bounds by name, or null), parts (a list of
+    weight, graph, arcs with from, to, strength), differences (a list of pair, present), interrupted, out,
+    report, checkpoint.
     """
     checkpoint = check_out(checkpoint or resume, (".json",))
     how = {
@@ -102,6 +115,7 @@ def mixture(
         "schedule": schedule,
         "until": until,
         "max_parents": max_parents,
+        "structure_prior": structure_prior_of(structure_prior),
         "required": required or (),
         "forbidden": forbidden or (),
         "resume": None if resume is None else resumed(resume, lac.MixtureTrail, "learning"),

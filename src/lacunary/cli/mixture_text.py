@@ -30,6 +30,8 @@ def summary(found: lac.MixtureFit, table: lac.Table, files: dict[str, str | None
         "variables": len(table.schema),
         "structure": found.structure,
         "estimate": found.estimate.value,
+        "structure_prior": found.structure_prior,
+        "log_structure_prior": found.log_structure_prior,
         "components": len(mixture.components),
         "tried": [vars(number) for number in tried(found)],
         "weights": mixture.weights.tolist(),

@@ -10,6 +10,7 @@ import lacunary as lac
 from lacunary.cli.app import command
 from lacunary.cli.arguments import (
     MODELS,
+    STRUCTURE_PRIOR,
     Data,
     Hidden,
     Json,
@@ -19,6 +20,7 @@ from lacunary.cli.arguments import (
     opened,
     option,
     pairs_of_states,
+    structure_prior_of,
     written,
 )
 from lacunary.cli.checkpoints import Checkpoints, resumed
@@ -59,6 +61,7 @@ def search(
     ess: Annotated[float | None, option(ESS, "ROWS")] = None,
     method: Annotated[Method | None, option(METHOD)] = None,
     start: Annotated[Text, option(START, "MODEL|tree")] = None,
+    structure_prior: Annotated[Text, option(STRUCTURE_PRIOR, "NAME|NATS")] = None,
     max_parents: Annotated[Count, option("How many parents a variable may have.", "N", min=0)] = None,
     required: Annotated[Texts, option("Arcs that must be; may be repeated.", "'A -> B'")] = None,
     forbidden: Annotated[Texts, option("Arcs that must not be; may be repeated.", "'A -> B'")] = None,
@@ -80,8 +83,9 @@ def search(
 
     Missing values and hidden variables are handled by structural EM. Ctrl-C keeps the best so far.
 
-    --json prints: score, method, rows, variables, arcs (a list of from, to, strength: what the score loses
-    without the arc), steps, interrupted, graph (in arrows), out, drawing, report.
+    --json prints: score, structure_prior, log_structure_prior (of the graph, not in the score), method, rows,
+    variables, arcs (a list of from, to, strength: what the score loses without the arc), steps, interrupted,
+    graph (in arrows), out, drawing, report.
     """
     keep = Checkpoints(checkpoint)
     with Waiting(f"reading {data}") as waiting:
@@ -92,6 +96,7 @@ def search(
             score=score,
             prior=_prior(score, ess),
             method=method,
+            structure_prior=structure_prior_of(structure_prior),
             start=_start(start, resume, table),
             required=required or (),
             forbidden=forbidden or (),
@@ -165,6 +170,8 @@ def _write_page(found: lac.SearchResult, path: str) -> None:
 def _summary(found: lac.SearchResult, files: dict[str, str | None]) -> dict[str, Any]:
     return {
         "score": found.score,
+        "structure_prior": found.structure_prior,
+        "log_structure_prior": found.log_structure_prior,
         "method": found.method,
         "rows": len(found.table),
         "variables": len(found.dag.names),

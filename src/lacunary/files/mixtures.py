@@ -98,6 +98,7 @@ def _encode_trial(trial: Trial) -> dict[str, Any]:
         "estimate": _encode_estimate(trial.estimate),
         "mixture": encode(trial.mixture),
         "ticks": encode_ticks(trial.ticks),
+        **({"log_structure_prior": trial.log_structure_prior} if trial.log_structure_prior else {}),
     }
 
 
@@ -109,6 +110,7 @@ def _decode_trial(record: Record) -> Trial:
         estimate=_decode_estimate(record.record("estimate")),
         converged=record.flag("converged"),
         ticks=_ticks(record),
+        log_structure_prior=record.number("log_structure_prior") if "log_structure_prior" in record else 0.0,
     )
     record.finish()
     return trial
@@ -134,6 +136,7 @@ def _is_tick(item: Any) -> bool:
 def _encode_fit(found: MixtureFit) -> dict[str, Any]:
     return {
         "structure": found.structure,
+        "structure_prior": found.structure_prior,
         **({"classes": list(found.classes)} if found.classes else {}),
         "interrupted": found.interrupted,
         "chosen": found.path.index(found.chosen),
@@ -154,6 +157,7 @@ def _decode_fit(record: Record) -> MixtureFit:
         record.text("structure"),
         record.flag("interrupted"),
         _classes(record, best.components),
+        record.text("structure_prior") if "structure_prior" in record else "uniform",
     )
 
 

@@ -14,6 +14,7 @@ from lacunary.kernels.compile import bare, inlined
 __all__ = ["best_move", "join", "part"]
 
 Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 NONE = -np.inf
 
 
@@ -91,6 +92,17 @@ def _turned(
     return gain
 
 
+@inlined
+def _priced(
+    arcs: Bools, counted: Bools, gain: Floats, more: float, less: float, tail: int, head: int
+) -> float:
+    """Return what an arc gains if it is put in or taken out, with what the prior says of its link."""
+    one: float = gain[tail, head]
+    if counted[tail, head]:
+        one += less if arcs[tail, head] else more
+    return one
+
+
 @bare
 def best_move(
     arcs: Bools,
@@ -100,7 +112,10 @@ def best_move(
     many: NDArray[np.int64],
     most: int,
     barred: Bools,
-    gain: NDArray[np.float64],
+    gain: Floats,
+    counted: Bools,
+    more: float,
+    less: float,
     tie: float,
 ) -> tuple[int, int, int, float]:
     """Return kind, tail, head and gain of the best move.
@@ -119,6 +134,8 @@ def best_move(
         How many parents each node has, (n,), and how many it may have.
     barred
         Which arcs are to be left as they are; (n, n).
+    counted, more, less
+        Which arcs' links count, (n, n), and what one more of them gains besides, and what one less does.
     tie
         How near the greatest gain is as good.
     """
@@ -127,13 +144,13 @@ def best_move(
     for tail in range(n):
         for head in range(n):
             if not barred[tail, head]:
-                one = gain[tail, head]
+                one = _priced(arcs, counted, gain, more, less, tail, head)
                 if one > here:
                     here = max(
                         here, _toggled(arcs, above, free, required, many[head] < most, one, tail, head)
                     )
                 if arcs[tail, head]:
-                    both = one + gain[head, tail]
+                    both = gain[tail, head] + gain[head, tail]
                     if both > there:
                         there = max(
                             there, _turned(arcs, above, free, required, many[tail] < most, both, tail, head)
@@ -143,7 +160,7 @@ def best_move(
     if here >= there - tie:
         for head in range(n):
             for tail in range(n):
-                one = gain[tail, head]
+                one = _priced(arcs, counted, gain, more, less, tail, head)
                 if one >= here - tie and not barred[tail, head]:
                     one = _toggled(arcs, above, free, required, many[head] < most, one, tail, head)
                     if one >= here - tie:

@@ -29,6 +29,7 @@ from lacunary.structure.gaussian import Normal
 from lacunary.structure.hidden import trials, with_hidden
 from lacunary.structure.method import SearchMethod, method_of
 from lacunary.structure.plan import Plan
+from lacunary.structure.prior import PriorGiven, StructurePrior
 from lacunary.structure.result import SCHEDULE
 from lacunary.structure.schedule import parse_schedule
 from lacunary.structure.search import with_family
@@ -48,6 +49,7 @@ def fit_mixture(
     given: str | None = None,
     hidden: Mapping[str, int | str] | None = None,
     prior: Normal | Prior | None = None,
+    structure_prior: PriorGiven = None,
     weights: float = 1.0,
     noise_share: float = 0.01,
     starts: int | None = None,
@@ -95,6 +97,9 @@ def fit_mixture(
         For continuous variables a `NormalWishart`, by default worth one row about the columns' means and
         variances; for discrete ones a rule such as ``bdeu(1)``, the default. TMCH98's digits:
         ``NormalWishart(nu=2, means=64, covariance=0.5)``.
+    structure_prior
+        How probable the components' graphs are beforehand, as of `lacunary.search`; each component has it
+        anew, or all have it together where they share their structure.
     weights, noise_share
         Σα of the Dirichlet over the weights, and the noise's part of it.
     starts
@@ -164,6 +169,7 @@ def fit_mixture(
     way = method_of(method)
     plan = Plan(
         constraints,
+        StructurePrior.of(structure_prior, constraints),
         parse_schedule(schedule),
         way,
         "never" if isinstance(way, Greedy) and not way.restarts else "once",

@@ -50,6 +50,8 @@ class Trial:
         Every step that led there.
     origin
         What it was learned from, to go on learning from it; not kept in files.
+    log_structure_prior
+        The log prior of the components' graphs, where these were looked for.
     """
 
     asked: int
@@ -59,6 +61,12 @@ class Trial:
     converged: bool
     ticks: tuple[Tick, ...]
     origin: Origin | None = None
+    log_structure_prior: float = 0.0
+
+    @property
+    def value(self) -> float:
+        """What trials are compared by: estimate and log prior together."""
+        return self.estimate.value + self.log_structure_prior
 
     @property
     def components(self) -> int:
@@ -73,9 +81,10 @@ class MixtureFit(Lean):
     Attributes
     ----------
     mixture
-        The mixture with the highest estimate.
+        The mixture with the highest estimate and log prior together.
     estimate
-        Its log evidence by Cheeseman–Stutz, in nats; higher is better.
+        Its log evidence by Cheeseman–Stutz, in nats; higher is better. It does not contain the prior over
+        graphs.
     path
         Everything that was tried, in order: every number of components and every start.
     structure
@@ -84,6 +93,8 @@ class MixtureFit(Lean):
         Whether it was ended from outside; the best so far is returned then.
     classes
         Where the components are the states of a column: these states, in the order of the components.
+    structure_prior
+        The prior over graphs, by name.
     """
 
     mixture: Mixture
@@ -92,6 +103,12 @@ class MixtureFit(Lean):
     structure: str
     interrupted: bool = False
     classes: tuple[Label, ...] = ()
+    structure_prior: str = "uniform"
+
+    @property
+    def log_structure_prior(self) -> float:
+        """The log prior of the components' graphs, where these were looked for."""
+        return self.chosen.log_structure_prior
 
     def __getstate__(self) -> dict[str, Any]:
         if self.keeps_rows():

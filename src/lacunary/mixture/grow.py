@@ -89,8 +89,15 @@ class Growth:
             interrupted = True
             if not self.done:
                 raise KeyboardInterrupt from None
-        best = max(self.done, key=lambda trial: trial.estimate.value)
-        return MixtureFit(best.mixture, best.estimate, tuple(self.done), self.plan.structure, interrupted)
+        best = max(self.done, key=lambda trial: trial.value)
+        return MixtureFit(
+            best.mixture,
+            best.estimate,
+            tuple(self.done),
+            self.plan.structure,
+            interrupted,
+            structure_prior=self.plan.prior.name,
+        )
 
     def _grow(self) -> None:
         before, top, idle, stale = -np.inf, -np.inf, 0, 0
@@ -104,7 +111,7 @@ class Growth:
                 return
 
     def _try(self, many: int) -> float:
-        """Learn mixtures with so many components and return the highest estimate."""
+        """Learn mixtures with so many components and return the highest estimate and log prior."""
         return max(self._learn(many, start) for start in range(self.starts))
 
     def _learn(self, many: int, start: int) -> float:
@@ -119,8 +126,9 @@ class Growth:
         estimate = known or self.learner.estimate(state.model, state.structures)
         mixture = self.learner.mixture(state.model)
         origin = Origin(self.learner, state.model, state.structures)
-        self.done.append(Trial(many, start, mixture, estimate, state.converged, state.ticks, origin))
-        return estimate.value
+        prior = self.plan.log_prior(state.structures)
+        self.done.append(Trial(many, start, mixture, estimate, state.converged, state.ticks, origin, prior))
+        return self.done[-1].value
 
     def _begin(self, many: int, start: int) -> tuple[Parameters, tuple[Structure, ...]]:
         """Return the first parameters and structures of a trial, drawn from a stream of its own."""

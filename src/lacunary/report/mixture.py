@@ -126,7 +126,7 @@ def tried(found: MixtureFit) -> tuple[Tried, ...]:
 
 
 def _worth(trial: Trial) -> float:
-    return trial.estimate.value
+    return trial.value
 
 
 def names_of(mixture: Mixture) -> tuple[str, ...]:

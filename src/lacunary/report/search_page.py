@@ -32,6 +32,8 @@ def found_page(found: SearchResult, *, title: str = "What depends on what") -> s
         ),
         variables=len(found.dag.names),
         score=minus(found.score, 2),
+        structure_prior=found.structure_prior,
+        log_structure_prior=minus(found.log_structure_prior, 2),
         steps=len(found.path),
         method=found.method,
         interrupted=found.interrupted,
@@ -50,7 +52,7 @@ def _by_rounds(found: SearchResult) -> bool:
 
 def _chart(found: SearchResult) -> str:
     if isinstance(found, StructuralResult) and _by_rounds(found):
-        return path_chart([each.cheeseman_stutz for each in found.rounds], "round")
+        return path_chart([each.cheeseman_stutz + each.log_structure_prior for each in found.rounds], "round")
     return path_chart([step.score for step in found.path])
 
 

@@ -4,7 +4,7 @@ Where rows are few no graph is much better than all others, and the best one is 
 walks over graphs G, what the holes hold x, and parameters θ, by turns,
 
     x | G, θ   the holes of every row drawn together;
-    G | x      Metropolis moves: an arc put in, taken out or turned round, by the evidence p(x | G);
+    G | x      Metropolis moves: an arc put in, taken out or turned round, by the evidence p(x | G) p(G);
     θ | G, x   from the conjugate belief,
 
 and so comes to draw from their posterior given what is observed (data augmentation, Tanner & Wong 1987; moves
@@ -40,6 +40,7 @@ from lacunary.structure.climb import climb
 from lacunary.structure.constraints import ArcsGiven, Constraints
 from lacunary.structure.move import Add, Move, Remove
 from lacunary.structure.networks import standard
+from lacunary.structure.prior import PriorGiven, StructurePrior
 from lacunary.structure.score import FamilyScore
 from lacunary.structure.walk import Walk, dag_of, structure_of
 
@@ -55,6 +56,7 @@ def average_graphs(
     table: Any,
     *,
     prior: Any = None,
+    structure_prior: PriorGiven = None,
     draws: int = 20,
     burn: int = 10,
     required: ArcsGiven = (),
@@ -75,6 +77,8 @@ def average_graphs(
         The rows: a table, a frame, an array or a path. Weights must be whole numbers.
     prior
         As of `search`: by default worth one row.
+    structure_prior
+        How probable graphs are beforehand, as of `search`.
     draws, burn
         How many networks are kept, and how many draws are left out before. The chain begins without arcs;
         in the first half of ``burn`` it climbs to the best graph near by before it moves at random.
@@ -101,7 +105,8 @@ def average_graphs(
     limits: dict[str, Any] = {
         "required": required, "forbidden": forbidden, "max_parents": max_parents, "tiers": tiers
     }  # fmt: skip
-    chain = _Chain.of(rows, prior, Constraints.of(rows.schema, **limits), random)
+    constraints = Constraints.of(rows.schema, **limits)
+    chain = _Chain.of(rows, prior, StructurePrior.of(structure_prior, constraints), constraints, random)
     dag = dag_of(rows.schema, chain.constraints.start(None))
     theta = fit(dag, chain.rows, prior=chain.prior).network.theta
     kept: list[Belief] = []
@@ -122,21 +127,29 @@ class _Chain:
     rows: Table
     scale: Scale
     prior: Prior
+    structure_prior: StructurePrior
     constraints: Constraints
     rng: np.random.Generator
     known: FamilyScore | None = None
 
     @classmethod
-    def of(cls, table: Table, prior: Any, constraints: Constraints, rng: np.random.Generator) -> _Chain:
+    def of(
+        cls,
+        table: Table,
+        prior: Any,
+        graphs: StructurePrior,
+        constraints: Constraints,
+        rng: np.random.Generator,
+    ) -> _Chain:
         scale, inside = standard(table, prior)
         names = [variable.name for variable in table.schema if not variable.discrete]
         known = priors.NormalWishart.of(inside.about, names, inside.tables) if names else inside
-        return cls(scale.table(table), scale, known, constraints, rng)
+        return cls(scale.table(table), scale, known, graphs, constraints, rng)
 
     def step(self, dag: Dag, theta: Array, climbing: bool) -> Belief:
         """Draw the holes, then the graph, and return what is believed of its parameters."""
         full = self._filled(dag, theta)
-        board = Board(self._score(full), self.constraints, structure_of(dag))
+        board = Board(self._score(full), self.constraints, structure_of(dag), self.structure_prior)
         if climbing:
             climb(Walk("greedy", board, self.rng))
         n = len(full.schema)

@@ -10,19 +10,20 @@ from numpy.typing import NDArray
 from lacunary.kernels.graph import best_move
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.move import Add, Move, Remove, Reverse
+from lacunary.structure.prior import StructurePrior
 from lacunary.structure.score import FamilyScore, Parents
 from lacunary.structure.sketch import Sketch
 
 __all__ = ["Board", "Kept"]
 
-Kept = tuple[Sketch, NDArray[np.float64], NDArray[np.float64], float]
+Kept = tuple[Sketch, NDArray[np.float64], NDArray[np.float64], float, int]
 
 ROUNDING = 1e-11
 """Gains that differ by less than this part of the families' scores are ties: rounding must not choose."""
 
 
 class Board:
-    """A graph, a score, the constraints, and the gain of every single change.
+    """A graph, a score, a prior over graphs, the constraints, and the gain of every single change.
 
     Attributes
     ----------
@@ -33,18 +34,29 @@ class Board:
     gain
         What putting the arc i → j in, or taking it out, adds to the score, at ``gain[i, j]``; (n, n).
         It is there for every pair; which of them are moves, the graph and the constraints say.
+    prior, links
+        The prior, by default the uniform one, and how many links of the graph count for it. All moves, and
+        `value`, are by the score and the log prior together.
 
     All it says depends on the graph alone, to the last bit, and not on the moves that led there.
     """
 
-    def __init__(self, score: FamilyScore, constraints: Constraints, parents: Sequence[Parents]) -> None:
+    def __init__(
+        self,
+        score: FamilyScore,
+        constraints: Constraints,
+        parents: Sequence[Parents],
+        prior: StructurePrior | None = None,
+    ) -> None:
         self.score, self.constraints = score, constraints
+        self.prior = StructurePrior.of(None, constraints) if prior is None else prior
         self._nothing = np.zeros((len(parents), len(parents)), dtype=bool)
         self._set(parents)
 
     def _set(self, parents: Sequence[Parents]) -> None:
         n = len(parents)
         self.sketch = Sketch(parents)
+        self.links = self._links()
         self.terms = np.array([self.score.family(child, tuple(ps)) for child, ps in enumerate(parents)])
         self.gain = np.full((n, n), -np.inf)
         self._stale = set(range(n))
@@ -58,12 +70,16 @@ class Board:
             self.terms[child] = self.score.family(child, there[child])
             self._stale.add(child)
             self._value = self._tie = None
+        self.links = self._links()
+
+    def _links(self) -> int:
+        return int((self.sketch.arcs & self.prior.counted).sum())
 
     @property
     def value(self) -> float:
-        """The score of the graph."""
+        """The score of the graph and its log prior."""
         if self._value is None:
-            self._value = float(self.terms.sum())
+            self._value = float(self.terms.sum()) + float(self.prior.logs[self.links])
         return self._value
 
     @property
@@ -80,11 +96,11 @@ class Board:
     def keep(self) -> Kept:
         """Return the graph and all gains as they stand, to come `back` to."""
         self._refresh()
-        return self.sketch.copy(), self.terms.copy(), self.gain.copy(), self.value
+        return self.sketch.copy(), self.terms.copy(), self.gain.copy(), self.value, self.links
 
     def back(self, kept: Kept) -> None:
         """Go back to where the board was; faster than a `jump`, as nothing is worked out."""
-        sketch, terms, gain, self._value = kept
+        sketch, terms, gain, self._value, self.links = kept
         self._tie = None
         self.sketch = sketch.copy()
         self.terms[:], self.gain[:] = terms, gain
@@ -96,20 +112,30 @@ class Board:
         return tuple(self.sketch.parents)
 
     def delta(self, move: Move) -> float:
-        """Return what a move adds to the score."""
+        """Return what a move adds to the score and the log prior."""
         self._refresh()
         there = self.gain[move.tail, move.head]
-        back = self.gain[move.head, move.tail] if isinstance(move, Reverse) else 0.0
-        return float(there + back)
+        if isinstance(move, Reverse):
+            return float(there + self.gain[move.head, move.tail])
+        return float(there) + self._charge(move)
+
+    def _charge(self, move: Move) -> float:
+        """Return what a move adds to the log prior."""
+        if isinstance(move, Reverse) or not self.prior.counted[move.tail, move.head]:
+            return 0.0
+        more, less = self.prior.steps(self.links)
+        return more if isinstance(move, Add) else less
 
     def apply(self, move: Move) -> float:
-        """Make a move and return what it added to the score; ``move.opposite`` undoes it.
+        """Make a move and return what it added to score and log prior; ``move.opposite`` undoes it.
 
         No other families are scored than those that change: what comes next may change them again.
         """
+        delta = self._charge(move)
+        if not isinstance(move, Reverse) and self.prior.counted[move.tail, move.head]:
+            self.links += 1 if isinstance(move, Add) else -1
         self.sketch.apply(move)
         self._value = self._tie = None
-        delta = 0.0
         for child in move.children:
             term = self.score.family(child, self.sketch.parents[child])
             delta += term - self.terms.item(child)
@@ -153,7 +179,9 @@ class Board:
         self._refresh()
         arcs = self.sketch.arcs
         may_add = self.constraints.free & ~arcs & ~self.sketch.above & self._room()
-        return np.where(may_add | (arcs & ~self.constraints.required), self.gain, -np.inf)
+        more, less = self.prior.steps(self.links)
+        charged = self.gain + np.where(self.prior.counted, np.where(arcs, less, more), 0.0)
+        return np.where(may_add | (arcs & ~self.constraints.required), charged, -np.inf)
 
     def turns(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """Return tail, head and gain of every arc that may be turned round; (arcs,) each."""
@@ -195,6 +223,8 @@ class Board:
             self.constraints.max_parents,
             self._nothing if barred is None else barred,
             self.gain,
+            self.prior.counted,
+            *self.prior.steps(self.links),
             self.tie,
         )
         if kind == 0:

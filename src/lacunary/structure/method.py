@@ -17,6 +17,7 @@ from lacunary.structure.cache import Cache
 from lacunary.structure.climb import Greedy, Tabu
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.exact import Exact
+from lacunary.structure.prior import StructurePrior
 from lacunary.structure.reinsert import Reinsert
 from lacunary.structure.score import FamilyScore, Parents, Structure
 from lacunary.structure.tree import Tree, best_forest
@@ -56,15 +57,16 @@ def run(
     constraints: Constraints,
     start: Dag | Trail | str | None = None,
     *,
+    prior: StructurePrior | None = None,
     watch: WatchSearch | None = None,
     rng: int | np.random.Generator = 0,
 ) -> tuple[Walk, bool]:
-    """Search with any score; return the walk, and whether it was interrupted.
+    """Search with any score, and with a prior over graphs; return the walk, and whether it was interrupted.
 
     An interrupt from the keyboard, or a true answer from ``watch``, ends the search with the best so far.
     """
     known = score if isinstance(score, Cache) else Cache(score)
-    board = Board(known, constraints, _first(known, constraints, start))
+    board = Board(known, constraints, _first(known, constraints, start, prior), prior)
     trail = start if isinstance(start, Trail) else None
     if trail is not None and trail.method != method.name:
         raise ParameterError(
@@ -105,8 +107,13 @@ def check_start(start: Dag | Trail | str | None) -> None:
         raise ParameterError(f"start is a Dag, a Trail, 'empty' or 'tree', not {said}")
 
 
-def _first(score: FamilyScore, constraints: Constraints, start: Dag | Trail | str | None) -> list[Parents]:
+def _first(
+    score: FamilyScore,
+    constraints: Constraints,
+    start: Dag | Trail | str | None,
+    prior: StructurePrior | None,
+) -> list[Parents]:
     check_start(start)
     if isinstance(start, str):
-        return best_forest(score, constraints) if start == "tree" else constraints.start(None)
+        return best_forest(score, constraints, prior) if start == "tree" else constraints.start(None)
     return constraints.start(start.dag if isinstance(start, Trail) else start)

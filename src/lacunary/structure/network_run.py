@@ -195,6 +195,8 @@ class NetworkRun:
             prior=prior,
             noted=state.rounds,
             converged=state.converged,
+            structure_prior=self.plan.prior.name,
+            log_structure_prior=self.plan.log_prior([structure]),
             schedule=str(self.plan.schedule),
             theta=network.theta,
         )
@@ -209,7 +211,8 @@ class NetworkRun:
         model = self.learner.begin(first, random)
         if start == "tree":
             statistics = self.learner.expect(model)
-            model = self.learner.maximize(statistics, [tuple(best_forest(statistics[0].score, constraints))])
+            forest = best_forest(statistics[0].score, constraints, self.plan.prior)
+            model = self.learner.maximize(statistics, [tuple(forest)])
         seed = int(random.integers(2**62))
         return self.runner.begin(model, model.structures, seed)
 

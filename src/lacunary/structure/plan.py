@@ -17,6 +17,7 @@ from lacunary.learn.stop import Stop
 from lacunary.structure.climb import Greedy
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.method import SearchMethod
+from lacunary.structure.prior import StructurePrior
 from lacunary.structure.result import Round, Step
 from lacunary.structure.schedule import Repeat, Schedule
 from lacunary.structure.schedule_program import Instruction, program
@@ -101,8 +102,8 @@ class Plan:
 
     Attributes
     ----------
-    constraints
-        Which graphs are looked for.
+    constraints, prior
+        Which graphs are looked for, and how probable they are beforehand.
     schedule
         How EM and search take turns; not looked at where structures are fixed.
     method
@@ -130,6 +131,7 @@ class Plan:
     """
 
     constraints: Constraints
+    prior: StructurePrior
     schedule: Schedule
     method: SearchMethod = field(default_factory=Greedy)
     refine: Literal["never", "once", "always"] = "never"
@@ -152,6 +154,12 @@ class Plan:
         """The schedule as a list of instructions."""
         return program(FIXED if self.fixed else self.schedule)
 
+    def log_prior(self, structures: Sequence[Structure]) -> float:
+        """Return the log prior of the graphs of all networks; nothing where they are not looked for."""
+        if self.fixed:
+            return 0.0
+        return sum(map(self.prior.log_probability, structures[:1] if self.shared else structures))
+
     def refines(self, state: State) -> bool:
         """Whether the plan's own search follows where climbing changes nothing."""
         once = all(tick.phase != "refine" for tick in state.ticks)
@@ -167,9 +175,9 @@ class State:
     model, structures
         The parameters of the networks and their graphs as they stand.
     best
-        Parameters, graphs and estimate of the best round, where rounds are weighed.
+        Parameters and graphs of the best round, where rounds are weighed, and its estimate and log prior.
     top, mark
-        The highest estimate since the last escape, and the highest before it.
+        The highest estimate and log prior since the last escape, and the highest before it.
     place, visits, turns
         The next instruction of the schedule, and how often each was reached and repeated.
     before

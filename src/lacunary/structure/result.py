@@ -37,9 +37,10 @@ class Step:
     action
         "add", "remove" or "reverse" the arc tail → head; "jump" to another graph, without an arc.
     gain
-        What the step added to the score, in nats; negative where a search went downhill.
+        What the step added to the score and the log prior of the graph, in nats; negative where a search
+        went downhill.
     score
-        The score after it.
+        Score and log prior together after it.
     """
 
     action: str
@@ -75,6 +76,8 @@ class Round:
         Whether EM was run to convergence because the round before had changed nothing.
     escape
         Whether the graph was enlarged to leave a local maximum, without turns of EM before.
+    log_structure_prior
+        The log prior of the graph, which rounds are compared by together with `cheeseman_stutz`.
     """
 
     arrows: str
@@ -86,6 +89,7 @@ class Round:
     changed: bool
     forced: bool
     escape: bool = False
+    log_structure_prior: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +101,7 @@ class SearchResult(Lean):
     dag
         The graph.
     score
-        Its score in nats; higher is better.
+        Its score in nats; higher is better. It does not contain the prior over graphs.
     path
         Every step taken, in order. The best graph need not be the last.
     strengths
@@ -117,6 +121,9 @@ class SearchResult(Lean):
     trials
         Where numbers of hidden states were tried: the score of each choice, by the states of each hidden
         variable.
+    structure_prior, log_structure_prior
+        The prior over graphs, by name, and the log probability it gives the links of this graph: the search
+        maximises the sum of score and log prior.
     noted, first
         The rounds of EM and search; or, where nothing was missing, the graph that the one search set out
         from, and its score. See `rounds`.
@@ -134,6 +141,8 @@ class SearchResult(Lean):
     schedule: str = SCHEDULE
     theta: NDArray[np.float64] | None = field(default=None, repr=False)
     trials: Mapping[Trial, float] | None = None
+    structure_prior: str = "uniform"
+    log_structure_prior: float = 0.0
     noted: tuple[Round, ...] | None = field(default=None, repr=False)
     first: tuple[Dag, float] | None = field(default=None, repr=False)
 
@@ -166,19 +175,22 @@ class SearchResult(Lean):
 
     @property
     def chosen(self) -> dict[str, int]:
-        """The states of each hidden variable that was tried in the choice of the highest score."""
-        best: tuple[float, Trial] = max(((v, t) for t, v in (self.trials or {}).items()), default=(0.0, ()))
-        return dict(best[1])
+        """The states of each hidden variable that was tried in the choice that was made."""
+        states = {variable.name: variable.size for variable in self.dag.schema}
+        return {name: states.get(name, 1) for trial in self.trials or () for name, _ in trial}
 
     def __str__(self) -> str:
         arcs = sorted(self.strengths.items(), key=lambda item: -item[1])
         width = max((len(f"{tail} -> {head}") for (tail, head), _ in arcs), default=0)
         lines = [f"{f'{tail} -> {head}':{width}}  {lost:10.2f}" for (tail, head), lost in arcs]
         state = ", interrupted" if self.interrupted else ""
+        known = self.structure_prior != "uniform"
+        prior = f", log prior of the graph {self.log_structure_prior:.2f}" if known else ""
         return "\n".join(
             [
                 f"{counted(len(self.dag.names), 'variable')}, {counted(len(arcs), 'arc')}; "
-                f"score {self.score:.4f} nats ({self.method}, {counted(len(self.path), 'step')}{state})",
+                f"score {self.score:.4f} nats{prior} "
+                f"({self.method}, {counted(len(self.path), 'step')}{state})",
                 *(["arcs, and what the score loses without each:"] if arcs else []),
                 *lines,
             ]

@@ -60,6 +60,8 @@ def plan_settings(plan: Plan) -> dict[str, str]:
         out |= {"schedule": str(plan.schedule), "until": plan.until, "trace": str(plan.trace)}
         out |= {"method": str(plan.method), "escapes": str(plan.escapes)}
         out |= {"max_parents": str(plan.constraints.max_parents), "arcs required and forbidden": arcs}
+        if plan.prior.name != "uniform":
+            out["structure prior"] = plan.prior.name
     if plan.shared:
         out["shared structure"] = "yes"
     return out
@@ -151,8 +153,9 @@ def decode_ticks(plain: Sequence[Sequence[Any]]) -> tuple[Tick, ...]:
 
 
 def _record(kind: Any, plain: Sequence[Any]) -> Any:
-    """Return a round or a step from the list of its fields; refuse lists of another length."""
-    return kind(**dict(zip([each.name for each in fields(kind)], plain, strict=True)))
+    """Return a round or a step from the list of its fields; those that came later may be left out."""
+    names = [each.name for each in fields(kind)]
+    return kind(**dict(zip(names[: len(plain)], plain, strict=True)))
 
 
 def _encode(codec: Codec, model: Any, structures: Sequence[Structure]) -> dict[str, Any]:

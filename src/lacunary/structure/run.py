@@ -137,19 +137,22 @@ class Runner:
         return replace(state, forced=not over, converged=over), over
 
     def _weighed(self, state: State, found: Weighed, changed: bool = True, escape: bool = False) -> State:
-        """Return the state with a round noted, and kept as the best if it is."""
-        value, [first, *_] = found.value, state.structures
+        """Return the state with a round noted, and kept as the best if it is, with its prior."""
+        [first, *_], prior = state.structures, self.plan.log_prior(state.structures)
+        value = found.value + prior
         if self.plan.weigh:
             arrows = str(dag_of(self.plan.constraints.schema, first))
-            numbers = (arcs_of(state.structures), state.moves, state.criterion, value, found.log_likelihood)
-            noted = Round(arrows, *numbers, changed, state.forced, escape)
+            numbers = (
+                arcs_of(state.structures), state.moves, state.criterion, found.value, found.log_likelihood
+            )  # fmt: skip
+            noted = Round(arrows, *numbers, changed, state.forced, escape, prior)
             state = replace(state, rounds=(*state.rounds, noted))
         best = -np.inf if state.best is None else state.best[2]
         if _above(value, best) or self.plan.until == "structure":
             state = replace(state, best=(found.model, state.structures, value))
         if _above(value, state.top):
             state = replace(state, top=value)
-        return self.notes.note(state, "round", value, value)
+        return self.notes.note(state, "round", value, found.value)
 
     def _escaped(self, state: State) -> State | None:
         """Return where to begin again from larger graphs, if the last leg led to better ones than before.
@@ -188,7 +191,8 @@ class Runner:
         state = replace(state, moves=0)
         for part, score in parts:
             if plan.structure == "tree":
-                found[part] = [as_good_forest(score, plan.constraints, found[part][0])] * len(found[part])
+                forest = as_good_forest(score, plan.constraints, plan.prior, found[part][0])
+                found[part] = [forest] * len(found[part])
             else:
                 state = self._walked(state, way, score, found, part, statistics)
         phase = "search"
@@ -224,7 +228,13 @@ class Runner:
         watch = trace if plan.trace and traced is not None else self._inner(state)
         start = dag_of(plan.constraints.schema, found[part][0])
         walk, interrupted = run(
-            method, score, plan.constraints, start, watch=watch, rng=state.seed + state.round
+            method,
+            score,
+            plan.constraints,
+            start,
+            prior=plan.prior,
+            watch=watch,
+            rng=state.seed + state.round,
         )
         if interrupted:
             raise KeyboardInterrupt

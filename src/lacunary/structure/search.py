@@ -28,10 +28,11 @@ from lacunary.structure.method import METHODS, SearchMethod, check_start, method
 from lacunary.structure.network_run import CONVERGED, NAME, NetworkLearner, NetworkRun
 from lacunary.structure.networks import Networks
 from lacunary.structure.plan import Plan
+from lacunary.structure.prior import PriorGiven, StructurePrior
 from lacunary.structure.reinsert import Reinsert
 from lacunary.structure.result import SCHEDULE, StructuralResult
 from lacunary.structure.schedule import parse_schedule
-from lacunary.structure.score import FamilyScore
+from lacunary.structure.score import FamilyScore, total
 from lacunary.structure.walk import Trail, WatchSearch, dag_of
 
 __all__ = ["METHODS", "SearchMethod", "method_of", "run", "search"]
@@ -47,6 +48,7 @@ def search(
     prior: Any = None,
     method: str | SearchMethod | None = None,
     start: Dag | Trail | str | None = None,
+    structure_prior: PriorGiven = None,
     hidden: Any = None,
     schedule: str | None = None,
     until: Literal["score", "structure"] | None = None,
@@ -87,6 +89,11 @@ def search(
     start
         The graph to start from, by default one without arcs but those from hidden variables to all others;
         "empty"; "tree" for the best tree; or a `Trail`, as a `Checkpoint` keeps it, to go on from.
+    structure_prior
+        How probable graphs are beforehand: "uniform", or None, which says nothing; "links", each charged
+        log(n − 1) nats; "beta-binomial", every number of links as probable as any other; or a number,
+        the nats each link is charged. Links of hidden variables are free. The search maximises the score
+        and the log prior together; the result has them apart.
     hidden
         Hidden variables and their numbers of states, ``{"H": 3}``; several numbers, ``{"H": [1, 2, 3]}``,
         are all tried, where one state stands for no such variable.
@@ -144,7 +151,8 @@ def search(
         "rounds": MOST_ROUNDS,
         "weigh": True,
     }
-    asked = _Asked(score, prior, start, stop, 10 if starts is None else starts, watch, rng, limits, turns)
+    many = 10 if starts is None else starts
+    asked = _Asked(score, prior, structure_prior, start, stop, many, watch, rng, limits, turns)
     choices = trials(hidden)
     if len(choices) == 1:
         return asked.answer(with_hidden(rows, choices[0]))
@@ -178,6 +186,7 @@ class _Asked:
 
     score: str | FamilyScore | None
     prior: Any
+    structure_prior: PriorGiven
     start: Dag | Trail | str | None
     stop: Stop | None
     starts: int
@@ -193,7 +202,8 @@ class _Asked:
         to do, unless a schedule or a run to go on from says otherwise. A table is counted by its own score.
         """
         _check_columns(source)
-        plan = Plan(Constraints.of(source.schema, **self.limits), **self.turns)
+        constraints = Constraints.of(source.schema, **self.limits)
+        plan = Plan(constraints, StructurePrior.of(self.structure_prior, constraints), **self.turns)
         if self.score is not None and not isinstance(self.score, str):
             return self._searched(plan, source, self._ready(self.score, source), self._prior_of(self.score))
         criterion, belief = criterion_of(source.schema, self.score, self.prior)
@@ -211,19 +221,22 @@ class _Asked:
     def _searched(self, plan: Plan, table: Source, score: FamilyScore, belief: Any) -> StructuralResult:
         """Return what one search finds with a score that stays the same."""
         walk, interrupted = run(
-            plan.method, score, plan.constraints, self.start, watch=self.watch, rng=self.rng
+            plan.method, score, plan.constraints, self.start, prior=plan.prior, watch=self.watch, rng=self.rng
         )
+        known = walk.board.score
         return StructuralResult(
             dag=dag_of(table.schema, walk.best),
-            score=walk.top,
+            score=total(known, walk.best),
             path=tuple(walk.path),
-            strengths=strengths(walk.board.score, table.schema.names, walk.best),
+            strengths=strengths(known, table.schema.names, walk.best),
             method=plan.method.name,
             interrupted=interrupted,
             table=table,
             prior=fit_prior(table.schema, belief),
             converged=not interrupted,
-            first=(dag_of(table.schema, walk.first), walk.bottom),
+            structure_prior=plan.prior.name,
+            log_structure_prior=plan.log_prior([walk.best]),
+            first=(dag_of(table.schema, walk.first), total(known, walk.first)),
         )
 
     def _ready(self, score: FamilyScore, table: Source) -> FamilyScore:
@@ -265,7 +278,7 @@ def _best(
         found.append((value, trial, result))
         if result.interrupted:
             break
-    _, _, best = max(found, key=lambda each: each[0])
+    _, _, best = max(found, key=lambda each: each[0] + each[2].log_structure_prior)
     return replace(
         best, trials={trial: value for value, trial, _ in found}, interrupted=found[-1][2].interrupted
     )

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lacunary.errors import GraphError
 from lacunary.structure.constraints import Constraints
+from lacunary.structure.prior import StructurePrior, best_by_links
 from lacunary.structure.score import FamilyScore, Parents, Structure, total
 from lacunary.structure.walk import Walk
 
@@ -32,18 +33,33 @@ class Tree:
 
     def run(self, walk: Walk) -> None:
         """Search; there is nothing to climb, the best is known at once."""
-        walk.jump(best_forest(walk.board.score, walk.board.constraints))
+        walk.jump(best_forest(walk.board.score, walk.board.constraints, walk.board.prior))
 
 
-def best_forest(score: FamilyScore, constraints: Constraints) -> list[Parents]:
+def best_forest(
+    score: FamilyScore, constraints: Constraints, prior: StructurePrior | None = None
+) -> list[Parents]:
     """Return the parents of each variable in the best forest; arcs that gain nothing are left out."""
     n = score.variables
+    known = StructurePrior.of(None, constraints) if prior is None else prior
     many = np.flatnonzero(constraints.required.sum(axis=0) > 1)
     if many.size:
         raise GraphError(
             f"{constraints.schema.names[many[0]]} has two required parents; in a tree it has one"
         )
     gains = np.array([score.toggled(j, ()) - score.family(j, ()) for j in range(n)]).reshape(n, n).T
+
+    def solve(charge: float) -> tuple[Structure, float]:
+        charged = gains + charge * known.counted
+        forest = _branching(charged, constraints)
+        return forest, float(sum(charged[p, child] for child, ps in enumerate(forest) for p in ps))
+
+    return list(best_by_links(known, solve)[0])
+
+
+def _branching(gains: NDArray[np.float64], constraints: Constraints) -> Structure:
+    """Return the forest that gains most, given what each arc gains; (n, n)."""
+    n = len(gains)
     weights = np.where(constraints.free & (gains > 0) & (constraints.max_parents > 0), gains, -np.inf)
     must = constraints.required.any(axis=0)
     weights[:, must] = np.where(constraints.required[:, must], 0.0, -np.inf)
@@ -51,17 +67,19 @@ def best_forest(score: FamilyScore, constraints: Constraints) -> list[Parents]:
     parent = best_branching(
         np.vstack([np.column_stack([weights, np.full(n, -np.inf)]), np.append(root, 0.0)])
     )
-    return [() if parent[j] == n else (int(parent[j]),) for j in range(n)]
+    return tuple(() if parent[j] == n else (int(parent[j]),) for j in range(n))
 
 
-def as_good_forest(score: FamilyScore, constraints: Constraints, structure: Structure) -> Structure:
+def as_good_forest(
+    score: FamilyScore, constraints: Constraints, prior: StructurePrior, structure: Structure
+) -> Structure:
     """Return the best forest, or the present structure if that is one and as good.
 
     Many forests are equally good, as arcs may be turned; left to rounding they would follow each other.
     """
-    best = tuple(best_forest(score, constraints))
+    best = tuple(best_forest(score, constraints, prior))
     if all(len(parents) <= 1 for parents in structure):
-        here, there = total(score, structure), total(score, best)
+        here, there = (total(score, each) + prior.log_probability(each) for each in (structure, best))
         if there <= here + TIE * abs(here):
             return structure
     return best
