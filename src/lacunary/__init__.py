@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from lacunary.learn.start import Draws, Tournament
     from lacunary.learn.stop import Stop
     from lacunary.maths.pareto import Pareto
+    from lacunary.maths.singular import sbic
     from lacunary.mixture.fit import fit_mixture
     from lacunary.mixture.found import MixtureFit, MixtureProgress
     from lacunary.mixture.trail import MixtureTrail
@@ -147,6 +148,7 @@ _HOME = {
     "learn.start": ("Draws", "Tournament"),
     "learn.stop": ("Stop",),
     "maths.pareto": ("Pareto",),
+    "maths.singular": ("sbic",),
     "mixture.fit": ("fit_mixture",),
     "mixture.found": ("MixtureFit", "MixtureProgress"),
     "mixture.trail": ("MixtureTrail",),
@@ -278,6 +280,7 @@ __all__ = [
     "read",
     "reselect",
     "save",
+    "sbic",
     "score",
     "search",
     "search_hidden",

@@ -28,7 +28,7 @@ from lacunary.cli.show import Waiting, draw, emit, show
 __all__ = ["compare", "dimension", "numbers_of", "score"]
 
 ESTIMATES = (
-    "exact, map, bic, draper, laplace, mled, cheeseman-stutz, variational; "
+    "exact, map, bic, draper, sbic, laplace, mled, cheeseman-stutz, variational; "
     "by sampling: ais, path, bridge, chib"
 )
 MOST_STATES = 1000

@@ -15,6 +15,7 @@ from lacunary.data.source import Source
 from lacunary.errors import ParameterError, SchemaError
 from lacunary.evidence.charge import Charge, dimensions
 from lacunary.evidence.estimate import Estimate
+from lacunary.evidence.nested import acquaint
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.score import estimate, pose
 from lacunary.infer.answers import as_source
@@ -204,6 +205,7 @@ def compare(
         name: pose(model, rows, prior=prior, basis=basis, starts=starts, stop=stop, rng=rng)
         for name, model in named.items()
     }
+    acquaint(problems.values())
     estimates: dict[str, dict[str, Estimate]] = {name: {} for name in named}
     tasks = [(name, method) for name in named for method in methods]
     for done, (name, method) in enumerate(tasks):

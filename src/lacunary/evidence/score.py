@@ -43,6 +43,7 @@ METHODS: Mapping[str, Method] = {
     "map": Method("bic.peak", "smooth"),
     "bic": Method("bic.bic"),
     "draper": Method("bic.draper"),
+    "sbic": Method("sbic.sbic", fixable=False),
     "laplace": Method("laplace.laplace", "smooth"),
     "mled": Method("cheeseman_stutz.mled", "conjugate"),
     "cheeseman-stutz": Method("cheeseman_stutz.cheeseman_stutz", "conjugate"),
@@ -87,7 +88,7 @@ def score(
     table
         Rows with holes: a table, a frame, an array or a path.
     method
-        "exact", "map", "bic", "draper", "laplace", "mled", "cheeseman-stutz", "variational", "ais",
+        "exact", "map", "bic", "draper", "sbic", "laplace", "mled", "cheeseman-stutz", "variational", "ais",
         "path", "bridge" or "chib".
     prior
         A rule that gives the hyperparameters, by default that of the fit, or ``Dirichlet(1)`` of a graph.
