@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     from lacunary.structure.walk import SearchProgress, Trail
     from lacunary.study.classes import classes
     from lacunary.study.result import Classes
+    from lacunary.study.trail import ClassesTrail
 
 __version__ = "0.1.0"
 
@@ -180,6 +181,7 @@ _HOME = {
     "structure.walk": ("SearchProgress", "Trail"),
     "study.classes": ("classes",),
     "study.result": ("Classes",),
+    "study.trail": ("ClassesTrail",),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
@@ -191,6 +193,7 @@ __all__ = [
     "BestFirst",
     "Checkpoint",
     "Classes",
+    "ClassesTrail",
     "Comparison",
     "Dag",
     "Dimension",

@@ -147,8 +147,9 @@ def test_a_trail_is_kept_and_its_outside_is_checked() -> None:
     assert write(again) == text
     assert {kept.asked for kept in again.trials} == {1, 2}
     changes: list[Callable[[dict[str, Any]], object]] = [
-        lambda d: d["settings"].update(ess=1),
-        lambda d: d.update(probe="x"),
+        lambda d: d["fingerprint"].update(ess=1),
+        lambda d: d["fingerprint"].update(ess="1"),
+        lambda d: d["trials"][0].update(asked=3),
         lambda d: d["trials"][0].update(state=[]),
         lambda d: d["trials"][0]["state"].pop("ticks"),
         lambda d: d["trials"][0].update(estimate={}),

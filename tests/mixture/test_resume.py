@@ -98,9 +98,9 @@ def test_what_is_done_is_not_done_again() -> None:
         (two_groups(20), {"rng": 1}, "rng was 0, and is 1 now"),
         (two_groups(20), {"weights": 2.0}, "weights was 1.0, and is 2.0 now"),
         (two_groups(20), {"choose": "bic"}, "choose was cheeseman-stutz, and is bic now"),
-        (two_groups(20), {"noise": True}, "the rows, the prior, the weights or the noise"),
-        (two_groups(20, seed=1), {}, "the rows, the prior"),
-        (two_groups(20), {"prior": lac.NormalWishart(nu=3.0)}, "the rows, the prior"),
+        (two_groups(20), {"noise": True}, "noise was False, and is True now"),
+        (two_groups(20, seed=1), {}, "rows were 40 of weight 40 "),
+        (two_groups(20), {"prior": lac.NormalWishart(nu=3.0)}, "prior was the default, and is NormalWishart"),
     ],
 )
 def test_another_run_is_refused(data: Any, settings: dict[str, Any], message: str) -> None:

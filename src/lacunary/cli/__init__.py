@@ -7,10 +7,12 @@ from lacunary.cli import reproduce  # noqa: F401
 
 # isort: on
 from lacunary.cli.app import app
+from lacunary.cli.checkpoints import end_as_if_interrupted
 
 __all__ = ["app", "main"]
 
 
 def main() -> None:
     """Run the command that the arguments name."""
+    end_as_if_interrupted()
     app(prog_name="lacunary")

@@ -1,8 +1,12 @@
-"""Checkpoints at the prompt: written as work goes on, and once more where it ends."""
+"""Work at the prompt that is not lost: checkpoints as it goes on, and the result in any case."""
 
 from __future__ import annotations
 
+import os
+import signal
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import typer
@@ -10,9 +14,19 @@ import typer
 import lacunary as lac
 from lacunary.cli.app import INTERRUPTED, complain
 
-__all__ = ["Checkpoints", "resumed"]
+__all__ = ["CHECKPOINT", "Checkpoints", "end_as_if_interrupted", "keep_result", "resumed"]
 
 T = TypeVar("T")
+
+CHECKPOINT = "Write the work as it stands here every 5 seconds, for --resume; .json, .json.gz."
+
+
+def end_as_if_interrupted() -> None:
+    """Have a signal to end, or a terminal that is closed, do what Ctrl-C does: keep the best so far."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # nohup has it ignored
+            signal.signal(number, signal.default_int_handler)
 
 
 def resumed(path: str, kind: type[T], what: str) -> T:
@@ -23,19 +37,37 @@ def resumed(path: str, kind: type[T], what: str) -> T:
     return trail
 
 
+def keep_result(thing: Any, out: str | None, in_json: Any = None) -> str | None:
+    """Write a result; where that fails, elsewhere: hours of work must not be lost to a full disk.
+
+    ``in_json`` is what the native format keeps, if that is more.
+    """
+    if out is None:
+        return None
+    in_json = thing if in_json is None else in_json
+    try:
+        lac.save(in_json if ".json" in map(str.lower, Path(out).suffixes) else thing, out)
+        return out
+    except lac.FileError:
+        rescue = os.path.join(tempfile.mkdtemp(prefix="lacunary-"), "result.json")
+        lac.save(in_json, rescue)
+        complain(f"the result was kept in {rescue}")
+        raise
+
+
 class Checkpoints:
-    """Work that is kept in a file as it goes on, if one was named."""
+    """Work that is kept in a file as it goes on, if one was named; a place that cannot be is refused."""
 
     def __init__(self, path: str | None) -> None:
         self.file = None if path is None else lac.Checkpoint(path)
 
-    def watching(self, tell: Callable[[Any], object]) -> Callable[[Any], None]:
+    def watching(self, tell: Callable[..., object]) -> Callable[..., None]:
         """Return a ``watch`` that tells of the work and keeps it."""
 
-        def watch(progress: Any) -> None:
-            tell(progress)
+        def watch(*progress: Any) -> None:
+            tell(*progress)
             if self.file is not None:
-                self.file(progress)
+                self.file(*progress)
 
         return watch
 
@@ -44,6 +76,8 @@ class Checkpoints:
         if self.file is None:
             return ""
         self.file.write()
+        if self.file.problem is not None:
+            return f"; the checkpoint could not be written: {self.file.problem}"
         return f"; --resume {self.file.path} goes on" if self.file.writings else ""
 
     def stop(self, what: str) -> NoReturn:

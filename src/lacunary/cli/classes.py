@@ -10,6 +10,7 @@ import typer
 import lacunary as lac
 from lacunary.cli.app import command
 from lacunary.cli.arguments import MODELS, Data, Json, Reading, option, written
+from lacunary.cli.checkpoints import CHECKPOINT, Checkpoints, keep_result, resumed
 from lacunary.cli.problem import Seed
 from lacunary.cli.score import numbers_of
 from lacunary.cli.show import Waiting, emit, show
@@ -18,6 +19,7 @@ __all__ = ["classes"]
 
 NUMBERS = "How many classes to try: a range, or a list with commas."
 ASIDE = "A column that is not used to find classes, but shown beside them."
+RESUME = "Go on from a checkpoint, with the same table and options; --numbers may be others."
 OUT = "The best network: .json, .bif, .xmlbif, .net."
 
 
@@ -35,6 +37,8 @@ def classes(
     rng: Seed = 0,
     out: Annotated[str | None, written(OUT, MODELS, "--out", "-o")] = None,
     report: Annotated[str | None, written("A page with figures and profiles: .html.", (".html",))] = None,
+    checkpoint: Annotated[str | None, written(CHECKPOINT, (".json",))] = None,
+    resume: Annotated[str | None, option(RESUME, "FILE")] = None,
     json: Json = False,
 ) -> None:
     """Find hidden classes of rows: how many there are, what each is like, who is in them. Every row counts.
@@ -46,29 +50,32 @@ def classes(
     candidates (with log_evidence by estimate), favourites, best, classes, measured (mean and sd of continuous
     columns by class), cases, out, report.
     """
-    tried = numbers_of("--numbers", numbers)
+    tried, keep = numbers_of("--numbers", numbers), Checkpoints(checkpoint)
     with Waiting(f"reading {data}") as waiting:
         from lacunary.report.classes_text import text
         from lacunary.report.words import Words
 
         table = reading.table(data)
         waiting.say("compiling kernels, once…")
-        found = lac.classes(
-            table,
-            tried,
-            hidden=hidden,
-            aside=aside,
-            starts=starts,
-            rng=rng,
-            watch=lambda k, progress: waiting.watch(progress, f"{k} of {max(tried)} classes"),
-            tell=lambda done, total, what: waiting.say(f"weighing {what} ({done + 1} of {total})"),
-        )
+        try:
+            found = lac.classes(
+                table,
+                tried,
+                hidden=hidden,
+                aside=aside,
+                starts=starts,
+                rng=rng,
+                watch=keep.watching(lambda k, told: waiting.watch(told, f"{k} of {max(tried)} classes")),
+                resume=None if resume is None else resumed(resume, lac.ClassesTrail, "study of classes"),
+                tell=lambda done, total, what: waiting.say(f"weighing {what} ({done + 1} of {total})"),
+            )
+        except KeyboardInterrupt:
+            keep.stop("interrupted before all numbers of classes were fitted")
         words = {"title": f"Hidden classes in {Path(data).name}", "source": f"Data: {Path(data).name}."}
+        keep_result(found.network, out)
         if report:
             waiting.say("drawing the page")
             found.page(report, **words)
-        if out:
-            found.save(out)
     if json:
         emit({**found.to_dict(), "out": out, "report": report})
         return

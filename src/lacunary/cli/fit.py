@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
-import tempfile
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import command, complain
+from lacunary.cli.app import command
 from lacunary.cli.arguments import (
     FIGURES,
     MODELS,
@@ -25,7 +22,7 @@ from lacunary.cli.arguments import (
     pairs_of_states,
     written,
 )
-from lacunary.cli.checkpoints import Checkpoints
+from lacunary.cli.checkpoints import CHECKPOINT, Checkpoints, keep_result
 from lacunary.cli.problem import (
     CHOOSING,
     ModelOrClasses,
@@ -50,7 +47,6 @@ OPTIONS = (
 )
 OUT = ".json keeps the whole fit; .bif, .xmlbif, .net the network."
 FIGURE = "A figure of the starts, entropy against score: .svg or .png."
-CHECKPOINT = "Write the climbs here every 30 seconds, for --resume."
 
 NEAR = 0.1
 """Nats within which two starts count as having found the same peak."""
@@ -113,7 +109,7 @@ def fit(
             watch=keep.watching(waiting.watch),
             rng=rng,
         )
-        kept = _keep(found, out)
+        kept = keep_result(found.network, out, found)
         if figure:
             draw("starts", found, figure)
     if json:
@@ -138,20 +134,6 @@ def _earlier(resume: str | None, starts: str | None) -> Any:
     if isinstance(earlier, lac.Dag | lac.Belief | lac.Schema):
         raise lac.FileError(f"{resume}: a {type(earlier).__name__.lower()} holds no parameters to go on from")
     return earlier
-
-
-def _keep(found: lac.Fit, out: str | None) -> str | None:
-    """Write the fit; where that fails, write it elsewhere: hours of work must not be lost to a full disk."""
-    if out is None:
-        return None
-    try:
-        lac.save(found if ".json" in Path(out).suffixes else found.network, out)
-        return out
-    except lac.FileError:
-        rescue = os.path.join(tempfile.mkdtemp(prefix="lacunary-"), "fit.json")
-        lac.save(found, rescue)
-        complain(f"the fit was kept in {rescue}")
-        raise
 
 
 def _summary(found: lac.Fit, table: lac.Table, out: str | None) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from lacunary.cli.arguments import (
     structure_prior_of,
     written,
 )
-from lacunary.cli.checkpoints import Checkpoints, resumed
+from lacunary.cli.checkpoints import CHECKPOINT, Checkpoints, keep_result, resumed
 from lacunary.cli.problem import Seed
 from lacunary.cli.show import Waiting, emit
 
@@ -50,7 +50,6 @@ GIVEN = "A discrete column whose states are the components, to classify rows wit
 SCHEDULE = "How EM and search take turns; see docs/structural-em.md."
 UNTIL = "Learn until no structure changes, or until the score of a round does not rise."
 REPORT = "A page: graphs, profiles, the path of the search; .html."
-CHECKPOINT = "Write learning as it stands here every 5 seconds, for --resume; .json."
 RESUME = "Go on from a checkpoint, with the same table and options, and keep writing it."
 
 
@@ -126,8 +125,7 @@ def mixture(
         table = reading.table(data)
         waiting.say("compiling kernels, once…")
         found = _found(table, how, keep, waiting)
-        if out:
-            lac.save(found, out)
+        keep_result(found, out)
         if report:
             waiting.say("drawing")
             _write_page(found, table, report)

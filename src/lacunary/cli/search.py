@@ -23,7 +23,7 @@ from lacunary.cli.arguments import (
     structure_prior_of,
     written,
 )
-from lacunary.cli.checkpoints import Checkpoints, resumed
+from lacunary.cli.checkpoints import CHECKPOINT, Checkpoints, keep_result, resumed
 from lacunary.cli.problem import Seed
 from lacunary.cli.show import Waiting, emit, say_written, show
 
@@ -45,7 +45,6 @@ ESCAPES = "How often structural EM may leave a local maximum; 3."
 STARTS = "Draws EM begins from where something is hidden; 10."
 OUT = "The network: .json, .bif, .xmlbif, .net."
 REPORT = "A page: drawing, arcs, the path of the search; .html."
-CHECKPOINT = "Write the search here every 30 seconds, for --resume."
 
 
 @command(
@@ -110,8 +109,7 @@ def search(
             watch=keep.watching(lambda told: waiting.progress(_progress(told), told.part)),
             rng=rng,
         )
-        if out:
-            lac.save(found.network, out)
+        keep_result(found.network, out)
         if drawing:
             _draw(found, drawing)
         if report:

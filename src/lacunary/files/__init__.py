@@ -1,6 +1,6 @@
 """Networks as files: BIF, XMLBIF, Hugin NET and the native JSON."""
 
-from lacunary.files import fits, mixtures, models, trails  # noqa: F401 - they teach the format their nouns
+from lacunary.files import fits, mixtures, models, studies, trails  # noqa: F401 - they teach the format their nouns
 from lacunary.files.checkpoint import Checkpoint
 from lacunary.files.native import decode, encode, register
 from lacunary.files.record import Record

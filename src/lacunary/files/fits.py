@@ -137,13 +137,21 @@ def _decode_selection(record: Record) -> Selection:
 
 def _decode_climbs(record: Record) -> Climbs:
     dag = decode(record.record("dag"), Dag)
-    return Climbs(dag, _decode_starts(record, dag))
+    starts, standing = _decode_starts(record, dag), record.record("standing").fields
+    return Climbs(dag, starts, dict(standing), record.mapping("fingerprint"))
 
 
 register("fit", Fit, _encode_fit, _decode_fit)
 register(
     "climbs",
     Climbs,
-    lambda climbs: {"dag": encode(climbs.dag), "starts": [_encode_start(s) for s in climbs.starts]},
+    lambda climbs: {
+        "fingerprint": dict(climbs.fingerprint),
+        "dag": encode(climbs.dag),
+        "starts": [_encode_start(s) for s in climbs.starts],
+        "standing": dict(climbs.standing),
+    },
     _decode_climbs,
+    version=2,
+    sealed=True,
 )

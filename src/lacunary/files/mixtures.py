@@ -175,8 +175,7 @@ def _classes(record: Record, components: int) -> tuple[Label, ...]:
 
 def _encode_trail(trail: MixtureTrail) -> dict[str, Any]:
     return {
-        "settings": dict(trail.settings),
-        "probe": trail.probe,
+        "fingerprint": dict(trail.fingerprint),
         "trials": [
             {
                 "asked": kept.asked,
@@ -190,10 +189,8 @@ def _encode_trail(trail: MixtureTrail) -> dict[str, Any]:
 
 
 def _decode_trail(record: Record) -> MixtureTrail:
-    given = record.record("settings")
-    settings = {name: given.text(name) for name in given.fields}
     trials = tuple(_decode_kept(each) for each in record.records("trials"))
-    return MixtureTrail(settings, record.number("probe"), trials)
+    return MixtureTrail(record.mapping("fingerprint"), trials)
 
 
 def _decode_kept(record: Record) -> KeptTrial:
@@ -225,4 +222,4 @@ def _logarithm(record: Record, key: str) -> float:
 
 register("mixture", Mixture, _encode_mixture, _decode_mixture)
 register("mixture fit", MixtureFit, _encode_fit, _decode_fit)
-register("mixture trail", MixtureTrail, _encode_trail, _decode_trail)
+register("mixture trail", MixtureTrail, _encode_trail, _decode_trail, version=2, sealed=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, NoReturn, TypeVar
 
 from lacunary.errors import FileError, LacunaryError
@@ -28,6 +29,7 @@ class _Form:
     version: int
     encode: Callable[[Any], Mapping[str, Any]]
     decode: Callable[[Record], Any]
+    sealed: bool
 
 
 _FORMS: dict[str, _Form] = {}
@@ -40,14 +42,16 @@ def register(
     decode: Callable[[Record], Noun],
     *,
     version: int = 1,
+    sealed: bool = False,
 ) -> None:
     """Teach the format a noun.
 
     ``encode`` returns the fields, made of what JSON has; other nouns go through `encode` of this
     module. ``decode`` asks a `Record` for the same fields and builds the noun; what it does not ask
-    for is refused as unknown, and an error of ours on the way is given the field's path.
+    for is refused as unknown, and an error of ours on the way is given the field's path. What is ``sealed``
+    says a digest of itself, and is refused if a single value was changed.
     """
-    _FORMS[kind] = _Form(kind, noun, version, encode, decode)
+    _FORMS[kind] = _Form(kind, noun, version, encode, decode, sealed)
 
 
 def parse(text: str, *, renormalize: bool = False) -> Any:
@@ -81,7 +85,8 @@ def encode(thing: object) -> dict[str, Any]:
     """Return a thing as an object of JSON that says what it is."""
     for form in _FORMS.values():
         if type(thing) is form.type:
-            return {"lacunary": form.kind, "version": form.version, **form.encode(thing)}
+            fields = {"lacunary": form.kind, "version": form.version, **form.encode(thing)}
+            return {**fields, "seal": _seal(fields)} if form.sealed else fields
     raise FileError(f"the native format holds {', '.join(_FORMS)}; not {type(thing).__name__}")
 
 
@@ -96,6 +101,8 @@ def decode(record: Record, *wanted: type) -> Any:
         raise record.error(
             "version", f"this reads version {form.version} of a {kind}, not {record.value('version')}"
         )
+    if form.sealed:
+        _check_seal(record)
     try:
         thing = form.decode(record)
     except FileError:
@@ -104,6 +111,18 @@ def decode(record: Record, *wanted: type) -> Any:
         raise FileError(f"{record.path or kind}: {problem}") from None
     record.finish()
     return thing
+
+
+def _seal(fields: Mapping[str, Any]) -> str:
+    """Return a digest of all fields but the seal itself, whatever their order."""
+    rest = {name: value for name, value in fields.items() if name != "seal"}
+    return sha256(json.dumps(rest, allow_nan=False, sort_keys=True).encode()).hexdigest()
+
+
+def _check_seal(record: Record) -> None:
+    """Refuse what is not as it was written: values of a run under way that are wrong look like any others."""
+    if record.text("seal") != _seal(record.fields):
+        raise record.error("seal", "this checkpoint is damaged: it is not as it was written")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -70,6 +70,11 @@ class Record:
             raise self.error(key, "expected a list of texts")
         return tuple(values)
 
+    def mapping(self, key: str) -> dict[str, str]:
+        """Return a field that is an object of texts, as a dictionary."""
+        texts = self.record(key)
+        return {name: texts.text(name) for name in texts.fields}
+
     def list(self, key: str) -> list[Any]:
         """Return a field that is a list, whatever is in it."""
         return list(self._typed(key, list))

@@ -6,6 +6,7 @@ import gzip
 import os
 import re
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -13,10 +14,10 @@ from typing import Any, TypeVar, overload
 
 from lacunary.errors import FileError
 from lacunary.files import bif, native, net, xmlbif
-from lacunary.files.whole import write_whole
+from lacunary.files.whole import check_place, write_whole
 from lacunary.infer.network import Network
 
-__all__ = ["MOST_BYTES", "load", "save"]
+__all__ = ["MOST_BYTES", "check_writable", "load", "save"]
 
 T = TypeVar("T")
 
@@ -109,6 +110,16 @@ def save(thing: object, path: str | os.PathLike[str]) -> None:
             f"cannot write {os.fspath(path)}: a name is not valid text: {problem.reason}"
         ) from None
     write_whole(path, gzip.compress(data, mtime=0) if packed else data)
+
+
+def check_writable(path: str | os.PathLike[str], suffixes: Sequence[str]) -> None:
+    """Refuse, before any work is done, a place to which nothing can be saved, or of another suffix."""
+    found, _ = _format(path)
+    if not set(found.suffixes) & set(suffixes):
+        raise FileError(
+            f"{os.fspath(path)}: the suffix must be one of {', '.join(suffixes)}, with or without .gz"
+        )
+    check_place(path)
 
 
 def _format(path: str | os.PathLike[str]) -> tuple[_Format, bool]:

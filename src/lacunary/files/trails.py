@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from math import isfinite
 from typing import Any
 
 from lacunary.files.native import decode, encode, register
-from lacunary.files.record import Record
+from lacunary.files.record import Record, is_number
 from lacunary.model.dag import Dag
 from lacunary.structure.result import Step
 from lacunary.structure.walk import Trail
@@ -17,6 +16,7 @@ __all__: list[str] = []  # it teaches the format its nouns
 
 def _encode_trail(trail: Trail) -> dict[str, Any]:
     return {
+        "fingerprint": dict(trail.fingerprint),
         "method": trail.method,
         "dag": encode(trail.dag),
         "best": encode(trail.best),
@@ -28,6 +28,7 @@ def _encode_trail(trail: Trail) -> dict[str, Any]:
 
 def _decode_trail(record: Record) -> Trail:
     return Trail(
+        fingerprint=record.mapping("fingerprint"),
         method=record.text("method"),
         dag=decode(record.record("dag"), Dag),
         best=decode(record.record("best"), Dag),
@@ -39,7 +40,7 @@ def _decode_trail(record: Record) -> Trail:
 def _memory(record: Record) -> dict[str, Any]:
     try:
         memory = json.loads(record.text("memory"))
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         raise record.error("memory", "expected a JSON object, as a text") from None
     if type(memory) is not dict:
         raise record.error("memory", "expected a JSON object, as a text")
@@ -51,7 +52,7 @@ def _step(record: Record, item: Any) -> Step:
         type(item) is list
         and len(item) == 5
         and all(type(text) is str for text in item[:3])
-        and all(type(number) in (int, float) and isfinite(number) for number in item[3:])
+        and all(is_number(number) for number in item[3:])
     )
     if not good:
         raise record.error("path", "expected lists of action, tail, head, gain and score")
@@ -59,4 +60,4 @@ def _step(record: Record, item: Any) -> Step:
     return Step(action, tail, head, float(gain), float(score))
 
 
-register("trail", Trail, _encode_trail, _decode_trail)
+register("trail", Trail, _encode_trail, _decode_trail, version=2, sealed=True)

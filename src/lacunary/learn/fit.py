@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lacunary.data.fingerprint import digest, fingerprint, same_run
+from lacunary.data.source import Source
 from lacunary.errors import ParameterError
 from lacunary.infer.answers import as_source
 from lacunary.infer.belief import Belief, Dirichlet, Prior
@@ -18,7 +21,7 @@ from lacunary.infer.scale import Scale
 from lacunary.learn.check import check_rows, check_select, with_graph
 from lacunary.learn.em import Basis, Maximize, learned, maximize_rule
 from lacunary.learn.foregone import with_foregone
-from lacunary.learn.found import Fit, Start
+from lacunary.learn.found import Climbs, Fit, Start
 from lacunary.learn.loop import Climb, Rule, Watch, climb
 from lacunary.learn.select import Choice, Select, Selection, rule_of
 from lacunary.learn.start import Draws, Given, Starts, Tournament, first_point
@@ -85,7 +88,8 @@ def fit(
     select_options
         Options of the selection by name, such as ``{"weights": "posterior"}`` or ``{"c": 0.9}``.
     initial
-        A network, several, or an earlier fit to go on from, instead of ``starts``.
+        A network, several, or an earlier fit to go on from, instead of ``starts``. What a `Checkpoint` wrote,
+        loaded, goes on to the same end, bit for bit, with the same rows and settings, which is checked.
     fixed
         Tables that are known and not learned, by name: parents first, the variable last.
     stop
@@ -116,6 +120,7 @@ def fit(
     check_rows(dag, rows, method)
     check_select(dag, select)
     prior, names = prior or Dirichlet(1.0), tuple(fixed or ())
+    rows_given, given = rows, fixed
     fixed, log_foregone = with_foregone(dag, rows, method, fixed)
     scale = Scale.of(rows, dag)
     rows = scale.source(rows)
@@ -123,7 +128,11 @@ def fit(
     rule = _rule(belief, scale, method, basis, fixed, log_foregone)
     prepared = scale.prepare(dag, rows)
     maker = _starts(dag, starts, initial, scale)
-    if isinstance(maker, Tournament) and select in ("average", "entropy", "ensemble"):
+    limit = stop or Stop(relative=1e-8)
+    kept = cache(partial(_fingerprint, dag, rows_given, method, basis, prior, given, limit, accelerate))
+    standing = _standing(initial, kept)
+    halving = isinstance(maker, Tournament) or "alive" in (standing or {})
+    if halving and select in ("average", "entropy", "ensemble"):
         raise ParameterError(
             f"select={select!r} needs starts that all climb to the end: use starts=Draws(30)"
         )
@@ -131,12 +140,13 @@ def fit(
         theta = first_point(prepared, belief, rows)[None]
     else:
         theta = maker.points(belief, prior, rows, np.random.default_rng(rng))
-    points, watch = rule.begin(prepared, theta), watched(watch, dag, scale)
-    limit = stop or Stop(relative=1e-8)
-    if isinstance(maker, Tournament):
-        climbs, interrupted = tournament(prepared, rule, points, limit, accelerate, watch)
+    points, watch = rule.begin(prepared, theta), watched(watch, dag, scale, kept)
+    if halving:
+        climbs, interrupted = tournament(prepared, rule, points, limit, accelerate, watch, standing)
     else:
-        climbs, interrupted = climb(prepared, rule, points, limit, accelerate=accelerate, watch=watch)
+        climbs, interrupted = climb(
+            prepared, rule, points, limit, accelerate=accelerate, watch=watch, standing=standing
+        )
     if not climbs[0].trace:  # interrupted before anything was known
         raise KeyboardInterrupt
     found = _fit(prepared, rule, belief, climbs, method, basis, interrupted)
@@ -282,6 +292,39 @@ def _aligned(found: Fit, prepared: Rows, like: Sequence[Array]) -> Fit:
         for start, old, new in zip(found.starts, theta, renamed, strict=True)
     )
     return replace(found, starts=starts)
+
+
+def _fingerprint(
+    dag: Dag,
+    rows: Source,
+    method: str,
+    basis: str,
+    prior: Prior,
+    fixed: Mapping[str, ArrayLike] | None,
+    stop: Stop,
+    accelerate: bool,
+) -> dict[str, str]:
+    """Return what must stay the same for climbs to go on, by name; how many sweeps there may be need not."""
+    graph = (dag.parents, dag.tied, dag.family)
+    held = {name: np.asarray(table, dtype=np.float64) for name, table in (fixed or {}).items()}
+    return fingerprint(
+        rows,
+        graph=digest(graph)[:16],
+        method=method,
+        basis=basis,
+        prior=prior,
+        fixed=held or None,
+        stop=replace(stop, iterations=1),
+        accelerate=accelerate,
+    )
+
+
+def _standing(initial: object, kept: Callable[[], Mapping[str, str]]) -> Mapping[str, Any] | None:
+    """Return how the climbs stood that are to go on, if they are a checkpoint's and of the same run."""
+    if not isinstance(initial, Climbs) or not initial.standing:
+        return None
+    same_run(kept(), initial.fingerprint)
+    return initial.standing
 
 
 def _starts(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -43,11 +43,24 @@ class Start:
 class Climbs(Sequence[Network]):
     """Where the starts of a fit had got to; as a sequence, their networks.
 
-    ``fit(..., initial=climbs)`` goes on from there.
+    ``fit(..., initial=climbs)`` goes on from there and ends where it would have ended, bit for bit, if rows,
+    graph, prior and rules are the same, which is checked; ``initial=list(climbs)`` only starts from the
+    networks.
+
+    Attributes
+    ----------
+    dag, starts
+        The graph, and each start, in the units of the data.
+    standing
+        The climbs to the last bit, as plain numbers; only meant for the version that wrote them.
+    fingerprint
+        Of which rows and how, by name.
     """
 
     dag: Dag
     starts: tuple[Start, ...]
+    standing: Mapping[str, Any] = field(default_factory=dict)
+    fingerprint: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.starts)

@@ -8,16 +8,17 @@ converged leaves the batch.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from lacunary.infer.network import Network
 from lacunary.infer.rows import Rows
 from lacunary.learn.found import Climbs, Start
+from lacunary.learn.standing import Standing, count, damage_named, flag, logarithm, matrix, plain_log, vector
 from lacunary.learn.stop import Stop
 from lacunary.maths.arrays import Array, Booleans, Integers
 from lacunary.model.dag import Dag
@@ -104,10 +105,13 @@ class Progress:
     active: int
     best: float
     climbs: Callable[[], list[Climb]]
+    standing: Callable[[], Standing] = dict
+    fingerprint: Callable[[], Mapping[str, str]] = dict
 
-    def trail(self) -> Climbs:
+    def trail(self) -> Any:
         """Return the climbs as they can be kept in a file, and gone on from."""
-        return Climbs(self.dag, tuple(c.start(self.dag, c.log_likelihood) for c in self.climbs()))
+        starts = tuple(c.start(self.dag, c.log_likelihood) for c in self.climbs())
+        return Climbs(self.dag, starts, self.standing(), self.fingerprint())
 
 
 Watch = Callable[[Progress], object]
@@ -136,6 +140,28 @@ class _Start:
         # A row that is impossible after a step stays so: what has probability zero then is never counted.
         return self.iterations > 1 and before == objective == -math.inf
 
+    def plain(self) -> Callable[[], list[Any]]:
+        """Return what writes the start as it is now, whatever becomes of it, as plain numbers."""
+        now = (self.point, self.objective, self.first, self.log_likelihood, self.iterations, self.converged)
+        steps = len(self.trace)
+
+        def written() -> list[Any]:
+            point, objective, first, log, iterations, converged = now
+            logs = [plain_log(value) for value in (objective, first, log)]
+            return [point.tolist(), *logs, iterations, converged, list(map(plain_log, self.trace[:steps]))]
+
+        return written
+
+    @classmethod
+    def read(cls, number: int, plain: Any, size: int) -> _Start:
+        """Return the start that `plain` wrote."""
+        point, objective, first, log, iterations, converged, trace = plain
+        start = cls(number, vector(point, size))
+        start.objective, start.first, start.log_likelihood = map(logarithm, (objective, first, log))
+        start.iterations, start.converged = count(iterations), flag(converged)
+        start.trace = list(map(logarithm, trace))
+        return start
+
 
 def _climbs(starts: list[_Start], rule: Rule) -> list[Climb]:
     """Return where every start has got to."""
@@ -156,16 +182,22 @@ def climb(
     *,
     accelerate: bool = False,
     watch: Watch | None = None,
+    standing: Standing | None = None,
 ) -> tuple[list[Climb], bool]:
     """Climb from every point until the rule says stop; also tell whether it was interrupted.
 
-    An interrupt from the keyboard, or a true answer from ``watch``, ends the climb with the best so far.
+    An interrupt from the keyboard, or a true answer from ``watch``, ends the climb with the best so far. With
+    ``standing``, as `Progress` tells it, the climbs go on from there to the same end, bit for bit.
     """
     points = points.copy()  # a row of which is kept by its start; every step makes new ones
     starts = active = [_Start(number, point) for number, point in enumerate(points)]
     leap = _Leap(rule, points) if accelerate else None
+    begun = 0
+    if standing is not None:
+        with damage_named():
+            begun, starts, active, points = _taken_up(standing, points, leap)
     try:
-        for iteration in range(1, stop.iterations + 1):
+        for iteration in range(begun + 1, stop.iterations + 1 if active else 0):
             swept = prepared.expect(rule.potentials(points))
             log = swept.log_likelihood
             objective = rule.objective(points, log)
@@ -179,7 +211,8 @@ def climb(
             if watch is not None:
                 best = max(start.objective for start in starts)
                 climbs = partial(_climbs, starts, rule)
-                told = Progress(prepared.dag, iteration, stop.iterations, len(active), best, climbs)
+                stand = _standing(iteration, starts, active, points, leap)
+                told = Progress(prepared.dag, iteration, stop.iterations, len(active), best, climbs, stand)
                 # Not any true answer: what a print or a write returns must not end the fit.
                 if isinstance(answer := watch(told), bool | np.bool_) and answer:
                     return _climbs(starts, rule), True
@@ -188,6 +221,40 @@ def climb(
     except KeyboardInterrupt:
         return _climbs(starts, rule), True
     return _climbs(starts, rule), False
+
+
+def _standing(
+    iteration: int, starts: list[_Start], active: list[_Start], points: Array, leap: _Leap | None
+) -> Callable[[], Standing]:
+    """Return what writes the climbs as they are now, between two sweeps."""
+    written, numbers = [start.plain() for start in starts], [start.number for start in active]
+    leaps = None if leap is None else leap.plain()
+
+    def stand() -> Standing:
+        return {
+            "iteration": iteration,
+            "starts": [write() for write in written],
+            "active": numbers,
+            "points": points.tolist(),
+            "leap": None if leaps is None else leaps(),
+        }
+
+    return stand
+
+
+def _taken_up(
+    standing: Standing, points: Array, leap: _Leap | None
+) -> tuple[int, list[_Start], list[_Start], Array]:
+    """Return how many sweeps were done, all starts, those that climb on, and where they are to be swept."""
+    many, size = points.shape
+    if len(standing["starts"]) != many or (standing["leap"] is None) != (leap is None):
+        raise ValueError("it does not fit the climbs")
+    starts = [_Start.read(k, plain, size) for k, plain in enumerate(standing["starts"])]
+    numbers = [count(number) for number in standing["active"]]
+    active = [starts[k] for k in sorted(set(numbers))]
+    if leap is not None:
+        leap.read(standing["leap"], many, size)
+    return count(standing["iteration"]), starts, active, matrix(standing["points"], len(active), size)
 
 
 def _accept(
@@ -236,6 +303,9 @@ class _Leap:
     How far s may reach grows while leaps succeed and shrinks when one fails.
     """
 
+    MATRICES = ("points", "before", "fallback")
+    VECTORS = ("steps", "trying", "length", "reach")
+
     def __init__(self, rule: Rule, points: Array) -> None:
         starts = len(points)
         self.rule = rule
@@ -246,6 +316,21 @@ class _Leap:
         self.trying = np.zeros(starts, dtype=bool)
         self.length = np.ones(starts)  # s of the last leap
         self.reach = np.ones(starts)
+
+    def plain(self) -> Callable[[], dict[str, Any]]:
+        """Return what writes it as it is now as plain numbers."""
+        now = {name: getattr(self, name).copy() for name in (*self.MATRICES, *self.VECTORS)}
+        return lambda: {name: array.tolist() for name, array in now.items()}
+
+    def read(self, plain: Any, many: int, size: int) -> None:
+        """Be as what `plain` wrote."""
+        for name in self.MATRICES:
+            setattr(self, name, matrix(plain[name], many, size))
+        self.steps = np.array([count(step) for step in plain["steps"]], dtype=np.int64)
+        self.trying = np.array([flag(tries) for tries in plain["trying"]])
+        self.length, self.reach = vector(plain["length"], many), vector(plain["reach"], many)
+        if not len(self.steps) == len(self.trying) == many:
+            raise ValueError("it does not fit the climbs")
 
     def landed(self, active: list[_Start], objective: Array) -> tuple[Booleans, Booleans]:
         """Tell which points a plain step led to, and which a leap that lost ground, which is taken back."""

@@ -54,15 +54,18 @@ def standardized(
     }
 
 
-def watched(watch: Watch | None, dag: Dag, scale: Scale) -> Watch | None:
-    """Return a ``watch`` that is shown climbs in the data's units while standardised ones are climbed."""
-    if watch is None or not dag.continuous:
-        return watch
+def watched(
+    watch: Watch | None, dag: Dag, scale: Scale, fingerprint: Callable[[], Mapping[str, str]]
+) -> Watch | None:
+    """Return a ``watch`` that is shown climbs in the data's units, and of what they are, as they go on."""
+    if watch is None:
+        return None
 
     def shown(progress: Progress) -> object:
         def climbs() -> list[Climb]:
             return [replace(c, theta=scale.outward(dag, c.theta)) for c in progress.climbs()]
 
-        return watch(replace(progress, climbs=climbs))
+        moved = climbs if dag.continuous else progress.climbs
+        return watch(replace(progress, climbs=moved, fingerprint=fingerprint))
 
     return shown

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lacunary.data.fingerprint import fingerprint
 from lacunary.data.schema import Variable
 from lacunary.data.source import Source, row_weights
 from lacunary.errors import ParameterError, TableError
@@ -180,7 +181,18 @@ def fit_mixture(
         shared=sharing.structure,
     )
     many = _count("starts", 1 if starts is None else starts)
-    growth = Growth(learner, plan, many, ess, _seed(rng), watch, resume)
+    described = partial(
+        fingerprint,
+        rows,
+        prior=prior,
+        noise=noise,
+        noise_share=float(noise_share),
+        weights=float(weights),
+        shared=sharing,
+        choose=by,
+        known_components=labels.allowed,
+    )
+    growth = Growth(learner, plan, many, ess, _seed(rng), watch, described, resume)
     if labels.classes:
         return replace(growth.run([len(labels.classes)]), classes=labels.classes)
     return growth.run(None if components == "auto" else _numbers(components, rows))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from hashlib import sha256
 
 import numpy as np
 
+from lacunary.data.fingerprint import same_run
 from lacunary.mixture.found import MixtureFit, MixtureProgress, Origin, Trial, WatchMixture
 from lacunary.mixture.learner import MixtureLearner, Parameters
 from lacunary.mixture.trail import KeptTrial, MixtureTrail
 from lacunary.structure.hidden import start_of
 from lacunary.structure.plan import Plan, State, Tick
-from lacunary.structure.resume import decode_state, encode_state, plan_settings, same_run
+from lacunary.structure.resume import decode_state, encode_state, plan_settings
 from lacunary.structure.run import Runner
 from lacunary.structure.score import Structure
 from lacunary.structure.walk import is_enough, structure_of
@@ -48,34 +48,26 @@ class Growth:
         ess: float,
         seed: int,
         watch: WatchMixture | None,
+        described: Callable[[], dict[str, str]],
         resume: MixtureTrail | None = None,
     ) -> None:
         self.learner, self.plan, self.starts, self.ess = learner, plan, starts, ess
-        self.seed, self.watch = seed, watch
+        self.seed, self.watch, self.described = seed, watch, described
         self.done: list[Trial] = []
         self.earlier: dict[tuple[int, int], KeptTrial] = {}
         if resume is not None:
-            same_run(self.settings, self.probe, resume.settings, resume.probe)
+            same_run(self.fingerprint, resume.fingerprint)
             self.earlier = {(kept.asked, kept.start): kept for kept in resume.trials}
 
     @cached_property
-    def settings(self) -> dict[str, str]:
+    def fingerprint(self) -> dict[str, str]:
         """What must stay the same for learning to go on."""
-        learner, out = self.learner, plan_settings(self.plan)
-        out |= {"weights": str(float(learner.ess)), "choose": learner.by, "equal weights": str(learner.equal)}
-        if learner.labels is not None:
-            out["known components"] = sha256(learner.labels.tobytes()).hexdigest()[:16]
-        shared = getattr(learner.engine, "sharing", None)
-        if shared is not None:
-            out["shared"] = str(shared)
-        return out | {"ess": str(float(self.ess)), "rng": str(self.seed)}
-
-    @cached_property
-    def probe(self) -> float:
-        """A number that would change with the rows and with what is believed of them."""
-        many = 1 if self.learner.labels is None else self.learner.labels.shape[1]
-        model, _ = self._begin(many, 0)
-        return self.learner.expect(model).log_likelihood + self.learner.log_prior(model)
+        return {
+            **self.described(),
+            **plan_settings(self.plan),
+            "ess": str(float(self.ess)),
+            "rng": str(self.seed),
+        }
 
     def run(self, components: Sequence[int] | None) -> MixtureFit:
         """Try these numbers of components, or grow if none are given; return the best mixture met."""
@@ -160,7 +152,7 @@ class Growth:
         over = (many, start) in kept and kept[many, start].estimate is not None
         if state is not None and not over:
             kept[many, start] = KeptTrial(many, start, encode_state(self.learner, state))
-        return MixtureTrail(self.settings, self.probe, tuple(kept.values()))
+        return MixtureTrail(self.fingerprint, tuple(kept.values()))
 
     def _tell(self, many: int, start: int, runner: Runner, state: State, tick: Tick) -> None:
         if self.watch is None:

@@ -40,14 +40,11 @@ class MixtureTrail:
 
     Attributes
     ----------
-    settings
-        How it is learned, by name; with other settings one cannot go on.
-    probe
-        Log-likelihood plus log prior density of the first start: other rows or beliefs would change it.
+    fingerprint
+        Of which rows it is learned and how, by name; with others one cannot go on.
     trials
         Those that are over, and the one that is under way.
     """
 
-    settings: Mapping[str, str]
-    probe: float
+    fingerprint: Mapping[str, str]
     trials: tuple[KeptTrial, ...]

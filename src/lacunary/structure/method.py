@@ -7,7 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from lacunary.errors import ParameterError
+from lacunary.data.fingerprint import same_run
+from lacunary.errors import FileError, LacunaryError, ParameterError
 from lacunary.model.arrows import Arc
 from lacunary.model.dag import Dag
 from lacunary.structure.anneal import Anneal
@@ -60,23 +61,31 @@ def run(
     prior: StructurePrior | None = None,
     watch: WatchSearch | None = None,
     rng: int | np.random.Generator = 0,
+    fingerprint: Callable[[], Mapping[str, str]] = dict,
 ) -> tuple[Walk, bool]:
     """Search with any score, and with a prior over graphs; return the walk, and whether it was interrupted.
 
-    An interrupt from the keyboard, or a true answer from ``watch``, ends the search with the best so far.
+    An interrupt from the keyboard, or a true answer from ``watch``, ends the search with the best so far. A
+    search to go on from must have the same ``fingerprint``.
     """
-    known = score if isinstance(score, Cache) else Cache(score)
-    board = Board(known, constraints, _first(known, constraints, start, prior), prior)
     trail = start if isinstance(start, Trail) else None
     if trail is not None and trail.method != method.name:
         raise ParameterError(
             f"the search to go on from is {trail.method!r}, not {method.name!r}; name the same method"
         )
-    walk = Walk(method.name, board, np.random.default_rng(rng), watch, trail)
+    if trail is not None:
+        same_run(fingerprint(), trail.fingerprint)
+    known = score if isinstance(score, Cache) else Cache(score)
+    board = Board(known, constraints, _first(known, constraints, start, prior), prior)
+    walk = Walk(method.name, board, np.random.default_rng(rng), watch, trail, fingerprint)
     try:
         method.run(walk)
     except (KeyboardInterrupt, Halt):
         return walk, True
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as problem:
+        if trail is None or isinstance(problem, LacunaryError):
+            raise
+        raise FileError(f"this checkpoint is damaged: {problem}") from problem
     return walk, False
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from lacunary.data.fingerprint import same_run
 from lacunary.data.schema import Schema
 from lacunary.data.source import Source
 from lacunary.errors import FileError, ParameterError
@@ -22,7 +23,7 @@ from lacunary.structure.method import strengths
 from lacunary.structure.networks import LOADING, Expected, Networks, Vectors
 from lacunary.structure.plan import Notes, Plan, State, Tick, Weighed, arcs_of
 from lacunary.structure.result import StructuralResult
-from lacunary.structure.resume import decode_state, encode_state, plan_settings, same_run
+from lacunary.structure.resume import decode_state, encode_state
 from lacunary.structure.run import Runner
 from lacunary.structure.score import FamilyScore, Structure
 from lacunary.structure.tree import best_forest
@@ -72,15 +73,6 @@ class NetworkLearner:
         points = Around(self.starts, loading=LOADING).points(belief, self.networks.prior, table, rng)
         climbs, _ = climb(rows, self.networks.m_step(structure), points, Stop(relative=1e-5))
         return Vectors((structure,), (max(climbs, key=lambda one: one.objective).theta,))
-
-    def probe(self) -> float:
-        """Return a number that would change with the rows, and with what is believed of them."""
-        empty = ((),) * len(self.schema)
-        rows, belief = self.networks.rows(empty), self.networks.belief(empty)
-        theta = first_point(rows, belief, self.networks.source)
-        return float(rows.expect(theta[None]).log_likelihood[0]) + self.networks.log_prior(
-            Vectors((empty,), (theta,))
-        )
 
     def climb(self, notes: Notes, state: State, steps: int | None) -> tuple[State, bool]:
         """Take steps of EM, or all there are; return the state after them, and whether EM has converged."""
@@ -160,10 +152,15 @@ class NetworkLearner:
 class NetworkRun:
     """Structural EM of one network: a schedule carried out, told of, and kept to go on from."""
 
-    def __init__(self, learner: NetworkLearner, plan: Plan, watch: WatchSearch | None) -> None:
-        self.learner, self.plan, self.watch = learner, plan, watch
+    def __init__(
+        self,
+        learner: NetworkLearner,
+        plan: Plan,
+        watch: WatchSearch | None,
+        fingerprint: Callable[[], Mapping[str, str]],
+    ) -> None:
+        self.learner, self.plan, self.watch, self.fingerprint = learner, plan, watch, fingerprint
         self.runner = Runner(learner, plan, self._round_over, None if watch is None else self._moved)
-        self._probe: float | None = None
 
     def result(
         self, start: Dag | Trail | str | None, rng: int | np.random.Generator, table: Source, prior: Any
@@ -221,18 +218,11 @@ class NetworkRun:
             raise ParameterError(
                 f"the search to go on from is {trail.method!r}, of a table without holes; this one has some"
             )
-        settings, probe, state = map(trail.memory.get, ("settings", "probe", "state"))
-        if not (isinstance(settings, dict) and isinstance(probe, float) and isinstance(state, dict)):
-            raise FileError("this checkpoint is damaged, or of another version")
-        same_run(plan_settings(self.plan), self.probe, settings, probe)
-        return decode_state(self.learner, state, len(self.runner.program))
-
-    @property
-    def probe(self) -> float:
-        """A number that would change with the rows and with what is believed of them."""
-        if self._probe is None:
-            self._probe = self.learner.probe()
-        return self._probe
+        same_run(self.fingerprint(), trail.fingerprint)
+        state = decode_state(self.learner, trail.memory, len(self.runner.program))
+        if state.best is None or not state.rounds:
+            raise FileError("this checkpoint is damaged: it has no best network")
+        return state
 
     def _trail(self) -> Trail:
         """Return the run as it was last kept."""
@@ -240,12 +230,8 @@ class NetworkRun:
         assert state is not None
         assert state.best is not None
         here, best = (dag_of(self.learner.schema, s[0]) for s in (state.structures, state.best[1]))
-        memory = {
-            "settings": plan_settings(self.plan),
-            "probe": self.probe,
-            "state": encode_state(self.learner, state),
-        }
-        return Trail(NAME, here, best, state.path, memory)
+        memory = encode_state(self.learner, state)
+        return Trail(NAME, here, best, state.path, memory, self.fingerprint())
 
     def _round_over(self, state: State, tick: Tick) -> None:
         if tick.phase == "round" and self.runner.notes.kept is not None:

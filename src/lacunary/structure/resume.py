@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from hashlib import sha256
-from math import inf, isclose
+from math import inf, isfinite
 from typing import Any, Protocol
 
 from lacunary.data.schema import Schema
-from lacunary.errors import FileError, LacunaryError, ParameterError
+from lacunary.errors import FileError, LacunaryError
 from lacunary.structure.plan import Plan, State, Tick
 from lacunary.structure.result import Round, Step
 from lacunary.structure.score import Structure
@@ -22,14 +22,10 @@ __all__ = [
     "encode_state",
     "encode_ticks",
     "plan_settings",
-    "same_run",
 ]
 
 Plain = Mapping[str, Any]
 """What JSON can hold."""
-
-SAME = 1e-9
-"""Two probes agree within this part of their size: another machine adds up in another order."""
 
 NUMBERS = ("place", "step", "round", "escapes", "moves", "seed")
 FLAGS = ("forced", "em_converged", "done", "converged")
@@ -67,19 +63,6 @@ def plan_settings(plan: Plan) -> dict[str, str]:
     return out
 
 
-def same_run(settings: Plain, probe: float, kept: Plain, kept_probe: float) -> None:
-    """Refuse to go on from what was learned in another way, or from other rows."""
-    for name in dict.fromkeys([*settings, *kept]):
-        here, there = settings.get(name, "nothing"), kept.get(name, "nothing")
-        if here != there:
-            raise ParameterError(f"this cannot go on from there: {name} was {there}, and is {here} now")
-    if not isclose(probe, kept_probe, rel_tol=SAME):
-        raise ParameterError(
-            "this cannot go on from there: the rows, the prior, the weights or the noise are not those "
-            "it was begun with"
-        )
-
-
 def encode_state(codec: Codec, state: State) -> dict[str, Any]:
     """Return a state as plain numbers; every bit is kept."""
     best, source = state.best, state.source
@@ -108,7 +91,7 @@ def decode_state(codec: Codec, plain: Plain, instructions: int) -> State:
         if not state.done and not (fits and (state.ticks or not state.step)):
             raise ValueError("it does not fit the schedule")
         return state
-    except (LacunaryError, LookupError, TypeError, ValueError) as problem:
+    except (LacunaryError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as problem:
         raise FileError(f"this checkpoint is damaged, or of another model: {problem}") from None
 
 
@@ -118,20 +101,20 @@ def _state(codec: Codec, plain: Plain) -> State:
         raise ValueError("it has no graphs")
     best = plain["best"]
     top, mark, last = map(_logarithm, plain["logs"])
-    plainly: dict[str, Any] = {name: int(plain[name]) for name in NUMBERS}
-    plainly |= dict(zip(FLAGS, map(bool, plain["flags"]), strict=True))
+    plainly: dict[str, Any] = {name: _whole(plain[name]) for name in NUMBERS}
+    plainly |= dict(zip(FLAGS, map(_typed(bool), plain["flags"]), strict=True))
     return State(
         model,
         structures,
-        best=None if best is None else (*_decode(codec, best[0]), float(best[1])),
+        best=None if best is None else (*_decode(codec, best[0]), _number(best[1])),
         source=None if plain["source"] is None else _decode(codec, plain["source"])[0],
         before=None if plain["before"] is None else _structures(codec, plain["before"]),
-        visits=tuple(map(int, plain["visits"])),
-        turns=tuple(map(int, plain["turns"])),
+        visits=tuple(map(_whole, plain["visits"])),
+        turns=tuple(map(_whole, plain["turns"])),
         top=top,
         mark=mark,
         last=last,
-        criterion=None if plain["criterion"] is None else float(plain["criterion"]),
+        criterion=None if plain["criterion"] is None else _number(plain["criterion"]),
         ticks=decode_ticks(plain["ticks"]),
         rounds=tuple(_record(Round, each) for each in plain["rounds"]),
         path=tuple(_record(Step, each) for each in plain["path"]),
@@ -147,15 +130,55 @@ def encode_ticks(ticks: Sequence[Tick]) -> list[list[Any]]:
 def decode_ticks(plain: Sequence[Sequence[Any]]) -> tuple[Tick, ...]:
     """Return the steps that `encode_ticks` wrote."""
     return tuple(
-        Tick(str(phase), int(many), int(arcs), _logarithm(value), None if cs is None else float(cs))
+        Tick(
+            _typed(str)(phase),
+            _whole(many),
+            _whole(arcs),
+            _logarithm(value),
+            None if cs is None else _number(cs),
+        )
         for phase, many, arcs, value, cs in plain
     )
 
 
 def _record(kind: Any, plain: Sequence[Any]) -> Any:
-    """Return a round or a step from the list of its fields; those that came later may be left out."""
-    names = [each.name for each in fields(kind)]
-    return kind(**dict(zip(names[: len(plain)], plain, strict=True)))
+    """Return a round or a step from the list of its fields; refuse other types.
+
+    Those that came later may be left out.
+    """
+    named = list(zip(fields(kind)[: len(plain)], plain, strict=True))
+    return kind(**{each.name: CHECKS[each.type](value) for each, value in named})
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise ValueError(f"a number was expected, not {value!r}")
+    return float(value)
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 2**63:
+        raise ValueError(f"a count was expected, not {value!r}")
+    return value
+
+
+def _typed(kind: type) -> Callable[[Any], Any]:
+    def checked(value: Any) -> Any:
+        if type(value) is not kind:
+            raise ValueError(f"a {kind.__name__} was expected, not {value!r}")
+        return value
+
+    return checked
+
+
+CHECKS: Mapping[Any, Callable[[Any], Any]] = {
+    "str": _typed(str),
+    "bool": _typed(bool),
+    "int": _whole,
+    "float": _number,
+    "float | None": lambda value: None if value is None else _number(value),
+}
+"""What makes sure of a field, by its type."""
 
 
 def _encode(codec: Codec, model: Any, structures: Sequence[Structure]) -> dict[str, Any]:
@@ -182,4 +205,4 @@ def _finite(value: float | None) -> float | None:
 
 
 def _logarithm(value: float | None) -> float:
-    return -inf if value is None else float(value)
+    return -inf if value is None else _number(value)

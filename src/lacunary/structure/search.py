@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, Literal
 
 import numpy as np
 
+from lacunary.data.fingerprint import fingerprint
 from lacunary.data.source import Source, one_table
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
@@ -31,6 +32,7 @@ from lacunary.structure.plan import Plan
 from lacunary.structure.prior import PriorGiven, StructurePrior
 from lacunary.structure.reinsert import Reinsert
 from lacunary.structure.result import SCHEDULE, StructuralResult
+from lacunary.structure.resume import plan_settings
 from lacunary.structure.schedule import parse_schedule
 from lacunary.structure.score import FamilyScore, total
 from lacunary.structure.walk import Trail, WatchSearch, dag_of
@@ -204,24 +206,40 @@ class _Asked:
         _check_columns(source)
         constraints = Constraints.of(source.schema, **self.limits)
         plan = Plan(constraints, StructurePrior.of(self.structure_prior, constraints), **self.turns)
+        plan = replace(plan, stop=self.stop or CONVERGED)
         if self.score is not None and not isinstance(self.score, str):
-            return self._searched(plan, source, self._ready(self.score, source), self._prior_of(self.score))
+            kept = cache(partial(self._fingerprint, source, plan, type(self.score).__name__, self.prior))
+            ready = self._ready(self.score, source)
+            return self._searched(plan, source, ready, self._prior_of(self.score), kept)
         criterion, belief = criterion_of(source.schema, self.score, self.prior)
+        kept = cache(partial(self._fingerprint, source, plan, criterion, belief))
         resumed = isinstance(self.start, Trail) and self.start.method == NAME
         complete = not (source.facts.holes.any() or resumed) and str(plan.schedule) == SCHEDULE
         if complete and (table := one_table(source)) is not None:
-            return self._searched(plan, source, score_of(table, self.score, self.prior), belief)
+            return self._searched(plan, source, score_of(table, self.score, self.prior), belief, kept)
         networks = Networks(source, belief, criterion, keep=2)
-        plan = replace(plan, stop=self.stop or CONVERGED)
         learner = NetworkLearner(networks, self.starts, plan.stop)
-        return NetworkRun(learner, plan, self.watch).result(
+        return NetworkRun(learner, plan, self.watch, kept).result(
             self.start, self.rng, source, fit_prior(source.schema, belief)
         )
 
-    def _searched(self, plan: Plan, table: Source, score: FamilyScore, belief: Any) -> StructuralResult:
+    def _fingerprint(self, source: Source, plan: Plan, score: str, prior: Any) -> dict[str, str]:
+        """Return what must stay the same for a search to go on, by name."""
+        return fingerprint(source, score=score, prior=prior) | plan_settings(plan)
+
+    def _searched(
+        self, plan: Plan, table: Source, score: FamilyScore, belief: Any, kept: Callable[[], dict[str, str]]
+    ) -> StructuralResult:
         """Return what one search finds with a score that stays the same."""
         walk, interrupted = run(
-            plan.method, score, plan.constraints, self.start, prior=plan.prior, watch=self.watch, rng=self.rng
+            plan.method,
+            score,
+            plan.constraints,
+            self.start,
+            prior=plan.prior,
+            watch=self.watch,
+            rng=self.rng,
+            fingerprint=kept,
         )
         known = walk.board.score
         return StructuralResult(

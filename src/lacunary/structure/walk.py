@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
+from math import isclose
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
+from lacunary.errors import FileError, ParameterError
 from lacunary.model.dag import Dag
 from lacunary.structure.board import Board, Kept
 from lacunary.structure.move import Move
@@ -27,6 +30,10 @@ __all__ = [
     "read_structure",
     "structure_of",
 ]
+
+
+SAME = 1e-9
+"""Two scores agree within this part of their size: another machine adds up in another order."""
 
 
 class Halt(Exception):
@@ -47,6 +54,8 @@ class Trail:
         The steps so far.
     memory
         What else the search remembers; made of what JSON can hold.
+    fingerprint
+        Of which rows it is a search, and how, by name; with others one cannot go on.
     """
 
     method: str
@@ -54,6 +63,7 @@ class Trail:
     best: Dag
     path: tuple[Step, ...]
     memory: Mapping[str, Any] = field(default_factory=dict)
+    fingerprint: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +104,10 @@ class Walk:
         rng: np.random.Generator,
         watch: WatchSearch | None = None,
         trail: Trail | None = None,
+        fingerprint: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         self.method, self.board, self.rng, self.watch = method, board, rng, watch
+        self.fingerprint = fingerprint
         self.schema: Schema = board.constraints.schema
         self.path: list[Step] = []
         self.memory: dict[str, Any] = {}
@@ -105,14 +117,23 @@ class Walk:
             self._resume(trail)
 
     def _resume(self, trail: Trail) -> None:
+        """Stand where a search stood; refuse what no search can have left, or one by another score."""
+        memory = dict(trail.memory)
+        try:
+            self.first = read_structure(self.schema, memory.pop("first"))
+            self.bottom, top = float(memory.pop("bottom")), float(memory.pop("top"))
+            self.rng.bit_generator.state = memory.pop("rng")
+        except (LookupError, TypeError, ValueError, ArithmeticError) as problem:
+            raise FileError(f"this checkpoint is damaged: {problem}") from None
         self.board.jump(structure_of(trail.best))
-        self.best, self.top = self.board.parents, self.board.value
+        if not isclose(self.board.value, top, rel_tol=SAME):
+            raise ParameterError(
+                f"this cannot go on from there: its best graph scored {top!r}, and the score now says "
+                f"{self.board.value!r}"
+            )
+        self.best, self.top = self.board.parents, top
         self.board.jump(structure_of(trail.dag))
-        self.path = list(trail.path)
-        self.memory = dict(trail.memory)
-        state = self.memory.pop("rng", None)
-        if state is not None:
-            self.rng.bit_generator.state = state
+        self.path, self.memory = list(trail.path), memory
 
     def take(self, move: Move) -> None:
         """Make a move, note it, and note the graph if it is the best."""
@@ -165,9 +186,10 @@ class Walk:
 
     def trail(self) -> Trail:
         """Return the search as it stands."""
-        memory = {**self.memory, "rng": self.rng.bit_generator.state}
+        memory = {**deepcopy(self.memory), "rng": self.rng.bit_generator.state}  # the search goes on
+        memory |= {"first": [list(parents) for parents in self.first], "bottom": self.bottom, "top": self.top}
         here, best = dag_of(self.schema, self.board.parents), dag_of(self.schema, self.best)
-        return Trail(self.method, here, best, tuple(self.path), memory)
+        return Trail(self.method, here, best, tuple(self.path), memory, self.fingerprint())
 
 
 def is_enough(answer: object) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
 
+from lacunary.data.fingerprint import Fingerprint, fingerprint, same_run
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.evidence.compare import Comparison, compare
@@ -19,6 +20,7 @@ from lacunary.learn.stop import Stop
 from lacunary.model.make import naive_bayes
 from lacunary.study.profile import Candidate
 from lacunary.study.result import DECIDES, Classes
+from lacunary.study.trail import ClassesTrail
 
 __all__ = ["METHODS", "classes"]
 
@@ -42,6 +44,7 @@ def classes(
     rng: int = 0,
     watch: Watch | None = None,
     tell: Tell | None = None,
+    resume: ClassesTrail | None = None,
 ) -> Classes:
     """Return how many hidden classes of rows a table speaks for, and what each is like.
 
@@ -63,9 +66,12 @@ def classes(
         As for `lacunary.fit`.
     watch
         Called after every sweep of a fit with the number of classes and a `Progress`; a true answer ends
-        the work.
+        the work. A `Checkpoint` can be one.
     tell
         Called during the comparison, as ``watch`` of `lacunary.compare`.
+    resume
+        Go on from here: what `Checkpoint` wrote, loaded, with the same rows, name, starts and seed. What
+        is fitted already is not fitted again; numbers of classes may be others.
 
     Raises
     ------
@@ -92,7 +98,8 @@ def classes(
     numbers = [components] if isinstance(components, int) else list(components)
     if not numbers:
         raise ParameterError("name at least one number of classes to try")
-    fits = [_fitted(used, hidden, k, starts, rng, watch) for k in numbers]
+    of = fingerprint(used, hidden=hidden, starts=starts, rng=rng)
+    fits = _fits(used, hidden, numbers, starts, rng, watch, resume or ClassesTrail(of, {}), of)
     compared = compare(fits, used, METHODS, starts=starts, stop=STOP, rng=rng, watch=tell)
     candidates = _candidates(numbers, fits, compared)
     best = max(candidates, key=lambda candidate: candidate.log_evidence[DECIDES])
@@ -101,13 +108,48 @@ def classes(
     return Classes(used, hidden, kept, candidates, compared, network, posterior)
 
 
-def _fitted(table: Table, hidden: str, k: int, starts: int, rng: int, watch: Watch | None) -> Fit:
-    dag = naive_bayes(table.schema, hidden=hidden, states=k)
-    told = None if watch is None else lambda progress: watch(k, progress)
-    found = fit(dag, table, starts=starts, stop=STOP, rng=rng, watch=told)
-    if found.interrupted:
-        raise KeyboardInterrupt
-    return found
+def _fits(
+    table: Table,
+    hidden: str,
+    numbers: Sequence[int],
+    starts: int,
+    rng: int,
+    watch: Watch | None,
+    earlier: ClassesTrail,
+    kept: Fingerprint,
+) -> list[Fit]:
+    """Return a fit for every number of classes: what an earlier study has of them, and the others."""
+    same_run(kept, earlier.fingerprint)
+    done = dict(earlier.fits)
+    for k in numbers:
+        if k in done:
+            continue
+        begun = earlier.climbs[1] if earlier.climbs is not None and earlier.climbs[0] == k else None
+        dag = naive_bayes(table.schema, hidden=hidden, states=k)
+        told = None if watch is None else _told(watch, k, done, kept)
+        many = starts if begun is None else None
+        done[k] = fit(dag, table, starts=many, initial=begun, stop=STOP, rng=rng, watch=told)
+        if done[k].interrupted:
+            raise KeyboardInterrupt
+    return [done[k] for k in numbers]
+
+
+def _told(watch: Watch, k: int, done: Mapping[int, Fit], kept: Fingerprint) -> Callable[[Progress], object]:
+    """Return a ``watch`` of one fit that is told of it as a part of the study."""
+    before = dict(done)
+
+    def told(progress: Progress) -> object:
+        return watch(k, _Part(progress, lambda: ClassesTrail(kept, before, (k, progress.trail()))))
+
+    return told
+
+
+class _Part(Progress):
+    """How far a fit is that is a part of a study, which is what can be gone on from."""
+
+    def __init__(self, progress: Progress, study: Callable[[], ClassesTrail]) -> None:
+        super().__init__(**vars(progress))
+        object.__setattr__(self, "trail", study)
 
 
 def _candidates(numbers: Sequence[int], fits: Sequence[Fit], compared: Comparison) -> tuple[Candidate, ...]:
