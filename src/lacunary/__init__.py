@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from lacunary.mixture.fit import fit_mixture
     from lacunary.mixture.found import MixtureFit, MixtureProgress
     from lacunary.mixture.trail import MixtureTrail
+    from lacunary.model.bipartite import bipartite
     from lacunary.model.dag import Dag
     from lacunary.model.distance import arc_changes, structural_hamming_distance
     from lacunary.model.equivalence import cpdag, equivalent
@@ -153,6 +154,7 @@ _HOME = {
     "mixture.fit": ("fit_mixture",),
     "mixture.found": ("MixtureFit", "MixtureProgress"),
     "mixture.trail": ("MixtureTrail",),
+    "model.bipartite": ("bipartite",),
     "model.dag": ("Dag",),
     "model.distance": ("arc_changes", "structural_hamming_distance"),
     "model.equivalence": ("cpdag", "equivalent"),
@@ -253,6 +255,7 @@ __all__ = [
     "asia",
     "average_graphs",
     "bdeu",
+    "bipartite",
     "classes",
     "compare",
     "cpdag",

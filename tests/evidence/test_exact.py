@@ -8,6 +8,7 @@ from math import lgamma
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from scipy.special import betaln, logsumexp
 
 import lacunary as lac
 from lacunary.data.table import HOLE, Table
@@ -181,3 +182,39 @@ def test_a_prior_that_is_sure_keeps_its_digits(alpha: float) -> None:
 def test_a_search_refuses_a_prior_that_leaves_it_no_digits() -> None:
     with pytest.raises(ParameterError, match="alpha = 1e\\+11 leaves no digits"):
         lac.search(lac.asia().sample(20, rng=0), prior=lac.Dirichlet(1e11))
+
+
+def test_equal_rows_are_summed_as_tables_of_counts() -> None:
+    """Forty rows of A alone and forty of B alone: 194 481 tables of counts, gone through one by one here."""
+    graph = dag("A -> B", states=2)
+    codes = [[0, HOLE]] * 20 + [[1, HOLE]] * 20 + [[HOLE, 0]] * 20 + [[HOLE, 1]] * 20
+    n = np.arange(21)
+    ways = np.array([lgamma(21) - lgamma(k + 1) - lgamma(21 - k) for k in n])
+    a0, a1, b0, b1 = np.meshgrid(n, n, n, n, indexing="ij")  # rows that lie at B = 0, B = 0, A = 0, A = 0
+    logs = betaln(21 + b0 + b1, 61 - b0 - b1) + betaln(1 + a0 + b0, 21 - a0 + b1)
+    logs += betaln(21 + a1 - b0, 41 - a1 - b1) + ways[a0] + ways[a1] + ways[b0] + ways[b1]
+    found = exact(pose(graph, small_table(graph, codes)))
+    assert found.value == pytest.approx(logsumexp(logs), abs=ROUNDING)
+    assert found.details["tables"] == 21**2  # what is below A sums to one
+
+
+def test_what_lies_below_holes_need_not_be_completed() -> None:
+    graph = dag("A -> B -> C; D -> C", states=3)
+    codes = [[0, HOLE, HOLE, 2]] * 200 + [[1, 2, HOLE, HOLE]] * 3 + [[HOLE, 1, HOLE, 0]]
+    found = exact(pose(graph, small_table(graph, codes)))
+    assert found.details["tables"] == 3  # the last row's A
+    few = small_table(graph, [[0, HOLE, HOLE, 2], [1, 2, HOLE, HOLE], [HOLE, 1, HOLE, 0]])
+    assert exact(pose(graph, few)).value == pytest.approx(brute_force(graph, few, 1.0), abs=ROUNDING)
+    half = small_table(graph, [[0, HOLE, HOLE, 2]], [0.5])  # half a row, but nothing to complete
+    assert exact(pose(graph, half)).value == pytest.approx(
+        2 * (lgamma(1.5) - lgamma(1.0)) - 2 * (lgamma(3.5) - lgamma(3.0)), abs=ROUNDING
+    )
+
+
+def test_continuous_holes_below_all_that_is_observed_count_for_nothing() -> None:
+    graph = lac.dag("A -> X", kinds={"X": "continuous"}, states=2)
+    x = np.array([[np.nan, 0.3], [np.nan, -0.2], [np.nan, 1.4], [np.nan, np.nan]])
+    table = Table(graph.schema, np.array([[0, HOLE], [1, HOLE], [0, HOLE], [1, HOLE]]), x)
+    shown = lac.score(graph, table.take(slice(3)), "exact").value
+    # The fourth row throws the coin A again: Beta(1, 1) saw 2 and 1 before.
+    assert lac.score(graph, table, "exact").value == pytest.approx(shown + np.log(2 / 5), abs=ROUNDING)

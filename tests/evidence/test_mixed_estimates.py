@@ -124,7 +124,7 @@ def test_a_row_that_counts_twice_has_two_completions() -> None:
 
 def test_continuous_holes_cannot_be_enumerated() -> None:
     with pytest.raises(ParameterError, match=r"Y is continuous and has holes.*'ais'"):
-        exact(posed("X -> Y", hidden="Y"))
+        exact(posed("Y -> X", hidden="Y"))
 
 
 def test_bic_draper_mled_and_cheeseman_stutz_are_as_printed() -> None:

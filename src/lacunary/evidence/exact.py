@@ -6,32 +6,22 @@ Without holes (CH96 eq. 5, Cooper & Herskovits 1992)
 
 and other families add what they say themselves, a regression log Z(T + Σ z zᵀ) − log Z(T) − N_ij/2 · log 2π
 in every configuration j (BGe; see `lacunary.maths.regression`). With holes in discrete columns it is the sum
-of this over all completions. Rows that are alike are completed together, and partial completions with the
-same counts are merged, so that work grows with the number of different counts and not with the number of
-completions.
+of this over all completions, gone through as tables of counts.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import combinations_with_replacement, product
-from math import comb, prod
-from typing import NoReturn
-
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp, xlogy
+from scipy.special import logsumexp, xlogy
 
-from lacunary.data.table import HOLE
-from lacunary.errors import ParameterError, TooWideError
+from lacunary.errors import ParameterError
+from lacunary.evidence.count_tables import BUDGET, count_tables
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import Problem
 from lacunary.family.leaf import LeafFamily
 from lacunary.infer.belief import Belief
-from lacunary.infer.completions import complete_statistics
 from lacunary.learn.foregone import showing
-from lacunary.maths.arrays import Array, Booleans, Integers
+from lacunary.maths.arrays import Array, Booleans
 from lacunary.maths.special import log_rising
 from lacunary.model.dag import Dag
 
@@ -42,11 +32,6 @@ __all__ = [
     "exact",
     "family_log_evidence",
 ]
-
-BUDGET = 200_000
-"""Partial completions that are worth trying; each takes about ten microseconds."""
-
-ENUMERATION = "exact evidence by enumeration"
 
 
 def family_log_evidence(belief: Belief, counts: Array) -> Array:
@@ -114,21 +99,21 @@ def _log_evidence(belief: Belief, counts: Array, i: int) -> Array:
 def exact(problem: Problem, *, budget: int = BUDGET) -> Estimate:
     """Return the exact log marginal likelihood, summing over all completions of the holes.
 
-    Raises `TooWideError` with the number of completions if it would take more than ``budget`` steps.
-    Continuous columns must not have holes: what fills them cannot be enumerated.
+    They are summed as tables of counts (`lacunary.evidence.count_tables`); `TooWideError` if these would be
+    more than ``budget``. Continuous columns must not have holes above what is observed: these cannot be
+    enumerated.
     """
-    _check_enumerable(problem)
     told = sum(_told_by_rows(problem, i, leaf) for i, leaf in problem.dag.leaves if not leaf.conjugate)
     if not (problem.prepared.open_columns & _enumerated(problem)).any():
         counts = problem.prepared.expect(_anywhere(problem)[None]).counts[0]
         value = complete_log_evidence(problem.belief, counts, problem.known) + problem.log_jacobian + told
         return Estimate("exact", value, "exact", {"closed form": value})
-    sums = _completions(problem, budget)
-    logs = complete_log_evidences(problem.belief, np.array(list(sums)), problem.known)
-    value = float(logsumexp(logs + np.array(list(sums.values())))) + problem.log_jacobian + told
-    return Estimate(
-        "exact", value, "exact", {"sum over completions": value}, details={"different counts": len(sums)}
-    )
+    value, tables = -np.inf, 0
+    for counts, ways in count_tables(problem, budget):
+        logs = complete_log_evidences(problem.belief, counts, problem.known) + ways
+        value, tables = float(np.logaddexp(value, logsumexp(logs))), tables + len(ways)
+    value += problem.log_jacobian + told
+    return Estimate("exact", value, "exact", {"sum over completions": value}, details={"tables": tables})
 
 
 def _anywhere(problem: Problem) -> Array:
@@ -163,88 +148,3 @@ def _told_by_rows(problem: Problem, i: int, leaf: LeafFamily) -> float:
         )
         return float(sum(parts)) + units
     return leaf.log_evidence_of(x, weights, certain) + units
-
-
-def _completions(problem: Problem, budget: int) -> dict[tuple[float, ...], float]:
-    """Return the different counts that completions lead to, with the log of how many lead there."""
-    codes, reals, weights = problem.rows(ENUMERATION)
-    open_rows = np.flatnonzero(_holes(problem, codes).any(axis=1))
-    ways = _ways(problem, open_rows)
-    if sum(ways) > budget:
-        _refuse(problem)
-    full = np.setdiff1d(np.arange(len(codes)), open_rows)
-    base = complete_statistics(problem.dag, codes[full], reals[full], weights[full])
-    sums: dict[tuple[float, ...], float] = {tuple(base): 0.0}
-    for row in open_rows[np.argsort(ways)]:
-        budget -= len(sums) * _ways(problem, [row])[0]
-        if budget < 0:
-            _refuse(problem)
-        choices = [_indicator(problem, filled, reals[row]) for filled in _fillings(problem, codes[row])]
-        grown: dict[tuple[float, ...], float] = {}
-        for log_ways, added in _spread(choices, int(weights[row])):
-            for counts, before in sums.items():
-                key = tuple(np.array(counts) + added)
-                grown[key] = np.logaddexp(grown.get(key, -np.inf), before + log_ways)
-        sums = grown
-    return sums
-
-
-def _ways(problem: Problem, rows: Sequence[int] | Integers) -> list[int]:
-    """Return in how many ways each row, as often as it counts, can be spread over its completions."""
-    codes, _, weights = problem.rows(ENUMERATION)
-    sizes = problem.dag.schema.sizes
-    out = []
-    for row in rows:
-        weight = weights[row]
-        if weight != round(weight):
-            raise ParameterError("exact enumeration needs whole weights: half a row has no completions")
-        open_sizes = (size for code, size in zip(codes[row], sizes, strict=True) if code == HOLE and size)
-        out.append(comb(int(weight) + prod(open_sizes) - 1, int(weight)))
-    return out
-
-
-def _refuse(problem: Problem) -> NoReturn:
-    codes, _, weights = problem.rows(ENUMERATION)
-    sizes = np.where(_holes(problem, codes), np.array(problem.dag.schema.sizes, dtype=np.float64), 1.0)
-    total = float(weights @ np.log10(sizes).sum(axis=1))
-    raise TooWideError(
-        f"the holes have about 10^{total:.0f} completions, too many to enumerate; "
-        "use 'ais' for an unbiased estimate, or 'variational' for a lower bound"
-    )
-
-
-def _holes(problem: Problem, codes: NDArray[np.signedinteger]) -> Booleans:
-    """Tell which cells are holes in discrete columns; (rows, variables)."""
-    return np.asarray((codes == HOLE) & (np.array(problem.dag.schema.sizes) > 0))
-
-
-def _check_enumerable(problem: Problem) -> None:
-    for i in problem.dag.continuous:
-        if problem.prepared.open_columns[i] and not problem.dag.families[i].leaf:
-            raise ParameterError(
-                f"{problem.dag.names[i]} is continuous and has holes: its completions cannot be enumerated, "
-                "and there is no closed form; use 'ais' for an unbiased estimate, or 'variational' for a "
-                "lower bound"
-            )
-
-
-def _fillings(problem: Problem, row: NDArray[np.signedinteger]) -> list[NDArray[np.int32]]:
-    """Return all complete rows that agree with a row with holes."""
-    options = [
-        range(size) if code == HOLE and size else [code]
-        for code, size in zip(row, problem.dag.schema.sizes, strict=True)
-    ]
-    return [np.array(full, dtype=np.int32) for full in product(*options)]
-
-
-def _indicator(problem: Problem, row: NDArray[np.int32], reals: Array) -> Array:
-    """Return the statistics of one complete row."""
-    return complete_statistics(problem.dag, row[None], reals[None], np.ones(1))
-
-
-def _spread(choices: list[Array], rows: int) -> Iterator[tuple[float, Array]]:
-    """Go over all ways to spread equal rows over their completions: log multinomial, counts added."""
-    for chosen in combinations_with_replacement(range(len(choices)), rows):
-        often = np.array(list(Counter(chosen).values()), dtype=np.float64)
-        added = np.sum([choices[which] for which in chosen], axis=0)
-        yield float(gammaln(rows + 1) - gammaln(often + 1).sum()), added

@@ -10,6 +10,7 @@ most priors do tell them apart: such swaps are not counted.)
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise, permutations
 from math import lgamma, log
 
@@ -17,17 +18,21 @@ import numpy as np
 
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief
+from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
 from lacunary.model.graph import merged
 from lacunary.model.swaps import Swaps
 
 __all__ = ["check_symmetric", "log_symmetry"]
 
+OCCUPIED = 0.5
+"""Rows that must be expected in a state for it to count as occupied."""
+
 MOVABLE = 6
 """Hidden variables, some of them continuous, whose exchanges are all tried; with more, none are."""
 
 
-def log_symmetry(dag: Dag) -> float:
+def log_symmetry(dag: Dag, counts: Array | None = None) -> float:
     """Return the log of the number of relabellings that leave the observable distribution as it is.
 
     They are the renamings of each hidden variable's states, the mirror image of each hidden variable that is
@@ -36,14 +41,18 @@ def log_symmetry(dag: Dag) -> float:
     posterior is their prior, with one peak. Where tied families share a table, only relabellings that do the
     same to both are possible. With continuous variables, permutations of more than six hidden ones are not
     counted.
+
+    With expected ``counts`` only states that rows are in count: empty ones are all alike, and k states of
+    which m are occupied have k!/(k − m)! different labellings and not k!.
     """
     kept = _kept(dag)
     graph = Swaps(dag, kept)
+    full = {v: dag.schema.sizes[v] if counts is None else _occupied(dag, counts, v) for v in graph.hidden}
     if not dag.continuous:
-        return _log_renamings(graph) + graph.log_count()
+        return _log_renamings(graph, full) + graph.log_count()
     hidden = [v for v in kept if dag.schema.variables[v].hidden]
     mirrored = [v for v in _seen(dag) if dag.schema.variables[v].hidden and not dag.schema.sizes[v]]
-    return _log_renamings(graph) + len(mirrored) * log(2) + _log_places(dag, [*hidden, *mirrored])
+    return _log_renamings(graph, full) + len(mirrored) * log(2) + _log_places(dag, [*hidden, *mirrored])
 
 
 def check_symmetric(belief: Belief) -> None:
@@ -109,8 +118,14 @@ def _seen(dag: Dag) -> set[int]:
     return dag.ancestors(i for i, variable in enumerate(dag.schema) if not variable.hidden)
 
 
-def _log_renamings(graph: Swaps) -> float:
-    """Return Σ log k!, where hidden variables that tied tables hold together are renamed together."""
+def _occupied(dag: Dag, counts: Array, v: int) -> int:
+    """Return how many states of a variable some row is in."""
+    by_state = dag.layout.states_first(counts, v).reshape(dag.schema.sizes[v], -1).sum(axis=1)
+    return int((by_state > OCCUPIED).sum())
+
+
+def _log_renamings(graph: Swaps, full: Mapping[int, int]) -> float:
+    """Return Σ log k!/(k − m)! with m ``full`` states, hidden variables that ties hold together as one."""
     pairs = [
         {a, b}
         for group in graph.tied
@@ -119,4 +134,8 @@ def _log_renamings(graph: Swaps) -> float:
     ]
     together = merged([*pairs, *({v} for v in graph.families)])
     moving = [group for group in together if group <= set(graph.hidden)]
-    return sum(lgamma(graph.sizes[min(group)] + 1) for group in moving)
+    return sum(
+        lgamma(graph.sizes[min(group)] + 1)
+        - lgamma(graph.sizes[min(group)] - max(full[v] for v in group) + 1)
+        for group in moving
+    )

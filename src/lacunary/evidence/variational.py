@@ -7,19 +7,24 @@ from typing import Literal
 import numpy as np
 
 from lacunary.errors import ParameterError
-from lacunary.evidence.estimate import Estimate
+from lacunary.evidence.estimate import Estimate, Kind
 from lacunary.evidence.problem import Problem
+from lacunary.evidence.symmetry import check_symmetric, log_symmetry
 from lacunary.learn.fit import fit
 from lacunary.learn.vbem import update_rule
 
 __all__ = ["variational"]
 
 
-def variational(problem: Problem, *, start: Literal["random", "map"] = "random") -> Estimate:
+def variational(
+    problem: Problem, *, start: Literal["random", "map"] = "random", symmetry: bool = False
+) -> Estimate:
     """Return the highest bound found, from random starts or from the MAP's responsibilities.
 
     From the MAP the bound is never below the plain Cheeseman–Stutz estimate there, which is its value
-    before the first update of the holes' posterior.
+    before the first update of the holes' posterior. With ``symmetry`` the log of the number of labellings
+    of hidden states that rows are in is added, k!/(k − m)! for m of k: no bound any more, and right where
+    the labellings' posteriors do not overlap.
     """
     if start not in ("random", "map"):
         raise ParameterError(f"start must be 'random' or 'map', not {start!r}")
@@ -40,9 +45,25 @@ def variational(problem: Problem, *, start: Literal["random", "map"] = "random")
     posterior = problem.scale.believed_inside(found.belief)
     divergence = float(update_rule(problem.belief, problem.held).divergence(posterior.alpha[None])[0])
     terms = {"expected fit": found.objective + divergence, "divergence from the prior": -divergence}
+    counts = posterior.alpha - problem.belief.alpha
+    peaks = {} if problem.fixed else {"log symmetry": log_symmetry(problem.dag, counts)}
+    if symmetry:
+        if problem.fixed:
+            raise ParameterError(
+                f"symmetry=True counts renamings that {', '.join(problem.fixed)}, fixed, may forbid"
+            )
+        check_symmetric(problem.belief)
+        terms |= peaks
     where = f"the variational posterior, started from {'the MAP' if initial else 'random draws'}"
-    details = {"posterior": found.belief, "converged": found.converged, "bounds": _bounds(found.starts)}
-    return Estimate("variational", found.objective, "lower bound", terms, where=where, details=details)
+    details = {
+        "posterior": found.belief,
+        "converged": found.converged,
+        "bounds": _bounds(found.starts),
+        **peaks,
+    }
+    value = found.objective + (peaks["log symmetry"] if symmetry else 0.0)
+    kind: Kind = "approximation" if symmetry else "lower bound"
+    return Estimate("variational", value, kind, terms, where=where, details=details)
 
 
 def _bounds(starts: tuple[object, ...]) -> list[float]:

@@ -13,7 +13,7 @@ from lacunary.errors import GraphError, ParameterError, SchemaError
 from lacunary.model.arrows import Arrows, parse
 from lacunary.model.dag import Dag
 
-__all__ = ["States", "dag", "dag_over", "naive_bayes", "random_dag"]
+__all__ = ["HasSchema", "States", "dag", "dag_over", "labels", "naive_bayes", "random_dag"]
 
 States = int | Sequence[Label]
 """The states of a variable: their labels, or how many; k of them are then called 0, 1, …, k-1."""
@@ -91,7 +91,7 @@ def naive_bayes(schema: Schema | HasSchema, hidden: str, states: States) -> Dag:
     observed = [variable.name for variable in known if not variable.hidden]
     if not observed:
         raise GraphError(f"{hidden} would have no children: the schema has no observed variable")
-    extended = known.extend([Variable(hidden, _labels(hidden, states), hidden=True)])
+    extended = known.extend([Variable(hidden, labels(hidden, states), hidden=True)])
     return Dag.from_arcs(extended, [(hidden, name) for name in observed])
 
 
@@ -188,13 +188,13 @@ class _Wish:
         kind = self.kinds.get(name, "discrete" if given is not None else self.kind)
         if kind != "discrete":
             return Variable(
-                name, () if given is None else _labels(name, given), kind, hidden=name in self.hidden
+                name, () if given is None else labels(name, given), kind, hidden=name in self.hidden
             )
-        labels = _labels(name, self.default if given is None else given)
-        return Variable(name, labels, hidden=name in self.hidden)
+        made = labels(name, self.default if given is None else given)
+        return Variable(name, made, hidden=name in self.hidden)
 
 
-def _labels(name: str, states: States) -> tuple[Label, ...]:
+def labels(name: str, states: States) -> tuple[Label, ...]:
     """Return the labels of the states, 0 … k − 1 where only their number is given."""
     if isinstance(states, int | np.integer) and not isinstance(states, bool):
         if states < 1:

@@ -41,18 +41,16 @@ def structures() -> list[Code]:
     return list(combinations_with_replacement(range(2 ** len(OBSERVED)), 2))
 
 
-@cache
 def graph(code: Code) -> lac.Dag:
     """Return a structure as a graph of two hidden binary and four observed variables of five states."""
+    return _graphs()[code]
+
+
+@cache
+def _graphs() -> dict[Code, lac.Dag]:
     hidden = tuple(lac.Variable(f"h{h + 1}", (0, 1), hidden=True) for h in range(2))
     seen = tuple(lac.Variable(name, tuple(range(STATES))) for name in OBSERVED)
-    arcs = [
-        (f"h{h + 1}", name)
-        for h, children in enumerate(code)
-        for place, name in enumerate(OBSERVED)
-        if children >> place & 1
-    ]
-    return lac.Dag.from_arcs(lac.Schema((*hidden, *seen)), arcs)
+    return dict(zip(structures(), lac.bipartite(lac.Schema((*hidden, *seen))), strict=True))
 
 
 def truth(parents: str, alpha: float, setting: int) -> lac.Network:
