@@ -59,7 +59,7 @@ def test_the_frame_has_a_row_a_model_and_method(found: Comparison) -> None:
 def test_averages_mix_the_models_by_their_probabilities(found: Comparison, votes: Table) -> None:
     average = found.average("bic")
     rows = votes.take(np.arange(5))
-    models = [found._predictor(name) for name in found.models]
+    models = [model for name in found.models for model, _ in found._predictors(name, "bic")]
     direct = np.log(
         sum(w * np.exp(m.log_probability(rows)) for w, m in zip(average.weights, models, strict=True))
     )
@@ -94,7 +94,7 @@ def test_progress_is_told(votes: Table) -> None:
     graph = dag("; ".join(votes.schema.names), schema=votes.schema)
     compare({"empty": graph}, votes, ["bic", "mled"], watch=lambda *what: told.append(what))
     assert told == [(0, 2, "empty: bic"), (1, 2, "empty: mled")]
-    assert isinstance(compare({"empty": graph}, votes, ["bic"])._predictor("empty"), Network)
+    assert isinstance(compare({"empty": graph}, votes, ["bic"]).average().models[0], Network)
 
 
 def test_fits_stand_for_their_graphs(votes: Table) -> None:

@@ -114,8 +114,9 @@ def compare(
     """Weigh several models of the same columns against each other by their marginal likelihood.
 
     Prints the log evidence of every model by every estimate, in nats, higher is better, and the posterior
-    probability of each model. --json prints a list of: model, method, log_evidence, stderr, kind,
-    probability, rank, parameters, dimension, seconds.
+    probability of each model, with 95 % intervals that carry the error of sampled estimates. --json prints a
+    list of: model, method, log_evidence, stderr, kind, where, too_low, trustworthy, probability,
+    probability_low, probability_high, rank, parameters, dimension, seconds.
     """
     with Waiting(f"reading {data}") as waiting:
         named, table = _candidates(data, models or [], hidden, numbers_of("--states", states), reading)
@@ -187,8 +188,13 @@ def _tell(found: lac.Comparison) -> None:
     show("")
     show("posterior probability of each model, all equally probable before")
     for name in found.methods:
-        shares = zip(found.models, found.probabilities(name), strict=True)
-        show(f"  {name}: " + ", ".join(f"{model} {share:.3f}" for model, share in shares if share > 0.0005))
+        known = dict(zip(found.models, found.shares(name), strict=True))
+        told = [f"{model} {share}" for model, share in known.items() if share.high > 0.0005]
+        reason = next((share.note for share in known.values() if share.note), "")
+        if reason and all(share.low == 0.0 and share.high == 1.0 for share in known.values()):
+            show(f"  {name}: none, because {reason}")
+        else:
+            show(f"  {name}: " + ", ".join(told) + (f"; no single number where {reason}" if reason else ""))
 
 
 def _candidates(

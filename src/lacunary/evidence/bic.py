@@ -2,7 +2,8 @@
 
 BIC, which is minus Rissanen's MDL, keeps of Laplace's approximation only what grows with N (CH96 eq. 9,
 Schwarz 1978): log p(D | θ) − d/2 · log N. Its error stays bounded as N grows. Draper's keeps the constant
-d/2 · log 2π as well (CH96 eq. 10).
+d/2 · log 2π as well (CH96 eq. 10). Both are taken at the maximum of the likelihood, as in Schwarz's paper and
+every other program; CH96's experiments took the MAP point, which ``at="map"`` gives.
 """
 
 from __future__ import annotations
@@ -22,19 +23,20 @@ def bic_terms(log_likelihood: float, free: int, rows: float) -> dict[str, float]
     return {"log-likelihood": log_likelihood, "penalty": -free * price(rows)}
 
 
-def bic(problem: Problem, *, at: At = "map", dimension: Charge = "parameters") -> Estimate:
-    """Return log p(D | θ) − d/2 · log N."""
+def bic(problem: Problem, *, at: At | None = None, dimension: Charge = "parameters") -> Estimate:
+    """Return log p(D | θ) − d/2 · log N, at the maximum of the likelihood unless told or at a given fit."""
     return _charged("bic", problem, at, dimension, 0.0)
 
 
-def draper(problem: Problem, *, at: At = "map", dimension: Charge = "parameters") -> Estimate:
+def draper(problem: Problem, *, at: At | None = None, dimension: Charge = "parameters") -> Estimate:
     """Return log p(D | θ) − d/2 · log N + d/2 · log 2π."""
     return _charged("draper", problem, at, dimension, float(np.log(2 * np.pi)))
 
 
-def _charged(method: str, problem: Problem, at: At, charge: Charge, volume: float) -> Estimate:
+def _charged(method: str, problem: Problem, at: At | None, charge: Charge, volume: float) -> Estimate:
     """Return BIC with half of ``volume`` more for every dimension."""
-    point, d = problem.point(at), dimensions(problem, charge)
+    point = problem.point(at or (None if problem.given else "ml"))
+    d = dimensions(problem, charge)
     terms = bic_terms(point.log_likelihood, d, problem.size)
     terms |= {"volume": d / 2 * volume} if volume else {}
     return Estimate(method, sum(terms.values()), "approximation", terms, dimension=d, where=point.where)

@@ -34,7 +34,7 @@ def expected_terms(evidence: float, fit: float, log_likelihood: float) -> dict[s
 
 
 def cheeseman_stutz(
-    problem: Problem, *, at: At = "map", dimension: Charge = "parameters", plain: bool = False
+    problem: Problem, *, at: At | None = None, dimension: Charge = "parameters", plain: bool = False
 ) -> Estimate:
     """Return the estimate; ``plain`` leaves out the terms in log N, which makes it a lower bound."""
     point = problem.point(at)
@@ -51,7 +51,7 @@ def cheeseman_stutz(
     )
 
 
-def mled(problem: Problem, *, at: At = "map") -> Estimate:
+def mled(problem: Problem, *, at: At | None = None) -> Estimate:
     """Return log p(D′), where the expected counts at θ are taken as if they had been observed (CH96 eq. 12).
 
     It is not asymptotically correct: the fit of the imaginary data D′ differs from that of the data.

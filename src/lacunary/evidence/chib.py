@@ -44,7 +44,7 @@ RELABELLINGS = 5040
 def chib(
     problem: Problem,
     *,
-    at: At = "map",
+    at: At | None = None,
     draws: int = 500,
     burn: int = 500,
     chains: int = 16,
@@ -106,7 +106,7 @@ def _check_mirrors(dag: Dag) -> None:
             )
 
 
-def _center(problem: Problem, at: At) -> Array:
+def _center(problem: Problem, at: At | None) -> Array:
     """Return θ*: of the belief with the expected statistics at a point, tables' means, peaks of others."""
     belief, layout, counts = problem.belief, problem.dag.layout, problem.point(at).counts
     theta = np.empty(layout.size)

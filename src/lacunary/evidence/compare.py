@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp
 
 from lacunary.data.frame import frame_of
 from lacunary.data.source import Source
 from lacunary.errors import ParameterError, SchemaError
+from lacunary.evidence.bounded import unbounded
 from lacunary.evidence.charge import Charge, dimensions
 from lacunary.evidence.estimate import Estimate
+from lacunary.evidence.exact import exact_posterior
 from lacunary.evidence.nested import acquaint
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.score import estimate, pose
+from lacunary.evidence.share import Share, doubt, expected_shares, proven_too_low, shares, tied
 from lacunary.infer.answers import as_source
 from lacunary.infer.belief import Belief, Prior
 from lacunary.infer.ensemble import Ensemble
@@ -33,9 +35,6 @@ from lacunary.model.dag import Dag
 from lacunary.model.equivalence import cpdag
 
 __all__ = ["Comparison", "compare"]
-
-TIE = 1e-9
-"""Relative difference of log evidences that may be rounding."""
 
 Models = Sequence[Dag | Fit | str] | Mapping[str, Dag | Fit | str]
 
@@ -68,20 +67,50 @@ class Comparison:
             raise ParameterError(f"{method!r} was not compared; compared were {', '.join(self.methods)}")
         return np.array([self.estimates[name][method].value for name in self.models])
 
+    def shares(self, method: str) -> tuple[Share, ...]:
+        """Return each model's posterior probability by one method, with what its error leaves open."""
+        self.values(method)
+        return shares(self._by(method), self.log_prior, [self.floor(name) for name in self.models])
+
     def probabilities(self, method: str) -> Array:
-        """Return the posterior probability of each model according to one method."""
-        logs = self.values(method) + self.log_prior
-        return np.asarray(np.exp(logs - logsumexp(logs)))
+        """Return the posterior probability of each model according to one method.
+
+        It is NaN where the error of Monte Carlo estimates exceeds what tells a model from its strongest
+        rival, or is not to be trusted: `intervals` says what is known, and `shares` why.
+        """
+        known = (share.probability for share in self.shares(method))
+        return np.array([np.nan if p is None else p for p in known])
+
+    def intervals(self, method: str) -> Array:
+        """Return 95 % intervals of the probabilities that carry the estimates' errors; (models, 2)."""
+        return np.array([(share.low, share.high) for share in self.shares(method)])
+
+    def floor(self, name: str) -> float:
+        """Return the highest proven lower bound of a model's log evidence; −∞ if there is none."""
+        proven = (e.value for e in self.estimates[name].values() if e.kind in ("lower bound", "exact"))
+        return max(proven, default=-np.inf)
+
+    def too_low(self, name: str, method: str) -> bool:
+        """Tell whether an estimate is wrong: below a proven bound by more than two standard errors."""
+        return proven_too_low(self.estimates[name][method], self.floor(name))
 
     def best(self, method: str | None = None) -> str:
-        """Return the name of the model of highest posterior probability, by the first method unless told."""
-        return list(self.models)[int(np.argmax(self.probabilities(method or self.methods[0])))]
+        """Return the name of the model of highest estimate and prior, by the first method unless told."""
+        return list(self.models)[int(np.argmax(self.values(method or self.methods[0]) + self.log_prior))]
 
     def first(self, method: str) -> tuple[str, ...]:
-        """Return the models of highest posterior probability: several where they differ by rounding alone."""
-        logs = self.values(method) + self.log_prior
-        near = logs >= logs.max() - TIE * max(1.0, abs(float(logs.max())))
-        return tuple(name for name, tied in zip(self.models, near, strict=True) if tied)
+        """Return the models of highest posterior probability.
+
+        They are several where they differ by rounding or less than their error alone, and none where
+        the errors are not to be trusted.
+        """
+        found, floors = self._by(method), [self.floor(name) for name in self.models]
+        if len(found) > 1 and doubt(found, floors):
+            return ()
+        return tuple(n for n, top in zip(self.models, tied(found, self.log_prior), strict=True) if top)
+
+    def _by(self, method: str) -> list[Estimate]:
+        return [self.estimates[name][method] for name in self.models]
 
     def favourites(self) -> dict[str, tuple[str, ...]]:
         """Return the models that some estimate puts first, each with these estimates."""
@@ -101,23 +130,40 @@ class Comparison:
         return [tuple(names) for names in groups.values() if len(names) > 1]
 
     def average(self, method: str | None = None) -> Ensemble:
-        """Return all models as one predictor, each weighted by its posterior probability."""
-        chosen = method or self.methods[0]
-        return Ensemble(tuple(self._predictor(name) for name in self.models), self.probabilities(chosen))
+        """Return all models as one predictor, each weighted by its posterior probability.
 
-    def _predictor(self, name: str) -> Belief | Network:
-        """Return the variational posterior if there is one, and the MAP network otherwise."""
-        found = self.estimates[name].get("variational")
-        if found is not None:
-            posterior: Belief = found.details["posterior"]
-            return posterior
-        return self.problems[name].network("map")
+        By "exact" parameters are integrated out under their exact posterior, and by "variational" under the
+        approximate one; all others predict with the MAP network. Probabilities are averaged over the errors
+        of Monte Carlo estimates.
+        """
+        chosen = method or self.methods[0]
+        self.values(chosen)
+        reason = doubt(self._by(chosen), [self.floor(name) for name in self.models])
+        if reason:
+            raise ParameterError(
+                f"{chosen!r} does not tell how probable models are: {reason}; average by another"
+            )
+        weights = expected_shares(self._by(chosen), self.log_prior)
+        members = [
+            (model, weight * share)
+            for name, weight in zip(self.models, weights, strict=True)
+            for model, share in self._predictors(name, chosen)
+        ]
+        return Ensemble(tuple(model for model, _ in members), np.array([weight for _, weight in members]))
+
+    def _predictors(self, name: str, method: str) -> list[tuple[Belief | Network, float]]:
+        """Return what predicts for a model, with weights that sum to one."""
+        if method == "variational":
+            return [(self.estimates[name][method].details["posterior"], 1.0)]
+        if method == "exact":
+            return exact_posterior(self.problems[name])
+        return [(self.problems[name].network(None), 1.0)]
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one record for each model and method."""
         out = []
         for method in self.methods:
-            probabilities = self.probabilities(method)
+            known = self.shares(method)
             ranks = (-self.values(method)).argsort().argsort() + 1
             for i, name in enumerate(self.models):
                 found = self.estimates[name][method]
@@ -128,7 +174,12 @@ class Comparison:
                         "log_evidence": found.value,
                         "stderr": found.stderr,
                         "kind": found.kind,
-                        "probability": float(probabilities[i]),
+                        "where": found.where,
+                        "too_low": self.too_low(name, method),
+                        "trustworthy": bool(found.details.get("trustworthy", True)),
+                        "probability": known[i].probability,
+                        "probability_low": known[i].low,
+                        "probability_high": known[i].high,
                         "rank": int(ranks[i]),
                         "parameters": dimensions(self.problems[name], "parameters"),
                         "dimension": found.dimension,
@@ -144,17 +195,55 @@ class Comparison:
 
     def __str__(self) -> str:
         width = max(len(name) for name in [*self.models, "model"])
-        head = f"{'model':<{width}}  {'d':>5}  " + "  ".join(f"{m:>15}" for m in self.methods)
-        lines = ["log evidence in nats, higher is better; * the most probable model", head]
-        first = {method: self.first(method) for method in self.methods}
-        for name in self.models:
+        cells = {m: [self._cell(name, m) for name in self.models] for m in self.methods}
+        wide = {m: max(15, *map(len, column)) for m, column in cells.items()}
+        head = f"{'model':<{width}}  {'d':>5}  " + "  ".join(f"{m:>{wide[m]}}" for m in self.methods)
+        lines = [self._title(), head]
+        for i, name in enumerate(self.models):
             free = dimensions(self.problems[name], "parameters")
-            cells = [
-                f"{self.estimates[name][m].value:>14.2f}{'*' if name in first[m] else ' '}"
-                for m in self.methods
+            row = "  ".join(f"{cells[m][i]:>{wide[m]}}" for m in self.methods)
+            lines.append(f"{name:<{width}}  {free:>5}  {row}".rstrip())
+        return "\n".join([*lines, *self.warnings()])
+
+    def _title(self) -> str:
+        """Return what the numbers are, and at which points they were worked out."""
+        places: dict[str, list[str]] = {}
+        for method in self.methods:
+            where = dict.fromkeys(e.where for e in self._by(method) if e.where and method != "variational")
+            for place in where:
+                places.setdefault(place, []).append(method)
+        points = "".join(f"; {', '.join(methods)} at {place}" for place, methods in places.items())
+        return f"log evidence in nats, higher is better; * the most probable model{points}"
+
+    def _cell(self, name: str, method: str) -> str:
+        """Return an estimate with its error and marks: * the first, ↓ proven too low, ? not to be trusted."""
+        found = self.estimates[name][method]
+        error = "" if found.stderr is None else f" ± {found.stderr:.2g}"
+        marks = "↓" * self.too_low(name, method) + "?" * (not found.details.get("trustworthy", True))
+        return f"{found.value:.2f}{error}{marks}{'*' if name in self.first(method) else ' '}"
+
+    def warnings(self) -> list[str]:
+        """Return what is wrong with some of the estimates, in words, a line each."""
+        out = []
+        for method in self.methods:
+            low = [name for name in self.models if self.too_low(name, method)]
+            doubted = [
+                n for n in self.models if not self.estimates[n][method].details.get("trustworthy", True)
             ]
-            lines.append(f"{name:<{width}}  {free:>5}  {'  '.join(cells)}".rstrip())
-        return "\n".join(lines)
+            if low:
+                by = max(self.floor(name) - self.estimates[name][method].value for name in low)
+                out.append(
+                    f"↓ {method} of {self._named(low)} is wrong: proven too low, by as much as {by:.1f} nats"
+                )
+            if doubted:
+                note = self.estimates[doubted[0]][method].details.get("note")
+                out.append(
+                    f"? {method} of {self._named(doubted)}: {note or 'its error is not to be trusted'}"
+                )
+        return out
+
+    def _named(self, names: Sequence[str]) -> str:
+        return "every model" if len(names) == len(self.models) > 1 else ", ".join(names)
 
     __repr__ = __str__
 
@@ -166,7 +255,7 @@ def compare(
     *,
     prior: Prior | None = None,
     model_prior: ArrayLike | None = None,
-    at: At = "map",
+    at: At | None = None,
     dimension: Charge = "parameters",
     basis: Basis = "softmax",
     starts: int | Starts | None = None,
@@ -206,6 +295,9 @@ def compare(
         for name, model in named.items()
     }
     acquaint(problems.values())
+    endless = next((name for name in map(unbounded, problems.values()) if name), None)
+    for problem in problems.values():
+        problem.endless = endless  # all models are compared at the same kind of point
     estimates: dict[str, dict[str, Estimate]] = {name: {} for name in named}
     tasks = [(name, method) for name in named for method in methods]
     for done, (name, method) in enumerate(tasks):

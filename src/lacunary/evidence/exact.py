@@ -11,6 +11,8 @@ of this over all completions, gone through as tables of counts.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.special import logsumexp, xlogy
 
@@ -20,6 +22,7 @@ from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import Problem
 from lacunary.family.leaf import LeafFamily
 from lacunary.infer.belief import Belief
+from lacunary.infer.network import Network
 from lacunary.learn.foregone import showing
 from lacunary.maths.arrays import Array, Booleans
 from lacunary.maths.special import log_rising
@@ -30,8 +33,15 @@ __all__ = [
     "complete_log_evidences",
     "complete_log_likelihood",
     "exact",
+    "exact_posterior",
     "family_log_evidence",
 ]
+
+MEMBERS = 1000
+"""Beliefs that a posterior is made of at most."""
+
+CERTAIN = 1e15
+"""Rows that would have to speak before a known probability was doubted."""
 
 
 def family_log_evidence(belief: Belief, counts: Array) -> Array:
@@ -114,6 +124,59 @@ def exact(problem: Problem, *, budget: int = BUDGET) -> Estimate:
         value, tables = float(np.logaddexp(value, logsumexp(logs))), tables + len(ways)
     value += problem.log_jacobian + told
     return Estimate("exact", value, "exact", {"sum over completions": value}, details={"tables": tables})
+
+
+def exact_posterior(problem: Problem, most: int = MEMBERS) -> list[tuple[Belief | Network, float]]:
+    """Return the posterior of the parameters as beliefs with weights that sum to one.
+
+    Without holes it is one belief, with holes one for each set of counts that completions lead to. Beyond
+    ``most`` of them so many are drawn, by systematic sampling with a fixed seed. Predictions of single rows
+    are then exact integrals over the parameters, where no row uses a tied table twice. Graphs with families
+    that have no conjugate prior have their MAP.
+    """
+    if not all(family.conjugate for family in problem.dag.families):
+        return [(problem.network("map"), 1.0)]
+    if not (problem.prepared.open_columns & _enumerated(problem)).any():
+        counts, weights = problem.prepared.expect(_anywhere(problem)[None]).counts, np.ones(1)
+    else:
+        counts, weights = _members(problem, most)
+    beliefs = [replace(problem.belief, alpha=_with_known(problem, each)) for each in counts]
+    return [
+        (problem.scale.believed_outside(belief), float(weight))
+        for belief, weight in zip(beliefs, weights, strict=True)
+    ]
+
+
+def _members(problem: Problem, most: int) -> tuple[Array, Array]:
+    """Return tables of counts with their posterior probabilities; of more than ``most``, so many by chance."""
+    passes = [
+        complete_log_evidences(problem.belief, counts, problem.known) + ways
+        for counts, ways in count_tables(problem, BUDGET)
+    ]
+    top = float(logsumexp(np.concatenate(passes)))
+    everything = sum(map(len, passes)) <= most
+    at = (np.random.default_rng(0).random() + np.arange(most)) / most
+    before, kept, weights = 0.0, [], []
+    for (counts, _), logs in zip(count_tables(problem, BUDGET), passes, strict=True):
+        own = np.exp(logs - top)
+        reach = before + np.cumsum(own)
+        times = np.diff(np.searchsorted(at, [before, *reach]))
+        before, chosen = float(reach[-1]), np.flatnonzero(own if everything else times)
+        kept.append(counts[chosen])
+        weights.append(own[chosen] if everything else times[chosen] / most)
+    shares = np.concatenate(weights)
+    return np.concatenate(kept), np.asarray(shares / shares.sum())
+
+
+def _with_known(problem: Problem, counts: Array) -> Array:
+    """Return hyperparameters given counts; of known tables so many that they say nothing else."""
+    alpha, known, tables = problem.belief.alpha + counts, problem.known, problem.dag.layout.tables
+    if known is not None:
+        if problem.dag.numeric and not np.isnan(known[tables:]).all():
+            raise ParameterError("averages by 'exact' hold tables fixed, no continuous families")
+        given = ~np.isnan(known[:tables])
+        alpha[:tables][given] = np.maximum(known[:tables][given], 1e-300) * CERTAIN
+    return np.asarray(alpha)
 
 
 def _anywhere(problem: Problem) -> Array:

@@ -37,7 +37,7 @@ NEGLIGIBLE = 1e-3
 def laplace(
     problem: Problem,
     *,
-    at: At = "map",
+    at: At | None = None,
     basis: Basis | None = None,
     symmetry: bool = False,
     dimension: Charge = "parameters",

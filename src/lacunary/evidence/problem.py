@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike
 from lacunary.data.absent import Lean, left_behind
 from lacunary.data.source import Source
 from lacunary.errors import ParameterError
+from lacunary.evidence.bounded import runaway, unbounded
 from lacunary.infer.belief import Belief, Prior
 from lacunary.infer.network import Network
 from lacunary.infer.rows import Distinct, Rows
@@ -25,9 +27,11 @@ from lacunary.learn.units import standardized
 from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
 
-__all__ = ["At", "Point", "Problem"]
+__all__ = ["At", "Point", "Problem", "Tell"]
 
 At = Literal["map", "ml"]
+
+Tell = Callable[[str, float | None], object]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +73,10 @@ class Problem(Lean):
         A fit the caller has already, used instead of making one.
     fixed
         Tables that are known and not learned, by name, in the data's units.
+    endless
+        A variable whose likelihood has no maximum in a model this one is compared with: none is taken then.
+    tell
+        Called with what is being done and how much of it is done, between 0 and 1, or None.
     """
 
     dag: Dag
@@ -80,6 +88,8 @@ class Problem(Lean):
     rng: int | np.random.Generator = 0
     given: Fit | None = None
     fixed: Mapping[str, ArrayLike] | None = None
+    tell: Tell | None = None
+    endless: str | None = None
     _points: dict[str, Point] = field(default_factory=dict, repr=False)
     kin: dict[Dag, Problem] = field(default_factory=dict, init=False, repr=False)
     """Problems of the same rows that share work: in a comparison, all of them."""
@@ -89,7 +99,9 @@ class Problem(Lean):
     def __getstate__(self) -> dict[str, Any]:
         # Rows stay behind, unless asked for; what they are laid out as can be worked out again.
         _ = self.scale, self.belief
-        return left_behind({name: held for name, held in self.__dict__.items() if name != "prepared"})
+        return left_behind(
+            {name: held for name, held in self.__dict__.items() if name not in ("prepared", "tell")}
+        )
 
     @cached_property
     def belief(self) -> Belief:
@@ -126,7 +138,7 @@ class Problem(Lean):
         """What the log-density of the observed cells gains from standardised columns to the data's units."""
         return self.scale.log_jacobian(self.table, self.dag) if self.dag.continuous else 0.0
 
-    def network(self, at: At) -> Network:
+    def network(self, at: At | None) -> Network:
         """Return the network at a point, in the data's units."""
         return Network(self.dag, self.scale.outward(self.dag, self.point(at).theta))
 
@@ -139,28 +151,62 @@ class Problem(Lean):
             )
         return self.table.size
 
-    def point(self, at: At) -> Point:
-        """Return the parameters of highest posterior density or likelihood, or those of the given fit."""
-        if at not in ("map", "ml"):
+    def point(self, at: At | None) -> Point:
+        """Return the parameters of highest posterior density or likelihood.
+
+        Of a given fit they are its own, unless the other is asked for: then they are climbed to from there.
+        Without "map" or "ml" they are the fit's own, or the MAP. Where the likelihood has no maximum, the
+        MAP stands for it, and says so.
+        """
+        if at not in ("map", "ml", None):
             raise ParameterError(f"at must be 'map' or 'ml', not {at!r}")
-        key = "given" if self.given else at
+        given = self.given if at is None or (self.given and self.given.method == at) else None
+        key = "given" if given else at or "map"
         if key not in self._points:
-            found = self.given or fit(
+            self._points[key] = self._found(given, at or "map")
+        return self._points[key]
+
+    def _found(self, given: Fit | None, at: At) -> Point:
+        """Return the point of a fit, or find it."""
+        if given:
+            return self._at(given, f"the given fit by {given.method}")
+        if at == "map":
+            return self._at(self._fitted("map"), f"map ({self.basis} basis)")
+        endless = self.endless or unbounded(self)
+        if endless is None:
+            found = self._fitted("ml")
+            endless = runaway(self.dag, found.network.theta)
+        if endless is None:
+            return self._at(found, "ml")
+        at_map = self.point("map")
+        return replace(at_map, where=f"{at_map.where}: the likelihood of {endless} has no maximum")
+
+    def _fitted(self, at: At) -> Fit:
+        """Climb from random starts, or from a given fit."""
+        how: dict[str, Any] = {"starts": self.starts} if self.given is None else {"initial": self.given}
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*maximum likelihood has no finite weights.*")
+            found = fit(
                 self.dag,
                 self.table,
                 method=at,
                 prior=self.prior,
                 basis=self.basis,
-                starts=self.starts,
                 fixed=self.fixed,
                 stop=self.stop,
                 rng=self.rng,
+                **how,
             )
-            if found is not self.given and found.interrupted:
-                raise KeyboardInterrupt  # half a climb is no peak to weigh a model by
-            theta = self.scale.inward(self.dag, found.network.theta)
-            (stats,) = self.prepared.expect(theta[None])
-            where = f"the given fit by {found.method}" if self.given else f"{at} ({self.basis} basis)"
-            where = "ml" if key == "ml" else where
-            self._points[key] = Point(theta, stats.counts, stats.log_likelihood, where)
-        return self._points[key]
+        if found.interrupted:
+            raise KeyboardInterrupt  # half a climb is no peak to weigh a model by
+        return found
+
+    def _at(self, found: Fit, where: str) -> Point:
+        theta = self.scale.inward(self.dag, found.network.theta)
+        (stats,) = self.prepared.expect(theta[None])
+        return Point(theta, stats.counts, stats.log_likelihood, where)
+
+    def say(self, what: str, part: float | None = None) -> None:
+        """Tell what is being done, and how much of it is done where that is known."""
+        if self.tell is not None:
+            self.tell(what, part)

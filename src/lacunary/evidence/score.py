@@ -14,7 +14,7 @@ import numpy as np
 from lacunary.errors import ParameterError
 from lacunary.evidence.charge import Charge
 from lacunary.evidence.estimate import Estimate
-from lacunary.evidence.problem import At, Problem
+from lacunary.evidence.problem import At, Problem, Tell
 from lacunary.family.protocol import Family
 from lacunary.infer.answers import as_source
 from lacunary.infer.belief import Dirichlet, Prior
@@ -36,13 +36,15 @@ class Method(NamedTuple):
     """An attribute of `lacunary.family.protocol.Family`."""
     fixable: bool = True
     """Not of estimates that draw all parameters."""
+    at: At = "map"
+    """The point at which it is worked out unless told."""
 
 
 METHODS: Mapping[str, Method] = {
     "exact": Method("exact.exact", "closed"),
     "map": Method("bic.peak", "smooth"),
-    "bic": Method("bic.bic"),
-    "draper": Method("bic.draper"),
+    "bic": Method("bic.bic", at="ml"),
+    "draper": Method("bic.draper", at="ml"),
     "sbic": Method("sbic.sbic", fixable=False),
     "laplace": Method("laplace.laplace", "smooth"),
     "mled": Method("cheeseman_stutz.mled", "conjugate"),
@@ -69,11 +71,12 @@ def score(
     method: str = "cheeseman-stutz",
     *,
     prior: Prior | None = None,
-    at: At = "map",
+    at: At | None = None,
     dimension: Charge = "parameters",
     basis: Basis = "softmax",
     starts: int | Starts | None = None,
     stop: Stop | None = None,
+    watch: Tell | None = None,
     rng: int | np.random.Generator = 0,
     **options: Any,
 ) -> Estimate:
@@ -93,11 +96,14 @@ def score(
     prior
         A rule that gives the hyperparameters, by default that of the fit, or ``Dirichlet(1)`` of a graph.
     at
-        "map" or "ml": the point at which the asymptotic estimates are worked out.
+        "map" or "ml": the point at which the asymptotic estimates are worked out, by default that of the fit;
+        of a graph "ml" for "bic" and "draper", where the likelihood has a maximum, and "map" for all others.
     dimension
         "parameters" or "effective": the dimensions that are charged for.
     basis, starts, stop, rng
         How the point is found; see `lacunary.fit`.
+    watch
+        Called now and then with what is being done and how much of it is done, between 0 and 1 or None.
     **options
         What the method takes beside these; see its own documentation.
 
@@ -110,7 +116,7 @@ def score(
     >>> bool(lac.score(two, votes).value > lac.score(one, votes).value)
     True
     """
-    problem = pose(model, table, prior=prior, basis=basis, starts=starts, stop=stop, rng=rng)
+    problem = pose(model, table, prior=prior, basis=basis, starts=starts, stop=stop, watch=watch, rng=rng)
     shared = {"at": at, "dimension": dimension}
     return estimate(problem, method, shared, options)
 
@@ -123,6 +129,7 @@ def pose(
     basis: Basis = "softmax",
     starts: int | Starts | None = None,
     stop: Stop | None = None,
+    watch: Tell | None = None,
     rng: int | np.random.Generator = 0,
 ) -> Problem:
     """Return a model and a table as a problem that several estimates can share."""
@@ -138,6 +145,7 @@ def pose(
         rng=rng,
         given=model if isinstance(model, Fit) else None,
         fixed=model.given if isinstance(model, Fit) else None,
+        tell=watch,
     )
 
 
@@ -154,10 +162,12 @@ def estimate(
             f"{method!r} has no option {', '.join(sorted(unknown))}; "
             f"it takes {', '.join(sorted(known)) or 'none'}"
         )
-    if known & {"at"} and "at" in shared:
-        problem.point(shared["at"])  # the fit is shared work, not this estimate's
+    taken = {k: v for k, v in shared.items() if k in known} | dict(options)
+    if "at" in known:
+        taken["at"] = taken.get("at") or (None if problem.given else METHODS[method].at)
+        problem.point(taken["at"])  # the fit is shared work, not this estimate's
     began = perf_counter()
-    found = function(problem, **{k: v for k, v in shared.items() if k in known}, **options)
+    found = function(problem, **taken)
     return replace(found, seconds=perf_counter() - began)
 
 

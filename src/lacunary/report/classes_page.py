@@ -38,6 +38,7 @@ def page(study: Classes, **words: str) -> str:
         explained=EVIDENCE,
         agreement=agreement({counted(k, study.hidden): m for k, m in study.favourites.items()}),
         best=best,
+        names=list(study.comparison.models),
         lost=len(study.table) - study.complete,
         reached=sum(start.objective > best.fit.objective - NEAR for start in best.fit.starts),
         evidence=drawn(figures.evidence(study.comparison), "evidence", "Log evidence by several estimates"),

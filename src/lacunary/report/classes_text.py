@@ -48,6 +48,7 @@ def text(study: Classes, words: Words) -> RenderableType:
         _comparison(study),
         Text(EVIDENCE, style="dim"),
         Text(agreement({counted(k, study.hidden): m for k, m in study.favourites.items()})),
+        *map(Text, study.comparison.warnings()),
         "",
         _heading(f"The {study.best.classes} {plural(study.hidden)}"),
         _profiles(study, words),
@@ -83,13 +84,17 @@ def _comparison(study: Classes) -> Grid:
     methods = study.comparison.methods
     heads = (method(m).replace("\N{EN DASH}", "\N{EN DASH}\n") for m in methods)
     grid = empty_grid(f"{plural(study.hidden)}", "parameters", "log-\nlikelihood", *heads)
-    for candidate in study.candidates:
+    for name, candidate in zip(study.comparison.models, study.candidates, strict=True):
         firsts = study.favourites.get(candidate.classes, ())
+        low = [m for m in methods if study.comparison.too_low(name, m)]
         grid.add_row(
             str(candidate.classes),
             str(candidate.parameters),
             minus(candidate.fit.log_likelihood),
-            *(f"{minus(candidate.log_evidence[m])}{'*' if m in firsts else ' '}" for m in methods),
+            *(
+                f"{minus(candidate.log_evidence[m])}{'↓' * (m in low)}{'*' if m in firsts else ' '}"
+                for m in methods
+            ),
             style="bold" if candidate is study.best else None,
         )
     return grid

@@ -20,7 +20,8 @@ __all__ = [
 
 EVIDENCE = (
     "Estimates of the log marginal likelihood, in nats; higher is better. BIC, which charges log N / 2 for "
-    "each free parameter, is the roughest; the variational bound is never too high."
+    "each free parameter at the maximum of the likelihood, is the roughest; the variational bound is never "
+    "too high, and what lies below it (↓) is wrong."
 )
 NAMES = {
     "bic": "BIC",
@@ -89,6 +90,8 @@ def agreement(favourites: Mapping[str, Sequence[str]]) -> str:
     """Say which estimates speak for which model."""
     groups = list(favourites.values())
     count = sum(map(len, groups))
+    if not groups:
+        return "No estimate can tell the models apart."
     if len(groups) == 1:
         all_of_them = NUMBERS[count] if count < len(NUMBERS) else f"all {count}"
         said = f"{all_of_them} estimate{'s speak' if count > 1 else ' speaks'} for {next(iter(favourites))}"

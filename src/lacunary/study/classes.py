@@ -100,7 +100,8 @@ def classes(
         raise ParameterError("name at least one number of classes to try")
     of = fingerprint(used, hidden=hidden, starts=starts, rng=rng)
     fits = _fits(used, hidden, numbers, starts, rng, watch, resume or ClassesTrail(of, {}), of)
-    compared = compare(fits, used, METHODS, starts=starts, stop=STOP, rng=rng, watch=tell)
+    at = {"bic": {"at": "ml"}}
+    compared = compare(fits, used, METHODS, starts=starts, stop=STOP, options=at, rng=rng, watch=tell)
     candidates = _candidates(numbers, fits, compared)
     best = max(candidates, key=lambda candidate: candidate.log_evidence[DECIDES])
     network = _by_size(best.fit.network, used, hidden)

@@ -142,7 +142,7 @@ def _bounds(code: tuple[int, int], table: lac.Table, alpha: float) -> dict[str, 
     options: dict[str, Any] = {"prior": prior, "starts": STARTS, "accelerate": True}
     found, map_seconds = _timed(lambda: lac.fit(dag, table, basis=basis, **options))
     bound, vb_seconds = _timed(lambda: lac.fit(dag, table, method="variational", **options))
-    bic = lac.score(found, table, "bic", prior=prior, basis=basis)
+    bic = lac.score(found, table, "bic", prior=prior, at="map", basis=basis)
     return {
         "structure": list(code),
         "parameters": dag.layout.free,

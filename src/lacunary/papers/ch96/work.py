@@ -85,7 +85,8 @@ def _winner(dag: lac.Dag, table: lac.Table, prior: Any, seed: int, stop: lac.Sto
 
 
 def _scores(found: lac.Fit, table: lac.Table, prior: Any) -> dict[str, lac.Estimate]:
-    return {name: lac.score(found, table, name, prior=prior, basis="probability") for name in CHEAP}
+    how: dict[str, Any] = {"prior": prior, "at": "map", "basis": "probability"}
+    return {name: lac.score(found, table, name, **how) for name in CHEAP}
 
 
 def _with_laplace(curved: lac.Estimate | None, scores: dict[str, lac.Estimate]) -> dict[str, float | None]:
