@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from importlib import import_module
 from typing import Any, NoReturn, TypeVar
 
 from lacunary.errors import FileError, LacunaryError
@@ -33,6 +34,16 @@ class _Form:
 
 
 _FORMS: dict[str, _Form] = {}
+
+_TEACHERS = ["fits", "mixtures", "studies", "trails"]
+"""Modules of this package that know further nouns; loaded when one is met, as learning is slow to load."""
+
+
+def _learn_all() -> None:
+    """Load every noun there is."""
+    while _TEACHERS:
+        import_module(f"lacunary.files.{_TEACHERS[0]}")
+        _TEACHERS.pop(0)
 
 
 def register(
@@ -83,16 +94,21 @@ def write(thing: object) -> str:
 
 def encode(thing: object) -> dict[str, Any]:
     """Return a thing as an object of JSON that says what it is."""
-    for form in _FORMS.values():
-        if type(thing) is form.type:
-            fields = {"lacunary": form.kind, "version": form.version, **form.encode(thing)}
-            return {**fields, "seal": _seal(fields)} if form.sealed else fields
+    form = next((form for form in _FORMS.values() if type(thing) is form.type), None)
+    if form is None and _TEACHERS:
+        _learn_all()
+        return encode(thing)
+    if form is not None:
+        fields = {"lacunary": form.kind, "version": form.version, **form.encode(thing)}
+        return {**fields, "seal": _seal(fields)} if form.sealed else fields
     raise FileError(f"the native format holds {', '.join(_FORMS)}; not {type(thing).__name__}")
 
 
 def decode(record: Record, *wanted: type) -> Any:
     """Return the thing an object stands for, which must be of a type wanted, if any is."""
     kind = record.text("lacunary")
+    if kind not in _FORMS or (wanted and _FORMS[kind].type not in wanted):
+        _learn_all()
     form = _FORMS.get(kind)
     if form is None or (wanted and form.type not in wanted):
         known = ", ".join(f.kind for f in _FORMS.values() if not wanted or f.type in wanted)

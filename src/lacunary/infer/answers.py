@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,16 @@ from lacunary.data.read import read
 from lacunary.data.schema import Label, Schema
 from lacunary.data.source import Source
 from lacunary.data.table import HOLE, Table, code_dtype
-from lacunary.errors import ImpossibleRowError, SchemaError, StateError
+from lacunary.errors import SchemaError
 from lacunary.family.distribution import Answer, Distribution, NormalMixture
-from lacunary.infer.posterior import marginals_of
-from lacunary.infer.rows import Rows, prepare
+from lacunary.infer.asking import Eliminator, Engine, impossible
+from lacunary.infer.elimination import interpreted
+from lacunary.infer.findings import Findings, Given
+from lacunary.infer.virtual import hardened
 from lacunary.model.dag import Dag
+
+if TYPE_CHECKING:
+    from lacunary.infer.rows import Rows
 
 __all__ = ["Answers", "Target", "as_source", "as_table"]
 
@@ -37,30 +42,58 @@ class Answers:
 
     def prepared(self, table: Source) -> Rows:
         """Return a table, aligned with the graph's schema, laid out for the model's `parameters`."""
+        from lacunary.infer.rows import prepare  # not needed for single questions, and slow to load
+
         return prepare(self.dag, table)
 
-    def query(self, *targets: str, given: Mapping[str, Label] | None = None) -> Answer:
-        """Return the joint `Distribution` of some discrete variables given the states or values of others.
+    def query(self, *targets: str, given: Given | None = None) -> Answer:
+        """Return the joint `Distribution` of some discrete variables given what is known of others.
 
-        Of a continuous variable, asked about alone, it is a `NormalMixture`.
+        Of a continuous variable, asked about alone, it is a `NormalMixture`. What is given is a state or a
+        value; of a discrete variable also a set of states, one of which it is, or a mapping from states to
+        likelihoods (soft evidence). `engine` is for one who keeps asking. In wide networks, given states that
+        have no bearing on the targets are not checked to be possible; `probability` tells.
 
         >>> import lacunary as lac
         >>> network = lac.asia()
         >>> round(network.query("lung", given={"smoke": "yes"})["yes"], 3)
         0.1
+        >>> round(network.query("lung", given={"xray": {"yes": 0.9, "no": 0.2}})["yes"], 4)
+        0.1758
         """
-        where, case = self._asked(targets), self._case(given)
+        return self._answered(targets, Findings.of(self.dag.schema, given))
+
+    def engine(self, given: Given | None = None) -> Engine:
+        """Return an `Engine`, which keeps what is given: set, change and retract it, and ask in between."""
+        return Engine(self, given)
+
+    def _answered(self, targets: Sequence[str], findings: Findings) -> Answer:
+        """Return the answer to a question, by elimination where all variables are discrete."""
+        where = self._asked(targets)
         for i, family in self.dag.leaves:
             if i == where[0] and family.asked():
                 raise SchemaError(family.asked())
+        found: Any = None
+        if not self.dag.continuous:
+            with interpreted():
+                found = Eliminator(self).joint(where, findings)
+        if found is None:
+            return self._swept(where, findings)
+        if not found.sum() > 0:
+            raise impossible(findings, self)
+        return Distribution(tuple(self.dag.schema.variables[v] for v in where), found)
+
+    def _swept(self, where: list[int], findings: Findings) -> Answer:
+        """Return the answer to a question from the rows' own engine, as that of a table of one row."""
+        model, case = hardened(self, findings)
         if not self.dag.schema.sizes[where[0]]:
-            found = self._normals(case, where)[0]
+            found = model._normals(case, where)[0]
             if not found.weights.sum() > 0:
-                raise ImpossibleRowError(f"what is given has probability zero: {dict(given or {})}")
+                raise impossible(findings, self)
             return found[0]
-        probabilities = self._marginals(case, [where])[0][0]
+        probabilities = model._marginals(case, [where])[0][0]
         if not probabilities.sum() > 0:
-            raise ImpossibleRowError(f"what is given has probability zero: {dict(given or {})}")
+            raise impossible(findings, self)
         return Distribution(tuple(self.dag.schema.variables[v] for v in where), probabilities)
 
     def posterior(
@@ -91,7 +124,7 @@ class Answers:
         mass = [p.sum(axis=tuple(range(1, p.ndim))) for p in states[:1]]
         mass += [mixture.weights.sum(axis=1) for mixture in values[:1]]
         if mass and np.any(mass[0] == 0):
-            prepare(self.dag, rows).check_possible(theta)
+            self.prepared(rows).check_possible(theta)
         parts: tuple[Any, Any] = iter(states), iter(values)
         return {target: next(parts[not sizes[w[0]]]) for target, w in zip(chosen, sets, strict=True)}
 
@@ -108,20 +141,39 @@ class Answers:
         prepared = self.prepared(as_source(table, self.dag.schema))
         return float(prepared.expect(self.parameters()[None]).log_likelihood[0])
 
-    def probability(self, given: Mapping[str, Label]) -> float:
+    def probability(self, given: Given) -> float:
         """Return the probability of these states together; with continuous values, the density."""
         return float(np.exp(self.log_density(given)))
 
-    def log_density(self, given: Mapping[str, Label]) -> float:
+    def log_density(self, given: Given) -> float:
         """Return the logarithm of `probability`, in nats, which is known where that is too small a number."""
-        return float(self.prepared(self._case(given)).log_evidence(self.parameters()[None])[0, 0])
+        return self._log_given(Findings.of(self.dag.schema, given))
 
-    def explain(self, given: Mapping[str, Label] | None = None) -> dict[str, Label]:
-        """Return the jointly most probable states of all variables given those of some.
+    def _log_given(self, findings: Findings) -> float:
+        if not self.dag.continuous:
+            with interpreted():
+                found = Eliminator(self).log_evidence(findings)
+            if found is not None:
+                return found
+        model, case = hardened(self, findings)
+        return float(model.prepared(case).log_evidence(model.parameters()[None])[0, 0])
+
+    def explain(self, given: Given | None = None) -> dict[str, Label]:
+        """Return the jointly most probable states of all variables given what is known of some.
 
         Continuous variables take their means given these states.
         """
-        codes, reals = self._completed(self._case(given), None)
+        return self._explained(Findings.of(self.dag.schema, given))
+
+    def _explained(self, findings: Findings) -> dict[str, Label]:
+        found = None
+        if not self.dag.continuous:
+            with interpreted():
+                found = Eliminator(self).explanation(findings)
+        if found is not None:
+            return {v.name: v.states[code] for v, code in zip(self.dag.schema, found, strict=True)}
+        model, case = hardened(self, findings)
+        codes, reals = model._completed(case, None)
         return {
             v.name: v.states[codes[0, i]] if v.discrete else float(reals[0, i])
             for i, v in enumerate(self.dag.schema)
@@ -131,7 +183,7 @@ class Answers:
         self,
         rows: int,
         rng: int | np.random.Generator | None = None,
-        given: Mapping[str, Label] | None = None,
+        given: Given | None = None,
     ) -> Table:
         """Return rows drawn from the model, or from the model given the states of some variables.
 
@@ -140,8 +192,9 @@ class Answers:
         random = np.random.default_rng(rng)
         schema = self.dag.schema.reveal()
         if given:
-            case = self._case(given).take(np.zeros(rows, dtype=np.int64))
-            codes, reals = self._completed(case, random)
+            model, case = hardened(self, Findings.of(self.dag.schema, given))
+            codes, reals = model._completed(case.take(np.zeros(rows, dtype=np.int64)), random)
+            codes, reals = codes[:, : len(schema)], reals[:, : len(schema)]
         else:
             codes, reals = _forward(self.dag, self.parameters(), rows, random)
         return Table(schema, codes.astype(code_dtype(schema.sizes)), reals)
@@ -163,6 +216,8 @@ class Answers:
             return []
         if self.dag.continuous or not isinstance(rows, Table):
             return self.prepared(rows).marginals(self.parameters(), sets)
+        from lacunary.infer.posterior import marginals_of
+
         # Rows that are asked once need not be laid out for sweeping first.
         distinct = rows.distinct
         found = marginals_of(self.dag, self.parameters(), rows.codes[distinct.first], sets)
@@ -179,19 +234,6 @@ class Answers:
             raise SchemaError(f"{real[0]} is continuous: ask about it alone, or draw rows with sample")
         return [self.dag.schema.index(name) for name in names]
 
-    def _case(self, given: Mapping[str, Label] | None) -> Table:
-        """Return the table of one row with these states observed; hidden variables may be given too."""
-        schema = self.dag.schema.reveal()
-        codes = np.full((1, len(schema)), HOLE, dtype=code_dtype(schema.sizes))
-        reals = np.full((1, len(schema) if self.dag.continuous else 0), np.nan)
-        for name, state in (given or {}).items():
-            place = schema.index(name)
-            if schema[name].discrete:
-                codes[0, place] = schema[name].encode(state)
-            else:
-                reals[0, place] = _number(name, state)
-        return Table(schema, codes, reals)
-
 
 def as_table(source: Any, schema: Schema) -> Table:
     """Return anything that holds rows as a table that a model over ``schema`` can use."""
@@ -207,17 +249,6 @@ def as_source(given: Any, schema: Schema | None = None) -> Source:
         source: Source = given if schema is None else given.align(schema)
         return source
     return read(given, schema=schema)
-
-
-def _number(name: str, value: Label) -> float:
-    """Return the value given for a continuous variable."""
-    try:
-        number = float(value)
-    except ValueError:
-        number = float("nan")
-    if not np.isfinite(number):
-        raise StateError(f"{name} is continuous: what is given must be a finite number, not {value!r}")
-    return number
 
 
 def _forward(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,12 @@ from lacunary.data.source import Source
 from lacunary.errors import ParameterError
 from lacunary.family.protocol import Family
 from lacunary.infer.answers import Answers
-from lacunary.infer.rows import Rows, laid_by
 from lacunary.maths import special
 from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.model.dag import Dag
+
+if TYPE_CHECKING:
+    from lacunary.infer.rows import Rows
 
 __all__ = [
     "WEIGHT_SD",
@@ -153,6 +155,7 @@ class Belief(Answers):
         if not self.dag.continuous:
             return super().prepared(table)
         from lacunary.infer.predictive import prepare_predictive  # which loads continuous variables
+        from lacunary.infer.rows import laid_by
 
         return laid_by(partial(prepare_predictive, self), self.dag, table)
 

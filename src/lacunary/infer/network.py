@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lacunary.data.pickling import given_state
 from lacunary.errors import ParameterError
 from lacunary.family.protocol import Values
 from lacunary.family.regression import Regression
@@ -43,6 +44,9 @@ class Network(Answers):
         for i, family in (*self.dag.numeric, *self.dag.implied):
             family.check(self.theta[self.dag.layout.slice(i)])
         self.theta.flags.writeable = False
+
+    def __getstate__(self) -> dict[str, object]:
+        return given_state(self)
 
     def __repr__(self) -> str:
         arcs = len(self.dag.arcs)

@@ -11,7 +11,7 @@ import numpy as np
 
 from lacunary.kernels import hooks
 
-__all__ = ["COMPILES", "bare", "called", "inlined", "kernel", "unfolded"]
+__all__ = ["COMPILES", "bare", "called", "faithful", "inlined", "kernel", "unfolded"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -27,6 +27,11 @@ def kernel(function: F) -> F:
     keep their meaning.
     """
     return _compiled(function, makes_arrays=True)
+
+
+def faithful(function: F) -> F:
+    """Compile a kernel whose sums and products keep their order: it rounds as the plain function does."""
+    return _compiled(function, makes_arrays=True, fastmath=False)
 
 
 def bare(function: F) -> F:
@@ -52,12 +57,12 @@ def called(function: F) -> F:
 def _compiled(function: F, makes_arrays: bool = False, **settings: Any) -> F:
     if not COMPILES:
         return _interpreted(function)
-    settings |= {
+    settings = {
         "nogil": True,
         "error_model": "numpy",
         "fastmath": {"reassoc", "contract"},
         "no_cfunc_wrapper": True,
-    }
+    } | settings
     return cast(F, hooks.compiled_by(function, makes_arrays, settings))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from lacunary.data.pickling import given_state
 from lacunary.data.schema import Schema
 from lacunary.errors import GraphError
 from lacunary.family.leaf import LeafFamily
@@ -57,6 +58,10 @@ class Dag:
         if self.family or any(variable.family for variable in self.schema):
             object.__setattr__(self, "family", chosen_families(self.schema, self.family))
             check_families(self.family, self.schema, self.arcs, self.tied)
+
+    def __getstate__(self) -> dict[str, object]:
+        # What follows from the fields, layouts of questions among it, is worked out again where it is needed.
+        return given_state(self)
 
     def _check_family(self, name: str, parents: tuple[str, ...]) -> None:
         if name in parents:

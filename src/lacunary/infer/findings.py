@@ -1,0 +1,112 @@
+"""What is given in a question: states, sets of states, likelihoods of states, and values of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from lacunary.data.schema import Label, Schema, Variable
+from lacunary.errors import StateError
+from lacunary.maths.arrays import Array
+
+__all__ = ["Finding", "Findings", "Given"]
+
+Finding = Label | Set[Label] | list[Label] | Mapping[Any, float] | Array
+"""A state or value; or several states, one of which it is; or a likelihood of each state (soft evidence)."""
+
+Given = Mapping[str, Any]
+"""Findings by the names of their variables."""
+
+
+@dataclass
+class Findings:
+    """What is known of each variable, by position: its state, a likelihood of its states, or its value."""
+
+    states: dict[int, int] = field(default_factory=dict)
+    likelihoods: dict[int, Array] = field(default_factory=dict)
+    values: dict[int, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, schema: Schema, given: Given | None) -> Findings:
+        """Return what is given, checked against the variables."""
+        found = cls()
+        for name, finding in (given or {}).items():
+            found.add(schema, name, finding)
+        return found
+
+    def add(self, schema: Schema, name: str, finding: Any) -> None:
+        """Take in what is found of one variable, in the place of what was known of it."""
+        v, variable = schema.index(name), schema[name]
+        state, likelihood, value = _read(variable, finding)
+        self.drop(v)
+        if value is not None:
+            self.values[v] = value
+        elif likelihood is not None:
+            self.likelihoods[v] = likelihood
+        elif state is not None:
+            self.states[v] = state
+
+    def drop(self, v: int) -> None:
+        """Forget what is known of one variable."""
+        for known in (self.states, self.likelihoods, self.values):
+            known.pop(v, None)
+
+    def shown(self, schema: Schema) -> dict[str, Any]:
+        """Return them by name: states, values, and likelihoods by state."""
+        out: dict[str, Any] = {}
+        for v, variable in enumerate(schema):
+            if v in self.states:
+                out[variable.name] = variable.states[self.states[v]]
+            elif v in self.values:
+                out[variable.name] = self.values[v]
+            elif v in self.likelihoods:
+                out[variable.name] = dict(zip(variable.states, self.likelihoods[v].tolist(), strict=True))
+        return out
+
+
+def _read(variable: Variable, finding: Any) -> tuple[int | None, Array | None, float | None]:
+    """Return the state, the likelihood of the states, or the value that a finding says."""
+    if not variable.discrete:
+        return None, None, _number(variable.name, finding)
+    if isinstance(finding, Mapping):
+        likelihood = np.zeros(variable.size)
+        for state, one in finding.items():
+            likelihood[variable.encode(state)] = one
+        return None, _checked(variable, likelihood), None
+    if isinstance(finding, Set | list):
+        likelihood = np.zeros(variable.size)
+        for state in finding:
+            likelihood[variable.encode(state)] = 1.0
+        return None, _checked(variable, likelihood), None
+    if isinstance(finding, np.ndarray) and finding.ndim:
+        if finding.shape != (variable.size,):
+            raise StateError(
+                f"{variable.name} has {variable.size} states; a likelihood needs as many numbers, not "
+                f"{finding.shape}"
+            )
+        return None, _checked(variable, finding.astype(np.float64)), None
+    return variable.encode(finding), None, None
+
+
+def _checked(variable: Variable, likelihood: Array) -> Array:
+    """Return a likelihood whose largest number is one."""
+    if not (np.isfinite(likelihood).all() and (likelihood >= 0).all() and likelihood.any()):
+        raise StateError(
+            f"the likelihood of {variable.name}'s states must be finite numbers, none below zero and one "
+            "above it at least; a set of states must name one"
+        )
+    return np.asarray(likelihood / likelihood.max())
+
+
+def _number(name: str, value: Any) -> float:
+    """Return the value given for a continuous variable."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not np.isfinite(number):
+        raise StateError(f"{name} is continuous: what is given must be a finite number, not {value!r}")
+    return number
