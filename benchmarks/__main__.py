@@ -21,6 +21,7 @@ from benchmarks import (
     hidden_root,
     mixture,
     posteriors,
+    queries,
     selection,
     structure,
 )
@@ -30,6 +31,7 @@ THEMES: dict[str, ModuleType] = {
     "em": em,
     "hidden_root": hidden_root,
     "posteriors": posteriors,
+    "queries": queries,
     "evidence": evidence,
     "selection": selection,
     "structure": structure,

@@ -225,6 +225,8 @@ def opened(text: str, *, renormalize: bool = False) -> Any:
 def answering(text: str) -> tuple[lac.Network | lac.Belief | lac.Mixture, lac.Schema]:
     """Return the model or the mixture that a text stands for, with probabilities, and its variables."""
     thing = opened(text)
+    if isinstance(thing, lac.Network | lac.Belief):  # first, as mixtures and fits are slow to load
+        return thing, thing.dag.schema
     if isinstance(thing, lac.MixtureFit):
         thing = thing.mixture
     if isinstance(thing, lac.Mixture):

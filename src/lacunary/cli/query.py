@@ -10,7 +10,7 @@ import typer
 
 import lacunary as lac
 from lacunary.cli.app import command
-from lacunary.cli.arguments import Cells, Given, Json, Model, Out, Rng, answering, given_states, option
+from lacunary.cli.arguments import Cells, Given, Json, Model, Out, Rng, answering, given_states, option, pairs
 from lacunary.cli.delimited import column_names, hand_over
 from lacunary.cli.show import Waiting, emit, show
 from lacunary.data.wording import counted
@@ -18,6 +18,8 @@ from lacunary.data.wording import counted
 __all__ = ["query", "sample"]
 
 EXPLAIN = "The jointly most probable states of all variables, or of the targets."
+SOFT = "Likelihoods of a variable's states, such as xray=yes:0.9,no:0.2."
+MARGINALS = "The probabilities of all variables, each by itself."
 ROWS = "Ask for every row of a table, given its observed cells."
 
 
@@ -26,6 +28,7 @@ ROWS = "Ask for every row of a table, given its observed cells."
     "lacunary query asia lung bronc --given xray=yes --given dysp=yes --json",
     "lacunary query asia --explain --given dysp=yes",
     "lacunary query alarm HYPOVOLEMIA --given BP=LOW",
+    "lacunary query asia --marginals --given dysp=yes --soft xray=yes:0.9,no:0.2",
 )
 def query(
     model: Model,
@@ -34,7 +37,9 @@ def query(
         list[str] | None, typer.Argument(metavar="TARGET...", help="The variables to ask about, jointly.")
     ] = None,
     given: Given = None,
+    soft: Annotated[list[str] | None, option(SOFT, "NAME=STATE:NUMBER,...")] = None,
     explain: Annotated[bool, typer.Option("--explain", help=EXPLAIN)] = False,
+    marginals: Annotated[bool, typer.Option("--marginals", help=MARGINALS)] = False,
     data: Annotated[str | None, option(ROWS, "FILE")] = None,
     out: Out = None,
     json: Json = False,
@@ -49,23 +54,31 @@ def query(
 
     --json prints: targets, given, probability_of_given (a density if values are given), distribution (a list
     of states and probability; of a continuous target mean, sd, quantiles, components); with --explain: given,
-    explanation, probability (a density if some variable is continuous); with --data: targets, rows, columns,
+    explanation, probability (a density if some variable is continuous); with --marginals: given,
+    probability_of_given, marginals (a distribution a variable); with --data: targets, rows, columns,
     probabilities, or out.
     """
-    if data is not None and (given or explain):
+    if data is not None and (given or soft or explain or marginals):
         raise typer.BadParameter(
-            "every row says itself what is given; leave out --given and --explain", param_hint="--data"
+            "every row says itself what is given; leave out --given, --soft, --explain and --marginals",
+            param_hint="--data",
         )
     if out is not None and data is None:
         raise typer.BadParameter(
             "only the answers for a table (--data) are written to a file", param_hint="--out"
         )
     thing, schema = answering(model)
-    if isinstance(thing, lac.Mixture) and explain:
+    if _is_mixture(thing) and explain:
         raise typer.BadParameter(
             "a mixture has no one explanation; ask for probabilities", param_hint="--explain"
         )
-    if not targets and not explain:
+    if _is_mixture(thing) and (marginals or soft):
+        raise typer.BadParameter(
+            "a mixture takes states and values, and one question at a time", param_hint="--marginals, --soft"
+        )
+    if marginals and (targets or explain):
+        raise typer.BadParameter("name no targets: all are answered", param_hint="--marginals")
+    if not targets and not explain and not marginals:
         names = ", ".join(schema.names)
         raise typer.BadParameter(f"name at least one variable to ask about: {names}", param_hint="TARGET")
     if data is not None:
@@ -78,9 +91,54 @@ def query(
         told = {"targets": targets, "rows": len(rows), "columns": list(columns), **answer}
         hand_over(columns, out, told if json else None)
     elif explain:
-        _explanation(thing, targets, given_states(schema, given), json)
+        _explanation(thing, targets, known(schema, given, soft), json)
+    elif marginals:
+        _marginals(thing, known(schema, given, soft), json)
     else:
-        _distribution(thing, targets or [], given_states(schema, given), json)
+        _distribution(thing, targets or [], known(schema, given, soft), json)
+
+
+def _is_mixture(thing: object) -> bool:
+    """Whether what answers is a mixture, without loading what a mixture is."""
+    return not isinstance(thing, lac.Network | lac.Belief)
+
+
+def known(schema: lac.Schema, given: list[str] | None, soft: list[str] | None) -> dict[str, Any]:
+    """Return what is given: states, values, and likelihoods of states, by name."""
+    found = given_states(schema, given)
+    for name, text in pairs("--soft", soft).items():
+        if name in found:
+            raise typer.BadParameter(f"{name} is given a state already", param_hint="--soft")
+        if not schema[name].discrete:
+            raise lac.StateError(f"{name} is continuous: it has no states whose likelihoods could be given")
+        found[name] = _likelihood(schema[name], text)
+    return found
+
+
+def _likelihood(variable: lac.Variable, text: str) -> dict[Any, float]:
+    spelled, found = {str(state): state for state in variable.states}, {}
+    for part in text.split(","):
+        state, _, number = part.rpartition(":")
+        try:
+            found[spelled.get(state.strip(), state.strip())] = float(number)
+        except ValueError:
+            raise typer.BadParameter(
+                f"{part!r} is not a state and a number, such as {variable.states[0]}:0.5", param_hint="--soft"
+            ) from None
+    return found
+
+
+def _marginals(model: Any, given: dict[str, Any], json: bool) -> None:
+    with Waiting("asking"):
+        engine = model.engine(given)
+        chance = exp(_possible(model, given))
+        found = engine.marginals()
+    if json:
+        told = {name: _plain(answer, [name]) for name, answer in found.items()}
+        emit({"given": given, "probability_of_given": chance, "marginals": told})
+        return
+    for answer in found.values():
+        show(str(answer))
 
 
 def _distribution(model: Any, targets: list[str], given: dict[str, Any], json: bool) -> None:
@@ -137,7 +195,7 @@ def _possible(model: Any, given: dict[str, Any]) -> float:
 
 
 def _log_density(model: Any, given: dict[str, Any]) -> float:
-    if isinstance(model, lac.Mixture):
+    if _is_mixture(model):
         return float(model.log_probability({name: [given.get(name)] for name in model.schema.names})[0])
     return float(model.log_density(given))
 
@@ -175,12 +233,12 @@ def sample(
     To --out (.csv, .tsv, also .gz) or the screen. --json prints: rows, columns, and table (by column) or out.
     """
     thing, schema = answering(model)
-    if isinstance(thing, lac.Mixture) and given:
+    if _is_mixture(thing) and given:
         raise typer.BadParameter("rows of a mixture are drawn with nothing given", param_hint="--given")
     with Waiting(f"drawing {counted(rows, 'row')}"):
-        if isinstance(thing, lac.Mixture):
-            columns = thing.sample(rows, rng).to_frame("dict")
-        else:
+        if isinstance(thing, lac.Network | lac.Belief):
             columns = thing.sample(rows, rng, given=given_states(schema, given)).to_frame("dict")
+        else:
+            columns = thing.sample(rows, rng).to_frame("dict")
     told = {"rows": rows, "columns": list(columns), **({"out": out} if out else {"table": columns})}
     hand_over(columns, out, told if json else None)

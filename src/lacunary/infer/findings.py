@@ -28,6 +28,7 @@ class Findings:
     states: dict[int, int] = field(default_factory=dict)
     likelihoods: dict[int, Array] = field(default_factory=dict)
     values: dict[int, float] = field(default_factory=dict)
+    _in_order: dict[int, None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, schema: Schema, given: Given | None) -> Findings:
@@ -42,6 +43,7 @@ class Findings:
         v, variable = schema.index(name), schema[name]
         state, likelihood, value = _read(variable, finding)
         self.drop(v)
+        self._in_order[v] = None
         if value is not None:
             self.values[v] = value
         elif likelihood is not None:
@@ -51,13 +53,14 @@ class Findings:
 
     def drop(self, v: int) -> None:
         """Forget what is known of one variable."""
-        for known in (self.states, self.likelihoods, self.values):
+        for known in (self.states, self.likelihoods, self.values, self._in_order):
             known.pop(v, None)
 
     def shown(self, schema: Schema) -> dict[str, Any]:
-        """Return them by name: states, values, and likelihoods by state."""
+        """Return them by name, in the order given: states, values, and likelihoods by state."""
         out: dict[str, Any] = {}
-        for v, variable in enumerate(schema):
+        for v in self._in_order:
+            variable = schema.variables[v]
             if v in self.states:
                 out[variable.name] = variable.states[self.states[v]]
             elif v in self.values:
