@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.linalg import expm
 from scipy.optimize import minimize
 from sklearn.mixture import GaussianMixture
 
 import lacunary as lac
 from lacunary.errors import ParameterError
 from lacunary.maths.moments import joined
+from lacunary.mixture.eigen import covariances
 from lacunary.mixture.engine import engine_of
 from lacunary.mixture.gaussian import Gaussian
 from lacunary.mixture.learner import MixtureLearner, Parameters
 from lacunary.mixture.noise import noise_of
-from lacunary.mixture.sharing import Sharing
+from lacunary.mixture.sharing import EIGEN, Sharing
 from lacunary.mixture.tied import variances
 from lacunary.structure.score import Structure
 from tests.mixture.small import continuous, two_groups
@@ -84,7 +86,7 @@ CODES = ["".join(code) for code in product("EV", "EVI", "EV")]
 @pytest.mark.parametrize("code", CODES)
 def test_a_step_never_loses(code: str) -> None:
     table = continuous(two_groups(20, holes=0.15))
-    structures: list[Structure] = [((), (0,), (0, 1), (2,))] * 3
+    structures: list[Structure] = [COMPLETE if code in EIGEN else ((), (0,), (0, 1), (2,))] * 3
     learner = MixtureLearner(
         engine_of(table, None, Sharing.of(code)), table.weights, noise_of(True, table), equal=True
     )
@@ -120,6 +122,94 @@ def test_variances_are_the_best(code: str) -> None:
     slow = minimize(lambda free: value(logs(free)), np.zeros(size), tol=1e-12)
     found = value(np.log(variances(left, rows, sharing, sphere)))
     assert found == pytest.approx(slow.fun, abs=1e-7)  # where the optimiser ends, on a scale of tens
+
+
+MCLUST = {
+    "EII": (-1538.036513, 15),
+    "VII": (-1573.912624, 17),
+    "EEI": (-1459.375088, 18),
+    "VEI": (-1463.402510, 20),
+    "EVI": (-1391.565315, 24),
+    "VVI": (-1384.338764, 26),
+    "EEE": (-1369.327833, 24),
+    "VEE": (-1362.490247, 26),
+    "EVE": (-1249.257323, 30),
+    "VVE": (-1247.211104, 32),
+    "EEV": (-1136.883233, 36),
+    "VEV": (-1122.326129, 38),
+    "EVV": (-1110.497976, 42),
+    "VVV": (-1093.917998, 44),
+}
+"""Log-likelihood and parameters by R's mclust 6.0.0 on `three_groups`, EM begun from the true groups:
+``me(x, model, unmap(group), control = emControl(tol = c(1e-13, 1e-13), itmax = c(1e5, 1e5)))``."""
+
+
+def three_groups() -> tuple[np.ndarray, np.ndarray]:
+    """Return rows of three groups with unlike covariances, to three digits, and the group of each row."""
+    rng = np.random.default_rng(12)
+    parts = []
+    for g in range(3):
+        mix = rng.normal(size=(4, 4)) * [1.0, 0.6, 1.5, 0.4]
+        parts.append(rng.normal(size=(40 + 20 * g, 4)) @ mix + rng.normal(0.0, 2.5, 4))
+    return np.round(np.concatenate(parts), 3), np.repeat([0, 1, 2], [40, 60, 80])
+
+
+def at_the_top(x: np.ndarray, groups: np.ndarray, code: str) -> tuple[float, int]:
+    """Return the log-likelihood where EM ends from these groups, and the number of parameters."""
+    table, many = continuous(x), int(groups.max()) + 1
+    learner = MixtureLearner(engine_of(table, LIGHT, Sharing.of(code)), table.weights, ess=1e-9)
+    one = COMPLETE if Sharing.structure_of(code) == "complete" else EMPTY
+    drawn = learner.begin([one] * many, 200.0, np.random.default_rng(0))
+    model, _ = learner.given(drawn, np.eye(many)[groups], 1)
+    before, now = -np.inf, learner.expect(model)
+    while now.log_likelihood - before > 1e-10:
+        before, now = now.log_likelihood, learner.expect(learner.maximize(now, [one] * many))
+    return now.log_likelihood, learner.dimension([one] * many)
+
+
+@pytest.mark.parametrize("code", MCLUST)
+def test_all_fourteen_models_reach_the_maxima_of_mclust(code: str) -> None:
+    found, free = at_the_top(*three_groups(), code)
+    theirs, parameters = MCLUST[code]
+    assert free == parameters
+    # Six digits are printed, and the prior is worth 1e-9 rows. Common eigenvectors are looked for from
+    # several starts here and from one there: they may end higher.
+    assert found == pytest.approx(theirs, abs=2e-6) or (code in ("EVE", "VVE") and found > theirs)
+
+
+@pytest.mark.parametrize("code", EIGEN)
+def test_eigenvector_models_do_not_depend_on_the_order_of_columns(code: str) -> None:
+    x, groups = three_groups()
+    here, there = (at_the_top(values, groups, code)[0] for values in (x, x[:, [2, 0, 3, 1]]))
+    assert here == pytest.approx(there, abs=1e-6)  # EM stops 1e-10 a step before the top
+
+
+@pytest.mark.parametrize("code", ["EVE", "VVE"])
+def test_common_eigenvectors_are_the_best(code: str) -> None:
+    """Against a general optimiser over rotations, from many starts, with variances at their best."""
+    rng = np.random.default_rng(5)
+    roots, rows = rng.normal(size=(3, 3, 3)), np.array([7.0, 4.0, 11.0])
+    scatter, sharing = roots @ np.swapaxes(roots, 1, 2) * rows[:, None, None], Sharing.of(code)
+
+    def value(skew: np.ndarray) -> float:
+        turn = expm(np.array([[0, skew[0], skew[1]], [-skew[0], 0, skew[2]], [-skew[1], -skew[2], 0]]))
+        left = np.einsum("ji,cjk,ki->ci", turn, scatter, turn)
+        return float((rows[:, None] * np.log(variances(left, rows, Sharing(volume=sharing.volume)))).sum())
+
+    slow = min(minimize(value, rng.normal(size=3), method="Nelder-Mead", tol=1e-10).fun for _ in range(12))
+    found = covariances(scatter, rows, sharing)
+    assert float(rows @ np.linalg.slogdet(found)[1]) == pytest.approx(slow, abs=1e-6)
+
+
+def test_a_code_names_the_whole_model() -> None:
+    table = continuous(two_groups(40))
+    balls = lac.fit_mixture(table, components=2, shared="VII")
+    assert balls.structure == "empty"
+    assert not any(c.dag.arcs for c in balls.mixture.components)
+    turned = lac.fit_mixture(table, components=2, shared="EEV")
+    assert turned.structure == "complete"
+    with pytest.raises(ParameterError, match="structure='complete'"):
+        lac.fit_mixture(table, components=2, shared="EVE", structure="learn")
 
 
 def test_shared_parameters_are_the_same_in_the_networks() -> None:

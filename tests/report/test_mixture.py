@@ -93,7 +93,8 @@ def test_strengths_are_what_the_score_loses(found: lac.MixtureFit) -> None:
 def test_probabilities_are_those_of_the_best_with_as_many_components(found: lac.MixtureFit) -> None:
     numbers = tried(found)
     assert [number.asked for number in numbers] == [1, 2, 3]
-    assert [number.starts for number in numbers] == [2, 2, 2]
+    assert all(1 <= number.met <= number.starts for number in numbers)
+    assert numbers[1].starts >= sum(trial.asked == 2 for trial in found.path) >= 1
     told = [number for number in numbers if number.probability is not None]
     assert sum(number.probability or 0.0 for number in told) == pytest.approx(1.0)
     assert len({number.components for number in told}) == len(told)

@@ -47,6 +47,7 @@ SHARED = (
     "EEE or VII."
 )
 GIVEN = "A discrete column whose states are the components, to classify rows with."
+STARTS = "Winners of each number's short tournament of starts that climb to the end."
 SCHEDULE = "How EM and search take turns; see docs/structural-em.md."
 UNTIL = "Learn until no structure changes, or until the score of a round does not rise."
 REPORT = "A page: graphs, profiles, the path of the search; .html."
@@ -78,7 +79,7 @@ def mixture(
     hidden: Annotated[Texts, option(HIDDEN, "NAME=K|continuous", panel=GRAPHS)] = None,
     shared: Annotated[Text, option(SHARED, "WHAT,…|CODE", panel=GRAPHS)] = None,
     given: Annotated[Text, option(GIVEN, "COLUMN")] = None,
-    starts: Annotated[int, option("How often each number is tried.", "N", min=1, panel=LEARNING)] = 1,
+    starts: Annotated[int, option(STARTS, "N", min=1, panel=LEARNING)] = 2,
     schedule: Annotated[str, option(SCHEDULE, panel=LEARNING)] = "((EM)^10 Ec S* M)*",
     until: Annotated[Until, option(UNTIL, panel=LEARNING)] = "structure",
     rng: Seed = 0,
@@ -98,7 +99,7 @@ def mixture(
 
     --json prints: rows, holes, variables, structure, estimate, structure_prior, log_structure_prior (of the
     graphs, not in the estimate), components (how many), tried (a list of asked, components, starts,
-    parameters, estimate, probability, chosen), weights, noise (bounds by name, or null), parts (a list of
+    parameters, estimate, probability, chosen, met), weights, noise (bounds by name, or null), parts (a list of
     weight, graph, arcs with from, to, strength), differences (a list of pair, present), interrupted, out,
     report, checkpoint.
     """

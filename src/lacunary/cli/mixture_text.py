@@ -9,7 +9,7 @@ import lacunary as lac
 from lacunary.cli.show import say_written, show
 from lacunary.data.wording import counted
 from lacunary.report.classes_text import empty_grid
-from lacunary.report.mixture import links, names_of, sentences, strengths, tried
+from lacunary.report.mixture import doubt, links, names_of, sentences, strengths, tried
 from lacunary.report.words import percent
 
 __all__ = ["summary", "tell"]
@@ -80,13 +80,26 @@ def _numbers(found: lac.MixtureFit) -> None:
     numbers = tried(found)
     if len(numbers) < 2:
         return
-    grid = empty_grid("components", "left", "parameters", "log evidence", "probability", "")
+    grid = empty_grid("components", "left", "parameters", "log evidence", "met at the top", "probability", "")
     for number in numbers:
         chance = "" if number.probability is None else percent(number.probability)
         mark = "<- chosen" if number.chosen else ""
-        cells = (number.asked, number.components, number.parameters, f"{number.estimate:.2f}", chance, mark)
+        met = f"{number.met} of {number.starts}"
+        cells = (
+            *(
+                number.asked,
+                number.components,
+                number.parameters,
+                f"{number.estimate:.2f}",
+                met,
+                chance,
+                mark,
+            ),
+        )
         grid.add_row(*map(str, cells), style="bold" if number.chosen else None)
     show(grid)
+    if doubt(numbers):
+        show(doubt(numbers))
 
 
 def _component(c: int, weight: float, network: lac.Network, lost: dict[tuple[str, str], float]) -> None:

@@ -94,6 +94,7 @@ def _encode_trial(trial: Trial) -> dict[str, Any]:
     return {
         "asked": trial.asked,
         "start": trial.start,
+        **_encode_begun(trial),
         "converged": trial.converged,
         "estimate": _encode_estimate(trial.estimate),
         "mixture": encode(trial.mixture),
@@ -111,9 +112,25 @@ def _decode_trial(record: Record) -> Trial:
         converged=record.flag("converged"),
         ticks=_ticks(record),
         log_structure_prior=record.number("log_structure_prior") if "log_structure_prior" in record else 0.0,
+        **_decode_begun(record),
     )
     record.finish()
     return trial
+
+
+def _encode_begun(trial: Trial | KeptTrial) -> dict[str, Any]:
+    """Return what a trial began with; files from before this was kept lack it."""
+    return {"how": trial.how, "met": trial.met, "winners": trial.winners}
+
+
+def _decode_begun(record: Record) -> dict[str, Any]:
+    if "how" not in record:
+        return {}
+    return {
+        "how": record.text("how"),
+        "met": record.integer("met"),
+        "winners": record.integer("winners"),
+    }
 
 
 def _ticks(record: Record) -> tuple[Tick, ...]:
@@ -180,6 +197,7 @@ def _encode_trail(trail: MixtureTrail) -> dict[str, Any]:
             {
                 "asked": kept.asked,
                 "start": kept.start,
+                **_encode_begun(kept),
                 "estimate": None if kept.estimate is None else _encode_estimate(kept.estimate),
                 "state": kept.state,
             }
@@ -200,6 +218,7 @@ def _decode_kept(record: Record) -> KeptTrial:
         record.integer("start"),
         _state(record.record("state")),
         _decode_estimate(record.record("estimate")) if over else None,
+        **_decode_begun(record),
     )
     record.finish()
     return kept

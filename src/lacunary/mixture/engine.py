@@ -17,6 +17,7 @@ from lacunary.data.source import Source
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.infer.network import Network
+from lacunary.mixture.eigen import Eigen
 from lacunary.mixture.gaussian import Gaussian
 from lacunary.mixture.sharing import Sharing
 from lacunary.mixture.tied import Tied
@@ -128,4 +129,6 @@ def engine_of(table: Source, prior: Any, sharing: Sharing = NOTHING) -> Engine:
         return Networks(table, prior)
     if not isinstance(prior, Normal | None):
         raise ParameterError(f"continuous components take a NormalWishart prior, not {prior!r}")
-    return Tied(table, sharing, prior) if sharing.parameters else Gaussian(table, prior)
+    if not sharing.parameters:
+        return Gaussian(table, prior)
+    return Eigen(table, sharing, prior) if sharing.eigen else Tied(table, sharing, prior)

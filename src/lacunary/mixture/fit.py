@@ -15,10 +15,11 @@ from lacunary.data.source import Source, row_weights
 from lacunary.errors import ParameterError, TableError
 from lacunary.infer.answers import as_source
 from lacunary.infer.belief import Prior
+from lacunary.learn.around import Around
 from lacunary.learn.stop import Stop
 from lacunary.mixture.engine import engine_of
 from lacunary.mixture.found import MixtureFit, WatchMixture
-from lacunary.mixture.grow import Growth
+from lacunary.mixture.grow import WINNERS, Growth
 from lacunary.mixture.labels import labelled
 from lacunary.mixture.learner import CONVERGED, MixtureLearner
 from lacunary.mixture.noise import NoiseGiven, noise_of
@@ -44,7 +45,7 @@ def fit_mixture(
     table: Any,
     *,
     components: int | str | Iterable[int] = "auto",
-    structure: StructureClass = "learn",
+    structure: StructureClass | None = None,
     noise: NoiseGiven = False,
     shared: SharedGiven = (),
     given: str | None = None,
@@ -53,7 +54,7 @@ def fit_mixture(
     structure_prior: PriorGiven = None,
     weights: float = 1.0,
     noise_share: float = 0.01,
-    starts: int | None = None,
+    starts: int | Around | None = None,
     ess: float = 200.0,
     required: ArcsGiven = (),
     forbidden: ArcsGiven = (),
@@ -78,15 +79,17 @@ def fit_mixture(
     table
         The rows: a table, a frame, an array or a path.
     components
-        How many; several numbers to try; or "auto": grow from one until the estimate has fallen twice.
+        How many; several numbers to try; or "auto": grow from one until the estimate has fallen twice, then
+        go back as long as merging two components finds a better smaller mixture.
     structure
         "learn" (MDAG), "tree", "empty" (variables independent within a component, MDIAG) or "complete"
-        (full covariance matrices, MFULL).
+        (full covariance matrices, MFULL). By default "learn", or what a code in ``shared`` names.
     noise
         A uniform component for outliers: True, bounds (low, high), bounds by name, or a `Pareto` belief.
     shared
-        What all components have in common: "structure", "size" (their weights), and of continuous variables
-        "volume", "shape", "orientation", or "sphere"; or a code such as "EEE" or "VII". See docs/mixtures.md.
+        What all components have in common: "structure", "size" (their weights), and of the regressions of
+        continuous variables "volume", "shape", "coefficients", or "sphere"; or one of the fourteen codes of
+        model-based clustering, from "EII" to "VVV". See docs/mixture-models.md.
     given
         A discrete column whose states are the components: a Bayesian multinet, with which new rows are
         classified. Rows in which it is missing count as well.
@@ -104,9 +107,12 @@ def fit_mixture(
     weights, noise_share
         Σα of the Dirichlet over the weights, and the noise's part of it.
     starts
-        How many times each number of components is tried; by default once.
+        How many winners of a short tournament climb to the end for each number of components, by default two.
+        In it are groups of rows by k-means++ and hierarchical merging, a component of the best smaller
+        mixture split, and a draw; where structures are learned, mixtures of empty, tree and complete
+        structures that began so. ``Around(20)`` climbs from 20 draws around the fit to all rows instead, as in TMCH98.
     ess
-        How many rows the belief around the fit to all rows is worth, from which starts are drawn.
+        How many rows the belief around the fit to all rows is worth, from which draws are made.
     required, forbidden, max_parents
         Which graphs are looked for; see `lacunary.search`.
     family
@@ -149,10 +155,16 @@ def fit_mixture(
     rows = _with_hidden(rows, hidden)
     if not rows.size > 0:
         raise TableError("there are no rows to learn from")
+    structure = structure or Sharing.structure_of(shared) or "learn"
     if structure not in ("learn", "tree", "empty", "complete"):
         raise ParameterError(f"structure must be 'learn', 'tree', 'empty' or 'complete', not {structure!r}")
-    constraints = Constraints.of(rows.schema, required=required, forbidden=forbidden, max_parents=max_parents)
     sharing = Sharing.of(shared)
+    if sharing.eigen and structure != "complete":
+        raise ParameterError(
+            f"{shared} speaks of eigenvectors of full covariances: structure='complete'; the coefficients "
+            "and variances of regressions are shared by names, such as ['volume', 'coefficients']"
+        )
+    constraints = Constraints.of(rows.schema, required=required, forbidden=forbidden, max_parents=max_parents)
     by = _choice(choose, sharing)
     engine = engine_of(rows, prior, sharing)
     learner = MixtureLearner(
@@ -180,7 +192,7 @@ def fit_mixture(
         trace=trace,
         shared=sharing.structure,
     )
-    many = _count("starts", 1 if starts is None else starts)
+    begin = starts if isinstance(starts, Around) else _count("starts", WINNERS if starts is None else starts)
     described = partial(
         fingerprint,
         rows,
@@ -192,7 +204,7 @@ def fit_mixture(
         choose=by,
         known_components=labels.allowed,
     )
-    growth = Growth(learner, plan, many, ess, _seed(rng), watch, described, resume)
+    growth = Growth(learner, plan, rows, begin, ess, _seed(rng), watch, described, resume)
     if labels.classes:
         return replace(growth.run([len(labels.classes)]), classes=labels.classes)
     return growth.run(None if components == "auto" else _numbers(components, rows))

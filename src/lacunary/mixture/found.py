@@ -22,7 +22,7 @@ from lacunary.mixture.variational import posterior
 from lacunary.structure.plan import State, Tick
 from lacunary.structure.score import Structure
 
-__all__ = ["MixtureFit", "MixtureProgress", "Origin", "Trial", "WatchMixture"]
+__all__ = ["MixtureFit", "MixtureProgress", "Origin", "Stability", "Trial", "WatchMixture"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +52,12 @@ class Trial:
         What it was learned from, to go on learning from it; not kept in files.
     log_structure_prior
         The log prior of the components' graphs, where these were looked for.
+    how
+        What it began with: groups by k-means or hierarchical merging, a component split, a draw, ….
+    met
+        How many beginnings had come to the same before it climbed to the end.
+    winners
+        How many climbed to the end with it; zero where all starts do.
     """
 
     asked: int
@@ -62,6 +68,9 @@ class Trial:
     ticks: tuple[Tick, ...]
     origin: Origin | None = None
     log_structure_prior: float = 0.0
+    how: str = "a draw"
+    met: int = 1
+    winners: int = 0
 
     @property
     def value(self) -> float:
@@ -72,6 +81,25 @@ class Trial:
     def components(self) -> int:
         """How many components it has, the noise left out."""
         return len(self.mixture.components)
+
+
+NEAR, NEAR_PART = 0.1, 1e-6
+"""Estimates that differ by less, in nats or as a part of their size, are of one top: EM ends just below."""
+
+
+@dataclass(frozen=True)
+class Stability:
+    """How many starts met at the top, of all that were followed there.
+
+    ``climbs`` is how many climbs these were: starts that had come to the same went on as one.
+    """
+
+    met: int
+    starts: int
+    climbs: int
+
+    def __str__(self) -> str:
+        return f"{self.met} of {counted(self.starts, 'start')} met at the top"
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +147,18 @@ class MixtureFit(Lean):
     def chosen(self) -> Trial:
         """The trial whose mixture was chosen."""
         return next(trial for trial in self.path if trial.mixture is self.mixture)
+
+    def stability(self, asked: int) -> Stability:
+        """Return how many starts with so many components met at the top, of how many that climbed there."""
+        trials = [trial for trial in self.path if trial.asked == asked]
+        top = max(trial.value for trial in trials)
+        near = [t for t in trials if top - t.value <= max(NEAR, NEAR_PART * abs(top))]
+        return Stability(sum(t.met for t in near), sum(t.met for t in trials), len(trials))
+
+    @property
+    def met(self) -> int:
+        """How many starts ended at the chosen mixture's height: one is no sign that it is the highest."""
+        return self.stability(self.chosen.asked).met
 
     @property
     def converged(self) -> bool:
@@ -172,7 +212,8 @@ class MixtureFit(Lean):
         noise = " and noise" if self.mixture.noise is not None else ""
         return (
             f"mixture of {counted(many, 'component')}{noise}, {counted(arcs, 'arc')} in all, "
-            f"{self.estimate.dimension or self.mixture.dimension} parameters; {self.estimate}"
+            f"{self.estimate.dimension or self.mixture.dimension} parameters; {self.estimate}; "
+            f"{self.stability(self.chosen.asked)}"
         )
 
     __repr__ = __str__

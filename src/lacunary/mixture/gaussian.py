@@ -22,6 +22,7 @@ from lacunary.infer.gaussian import Forms, GaussianRows
 from lacunary.infer.network import Network
 from lacunary.infer.scale import Scale, check_squares
 from lacunary.maths import regression
+from lacunary.mixture.patterns import Patterns
 from lacunary.mixture.products import Products
 from lacunary.model.dag import Dag
 from lacunary.structure.gaussian import BGe, Normal
@@ -37,6 +38,9 @@ Solve = Callable[[Array, Array], Array]
 """From moments (..., m + 2, m + 2) and degrees of freedom (...,) to parameters (..., m + 2)."""
 
 LOG_2PI = float(np.log(2.0 * np.pi))
+
+KEPT = 8
+"""Structures for which the fit to all rows is kept."""
 
 POOLED, TOLERANCE = 200, 1e-6
 """The fit to all rows, around which starts are drawn: most steps, and the change at which it ends."""
@@ -82,12 +86,15 @@ class Seen:
         self.rows = GaussianRows(standard)
         whole = self.rows.complete and len(standard)
         self.products = Products(np.insert(standard, 0, 1.0, axis=1)) if whole else None
+        self.patterns = None if self.rows.complete else Patterns(self.rows)
         #: What the units of the observed cells add to a row's log-density; (rows,).
         self.units = -(~np.isnan(standard) @ np.log(scale.spread))
 
     def log_evidence(self, models: Gaussians) -> Array:
         """Return the log-density of each row's observed cells; (rows, components)."""
         logs = self.products.log_densities(models.forms) if self.products and models.plain else None
+        if self.patterns is not None:
+            logs = self.patterns.log_densities(models.forms)
         if logs is None:
             logs = self.rows.log_evidence(models.forms)
         return np.asarray(logs + self.units[:, None])
@@ -96,7 +103,8 @@ class Seen:
         """Return Σ over rows of weight · E[z zᵀ | observed cells]; (components, n + 1, n + 1)."""
         if self.products and self.products.fit:
             return self.products.moments(weights)
-        return self.rows.moments(models.forms, weights)
+        found = None if self.patterns is None else self.patterns.moments(models.forms, weights)
+        return self.rows.moments(models.forms, weights) if found is None else found
 
     def completed(self, models: Gaussians, owner: Index, rng: np.random.Generator) -> Array:
         """Return the moments of rows whose holes are drawn, each row from the component that owns it."""
@@ -160,6 +168,7 @@ class Gaussian:
         self.belief = inside.about
         self.seen = SeenParts(source.fold(partial(_seen, self.scale)))
         self._normalizers: dict[tuple[int, Parents], float] = {}
+        self._moments: dict[Structure, Array] = {}
 
     def draw(self, structures: Sequence[Structure], ess: float, rng: np.random.Generator) -> Gaussians:
         """Return components drawn around the fit of one to all rows (TMCH98 section 5).
@@ -267,6 +276,13 @@ class Gaussian:
 
     def _pooled(self, structure: Structure) -> Array:
         """Return the moments of all rows, holes filled by the fit of one component; (n + 1, n + 1)."""
+        if structure not in self._moments:
+            while len(self._moments) >= KEPT:
+                del self._moments[next(iter(self._moments))]
+            self._moments[structure] = self._worked_out(structure)
+        return self._moments[structure]
+
+    def _worked_out(self, structure: Structure) -> Array:
         everything = np.ones((len(self.weights), 1))
         model = self.maximize(np.zeros((1, *self.belief.moments.shape)), [structure])
         moment = self.statistics(model, everything)

@@ -30,8 +30,13 @@ __all__ = ["CONVERGED", "Completed", "MixtureLearner", "Parameters"]
 
 Array = NDArray[np.float64]
 
-CONVERGED = Stop(share=1e-6, iterations=1000)
-"""EM has converged when the last change is a millionth of the change since the start (TMCH98 section 6)."""
+CONVERGED = Stop(share=1e-6, relative=1e-9, iterations=1000)
+"""EM has converged when the last change is a millionth of the change since the start (TMCH98 section 6).
+
+Or a billionth of the objective: from a good start the change since then is small."""
+
+MOST_NOISE = 0.05
+"""The largest share with which the noise begins where components begin with groups of rows."""
 
 EMPTY = 1.0
 """A component with less than one row's worth of shares is taken out."""
@@ -114,6 +119,29 @@ class MixtureLearner:
         many = len(structures) + (self.noise is not None)
         noise = self.noise.maximize(np.ones(len(self.row_weights))) if self.noise else None
         return Parameters(self.engine.draw(structures, ess, rng), np.full(many, 1.0 / many), noise)
+
+    def shared(self, groups: Array) -> Array:
+        """Return shares of components whose noise begins small, the noise last; from (rows, components).
+
+        Begun with as much as a component, the noise would take rows before components have found theirs.
+        """
+        if self.noise is None:
+            return groups
+        noise = np.full(len(groups), min(self.noise_share, MOST_NOISE))
+        return np.column_stack([groups * (1.0 - noise[:, None]), noise])
+
+    def given(self, drawn: Parameters, shares: Array, turns: int) -> tuple[Parameters, Completed]:
+        """Return the parameters that go with shares, the noise last, and what these expect of the rows.
+
+        What holes hold is expected under parameters, at first those drawn: both take turns.
+        """
+        structures, many = drawn.models.structures, len(drawn.models.structures)
+        model, counts = drawn, self.row_weights @ shares
+        for _ in range(turns):
+            expected = self.engine.statistics(model.models, shares[:, :many])
+            completed = Completed(shares, counts, expected, -np.inf)
+            model = self.maximize(completed, structures)
+        return model, completed
 
     def log_densities(self, model: Parameters) -> Array:
         """Return log weight + log p(observed cells | component), the noise last; (rows, components)."""

@@ -26,12 +26,17 @@ class KeptTrial:
         Where it is, as `lacunary.structure.resume` writes it.
     estimate
         What it is worth, if it is over.
+    how, met, winners
+        As in `Trial`.
     """
 
     asked: int
     start: int
     state: Mapping[str, Any]
     estimate: Estimate | None = None
+    how: str = "a draw"
+    met: int = 1
+    winners: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,12 @@ from lacunary.mixture.found import MixtureFit, Trial
 from lacunary.model.arrows import Arc
 from lacunary.report.words import minus
 
-__all__ = ["Feature", "Link", "Tried", "features", "links", "names_of", "sentences", "strengths", "tried"]
+__all__ = [
+    "Feature", "Link", "Tried", "doubt", "features", "links", "names_of", "sentences", "strengths", "tried",
+]  # fmt: skip
+
+SLIGHT = 0.01
+"""A number of components whose probability is smaller is not doubted aloud."""
 
 SMALL = 12
 """The most numbers of one family that are written out."""
@@ -33,8 +38,9 @@ class Tried:
     ----------
     asked, components
         How many it began and ended with; components that lose all rows are taken out.
-    starts
-        How many starts there were.
+    starts, met
+        How many starts were followed to the end, and how many of them met at the top. A number that was met
+        once may be short of its best, and with it the probabilities of all.
     parameters
         Free parameters, those of the weights and learned bounds among them.
     estimate
@@ -51,6 +57,7 @@ class Tried:
     estimate: float
     probability: float | None
     chosen: bool
+    met: int = 1
 
 
 @dataclass(frozen=True)
@@ -115,13 +122,28 @@ def tried(found: MixtureFit) -> tuple[Tried, ...]:
         Tried(
             trial.asked,
             trial.components,
-            len(groups[trial.asked]),
+            found.stability(trial.asked).starts,
             trial.estimate.dimension or trial.mixture.dimension,
             trial.estimate.value,
             float(chances[id(trial)]) if id(trial) in chances else None,
             trial is found.chosen,
+            found.stability(trial.asked).met,
         )
         for trial in best
+    )
+
+
+def doubt(numbers: Sequence[Tried]) -> str:
+    """Return a sentence where probabilities rest on a number that was met once; nothing if none does."""
+    weak = [
+        n for n in numbers if n.met == 1 and n.asked > 1 and (n.chosen or (n.probability or 0.0) > SLIGHT)
+    ]
+    if not weak:
+        return ""
+    which = " and ".join(str(number.asked) for number in weak)
+    return (
+        f"With {which} components the best was met by one start alone: there may be a better one, and "
+        "probabilities may change; more starts would tell."
     )
 
 

@@ -12,7 +12,7 @@ from lacunary.mixture.found import MixtureFit
 from lacunary.model.arrows import Arc
 from lacunary.model.dag import Dag
 from lacunary.report.drawing import arc_rows, drawing
-from lacunary.report.mixture import features, links, names_of, sentences, strengths, tried
+from lacunary.report.mixture import doubt, features, links, names_of, sentences, strengths, tried
 from lacunary.report.template import render
 
 __all__ = ["mixture_page"]
@@ -48,6 +48,7 @@ def mixture_page(
         hidden=[v.name for v in mixture.schema if v.hidden],
         summary=_summary(found),
         tried=tried(found),
+        doubt=doubt(tried(found)),
         numbers=drawn(figures_mixture.numbers(found), "numbers", "Log evidence by number of components")
         if len(tried(found)) > 1
         else "",

@@ -53,7 +53,7 @@ def digit_mixture(
 def timed_mixture(learn: lac.Table, **options: Any) -> tuple[lac.MixtureFit, float]:
     """Learn a mixture by greedy search; return it, and how long the processor took."""
     began = process_time()
-    fit = lac.fit_mixture(learn, method="greedy", **options)
+    fit = lac.fit_mixture(learn, method="greedy", starts=lac.Around(1), **options)
     return fit, process_time() - began
 
 
@@ -123,6 +123,7 @@ def search_trace(
         rows,
         components=components,
         method="greedy",
+        starts=lac.Around(1),
         noise=BOUNDS,
         prior=belief(),
         rng=seed_of("tmch98", "trace", digit, seed),

@@ -38,6 +38,7 @@ def recovered(
         prior=belief(ABOUT) if prior == "section 6" else None,
         schedule=schedule,
         method="greedy",
+        starts=lac.Around(1),
         rng=seed_of("tmch98", "recovered", seed, rows),
     )
     largest = np.argsort(-fit.mixture.weights)[:3]
