@@ -110,7 +110,8 @@ def fit_mixture(
         How many winners of a short tournament climb to the end for each number of components, by default two.
         In it are groups of rows by k-means++ and hierarchical merging, a component of the best smaller
         mixture split, and a draw; where structures are learned, mixtures of empty, tree and complete
-        structures that began so. ``Around(20)`` climbs from 20 draws around the fit to all rows instead, as in TMCH98.
+        structures that began so. ``Around(20)`` climbs from 20 draws around the fit to all rows instead, as
+        in TMCH98.
     ess
         How many rows the belief around the fit to all rows is worth, from which draws are made.
     required, forbidden, max_parents

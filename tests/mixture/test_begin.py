@@ -1,0 +1,91 @@
+"""Where mixtures begin: splits, merges, tournaments, and that the answer is no lower than its members."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lacunary as lac
+from lacunary.mixture.begin import Beginnings, Entrant, halved
+from lacunary.mixture.engine import engine_of
+from lacunary.mixture.gaussian import Gaussian
+from lacunary.mixture.learner import MixtureLearner
+from lacunary.structure.plan import State
+from tests.mixture.small import continuous, two_groups
+
+
+def test_patterns_together_are_patterns_one_by_one() -> None:
+    table = continuous(two_groups(40, holes=0.4))
+    engine = Gaussian(table)
+    models = engine.draw([((), (0,), (0, 1), ()), ((3,), (), (0, 1), (1,))], 50.0, np.random.default_rng(1))
+    [part] = engine.seen.parts
+    assert part.patterns is not None
+    logs, weights = part.patterns.log_densities(models.forms), np.random.default_rng(2).random((80, 2))
+    assert logs is not None
+    np.testing.assert_allclose(logs, part.rows.log_evidence(models.forms), rtol=1e-11)
+    moments = part.patterns.moments(models.forms, weights)
+    assert moments is not None
+    # Of the largest entry: zeros among the moments are sums that cancel.
+    expected = part.rows.moments(models.forms, weights)
+    np.testing.assert_allclose(moments, expected, atol=1e-12 * np.abs(expected).max())
+
+
+def test_the_component_that_holds_two_groups_is_split() -> None:
+    x = np.vstack([two_groups(60), two_groups(60)[:60] + np.array([40.0, 0.0, 0.0, 0.0])])
+    table = continuous(x)
+    learner = MixtureLearner(engine_of(table, None), table.weights)
+    begin = Beginnings(learner, table, 200.0, 0)
+    owner = np.repeat([0, 1, 1], 60)  # the second component holds the second and third group
+    model, _ = learner.given(begin.drawn([((),) * 4] * 2, 0), np.eye(2)[owner], 1)
+    split = next(begin.split(model, 1))
+    assert split.shares.shape == (180, 3)
+    np.testing.assert_allclose(split.shares.sum(axis=1), 1.0)
+    halves = {tuple(row) for row in np.round(split.shares[60:, 1:])}
+    assert halves == {(1.0, 0.0), (0.0, 1.0)}
+    apart = np.abs(split.shares[60:120].mean(axis=0) - split.shares[120:].mean(axis=0))
+    assert apart[1] == pytest.approx(1.0, abs=0.05)  # a row or two may lie between
+    merged = next(begin.merged(learner.given(begin.drawn([((),) * 4] * 3, 0), split.shares, 1)[0], 1))
+    assert merged.shares.shape == (180, 2)
+
+
+def test_a_tournament_keeps_the_best_and_counts_what_met() -> None:
+    entrants = [Entrant(str(k), State(None, ())) for k in range(9)]
+    values = dict(zip("012345678", [3.0, 9.0, 1.0, 9.0, 7.0, 2.0, 4.0, 5.0, 6.0], strict=True))
+    legs: list[int] = []
+
+    def leg(entrant: Entrant, steps: int) -> Entrant:
+        legs.append(steps)
+        return Entrant(entrant.how, entrant.state, values[entrant.how], entrant.met)
+
+    best, second = halved(entrants, 2, leg)
+    assert (best.value, best.met, second.value) == (9.0, 2, 7.0)
+    assert legs[:9] == [2] * 9
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.2])
+def test_no_answer_is_below_the_classes_that_are_members(holes: float) -> None:
+    table = continuous(two_groups(30, seed=5, holes=holes))
+    learned = lac.fit_mixture(table, components=[1, 2], noise=True)
+    for structure in ("empty", "tree", "complete"):
+        member = lac.fit_mixture(table, components=[1, 2], noise=True, structure=structure)  # type: ignore[arg-type]
+        # Members climb to within 1e-4 of their way before structures are learned.
+        assert learned.estimate.value >= member.estimate.value - 0.05
+
+
+def test_stability_is_said() -> None:
+    found = lac.fit_mixture(continuous(two_groups(60)), components=[1, 2])
+    top = found.stability(2)
+    assert 1 <= top.met <= top.starts
+    assert found.met == found.stability(found.chosen.asked).met
+    assert "met at the top" in str(found)
+    assert all(trial.how for trial in found.path)
+
+
+def test_noise_does_not_take_every_row() -> None:
+    """Few rows in many columns: noise that begins with as much as a component would take them all."""
+    rng = np.random.default_rng(0)
+    mix = rng.normal(size=(18, 18)) / 4
+    x = rng.normal(size=(130, 18)) @ mix
+    bounds = (float(x.min()) - 0.1, float(x.max()) + 0.1)
+    found = lac.fit_mixture(x, components=[1, 2], noise=bounds)
+    assert found.mixture.weights[-1] < 0.2
