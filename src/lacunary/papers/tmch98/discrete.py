@@ -38,7 +38,6 @@ def from_empty(seed: int, prior: str, rows: int = 1000) -> dict[str, Any]:
             table,
             prior=PRIORS[prior],
             method="greedy",
-            starts=lac.Around(1),
             start=lac.Dag.from_arcs(table.schema, arcs),
             escapes=0,
             until="structure",
