@@ -67,7 +67,7 @@ def test_no_answer_is_below_the_classes_that_are_members(holes: float) -> None:
     table = continuous(two_groups(30, seed=5, holes=holes))
     learned = lac.fit_mixture(table, components=[1, 2], noise=True)
     for structure in ("empty", "tree", "complete"):
-        member = lac.fit_mixture(table, components=[1, 2], noise=True, structure=structure)  # type: ignore[arg-type]
+        member = lac.fit_mixture(table, components=[1, 2], noise=True, structure=structure)
         # Members climb to within 1e-4 of their way before structures are learned.
         assert learned.estimate.value >= member.estimate.value - 0.05
 

@@ -99,8 +99,8 @@ def mixture(
 
     --json prints: rows, holes, variables, structure, estimate, structure_prior, log_structure_prior (of the
     graphs, not in the estimate), components (how many), tried (a list of asked, components, starts,
-    parameters, estimate, probability, chosen, met), weights, noise (bounds by name, or null), parts (a list of
-    weight, graph, arcs with from, to, strength), differences (a list of pair, present), interrupted, out,
+    parameters, estimate, probability, chosen, met), weights, noise (bounds by name, or null), parts (a list
+    of weight, graph, arcs with from, to, strength), differences (a list of pair, present), interrupted, out,
     report, checkpoint.
     """
     checkpoint = check_out(checkpoint or resume, (".json",))

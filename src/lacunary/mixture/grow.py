@@ -298,7 +298,9 @@ class Growth:
         mixture = self.learner.mixture(state.model)
         prior = self.plan.log_prior(state.structures)
         self.done.append(
-            Trial(many, start, mixture, estimate, state.converged, state.ticks, origin, prior, how, met, winners)
+            Trial(
+                many, start, mixture, estimate, state.converged, state.ticks, origin, prior, how, met, winners
+            )
         )
         return self.done[-1].value
 
