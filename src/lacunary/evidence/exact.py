@@ -148,7 +148,7 @@ def exact_posterior(problem: Problem, most: int = MEMBERS) -> list[tuple[Belief 
 
 
 def _members(problem: Problem, most: int) -> tuple[Array, Array]:
-    """Return tables of counts with their posterior probabilities; of more than ``most``, so many by chance."""
+    """Return tables of counts with their posterior probabilities; of more than ``most``, some by chance."""
     passes = [
         complete_log_evidences(problem.belief, counts, problem.known) + ways
         for counts, ways in count_tables(problem, BUDGET)
