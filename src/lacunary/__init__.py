@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from lacunary.infer.prior import NormalWishart
     from lacunary.learn.around import Around
     from lacunary.learn.fit import Fit, Start, fit, reselect
+    from lacunary.learn.groups import Groups
     from lacunary.learn.loop import Progress
     from lacunary.learn.start import Draws, Tournament
     from lacunary.learn.stop import Stop
@@ -147,6 +148,7 @@ _HOME = {
     "learn.fit": ("Fit", "Start", "fit", "reselect"),
     "learn.loop": ("Progress",),
     "learn.around": ("Around",),
+    "learn.groups": ("Groups",),
     "learn.start": ("Draws", "Tournament"),
     "learn.stop": ("Stop",),
     "maths.pareto": ("Pareto",),
@@ -209,6 +211,7 @@ __all__ = [
     "Fit",
     "GraphError",
     "Greedy",
+    "Groups",
     "ImpossibleRowError",
     "LacunaryError",
     "Mixture",

@@ -17,6 +17,7 @@ LENT = {
     "classes as a page": "report.classes_page.page",
     "classes as a figure": "report.figures.classes",
     "save": "files.store.save",
+    "score of a mixture": "mixture.score.score_mixture",
     "write whole": "files.whole.write_whole",
 }
 """What is lent, by name, and where it lives."""

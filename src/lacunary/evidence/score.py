@@ -18,12 +18,14 @@ from lacunary.evidence.problem import At, Problem, Tell
 from lacunary.family.protocol import Family
 from lacunary.infer.answers import as_source
 from lacunary.infer.belief import Dirichlet, Prior
+from lacunary.infer.mixture import Mixture
 from lacunary.learn.check import with_graph
 from lacunary.learn.em import Basis
 from lacunary.learn.fit import Fit
 from lacunary.learn.start import Starts
 from lacunary.learn.stop import Stop
 from lacunary.model.dag import Dag
+from lacunary.registry import borrow
 
 __all__ = ["METHODS", "able", "estimate", "pose", "score"]
 
@@ -66,7 +68,7 @@ NEEDS: Mapping[str, str] = {
 
 
 def score(
-    model: Dag | Fit | str,
+    model: Any,
     table: Any,
     method: str = "cheeseman-stutz",
     *,
@@ -85,9 +87,10 @@ def score(
     Parameters
     ----------
     model
-        A graph, arrows between columns of the table such as ``"a -> b"``, or a fit, whose parameters then
+        A graph (`Dag`), arrows between columns of the table such as ``"a -> b"``, or a fit, whose parameters then
         are the point at which estimates are worked out. What it held
-        fixed is known then: nothing is charged for it.
+        fixed is known then: nothing is charged for it. A mixture keeps its components' graphs; it has
+        "cheeseman-stutz", "bic" and "variational".
     table
         Rows with holes: a table, a frame, an array or a path.
     method
@@ -116,6 +119,10 @@ def score(
     >>> bool(lac.score(two, votes).value > lac.score(one, votes).value)
     True
     """
+    if isinstance(getattr(model, "mixture", model), Mixture):
+        how = {"prior": prior, "stop": stop, "rng": rng, **options}
+        found: Estimate = borrow("score of a mixture")(model, table, method, at=at, **how)
+        return found
     problem = pose(model, table, prior=prior, basis=basis, starts=starts, stop=stop, watch=watch, rng=rng)
     shared = {"at": at, "dimension": dimension}
     return estimate(problem, method, shared, options)

@@ -22,7 +22,8 @@ __all__: list[str] = []  # it teaches the format its nouns
 
 
 def _encode_start(start: Start) -> dict[str, Any]:
-    return {**_encode_end(start), "tables": encode_vector(start.network.dag, start.network.theta)}
+    floored = {"degenerate": True} if start.degenerate else {}
+    return {**_encode_end(start), **floored, "tables": encode_vector(start.network.dag, start.network.theta)}
 
 
 def _encode_end(end: Start | Fit) -> dict[str, Any]:
@@ -49,7 +50,8 @@ def _decode_end(record: Record) -> dict[str, Any]:
 def _decode_starts(record: Record, dag: Dag) -> tuple[Start, ...]:
     starts = []
     for each in record.records("starts"):
-        starts.append(Start(network=_network(dag, each), **_decode_end(each)))
+        floored = "degenerate" in each and each.flag("degenerate")
+        starts.append(Start(network=_network(dag, each), **_decode_end(each), degenerate=floored))
         each.finish()
     return tuple(starts)
 

@@ -120,7 +120,8 @@ def _decode_trial(record: Record) -> Trial:
 
 def _encode_begun(trial: Trial | KeptTrial) -> dict[str, Any]:
     """Return what a trial began with; files from before this was kept lack it."""
-    return {"how": trial.how, "met": trial.met, "winners": trial.winners}
+    flat = {"degenerate": True} if getattr(trial, "degenerate", False) else {}
+    return {"how": trial.how, "met": trial.met, "winners": trial.winners, **flat}
 
 
 def _decode_begun(record: Record) -> dict[str, Any]:
@@ -130,6 +131,7 @@ def _decode_begun(record: Record) -> dict[str, Any]:
         "how": record.text("how"),
         "met": record.integer("met"),
         "winners": record.integer("winners"),
+        **({"degenerate": record.flag("degenerate")} if "degenerate" in record else {}),
     }
 
 
@@ -155,6 +157,7 @@ def _encode_fit(found: MixtureFit) -> dict[str, Any]:
         "structure": found.structure,
         "structure_prior": found.structure_prior,
         **({"classes": list(found.classes)} if found.classes else {}),
+        **({"approximation": found.approximation} if found.approximation else {}),
         "interrupted": found.interrupted,
         "chosen": found.path.index(found.chosen),
         "path": [_encode_trial(trial) for trial in found.path],
@@ -175,6 +178,7 @@ def _decode_fit(record: Record) -> MixtureFit:
         record.flag("interrupted"),
         _classes(record, best.components),
         record.text("structure_prior") if "structure_prior" in record else "uniform",
+        record.text("approximation") if "approximation" in record else "",
     )
 
 

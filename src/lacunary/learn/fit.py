@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from lacunary.data.fingerprint import digest, fingerprint, same_run
 from lacunary.data.source import Source
 from lacunary.errors import ParameterError
+from lacunary.family.regression import VARIANCE_FLOOR
 from lacunary.infer.answers import as_source
 from lacunary.infer.belief import Belief, Dirichlet, Prior
 from lacunary.infer.network import Network
@@ -22,6 +23,7 @@ from lacunary.learn.check import check_rows, check_select, with_graph
 from lacunary.learn.em import Basis, Maximize, learned, maximize_rule
 from lacunary.learn.foregone import with_foregone
 from lacunary.learn.found import Climbs, Fit, Start
+from lacunary.learn.groups import Groups, has_classes
 from lacunary.learn.loop import Climb, Rule, Watch, climb
 from lacunary.learn.select import Choice, Select, Selection, rule_of
 from lacunary.learn.start import Draws, Given, Starts, Tournament, first_point
@@ -35,6 +37,9 @@ from lacunary.model.dag import Dag
 __all__ = ["Fit", "Start", "fit", "reselect"]
 
 Method = Literal["ml", "map", "variational"]
+
+FLOOR = VARIANCE_FLOOR * (1.0 + 1e-6)
+"""Variances up to here, of standardised columns, are the smallest that maximum likelihood may take."""
 
 DEFAULT_STARTS = 20
 """Starts where something is hidden; without hidden variables one is the default."""
@@ -78,8 +83,9 @@ def fit(
         The coordinates in which the prior is a density: "softmax" adds pseudo-counts α, any α > 0;
         "probability" adds α − 1, as in CH96, and needs α ≥ 1.
     starts
-        How many random starts, or a rule for them: `Draws`, `Tournament`, `Around`. By default 20 where
-        something is hidden; otherwise one, from the rows in which each family is fully observed.
+        How many starts, or a rule for them: `Draws`, `Groups`, `Tournament`, `Around`. By default 20 where
+        something is hidden, `Groups` of rows and draws by turns where that are classes of continuous
+        variables, else draws; otherwise one, from the rows in which each family is fully observed.
     select
         How parameters are chosen from the starts: "best", of highest objective; "average", the mean of
         every distribution; "entropy", the most entropic of the good ones; "max-entropy", the most
@@ -226,7 +232,9 @@ def _fit(
     if isinstance(rule, Update):  # what was climbed is a bound; the likelihood is that of the mean
         logs = prepared.expect(np.array([c.theta for c in climbs])).log_likelihood.tolist()
     made = tuple(c.start(dag, log) for c, log in zip(climbs, logs, strict=True))
-    best = max(made, key=lambda start: start.objective)
+    if method == "ml":
+        made = tuple(replace(start, degenerate=_degenerate(start)) for start in made)
+    best = max(made, key=lambda start: (not start.degenerate, start.objective))
     if best.objective == -np.inf:
         prepared.check_possible(best.network.theta)
     return Fit(
@@ -242,6 +250,15 @@ def _fit(
         basis=basis,
         interrupted=interrupted,
         constant=rule.log_constant if isinstance(rule, Maximize) else 0.0,
+    )
+
+
+def _degenerate(start: Start) -> bool:
+    """Tell whether a regression's variance is the smallest there is, of standardised columns."""
+    dag = start.network.dag
+    return any(
+        family.linear and bool(np.any(dag.layout.records(start.network.theta, i)[..., -1] <= FLOOR))
+        for i, family in dag.numeric
     )
 
 
@@ -337,10 +354,11 @@ def _starts(
         if starts is not None:
             raise ParameterError("give either starts or initial, not both")
         return Given(scale.inward(dag, _initial(dag, initial)))
+    rule = Groups if has_classes(dag) and dag.continuous else Draws
     if starts is None:
-        return Draws(DEFAULT_STARTS) if dag.schema.hidden else None
+        return rule(DEFAULT_STARTS) if dag.schema.hidden else None
     if isinstance(starts, int | np.integer):
-        return Draws(int(starts))
+        return rule(int(starts))
     if not hasattr(starts, "points"):
         raise ParameterError(f"starts must be a number or a rule such as Draws(20), not {starts!r}")
     return starts

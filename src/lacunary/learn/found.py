@@ -24,7 +24,11 @@ __all__ = ["Climbs", "Fit", "Start"]
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """One climb: where it ended, how high, and how it got there."""
+    """One climb: where it ended, how high, and how it got there.
+
+    ``degenerate`` says of maximum likelihood that a regression's variance is as small as can be: the
+    likelihood has no maximum there, and how high the climb ended says nothing.
+    """
 
     network: Network
     objective: float
@@ -32,6 +36,7 @@ class Start:
     trace: tuple[float, ...]
     iterations: int
     converged: bool
+    degenerate: bool = False
 
     @property
     def entropy(self) -> float:
@@ -133,6 +138,11 @@ class Fit:
         return self.network.dag
 
     @property
+    def degenerate(self) -> bool:
+        """Whether maximum likelihood ran into the smallest variance from every start: it has no maximum."""
+        return bool(self.starts) and all(start.degenerate for start in self.starts)
+
+    @property
     def given(self) -> dict[str, Array]:
         """The tables that were fixed, by name."""
         return {name: self.network.table(name) for name in self.fixed}
@@ -165,6 +175,11 @@ class Fit:
     def __str__(self) -> str:
         state = "converged" if self.converged else ("interrupted" if self.interrupted else "not converged")
         chosen = f"{self.selection.name} of {counted(len(self.starts), 'start')}"
+        floored = sum(start.degenerate for start in self.starts)
+        if self.degenerate:
+            chosen += ", all degenerate: a variance is as small as can be, and the likelihood has no maximum"
+        elif floored:
+            chosen += f", {floored} degenerate and left out"
         return (
             f"fit by {self.method}: objective {self.objective:.4f}, "
             f"log-likelihood {self.log_likelihood:.4f} nats; "

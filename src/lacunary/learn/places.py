@@ -76,10 +76,14 @@ class Places:
 
     def merged(self, groups: int) -> Integers:
         """Return which group of hierarchical merging each row is nearest to; (rows,)."""
+        return self.nearest(self.merged_centres(groups))
+
+    def merged_centres(self, groups: int) -> Array:
+        """Return the centres of groups by hierarchical merging, of all points if they are no more."""
         points, weights = self.drawn
         if len(points) <= groups:
-            return self.nearest(np.nan_to_num(points))
-        return self.nearest(centres_of(points, weights, self._tree.labels(groups), groups))
+            return np.nan_to_num(points)
+        return centres_of(points, weights, self._tree.labels(groups), groups)
 
     @cached_property
     def _tree(self) -> Ward:

@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from lacunary.data.source import Source
-from lacunary.infer.mixture import shared_out
+from lacunary.data.source import Source, joined
+from lacunary.errors import ParameterError
+from lacunary.infer.mixture import Mixture, shared_out
 from lacunary.learn.places import Places
 from lacunary.maths.arrays import Array, Booleans, Integers
 from lacunary.maths.cluster import k_means, nearest, squares
@@ -23,7 +25,7 @@ from lacunary.mixture.learner import MixtureLearner, Parameters
 from lacunary.structure.plan import State
 from lacunary.structure.score import FamilyScore, Structure
 
-__all__ = ["Beginning", "Beginnings", "Entrant", "halved"]
+__all__ = ["Beginning", "Beginnings", "Entrant", "begun_from", "halved"]
 
 TURNS = 3
 """How often holes are filled anew under groups of rows that stay as they are."""
@@ -33,6 +35,8 @@ STEPS = 2
 
 LEAST_ROWS = 4.0
 """Rows that a component needs to be split."""
+
+TINY = np.finfo(np.float64).tiny
 
 FLAT = 1e-12
 """Squares below this, of standardised columns, are none."""
@@ -56,11 +60,14 @@ class Beginning:
         How far each row belongs to each component, the noise left out; (rows, components).
     structures
         The graphs that components have already, if any.
+    noise
+        How far each row belongs to the noise, where that is known; (rows,).
     """
 
     how: str
     shares: Array
     structures: tuple[Structure, ...] | None = None
+    noise: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +192,8 @@ class Beginnings:
         many = beginning.shares.shape[1]
         drawn = self.drawn(beginning.structures or (first,) * many, 0)
         shares = self.learner.shared(beginning.shares)
+        if beginning.noise is not None:
+            shares = np.column_stack([beginning.shares, beginning.noise])
         model, completed = self.learner.given(drawn, shares, 1 if self.complete else TURNS)
         return (
             model
@@ -205,6 +214,25 @@ def halved(
             return ended
         alive, steps = ended[: max(winners, len(ended) // 3)], 2 * steps
     return alive
+
+
+def begun_from(given: Any, rows: Source, noisy: bool) -> Beginning:
+    """Return a given mixture, or what a fit found, as groups of rows to begin with."""
+    mixture = getattr(given, "mixture", given)
+    if not isinstance(mixture, Mixture):
+        raise ParameterError(f"initial is a mixture, or what learning one found, not {given!r}")
+    if mixture.schema.names != rows.schema.names:
+        raise ParameterError(
+            "the mixture to start from is over other variables, or in another order: "
+            f"{', '.join(mixture.schema.names[:5])}… and {', '.join(rows.schema.names[:5])}…"
+        )
+    shares = rows.fold(lambda table: mixture.responsibilities(table), joined)
+    many = len(mixture.components)
+    own, noise = shares[:, :many], shares[:, many:]
+    structures = tuple(tuple(tuple(sorted(ps)) for ps in c.dag.parent_indices) for c in mixture.components)
+    if noisy and noise.shape[1]:
+        return Beginning("the mixture given", own, structures, noise[:, 0])
+    return Beginning("the mixture given", own / np.maximum(own.sum(axis=1, keepdims=True), TINY), structures)
 
 
 def _together(entrants: Sequence[Entrant]) -> list[Entrant]:

@@ -7,7 +7,7 @@ models and shares. All components go through one engine together, which may work
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from lacunary.data.source import Source
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.infer.network import Network
+from lacunary.infer.prior import NormalWishart
 from lacunary.mixture.eigen import Eigen
 from lacunary.mixture.gaussian import Gaussian
 from lacunary.mixture.sharing import Sharing
@@ -87,6 +88,10 @@ class Engine(Rows, Protocol):
         """Return what structures score on expected data, all components together."""
         ...
 
+    def flat(self, models: Any) -> bool:
+        """Whether some regression's variance is all but none, of standardised columns."""
+        ...
+
     def fit(self, statistics: Any, models: Any) -> NDArray[np.float64]:
         """Return log p(expected data | parameters) in the units of `scores`; (components,)."""
         ...
@@ -112,8 +117,13 @@ class Engine(Rows, Protocol):
         ...
 
 
-def engine_of(table: Source, prior: Any, sharing: Sharing = NOTHING) -> Engine:
-    """Return the engine for the kinds of the table's variables, and for what components share."""
+def engine_of(
+    table: Source, prior: Any, sharing: Sharing = NOTHING, criterion: Literal["bd", "bic"] = "bd"
+) -> Engine:
+    """Return the engine for the kinds of the table's variables, and for what components share.
+
+    Structures are scored by their evidence under the prior, or by BIC where likelihood alone counts.
+    """
     discrete = [variable.discrete for variable in table.schema]
     leaves = leaf_names(table.schema)
     if sharing.parameters and (any(discrete) or table.schema.hidden or leaves):
@@ -122,13 +132,14 @@ def engine_of(table: Source, prior: Any, sharing: Sharing = NOTHING) -> Engine:
             "share 'structure' and 'size' alone"
         )
     if all(discrete):
+        prior = prior.tables if criterion == "bic" and isinstance(prior, NormalWishart) else prior
         if isinstance(prior, Normal) or not (prior is None or callable(prior)):
             raise ParameterError(f"discrete components take a prior such as bdeu(1), not {prior!r}")
-        return Networks(table, prior)
+        return Networks(table, prior, criterion)
     if any(discrete) or table.schema.hidden or leaves:
-        return Networks(table, prior)
+        return Networks(table, prior, criterion)
     if not isinstance(prior, Normal | None):
         raise ParameterError(f"continuous components take a NormalWishart prior, not {prior!r}")
     if not sharing.parameters:
-        return Gaussian(table, prior)
+        return Gaussian(table, prior, criterion)
     return Eigen(table, sharing, prior) if sharing.eigen else Tied(table, sharing, prior)

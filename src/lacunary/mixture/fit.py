@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
 from lacunary.data.fingerprint import fingerprint
 from lacunary.data.schema import Variable
 from lacunary.data.source import Source, row_weights
-from lacunary.errors import ParameterError, TableError
+from lacunary.errors import GraphError, ParameterError, TableError
 from lacunary.infer.answers import as_source
-from lacunary.infer.belief import Prior
+from lacunary.infer.belief import Dirichlet, Prior
+from lacunary.infer.mixture import Mixture
+from lacunary.infer.prior import NormalWishart
 from lacunary.learn.around import Around
 from lacunary.learn.stop import Stop
+from lacunary.mixture.begin import begun_from
 from lacunary.mixture.engine import engine_of
 from lacunary.mixture.found import MixtureFit, WatchMixture
 from lacunary.mixture.grow import WINNERS, Growth
 from lacunary.mixture.labels import labelled
-from lacunary.mixture.learner import CONVERGED, MixtureLearner
+from lacunary.mixture.learner import CONVERGED, Choice, MixtureLearner
 from lacunary.mixture.noise import NoiseGiven, noise_of
 from lacunary.mixture.sharing import SharedGiven, Sharing
 from lacunary.mixture.trail import MixtureTrail
+from lacunary.model.arrows import parse
+from lacunary.model.dag import Dag
+from lacunary.structure.anneal import Anneal
+from lacunary.structure.best_first import BestFirst
 from lacunary.structure.climb import Greedy
 from lacunary.structure.constraints import ArcsGiven, Constraints
 from lacunary.structure.gaussian import Normal
@@ -34,37 +41,44 @@ from lacunary.structure.plan import Plan
 from lacunary.structure.prior import PriorGiven, StructurePrior
 from lacunary.structure.result import SCHEDULE
 from lacunary.structure.schedule import parse_schedule
+from lacunary.structure.score import Structure
 from lacunary.structure.search import with_family
+from lacunary.structure.walk import structure_of
 
 __all__ = ["SCHEDULE", "fit_mixture"]
 
 StructureClass = Literal["learn", "tree", "empty", "complete"]
+CLASSES = get_args(StructureClass)
 
 
 def fit_mixture(
     table: Any,
     *,
     components: int | str | Iterable[int] = "auto",
-    structure: StructureClass | None = None,
+    structure: StructureClass | Dag | str | Sequence[Dag | str] | None = None,
     noise: NoiseGiven = False,
     shared: SharedGiven = (),
     given: str | None = None,
-    hidden: Mapping[str, int | str] | None = None,
+    hidden: Mapping[str, int | Iterable[int] | str] | None = None,
     prior: Normal | Prior | None = None,
     structure_prior: PriorGiven = None,
     weights: float = 1.0,
     noise_share: float = 0.01,
+    initial: Mixture | MixtureFit | None = None,
     starts: int | Around | None = None,
     ess: float = 200.0,
+    begin_weights: Literal["equal", "draws"] = "equal",
     required: ArcsGiven = (),
     forbidden: ArcsGiven = (),
     max_parents: int | None = None,
+    tiers: Sequence[Sequence[str]] | None = None,
     family: str | Mapping[str, str] | None = None,
     schedule: str = SCHEDULE,
-    method: str | SearchMethod = "reinsert",
+    method: str | SearchMethod = "map",
+    search: str | SearchMethod | None = None,
     until: Literal["structure", "score"] = "structure",
     stop: Stop | None = None,
-    choose: Literal["cheeseman-stutz", "bic"] | None = None,
+    choose: Literal["cheeseman-stutz", "bic", "variational"] | None = None,
     trace: bool = False,
     watch: WatchMixture | None = None,
     resume: MixtureTrail | None = None,
@@ -83,7 +97,8 @@ def fit_mixture(
         go back as long as merging two components finds a better smaller mixture.
     structure
         "learn" (MDAG), "tree", "empty" (variables independent within a component, MDIAG) or "complete"
-        (full covariance matrices, MFULL). By default "learn", or what a code in ``shared`` names.
+        (full covariance matrices, MFULL). By default "learn", or what a code in ``shared`` names. A graph or
+        arrows stand for every component, several for one each: they are fitted and scored as they are.
     noise
         A uniform component for outliers: True, bounds (low, high), bounds by name, or a `Pareto` belief.
     shared
@@ -94,9 +109,9 @@ def fit_mixture(
         A discrete column whose states are the components: a Bayesian multinet, with which new rows are
         classified. Rows in which it is missing count as well.
     hidden
-        Hidden variables inside the components: ``{"H": 2}`` is discrete with two states, ``{"F":
-        "continuous"}`` a factor. With ``structure="empty"`` factors above all variables make a mixture of
-        factor analysers.
+        Hidden variables inside the components: ``{"H": 2}`` is discrete with two states, ``{"H": [1, 2, 3]}``
+        tries several numbers (one: without it), ``{"F": "continuous"}`` is a factor. With
+        ``structure="empty"`` factors above all variables make a mixture of factor analysers.
     prior
         For continuous variables a `NormalWishart`, by default worth one row about the columns' means and
         variances; for discrete ones a rule such as ``bdeu(1)``, the default. TMCH98's digits:
@@ -106,6 +121,8 @@ def fit_mixture(
         anew, or all have it together where they share their structure.
     weights, noise_share
         Σα of the Dirichlet over the weights, and the noise's part of it.
+    initial
+        A mixture, or what learning one found, to go on from in place of starts.
     starts
         How many winners of a short tournament climb to the end for each number of components, by default two.
         In it are groups of rows by k-means++ and hierarchical merging, a component of the best smaller
@@ -114,7 +131,9 @@ def fit_mixture(
         in TMCH98.
     ess
         How many rows the belief around the fit to all rows is worth, from which draws are made.
-    required, forbidden, max_parents
+    begin_weights
+        Weights with which `Around` begins: "equal", or "draws" from all weights evenly.
+    required, forbidden, max_parents, tiers
         Which graphs are looked for; see `lacunary.search`.
     family
         Families other than a table or a linear regression, by name, or one for every variable: "poisson"
@@ -122,15 +141,20 @@ def fit_mixture(
     schedule
         How EM and search take turns; see `lacunary.structure.schedule`.
     method
-        The search behind ``S*``: it climbs, and the first time that climbing leaves every structure as it is
-        this search goes on from there; "greedy" is the algorithm as published. See `lacunary.search`.
+        "map" maximises the likelihood times the prior density; "ml" the likelihood alone, with structures and
+        numbers of components chosen by BIC. Starts that lead to a variance of all but none are degenerate:
+        they are not chosen unless all are. (The name of a search stands for ``search``.)
+    search
+        The search behind ``S*``. "reinsert", the default, and others follow a climb the first time that it
+        leaves every structure as it is; "greedy" (the algorithm as published), "best-first" and "anneal", and
+        `Greedy` with restarts, are the step itself. See `lacunary.search`.
     until
         Learning ends when no "structure" changes, or when the "score" of a round does not rise.
     stop
         When EM has converged; by default the last change over the change since the start is below 1e-6.
     choose
-        The estimate by which the number of components is chosen: "cheeseman-stutz", or "bic", which it is
-        where components share parameters.
+        The estimate by which the number of components is chosen: "cheeseman-stutz"; "variational", a lower
+        bound; or "bic", which it is where components share parameters and for maximum likelihood.
     trace
         Work the estimate out after every arc change.
     watch
@@ -153,81 +177,161 @@ def fit_mixture(
     if family is not None:
         rows = rows.mapped(partial(with_family, family))
     rows, labels = labelled(rows, given, components, noise)
-    rows = _with_hidden(rows, hidden)
     if not rows.size > 0:
         raise TableError("there are no rows to learn from")
-    structure = structure or Sharing.structure_of(shared) or "learn"
-    if structure not in ("learn", "tree", "empty", "complete"):
-        raise ParameterError(f"structure must be 'learn', 'tree', 'empty' or 'complete', not {structure!r}")
+    if until not in ("structure", "score"):
+        raise ParameterError(f"until must be 'structure' or 'score', not {until!r}")
+    way, ml = _ways(method, search)
+    if ml and prior is not None:
+        raise ParameterError("method='ml' takes no prior; leave one of them out")
+
+    def learned(full: Source) -> MixtureFit:
+        """Learn with hidden variables of one number of states each."""
+        graphs, kind = _graphs(structure, shared, full, initial)
+        sharing = _sharing(shared, kind)
+        constraints = Constraints.of(
+            full.schema, required=required, forbidden=forbidden, max_parents=max_parents, tiers=tiers
+        )
+        by = _choice(choose, sharing, ml)
+        learner = MixtureLearner(
+            engine_of(full, MAXIMUM if ml else prior, sharing, "bic" if ml else "bd"),
+            row_weights(full),
+            noise_of(noise, full),
+            LIGHT if ml else weights,
+            noise_share,
+            sharing.size,
+            labels.allowed,
+            by,
+            ml,
+            bool(labels.known and not full.facts.holes.any() and not sharing.parameters),
+        )
+        refine: Literal["never", "once"] = "never" if _is_step(way) else "once"
+        graph_prior = StructurePrior.of(structure_prior, constraints)
+        plan = Plan(
+            constraints, graph_prior, parse_schedule(schedule), way, refine,
+            kind, until, stop or CONVERGED, trace=trace, shared=sharing.structure,
+        )  # fmt: skip
+        begin = starts if isinstance(starts, Around) else _count("starts", starts or WINNERS)
+        described = partial(
+            fingerprint, full, prior=prior, noise=noise, noise_share=float(noise_share),
+            weights=float(weights), shared=sharing, choose=by, known_components=labels.allowed,
+            method="ml" if ml else "map",
+            graphs=graphs, begin_weights=begin_weights,
+        )  # fmt: skip
+        growth = Growth(learner, plan, full, begin, ess, _seed(rng), watch, described, resume)
+        growth.graphs, growth.drawn_weights = graphs, begin_weights == "draws"
+        if initial is not None:
+            growth.initial = begun_from(initial, full, learner.noise is not None)
+            return growth.run([growth.initial.shares.shape[1]])
+        if labels.classes:
+            return replace(growth.run([len(labels.classes)]), classes=labels.classes)
+        return growth.run(_how_many(components, graphs, full))
+
+    return _best_hidden(rows, hidden, learned)
+
+
+LIGHT = 1e-9
+"""Rows that a prior is worth where the likelihood alone counts."""
+
+MAXIMUM = NormalWishart(nu=LIGHT, tables=Dirichlet(LIGHT))
+"""The prior of maximum likelihood: all but none, so that no variance or probability is zero."""
+
+
+def _best_hidden(
+    rows: Source, hidden: Mapping[str, Any] | None, learned: Callable[[Source], MixtureFit]
+) -> MixtureFit:
+    """Return the best mixture over all numbers of hidden states, and what each choice is worth."""
+    given = dict(hidden or {})
+    factors = [name for name, kind in given.items() if kind == "continuous"]
+    choices = trials({name: states for name, states in given.items() if name not in factors})
+    found = []
+    for choice in choices:
+        full = with_hidden(rows, choice)
+        new = [Variable(name, kind="continuous", hidden=True) for name in factors]
+        found.append(learned(full.align(full.schema.extend(new)) if new else full))
+        if found[-1].interrupted:
+            break
+    best = max(found, key=lambda one: one.chosen.value)
+    if len(choices) == 1:
+        return best
+    tried = {choice: one.chosen.value for choice, one in zip(choices, found, strict=False)}
+    return replace(best, hidden_trials=tried, interrupted=found[-1].interrupted)
+
+
+def _ways(method: str | SearchMethod, search: str | SearchMethod | None) -> tuple[SearchMethod, bool]:
+    """Return the search behind ``S*``, and whether likelihood alone is maximised."""
+    fits = method in ("map", "ml")
+    if not fits and search is not None:
+        raise ParameterError(f"method is 'map' or 'ml' where search is given, not {method!r}")
+    named = search if fits else method
+    return method_of("reinsert" if named is None else named), method == "ml"
+
+
+def _is_step(way: SearchMethod) -> bool:
+    """Whether a search is the S step itself (TMCH98 section 5), and not what follows where climbing ends."""
+    return isinstance(way, Greedy | BestFirst | Anneal)
+
+
+def _sharing(shared: SharedGiven, kind: str) -> Sharing:
     sharing = Sharing.of(shared)
-    if sharing.eigen and structure != "complete":
+    if sharing.eigen and kind != "complete":
         raise ParameterError(
             f"{shared} speaks of eigenvectors of full covariances: structure='complete'; the coefficients "
             "and variances of regressions are shared by names, such as ['volume', 'coefficients']"
         )
-    constraints = Constraints.of(rows.schema, required=required, forbidden=forbidden, max_parents=max_parents)
-    by = _choice(choose, sharing)
-    engine = engine_of(rows, prior, sharing)
-    learner = MixtureLearner(
-        engine,
-        row_weights(rows),
-        noise_of(noise, rows),
-        weights,
-        noise_share,
-        sharing.size,
-        labels.allowed,
-        by,
-    )
-    if until not in ("structure", "score"):
-        raise ParameterError(f"until must be 'structure' or 'score', not {until!r}")
-    way = method_of(method)
-    plan = Plan(
-        constraints,
-        StructurePrior.of(structure_prior, constraints),
-        parse_schedule(schedule),
-        way,
-        "never" if isinstance(way, Greedy) and not way.restarts else "once",
-        structure,
-        until,
-        stop or CONVERGED,
-        trace=trace,
-        shared=sharing.structure,
-    )
-    begin = starts if isinstance(starts, Around) else _count("starts", WINNERS if starts is None else starts)
-    described = partial(
-        fingerprint,
-        rows,
-        prior=prior,
-        noise=noise,
-        noise_share=float(noise_share),
-        weights=float(weights),
-        shared=sharing,
-        choose=by,
-        known_components=labels.allowed,
-    )
-    growth = Growth(learner, plan, rows, begin, ess, _seed(rng), watch, described, resume)
-    if labels.classes:
-        return replace(growth.run([len(labels.classes)]), classes=labels.classes)
-    return growth.run(None if components == "auto" else _numbers(components, rows))
+    return sharing
 
 
-def _choice(choose: str | None, sharing: Sharing) -> Literal["cheeseman-stutz", "bic"]:
-    if choose not in (None, "cheeseman-stutz", "bic"):
-        raise ParameterError(f"choose must be 'cheeseman-stutz' or 'bic', not {choose!r}")
-    if choose == "cheeseman-stutz" and sharing.parameters:
-        raise ParameterError("components that share parameters have no evidence in closed form: choose='bic'")
-    return "bic" if choose == "bic" or sharing.parameters else "cheeseman-stutz"
+def _graphs(
+    structure: Any, shared: SharedGiven, rows: Source, initial: Mixture | MixtureFit | None
+) -> tuple[tuple[Structure, ...], str]:
+    """Return the graphs that are given, one for all components or one each, and the class of structures."""
+    if structure is None:
+        return (), Sharing.structure_of(shared) or "learn"
+    if isinstance(structure, str) and structure in CLASSES:
+        return (), structure
+    named = isinstance(structure, str) and "->" not in structure and ";" not in structure
+    if named or not isinstance(structure, Dag | str | Sequence):
+        raise ParameterError(
+            "structure must be 'learn', 'tree', 'empty', 'complete', a graph, or one for each component, "
+            f"not {structure!r}"
+        )
+    many = [structure] if isinstance(structure, Dag | str) else list(structure)
+    if not many:
+        raise ParameterError("structure names no graph; give one for all components, or one for each")
+    return tuple(_structure(each, rows) for each in many), "given"
 
 
-def _with_hidden(rows: Source, hidden: Mapping[str, int | str] | None) -> Source:
-    given = dict(hidden or {})
-    factors = [name for name, kind in given.items() if kind == "continuous"]
-    choices = trials({name: states for name, states in given.items() if name not in factors})
-    if len(choices) > 1:
-        raise ParameterError("give each hidden variable of a mixture one number of states")
-    full = with_hidden(rows, choices[0])
-    new = [Variable(name, kind="continuous", hidden=True) for name in factors]
-    return full.align(full.schema.extend(new)) if new else full
+def _structure(graph: Dag | str, rows: Source) -> Structure:
+    """Return a given graph over the table's variables."""
+    dag = Dag.from_arcs(rows.schema, parse(graph).arcs) if isinstance(graph, str) else graph
+    strange = [name for name in dag.names if name not in rows.schema.names]
+    missing = [name for name in rows.schema.names if name not in dag.names]
+    if strange or missing:
+        what = f"has {strange[0]}, which the table has not" if strange else f"lacks {missing[0]}"
+        raise GraphError(f"a component's graph must be over the table's variables; this one {what}")
+    return structure_of(Dag.from_arcs(rows.schema, dag.arcs))
+
+
+def _how_many(
+    components: int | str | Iterable[int], graphs: tuple[Structure, ...], rows: Source
+) -> list[int] | None:
+    """Return the numbers of components to try; none to grow."""
+    numbers = None if isinstance(components, str) and components == "auto" else _numbers(components, rows)
+    if len(graphs) < 2:
+        return numbers
+    if numbers is not None and numbers != [len(graphs)]:
+        raise ParameterError(f"{len(graphs)} graphs are given, one for each component; leave components out")
+    return [len(graphs)]
+
+
+def _choice(choose: str | None, sharing: Sharing, ml: bool) -> Choice:
+    if choose not in (None, *get_args(Choice)):
+        raise ParameterError(f"choose must be {', '.join(map(repr, get_args(Choice)))}, not {choose!r}")
+    if choose not in (None, "bic") and (sharing.parameters or ml):
+        what = "components that share parameters have" if sharing.parameters else "maximum likelihood has"
+        raise ParameterError(f"{what} no evidence in closed form: choose='bic'")
+    return "bic" if sharing.parameters or ml else cast(Choice, choose or "cheeseman-stutz")
 
 
 def _numbers(components: int | str | Iterable[int], rows: Source) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -20,6 +20,7 @@ from lacunary.mixture.predict import Prediction, gibbs
 from lacunary.mixture.trail import MixtureTrail
 from lacunary.mixture.variational import posterior
 from lacunary.structure.plan import State, Tick
+from lacunary.structure.result import Trial as HiddenTrial
 from lacunary.structure.score import Structure
 
 __all__ = ["MixtureFit", "MixtureProgress", "Origin", "Stability", "Trial", "WatchMixture"]
@@ -58,6 +59,8 @@ class Trial:
         How many beginnings had come to the same before it climbed to the end.
     winners
         How many climbed to the end with it; zero where all starts do.
+    degenerate
+        Whether maximum likelihood ran into a variance of all but none, where it has no maximum.
     """
 
     asked: int
@@ -71,6 +74,7 @@ class Trial:
     how: str = "a draw"
     met: int = 1
     winners: int = 0
+    degenerate: bool = False
 
     @property
     def value(self) -> float:
@@ -123,6 +127,10 @@ class MixtureFit(Lean):
         Where the components are the states of a column: these states, in the order of the components.
     structure_prior
         The prior over graphs, by name.
+    approximation
+        What the comparison of structures leaves out, where it does.
+    hidden_trials
+        Where numbers of states of hidden variables were tried: what each choice is worth.
     """
 
     mixture: Mixture
@@ -132,6 +140,8 @@ class MixtureFit(Lean):
     interrupted: bool = False
     classes: tuple[Label, ...] = ()
     structure_prior: str = "uniform"
+    approximation: str = ""
+    hidden_trials: Mapping[HiddenTrial, float] | None = None
 
     @property
     def log_structure_prior(self) -> float:
@@ -154,6 +164,11 @@ class MixtureFit(Lean):
         top = max(trial.value for trial in trials)
         near = [t for t in trials if top - t.value <= max(NEAR, NEAR_PART * abs(top))]
         return Stability(sum(t.met for t in near), sum(t.met for t in trials), len(trials))
+
+    @property
+    def degenerate(self) -> bool:
+        """Whether maximum likelihood ran into a variance of all but none from every start."""
+        return self.chosen.degenerate
 
     @property
     def met(self) -> int:
@@ -214,7 +229,14 @@ class MixtureFit(Lean):
             f"mixture of {counted(many, 'component')}{noise}, {counted(arcs, 'arc')} in all, "
             f"{self.estimate.dimension or self.mixture.dimension} parameters; {self.estimate}; "
             f"{self.stability(self.chosen.asked)}"
+            f"{self._remark}"
         )
+
+    @property
+    def _remark(self) -> str:
+        degenerate = "; degenerate: a variance is all but none, and the likelihood has no maximum"
+        joint = f"; {self.approximation}" if self.approximation else ""
+        return joint + (degenerate if self.degenerate else "")
 
     __repr__ = __str__
 

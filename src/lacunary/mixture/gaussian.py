@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from lacunary.data.schema import Schema
 from lacunary.data.source import Source, in_tree, row_weights
 from lacunary.data.table import Table
+from lacunary.family.regression import VARIANCE_FLOOR
 from lacunary.infer.gaussian import Forms, GaussianRows
 from lacunary.infer.network import Network
 from lacunary.infer.scale import Scale, check_squares
@@ -25,9 +26,9 @@ from lacunary.maths import regression
 from lacunary.mixture.patterns import Patterns
 from lacunary.mixture.products import Products
 from lacunary.model.dag import Dag
-from lacunary.structure.gaussian import BGe, Normal
+from lacunary.structure.gaussian import BGe, GaussianBIC, Normal
 from lacunary.structure.networks import standard
-from lacunary.structure.score import Parents, Structure, total
+from lacunary.structure.score import FamilyScore, Parents, Structure, total
 from lacunary.structure.walk import read_structure
 
 __all__ = ["Gaussian", "Gaussians"]
@@ -158,10 +159,14 @@ class Gaussian:
     prior
         The belief over the complete model, or the prior that gives it; its regressions are those of every
         structure (parameter modularity). Default: worth one row, about the columns' means and variances.
+    criterion
+        How families are scored on expected statistics: by their evidence, or by BIC.
     """
 
-    def __init__(self, source: Source, prior: Normal | None = None) -> None:
-        self.source, self.schema = source, source.schema
+    def __init__(
+        self, source: Source, prior: Normal | None = None, criterion: Literal["bd", "bic"] = "bd"
+    ) -> None:
+        self.source, self.schema, self.criterion = source, source.schema, criterion
         self.weights = row_weights(source)
         check_squares(source)
         self.scale, inside = standard(source, prior)
@@ -221,9 +226,15 @@ class Gaussian:
         volume = 0.5 * self.belief.nu * models.precision.size * LOG_2PI
         return float(fit.sum() + flat + volume - sum(map(self._log_normalizer, models.structures)))
 
-    def scores(self, statistics: Array) -> list[BGe]:
-        """Return BGe of each component's expected data, in standardised units."""
+    def scores(self, statistics: Array) -> list[FamilyScore]:
+        """Return BGe, or BIC, of each component's expected data, in standardised units."""
+        if self.criterion == "bic":
+            return [GaussianBIC(moment) for moment in statistics]
         return [BGe(moment, self.belief) for moment in statistics]
+
+    def flat(self, models: Gaussians) -> bool:
+        """Whether some regression's variance is at most the smallest that maximum likelihood may take."""
+        return bool(np.any(models.precision**2 * VARIANCE_FLOOR >= 1.0))
 
     def log_complete_evidence(self, statistics: Array, structures: Sequence[Structure]) -> float:
         """Return the evidence of all components' expected data, in standardised units."""

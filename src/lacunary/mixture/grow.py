@@ -13,20 +13,24 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from lacunary.data.fingerprint import same_run
 from lacunary.data.source import Source
+from lacunary.evidence.estimate import Estimate
 from lacunary.learn.around import Around
 from lacunary.learn.stop import Stop
 from lacunary.mixture.begin import Beginning, Beginnings, Entrant, halved
 from lacunary.mixture.found import MixtureFit, MixtureProgress, Origin, Trial, WatchMixture
 from lacunary.mixture.learner import MixtureLearner, Parameters
+from lacunary.mixture.tied import Tied
 from lacunary.mixture.trail import KeptTrial, MixtureTrail
+from lacunary.mixture.variational import posterior
 from lacunary.structure.hidden import start_of
 from lacunary.structure.plan import Plan, State, Tick
 from lacunary.structure.resume import decode_state, encode_state, plan_settings
 from lacunary.structure.run import Runner
-from lacunary.structure.score import FamilyScore, Structure, Sum
+from lacunary.structure.score import FamilyScore, Structure, Sum, total
 from lacunary.structure.tree import best_forest
 from lacunary.structure.walk import is_enough, structure_of
 
@@ -55,6 +59,9 @@ WIDEST = 100
 
 DRAWS, SPLITS, MERGES = 2, 2, 3
 """Draws of k-means++ in each of two geometries, components split and pairs merged in a tournament."""
+
+APART = "structures were compared as if every component had parameters of its own"
+"""What is said where structures are looked for and parameters are shared."""
 
 BACK = 20
 """Steps of EM after which a smaller mixture made by merging must be the best of its number to go on."""
@@ -93,6 +100,9 @@ class Growth:
         self.begin = Beginnings(learner, source, self.ess, seed)
         self.done: list[Trial] = []
         self.whole: Growth | None = None
+        self.graphs: tuple[Structure, ...] = ()
+        self.initial: Beginning | None = None
+        self.drawn_weights = False
         self._under_way: KeptTrial | None = None
         self.earlier: dict[tuple[int, int], KeptTrial] = {}
         if resume is not None:
@@ -130,7 +140,13 @@ class Growth:
             self.plan.structure,
             interrupted,
             structure_prior=self.plan.prior.name,
+            approximation=APART if self._apart else "",
         )
+
+    @property
+    def _apart(self) -> bool:
+        """Whether structures are compared as if components shared no parameters, though they do."""
+        return not self.plan.fixed and isinstance(self.learner.engine, Tied)
 
     def best(self, many: int) -> Trial:
         """Return the best mixture of so many components, tried now if it was not before."""
@@ -176,7 +192,8 @@ class Growth:
             winners = self._winners(many)
             for start, entrant in enumerate(winners):
                 self._learn(many, start, entrant, len(winners))
-        return max(trial.value for trial in self.done if trial.asked == many)
+        best = max((trial for trial in self.done if trial.asked == many), key=_worth)
+        return -np.inf if best.degenerate else best.value
 
     def _kept(self, many: int, winners: int) -> bool:
         """Whether an earlier run has all winners of a number of components, begun or over."""
@@ -191,6 +208,9 @@ class Growth:
     def _entrants(self, many: int) -> Iterator[Entrant]:
         """Yield what enters the tournament of a number of components."""
         labels = self.learner.labels
+        if self.initial is not None:
+            yield self._entrant(self.initial, many)
+            return
         if labels is not None:  # rows whose class is missing are nobody's at first
             known = labels & (labels.sum(axis=1) == 1)[:, None]
             yield self._entrant(Beginning("the classes", known.astype(np.float64)), many)
@@ -218,7 +238,7 @@ class Growth:
             return
         for beginning in self.begin.groups(many, DRAWS) if many > 1 else [_all(self.learner)]:
             yield self._entrant(beginning, many)
-        structures = (self._first,) * many
+        structures = self._firsts(many)
         yield Entrant("a draw", self._runner(many, 0).begin(self.begin.drawn(structures, 0), structures))
 
     def _of_members(self, many: int) -> list[tuple[Growth, Trial]]:
@@ -234,13 +254,21 @@ class Growth:
     def _entrant(self, beginning: Beginning, many: int) -> Entrant:
         """Return groups of rows as an entrant."""
         if self.plan.structure != "learn":
-            beginning = replace(beginning, structures=None)
-        model = self.begin.entered(
-            beginning, self._first, self._forest if self.plan.structure == "tree" else None
-        )
+            kept = self.plan.structure == "given" and beginning is self.initial
+            beginning = replace(beginning, structures=self._firsts(many) if kept else None)
+        find = self._forest if self.plan.structure == "tree" else None
+        if len(self.graphs) > 1 and not beginning.structures:
+            find = self._matched
+        model = self.begin.entered(beginning, self._first, find)
         if self.plan.structure == "learn":
             return Entrant(beginning.how, self._searching(model, model.models.structures))
         return Entrant(beginning.how, self._runner(many, 0).begin(model, model.models.structures))
+
+    def _matched(self, scores: Sequence[FamilyScore]) -> list[Structure]:
+        """Return given graphs in the order in which they fit the components best."""
+        worth = np.array([[total(score, graph) for graph in self.graphs] for score in scores])
+        _, order = linear_sum_assignment(worth, maximize=True)
+        return [self.graphs[int(g)] for g in order]
 
     def _forest(self, scores: Sequence[FamilyScore]) -> list[Structure]:
         """Return the best forest of every component, or of all together where they share one."""
@@ -269,6 +297,8 @@ class Growth:
                 state, _ = self.learner.climb(runner.notes, state, steps)
             value = self.learner.weigh(state.model, state.structures).value
             value += self.plan.log_prior(state.structures)
+            if self.learner.degenerate(state.model):
+                value = -np.inf
             return replace(entrant, state=state, value=value)
 
         return climbed
@@ -289,26 +319,36 @@ class Growth:
             state = after
         self._under_way = None
         known = None if kept is None else kept.estimate
-        estimate = known or self.learner.estimate(state.model, state.structures)
+        estimate = known or self._estimate(state)
         ended = estimate.value + self.plan.log_prior(state.structures)
         if state.best is not None and state.best[2] > ended:  # a member of the class is higher
             state = replace(state, model=state.best[0], structures=state.best[1])
-            estimate = self.learner.estimate(state.model, state.structures)
+            estimate = self._estimate(state)
         origin = Origin(self.learner, state.model, state.structures)
         mixture = self.learner.mixture(state.model)
         prior = self.plan.log_prior(state.structures)
-        self.done.append(
-            Trial(
-                many, start, mixture, estimate, state.converged, state.ticks, origin, prior, how, met, winners
-            )
-        )
+        flat = self.learner.degenerate(state.model)
+        kept_as = (estimate, state.converged, state.ticks, origin, prior, how, met, winners, flat)
+        self.done.append(Trial(many, start, mixture, *kept_as))
         return self.done[-1].value
+
+    def _estimate(self, state: State) -> Estimate:
+        """Return what a mixture is worth by the estimate that chooses."""
+        if self.learner.by != "variational":
+            return self.learner.estimate(state.model, state.structures)
+        bound = posterior(self.learner, state.model, state.structures).bounds[-1]
+        free = self.learner.dimension(state.structures)
+        return Estimate("variational", bound, "lower bound", {"bound": bound}, dimension=free)
 
     def _drawn(self, many: int, start: int) -> tuple[Parameters, tuple[Structure, ...]]:
         """Return the first parameters and structures of a draw around the fit to all rows."""
-        structures = (self._first,) * many
+        structures = self._firsts(many)
         rng = np.random.default_rng([self.seed, many, start])
-        return self.learner.begin(structures, self.ess, rng), structures
+        return self.learner.begin(structures, self.ess, rng, self.drawn_weights), structures
+
+    def _firsts(self, many: int) -> tuple[Structure, ...]:
+        """Return the structures that components begin with where they are not groups of rows."""
+        return self.graphs if len(self.graphs) == many else (self._first,) * many
 
     @cached_property
     def members(self) -> tuple[Growth, ...]:
@@ -355,6 +395,8 @@ class Growth:
     @cached_property
     def _first(self) -> Structure:
         """The structure of every component at the start."""
+        if self.graphs:
+            return self.graphs[0]
         if self.plan.structure == "complete":
             return tuple(tuple(range(child)) for child in range(len(self.plan.constraints.schema)))
         return structure_of(start_of(self.plan.constraints, None))
@@ -390,8 +432,9 @@ class Growth:
             raise KeyboardInterrupt
 
 
-def _worth(trial: Trial) -> float:
-    return trial.value
+def _worth(trial: Trial) -> tuple[bool, float]:
+    """Return what trials are ordered by: a degenerate one is below all others."""
+    return not trial.degenerate, trial.value
 
 
 def _all(learner: MixtureLearner) -> Beginning:

@@ -32,6 +32,11 @@ class Labels:
     classes: tuple[Label, ...] = ()
     allowed: NDArray[np.bool_] | None = None
 
+    @property
+    def known(self) -> bool:
+        """Whether the class of every row is known."""
+        return self.allowed is not None and bool((self.allowed.sum(axis=1) == 1).all())
+
 
 def labelled(rows: Source, given: str | None, components: object, noise: object) -> tuple[Source, Labels]:
     """Return the rows without the column of classes, and what it says."""

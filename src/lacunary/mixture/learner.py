@@ -26,7 +26,7 @@ from lacunary.mixture.noise import Bounds
 from lacunary.structure.plan import Notes, State, Weighed
 from lacunary.structure.score import FamilyScore, Structure
 
-__all__ = ["CONVERGED", "Completed", "MixtureLearner", "Parameters"]
+__all__ = ["CONVERGED", "Choice", "Completed", "MixtureLearner", "Parameters"]
 
 Array = NDArray[np.float64]
 
@@ -34,6 +34,9 @@ CONVERGED = Stop(share=1e-6, relative=1e-9, iterations=1000)
 """EM has converged when the last change is a millionth of the change since the start (TMCH98 section 6).
 
 Or a billionth of the objective: from a good start the change since then is small."""
+
+Choice = Literal["cheeseman-stutz", "bic", "variational"]
+"""The estimates by which the number of components is chosen."""
 
 MOST_NOISE = 0.05
 """The largest share with which the noise begins where components begin with groups of rows."""
@@ -95,7 +98,11 @@ class MixtureLearner:
         Which components each row may come from, where something is known of it, such as the class in a
         multinet; (rows, components), the noise left out.
     by
-        The estimate by which mixtures are chosen: "cheeseman-stutz" or "bic".
+        The estimate by which mixtures are chosen.
+    ml
+        Whether likelihood alone counts: a mixture with a variance of all but none is degenerate then.
+    exact
+        Whether nothing is missing, not even which component a row comes from: evidence is exact then.
     """
 
     engine: Engine
@@ -105,7 +112,9 @@ class MixtureLearner:
     noise_share: float = 0.01
     equal: bool = False
     labels: NDArray[np.bool_] | None = None
-    by: Literal["cheeseman-stutz", "bic"] = "cheeseman-stutz"
+    by: Choice = "cheeseman-stutz"
+    ml: bool = False
+    exact: bool = False
 
     def alpha(self, components: int) -> Array:
         """Return the hyperparameters of the weights, the noise last."""
@@ -114,11 +123,14 @@ class MixtureLearner:
         share = self.ess * self.noise_share
         return np.append(np.full(components, (self.ess - share) / components), share)
 
-    def begin(self, structures: Sequence[Structure], ess: float, rng: np.random.Generator) -> Parameters:
-        """Return a start: models drawn around the fit to all rows, equal weights (TMCH98 section 5)."""
+    def begin(
+        self, structures: Sequence[Structure], ess: float, rng: np.random.Generator, drawn: bool = False
+    ) -> Parameters:
+        """Return a start: models drawn around the fit to all rows, weights equal or drawn evenly from all."""
         many = len(structures) + (self.noise is not None)
         noise = self.noise.maximize(np.ones(len(self.row_weights))) if self.noise else None
-        return Parameters(self.engine.draw(structures, ess, rng), np.full(many, 1.0 / many), noise)
+        models = self.engine.draw(structures, ess, rng)
+        return Parameters(models, rng.dirichlet(np.ones(many)) if drawn else np.full(many, 1.0 / many), noise)
 
     def shared(self, groups: Array) -> Array:
         """Return shares of components whose noise begins small, the noise last; from (rows, components).
@@ -207,7 +219,14 @@ class MixtureLearner:
         fit += self.noise.fit(shares, model.noise) if self.noise and model.noise else 0.0
         evidence = self.log_evidence(completed, structures)
         terms = expected_terms(evidence, fit, completed.log_likelihood)
+        if self.exact:  # what is expected is what is observed
+            known = Estimate("exact", sum(terms.values()), "exact", {"evidence": sum(terms.values())})
+            return replace(known, dimension=self.dimension(structures))
         return self._estimate("cheeseman-stutz", terms, structures)
+
+    def degenerate(self, model: Parameters) -> bool:
+        """Whether likelihood alone has led to a variance of all but none, where it has no maximum."""
+        return self.ml and self.engine.flat(model.models)
 
     def _estimate(self, method: str, terms: dict[str, float], structures: Sequence[Structure]) -> Estimate:
         value, free = sum(terms.values()), self.dimension(structures)

@@ -19,6 +19,7 @@ from lacunary.data.source import Source, in_tree, row_weights
 from lacunary.data.table import Table
 from lacunary.errors import TableError
 from lacunary.evidence.exact import complete_log_evidence, complete_log_likelihood
+from lacunary.family.regression import VARIANCE_FLOOR
 from lacunary.infer.belief import BDeu, Belief
 from lacunary.infer.completions import complete_statistics
 from lacunary.infer.islands import Islands, IslandSum
@@ -253,6 +254,14 @@ class Networks:
         """Return log p(expected data | parameters), in standardised units; (networks,)."""
         triples = zip(statistics, models.structures, models.thetas, strict=True)
         return np.array([complete_log_likelihood(self.dag(s), t, counts.of(s)) for counts, s, t in triples])
+
+    def flat(self, models: Vectors) -> bool:
+        """Whether some regression's variance is at most the smallest that maximum likelihood may take."""
+        return any(
+            family.linear and bool(np.any(self.dag(s).layout.records(t, i)[..., -1] <= VARIANCE_FLOOR))
+            for s, t in zip(models.structures, models.thetas, strict=True)
+            for i, family in self.dag(s).numeric
+        )
 
     def dimension(self, structures: Sequence[Structure]) -> int:
         """Return the number of free parameters of all networks."""

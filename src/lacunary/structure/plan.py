@@ -112,7 +112,7 @@ class Plan:
         When that search has its turn: in every ``S*`` ("never": nothing goes before it); or where a greedy
         climb leaves every structure as it is, "always" or the first time only ("once").
     structure
-        "learn", "tree", "empty" or "complete"; the last two are fixed.
+        "learn", "tree", "empty", "complete" or "given"; the last three are fixed.
     until
         The stopping rule, one of two in TMCH98 section 5: until no "structure" changes, or until the "score"
         of a round does not rise; the best is kept then.
@@ -147,7 +147,7 @@ class Plan:
     @property
     def fixed(self) -> bool:
         """Whether structures stay as they are."""
-        return self.structure in ("empty", "complete")
+        return self.structure in ("empty", "complete", "given")
 
     @property
     def program(self) -> tuple[Instruction, ...]:

@@ -15,6 +15,7 @@ from lacunary.evidence.compare import Comparison, compare
 from lacunary.infer.answers import as_source
 from lacunary.infer.network import Network
 from lacunary.learn.fit import Fit, fit
+from lacunary.learn.groups import Groups
 from lacunary.learn.loop import Progress
 from lacunary.learn.stop import Stop
 from lacunary.model.make import naive_bayes
@@ -128,7 +129,7 @@ def _fits(
         begun = earlier.climbs[1] if earlier.climbs is not None and earlier.climbs[0] == k else None
         dag = naive_bayes(table.schema, hidden=hidden, states=k)
         told = None if watch is None else _told(watch, k, done, kept)
-        many = starts if begun is None else None
+        many = Groups(starts) if begun is None else None
         done[k] = fit(dag, table, starts=many, initial=begun, stop=STOP, rng=rng, watch=told)
         if done[k].interrupted:
             raise KeyboardInterrupt
