@@ -87,7 +87,7 @@ def score(
     Parameters
     ----------
     model
-        A graph (`Dag`), arrows between columns of the table such as ``"a -> b"``, or a fit, whose parameters then
+        A graph, arrows between columns of the table such as ``"a -> b"``, or a fit, whose parameters then
         are the point at which estimates are worked out. What it held
         fixed is known then: nothing is charged for it. A mixture keeps its components' graphs; it has
         "cheeseman-stutz", "bic" and "variational".
