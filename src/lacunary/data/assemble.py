@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -204,7 +205,8 @@ def _wanted(
         raise TableError(
             f"there is no column{missing} to read; the columns are " + ", ".join(map(repr, names))
         )
-    refused = [_unnamed(names, name) for name in dict.fromkeys(wanted) if not name or wanted.count(name) > 1]
+    times = Counter(wanted)
+    refused = [_unnamed(names, name) for name in times if not name or times[name] > 1]
     unclear = {column.name for column in refused}
     return [name for name in wanted if name not in unclear], refused
 
@@ -220,8 +222,9 @@ def _unnamed(names: tuple[str, ...], name: str) -> Refused:
 
 def known_columns(names: tuple[str, ...], asked: Iterable[str], where: str) -> None:
     """Refuse to speak of columns that are not there."""
+    known = frozenset(names)
     for name in asked:
-        if name not in names:
+        if name not in known:
             raise SchemaError(
                 f"{where}=… speaks of a column {name!r}{meant(name, names)}, but the columns are "
                 + listed(names)

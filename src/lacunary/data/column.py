@@ -215,6 +215,6 @@ def _distinct(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
         return levels, codes.astype(np.int64)
     steps = (values - low).astype(np.int64)
     present = np.flatnonzero(np.bincount(steps))
-    rank = np.zeros(2**16, dtype=np.int64)
+    rank = np.zeros(present[-1] + 1 if len(present) else 0, dtype=np.int64)
     rank[present] = np.arange(len(present))
     return present + low, rank[steps]

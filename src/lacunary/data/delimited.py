@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.column import Column, Labels, Levels, Numbers, Source, parse_numbers
+from lacunary.data.large import columns_of
 from lacunary.data.wording import counted
 from lacunary.errors import FileError, TableError
 
@@ -55,6 +56,11 @@ def delimited(path: Path, decimal: str = ".") -> Source:
         header = _header(path, csv.reader(file, delimiter=delimiter, strict=True))
 
     def columns(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
+        plain = decimal == "." and path.suffix.lower() != ".gz"
+        quickly = columns_of(path, header, wanted, marks, delimiter) if plain else None
+        return slowly(wanted, marks) if quickly is None else quickly
+
+    def slowly(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
         gathered = {name: _Gathered(name, marks, decimal) for name in wanted}
         with opened(path) as file:
             reader = csv.reader(file, delimiter=delimiter, strict=True)

@@ -1,0 +1,162 @@
+"""Large text files through polars: the columns that Python's own reader makes, or None."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import lacunary as lac
+from lacunary.data import large
+from lacunary.data.column import Labels, Numbers
+from lacunary.data.delimited import delimited
+
+MARKS = frozenset(("", "NA", "NaN", "?"))
+
+CELLS = st.one_of(
+    st.sampled_from(
+        ["", "NA", "?", "a", " b ", "007", "1", "-2", "1.5", " 2.25", "1e3", "inf", "nan", "x,y", 'q"q']
+    ),
+    st.floats(-1e6, 1e6).map(repr),
+    st.text(st.characters(codec="utf-8", exclude_characters="\0\r\n\ufeff"), max_size=4),
+)
+
+
+def quoted(cell: str) -> str:
+    plain = not set(cell) & set(',"\n')
+    return cell if plain else '"' + cell.replace('"', '""') + '"'
+
+
+@pytest.fixture(autouse=True)
+def _at_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large, "LARGE", 0)
+    monkeypatch.setattr(large, "TALL", 0)
+
+
+def both(path: Path) -> tuple[list[Any] | None, list[Any]]:
+    """The columns by polars, if it reads them, and by Python's own reader."""
+    source = delimited(path)
+    quick = large.columns_of(path, source.names, source.names, MARKS, ",")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(large, "LARGE", 2**60)
+        slow = list(source.columns(source.names, MARKS))
+    return None if quick is None else list(quick), slow
+
+
+def same(quick: Any, slow: Any) -> None:
+    """Labels are the same; numbers may be numbers already, where the other still has their texts."""
+    assert quick.name == slow.name
+    if isinstance(quick, Numbers):
+        values = slow.values if isinstance(slow, Numbers) else _values(slow)
+        np.testing.assert_array_equal(quick.values, values)
+    else:
+        assert isinstance(slow, Labels)
+        assert quick.levels == slow.levels
+        np.testing.assert_array_equal(quick.codes, slow.codes)
+
+
+def _values(labels: Labels) -> Any:
+    level = [np.nan if text in MARKS else float(str(text)) for text in labels.levels]
+    return np.array([*level, np.nan])[labels.codes]
+
+
+@given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=12))
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_columns_are_those_of_the_slow_reader(tmp_path_factory: Any, rows: list[tuple[str, ...]]) -> None:
+    path = tmp_path_factory.getbasetemp() / "cells.csv"
+    lines = ["one,two,three", *(",".join(map(quoted, row)) for row in rows)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
+    quick, slow = both(path)
+    if quick is not None:
+        for a, b in zip(quick, slow, strict=True):
+            same(a, b)
+
+
+@given(st.text(st.sampled_from('ab1.,"\n\r '), max_size=60))
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_is_read_alike_or_left_to_the_slow_reader(tmp_path_factory: Any, text: str) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.csv"
+    path.write_text("u,v\n" + text, newline="")
+    source = delimited(path)
+    quick = large.columns_of(path, source.names, source.names, MARKS, ",")
+    if quick is None:
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(large, "LARGE", 2**60)
+        slow = list(source.columns(source.names, MARKS))  # does not refuse what polars took
+    for a, b in zip(quick, slow, strict=True):
+        same(a, b)
+
+
+def test_ordinary_files_are_read_quickly(tmp_path: Path) -> None:
+    path = tmp_path / "ordinary.csv"
+    path.write_text('x,y,z\n1.5,"a,b",007\n,c,\n2.5,"say ""so""",3\n')
+    quick, slow = both(path)
+    assert quick is not None
+    for a, b in zip(quick, slow, strict=True):
+        same(a, b)
+    assert isinstance(quick[0], Numbers)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b\n1,2\n3\n",
+        "a,b\n1,2,3\n",
+        "a,b\n\n1,2\n",
+        'a,b\n5" pipe,2\n',
+        'a,b\n"1,2\n',
+        "a,b\r1,2\r",
+        "a,b\n\0,1\n",
+    ],
+)
+def test_what_readers_disagree_on_is_left_to_the_slow_one(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "odd.csv"
+    path.write_text(text, newline="")
+    assert large.columns_of(path, ("a", "b"), ("a", "b"), MARKS, ",") is None
+
+
+def test_lines_and_quotes_that_blocks_cut_in_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "cut.csv"
+    text = "x,y\n" + "".join(f'"{i},\n",{i / 2}\n' for i in range(40))
+    path.write_text(text, newline="")
+    for block in range(1, 24):
+        monkeypatch.setattr(large, "BLOCK", block)
+        assert large._is_regular(path, ",", 2)
+        assert not large._is_regular(path, ",", 3)
+
+
+def test_messages_are_those_of_the_slow_reader(tmp_path: Path) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text("x,y\n" + "1.5,a\n" * 5 + "1.5\n")
+    with pytest.raises(lac.FileError, match="line 7: 1 cell, but the header names 2 columns"):
+        lac.read(path)
+
+
+def test_tables_are_the_same_whichever_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    out = io.StringIO("")
+    out.write("x,count,word,code\n")
+    for i in range(900):
+        cells = [
+            f"{rng.normal():.6f}",
+            str(rng.integers(0, 40)),
+            ["red", " blue", "NA"][i % 3],
+            f"{i % 9:03d}",
+        ]
+        out.write(",".join(cells) + "\n")
+    path = tmp_path / "rows.csv"
+    path.write_text(out.getvalue())
+    quick = lac.read(path)
+    monkeypatch.setattr(large, "LARGE", 2**60)
+    slow = lac.read(path)
+    assert quick.schema == slow.schema
+    np.testing.assert_array_equal(quick.codes, slow.codes)
+    np.testing.assert_array_equal(quick.reals, slow.reals)
+    assert quick.decisions == slow.decisions
+    assert quick.notes == slow.notes
