@@ -124,7 +124,7 @@ def test_an_interrupt_keeps_the_best_so_far(
 
     monkeypatch.setattr(lac.Checkpoint, "__call__", stop)
     out, trail = str(tmp_path / "found.json"), str(tmp_path / "trail.json")
-    result = run(asia, "--checkpoint", trail, "--out", out)
+    result = run(asia, "--method", "reinsert", "--checkpoint", trail, "--out", out)
     assert result.exit_code == 130
     assert "best so far" in result.stderr
     assert len(lac.load(out).dag.arcs) == 2

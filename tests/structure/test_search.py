@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lacunary as lac
+from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, TableError, TooWideError
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.discrete import BD, BIC
-from lacunary.structure.exact import best_graph
+from lacunary.structure.default import default_method
+from lacunary.structure.exact import asked_sets, best_graph
+from lacunary.structure.prior import StructurePrior
 from lacunary.structure.score import total
 from lacunary.structure.search import METHODS, run
 from lacunary.structure.tree import best_branching, best_forest
@@ -64,6 +67,61 @@ def test_no_heuristic_beats_exact_search(seed: int) -> None:
     assert best.score == pytest.approx(total(BD(table), best.dag.parent_indices), abs=1e-7)
     scores = [lac.search(table, method=method).score for method in HEURISTICS]
     assert max(scores) <= best.score + 1e-7
+
+
+@settings(max_examples=15)
+@given(data=st.data())
+def test_the_default_finds_the_best_of_all_graphs(data: st.DataObject) -> None:
+    """By enumeration, with the rules a user may give; one parent at most is a forest, found as such."""
+    table = data.draw(complete(min_variables=3, max_variables=4).filter(lambda rows: rows.size > 0))
+    order = data.draw(st.permutations(table.schema.names))
+    pairs = [(a, b) for i, a in enumerate(order) for b in order[i + 1 :]]
+    given: dict[str, Any] = {
+        "required": data.draw(st.lists(st.sampled_from(pairs), max_size=1)),
+        "max_parents": data.draw(st.sampled_from([None, 1, 2])),
+        "tiers": data.draw(st.sampled_from([None, [order[:1], order[1:]]])),
+    }
+    found = lac.search(table, structure_prior=data.draw(st.sampled_from([None, "beta-binomial"])), **given)
+    assert found.method == ("tree" if given["max_parents"] == 1 else "exact")
+    limits, score = Constraints.of(table.schema, **given), BD(table)
+    prior = StructurePrior.of(None if found.structure_prior == "uniform" else "beta-binomial", limits)
+    graphs = [graph for graph in naive.all_dags(len(table.schema)) if allowed(graph, limits)]
+    best = max(total(score, graph) + prior.log_probability(graph) for graph in graphs)
+    assert found.score + found.log_structure_prior == pytest.approx(best, abs=1e-8)  # rounding of sums
+
+
+def test_arcs_that_data_cannot_turn_run_from_earlier_columns_to_later_ones() -> None:
+    rows = lac.asia().sample(5000, rng=1)
+    for method in ("exact", "tree"):
+        assert ("asia", "tub") in lac.search(rows, method=method).dag.arcs
+        other = rows.select([*rows.schema.names[1:], "asia"])
+        assert ("tub", "asia") in lac.search(other, method=method).dag.arcs
+
+
+@given(many=st.integers(0, 9), most=st.integers(0, 9))
+def test_every_set_of_parents_is_asked_for_or_differs_by_one(many: int, most: int) -> None:
+    candidates = [2 * k + 1 for k in range(many)]
+    met = {
+        frozenset(parents) ^ {other}
+        for parents, others in asked_sets(candidates, most)
+        for other in [*others, None]
+    }
+    met = {frozenset(s - {None}) for s in met}
+    wanted = {frozenset(s) for k in range(min(many, most) + 1) for s in combinations(candidates, k)}
+    assert wanted <= met
+
+
+def test_the_default_is_exact_where_that_is_cheap() -> None:
+    """By an estimate alone, so that the same call finds the same graph on any machine."""
+
+    def chosen(n: int, rows: int, states: int = 2, **limits: Any) -> str:
+        schema = Schema(tuple(Variable(f"V{i}", tuple(range(states))) for i in range(n)))
+        table = Table(schema, np.zeros((rows, n), dtype=np.int8))
+        return default_method(table, Constraints.of(schema, **limits)).name
+
+    assert chosen(12, 1000) == chosen(14, 1000) == chosen(16, 300, max_parents=2) == "exact"
+    assert chosen(20, 100) == chosen(15, 10_000, states=9) == "reinsert"
+    assert chosen(500, 10, max_parents=1) == "tree"
 
 
 @settings(max_examples=25)
@@ -215,7 +273,7 @@ def test_an_interrupt_returns_the_best_so_far() -> None:
         if progress.steps == 3:
             raise KeyboardInterrupt
 
-    found = lac.search(chain(6, 200), watch=watch)
+    found = lac.search(chain(6, 200), method="reinsert", watch=watch)
     assert found.interrupted
     assert len(found.path) == 3
     assert len(found.dag.arcs) == 3
@@ -289,8 +347,8 @@ def test_a_variable_put_back_undoes_a_first_arc_that_ran_the_wrong_way() -> None
     """Where greedy search makes up for a wrong arc with further ones, no single change helps."""
     rows = lac.asia().sample(2000, rng=1)
     greedy, tabu0 = lac.search(rows, method="greedy"), lac.search(rows, method=lac.Tabu(restarts=0))
-    found, best = lac.search(rows), lac.search(rows, method="exact")
-    assert found.method == "reinsert"
+    found, best = lac.search(rows, method="reinsert"), lac.search(rows)
+    assert best.method == "exact"
     assert greedy.score < found.score - 1.0
     assert tabu0.score <= found.score + 1e-6  # it goes on from there
     assert found.score == pytest.approx(best.score, abs=1e-6)  # of sums of a thousand terms

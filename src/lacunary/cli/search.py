@@ -37,7 +37,7 @@ Text = str | None
 
 SCORE = "What graphs are judged by; unless told, by the columns' kinds."
 ESS = "Of bdeu: how many rows the prior is worth; 1."
-METHOD = "How graphs are looked for: reinsert, or greedy where values are missing."
+METHOD = "How graphs are looked for; exact where that takes seconds, else reinsert."
 START = "A model file, arrows, or tree: where to begin."
 TIER = "Names that come before those of later tiers; may be repeated."
 UNTIL = "Structural EM ends when this does not rise, or change; score."

@@ -12,7 +12,7 @@ from lacunary.errors import ParameterError
 from lacunary.structure.move import Remove, Reverse
 from lacunary.structure.walk import Walk
 
-__all__ = ["Greedy", "Tabu", "check_at_least", "climb", "shake"]
+__all__ = ["Greedy", "Tabu", "check_at_least", "climb", "forward", "shake"]
 
 
 def climb(
@@ -66,6 +66,20 @@ def _covered(walk: Walk) -> list[Reverse]:
         and not constraints.required[tail, head]
         and constraints.free[head, tail]
     ]
+
+
+def forward(walk: Walk) -> None:
+    """Turn arcs to run from earlier columns to later ones, wherever that changes nothing that data can tell."""
+    board = walk.board
+    turned = True
+    while turned:
+        turned = False
+        for move in _covered(walk):
+            if move.tail > move.head and not turned:
+                turned = board.apply(move) >= -board.tie
+                if not turned:
+                    board.apply(move.opposite)
+    walk.best, walk.top = board.parents, board.value
 
 
 def _again(walk: Walk, restarts: int, one_round: Callable[[Walk], object]) -> None:

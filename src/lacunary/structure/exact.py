@@ -8,20 +8,22 @@ Where a prior charges each link by how many there are, this is done for some cha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.errors import TooWideError
+from lacunary.structure.climb import forward
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.prior import StructurePrior, best_by_links
 from lacunary.structure.score import FamilyScore, Parents, Structure
 from lacunary.structure.walk import Walk
 
-__all__ = ["Exact", "best_graph"]
+__all__ = ["Exact", "Tables", "asked_sets", "asked_size", "best_graph"]
 
 MOST_VARIABLES = 25
 MOST_FAMILIES = 4_000_000
@@ -40,7 +42,10 @@ class Exact:
         for child in range(tables.n):
             tables.fill(child)
             walk.tell((child + 1) / tables.n)
+        before = walk.best
         walk.jump(tables.best())
+        if walk.best is not before:
+            forward(walk)
 
 
 def best_graph(
@@ -74,32 +79,20 @@ class Tables:
 
     def fill(self, child: int) -> None:
         """Score the child's families."""
-        terms = self.terms[child]
-        required = _packed(child, tuple(map(int, np.flatnonzero(self.constraints.required[:, child]))))
-        terms[0] = self.score.family(child, ())
-        for parents, toggled in self._families(child):
+        terms, score, most = self.terms[child], self.score, self.constraints.max_parents
+        bits = np.array([_packed(child, (other,)) for other in range(self.n)])
+        for parents, others in asked_sets(self._candidates(child), most):
             place = _packed(child, parents)
-            for other in self._further(child, parents):
-                terms[place | _packed(child, (other,))] = toggled[other]
-        sets = np.arange(len(terms), dtype=np.int32)
-        terms[(sets & required) != required] = -np.inf
+            terms[place] = score.family(child, parents)
+            if others:
+                terms[place ^ bits[others]] = score.toggled(child, parents)[others]
+        sets = np.arange(len(terms), dtype=np.int64)
+        required = _packed(child, tuple(map(int, np.flatnonzero(self.constraints.required[:, child]))))
+        size = sum((sets >> bit) & 1 for bit in range(self.n - 1))
+        terms[((sets & required) != required) | (size > most)] = -np.inf
 
-    def _families(self, child: int) -> Iterator[tuple[Parents, NDArray[np.float64]]]:
-        """Go over parent sets that can grow, with the terms of what they grow to."""
-        waiting: list[Parents] = [()] if self.constraints.max_parents else []
-        while waiting:
-            parents = waiting.pop()
-            further = self._further(child, parents)
-            if not further:
-                continue
-            yield parents, self.score.toggled(child, parents)
-            if len(parents) + 1 < self.constraints.max_parents:
-                waiting += [(*parents, other) for other in further]
-
-    def _further(self, child: int, parents: Parents) -> list[int]:
-        """Return the candidates behind the last parent: so each set is reached once."""
-        free = self.constraints.free[:, child] & self.score.allowed[:, child]
-        return [j for j in range(parents[-1] + 1 if parents else 0, self.n) if free[j]]
+    def _candidates(self, child: int) -> list[int]:
+        return np.flatnonzero(self.constraints.free[:, child] & self.score.allowed[:, child]).tolist()
 
     def best(self) -> list[Parents]:
         """Return the parents of each variable in the best graph on all variables."""
@@ -145,6 +138,69 @@ class Tables:
             packed = _least(value[child], int(_dropped(np.array([rest]), child)[0]))
             out[child] = tuple(j + (j >= child) for j in range(self.n - 1) if packed >> j & 1)
         return tuple(out)
+
+
+def asked_sets(candidates: Sequence[int], most: int) -> Iterator[tuple[Parents, list[int]]]:
+    """Yield sets of parents to ask a score for, each with the others to be toggled: so all sets are met.
+
+    A score tells the term of a set and of all that differ from it by one. Where sets may be large, those of
+    a perfect code are asked for (Hamming 1950): any other differs from one of them by one. Of 2ʳ − 1
+    candidates these are the sets whose numbers, counted from one, have an even number of ones at each binary
+    digit. Where ``most`` is small all sets that can grow are asked for, and what they grow to.
+    """
+    if not coded(len(candidates), most):
+        yield from _growing(candidates, most)
+        return
+    count = _digits(len(candidates))
+    inside, outside = list(candidates[: (1 << count) - 1]), candidates[(1 << count) - 1 :]
+    checks = [(1 << digit) - 1 for digit in range(count)]
+    plain = [place for place in range(len(inside)) if place not in checks]
+    for chosen in _subsets([*plain, *range(len(inside), len(candidates))], most + 1):
+        syndrome = 0
+        for place in chosen:
+            syndrome ^= place + 1 if place < len(inside) else 0
+        chosen += [check for digit, check in enumerate(checks) if syndrome >> digit & 1]
+        if len(chosen) <= most + 1:
+            known = [*inside, *outside]
+            yield tuple(sorted(known[place] for place in chosen)), inside
+
+
+def _subsets(places: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Go over all sets of at most so many places."""
+    for size in range(min(len(places), most) + 1):
+        for chosen in combinations(places, size):
+            yield list(chosen)
+
+
+def _growing(candidates: Sequence[int], most: int) -> Iterator[tuple[Parents, list[int]]]:
+    """Go over sets that can grow, with the candidates behind their last: so each set is met once."""
+    if not (candidates and most):
+        yield (), []
+    for chosen in _subsets(range(len(candidates) - 1), most - 1) if candidates else ():
+        yield tuple(candidates[i] for i in chosen), list(candidates[chosen[-1] + 1 if chosen else 0 :])
+
+
+def _digits(many: int) -> int:
+    """Return r, where 2ʳ − 1 of so many candidates make a perfect code."""
+    return (many + 1).bit_length() - 1
+
+
+def coded(many: int, most: int) -> bool:
+    """Whether a code asks for fewer sets than growing does."""
+    return _code_size(many, most) < _growing_size(many, most)
+
+
+def asked_size(many: int, most: int) -> float:
+    """Return about how many sets of so many candidates, and at most so many of them, are asked for."""
+    return min(_code_size(many, most), _growing_size(many, most))
+
+
+def _code_size(many: int, most: int) -> float:
+    return sum(comb(many, k) for k in range(min(many, most + 1) + 1)) / (1 << _digits(many))
+
+
+def _growing_size(many: int, most: int) -> float:
+    return float(sum(comb(max(many - 1, 0), k) for k in range(min(many, most))))
 
 
 def _least(value: NDArray[np.float64], packed: int) -> int:

@@ -23,6 +23,7 @@ from lacunary.learn.stop import Stop
 from lacunary.model.dag import Dag
 from lacunary.structure.choose import criterion_of, fit_prior, score_of
 from lacunary.structure.constraints import ArcsGiven, Constraints
+from lacunary.structure.default import default_method
 from lacunary.structure.discrete import BD
 from lacunary.structure.hidden import Trial, trials, with_hidden
 from lacunary.structure.method import METHODS, SearchMethod, check_start, method_of, run, strengths
@@ -85,9 +86,11 @@ def search(
         The prior of tables, such as ``bdeu(10)``; given without a score, "bd" is meant. With
         continuous variables a `NormalWishart`, by default worth one row with their means and variances.
     method
-        "reinsert" (the default), "greedy", "tabu", "best-first", "anneal", "exact" (to about 20 variables),
-        "tree"; or one of `Reinsert`, `Greedy`, `Tabu`, `BestFirst`, `Anneal` with settings. Between the steps
-        of EM "reinsert" climbs, and takes variables out and puts them back only where that changes nothing.
+        "exact" (to about 20 variables), "tree", "reinsert", "greedy", "tabu", "best-first", "anneal"; or one of
+        `Reinsert`, `Greedy`, `Tabu`, `BestFirst`, `Anneal` with settings. By default the best graph there is:
+        "tree" where variables may have one parent, "exact" where that takes seconds (to 12 to 15 variables),
+        by an estimate; else "reinsert", which between the steps of EM climbs, and takes variables out and
+        puts them back only where that changes nothing.
     start
         The graph to start from, by default one without arcs but those from hidden variables to all others;
         "empty"; "tree" for the best tree; or a `Trail`, as a `Checkpoint` keeps it, to go on from.
@@ -143,18 +146,16 @@ def search(
     limits: dict[str, Any] = {
         "required": required, "forbidden": forbidden, "max_parents": max_parents, "tiers": tiers
     }  # fmt: skip
-    way = method_of("reinsert" if method is None else method)
     turns: dict[str, Any] = {
         "schedule": parse_schedule(SCHEDULE if schedule is None else schedule),
-        "method": way,
-        "refine": "always" if isinstance(way, Reinsert) else "never",
         "until": _until(until),
         "escapes": _escapes(escapes, until),
         "rounds": MOST_ROUNDS,
         "weigh": True,
     }
     many = 10 if starts is None else starts
-    asked = _Asked(score, prior, structure_prior, start, stop, many, watch, rng, limits, turns)
+    way = None if method is None else method_of(method)
+    asked = _Asked(score, prior, structure_prior, way, start, stop, many, watch, rng, limits, turns)
     choices = trials(hidden)
     if len(choices) == 1:
         return asked.answer(with_hidden(rows, choices[0]))
@@ -189,6 +190,7 @@ class _Asked:
     score: str | FamilyScore | None
     prior: Any
     structure_prior: PriorGiven
+    method: SearchMethod | None
     start: Dag | Trail | str | None
     stop: Stop | None
     starts: int
@@ -205,8 +207,15 @@ class _Asked:
         """
         _check_columns(source)
         constraints = Constraints.of(source.schema, **self.limits)
-        plan = Plan(constraints, StructurePrior.of(self.structure_prior, constraints), **self.turns)
-        plan = replace(plan, stop=self.stop or CONVERGED)
+        way = self.method or default_method(source, constraints)
+        plan = Plan(
+            constraints,
+            StructurePrior.of(self.structure_prior, constraints),
+            method=way,
+            refine="always" if isinstance(way, Reinsert) else "never",
+            stop=self.stop or CONVERGED,
+            **self.turns,
+        )
         if self.score is not None and not isinstance(self.score, str):
             kept = cache(partial(self._fingerprint, source, plan, type(self.score).__name__, self.prior))
             ready = self._ready(self.score, source)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.errors import GraphError
+from lacunary.structure.climb import forward
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.prior import StructurePrior, best_by_links
 from lacunary.structure.score import FamilyScore, Parents, Structure, total
@@ -33,7 +34,10 @@ class Tree:
 
     def run(self, walk: Walk) -> None:
         """Search; there is nothing to climb, the best is known at once."""
+        before = walk.best
         walk.jump(best_forest(walk.board.score, walk.board.constraints, walk.board.prior))
+        if walk.best is not before:
+            forward(walk)
 
 
 def best_forest(

@@ -1,0 +1,54 @@
+"""Which search is the default: for the best graph there is, wherever finding it is cheap."""
+
+from __future__ import annotations
+
+from math import log, prod
+
+from lacunary.data.source import Source
+from lacunary.structure.constraints import Constraints
+from lacunary.structure.exact import Exact, asked_size
+from lacunary.structure.method import SearchMethod
+from lacunary.structure.reinsert import Reinsert
+from lacunary.structure.tree import Tree
+
+__all__ = ["default_method", "exact_seconds"]
+
+CHEAP = 10.0
+"""Seconds for which the best graph is worth waiting. It is an estimate: the same call finds the same graph."""
+
+MOST = 16
+"""Variables above which exact search is not the default, however few their families."""
+
+TURNS = 10
+"""About how many searches structural EM takes."""
+
+
+def default_method(source: Source, constraints: Constraints) -> SearchMethod:
+    """Return the search that is meant where none is named.
+
+    With one parent at most the best graph is a forest, found at once. Elsewhere it is found by dynamic
+    programming where that is cheap; else variables are taken out and put back.
+    """
+    if constraints.max_parents <= 1:
+        return Tree()
+    turns = TURNS if source.facts.holes.any() else 1
+    few = len(constraints.schema) <= MOST
+    return Exact() if few and turns * exact_seconds(source, constraints) <= CHEAP else Reinsert()
+
+
+def exact_seconds(source: Source, constraints: Constraints) -> float:
+    """Return about how long exact search takes, from the numbers of variables, parents, states and rows."""
+    n, most = len(constraints.schema), constraints.max_parents
+    asked = sum(asked_size(int(many), most) for many in constraints.free.sum(axis=0))
+    return asked * _ask_seconds(source) + 2e-8 * n * 2.0**n * log(n + 1.0)
+
+
+def _ask_seconds(source: Source) -> float:
+    """Return about how long a score takes for a family and all that differ from it by one parent."""
+    sizes = [variable.size for variable in source.schema if variable.discrete]
+    rows, halved = float(len(source)), prod(size**0.5 for size in sizes)  # a family has half the variables
+    if len(sizes) < len(source.schema):
+        return 5e-5 + (1e-4 + 5e-9 * rows + 5e-6 * halved if sizes else 0.0)
+    if source.facts.holes.any():
+        return 1e-3 + 1.5e-7 * rows * len(sizes)
+    return 5e-5 + 2.5e-8 * min(rows, halved) * sum(sizes) + 1e-9 * rows
