@@ -16,8 +16,8 @@ from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, TableError, TooWideError
 from lacunary.structure.constraints import Constraints
-from lacunary.structure.discrete import BD, BIC
 from lacunary.structure.default import default_method
+from lacunary.structure.discrete import BD, BIC
 from lacunary.structure.exact import asked_sets, best_graph
 from lacunary.structure.prior import StructurePrior
 from lacunary.structure.score import total

@@ -31,8 +31,8 @@ RARE = 1e-16
 
 @inlined
 def _touching(sums: Array, node: int, whole: int, last: int) -> float:
-    """Return the log weight of parents within ``whole``, one of them at least in ``last`` unless it is empty."""
-    high = sums[node, whole]
+    """Return the log weight of parents within ``whole``, one at least in ``last`` unless that is empty."""
+    high: float = sums[node, whole]
     if last == 0 or high == NONE:
         return high
     low = sums[node, whole & ~last]
@@ -43,7 +43,7 @@ def _touching(sums: Array, node: int, whole: int, last: int) -> float:
 def _spread(
     sums: Array, whole: int, last: int, masks: Integers, logs: Array, who: Integers, steps: Array
 ) -> int:
-    """Write every set that may be the next layer, the empty one first, and its weight; return how many bits."""
+    """Write every set that may be the next layer, the empty one first, and its weight; return its bits."""
     many, bits = 1, 0
     masks[0], logs[0] = 0, 0.0
     for node in range(len(sums)):
@@ -128,9 +128,7 @@ def arc_chances(
 
 
 @inlined
-def _share(
-    sums: Array, node: int, whole: int, last: int, step: float, chance: float, out: Array
-) -> None:
+def _share(sums: Array, node: int, whole: int, last: int, step: float, chance: float, out: Array) -> None:
     """Add, for each possible parent of a node that joins the next layer, how probable the arc is."""
     for parent in range(len(sums)):
         if (whole >> parent) & 1:

@@ -69,7 +69,7 @@ def _covered(walk: Walk) -> list[Reverse]:
 
 
 def forward(walk: Walk) -> None:
-    """Turn arcs to run from earlier columns to later ones, wherever that changes nothing that data can tell."""
+    """Turn arcs to run from earlier columns to later ones, wherever data cannot tell."""
     board = walk.board
     turned = True
     while turned:

@@ -86,11 +86,11 @@ def search(
         The prior of tables, such as ``bdeu(10)``; given without a score, "bd" is meant. With
         continuous variables a `NormalWishart`, by default worth one row with their means and variances.
     method
-        "exact" (to about 20 variables), "tree", "reinsert", "greedy", "tabu", "best-first", "anneal"; or one of
-        `Reinsert`, `Greedy`, `Tabu`, `BestFirst`, `Anneal` with settings. By default the best graph there is:
-        "tree" where variables may have one parent, "exact" where that takes seconds (to 12 to 15 variables),
-        by an estimate; else "reinsert", which between the steps of EM climbs, and takes variables out and
-        puts them back only where that changes nothing.
+        "exact" (to about 20 variables), "tree", "reinsert", "greedy", "tabu", "best-first", "anneal"; or one
+        of `Reinsert`, `Greedy`, `Tabu`, `BestFirst`, `Anneal` with settings. By default the best graph there
+        is: "tree" where variables may have one parent, "exact" where that takes seconds (to 12 to 15
+        variables), by an estimate; else "reinsert", which between the steps of EM climbs, and takes variables
+        out and puts them back only where that changes nothing.
     start
         The graph to start from, by default one without arcs but those from hidden variables to all others;
         "empty"; "tree" for the best tree; or a `Trail`, as a `Checkpoint` keeps it, to go on from.
