@@ -18,6 +18,7 @@ from lacunary.learn.loop import Climb, climb
 from lacunary.learn.start import first_point
 from lacunary.learn.stop import Stop
 from lacunary.model.dag import Dag
+from lacunary.structure.fresh import Fresh, Top
 from lacunary.structure.hidden import start_of
 from lacunary.structure.method import strengths
 from lacunary.structure.networks import LOADING, Expected, Networks, Vectors
@@ -161,6 +162,7 @@ class NetworkRun:
     ) -> None:
         self.learner, self.plan, self.watch, self.fingerprint = learner, plan, watch, fingerprint
         self.runner = Runner(learner, plan, self._round_over, None if watch is None else self._moved)
+        self.checked: tuple[int, int] | None = None
 
     def result(
         self, start: Dag | Trail | str | None, rng: int | np.random.Generator, table: Source, prior: Any
@@ -174,6 +176,7 @@ class NetworkRun:
             self._tell(state, None)
             for _ in self.runner.run(state):
                 pass
+            self._checked()
         except KeyboardInterrupt:
             interrupted = True
         state = self.runner.notes.kept
@@ -196,7 +199,28 @@ class NetworkRun:
             log_structure_prior=self.plan.log_prior([structure]),
             schedule=str(self.plan.schedule),
             theta=network.theta,
+            checked=self.checked,
         )
+
+    def _checked(self) -> None:
+        """Weigh the graphs near the best one afresh, where the run is not to end as the paper's does."""
+        state = self.runner.notes.kept
+        if not (self.plan.escapes and state is not None and state.best is not None and state.converged):
+            return
+        model, [structure], value = state.best
+        fresh = Fresh(self.learner, self.plan, self._noted)
+        top = fresh.best(model, structure, value)
+        self.checked = top.weighed, top.neighbours
+
+    def _noted(self, top: Top) -> None:
+        """Keep a graph that was found better afresh as the best, in a round of its own."""
+        state = self.runner.notes.kept
+        assert state is not None
+        assert state.best is not None
+        if top.value > state.best[2]:
+            state = replace(state, structures=(top.structure,), moves=1, criterion=None, forced=False)
+            self.runner.notes.kept = self.runner.weighed(state, top.found)
+        self._tell(self.runner.notes.kept, None)
 
     def _begun(self, start: Dag | str | None, rng: int | np.random.Generator) -> State:
         """Return the state at a graph, with the first parameters that the learner gives it."""

@@ -124,6 +124,10 @@ class SearchResult(Lean):
     structure_prior, log_structure_prior
         The prior over graphs, by name, and the log probability it gives the links of this graph: the search
         maximises the sum of score and log prior.
+    checked
+        Of structural EM: how many of the graphs near by were weighed afresh, each with EM of its own, and
+        found no better, and how many there are: all that a change of one arc leads to, from this graph or
+        from equivalent ones. None where that was not asked for.
     noted, first
         The rounds of EM and search; or, where nothing was missing, the graph that the one search set out
         from, and its score. See `rounds`.
@@ -143,6 +147,7 @@ class SearchResult(Lean):
     trials: Mapping[Trial, float] | None = None
     structure_prior: str = "uniform"
     log_structure_prior: float = 0.0
+    checked: tuple[int, int] | None = None
     noted: tuple[Round, ...] | None = field(default=None, repr=False)
     first: tuple[Dag, float] | None = field(default=None, repr=False)
 

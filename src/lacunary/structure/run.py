@@ -59,7 +59,7 @@ class Runner:
         zeros = (0,) * len(self.program)
         state = State(model, tuple(structures), visits=zeros, turns=zeros, seed=seed)
         if self.plan.weigh:
-            state = self._weighed(state, self.learner.weigh(model, state.structures))
+            state = self.weighed(state, self.learner.weigh(model, state.structures))
         return state
 
     def run(self, state: State) -> Iterator[State]:
@@ -125,7 +125,7 @@ class Runner:
         state, risen = replace(state, before=None), True
         if self.plan.weigh or self.plan.until == "score":
             top = state.top
-            state = self._weighed(state, self.learner.weigh(state.model, state.structures), changed)
+            state = self.weighed(state, self.learner.weigh(state.model, state.structures), changed)
             risen = self.plan.until == "structure" or state.top > top
         if changed and not risen:
             assert state.best is not None
@@ -136,7 +136,7 @@ class Runner:
         over = state.em_converged
         return replace(state, forced=not over, converged=over), over
 
-    def _weighed(self, state: State, found: Weighed, changed: bool = True, escape: bool = False) -> State:
+    def weighed(self, state: State, found: Weighed, changed: bool = True, escape: bool = False) -> State:
         """Return the state with a round noted, and kept as the best if it is, with its prior."""
         [first, *_], prior = state.structures, self.plan.log_prior(state.structures)
         value = found.value + prior
@@ -178,7 +178,7 @@ class Runner:
             found, model=weighed.model, place=0, visits=zeros, turns=zeros, converged=False, done=False,
             escapes=state.escapes + 1, top=-np.inf, mark=value,
         )  # fmt: skip
-        return self._weighed(again, weighed, escape=True)
+        return self.weighed(again, weighed, escape=True)
 
     def _search(self, state: State, statistics: Any, moves: int | None) -> State:
         """Return the state with the structures that a search finds on expected statistics."""

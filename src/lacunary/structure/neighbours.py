@@ -1,0 +1,80 @@
+"""Graphs near a graph: one arc away, from it or from graphs that say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from lacunary.structure.board import Board
+from lacunary.structure.constraints import Constraints
+from lacunary.structure.move import Add, Move, Remove
+from lacunary.structure.score import Structure, toggle
+
+__all__ = ["Pattern", "equivalents", "moved", "near", "pattern"]
+
+Pattern = tuple[frozenset[frozenset[int]], frozenset[tuple[int, int, int]]]
+"""The links of a graph and the pairs of unlinked parents that meet: the same for equivalent graphs alone."""
+
+
+def pattern(structure: Structure) -> Pattern:
+    """Return what equivalent graphs have in common, and no others (Verma & Pearl 1990)."""
+    links = frozenset(frozenset((parent, child)) for child, ps in enumerate(structure) for parent in ps)
+    meet = (
+        (one, child, other)
+        for child, parents in enumerate(structure)
+        for one, other in combinations(parents, 2)
+        if frozenset((one, other)) not in links
+    )
+    return links, frozenset(meet)
+
+
+def moved(structure: Structure, move: Move) -> Structure:
+    """Return a graph after a move."""
+    out = list(structure)
+    out[move.head] = toggle(out[move.head], move.tail)
+    if not isinstance(move, Add | Remove):
+        out[move.tail] = toggle(out[move.tail], move.head)
+    return tuple(out)
+
+
+def equivalents(structure: Structure, constraints: Constraints, most: int) -> list[Structure]:
+    """Return a graph and some that say the same, so many at most (Chickering 1995: turns of covered arcs)."""
+    known, found = {structure}, [structure]
+    for here in found:
+        for other in _turned(here, constraints):
+            if len(found) < most and other not in known:
+                known.add(other)
+                found.append(other)
+    return found
+
+
+def _turned(structure: Structure, constraints: Constraints) -> Iterator[Structure]:
+    for head, parents in enumerate(structure):
+        for tail in parents:
+            covered = toggle(parents, tail) == structure[tail]
+            fixed = constraints.required[tail, head] or not constraints.free[head, tail]
+            if covered and not fixed and len(parents) <= constraints.max_parents:
+                out = list(structure)
+                out[head], out[tail] = structure[tail], toggle(structure[tail], head)
+                yield tuple(out)
+
+
+def near(board: Board, members: list[Structure]) -> list[tuple[Structure, float]]:
+    """Return all graphs one move away from some graph of a class, one of each class, and what they score.
+
+    Those that score most come first. Of the class itself there are only graphs that score more than this one.
+    """
+    found: dict[Pattern | Structure, tuple[Structure, float]] = {}
+    board.jump(members[0])
+    home, value, tie = pattern(members[0]), board.value, board.tie
+    for member in members:
+        board.jump(member)
+        for move, gain in board.moves():
+            other, score = moved(member, move), board.value + gain
+            kind: Pattern | Structure = pattern(other)
+            if kind == home:
+                if score <= value + tie:
+                    continue
+                kind = other
+            found.setdefault(kind, (other, score))
+    return sorted(found.values(), key=lambda each: -each[1])
