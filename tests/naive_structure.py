@@ -67,3 +67,20 @@ def all_dags(n: int) -> Iterator[tuple[Family, ...]]:
     for chosen in product(*(sorted(set(options)) for options in sets)):
         if acyclic(chosen):
             yield chosen
+
+
+def log_sum(logs: Sequence[float]) -> float:
+    """log Σ exp."""
+    top = max(logs)
+    return top + math.log(math.fsum(math.exp(log - top) for log in logs))
+
+
+def arc_chances(graphs: Sequence[Sequence[Family]], logs: Sequence[float]) -> list[list[float]]:
+    """How probable each arc is, [parent][child], where graphs have these log weights."""
+    n, whole = len(graphs[0]), log_sum(logs)
+    out = [[0.0] * n for _ in range(n)]
+    for graph, log in zip(graphs, logs, strict=True):
+        for child, parents in enumerate(graph):
+            for parent in parents:
+                out[parent][child] += math.exp(log - whole)
+    return out

@@ -165,3 +165,19 @@ def test_what_structural_em_cannot_do_is_refused_by_option(holed: str, options: 
     result = run(holed, *options)
     assert result.exit_code == 2
     assert f"Invalid value for '{options[0]}'" in " ".join(result.output.split())
+
+
+def test_arcs_come_with_their_probabilities(asia: str, tmp_path: Path) -> None:
+    out, page = str(tmp_path / "arcs.json"), str(tmp_path / "arcs.html")
+    options = ("--max-parents", "2", "--structure-prior", "beta-binomial", "--out", out, "--report", page)
+    result = CliRunner().invoke(app, ["arcs", asia, *options, "--json"])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    direct = lac.arc_probabilities(lac.read(asia), max_parents=2, structure_prior="beta-binomial")
+    assert found["links"] == list(direct.ranked())
+    assert found["method"] == "exact"
+    assert lac.load(out, lac.ArcProbabilities).to_dict() == direct.to_dict()
+    assert "averaged over all graphs" in Path(page).read_text()
+    shown = CliRunner().invoke(app, ["arcs", asia, "--method", "sampling", "--draws", "4", "--error", "1"])
+    assert shown.exit_code == 0, shown.output
+    assert "4 chains of 4 draws" in shown.stdout

@@ -87,7 +87,8 @@ if TYPE_CHECKING:
     from lacunary.rank.dimension import Dimension, dimension
     from lacunary.report.figures_style import FigureStyle
     from lacunary.structure.anneal import Anneal
-    from lacunary.structure.average import average_graphs
+    from lacunary.structure.arc_probabilities import ArcProbabilities, arc_probabilities
+    from lacunary.structure.average import GraphAverage, average_graphs
     from lacunary.structure.best_first import BestFirst
     from lacunary.structure.climb import Greedy, Tabu
     from lacunary.structure.hidden_trials import search_hidden
@@ -174,7 +175,8 @@ _HOME = {
     "evidence.score": ("score",),
     "report.figures_style": ("FigureStyle",),
     "structure.anneal": ("Anneal",),
-    "structure.average": ("average_graphs",),
+    "structure.arc_probabilities": ("ArcProbabilities", "arc_probabilities"),
+    "structure.average": ("GraphAverage", "average_graphs"),
     "structure.best_first": ("BestFirst",),
     "structure.climb": ("Greedy", "Tabu"),
     "structure.hidden_trials": ("search_hidden",),
@@ -191,6 +193,7 @@ _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "Anneal",
+    "ArcProbabilities",
     "Around",
     "BDeu",
     "Belief",
@@ -209,6 +212,7 @@ __all__ = [
     "FigureStyle",
     "FileError",
     "Fit",
+    "GraphAverage",
     "GraphError",
     "Greedy",
     "Groups",
@@ -255,6 +259,7 @@ __all__ = [
     "Variable",
     "alarm",
     "arc_changes",
+    "arc_probabilities",
     "asia",
     "average_graphs",
     "bdeu",

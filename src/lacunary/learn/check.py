@@ -10,22 +10,27 @@ import numpy as np
 
 from lacunary.data.source import Source, first_row
 from lacunary.data.table import Table
-from lacunary.errors import ParameterError, SchemaError, TableError
+from lacunary.errors import ParameterError, SchemaError, TableError, TooWideError
 from lacunary.family.numeric import NumericFamily
 from lacunary.infer.answers import as_source
+from lacunary.infer.pack import MEMORY_BUDGET
 from lacunary.learn.found import Fit
 from lacunary.maths.arrays import Booleans
 from lacunary.model.dag import Dag
 from lacunary.model.make import dag_over
 
-__all__ = ["check_graph", "check_rows", "check_select", "with_graph"]
+__all__ = ["MOST_CELLS", "check_graph", "check_room", "check_rows", "check_select", "with_graph"]
 
 M = TypeVar("M", bound=Dag | Fit)
+
+MOST_CELLS = MEMORY_BUDGET // (8 * 16)
+"""Cells that the families of a graph may have together: a fit holds some sixteen vectors of them."""
 
 
 def check_graph(verb: str, model: object, table: object) -> None:
     """Refuse what is no graph or fit where one is expected, and say how to write it."""
     if isinstance(model, Dag) or (verb != "fit" and isinstance(model, Fit)):
+        check_room(model if isinstance(model, Dag) else model.network.dag)
         return
     if isinstance(table, Dag) or isinstance(getattr(table, "dag", None), Dag):
         raise ParameterError(f"{verb}(graph, table): these are swapped, the graph comes first")
@@ -36,6 +41,26 @@ def check_graph(verb: str, model: object, table: object) -> None:
     raise ParameterError(
         f"{verb} expects a graph, such as lac.dag('A -> B', schema=table.schema), not a "
         f"{type(model).__name__}"
+    )
+
+
+def check_room(dag: Dag) -> None:
+    """Refuse a graph whose families have more cells than can be held, before any of them is."""
+    layout = dag.layout
+    if layout.size <= MOST_CELLS:
+        return
+    cells = [
+        configurations * (size or widths[0])
+        for configurations, size, widths in zip(
+            layout.configurations, layout.sizes, layout.widths, strict=True
+        )
+    ]
+    largest = int(np.argmax([float(many) for many in cells]))
+    parents = ", ".join(dag.parents[largest])
+    raise TooWideError(
+        f"the families of this graph have {float(layout.size):.3g} cells, and {MOST_CELLS:.3g} are allowed; "
+        f"the largest is {dag.names[largest]} given {parents}, with {float(cells[largest]):.3g}: take "
+        "parents out, or search with max_parents="
     )
 
 

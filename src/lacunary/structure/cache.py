@@ -9,11 +9,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.schema import Schema
+from lacunary.learn.check import MOST_CELLS
 from lacunary.structure.score import FamilyScore, Parents
 
-__all__ = ["Cache"]
+__all__ = ["Cache", "Room"]
 
 Key = tuple[int, Parents]
+
+
+class Room:
+    """How large families may grow: all of them together must have room when the graph is fitted."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.logs = np.log([variable.size or 1 for variable in schema])
+        self.real = np.array([not variable.discrete for variable in schema], dtype=bool)
+        self.most = float(np.log(MOST_CELLS / max(len(schema), 1)))
+
+    def full(self, child: int, parents: Parents) -> NDArray[np.bool_]:
+        """Tell which variables a family has no room for as further parents; (n,)."""
+        chosen = list(parents)
+        own = 2.0 * np.log(self.real[chosen].sum() + 3.0) if self.real[child] else self.logs[child]
+        out = self.logs + float(self.logs[chosen].sum() + own) > self.most
+        out[chosen] = False
+        return np.asarray(out)
 
 
 class Cache:
@@ -25,10 +44,12 @@ class Cache:
         The score that is asked when the answer is not known.
     most
         Families for which all toggled terms are kept; n numbers each.
+    room
+        How large families may grow; what is larger has no score. By default as large as they like.
     """
 
-    def __init__(self, score: FamilyScore, most: int = 50_000) -> None:
-        self.score = score
+    def __init__(self, score: FamilyScore, most: int = 50_000, room: Room | None = None) -> None:
+        self.score, self.room = score, room
         self.most = max(int(most), 1)
         # Where a score has all terms of a family at once it says so, (n + 1,); a search wants both in turn.
         self._terms: Callable[[int, Parents], NDArray[np.float64]] | None = getattr(score, "terms", None)
@@ -88,6 +109,8 @@ class Cache:
         else:
             terms = self._terms(child, parents)
             toggled, own = terms[:-1], float(terms[-1])
+        if self.room is not None:
+            toggled = np.where(self.room.full(child, parents), -np.inf, toggled)
         toggled.flags.writeable = False
         return toggled, own
 

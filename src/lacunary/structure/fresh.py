@@ -97,10 +97,10 @@ class Fresh:
             higher = self._climbed(other)
             top = higher if _above(higher.value, top.value) else top
         while 0 < top.neighbours <= min(self.most, self.left) / PATIENCE:
-            higher = self._beyond(top)
-            if higher is None:
+            further = self._beyond(top)
+            if further is None:
                 break
-            top = self._climbed(higher)
+            top = self._climbed(further)
         return top
 
     def _climbed(self, top: Top) -> Top:

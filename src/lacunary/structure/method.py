@@ -14,7 +14,7 @@ from lacunary.model.dag import Dag
 from lacunary.structure.anneal import Anneal
 from lacunary.structure.best_first import BestFirst
 from lacunary.structure.board import Board
-from lacunary.structure.cache import Cache
+from lacunary.structure.cache import Cache, Room
 from lacunary.structure.climb import Greedy, Tabu
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.exact import Exact
@@ -75,7 +75,7 @@ def run(
         )
     if trail is not None:
         same_run(fingerprint(), trail.fingerprint)
-    known = score if isinstance(score, Cache) else Cache(score)
+    known = score if isinstance(score, Cache) else Cache(score, room=Room(constraints.schema))
     board = Board(known, constraints, _first(known, constraints, start, prior), prior)
     walk = Walk(method.name, board, np.random.default_rng(rng), watch, trail, fingerprint)
     try:

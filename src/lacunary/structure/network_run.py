@@ -205,7 +205,8 @@ class NetworkRun:
     def _checked(self) -> None:
         """Weigh the graphs near the best one afresh, where the run is not to end as the paper's does."""
         state = self.runner.notes.kept
-        if not (self.plan.escapes and state is not None and state.best is not None and state.converged):
+        open_cells = self.learner.networks.source.facts.holes.any()
+        if not (self.plan.escapes and open_cells and state and state.best and state.converged):
             return
         model, [structure], value = state.best
         fresh = Fresh(self.learner, self.plan, self._noted)
@@ -219,8 +220,8 @@ class NetworkRun:
         assert state.best is not None
         if top.value > state.best[2]:
             state = replace(state, structures=(top.structure,), moves=1, criterion=None, forced=False)
-            self.runner.notes.kept = self.runner.weighed(state, top.found)
-        self._tell(self.runner.notes.kept, None)
+            self.runner.notes.kept = state = self.runner.weighed(state, top.found)
+        self._tell(state, None)
 
     def _begun(self, start: Dag | str | None, rng: int | np.random.Generator) -> State:
         """Return the state at a graph, with the first parameters that the learner gives it."""

@@ -1,0 +1,339 @@
+"""How sure one can be of an arc: the probabilities of all arcs and links, given a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.source import Source
+from lacunary.errors import ParameterError, TooWideError
+from lacunary.infer.answers import as_source
+from lacunary.maths.mixing import LEAST, chain_mean
+from lacunary.model.arrows import Arc
+from lacunary.registry import borrow
+from lacunary.structure.all_graphs import sum_of_graphs
+from lacunary.structure.chain import Chain, Draw, Setting, whole_rows
+from lacunary.structure.constraints import ArcsGiven, Constraints
+from lacunary.structure.default import exact_seconds
+from lacunary.structure.prior import PriorGiven, StructurePrior
+
+__all__ = ["ArcProbabilities", "arc_probabilities", "diagnosed"]
+
+Array = NDArray[np.float64]
+
+CHEAP = 20.0
+"""Seconds up to which the sum over all graphs is worth it, by an estimate."""
+
+BLOCK = 50
+"""Draws of each chain between two looks at how exact the means are."""
+
+ALIKE = 1.05
+"""R̂ up to which chains count as having met."""
+
+SHOWN, LEAST_SHOWN = 40, 0.01
+"""Links that are printed, at most, and how probable they are, at least."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArcProbabilities:
+    """How probable arcs and links are: ``p["A", "B"]`` is the probability of A → B.
+
+    A *link* joins two variables, whichever way its arc points. ``print`` shows links with their arcs, `page`
+    and `plot` draw them, `save` keeps them.
+
+    Attributes
+    ----------
+    names
+        The variables.
+    arcs, links
+        The probability of each arc, at [from, to], and of each link; (n, n).
+    error, link_error
+        Monte Carlo standard errors of both, zero where they are exact; (n, n).
+    method
+        "exact": a sum over all graphs; "sampling": the mean over chains that walk over graphs.
+    structure_prior
+        The prior over structures, by name.
+    chains, draws
+        How many chains there were, and how many draws each of them was asked for; 0 where there were none.
+    rhat, effective
+        Of chains: split R̂ and effective number of draws of each arc; (n, n).
+    log_rhat, log_effective
+        The same of log p(rows | graph) + log p(graph).
+    """
+
+    names: tuple[str, ...]
+    arcs: Array
+    error: Array
+    link_error: Array
+    method: Literal["exact", "sampling"]
+    structure_prior: str = "uniform"
+    chains: int = 0
+    draws: int = 0
+    rhat: Array | None = None
+    effective: Array | None = None
+    log_rhat: float | None = None
+    log_effective: float | None = None
+
+    @property
+    def links(self) -> Array:
+        """The probability of each link; (n, n)."""
+        return np.asarray(self.arcs + self.arcs.T)
+
+    @property
+    def worst_rhat(self) -> float | None:
+        """The greatest R̂ of any arc, and of log p; beyond 1.05 chains were at different graphs."""
+        if self.rhat is None or self.log_rhat is None:
+            return None
+        return float(max(self.rhat.max(initial=1.0), self.log_rhat))
+
+    def __getitem__(self, arc: Arc) -> float:
+        tail, head = (self._index(name) for name in arc)
+        return float(self.arcs[tail, head])
+
+    def link(self, one: str, other: str) -> float:
+        """Return the probability that an arc joins two variables, either way."""
+        return float(self.links[self._index(one), self._index(other)])
+
+    def _index(self, name: str) -> int:
+        if name not in self.names:
+            raise ParameterError(f"there is no variable {name!r}; there are {', '.join(self.names)}")
+        return self.names.index(name)
+
+    def ranked(self) -> Iterator[dict[str, Any]]:
+        """Go over links, the most probable first: both names, the link, both arcs, and the errors."""
+        pairs = np.argwhere(np.triu(np.ones_like(self.arcs), 1))
+        chances = np.array([self.links[i, j] for i, j in pairs])
+        for place in np.argsort(-chances, kind="stable"):
+            i, j = map(int, pairs[place])
+            if self.arcs[j, i] > self.arcs[i, j]:
+                i, j = j, i
+            yield {
+                "from": self.names[i],
+                "to": self.names[j],
+                "arc": float(self.arcs[i, j]),
+                "back": float(self.arcs[j, i]),
+                "link": float(self.links[i, j]),
+                "error": float(self.error[i, j]),
+                "link_error": float(self.link_error[i, j]),
+            }
+
+    def note(self) -> str:
+        """Return in words how the numbers were come by and how far they can be trusted."""
+        prior = f"prior over structures {self.structure_prior}"
+        if self.method == "exact":
+            return f"exact: a sum over all graphs; {prior}"
+        said = f"sampled: {self.chains} chains of {self.draws} draws; {prior}"
+        worst = self.worst_rhat
+        if worst is None:
+            return f"{said}; too few draws to tell the errors"
+        met = (
+            f"chains met (R̂ {worst:.3f})"
+            if worst <= ALIKE
+            else f"chains did not meet (R̂ {worst:.2f}): draw more"
+        )
+        return f"{said}; errors up to {self.link_error.max(initial=0.0):.3f}; {met}"
+
+    def __str__(self) -> str:
+        rows = [row for row in self.ranked() if row["link"] >= LEAST_SHOWN]
+        width = max((len(f"{row['from']} -> {row['to']}") for row in rows[:SHOWN]), default=0)
+        sampled = self.method != "exact"
+        lines = [
+            f"{row['from'] + ' -> ' + row['to']:{width}}  link {row['link']:.3f}"
+            + (f" ± {row['link_error']:.3f}" if sampled else "")
+            + f"   -> {row['arc']:.3f}   <- {row['back']:.3f}"
+            for row in rows[:SHOWN]
+        ]
+        count = len(self.names) * (len(self.names) - 1) // 2
+        rest = count - len(lines)
+        more = [f"{rest} more, each at most {self._most_left(len(lines)):.3f}"] if rest else []
+        return "\n".join([f"probabilities of {count} links ({self.note()})", *lines, *more])
+
+    __repr__ = __str__
+
+    def _most_left(self, shown: int) -> float:
+        upper = self.links[np.triu_indices(len(self.names), 1)]
+        return float(np.sort(upper)[::-1][shown])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return links, arcs and errors as plain data."""
+        return {
+            "method": self.method,
+            "structure_prior": self.structure_prior,
+            "variables": list(self.names),
+            "links": list(self.ranked()),
+            "chains": self.chains,
+            "draws": self.draws,
+            "rhat": self.worst_rhat,
+            "effective": None if self.effective is None else float(self.effective.min(initial=np.inf)),
+            "log_rhat": self.log_rhat,
+            "log_effective": self.log_effective,
+        }
+
+    def plot(self) -> Any:
+        """Return a figure: from each variable (rows) to each (columns), how probable the arc is."""
+        return borrow("arc probabilities as a figure")(self)
+
+    def page(self, path: str | PathLike[str], *, title: str = "How sure of each arc") -> None:
+        """Write a page that stands alone: the figure, and every link with its probabilities."""
+        borrow("write whole")(path, borrow("arc probabilities as a page")(self, title))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to a file, for `lacunary.load`."""
+        borrow("save")(self, path)
+
+
+def arc_probabilities(
+    table: Any,
+    *,
+    prior: Any = None,
+    structure_prior: PriorGiven = None,
+    method: Literal["exact", "sampling"] | None = None,
+    error: float = 0.003,
+    chains: int = 4,
+    draws: int = 2000,
+    required: ArcsGiven = (),
+    forbidden: ArcsGiven = (),
+    max_parents: int | None = None,
+    tiers: Sequence[Sequence[str]] | None = None,
+    watch: Callable[[int, int], object] | None = None,
+    rng: int | np.random.Generator = 0,
+) -> ArcProbabilities:
+    """Tell how probable every arc and every link is, averaged over all graphs.
+
+    Where no value is missing and variables are few it is exact: a sum over all graphs, each counted once.
+    Elsewhere several chains walk over graphs, and over what the missing values are, and the probabilities
+    come with their Monte Carlo errors; with up to eight variables a chain draws from all graphs at once.
+
+    Parameters
+    ----------
+    table
+        The rows: a table, a frame, an array or a path.
+    prior, structure_prior
+        As of `search`.
+    method
+        "exact" or "sampling"; by default exact where that takes seconds (to about 11 variables).
+    error
+        Sampling goes on until no link's standard error is larger than this and chains have met.
+    chains, draws
+        How many chains there are, and how many draws each of them makes at most.
+    required, forbidden, max_parents, tiers
+        As of `search`.
+    watch
+        Called with how many steps are done and how many there are at most.
+    rng
+        Seed or generator.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> p = arc_probabilities(lac.asia().sample(500, rng=0).select(["smoke", "lung", "bronc"]))
+    >>> p.link("smoke", "bronc") > 0.99 > p.link("lung", "bronc")
+    True
+    """
+    if method not in (None, "exact", "sampling"):
+        raise ParameterError(f"method is 'exact' or 'sampling', not {method!r}")
+    if not error > 0 or chains < 2 or draws < LEAST:
+        raise ParameterError(
+            f"error must be positive, chains at least 2 and draws at least {LEAST}, "
+            f"not error={error}, chains={chains} and draws={draws}"
+        )
+    rows = whole_rows(as_source(table).whole("a chain over graphs"))
+    limits: dict[str, Any] = {
+        "required": required, "forbidden": forbidden, "max_parents": max_parents, "tiers": tiers
+    }  # fmt: skip
+    constraints = Constraints.of(rows.schema, **limits)
+    graphs = StructurePrior.of(structure_prior, constraints)
+    setting = Setting.of(rows, prior, graphs, constraints)
+    if method == "exact" or (method is None and _cheap(rows, constraints, graphs)):
+        return _exact(setting)
+    return _sampled(setting, error, chains, draws, watch, np.random.default_rng(rng))
+
+
+def _cheap(rows: Source, constraints: Constraints, graphs: StructurePrior) -> bool:
+    """Whether the sum over all graphs takes seconds: some 70 ns for each of 4ⁿ, and each charge of links."""
+    n = len(constraints.schema)
+    parts = len(graphs.logs) // 2 + 1 if graphs.name == "beta-binomial" else 1
+    seconds = 7e-8 * 4.0**n * parts + (exact_seconds(rows, constraints) if n <= 16 else np.inf)
+    return not rows.facts.holes.any() and seconds <= CHEAP
+
+
+def _exact(setting: Setting) -> ArcProbabilities:
+    names = setting.rows.schema.names
+    if setting.rows.holes.any():
+        raise ParameterError(
+            "values are missing, so that the sum over graphs is not known; leave method out, or say "
+            "method='sampling'"
+        )
+    if len(names) > 14:
+        raise TooWideError(
+            f"the sum over all graphs of {len(names)} variables is out of reach; say method='sampling'"
+        )
+    _, arcs = sum_of_graphs(setting.family_terms(setting.score(setting.rows)), setting.structure_prior)
+    nothing = np.zeros_like(arcs)
+    return ArcProbabilities(names, arcs, nothing, nothing, "exact", setting.structure_prior.name)
+
+
+def _sampled(
+    setting: Setting,
+    error: float,
+    chains: int,
+    draws: int,
+    watch: Callable[[int, int], object] | None,
+    rng: np.random.Generator,
+) -> ArcProbabilities:
+    """Draw in blocks until the probabilities are as exact as they are to be."""
+    walkers = [Chain(setting, each) for each in rng.spawn(chains)]
+    burn = 20 if setting.few else 50
+    steps, done = chains * (burn + draws), 0
+    kept: list[list[Draw]] = [[] for _ in walkers]
+    for length, keep in [(burn, False), *[(min(BLOCK, draws - k), True) for k in range(0, draws, BLOCK)]]:
+        for walker, mine in zip(walkers, kept, strict=True):
+            for step in range(length):
+                if watch is not None:
+                    watch(done, steps)
+                draw = walker.step(climbing=not keep and 2 * step < burn)
+                done += 1
+                if keep:
+                    mine.append(draw)
+        if keep and len(kept[0]) >= 2 * LEAST:
+            found = diagnosed(setting, kept)
+            worst = found.worst_rhat
+            if worst is not None and worst <= ALIKE and found.link_error.max(initial=0.0) <= error:
+                break
+    return diagnosed(setting, kept)
+
+
+def diagnosed(setting: Setting, kept: Sequence[Sequence[Draw]]) -> ArcProbabilities:
+    """Return what the draws of chains say of arcs; errors, R̂ and effective sizes where they can be told."""
+    names, n = setting.rows.schema.names, len(setting.rows.schema)
+    arcs = np.array([[draw.arcs for draw in mine] for mine in kept])
+    chains, draws = arcs.shape[:2]
+    known = setting.structure_prior.name
+    if draws < LEAST:
+        unknown = np.full((n, n), np.nan)
+        mean = arcs.mean(axis=(0, 1))
+        return ArcProbabilities(names, mean, unknown, unknown, "sampling", known, chains, draws)
+    logs = np.array([[[draw.log_posterior] for draw in mine] for mine in kept])
+    single = chain_mean(arcs.reshape(chains, draws, n * n))
+    both = chain_mean((arcs + arcs.transpose(0, 1, 3, 2)).reshape(chains, draws, n * n))
+    height = chain_mean(logs)
+    square = (n, n)
+    return ArcProbabilities(
+        names,
+        single.mean.reshape(square),
+        single.stderr.reshape(square),
+        both.stderr.reshape(square),
+        "sampling",
+        known,
+        chains,
+        draws,
+        single.rhat.reshape(square),
+        single.ess.reshape(square),
+        float(height.rhat[0]),
+        float(height.ess[0]),
+    )

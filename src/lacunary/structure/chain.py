@@ -1,0 +1,177 @@
+"""A chain that walks over graphs, what holes hold and parameters, and so draws from their posterior.
+
+By turns it draws what holes hold given graph and parameters, x | G, θ; the graph given complete rows, G | x;
+and parameters, θ | G, x (data augmentation, Tanner & Wong 1987). With few variables G is drawn from all
+graphs at once, and it is known how probable each arc is given x; with more, single arcs are put in, taken out
+and turned round (Metropolis moves, Madigan & York 1995).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.table import Table
+from lacunary.errors import ParameterError, SchemaError, TableError
+from lacunary.infer import prior as priors
+from lacunary.infer.belief import Belief, Prior
+from lacunary.infer.complete import completed
+from lacunary.infer.completions import complete_statistics
+from lacunary.infer.scale import Scale
+from lacunary.learn.fit import fit
+from lacunary.structure.all_graphs import AllGraphs, drawn_charge, family_terms
+from lacunary.structure.anneal import propose
+from lacunary.structure.board import Board
+from lacunary.structure.cache import Cache
+from lacunary.structure.choose import score_of
+from lacunary.structure.climb import climb
+from lacunary.structure.constraints import Constraints
+from lacunary.structure.move import Add, Move, Remove
+from lacunary.structure.networks import standard
+from lacunary.structure.prior import StructurePrior
+from lacunary.structure.score import FamilyScore, Structure, total
+from lacunary.structure.walk import Walk, dag_of
+
+__all__ = ["Chain", "Draw", "Setting", "whole_rows"]
+
+Array = NDArray[np.float64]
+
+MOVES = 4
+"""Moves that are proposed between two draws of the holes, for every ordered pair of variables."""
+
+FEW = 8
+"""Variables up to which a graph is drawn from all graphs at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """Where a chain stands after a step.
+
+    Attributes
+    ----------
+    belief
+        The graph, and what is believed of its parameters, in standardised columns.
+    arcs
+        How probable each arc is given the complete rows, where that is known, else whether it is there.
+    log_posterior
+        log p(complete rows | G) + log p(G).
+    """
+
+    belief: Belief
+    arcs: Array
+    log_posterior: float
+
+
+@dataclass(eq=False)
+class Setting:
+    """What all chains on a table share: rows in standardised columns, and what is believed beforehand."""
+
+    rows: Table
+    scale: Scale
+    prior: Prior
+    structure_prior: StructurePrior
+    constraints: Constraints
+    known: FamilyScore | None = None
+    terms: Array | None = None
+
+    @classmethod
+    def of(cls, table: Table, prior: Any, graphs: StructurePrior, constraints: Constraints) -> Setting:
+        """Return the setting of a table."""
+        scale, inside = standard(table, prior)
+        names = [variable.name for variable in table.schema if not variable.discrete]
+        known = priors.NormalWishart.of(inside.about, names, inside.tables) if names else inside
+        return cls(scale.table(table), scale, known, graphs, constraints)
+
+    @property
+    def few(self) -> bool:
+        """Whether graphs are drawn from all at once."""
+        return len(self.rows.schema) <= FEW
+
+    def score(self, full: Table) -> FamilyScore:
+        """Return the log evidence of families; where there are no holes it stays the same."""
+        if self.known is not None:
+            return self.known
+        discrete = all(variable.discrete for variable in full.schema)
+        score = Cache(score_of(full, "bd" if discrete else None, self.prior))
+        self.known = None if self.rows.holes.any() else score
+        return score
+
+    def family_terms(self, score: FamilyScore) -> Array:
+        """Return the terms of all families; where there are no holes they stay the same; (n, 2ⁿ)."""
+        terms = family_terms(score, self.constraints) if self.terms is None else self.terms
+        self.terms = None if self.rows.holes.any() else terms
+        return terms
+
+
+class Chain:
+    """One chain: its graph, its parameters, and its own source of chance."""
+
+    def __init__(self, setting: Setting, rng: np.random.Generator) -> None:
+        self.setting, self.rng = setting, rng
+        self.structure: Structure = tuple(setting.constraints.start(None))
+        dag = dag_of(setting.rows.schema, self.structure)
+        self.theta = fit(dag, setting.rows, prior=setting.prior).network.theta
+
+    def step(self, climbing: bool = False) -> Draw:
+        """Draw holes, graph and parameters anew; ``climbing``, the graph goes to the best near by first."""
+        full = self._filled()
+        score = self.setting.score(full)
+        move = self._from_all if self.setting.few else self._by_moves
+        self.structure, arcs = move(score, climbing)
+        dag = dag_of(full.schema, self.structure)
+        before = self.setting.prior(dag)
+        counted = complete_statistics(dag, full.codes, full.reals, full.weights)
+        belief = Belief(dag, before.alpha + counted, before.surplus)
+        self.theta = belief.draw(self.rng)
+        log_prior = self.setting.structure_prior.log_probability(self.structure)
+        return Draw(belief, arcs, total(score, self.structure) + log_prior)
+
+    def _filled(self) -> Table:
+        """Return the rows with their holes drawn."""
+        rows = self.setting.rows
+        if not rows.holes.any():
+            return rows
+        return Table(rows.schema, *completed(dag_of(rows.schema, self.structure), self.theta, rows, self.rng))
+
+    def _from_all(self, score: FamilyScore, climbing: bool) -> tuple[Structure, Array]:
+        """Draw from all graphs, given a charge for every link that is itself drawn given the graph."""
+        prior = self.setting.structure_prior
+        charge = drawn_charge(prior, prior.links(self.structure), self.rng)
+        graphs = AllGraphs(self.setting.family_terms(score), prior.counted, charge)
+        return graphs.draw(self.rng), graphs.arcs()
+
+    def _by_moves(self, score: FamilyScore, climbing: bool) -> tuple[Structure, Array]:
+        """Propose single changes, and take each as often as Metropolis' rule says."""
+        prior, n = self.setting.structure_prior, len(self.structure)
+        board = Board(score, self.setting.constraints, self.structure, prior)
+        if climbing:
+            climb(Walk("greedy", board, self.rng))
+        for _ in range(MOVES * n * (n - 1)):
+            move, chance = propose(board, self.rng)
+            if move is not None and log(1.0 - chance) < board.delta(move) + _odds(move):
+                board.apply(move)
+        return board.parents, board.sketch.arcs.astype(np.float64)
+
+
+def _odds(move: Move) -> float:
+    """Return log p(back) / p(there): taking an arc out is proposed half as often as putting it in."""
+    if isinstance(move, Add):
+        return -log(2.0)
+    return log(2.0) if isinstance(move, Remove) else 0.0
+
+
+def whole_rows(table: Table) -> Table:
+    """Return the table with as many equal rows as their weights say."""
+    hidden = [variable.name for variable in table.schema if variable.hidden]
+    if hidden:
+        raise SchemaError(f"{hidden[0]} is hidden; averages are over graphs of observed variables alone")
+    if not table.size > 0:
+        raise TableError("the table has no rows that count; there is nothing to learn a graph from")
+    if np.any(table.weights != np.floor(table.weights)):
+        raise ParameterError("rows are drawn one by one, so their weights must be whole numbers")
+    times = np.repeat(np.arange(len(table)), table.weights.astype(np.int64))
+    return Table(table.schema, table.codes[times], table.reals[times])
