@@ -13,7 +13,7 @@ from typing import Any
 __all__ = ["LENT", "borrow"]
 
 LENT = {
-    "arc probabilities as a figure": "report.arcs_page.figure",
+    "arc probabilities as a figure": "report.figures_arcs.figure",
     "arc probabilities as a page": "report.arcs_page.page",
     "classes as text": "report.classes_text.printed",
     "classes as a page": "report.classes_page.page",
