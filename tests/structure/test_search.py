@@ -15,6 +15,7 @@ import lacunary as lac
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, TableError, TooWideError
+from lacunary.structure.cache import Room
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.default import default_method
 from lacunary.structure.discrete import BD, BIC
@@ -382,3 +383,33 @@ def test_structural_em_is_asked_for_by_its_settings() -> None:
     assert isinstance(lac.search(lac.asia().sample(100, rng=2), escapes=0), lac.StructuralResult)
     with pytest.raises(ParameterError, match="until is 'score' or 'structure'"):
         lac.search(rows, until="dawn")  # type: ignore[arg-type]
+
+
+def test_variables_are_taken_out_for_as_many_moves_as_there_is_time_for() -> None:
+    """With none it is the climb before; with few it ends soon after, and no lower."""
+    table = lac.asia().sample(2000, rng=1)
+    climbed = lac.search(table, method=lac.Tabu(restarts=0))
+    none, some, whole = (lac.search(table, method=lac.Reinsert(moves=m)) for m in (0, 5, None))
+    assert none.score == pytest.approx(climbed.score, abs=1e-6)
+    assert len(none.path) <= len(some.path) < len(whole.path)
+    assert none.score <= some.score <= whole.score
+
+
+def test_no_family_grows_larger_than_it_can_be_fitted() -> None:
+    """Twelve columns of forty states: four parents would make 10⁸ cells, more than any fit has room for."""
+    rng = np.random.default_rng(0)
+    schema = Schema(tuple(Variable(f"V{i}", tuple(range(40))) for i in range(12)))
+    codes = np.repeat(rng.integers(40, size=(300, 1)), 12, axis=1).astype(np.int8)
+    found = lac.search(Table(schema, codes), method="greedy", score="k2")
+    room = Room(schema)
+    cells = [40 ** (1 + len(parents)) for parents in found.dag.parents]
+    assert max(cells) <= np.exp(room.most) * (1 + 1e-9)
+    assert found.network.theta.size == sum(cells)
+    full = room.full(0, (1, 2, 3))
+    assert full[4:].all()
+    assert not full[[1, 2, 3]].any()
+    # What is required is not refused by the search, but no fit takes it.
+    wide = lac.Dag.from_arcs(schema, [(f"V{i}", "V0") for i in range(1, 8)])
+    for verb in (lac.fit, lac.score):
+        with pytest.raises(TooWideError, match="the largest is V0 given V1, V2"):
+            verb(wide, Table(schema, codes))

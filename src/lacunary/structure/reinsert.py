@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,8 +14,8 @@ from lacunary.structure.walk import Walk
 
 __all__ = ["Reinsert"]
 
-TIME = 25.0
-"""Seconds that trials take in all, about; up to some 250 variables there is time for all of them."""
+SECONDS, FEW = 30.0, 100
+"""About how long moves take in all, and up to how many variables they take as long as they take."""
 
 
 @dataclass(frozen=True)
@@ -33,17 +34,24 @@ class Reinsert:
     patience
         How many moves a tabu search may go on from the first top without finding a higher one, before
         variables are taken out; 0 for none.
-    trials
-        How often a variable is taken out, at most; by default as often as it takes up to some 250 variables,
-        and less often with more, for which a trial takes longer, so that it ends within a minute.
+    moves
+        How many moves are made with variables taken out, at most; by default as many as it takes up to some
+        hundred variables, and with more, for which a move takes longer, what takes about half a minute.
     """
 
     patience: int = 15
-    trials: int | None = None
+    moves: int | None = None
     name = "reinsert"
 
     def __post_init__(self) -> None:
-        check_at_least(0, patience=self.patience, trials=self.trials)
+        check_at_least(0, patience=self.patience, moves=self.moves)
+
+    def _most(self, structure: Sequence[Parents]) -> int:
+        """Return how many moves there is time for: each looks at all pairs, and at large families longer."""
+        n, arcs = len(structure), sum(map(len, structure))
+        if self.moves is not None or n <= FEW:
+            return sys.maxsize if self.moves is None else self.moves
+        return int(SECONDS / (3e-9 * n * (n + arcs)))
 
     def run(self, walk: Walk) -> None:
         """Search."""
@@ -53,28 +61,15 @@ class Reinsert:
             else:
                 climb(walk)
             walk.jump(walk.best)
-            nodes = _order(walk.best)
-            walk.memory = {"queue": [[node, way] for way in (0, 1) for node in nodes], "trials": 0}
-        most = _most_trials(len(walk.best)) if self.trials is None else self.trials
-        while walk.memory["queue"] and walk.memory["trials"] < most:
+            nodes = range(len(walk.best))
+            queue = [[node, way] for way in (0, 1) for node in nodes]
+            walk.memory = {"queue": queue, "until": len(walk.path) + self._most(walk.best)}
+        while walk.memory["queue"] and len(walk.path) < walk.memory["until"]:
             node, way = walk.memory["queue"].pop(0)
-            walk.memory["trials"] += 1
             before = walk.best
             _replant(walk, node, way)
             walk.memory["queue"] += _around(before, walk.best, walk.memory["queue"])
             walk.tell()
-
-
-def _order(parents: Sequence[Parents]) -> list[int]:
-    """Return whose turn is first: where there is no time for all, that of variables with most arcs."""
-    n = len(parents)
-    arcs = [len(mine) + sum(node in others for others in parents) for node, mine in enumerate(parents)]
-    return sorted(range(n), key=lambda node: -arcs[node]) if 2 * n > _most_trials(n) else list(range(n))
-
-
-def _most_trials(n: int) -> int:
-    """Return how many trials there is time for: one takes about 4e-7 n² seconds."""
-    return int(TIME / (4e-7 * n * n)) + 1
 
 
 def _replant(walk: Walk, node: int, way: int) -> None:
