@@ -42,6 +42,7 @@ COMMANDS = (
     "score",
     "compare",
     "dimension",
+    "loo",
     "reproduce",
 )
 PRINTED = 1e-12

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from lacunary.evidence.compare import Comparison, compare
     from lacunary.evidence.estimate import Estimate
+    from lacunary.evidence.loo import Loo, loo
     from lacunary.evidence.sampled import Sampled, posterior_mean
     from lacunary.evidence.score import score
     from lacunary.family.distribution import Distribution, NormalMixture, StudentMixture
@@ -171,6 +172,7 @@ _HOME = {
     "evidence.compare": ("Comparison", "compare"),
     "rank.dimension": ("Dimension", "dimension"),
     "evidence.estimate": ("Estimate",),
+    "evidence.loo": ("Loo", "loo"),
     "evidence.sampled": ("Sampled", "posterior_mean"),
     "evidence.score": ("score",),
     "report.figures_style": ("FigureStyle",),
@@ -218,6 +220,7 @@ __all__ = [
     "Groups",
     "ImpossibleRowError",
     "LacunaryError",
+    "Loo",
     "Mixture",
     "MixtureFit",
     "MixtureProgress",
@@ -283,6 +286,7 @@ __all__ = [
     "keep_rows",
     "kl",
     "load",
+    "loo",
     "make_holes",
     "marginal_kl",
     "moral_graph",

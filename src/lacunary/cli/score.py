@@ -29,7 +29,7 @@ __all__ = ["compare", "dimension", "numbers_of", "score"]
 
 ESTIMATES = (
     "exact, map, bic, draper, sbic, laplace, mled, cheeseman-stutz, variational; "
-    "by sampling: ais, path, bridge, chib"
+    "by sampling: wbic, ais, path, bridge, chib"
 )
 MOST_STATES = 1000
 

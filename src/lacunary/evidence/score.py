@@ -48,6 +48,7 @@ METHODS: Mapping[str, Method] = {
     "bic": Method("bic.bic", at="ml"),
     "draper": Method("bic.draper", at="ml"),
     "sbic": Method("sbic.sbic", fixable=False),
+    "wbic": Method("wbic.wbic", "smooth", fixable=False),
     "laplace": Method("laplace.laplace", "smooth"),
     "mled": Method("cheeseman_stutz.mled", "conjugate"),
     "cheeseman-stutz": Method("cheeseman_stutz.cheeseman_stutz", "conjugate"),
@@ -94,8 +95,8 @@ def score(
     table
         Rows with holes: a table, a frame, an array or a path.
     method
-        "exact", "map", "bic", "draper", "sbic", "laplace", "mled", "cheeseman-stutz", "variational", "ais",
-        "path", "bridge" or "chib".
+        "exact", "map", "bic", "draper", "sbic", "wbic", "laplace", "mled", "cheeseman-stutz", "variational",
+        "ais", "path", "bridge" or "chib".
     prior
         A rule that gives the hyperparameters, by default that of the fit, or ``Dirichlet(1)`` of a graph.
     at
