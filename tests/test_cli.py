@@ -42,6 +42,7 @@ COMMANDS = (
     "score",
     "compare",
     "dimension",
+    "sensitivity",
     "loo",
     "reproduce",
 )
@@ -719,7 +720,7 @@ def test_demo() -> None:
     assert [c["parameters"] for c in found["candidates"]] == [17 * k - 1 for k in range(1, 7)]
     # EM stops 1e-10 of the objective short, where the likelihood is not at its own peak.
     assert found["candidates"][0]["log_evidence"]["bic"] == pytest.approx(closed_form_bic(), abs=1e-3)
-    for method in ("bic", "cheeseman-stutz", "variational", "laplace"):
+    for method in ("bic", "sbic", "cheeseman-stutz", "variational", "laplace"):
         first = max(found["candidates"], key=lambda c: c["log_evidence"][method])["classes"]
         assert method in found["favourites"][str(first)]
     assert "cheeseman-stutz" in found["favourites"][str(found["best"])]

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from lacunary.evidence.loo import Loo, loo
     from lacunary.evidence.sampled import Sampled, posterior_mean
     from lacunary.evidence.score import score
+    from lacunary.evidence.sensitivity import Sensitivity, sensitivity
     from lacunary.family.distribution import Distribution, NormalMixture, StudentMixture
     from lacunary.family.poisson import Poisson
     from lacunary.family.regression import Regression
@@ -175,6 +176,7 @@ _HOME = {
     "evidence.loo": ("Loo", "loo"),
     "evidence.sampled": ("Sampled", "posterior_mean"),
     "evidence.score": ("score",),
+    "evidence.sensitivity": ("Sensitivity", "sensitivity"),
     "report.figures_style": ("FigureStyle",),
     "structure.anneal": ("Anneal",),
     "structure.arc_probabilities": ("ArcProbabilities", "arc_probabilities"),
@@ -243,6 +245,7 @@ __all__ = [
     "SchemaError",
     "SearchProgress",
     "SearchResult",
+    "Sensitivity",
     "Sigmoid",
     "SourceError",
     "Start",
@@ -302,6 +305,7 @@ __all__ = [
     "score",
     "search",
     "search_hidden",
+    "sensitivity",
     "skeleton",
     "soybean",
     "structural_em",

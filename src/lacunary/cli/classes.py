@@ -44,7 +44,7 @@ def classes(
     """Find hidden classes of rows: how many there are, what each is like, who is in them. Every row counts.
 
     Columns may be discrete or continuous, and are independent given the class. Numbers of classes are weighed
-    by four estimates of the evidence; profiles of continuous columns are in the table's units.
+    by five estimates of the evidence; profiles of continuous columns are in the table's units.
 
     --json prints: rows, variables, holes, complete_rows, incomplete_rows, observed_cells_in_incomplete_rows,
     candidates (with log_evidence by estimate), favourites, best, classes, measured (mean and sd of continuous

@@ -93,8 +93,6 @@ class Problem(Lean):
     _points: dict[str, Point] = field(default_factory=dict, repr=False)
     kin: dict[Dag, Problem] = field(default_factory=dict, init=False, repr=False)
     """Problems of the same rows that share work: in a comparison, all of them."""
-    memory: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
-    """What estimates keep for others."""
 
     def __getstate__(self) -> dict[str, Any]:
         # Rows stay behind, unless asked for; what they are laid out as can be worked out again.

@@ -25,7 +25,7 @@ from lacunary.study.trail import ClassesTrail
 
 __all__ = ["METHODS", "classes"]
 
-METHODS = ("bic", DECIDES, "variational", "laplace")
+METHODS = ("bic", "sbic", "cheeseman-stutz", "variational", "laplace")
 """Estimates of the evidence that are quick where fits are."""
 
 STOP = Stop(relative=1e-10)
@@ -50,7 +50,7 @@ def classes(
     """Return how many hidden classes of rows a table speaks for, and what each is like.
 
     For every number of classes a hidden variable above all columns is fitted from many starts, to all rows,
-    those with holes too; the models are compared by four estimates of their evidence.
+    those with holes too; the models are compared by five estimates of their evidence.
 
     Parameters
     ----------
