@@ -96,7 +96,9 @@ def page(records: Sequence[Record]) -> Iterator[str]:
     repeats = len({r["repeat"] for r in records if r["design"] != PRINTED})
     yield "# Criteria for the number of hidden classes\n"
     yield "`python -m benchmarks.criteria`. Ten items of two or three states, a tenth of the cells empty;"
-    yield f"{repeats} tables a cell, one to {MOST} classes tried from {STARTS} starts. Shares of tables for"
+    drawn, printed = (sum((r["design"] == PRINTED) == p for r in records) // len(methods) for p in (0, 1))
+    yield f"{drawn} tables, up to {repeats} a cell, and {printed} of the printed design; one to {MOST}"
+    yield f"classes tried from {STARTS} starts. Shares of tables for"
     yield "which the true number is chosen, in brackets the mean number. *Loss*: what the chosen model's MAP"
     yield "network loses on fresh rows, in millinats a row, beyond the best of those tried.\n"
     yield _line(["rows", "classes", "separation", *methods])

@@ -40,7 +40,7 @@ def demo(
     network (blocs.json).
 
     --json prints: rows, variables, holes, complete_rows, incomplete_rows, observed_cells_in_incomplete_rows,
-    candidates (with log_evidence by estimate), favourites, best, classes, cases, page, network.
+    candidates (with log_evidence by estimate), favourites, best, criterion, classes, cases, page, network.
     """
     folder = _folder(out)
     with Waiting("compiling kernels, once…") as waiting:

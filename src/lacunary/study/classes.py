@@ -20,7 +20,7 @@ from lacunary.learn.loop import Progress
 from lacunary.learn.stop import Stop
 from lacunary.model.make import naive_bayes
 from lacunary.study.profile import Candidate
-from lacunary.study.result import DECIDES, Classes
+from lacunary.study.result import Classes, deciding
 from lacunary.study.trail import ClassesTrail
 
 __all__ = ["METHODS", "classes"]
@@ -104,7 +104,7 @@ def classes(
     at = {"bic": {"at": "ml"}}
     compared = compare(fits, used, METHODS, starts=starts, stop=STOP, options=at, rng=rng, watch=tell)
     candidates = _candidates(numbers, fits, compared)
-    best = max(candidates, key=lambda candidate: candidate.log_evidence[DECIDES])
+    best = max(candidates, key=lambda candidate: candidate.log_evidence[deciding(used)])
     network = _by_size(best.fit.network, used, hidden)
     posterior = network.posterior(used, [hidden])[hidden]
     return Classes(used, hidden, kept, candidates, compared, network, posterior)
