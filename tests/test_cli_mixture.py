@@ -31,10 +31,11 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_json_says_what_the_verb_found(two: str, tmp_path: Path) -> None:
     out = str(tmp_path / "mixture.json")
-    result = run("mixture", two, "--components", "1-2", "--noise", "--json", "--out", out)
+    uniform = ("--structure-prior", "uniform")
+    result = run("mixture", two, "--components", "1-2", "--noise", *uniform, "--json", "--out", out)
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout)
-    expected = lac.fit_mixture(two, components=[1, 2], noise=True)
+    expected = lac.fit_mixture(two, components=[1, 2], noise=True, structure_prior=None)
     assert said["estimate"] == expected.estimate.value
     assert said["weights"] == expected.mixture.weights.tolist()
     best = [max(t.estimate.value for t in expected.path if t.asked == many) for many in (1, 2)]

@@ -36,10 +36,8 @@ if TYPE_CHECKING:
     )
     from lacunary.evidence.compare import Comparison, compare
     from lacunary.evidence.estimate import Estimate
-    from lacunary.evidence.loo import Loo, loo
     from lacunary.evidence.sampled import Sampled, posterior_mean
     from lacunary.evidence.score import score
-    from lacunary.evidence.sensitivity import Sensitivity, sensitivity
     from lacunary.family.distribution import Distribution, NormalMixture, StudentMixture
     from lacunary.family.poisson import Poisson
     from lacunary.family.regression import Regression
@@ -60,6 +58,7 @@ if TYPE_CHECKING:
         prior_network,
     )
     from lacunary.infer.divergence import family_distances, kl, marginal_kl
+    from lacunary.infer.empirical import Empirical, empirical_prior
     from lacunary.infer.ensemble import Ensemble
     from lacunary.infer.expect import expect
     from lacunary.infer.impute import impute
@@ -148,6 +147,7 @@ _HOME = {
     "infer.parallel": ("threads",),
     "infer.partitioned": ("Partitioned",),
     "infer.prior": ("NormalWishart",),
+    "infer.empirical": ("Empirical", "empirical_prior"),
     "learn.fit": ("Fit", "Start", "fit", "reselect"),
     "learn.loop": ("Progress",),
     "learn.around": ("Around",),
@@ -173,10 +173,8 @@ _HOME = {
     "evidence.compare": ("Comparison", "compare"),
     "rank.dimension": ("Dimension", "dimension"),
     "evidence.estimate": ("Estimate",),
-    "evidence.loo": ("Loo", "loo"),
     "evidence.sampled": ("Sampled", "posterior_mean"),
     "evidence.score": ("score",),
-    "evidence.sensitivity": ("Sensitivity", "sensitivity"),
     "report.figures_style": ("FigureStyle",),
     "structure.anneal": ("Anneal",),
     "structure.arc_probabilities": ("ArcProbabilities", "arc_probabilities"),
@@ -211,6 +209,7 @@ __all__ = [
     "Dirichlet",
     "Distribution",
     "Draws",
+    "Empirical",
     "Ensemble",
     "Estimate",
     "FigureStyle",
@@ -222,7 +221,6 @@ __all__ = [
     "Groups",
     "ImpossibleRowError",
     "LacunaryError",
-    "Loo",
     "Mixture",
     "MixtureFit",
     "MixtureProgress",
@@ -245,7 +243,6 @@ __all__ = [
     "SchemaError",
     "SearchProgress",
     "SearchResult",
-    "Sensitivity",
     "Sigmoid",
     "SourceError",
     "Start",
@@ -276,6 +273,7 @@ __all__ = [
     "d_separated",
     "dag",
     "dimension",
+    "empirical_prior",
     "equivalent",
     "examine",
     "expect",
@@ -289,7 +287,6 @@ __all__ = [
     "keep_rows",
     "kl",
     "load",
-    "loo",
     "make_holes",
     "marginal_kl",
     "moral_graph",
@@ -305,7 +302,6 @@ __all__ = [
     "score",
     "search",
     "search_hidden",
-    "sensitivity",
     "skeleton",
     "soybean",
     "structural_em",

@@ -11,6 +11,7 @@ from lacunary.data.table import HOLE, Table
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Dirichlet, Prior
 from lacunary.infer.network import random_network
+from lacunary.infer.prior import NormalWishart
 from lacunary.learn.stop import Stop
 from lacunary.model.dag import Dag
 from lacunary.model.make import dag
@@ -54,4 +55,5 @@ def posed(
     """Return such a problem; climbs are short, as what holds at any point needs no peak."""
     graph = mixed(arrows, hidden)
     table = pierced(drawn(graph, rows, seed), discrete, continuous, seed)
-    return Problem(graph, table, prior or Dirichlet(1.0), starts=2, stop=Stop(iterations=40), rng=seed)
+    known = prior if isinstance(prior, NormalWishart) else NormalWishart(tables=prior or Dirichlet(1.0))
+    return Problem(graph, table, known, starts=2, stop=Stop(iterations=40), rng=seed)

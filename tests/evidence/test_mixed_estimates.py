@@ -105,7 +105,7 @@ def test_discrete_holes_are_summed_out_over_all_completions(seed: int) -> None:
     problem = posed("A -> B; A B -> X; B X -> Y", 8, discrete=0.25, seed=seed)
     graphs = mixed("A -> B; A B -> X; B X -> Y")
     logs = [
-        total(ConditionalGaussian.of(full, dirichlet=Dirichlet(1.0)), graphs)
+        total(ConditionalGaussian.of(full, NormalWishart(), dirichlet=Dirichlet(1.0)), graphs)
         for full in completions(table_of(problem))
     ]
     assert len(logs) > 2
@@ -198,7 +198,7 @@ def test_the_bound_of_complete_data_is_the_evidence_and_it_never_falls() -> None
     for method in ("variational", "cheeseman-stutz", "mled"):
         assert estimate(whole, method, {}, {}).value == pytest.approx(exact(whole).value, rel=ROUNDING)
     holed = posed("C -> X; C X -> Y; F -> X Y", 30, hidden="C F", continuous=0.2)
-    found = fit(holed.dag, holed.table, method="variational", starts=2, stop=holed.stop)
+    found = fit(holed.dag, holed.table, method="variational", prior=holed.prior, starts=2, stop=holed.stop)
     # The trace is a difference of terms of size 1e2 to 1e3.
     assert all(np.min(np.diff(start.trace)) > -1e-9 * abs(start.trace[0]) for start in found.starts)
     assert estimate(holed, "variational", {}, {}).value == pytest.approx(found.objective, rel=ROUNDING)
@@ -210,7 +210,7 @@ def test_other_units_change_every_estimate_by_the_jacobian_of_the_observed_cells
     units = np.array([1.0, 4.0, 2.0**-7])  # powers of two: standardised columns stay the same, bit for bit
     other = replace(one, table=replace(table_of(one), reals=table_of(one).reals * units), _points={})
     shift = -float(((~np.isnan(table_of(one).reals)).sum(axis=0) * np.log(units)).sum())
-    for method in set(METHODS) - {"exact", "laplace", "wbic", "ais", "path", "bridge", "chib"}:
+    for method in set(METHODS) - {"exact", "laplace", "ais", "path", "bridge", "chib"}:
         before, after = (estimate(p, method, {"at": at}, {}).value for p in (one, other))
         assert after - before == pytest.approx(shift, rel=ROUNDING), method
 

@@ -157,7 +157,7 @@ def test_the_error_on_complete_data_falls_like_one_over_the_rows(arrows: str) ->
     table = drawn(graph, 40, seed=1)
     for times in (1, 4, 16):
         rows = replace(table, weights=np.full(40, float(times)))
-        problem = Problem(graph, rows, Dirichlet(1.0), stop=TIGHT)
+        problem = Problem(graph, rows, NormalWishart(), stop=TIGHT)
         errors.append(abs(laplace(problem).value - exact(problem).value))
     assert errors[0] < 0.3
     for more, less in pairwise(errors):
@@ -185,7 +185,7 @@ def test_both_bases_find_the_evidence_of_a_class() -> None:
     side = np.repeat([-5.0, 5.0], 6)
     rows = drawn(mixed("X; Y"), 12)
     table = replace(rows, reals=side[:, None] + 0.5 * rng.normal(size=(12, 2))).align(graph.schema)
-    problem = Problem(graph, table, Dirichlet(2.0), stop=TIGHT, starts=4)
+    problem = Problem(graph, table, NormalWishart(tables=Dirichlet(2.0)), stop=TIGHT, starts=4)
     true = exact(problem).value
     for basis in ("softmax", "probability"):
         value = laplace(problem, basis=basis, symmetry=True).value

@@ -12,6 +12,8 @@ import lacunary as lac
 from lacunary.data.table import HOLE
 from tests.naive import log_sum
 
+UNIT = lac.NormalWishart(nu=1)
+
 FAR = 5.0
 """Standard errors that none of some twenty means of a right sampler misses by; seeds are fixed."""
 
@@ -19,7 +21,9 @@ FAR = 5.0
 def test_without_holes_the_mean_is_known() -> None:
     """The prior is worth a row: σ² is inverse-gamma((N + 2)/2, (N + 1)·var/2), of mean var·(N + 1)/N."""
     x = np.array([100.0, 102.0, 104.0, 109.0, 101.0, 98.0, 99.0, 107.0])
-    found = lac.posterior_mean(lac.dag("x", kinds="continuous"), {"x": x}, draws=250, burn=2, chains=24)
+    found = lac.posterior_mean(
+        lac.dag("x", kinds="continuous"), {"x": x}, prior=UNIT, draws=250, burn=2, chains=24
+    )
     expected = np.array([x.mean(), x.var() * 9 / 8])
     assert np.all(np.abs(found.network.theta - expected) < FAR * found.stderr)
     assert found.stderr[0] < 0.05
@@ -28,7 +32,7 @@ def test_without_holes_the_mean_is_known() -> None:
 
 def expectation(dag: lac.Dag, table: lac.Table) -> np.ndarray:
     """E[θ] given complete rows: the belief's mean, but s/(dof − 2) for σ² in place of its scale s/dof."""
-    belief = lac.fit(dag, table).belief
+    belief = lac.fit(dag, table, prior=UNIT).belief
     theta = belief.mean()
     for i in dag.continuous:
         dof = belief.dof(i)
@@ -47,10 +51,10 @@ def test_means_are_those_of_enumeration() -> None:
         codes_here = codes.copy()
         codes_here[:4, 0] = states
         filled = replace(table, codes=codes_here)
-        logs.append(lac.score(dag, filled, "exact").value)
+        logs.append(lac.score(dag, filled, "exact", prior=UNIT).value)
         means.append(expectation(dag, filled))
     expected = np.exp(np.array(logs) - log_sum(logs)) @ np.array(means)
-    found = lac.posterior_mean(dag, replace(table, codes=codes), draws=300, burn=60, chains=40)
+    found = lac.posterior_mean(dag, replace(table, codes=codes), prior=UNIT, draws=300, burn=60, chains=40)
     assert np.all(np.abs(found.network.theta - expected) < FAR * found.stderr)
     assert found.mixed
 
@@ -65,7 +69,7 @@ def test_holes_of_a_child_tell_nothing_of_its_regression() -> None:
     y = 3.0 + 2.0 * x + 0.5 * rng.normal(size=30)
     y[20:] = np.nan
     dag = lac.dag("x -> y", kinds="continuous")
-    found = lac.posterior_mean(dag, {"x": x, "y": y}, draws=200, burn=60, chains=16)
+    found = lac.posterior_mean(dag, {"x": x, "y": y}, prior=UNIT, draws=200, burn=60, chains=16)
     # Least squares of twenty rows; the prior, one row without correlation, moves it by less than 0.2.
     slope, start = np.polyfit(x[:20], y[:20], 1)
     assert found.network.regression("y").coefficients[0] == pytest.approx(slope, abs=0.2)
@@ -77,7 +81,7 @@ def test_classes_are_called_alike_and_in_the_data_s_units() -> None:
     rng = np.random.default_rng(1)
     x = np.concatenate([500 + 10 * rng.normal(size=30), 900 + 10 * rng.normal(size=20)])
     dag = lac.naive_bayes(lac.read({"x": x, "z": -x}).schema, hidden="H", states=2)
-    found = lac.posterior_mean(dag, {"x": x, "z": -x}, draws=150, burn=100, chains=6)
+    found = lac.posterior_mean(dag, {"x": x, "z": -x}, prior=UNIT, draws=150, burn=100, chains=6)
     large = int(found.network.table("H").argmax())
     means = found.network.regression("x").intercept
     # The prior's row at the mean of all, 660, pulls by (660 − 500)/31 and (900 − 660)/21.

@@ -162,8 +162,9 @@ def test_no_objective_ever_falls(case: Case, accelerate: bool) -> None:
 def test_complete_rows_give_the_posterior_mode_in_closed_form() -> None:
     """α = ν + n: mean (Σx + νμ)/(N + ν), variance from τ* with divisor N + ν (TMCH98 section 6)."""
     x = np.array([1.0, 2.0, 4.0, 9.0])
-    found = lac.fit(lac.dag("x", kinds="continuous"), {"x": x}).network.regression("x")
-    centre, spread = x.mean(), x.var()  # the default prior: one row at the mean, of the column's variance
+    unit = lac.NormalWishart(nu=1)  # one row at the mean, of the column's variance
+    found = lac.fit(lac.dag("x", kinds="continuous"), {"x": x}, prior=unit).network.regression("x")
+    centre, spread = x.mean(), x.var()
     assert found.intercept == pytest.approx(centre)
     assert found.variance == pytest.approx((4 * spread + spread) / 5)
 
@@ -187,8 +188,9 @@ def test_the_bound_of_complete_rows_is_the_evidence() -> None:
     rng = np.random.default_rng(4)
     dag = lac.dag("d -> x -> y; d -> y", kinds={"x": "continuous", "y": "continuous"})
     table = lac.random_network(dag, rng=1).sample(30, rng)
-    found = lac.fit(dag, table, method="variational")
-    prior = Scale.of(table).believed_outside(lac.Dirichlet(1.0)(dag))
+    unit = lac.NormalWishart(nu=1)
+    found = lac.fit(dag, table, method="variational", prior=unit)
+    prior = Scale.of(table).believed_outside(unit(dag))
     cells = 2 * 30
     exact = prior.log_normalizer - found.belief.log_normalizer - 0.5 * cells * np.log(2 * np.pi)
     assert found.objective == pytest.approx(exact, rel=1e-9)

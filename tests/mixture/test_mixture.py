@@ -99,8 +99,10 @@ def test_one_component_without_holes_is_weighed_exactly() -> None:
 
 def test_one_component_is_a_plain_search() -> None:
     table = continuous(two_groups(100)[:100])
-    plain = search(table)
-    found = fit_mixture(table, components=1)
+    prior = lac.NormalWishart(nu=1)
+    plain = search(table, prior=prior)
+    found = fit_mixture(table, components=1, prior=prior)
+    assert found.log_structure_prior == pytest.approx(plain.log_structure_prior)
     assert lac.equivalent(found.mixture.components[0].dag, plain.dag)
     assert found.estimate.value == pytest.approx(plain.score, rel=1e-10)
 

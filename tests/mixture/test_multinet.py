@@ -23,7 +23,7 @@ def labelled(rows: int = 60, seed: int = 0, unknown: float = 0.0) -> Table:
 
 def test_with_the_class_observed_it_is_one_search_for_each_class() -> None:
     table = labelled()
-    found = lac.fit_mixture(table, given="group")
+    found = lac.fit_mixture(table, given="group", prior=lac.NormalWishart(nu=1))
     assert found.classes == ("first", "second")
     whole = table.select([f"x{i}" for i in range(4)])
     means = {f"x{i}": float(whole.reals[:, i].mean()) for i in range(4)}

@@ -26,10 +26,10 @@ def test_the_rule_and_its_belief_are_one_prior() -> None:
     assert mixtures[0].estimate.value == pytest.approx(mixtures[1].estimate.value, rel=1e-12)
 
 
-def test_worth_one_row_is_the_default() -> None:
+def test_the_tables_own_is_the_default() -> None:
     said = lac.fit_mixture(TABLE, components=2, prior=lac.NormalWishart())
-    assert said.estimate.value == lac.fit_mixture(TABLE, components=2).estimate.value
-    assert lac.search(TABLE, prior=lac.NormalWishart()).score == lac.search(TABLE).score
+    own = lac.empirical_prior(TABLE)
+    assert lac.search(TABLE, prior=own).score == lac.search(TABLE).score
     heavier = lac.fit_mixture(TABLE, components=2, prior=lac.NormalWishart(nu=10))
     assert heavier.estimate.value != said.estimate.value
 

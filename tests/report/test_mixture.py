@@ -100,7 +100,8 @@ def test_probabilities_are_those_of_the_best_with_as_many_components(found: lac.
     assert len({number.components for number in told}) == len(told)
     one, two = numbers[0], next(n for n in told if n.components == 2)
     assert np.log((two.probability or 0) / (one.probability or 1)) == pytest.approx(
-        two.estimate - one.estimate
+        max(t.value for t in found.path if t.components == 2)
+        - max(t.value for t in found.path if t.components == 1)
     )
     assert [number.estimate for number in numbers if number.chosen] == [found.estimate.value]
 

@@ -76,7 +76,7 @@ def test_the_beta_binomial_is_a_mixture_of_charges() -> None:
 
 def test_the_verb_is_exact_where_nothing_is_missing() -> None:
     table = chain(4, 60)
-    p = lac.arc_probabilities(table, max_parents=2)
+    p = lac.arc_probabilities(table, max_parents=2, structure_prior=None)
     limits, score = Constraints.of(table.schema, max_parents=2), BD(table)
     graphs = [graph for graph in naive.all_dags(4) if allowed(graph, limits)]
     expected = np.array(naive.arc_chances(graphs, [total(score, graph) for graph in graphs]))
@@ -109,7 +109,8 @@ def test_holes_are_summed_over_by_sampling(kind: str) -> None:
         for graph in graphs
     ]
     logs = [lac.score(dag, table, "exact", prior=prior).value for dag in dags]
-    p = lac.arc_probabilities(table, prior=prior, draws=100 if kinds else 200, error=0.004, rng=0)
+    draws = 100 if kinds else 200
+    p = lac.arc_probabilities(table, prior=prior, structure_prior=None, draws=draws, error=0.004, rng=0)
     assert p.method == "sampling"
     assert p.worst_rhat is not None
     expected = naive.arc_chances(graphs, logs)

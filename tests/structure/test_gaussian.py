@@ -131,11 +131,12 @@ def test_a_table_is_scored_in_its_own_units() -> None:
         assert score.family(child, parents) == pytest.approx(expected, abs=1e-6)
 
 
-def test_the_default_prior_is_worth_one_row_at_the_columns() -> None:
+def test_a_prior_of_one_row_is_that_of_the_columns() -> None:
     rows = sample(3, 30, 5)
     table = lac.read(dict(zip("abc", rows.T, strict=True)), kinds="continuous")
     expected = BGe(moments(rows), NormalWishart.about(rows.mean(axis=0), rows.var(axis=0)))
-    assert BGe.of(table).family(2, (0, 1)) == pytest.approx(expected.family(2, (0, 1)), rel=1e-10)
+    found = BGe.of(table, lac.NormalWishart(nu=1))
+    assert found.family(2, (0, 1)) == pytest.approx(expected.family(2, (0, 1)), rel=1e-10)
 
 
 def test_weights_count_rows() -> None:

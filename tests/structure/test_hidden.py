@@ -81,7 +81,11 @@ def test_the_number_of_states_is_found(classes: Table) -> None:
 
 def test_other_estimates_can_choose(classes: Table) -> None:
     found = structural_em(
-        classes.take(slice(0, 200)), hidden={"C": [1, 2]}, choose="bic", prior=lac.Dirichlet(1.0)
+        classes.take(slice(0, 200)),
+        hidden={"C": [1, 2]},
+        choose="bic",
+        prior=lac.Dirichlet(1.0),
+        structure_prior=None,
     )
     assert found.trials is not None
     states = found.dag.schema["C"].size if "C" in found.dag.schema else 1

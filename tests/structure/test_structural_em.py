@@ -62,7 +62,7 @@ def test_the_score_is_the_cheeseman_stutz_estimate(rows: Table, found: Structura
 def test_under_the_second_rule_the_last_score_is_the_highest(seed: int) -> None:
     network = lac.random_network(lac.random_dag(7, 0.4, states=(2, 3), rng=seed), lac.Dirichlet(0.4), seed)
     table = lac.make_holes(network.sample(300, rng=seed), 0.3, rng=seed)
-    done = structural_em(table)
+    done = structural_em(table, structure_prior=None)
     scores = [each.cheeseman_stutz for each in done.rounds]
     assert done.converged
     assert done.score > scores[0]
@@ -88,7 +88,8 @@ def test_the_first_rule_stops_when_the_graph_stays(rows: Table) -> None:
 
 
 def test_moves_can_be_counted(rows: Table) -> None:
-    done = structural_em(rows, schedule="((EM)^{1,10} Ec S^{1,2} M)^2 (EM)^2 Ec S* M", escapes=0)
+    schedule = "((EM)^{1,10} Ec S^{1,2} M)^2 (EM)^2 Ec S* M"
+    done = structural_em(rows, schedule=schedule, escapes=0, structure_prior=None)
     assert [each.moves for each in done.rounds[:3]] == [0, 1, 2]
     assert len(done.rounds) == 4
     assert len(done.path) == sum(each.moves for each in done.rounds)
@@ -132,7 +133,8 @@ def stop_at(call: int, kept: list[Trail]) -> Any:
 
 
 def test_escapes_lead_to_a_higher_score(rows: Table) -> None:
-    found, plain = (structural_em(rows, method="greedy", escapes=most) for most in (None, 0))
+    how: dict[str, Any] = {"method": "greedy", "structure_prior": None}
+    found, plain = (structural_em(rows, escapes=most, **how) for most in (None, 0))
     first = len(plain.rounds)
     assert found.rounds[:first] == plain.rounds
     assert found.rounds[first].escape

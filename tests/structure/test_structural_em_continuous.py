@@ -80,8 +80,9 @@ def test_the_order_of_rows_does_not_matter(kind: str) -> None:
 @pytest.mark.parametrize("kind", TABLES)
 def test_a_mixture_with_one_component_is_the_same(kind: str) -> None:
     holey = lac.make_holes(TABLES[kind](300), 0.1, rng=3)
-    plain = structural_em(holey, escapes=0)
-    found = lac.fit_mixture(holey, components=1)
+    prior = lac.NormalWishart(nu=1, tables=lac.bdeu(1))
+    plain = structural_em(holey, escapes=0, prior=prior, structure_prior=None)
+    found = lac.fit_mixture(holey, components=1, prior=prior, structure_prior=None)
     assert lac.equivalent(found.mixture.components[0].dag, plain.dag)
     # Both climb to the same maximum, and stop a little before it, by rules of 1e-6 and 1e-8.
     assert found.estimate.value == pytest.approx(plain.score, abs=1e-2)

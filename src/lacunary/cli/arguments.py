@@ -38,7 +38,8 @@ __all__ = [
     "written",
 ]
 
-STRUCTURE_PRIOR = "How probable graphs are beforehand: uniform, links, beta-binomial, or nats a link."
+STRUCTURE_PRIOR = "How probable graphs are beforehand: beta-binomial, links, uniform, or nats a link."
+DEFAULT = "beta-binomial"
 MODELS = (".bif", ".xmlbif", ".bifxml", ".xml", ".net", ".json")
 TABLES = (".csv", ".tsv", ".tab", ".txt")
 FIGURES = (".svg", ".png")
@@ -175,9 +176,9 @@ def pairs_of_states(option: str, texts: Sequence[str] | None) -> dict[str, int |
 
 
 def structure_prior_of(text: str | None) -> Any:
-    """Return a prior over structures: its name, or the number a text stands for."""
+    """Return a prior over structures: its name, or the number a text stands for; by default the library's."""
     try:
-        return text if text is None else float(text)
+        return DEFAULT if text is None else float(text)
     except ValueError:
         return text
 

@@ -16,6 +16,7 @@ from lacunary.data.source import Source
 from lacunary.errors import ParameterError
 from lacunary.evidence.bounded import runaway, unbounded
 from lacunary.infer.belief import Belief, Prior
+from lacunary.infer.empirical import stated
 from lacunary.infer.network import Network
 from lacunary.infer.rows import Distinct, Rows
 from lacunary.infer.scale import Scale
@@ -93,6 +94,11 @@ class Problem(Lean):
     _points: dict[str, Point] = field(default_factory=dict, repr=False)
     kin: dict[Dag, Problem] = field(default_factory=dict, init=False, repr=False)
     """Problems of the same rows that share work: in a comparison, all of them."""
+    memory: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    """What estimates keep for others."""
+
+    def __post_init__(self) -> None:
+        self.prior = stated(self.prior, self.table, self.scale)
 
     def __getstate__(self) -> dict[str, Any]:
         # Rows stay behind, unless asked for; what they are laid out as can be worked out again.

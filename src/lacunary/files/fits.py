@@ -12,8 +12,9 @@ from lacunary.files.models import belief_fields, decode_belief
 from lacunary.files.native import decode, encode, register
 from lacunary.files.record import Record
 from lacunary.files.vectors import decode_vector, encode_vector
-from lacunary.infer.belief import Dirichlet, PriorBelief
+from lacunary.infer.belief import Dirichlet, Prior, PriorBelief
 from lacunary.infer.network import Network
+from lacunary.infer.prior import NormalWishart
 from lacunary.learn.found import Climbs, Fit, Start
 from lacunary.learn.select import Selection
 from lacunary.model.dag import Dag
@@ -111,9 +112,16 @@ def _decode_fit(record: Record) -> Fit:
         interrupted=record.flag("interrupted"),
         constant=record.number("constant"),
         selection=_decode_selection(record.record("selection")),
-        prior=_decode_prior(network.dag, record.record("prior")) if "prior" in record else Dirichlet(1.0),
+        prior=_decode_prior(network.dag, record.record("prior"))
+        if "prior" in record
+        else _unsaid(network.dag),
         fixed=_decode_fixed(network.dag, record) if "fixed" in record else (),
     )
+
+
+def _unsaid(dag: Dag) -> Prior:
+    """Return the prior of a file that names none; where there were regressions, it was that of one row."""
+    return NormalWishart() if dag.continuous else Dirichlet(1.0)
 
 
 def _decode_prior(dag: Dag, record: Record) -> PriorBelief:

@@ -16,6 +16,7 @@ from lacunary.errors import ParameterError
 from lacunary.family.regression import VARIANCE_FLOOR
 from lacunary.infer.answers import as_source
 from lacunary.infer.belief import Belief, Dirichlet, Prior
+from lacunary.infer.empirical import stated
 from lacunary.infer.network import Network
 from lacunary.infer.rows import Rows
 from lacunary.infer.scale import Scale
@@ -77,8 +78,7 @@ def fit(
         lower bound of the log evidence, with a posterior for the parameters (BG03).
     prior
         A rule that gives the hyperparameters, by default ``Dirichlet(1)``. Unless the rule says otherwise,
-        the regressions of continuous variables follow from a Normal–Wishart worth one row with the columns'
-        means, variances and no correlation.
+        the regressions of continuous variables have the table's own Normal–Wishart: `empirical_prior`.
     basis
         The coordinates in which the prior is a density: "softmax" adds pseudo-counts α, any α > 0;
         "probability" adds α − 1, as in CH96, and needs α ≥ 1.
@@ -125,17 +125,17 @@ def fit(
     rows = as_source(table, dag.schema)
     check_rows(dag, rows, method)
     check_select(dag, select)
-    prior, names = prior or Dirichlet(1.0), tuple(fixed or ())
+    names, scale = tuple(fixed or ()), Scale.of(rows, dag)
+    asked, prior = prior or Dirichlet(1.0), stated(prior, rows, scale)
     rows_given, given = rows, fixed
     fixed, log_foregone = with_foregone(dag, rows, method, fixed)
-    scale = Scale.of(rows, dag)
     rows = scale.source(rows)
     belief = scale.believed_inside(prior(dag))
     rule = _rule(belief, scale, method, basis, fixed, log_foregone)
     prepared = scale.prepare(dag, rows)
     maker = _starts(dag, starts, initial, scale)
     limit = stop or Stop(relative=1e-8)
-    kept = cache(partial(_fingerprint, dag, rows_given, method, basis, prior, given, limit, accelerate))
+    kept = cache(partial(_fingerprint, dag, rows_given, method, basis, asked, given, limit, accelerate))
     standing = _standing(initial, kept)
     halving = isinstance(maker, Tournament) or "alive" in (standing or {})
     if halving and select in ("average", "entropy", "ensemble"):
@@ -182,7 +182,7 @@ def reselect(
     fixed = found.given if fixed is None else fixed
     fixed, log_foregone = with_foregone(found.dag, rows, found.method, fixed)
     scale = Scale.of(rows, found.dag)
-    belief = scale.believed_inside((prior or found.prior)(found.dag))
+    belief = scale.believed_inside(stated(prior or found.prior, rows, scale)(found.dag))
     rule = _rule(belief, scale, found.method, found.basis, fixed, log_foregone)
     prepared = scale.prepare(found.dag, scale.source(rows))
     inside = moved(found, scale.inward)

@@ -14,7 +14,8 @@ from lacunary.data.schema import Variable
 from lacunary.data.source import Source, row_weights
 from lacunary.errors import GraphError, ParameterError, TableError
 from lacunary.infer.answers import as_source
-from lacunary.infer.belief import Dirichlet, Prior
+from lacunary.infer.belief import BDeu, Dirichlet, Prior
+from lacunary.infer.empirical import stated
 from lacunary.infer.mixture import Mixture
 from lacunary.infer.prior import NormalWishart
 from lacunary.learn.around import Around
@@ -38,7 +39,7 @@ from lacunary.structure.gaussian import Normal
 from lacunary.structure.hidden import trials, with_hidden
 from lacunary.structure.method import SearchMethod, method_of
 from lacunary.structure.plan import Plan
-from lacunary.structure.prior import PriorGiven, StructurePrior
+from lacunary.structure.prior import DEFAULT, PriorGiven, StructurePrior
 from lacunary.structure.result import SCHEDULE
 from lacunary.structure.schedule import parse_schedule
 from lacunary.structure.score import Structure
@@ -61,7 +62,7 @@ def fit_mixture(
     given: str | None = None,
     hidden: Mapping[str, int | Iterable[int] | str] | None = None,
     prior: Normal | Prior | None = None,
-    structure_prior: PriorGiven = None,
+    structure_prior: PriorGiven = DEFAULT,
     weights: float = 1.0,
     noise_share: float = 0.01,
     initial: Mixture | MixtureFit | None = None,
@@ -113,8 +114,9 @@ def fit_mixture(
         tries several numbers (one: without it), ``{"F": "continuous"}`` is a factor. With
         ``structure="empty"`` factors above all variables make a mixture of factor analysers.
     prior
-        For continuous variables a `NormalWishart`, by default worth one row about the columns' means and
-        variances; for discrete ones a rule such as ``bdeu(1)``, the default. TMCH98's digits:
+        For continuous variables a `NormalWishart`, by default the table's own, with the covariance of
+        residuals within clusters of rows (`empirical_prior`); for discrete ones a rule such as ``bdeu(1)``,
+        the default. TMCH98's digits:
         ``NormalWishart(nu=2, means=64, covariance=0.5)``.
     structure_prior
         How probable the components' graphs are beforehand, as of `lacunary.search`; each component has it
@@ -176,7 +178,7 @@ def fit_mixture(
     rows = as_source(table)
     if family is not None:
         rows = rows.mapped(partial(with_family, family))
-    rows, labels = labelled(rows, given, components, noise)
+    every, (rows, labels) = rows, labelled(rows, given, components, noise)
     if not rows.size > 0:
         raise TableError("there are no rows to learn from")
     if until not in ("structure", "score"):
@@ -194,7 +196,7 @@ def fit_mixture(
         )
         by = _choice(choose, sharing, ml)
         learner = MixtureLearner(
-            engine_of(full, MAXIMUM if ml else prior, sharing, "bic" if ml else "bd"),
+            engine_of(full, MAXIMUM if ml else _stated(prior, every, given), sharing, "bic" if ml else "bd"),
             row_weights(full),
             noise_of(noise, full),
             LIGHT if ml else weights,
@@ -300,6 +302,14 @@ def _graphs(
     if not many:
         raise ParameterError("structure names no graph; give one for all components, or one for each")
     return tuple(_structure(each, rows) for each in many), "given"
+
+
+def _stated(prior: Normal | Prior | None, rows: Source, given: str | None) -> Any:
+    """Return the prior; by default the table's own, of residuals within classes, or else within clusters."""
+    if prior is not None and not any(variable.discrete for variable in rows.schema):
+        return prior
+    known = None if given is None else [given]
+    return stated(prior, rows, default=BDeu(1.0), clusters=given is None, groups=known)
 
 
 def _structure(graph: Dag | str, rows: Source) -> Structure:

@@ -25,8 +25,6 @@ EVIDENCE = (
 )
 NAMES = {
     "bic": "BIC",
-    "sbic": "sBIC",
-    "wbic": "WBIC",
     "cheeseman-stutz": "Cheeseman\N{EN DASH}Stutz",
     "laplace": "Laplace",
     "mled": "MLED",

@@ -20,7 +20,7 @@ from lacunary.structure.all_graphs import sum_of_graphs
 from lacunary.structure.chain import Chain, Draw, Setting, whole_rows
 from lacunary.structure.constraints import ArcsGiven, Constraints
 from lacunary.structure.default import exact_seconds
-from lacunary.structure.prior import PriorGiven, StructurePrior
+from lacunary.structure.prior import DEFAULT, PriorGiven, StructurePrior
 
 __all__ = ["ArcProbabilities", "arc_probabilities", "diagnosed"]
 
@@ -191,7 +191,7 @@ def arc_probabilities(
     table: Any,
     *,
     prior: Any = None,
-    structure_prior: PriorGiven = None,
+    structure_prior: PriorGiven = DEFAULT,
     method: Literal["exact", "sampling"] | None = None,
     error: float = 0.003,
     chains: int = 4,

@@ -19,7 +19,7 @@ from lacunary.infer.ensemble import Ensemble
 from lacunary.structure.arc_probabilities import ArcProbabilities, diagnosed
 from lacunary.structure.chain import Chain, Draw, Setting, whole_rows
 from lacunary.structure.constraints import ArcsGiven, Constraints
-from lacunary.structure.prior import PriorGiven, StructurePrior
+from lacunary.structure.prior import DEFAULT, PriorGiven, StructurePrior
 
 __all__ = ["GraphAverage", "average_graphs"]
 
@@ -41,7 +41,7 @@ def average_graphs(
     table: Any,
     *,
     prior: Any = None,
-    structure_prior: PriorGiven = None,
+    structure_prior: PriorGiven = DEFAULT,
     draws: int = 20,
     burn: int = 10,
     chains: int = 4,
@@ -62,7 +62,7 @@ def average_graphs(
     table
         The rows: a table, a frame, an array or a path. Weights must be whole numbers.
     prior
-        As of `search`: by default worth one row.
+        As of `search`.
     structure_prior
         How probable graphs are beforehand, as of `search`.
     draws, burn

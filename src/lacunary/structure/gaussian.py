@@ -19,6 +19,7 @@ from lacunary.errors import ParameterError, SchemaError, TableError
 from lacunary.evidence.charge import price
 from lacunary.family.regression import VARIANCE_FLOOR
 from lacunary.infer import prior as priors
+from lacunary.infer.empirical import stated
 from lacunary.infer.prior import standardised
 from lacunary.infer.scale import Scale, check_squares
 from lacunary.kernels.swept import charged_terms, integrated_terms
@@ -298,5 +299,5 @@ def standardise(table: Table, prior: Normal | None = None, *, mixed: bool = Fals
     check_squares(table)
     scale = Scale.of(table)
     origin, spread = scale.centre[columns], scale.spread[columns]
-    belief = standardised(prior, names, origin, spread).about
+    belief = standardised(stated(prior, table, scale), names, origin, spread).about
     return Standard(columns, (values - origin) / spread, table.weights, origin, spread, belief)

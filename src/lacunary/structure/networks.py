@@ -22,6 +22,7 @@ from lacunary.evidence.exact import complete_log_evidence, complete_log_likeliho
 from lacunary.family.regression import VARIANCE_FLOOR
 from lacunary.infer.belief import BDeu, Belief
 from lacunary.infer.completions import complete_statistics
+from lacunary.infer.empirical import stated
 from lacunary.infer.islands import Islands, IslandSum
 from lacunary.infer.network import Network
 from lacunary.infer.posterior import filled
@@ -361,7 +362,8 @@ def standard(source: Source, prior: Any) -> tuple[Scale, Any]:
         if not (shown or variable.hidden):
             raise TableError(f"nothing is observed of {variable.name}; leave the column out")
     names = [schema.names[i] for i in where]
-    return scale, standardised(prior, names, *scale.of_columns(where))
+    known = stated(prior, source, scale, BDeu(1.0))
+    return scale, standardised(known, names, *scale.of_columns(where))
 
 
 def _kept(store: dict[Structure, Value], structure: Structure, most: int, make: Callable[[], Value]) -> Value:

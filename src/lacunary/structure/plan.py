@@ -128,6 +128,10 @@ class Plan:
         Whether the estimate is worked out after every arc change (TMCH98 Figure 4).
     shared
         Whether all networks have the same structure.
+    late
+        Whether searches are without the prior over graphs at first, which then only chooses among the graphs
+        met, and have it once that leads no higher. What a network without an arc expects of holes is diluted,
+        and a charged search would be kept from arcs that it could not take out again.
     """
 
     constraints: Constraints
@@ -143,6 +147,7 @@ class Plan:
     escapes: int = 0
     trace: bool = False
     shared: bool = False
+    late: bool = False
 
     @property
     def fixed(self) -> bool:
@@ -192,6 +197,8 @@ class State:
         Of the last search: the score it ended with on expected statistics, and how many moves led there.
     forced, em_converged
         Whether EM is to run to convergence, and whether it last did.
+    charged
+        Whether searches have the prior over graphs by now, where they do not from the first (`Plan.late`).
     done, converged
         Whether the schedule is over, and whether its stopping rule was met.
     seed
@@ -220,6 +227,7 @@ class State:
     em_converged: bool = False
     done: bool = False
     converged: bool = False
+    charged: bool = False
     seed: int = 0
     ticks: tuple[Tick, ...] = ()
     rounds: tuple[Round, ...] = ()

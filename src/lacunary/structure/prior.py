@@ -19,10 +19,13 @@ from lacunary.errors import ParameterError
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.score import Structure
 
-__all__ = ["PriorGiven", "StructurePrior", "best_by_links"]
+__all__ = ["DEFAULT", "PriorGiven", "StructurePrior", "best_by_links"]
 
 PriorGiven = Literal["uniform", "links", "beta-binomial"] | float | None
 """A prior over structures by name, or nats that each link is charged; None is the uniform one."""
+
+DEFAULT: PriorGiven = "beta-binomial"
+"""The prior that is taken unless another is named: what lost nowhere in `benchmarks/priors.md`."""
 
 NAMES = ("uniform", "links", "beta-binomial")
 

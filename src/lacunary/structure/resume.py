@@ -28,7 +28,7 @@ Plain = Mapping[str, Any]
 """What JSON can hold."""
 
 NUMBERS = ("place", "step", "round", "escapes", "moves", "seed")
-FLAGS = ("forced", "em_converged", "done", "converged")
+FLAGS = ("forced", "em_converged", "done", "converged", "charged")
 
 
 class Codec(Protocol):

@@ -17,6 +17,7 @@ import numpy as np
 from lacunary.structure.climb import Greedy, climb
 from lacunary.structure.method import SearchMethod, run
 from lacunary.structure.plan import Learner, Notes, Plan, State, Tick, Weighed, arcs_of
+from lacunary.structure.prior import StructurePrior
 from lacunary.structure.result import Round
 from lacunary.structure.schedule_program import Instruction
 from lacunary.structure.score import FamilyScore, Structure, Sum
@@ -69,10 +70,10 @@ class Runner:
             while not state.done and state.round < self.plan.rounds:
                 self.notes.kept = state = replace(self._round(state), round=state.round + 1)
                 yield state
-            larger = self._escaped(state)
-            if larger is None:
+            again = self._escaped(state) or self._charged(state)
+            if again is None:
                 return
-            self.notes.kept = state = larger
+            self.notes.kept = state = again
             yield state
 
     def _round(self, state: State) -> State:
@@ -162,7 +163,7 @@ class Runner:
         statistics that make up for it (`Learner.enlarged`); whether they lead higher, the estimate tells.
         """
         gained = state.best is not None and _above(state.top, state.mark)
-        if not (gained and state.converged and state.escapes < self.plan.escapes):
+        if not (gained and state.converged and state.escapes < self.plan.escapes) or state.charged:
             return None
         assert state.best is not None
         model, structures, value = state.best
@@ -180,9 +181,21 @@ class Runner:
         )  # fmt: skip
         return self.weighed(again, weighed, escape=True)
 
+    def _charged(self, state: State) -> State | None:
+        """Return where to begin again with the prior in every search, from the best graph met without it."""
+        plan, zeros = self.plan, (0,) * len(self.program)
+        if not (plan.late and state.converged and state.best) or state.charged or not plan.prior.logs.any():
+            return None
+        model, structures, value = state.best
+        return replace(
+            state, model=model, structures=structures, place=0, visits=zeros, turns=zeros, converged=False,
+            done=False, charged=True, top=value,
+        )  # fmt: skip
+
     def _search(self, state: State, statistics: Any, moves: int | None) -> State:
         """Return the state with the structures that a search finds on expected statistics."""
         plan, found = self.plan, list(state.structures)
+        prior = plan.prior if state.charged or not plan.late else None
         scores = self.learner.scores(statistics)
         parts: list[tuple[slice, FamilyScore]] = [(slice(c, c + 1), s) for c, s in enumerate(scores)]
         if plan.shared:
@@ -191,15 +204,15 @@ class Runner:
         state = replace(state, moves=0)
         for part, score in parts:
             if plan.structure == "tree":
-                forest = as_good_forest(score, plan.constraints, plan.prior, found[part][0])
+                forest = as_good_forest(score, plan.constraints, prior, found[part][0])
                 found[part] = [forest] * len(found[part])
             else:
-                state = self._walked(state, way, score, found, part, statistics)
+                state = self._walked(state, way, score, found, part, statistics, prior)
         phase = "search"
         if moves is None and tuple(found) == state.structures and plan.refines(state):
             phase, state = "refine", replace(state, moves=0)
             for part, score in parts:
-                state = self._walked(state, plan.method, score, found, part, None)
+                state = self._walked(state, plan.method, score, found, part, None, prior)
         criterion = self.learner.log_evidence(statistics, found)
         state = self.notes.note(state, phase, criterion, structures=found)
         return replace(state, structures=tuple(found), criterion=criterion)
@@ -212,6 +225,7 @@ class Runner:
         found: list[Structure],
         part: slice,
         traced: Any,
+        prior: StructurePrior | None,
     ) -> State:
         """Search for the structure of some networks, and put what is found into the list of all.
 
@@ -232,7 +246,7 @@ class Runner:
             score,
             plan.constraints,
             start,
-            prior=plan.prior,
+            prior=prior,
             watch=watch,
             rng=state.seed + state.round,
         )

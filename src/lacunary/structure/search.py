@@ -17,6 +17,8 @@ from lacunary.evidence.score import METHODS as ESTIMATES
 from lacunary.evidence.score import score as weigh
 from lacunary.family.registry import with_families
 from lacunary.infer.answers import as_source
+from lacunary.infer.belief import BDeu
+from lacunary.infer.empirical import stated
 from lacunary.infer.scale import check_squares
 from lacunary.learn.fit import fit
 from lacunary.learn.stop import Stop
@@ -30,7 +32,7 @@ from lacunary.structure.method import METHODS, SearchMethod, check_start, method
 from lacunary.structure.network_run import CONVERGED, NAME, NetworkLearner, NetworkRun
 from lacunary.structure.networks import Networks
 from lacunary.structure.plan import Plan
-from lacunary.structure.prior import PriorGiven, StructurePrior
+from lacunary.structure.prior import DEFAULT, PriorGiven, StructurePrior
 from lacunary.structure.reinsert import Reinsert
 from lacunary.structure.result import SCHEDULE, StructuralResult
 from lacunary.structure.resume import plan_settings
@@ -51,7 +53,7 @@ def search(
     prior: Any = None,
     method: str | SearchMethod | None = None,
     start: Dag | Trail | str | None = None,
-    structure_prior: PriorGiven = None,
+    structure_prior: PriorGiven = DEFAULT,
     hidden: Any = None,
     schedule: str | None = None,
     until: Literal["score", "structure"] | None = None,
@@ -84,7 +86,7 @@ def search(
         each. All are in nats, higher is better. Or a `FamilyScore`, which is asked as it is, holes or not.
     prior
         The prior of tables, such as ``bdeu(10)``; given without a score, "bd" is meant. With
-        continuous variables a `NormalWishart`, by default worth one row with their means and variances.
+        continuous variables a `NormalWishart`, by default the table's own (`empirical_prior`).
     method
         "exact" (to about 20 variables), "tree", "reinsert", "greedy", "tabu", "best-first", "anneal"; or one
         of `Reinsert`, `Greedy`, `Tabu`, `BestFirst`, `Anneal` with settings. By default the best graph there
@@ -95,10 +97,10 @@ def search(
         The graph to start from, by default one without arcs but those from hidden variables to all others;
         "empty"; "tree" for the best tree; or a `Trail`, as a `Checkpoint` keeps it, to go on from.
     structure_prior
-        How probable graphs are beforehand: "uniform", or None, which says nothing; "links", each charged
-        log(n − 1) nats; "beta-binomial", every number of links as probable as any other; or a number,
-        the nats each link is charged. Links of hidden variables are free. The search maximises the score
-        and the log prior together; the result has them apart.
+        How probable graphs are beforehand: "beta-binomial" (the default), every number of links as
+        probable as any other; "links", each charged log(n − 1) nats; a number, the nats each link is charged;
+        "uniform", or None, which says nothing. Links of hidden variables are free. The search maximises the
+        score and the log prior together; the result has them apart.
     hidden
         Hidden variables and their numbers of states, ``{"H": 3}``; several numbers, ``{"H": [1, 2, 3]}``,
         are all tried, where one state stands for no such variable.
@@ -152,10 +154,12 @@ def search(
         "escapes": _escapes(escapes, until),
         "rounds": MOST_ROUNDS,
         "weigh": True,
+        "late": True,
     }
     many = 10 if starts is None else starts
     way = None if method is None else method_of(method)
-    asked = _Asked(score, prior, structure_prior, way, start, stop, many, watch, rng, limits, turns)
+    given = (start, stop, many, watch, rng, limits, turns, bool(hidden))
+    asked = _Asked(score, prior, structure_prior, way, *given)
     choices = trials(hidden)
     if len(choices) == 1:
         return asked.answer(with_hidden(rows, choices[0]))
@@ -198,6 +202,7 @@ class _Asked:
     rng: int | np.random.Generator
     limits: dict[str, Any]
     turns: dict[str, Any]
+    clusters: bool = False
 
     def answer(self, source: Source) -> StructuralResult:
         """Return the best graph met.
@@ -222,10 +227,12 @@ class _Asked:
             return self._searched(plan, source, ready, self._prior_of(self.score), kept)
         criterion, belief = criterion_of(source.schema, self.score, self.prior)
         kept = cache(partial(self._fingerprint, source, plan, criterion, belief))
+        belief = stated(belief, source, default=BDeu(1.0), clusters=self.clusters)
         resumed = isinstance(self.start, Trail) and self.start.method == NAME
         complete = not (source.facts.holes.any() or resumed) and str(plan.schedule) == SCHEDULE
         if complete and (table := one_table(source)) is not None:
-            return self._searched(plan, source, score_of(table, self.score, self.prior), belief, kept)
+            prior = None if criterion == "bic" else belief
+            return self._searched(plan, source, score_of(table, self.score, prior), belief, kept)
         networks = Networks(source, belief, criterion, keep=2)
         learner = NetworkLearner(networks, self.starts, plan.stop)
         return NetworkRun(learner, plan, self.watch, kept).result(

@@ -75,7 +75,7 @@ def _branching(gains: NDArray[np.float64], constraints: Constraints) -> Structur
 
 
 def as_good_forest(
-    score: FamilyScore, constraints: Constraints, prior: StructurePrior, structure: Structure
+    score: FamilyScore, constraints: Constraints, prior: StructurePrior | None, structure: Structure
 ) -> Structure:
     """Return the best forest, or the present structure if that is one and as good.
 
@@ -83,7 +83,8 @@ def as_good_forest(
     """
     best = tuple(best_forest(score, constraints, prior))
     if all(len(parents) <= 1 for parents in structure):
-        here, there = (total(score, each) + prior.log_probability(each) for each in (structure, best))
+        known = StructurePrior.of(None, constraints) if prior is None else prior
+        here, there = (total(score, each) + known.log_probability(each) for each in (structure, best))
         if there <= here + TIE * abs(here):
             return structure
     return best

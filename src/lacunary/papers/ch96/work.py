@@ -161,7 +161,7 @@ def reality(n: int, c: int, rows: int, repeat: int, most: int) -> dict[str, Any]
         found = _winner(dag, table, prior, seed_of("ch96 reality", n, c, rows, repeat, k))
         curved, _, _ = _laplace(found, table, prior)
         scores[str(k)] = _with_laplace(curved, _scores(found, table, prior))
-    graph = lac.search(table, score="k2", method="greedy").dag
+    graph = lac.search(table, score="k2", method="greedy", structure_prior=None).dag
     without = lac.score(graph, table, "exact", prior=lac.Dirichlet(1.0)).value
     best = {name: _argmax({k: s[name] for k, s in scores.items()}) for name in ("laplace", *CHEAP)}
     top = scores[str(best["laplace"])]["laplace"]

@@ -37,6 +37,7 @@ def from_empty(seed: int, prior: str, rows: int = 1000) -> dict[str, Any]:
         result = lac.structural_em(
             table,
             prior=PRIORS[prior],
+            structure_prior=None,
             method="greedy",
             start=lac.Dag.from_arcs(table.schema, arcs),
             escapes=0,

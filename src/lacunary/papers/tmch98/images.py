@@ -53,7 +53,7 @@ def digit_mixture(
 def timed_mixture(learn: lac.Table, **options: Any) -> tuple[lac.MixtureFit, float]:
     """Learn a mixture by greedy search; return it, and how long the processor took."""
     began = process_time()
-    fit = lac.fit_mixture(learn, method="greedy", starts=lac.Around(1), **options)
+    fit = lac.fit_mixture(learn, method="greedy", starts=lac.Around(1), structure_prior=None, **options)
     return fit, process_time() - began
 
 
@@ -126,6 +126,7 @@ def search_trace(
         starts=lac.Around(1),
         noise=BOUNDS,
         prior=belief(),
+        structure_prior=None,
         rng=seed_of("tmch98", "trace", digit, seed),
         trace=True,
         watch=lambda _: clock.append(process_time()),
