@@ -353,6 +353,19 @@ ODD = '\ufeffnote;"a";b;"the, other"\r\n"x; ""y""";n;?;1\r\n\r\n  z ;?; y;2\r\n;
 """Semicolons, quotes, blanks, an empty line, a byte order mark, columns no model knows, no end of line."""
 
 
+def test_impute_needs_no_model() -> None:
+    Path("few.csv").write_text("a,b\n" + "".join(f"{k}.5,{'xy'[k % 2]}\n" for k in range(30)) + ",x\n3.5,\n")
+    found = Result("impute", "few.csv", "--out", "full.csv", "--json").json
+    assert found == {"rows": 32, "how": "mean", "copies": 1, "filled": 2, "out": "full.csv"}
+    lines = Path("full.csv").read_text().splitlines()
+    assert lines[:31] == Path("few.csv").read_text().splitlines()[:31]
+    assert (
+        Result("impute", "few.csv", "--how", "draw", "--copies", 2, "--rng", 1, "--out", "two.csv").code == 0
+    )
+    assert len(Path("two.csv").read_text().splitlines()) == 1 + 64
+    assert Result("impute", "asia", "few.csv", "x.csv").code != 0
+
+
 def test_impute_keeps_every_other_character() -> None:
     dag = lac.dag("a -> b", states={"a": ["n", "y"], "b": ["n", "y"]})
     lac.save(lac.Network.from_tables(dag, {"a": [0.2, 0.8], "b": [[0.9, 0.1], [0.1, 0.9]]}), "m.json")

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from lacunary.data.read import examine, read
     from lacunary.data.schema import Schema, Variable
     from lacunary.data.table import Table
+    from lacunary.dependency.network import DependencyNetwork, learn_dependencies
+    from lacunary.dependency.posterior import TransformedMixture
     from lacunary.errors import (
         FileError,
         GraphError,
@@ -61,7 +63,6 @@ if TYPE_CHECKING:
     from lacunary.infer.empirical import Empirical, empirical_prior
     from lacunary.infer.ensemble import Ensemble
     from lacunary.infer.expect import expect
-    from lacunary.infer.impute import impute
     from lacunary.infer.mixture import Mixture, Noise
     from lacunary.infer.network import Network, random_network
     from lacunary.infer.parallel import threads
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     from lacunary.structure.structural_em import StructuralResult, structural_em
     from lacunary.structure.walk import SearchProgress, Trail
     from lacunary.study.classes import classes
+    from lacunary.study.impute import impute
     from lacunary.study.result import Classes
     from lacunary.study.trail import ClassesTrail
 
@@ -111,6 +113,8 @@ _HOME = {
     "data.read": ("examine", "read"),
     "data.schema": ("Schema", "Variable"),
     "data.table": ("Table",),
+    "dependency.network": ("DependencyNetwork", "learn_dependencies"),
+    "dependency.posterior": ("TransformedMixture",),
     "errors": (
         "FileError",
         "GraphError",
@@ -141,7 +145,6 @@ _HOME = {
     "family.distribution": ("Distribution", "NormalMixture", "StudentMixture"),
     "infer.divergence": ("family_distances", "kl", "marginal_kl"),
     "infer.expect": ("expect",),
-    "infer.impute": ("impute",),
     "infer.mixture": ("Mixture", "Noise"),
     "infer.network": ("Network", "random_network"),
     "infer.parallel": ("threads",),
@@ -188,6 +191,7 @@ _HOME = {
     "structure.structural_em": ("StructuralResult", "structural_em"),
     "structure.walk": ("SearchProgress", "Trail"),
     "study.classes": ("classes",),
+    "study.impute": ("impute",),
     "study.result": ("Classes",),
     "study.trail": ("ClassesTrail",),
 }
@@ -205,6 +209,7 @@ __all__ = [
     "ClassesTrail",
     "Comparison",
     "Dag",
+    "DependencyNetwork",
     "Dimension",
     "Dirichlet",
     "Distribution",
@@ -258,6 +263,7 @@ __all__ = [
     "TooWideError",
     "Tournament",
     "Trail",
+    "TransformedMixture",
     "Uniform",
     "Variable",
     "alarm",
@@ -286,6 +292,7 @@ __all__ = [
     "k2",
     "keep_rows",
     "kl",
+    "learn_dependencies",
     "load",
     "make_holes",
     "marginal_kl",

@@ -180,13 +180,15 @@ def test_the_package_does_without_scikit_learn() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_without_a_graph_graphs_are_averaged_over() -> None:
+def test_without_a_graph_columns_are_predicted_from_each_other() -> None:
     rows = lac.make_holes(lac.asia().sample(40, rng=0), 0.2, rng=0)
     X = rows.to_frame("pandas")
     imputer = NetworkImputer().fit(X)
-    expected = lac.impute(lac.average_graphs(lac.read(X), rng=0), lac.read(X))
+    table = lac.read(X)
+    expected = lac.impute(lac.learn_dependencies(table, rng=0), lac.read(X))
     assert imputer.transform(X).tolist() == [
         list(row) for row in zip(*expected.to_frame("dict").values(), strict=True)
     ]
-    assert isinstance(imputer.model_, lac.Ensemble)
+    assert isinstance(imputer.model_, lac.DependencyNetwork)
+    assert isinstance(NetworkImputer(prior=lac.k2()).fit(X).model_, lac.Ensemble)
     assert not hasattr(imputer, "network_")

@@ -9,7 +9,7 @@ import typer
 
 import lacunary as lac
 from lacunary.cli.app import command
-from lacunary.cli.arguments import Cells, Data, Json, Out, Rng, answering, data_path, option
+from lacunary.cli.arguments import Cells, Json, Out, Rng, answering, data_path, option
 from lacunary.cli.delimited import Sheet, column_names, delimited, put, quoted
 from lacunary.cli.show import Waiting, emit, show
 from lacunary.data.wording import counted
@@ -21,33 +21,39 @@ AVERAGE = "average"
 
 
 How = Literal["mode", "mean", "draw", "probability"]
-HOW = "Most probable state (mean: with means of numbers), a joint draw, or probabilities."
-MODEL = (
-    "A model file (.json, .bif, .xmlbif, .net, also .gz); asia, alarm; or average: networks learned from the "
-    "table itself, averaged over their graphs."
+HOW = (
+    "Most probable state (mean: with means of numbers), a joint draw, or probabilities; mean without a model."
+)
+WHAT = (
+    "What to fill; before it, if there is one, the model to fill it with: a file (.json, .bif, .xmlbif, "
+    ".net, also .gz), asia, alarm; or average: networks learned from the table itself, "
+    "averaged over their graphs."
 )
 COPIES = "How many filled tables to draw, one after the other."
 HIDDEN = "Add a column for each hidden variable."
 
 
 @command(
+    "lacunary impute house_votes --out filled.csv",
     "lacunary fit house_votes --hidden bloc=3 --out blocs.json",
     "lacunary impute blocs.json house_votes --out filled.csv",
     "lacunary impute blocs.json house_votes --how draw --copies 5 --rng 1 --out five.csv",
     "lacunary impute average house_votes --how mean --out averaged.csv",
 )
 def impute(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help=MODEL)],
-    data: Data,
+    what: Annotated[list[str], typer.Argument(metavar="[MODEL] DATA", help=WHAT)],
     cells: Cells,
-    how: Annotated[How, option(HOW)] = "mode",
+    how: Annotated[How | None, option(HOW)] = None,
     copies: Annotated[int, typer.Option(min=1, help=COPIES)] = 1,
     hidden_columns: Annotated[bool, typer.Option("--hidden-columns", help=HIDDEN)] = False,
     rng: Rng = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Fill the holes of a table with what a model says about them.
+    """Fill the holes of a table, with what a model says about them or with what the table itself says.
+
+    Without a model every column is predicted from all others, by a regression and a forest weighed by how
+    they tell rows left out; skewed columns go through normal scores and back.
 
     Of a text file only the cells that are holes change: all columns stay, in their order, as they are
     written. A continuous hole takes the mean of its most probable component; with --how mean, its mean.
@@ -61,12 +67,13 @@ def impute(
         raise typer.BadParameter("the filled table needs a file: --out", param_hint="--json")
     if copies > 1 and how != "draw":
         raise typer.BadParameter("copies differ only with --how draw", param_hint="--copies")
-    known = None if model == AVERAGE else answering(model)
+    model, data = _named(what)
+    known = None if model in (None, AVERAGE) else answering(model)
     with Waiting(f"reading {data}") as waiting:
         table = cells.table(data, known and known[1])
-        thing, schema = known or (_averaged(table, rng, waiting), table.schema)
-        waiting.say("filling the holes")
-        filled = lac.impute(thing, table, how=how, copies=copies, rng=rng)
+        schema = known[1] if known else table.schema
+        filled = _filled(table, known and known[0], model, how, copies, rng, waiting)
+        how = how or ("mean" if model is None else "mode")
         added = _added(schema, filled, how, hidden_columns)
         work = _Work(table, filled.to_frame("dict"), added, copies, how, cells.decimal)
         path = data_path(data)
@@ -76,7 +83,31 @@ def impute(
     if json:
         emit({"rows": len(table), "how": how, "copies": copies, "filled": count, "out": out})
     elif out is not None:
+        for said in filled.decisions:
+            show(said)
         show(f"written: {out} ({counted(len(table) * copies, 'row')}, {counted(count, 'hole')} filled)")
+
+
+def _named(what: list[str]) -> tuple[str | None, str]:
+    """Return the model's name, if there is one, and that of the data."""
+    if len(what) > 2:
+        raise typer.BadParameter("one table is filled at a time: [MODEL] DATA", param_hint=what[2])
+    return (None, what[0]) if len(what) == 1 else (what[0], what[1])
+
+
+def _filled(
+    table: lac.Table, thing: Any, model: str | None, how: How | None, copies: int, rng: int | None,
+    waiting: Waiting,
+) -> lac.Table:  # fmt: skip
+    if model is None:
+
+        def watch(done: int, total: int) -> None:
+            waiting.say(f"learning what columns say of each other: {done} of {total}")
+
+        return lac.impute(table, how=how, copies=copies, rng=rng, watch=watch)
+    thing = _averaged(table, rng, waiting) if model == AVERAGE else thing
+    waiting.say("filling the holes")
+    return lac.impute(thing, table, how=how, copies=copies, rng=rng)
 
 
 def _averaged(table: lac.Table, rng: int | None, waiting: Waiting) -> lac.Ensemble:

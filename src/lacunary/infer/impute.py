@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table, code_dtype
@@ -14,13 +15,31 @@ from lacunary.family.distribution import NormalMixture
 from lacunary.infer.answers import Answers, as_table
 from lacunary.infer.belief import Belief
 from lacunary.infer.complete import completed
-from lacunary.infer.ensemble import Ensemble
 from lacunary.infer.mixture_answers import MixtureAnswers
 
-__all__ = ["How", "impute"]
+__all__ = ["Fills", "How", "checked", "impute", "is_model"]
 
 How = Literal["mode", "mean", "draw", "probability"]
-Model = Answers | MixtureAnswers | Ensemble
+
+
+@runtime_checkable
+class Fills(Protocol):
+    """What tells the holes of rows without a graph of its own, such as an ensemble."""
+
+    @property
+    def schema(self) -> Schema:
+        """The variables."""
+
+    def posterior(self, table: Any, targets: Any = None) -> dict[Any, Any]:
+        """Return what is known of variables in every row."""
+
+    def drawn(
+        self, rows: Table, random: np.random.Generator
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return codes and reals with every hole drawn."""
+
+
+Model = Answers | MixtureAnswers | Fills
 
 
 def impute(
@@ -31,33 +50,8 @@ def impute(
     copies: int = 1,
     rng: int | np.random.Generator | None = None,
 ) -> Table:
-    """Return a table over the model's variables with every hole filled, hidden variables included.
-
-    Parameters
-    ----------
-    model
-        A network, a belief, a mixture, a fit of one or, best where no graph is known, what
-        `average_graphs` learned.
-    table
-        Rows with holes: a table, a frame, an array or a path.
-    how
-        "mode": each hole takes its most probable state given the row's observed cells; a continuous one
-        the mean of its most probable component. "mean": as "mode", but a continuous hole takes its
-        mean. "draw": the holes of a row take one joint draw from their posterior, as multiple imputation
-        needs; of a belief, such as a fit's, each copy has parameters of its own, drawn first, so that what
-        is not known of them shows between copies. "probability": each variable becomes one column a state,
-        named ``variable=state``, that holds its probability; of a continuous one its mean and standard
-        deviation, in ``variable mean`` and ``variable sd``; a hole where it is infinite, as that of
-        a Student t with two degrees of freedom is: a belief's about a configuration that no row has shown.
-    copies
-        How many filled tables to draw; they follow one another in the result.
-    rng
-        Seed or generator for draws.
-    """
-    if how not in ("mode", "mean", "draw", "probability"):
-        raise ParameterError(f"how must be 'mode', 'mean', 'draw' or 'probability', not {how!r}")
-    if copies < 1 or (copies > 1 and how != "draw"):
-        raise ParameterError("copies must be at least 1, and more than one makes sense only with how='draw'")
+    """Return a table over the model's variables with every hole filled; see `lacunary.impute`."""
+    checked(how, copies)
     model = model_of(model)
     known = model.dag.schema if isinstance(model, Answers) else model.schema
     rows = as_table(table, known)
@@ -72,10 +66,24 @@ def impute(
     return Table(schema, codes.astype(code_dtype(schema.sizes)), reals, weights, library=rows.library)
 
 
+def checked(how: str, copies: int) -> None:
+    """Refuse other ways to fill, and copies that would all be alike."""
+    if how not in ("mode", "mean", "draw", "probability"):
+        raise ParameterError(f"how must be 'mode', 'mean', 'draw' or 'probability', not {how!r}")
+    if copies < 1 or (copies > 1 and how != "draw"):
+        raise ParameterError("copies must be at least 1, and more than one makes sense only with how='draw'")
+
+
+def is_model(found: Any) -> bool:
+    """Tell whether holes can be filled with this, or with the model that it holds."""
+    model = getattr(found, "network", getattr(found, "mixture", found))
+    return isinstance(model, Answers | MixtureAnswers | Fills)
+
+
 def model_of(found: Any) -> Model:
     """Return the model that learning found: a fit's network, a mixture's fit's mixture; a model as it is."""
     model = getattr(found, "network", getattr(found, "mixture", found))
-    if not isinstance(model, Answers | MixtureAnswers | Ensemble):
+    if not isinstance(model, Answers | MixtureAnswers | Fills):
         raise ParameterError(
             f"a model is needed, such as the network of a fit, not {type(found).__name__}: "
             "impute(model, table)"

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
 from lacunary.data.schema import Kind
+from lacunary.dependency.network import DependencyNetwork, learn_dependencies
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Prior
 from lacunary.infer.ensemble import Ensemble
@@ -33,24 +34,25 @@ class NetworkImputer(OneToOneFeatureMixin, TransformerMixin, Model):  # type: ig
     ----------
     graph
         Arrows over the names of columns, such as "x0 -> x1; x1 -> x2", or a graph. By default none is
-        chosen: networks with many graphs are learned and asked together (`lacunary.average_graphs`).
+        chosen: every column is predicted from all others (`lacunary.learn_dependencies`) or, if a prior is
+        given, networks with many graphs are learned and asked together (`lacunary.average_graphs`).
     n_classes
         If there is no graph, how many latent classes there are: a hidden class is then the one parent of
-        every column. By default none, and graphs are averaged over.
+        every column.
     hidden
         Variables of the graph that are never observed, by name with their states.
     how
         "mode": the most probable state of each hole given the row's observed cells; "mean": the same, but
         numbers take their mean; "draw": one joint draw for all holes of a row, as multiple imputation needs.
     method, prior, starts, select, kinds, handle_unknown, max_iter, tol, random_state
-        As for `LatentClassModel`. An average over graphs looks at prior, kinds, handle_unknown and
-        random_state alone; its sample weights must be whole numbers.
+        As for `LatentClassModel`. Without a graph and classes only prior, kinds, handle_unknown and
+        random_state are looked at.
 
     Attributes
     ----------
     model_
-        What fills the holes: the network or, where graphs are averaged over, an `lacunary.Ensemble`. Then
-        there are no ``network_`` and ``fit_``.
+        What fills the holes: the network or, without a graph, a `lacunary.DependencyNetwork` or, with a
+        prior, a `lacunary.Ensemble`. Then there are no ``network_`` and ``fit_``.
 
     Examples
     --------
@@ -83,10 +85,13 @@ class NetworkImputer(OneToOneFeatureMixin, TransformerMixin, Model):  # type: ig
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the networks, or the probabilities of one, from the rows, holes and all."""
         table, _ = self._rows(X, sample_weight)
-        self.model_: Network | Ensemble
+        self.model_: Network | Ensemble | DependencyNetwork
         if self.graph is None and self.n_classes is None:
-            self.model_ = average_graphs(table, prior=self.prior, rng=self._rng())
-            self.n_iter_, self.converged_ = len(self.model_.models), True
+            if self.prior is None:
+                self.model_ = learn_dependencies(table, proper=self.how == "draw", rng=self._rng())
+            else:
+                self.model_ = average_graphs(table, prior=self.prior, rng=self._rng())
+            self.n_iter_, self.converged_ = 1, True
             return self
         if self.graph is None:
             assert self.n_classes is not None

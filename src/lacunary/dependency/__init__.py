@@ -1,0 +1,1 @@
+"""Every column's distribution given all others, to fill holes with."""

@@ -1,0 +1,152 @@
+"""Regression trees with several targets, for forests.
+
+Features are bins: small integers, of which a node sends those up to its cut to the left. A tree's nodes stand
+one behind the other, the root first; a node with feature −1 is a leaf, else its children stand at ``child``
+and ``child + 1``. A split is worth what it takes off the targets' sum of squares, summed over targets; of
+indicators of states that is the Gini index.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.kernels.compile import called, kernel
+
+__all__ = ["grow_trees", "sum_of_trees"]
+
+Floats = NDArray[np.float64]
+Bins = NDArray[np.uint8]
+Ints = NDArray[np.int64]
+BINS = 256
+
+
+@called
+def _next(state: int) -> int:
+    """Return the next of a sequence of 31-bit numbers without a visible pattern (Park & Miller 1988)."""
+    return (state * 48271) % 2147483647
+
+
+@called
+def _split(
+    bins: Bins, targets: Floats, rows: Ints, first: int, last: int, feature: int, least: int,
+    weight: Floats, sums: Floats, total: Floats,
+) -> tuple[float, int]:  # fmt: skip
+    """Return what the best cut of a feature is worth, and the cut; −1 where there is none."""
+    low, high = 255, 0
+    for i in range(first, last):
+        b = bins[rows[i], feature]
+        low, high = min(low, b), max(high, b)
+    if low == high:
+        return -1.0, -1
+    width = targets.shape[1]
+    for b in range(low, high + 1):
+        weight[b] = 0.0
+        for k in range(width):
+            sums[b, k] = 0.0
+    for i in range(first, last):
+        b = bins[rows[i], feature]
+        weight[b] += 1.0
+        for k in range(width):
+            sums[b, k] += targets[rows[i], k]
+    best, cut, left, number = -1.0, -1, 0.0, float(last - first)
+    for k in range(width):
+        total[1, k] = 0.0
+    for b in range(low, high):
+        left += weight[b]
+        worth = 0.0
+        for k in range(width):
+            total[1, k] += sums[b, k]
+        if left < least or number - left < least or weight[b] == 0.0:
+            continue
+        for k in range(width):
+            other = total[0, k] - total[1, k]
+            worth += total[1, k] ** 2 / left + other**2 / (number - left)
+        if worth > best:
+            best, cut = worth, b
+    return best, cut
+
+
+@called
+def _parted(bins: Bins, rows: Ints, first: int, last: int, feature: int, cut: int) -> int:
+    """Put the rows that go to the left first, and return where the others begin."""
+    low, high = first, last - 1
+    while low <= high:
+        if bins[rows[low], feature] <= cut:
+            low += 1
+        else:
+            rows[low], rows[high] = rows[high], rows[low]
+            high -= 1
+    return low
+
+
+@kernel
+def grow_trees(
+    bins: Bins, targets: Floats, samples: Ints, tries: int, least: int, seeds: Ints,
+    feature: Ints, cut: Ints, child: Ints, value: Floats,
+) -> None:  # fmt: skip
+    """Grow a tree on each sample of rows; a node looks at ``tries`` features drawn at random.
+
+    ``samples`` (trees, rows) is put in another order. ``feature``, ``cut``, ``child`` are (trees, nodes) and
+    ``value`` (trees, nodes, targets): the means of targets in a node.
+    """
+    width, features = targets.shape[1], bins.shape[1]
+    weight, sums, total = np.empty(BINS), np.empty((BINS, width)), np.empty((2, width))
+    ends, order = np.empty((feature.shape[1], 2), dtype=np.int64), np.arange(features)
+    for tree in range(samples.shape[0]):
+        rows, state, nodes, node = samples[tree], seeds[tree], 1, 0
+        ends[0, 0], ends[0, 1] = 0, rows.shape[0]
+        while node < nodes:
+            first, last = ends[node, 0], ends[node, 1]
+            number = float(last - first)
+            for k in range(width):
+                total[0, k] = 0.0
+            for i in range(first, last):
+                for k in range(width):
+                    total[0, k] += targets[rows[i], k]
+            whole = 0.0
+            for k in range(width):
+                whole += total[0, k] ** 2 / number
+                value[tree, node, k] = total[0, k] / number
+            best, chosen, at = whole * (1.0 + 1e-12) + 1e-12, -1, -1
+            tried, left = 0, features
+            while last - first >= 2 * least and tried < tries and left > 0:
+                state = _next(state)
+                place = state % left
+                left -= 1
+                one = order[place]
+                order[place], order[left] = order[left], one
+                worth, where = _split(bins, targets, rows, first, last, one, least, weight, sums, total)
+                if where >= 0:
+                    tried += 1  # features that cannot part the rows do not count as tries
+                if worth > best:
+                    best, chosen, at = worth, one, where
+            feature[tree, node], cut[tree, node], child[tree, node] = chosen, at, nodes
+            if chosen >= 0:
+                middle = _parted(bins, rows, first, last, chosen, at)
+                ends[nodes, 0], ends[nodes, 1] = first, middle
+                ends[nodes + 1, 0], ends[nodes + 1, 1] = middle, last
+                nodes += 2
+            node += 1
+
+
+@kernel
+def sum_of_trees(
+    bins: Bins, feature: Ints, cut: Ints, child: Ints, value: Floats, used: NDArray[np.bool_],
+    out: Floats, asked: Floats,
+) -> None:  # fmt: skip
+    """Add to ``out`` (rows, targets) what trees say of each row, and to ``asked`` (rows,) how many did.
+
+    Where ``used`` (trees, rows) a tree does not speak: the row is one that it was grown on.
+    """
+    for tree in range(feature.shape[0]):
+        for row in range(bins.shape[0]):
+            if used[tree, row]:
+                continue
+            node = 0
+            while feature[tree, node] >= 0:
+                right = bins[row, feature[tree, node]] > cut[tree, node]
+                node = child[tree, node] + (1 if right else 0)
+            asked[row] += 1.0
+            for k in range(out.shape[1]):
+                out[row, k] += value[tree, node, k]

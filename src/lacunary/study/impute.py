@@ -1,0 +1,92 @@
+"""Fill the holes of a table: with a model that is given, or with what the table itself says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lacunary.data.table import Table, code_dtype
+from lacunary.data.wording import listed
+from lacunary.dependency.network import learn_dependencies
+from lacunary.errors import ParameterError
+from lacunary.infer.answers import as_source
+from lacunary.infer.impute import How, checked, is_model
+from lacunary.infer.impute import impute as filled_by
+
+__all__ = ["impute"]
+
+
+def impute(
+    model: Any,
+    table: Any = None,
+    *,
+    how: How | None = None,
+    copies: int = 1,
+    watch: Callable[[int, int], object] | None = None,
+    rng: int | np.random.Generator | None = None,
+) -> Table:
+    """Return a table with every hole filled: ``impute(table)``, or ``impute(model, table)``.
+
+    Without a model every column is predicted from all others, by a regression and a forest weighed by how
+    they tell rows left out; see `learn_dependencies`. ``decisions`` of the filled table say which columns
+    went through normal scores. With a model the table is over its variables, hidden ones included.
+
+    Parameters
+    ----------
+    model
+        A network, a belief, a mixture, a fit of one, an ensemble or what `learn_dependencies` returned; or,
+        alone, the table itself.
+    table
+        Rows with holes: a table, a frame, an array or a path.
+    how
+        "mode": each hole takes its most probable state given the row's observed cells; a continuous one
+        the mean of its most probable component. "mean": as "mode", but a continuous hole takes its
+        mean. "draw": the holes of a row take one joint draw from their posterior, as multiple imputation
+        needs; each copy has parameters of its own, drawn first, if there is no model or it is a belief, such
+        as a fit's, so that what is not known of them shows between copies. "probability": each variable
+        becomes one column a state, named ``variable=state``, that holds its probability; of a continuous one
+        its mean and standard deviation, in ``variable mean`` and ``variable sd``; a hole where that is
+        infinite, as that of a Student t with two degrees of freedom is: a belief's
+        about a configuration that no row has shown. By default "mean" without a model, "mode" with one.
+    copies
+        How many filled tables to draw; they follow one another in the result.
+    watch
+        Called with how many steps of learning are done and how many there are, where there is no model.
+    rng
+        Seed or generator for draws.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> rows = lac.make_holes(lac.asia().sample(60, rng=0), 0.2, rng=0)
+    >>> bool(lac.impute(rows).holes.any())
+    False
+    >>> len(lac.impute(rows, how="draw", copies=3, rng=1))
+    180
+    """
+    if table is not None:
+        return filled_by(model, table, how=how or "mode", copies=copies, rng=rng)
+    if is_model(model):
+        raise ParameterError("impute(model, table) needs the rows to fill; without a model: impute(table)")
+    chosen = how or "mean"
+    checked(chosen, copies)
+    rows = as_source(model).whole("filling holes")
+    if chosen != "draw":
+        known = learn_dependencies(rows, watch=watch, rng=0 if rng is None else rng)
+        return _said(filled_by(known, known.rows, how=chosen), known.transformed)
+    known = learn_dependencies(rows, chains=copies, proper=True, watch=watch, rng=rng)
+    codes, reals = (np.concatenate(part) for part in zip(*known.completions(), strict=True))
+    schema, weights = rows.schema, np.tile(rows.weights, copies)
+    filled = Table(schema, codes.astype(code_dtype(schema.sizes)), reals, weights, library=rows.library)
+    return _said(filled, known.transformed)
+
+
+def _said(filled: Table, transformed: tuple[str, ...]) -> Table:
+    """Return a filled table that says which columns went through normal scores."""
+    if not transformed:
+        return filled
+    said = f"filled through normal scores, and back, because of their shape: {listed(transformed)}"
+    return replace(filled, decisions=(*filled.decisions, said))
