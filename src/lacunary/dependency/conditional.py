@@ -169,8 +169,10 @@ def _number(
     scale, dof = noise(left)
     ends = float(cells.min()) - BEYOND, float(cells.max()) + BEYOND
     if effort.proper:
-        scale *= np.sqrt(straight.dof / rng.chisquare(straight.dof))
-        return Number(shape, straight.drawn(rng), trees, weights, scale, dof, ends, gain)
+        one = straight.drawn(rng)
+        # Errors of rows left out are larger than the noise, by what the others do not know.
+        wide = np.sqrt(one.variance / max(float(np.mean((cells - straight.left_out) ** 2)), 1e-12))
+        return Number(shape, one, trees, weights, wide * scale, dof, ends, gain)
     found = Number(shape, straight, trees, weights, scale, dof, ends, gain)
     return _with_plain(found, features, cells, cells - left) if shape.curved else found
 

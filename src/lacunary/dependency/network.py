@@ -190,6 +190,8 @@ def learn_dependencies(
     proper
         Whether each chain's parameters are drawn under priors that shrink nothing to speak of, so that its
         completed table is a draw as multiple imputation needs it; else they are those that predict best.
+        Proper draws are made on the columns' own scale: what is drawn on a bent one bends slopes along. So a
+        skewed column's may lie outside what was observed, though never outside declared bounds.
     watch
         Called with how many sweeps are done and how many there are.
     rng
@@ -210,7 +212,10 @@ def learn_dependencies(
     known = columns(rows)
     cells = cells_of(rows, known)
     start = joint(known, cells)
-    known = _turned(rows, known, Chain.begun(known, cells, start, rows.weights, seed))
+    if proper:
+        known = [c.turned() if c.shape is not None and c.shape.curved else c for c in known]
+    else:
+        known = _turned(rows, known, Chain.begun(known, cells, start, rows.weights, seed))
     start.columns = known
     cells = cells_of(rows, known)
     start.learn(cells)
@@ -293,7 +298,8 @@ def _uncoded(rows: Table, columns: Sequence[Column], cells: Array) -> tuple[NDAr
         if column.shape is None:
             codes[empty, i] = cells[empty, i].astype(np.int64)
         else:
-            reals[empty, i] = column.shape.back(cells[empty, i])
+            low, high = column.variable.bounds or (-np.inf, np.inf)
+            reals[empty, i] = np.clip(column.shape.back(cells[empty, i]), low, high)
     return codes, reals
 
 
