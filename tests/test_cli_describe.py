@@ -108,3 +108,13 @@ def test_decimal_commas_are_written_as_they_are_read(tmp_path: Path) -> None:
     result = Result("impute", model, table, "--decimal", ",")
     assert result.code == 0, result.err
     assert result.out.splitlines()[3] == "x;1,25"
+
+
+def test_doubtful_columns_are_said_once_with_the_option() -> None:
+    rows = "".join(f"{k},{'xy'[k % 3 == 0]},{'uv'[k % 2]}\n" for k in range(30))
+    Path("numbered.csv").write_text(f"id,a,b\n{rows}")
+    for verb in (["search"], ["fit", "--hidden", "h=2"], ["impute", "--out", "full.csv"]):
+        said = Result(verb[0], "numbered.csv", *verb[1:]).err
+        assert said.count("id numbers the rows") == 1
+        assert "--drop id leaves" in said
+        assert "numbers the rows" not in Result(verb[0], "numbered.csv", *verb[1:], "--drop", "id").err

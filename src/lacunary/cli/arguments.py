@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 import lacunary as lac
+from lacunary.cli.app import complain, prompted
 from lacunary.data.wording import counted
 
 __all__ = [
@@ -152,7 +153,10 @@ class Reading(Cells, Declared):
     def table(self, data: str, schema: lac.Schema | None = None) -> lac.Table:
         """Return a table; a schema says all about its columns, so that nothing else is listened to."""
         declared = self.declared if schema is None else {}
-        return lac.read(data_path(data), schema=schema, **self.settings, **declared)
+        table = lac.read(data_path(data), schema=schema, **self.settings, **declared)
+        if schema is None and table.doubts:
+            complain(f"note: {prompted(table.doubts)}")
+        return table
 
 
 def pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:

@@ -9,7 +9,7 @@ import typer
 
 import lacunary as lac
 from lacunary.cli.app import command
-from lacunary.cli.arguments import Cells, Json, Out, Rng, answering, data_path, option
+from lacunary.cli.arguments import Json, Out, Reading, Rng, answering, data_path, option
 from lacunary.cli.delimited import Sheet, column_names, delimited, put, quoted
 from lacunary.cli.show import Waiting, emit, show
 from lacunary.data.wording import counted
@@ -42,7 +42,7 @@ HIDDEN = "Add a column for each hidden variable."
 )
 def impute(
     what: Annotated[list[str], typer.Argument(metavar="[MODEL] DATA", help=WHAT)],
-    cells: Cells,
+    reading: Reading,
     how: Annotated[How | None, option(HOW)] = None,
     copies: Annotated[int, typer.Option(min=1, help=COPIES)] = 1,
     hidden_columns: Annotated[bool, typer.Option("--hidden-columns", help=HIDDEN)] = False,
@@ -70,12 +70,12 @@ def impute(
     model, data = _named(what)
     known = None if model in (None, AVERAGE) else answering(model)
     with Waiting(f"reading {data}") as waiting:
-        table = cells.table(data, known and known[1])
+        table = reading.table(data, known and known[1])
         schema = known[1] if known else table.schema
         filled = _filled(table, known and known[0], model, how, copies, rng, waiting)
         how = how or ("mean" if model is None else "mode")
         added = _added(schema, filled, how, hidden_columns)
-        work = _Work(table, filled.to_frame("dict"), added, copies, how, cells.decimal)
+        work = _Work(table, filled.to_frame("dict"), added, copies, how, reading.decimal)
         path = data_path(data)
         put(work.sheet(path) if _is_text(path) else work.plain(out), out)
     count = int(table.holes.sum()) - (0 if hidden_columns else len(table) * len(table.schema.hidden))

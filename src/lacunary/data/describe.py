@@ -145,7 +145,7 @@ def describe(table: Table, refused: Sequence[Refused] = (), names: Sequence[str]
         patterns=tuple(_pattern(table, int(first[k]), int(counts[k])) for k in commonest),
         pattern_count=len(first),
         decisions=table.decisions,
-        notes=table.notes,
+        notes=(*table.notes, *([table.doubts] if table.doubts else [])),
         problems=tuple(str(column.problem) for column in refused),
     )
 

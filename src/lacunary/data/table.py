@@ -212,6 +212,16 @@ class Table:
         """Sizes, ranges, means and variances of the columns."""
         return Facts.of(self)
 
+    @cached_property
+    def doubts(self) -> str:
+        """What is doubtful about the columns, in a line: identifiers, constants, dates, repeated columns.
+
+        Every verb says it, and takes the columns as they are; empty where nothing is doubtful.
+        """
+        from lacunary.data.doubts import doubts
+
+        return doubts(self)
+
     def mapped(self, function: Callable[[Table], Table]) -> Table:
         """Return the table that a function makes of this one; see `lacunary.data.source.Source`."""
         return function(self)

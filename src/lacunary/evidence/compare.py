@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lacunary.data.absent import Absent
 from lacunary.data.frame import frame_of
 from lacunary.data.source import Source
 from lacunary.errors import ParameterError, SchemaError
@@ -60,6 +61,12 @@ class Comparison:
     estimates: Mapping[str, Mapping[str, Estimate]]
     log_prior: Array
     problems: Mapping[str, Problem]
+
+    @property
+    def doubts(self) -> str:
+        """What is doubtful about the columns, in a line; see `Table.doubts`."""
+        table = next(iter(self.problems.values())).table
+        return "" if isinstance(table, Absent) else str(getattr(table, "doubts", ""))
 
     def values(self, method: str) -> Array:
         """Return the estimates of one method, in the models' order."""
@@ -203,7 +210,8 @@ class Comparison:
             free = dimensions(self.problems[name], "parameters")
             row = "  ".join(f"{cells[m][i]:>{wide[m]}}" for m in self.methods)
             lines.append(f"{name:<{width}}  {free:>5}  {row}".rstrip())
-        return "\n".join([*lines, *self.warnings()])
+        note = [f"note: {self.doubts}"] if self.doubts else []
+        return "\n".join([*lines, *self.warnings(), *note])
 
     def _title(self) -> str:
         """Return what the numbers are, and at which points they were worked out."""

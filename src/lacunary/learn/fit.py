@@ -160,7 +160,8 @@ def fit(
         found = _selected(found, choice, prepared, rule, belief, fixed)
     for i, family in dag.implied if method == "ml" else ():
         family.warn(dag.layout.states_first(found.network.theta, i))
-    return replace(outside(found, scale), prior=prior, fixed=names)
+    said = str(getattr(rows_given, "doubts", ""))
+    return replace(outside(found, scale), prior=prior, fixed=names, doubts=said)
 
 
 def reselect(

@@ -114,6 +114,8 @@ class Fit:
         How the parameters were chosen from the starts: its name, and details.
     interrupted
         Whether the fit was ended from outside; ``fit(..., initial=this)`` goes on from here.
+    doubts
+        What is doubtful about the columns, in a line; see `Table.doubts`.
     """
 
     network: Network
@@ -131,6 +133,7 @@ class Fit:
     selection: Selection = field(default_factory=Selection)
     prior: Prior = field(default_factory=Dirichlet)
     fixed: tuple[str, ...] = ()
+    doubts: str = ""
 
     @property
     def dag(self) -> Dag:
@@ -184,6 +187,7 @@ class Fit:
             f"fit by {self.method}: objective {self.objective:.4f}, "
             f"log-likelihood {self.log_likelihood:.4f} nats; "
             f"{state} after {self.iterations} iterations, {chosen}"
+            + (f"\nnote: {self.doubts}" if self.doubts else "")
         )
 
     __repr__ = __str__

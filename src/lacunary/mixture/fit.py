@@ -229,7 +229,7 @@ def fit_mixture(
             return replace(growth.run([len(labels.classes)]), classes=labels.classes)
         return growth.run(_how_many(components, graphs, full))
 
-    return _best_hidden(rows, hidden, learned)
+    return replace(_best_hidden(rows, hidden, learned), doubts=str(getattr(rows, "doubts", "")))
 
 
 LIGHT = 1e-9

@@ -131,6 +131,8 @@ class MixtureFit(Lean):
         What the comparison of structures leaves out, where it does.
     hidden_trials
         Where numbers of states of hidden variables were tried: what each choice is worth.
+    doubts
+        What is doubtful about the columns, in a line; see `Table.doubts`.
     """
 
     mixture: Mixture
@@ -142,6 +144,7 @@ class MixtureFit(Lean):
     structure_prior: str = "uniform"
     approximation: str = ""
     hidden_trials: Mapping[HiddenTrial, float] | None = None
+    doubts: str = ""
 
     @property
     def log_structure_prior(self) -> float:
@@ -229,7 +232,7 @@ class MixtureFit(Lean):
             f"mixture of {counted(many, 'component')}{noise}, {counted(arcs, 'arc')} in all, "
             f"{self.estimate.dimension or self.mixture.dimension} parameters; {self.estimate}; "
             f"{self.stability(self.chosen.asked)}"
-            f"{self._remark}"
+            f"{self._remark}" + (f"\nnote: {self.doubts}" if self.doubts else "")
         )
 
     @property

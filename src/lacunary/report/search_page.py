@@ -37,6 +37,7 @@ def found_page(found: SearchResult, *, title: str = "What depends on what") -> s
         steps=len(found.path),
         method=found.method,
         interrupted=found.interrupted,
+        doubts=found.doubts,
         drawing=Markup(drawing(found.dag, found.strengths, title="The graph")),
         arcs=arc_rows(found.dag, found.strengths),
         chart=Markup(_chart(found)),

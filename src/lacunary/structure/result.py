@@ -157,6 +157,11 @@ class SearchResult(Lean):
             _ = self.network, self.rounds
         return left_behind(self.__dict__)
 
+    @property
+    def doubts(self) -> str:
+        """What is doubtful about the columns, in a line; see `Table.doubts`."""
+        return "" if isinstance(self.table, Absent) else str(getattr(self.table, "doubts", ""))
+
     @cached_property
     def network(self) -> Network:
         """The graph with its parameters: where EM climbed to, or else fitted (MAP) when first asked for."""
@@ -198,6 +203,7 @@ class SearchResult(Lean):
                 f"({self.method}, {counted(len(self.path), 'step')}{state})",
                 *(["arcs, and what the score loses without each:"] if arcs else []),
                 *lines,
+                *([f"note: {self.doubts}"] if self.doubts else []),
             ]
         )
 

@@ -76,16 +76,17 @@ def impute(
     rows = as_source(model).whole("filling holes")
     if chosen != "draw":
         known = learn_dependencies(rows, watch=watch, rng=0 if rng is None else rng)
-        return _said(filled_by(known, known.rows, how=chosen), known.transformed)
+        return _said(filled_by(known, known.rows, how=chosen), known.transformed, rows.doubts)
     known = learn_dependencies(rows, chains=copies, proper=True, watch=watch, rng=rng)
     codes, reals = (np.concatenate(part) for part in zip(*known.completions(), strict=True))
     schema, weights = rows.schema, np.tile(rows.weights, copies)
     filled = Table(schema, codes.astype(code_dtype(schema.sizes)), reals, weights, library=rows.library)
-    return _said(filled, known.transformed)
+    return _said(filled, known.transformed, rows.doubts)
 
 
-def _said(filled: Table, transformed: tuple[str, ...]) -> Table:
-    """Return a filled table that says which columns went through normal scores."""
+def _said(filled: Table, transformed: tuple[str, ...], doubts: str) -> Table:
+    """Return a filled table that says which columns went through normal scores, and which are doubtful."""
+    filled = replace(filled, notes=(doubts,)) if doubts else filled
     if not transformed:
         return filled
     said = f"filled through normal scores, and back, because of their shape: {listed(transformed)}"

@@ -64,6 +64,11 @@ class Classes:
     posterior: NDArray[np.float64]
 
     @property
+    def doubts(self) -> str:
+        """What is doubtful about the columns, in a line; see `Table.doubts`."""
+        return self.table.doubts
+
+    @property
     def best(self) -> Candidate:
         """The candidate of highest log evidence by the estimate that decides."""
         return max(self.candidates, key=lambda candidate: candidate.log_evidence[DECIDES])

@@ -1,0 +1,135 @@
+"""Columns that a model would take at their word, though their author hardly means it.
+
+What is here is said once by every verb, in a line, and nothing is dropped unasked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.diagnostics import CAMEL, DATE, IDENTIFIER, sounds_missing
+
+if TYPE_CHECKING:
+    from lacunary.data.table import Table
+
+__all__ = ["doubts"]
+
+LOOKED_AT = 2000
+"""Rows in which columns are compared, the first ones."""
+
+COMPARED = 200
+"""The most columns of a kind that are compared with each other."""
+
+FEWEST = 10
+"""Rows below which nothing is said: everything repeats itself, or nothing does."""
+
+ALIKE = 0.999
+"""Correlation of two continuous columns, or share of rows in which states correspond, that is all but one."""
+
+FEW = 3
+"""Values of a continuous column that look like states."""
+
+
+def doubts(table: Table) -> str:
+    """Return what is doubtful about the columns, in a line; empty where nothing is."""
+    if len(table) < FEWEST:
+        return ""
+    alone = dict(_alone(table))
+    rest = [
+        i for i, variable in enumerate(table.schema) if variable.name not in alone and not variable.hidden
+    ]
+    few = dict(_few(table, rest))
+    twice = dict(_repeated(table, rest))
+    if not (alone or few or twice):
+        return ""
+    said = [f"{name} {what}" for name, what in {**alone, **twice, **few}.items()]
+    remedies = [f"drop={list(alone) + list(twice)!r} leaves them out"] if alone or twice else []
+    remedies += [f"kinds={{{name!r}: 'discrete'}} makes states of {name}" for name in few]
+    return f"taken as they are, but doubtful: {', '.join(said)}; {'; '.join(remedies)}"
+
+
+def _alone(table: Table) -> Iterator[tuple[str, str]]:
+    """Yield identifiers, dates and constants, by name, and what they look like."""
+    for i, variable in enumerate(table.schema):
+        seen = ~table.holes[:, i]
+        cells = int(seen.sum())
+        if variable.hidden or cells < FEWEST:
+            continue
+        if variable.discrete:
+            what = _labels(table, i, cells)
+        else:
+            what = _numbers(table.reals[seen, i], variable.name)
+        if what:
+            yield variable.name, what
+
+
+def _labels(table: Table, i: int, cells: int) -> str:
+    states = table.schema.variables[i].states
+    counts = np.bincount(table.codes[table.codes[:, i] >= 0, i], minlength=len(states))
+    shown = int((counts > 0).sum())
+    texts = [str(state) for state in states if isinstance(state, str) and not sounds_missing(state)]
+    if shown == 1:
+        return "holds one value alone"
+    if texts and len(texts) == len(states) and all(map(DATE.fullmatch, texts)):
+        return "holds dates"
+    return "has a state a row" if shown >= 0.9 * cells else ""
+
+
+def _numbers(values: NDArray[np.float64], name: str) -> str:
+    low, high = float(values.min()), float(values.max())
+    if low == high:
+        return "holds one value alone"
+    if np.any(values[:LOOKED_AT] != np.floor(values[:LOOKED_AT])):
+        return ""
+    named = IDENTIFIER.search(name) or CAMEL.search(name)
+    if not named and high - low + 1 != len(values):
+        return ""
+    distinct = len(np.unique(values)) == len(values) and bool(np.all(values == np.floor(values)))
+    return "numbers the rows" if distinct else ""
+
+
+def _few(table: Table, columns: list[int]) -> Iterator[tuple[str, str]]:
+    for i in columns:
+        if not table.schema.variables[i].discrete:
+            values = table.reals[~table.holes[:, i], i]
+            if len(values) >= FEWEST and (number := len(np.unique(values))) <= FEW:
+                yield table.schema.names[i], f"is a number with {number} values"
+
+
+def _repeated(table: Table, columns: list[int]) -> Iterator[tuple[str, str]]:
+    """Yield columns that all but repeat an earlier one of their kind, and which."""
+    names, variables = table.schema.names, table.schema.variables
+    numbers = [i for i in columns if not variables[i].discrete][:COMPARED]
+    states = [i for i in columns if variables[i].discrete][:COMPARED]
+    taken: set[int] = set()
+    for kind in (numbers, states):
+        for place, i in enumerate(kind):
+            for k in kind[:place]:
+                if k not in taken and _same(table, k, i):
+                    taken.add(i)
+                    yield names[i], f"nearly repeats {names[k]}"
+                    break
+
+
+def _same(table: Table, a: int, b: int) -> bool:
+    """Tell whether two columns of a kind hold the same, in other words or units."""
+    both = ~(table.holes[:LOOKED_AT, a] | table.holes[:LOOKED_AT, b])
+    if both.sum() < FEWEST:
+        return False
+    if not table.schema.variables[a].discrete:
+        x, y = table.reals[:LOOKED_AT, a][both], table.reals[:LOOKED_AT, b][both]
+        x, y = x - x.mean(), y - y.mean()
+        return bool((x @ y) ** 2 > ALIKE**2 * (x @ x) * (y @ y) > 0)
+    if table.schema.variables[a].size == 1 or table.schema.sizes[a] != table.schema.sizes[b]:
+        return False
+    size = table.schema.variables[b].size
+    pairs = table.codes[:LOOKED_AT, a][both].astype(np.int64) * size + table.codes[:LOOKED_AT, b][both]
+    counts = np.bincount(pairs, minlength=size * size).reshape(size, size)
+    one = (
+        counts.max(axis=1).sum() >= ALIKE * counts.sum() and counts.max(axis=0).sum() >= ALIKE * counts.sum()
+    )
+    return bool(one and (counts.sum(axis=1) > 0).sum() > 1)

@@ -1,0 +1,92 @@
+"""Columns that are doubtful are named in a line, by every verb, and used all the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lacunary as lac
+
+ROWS = 40
+
+
+def plain() -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    return {
+        "a": rng.standard_normal(ROWS).round(3).tolist(),
+        "b": rng.standard_normal(ROWS).round(3).tolist(),
+        "c": rng.choice(["x", "y", "z"], ROWS).tolist(),
+    }
+
+
+def doubt(kinds: Any = None, **columns: Any) -> str:
+    return lac.read({**plain(), **columns}, kinds=kinds).doubts
+
+
+def test_nothing_is_said_of_plain_columns() -> None:
+    assert doubt() == ""
+    assert lac.house_votes().doubts == ""
+
+
+@pytest.mark.parametrize(
+    ("column", "what"),
+    [
+        (list(range(1, ROWS + 1)), "numbers the rows"),
+        ([7] * ROWS, "holds one value alone"),
+        ([0.25] * ROWS, "holds one value alone"),
+        (["u"] * ROWS, "holds one value alone"),
+        ([f"p{k}" for k in range(ROWS)], "has a state a row"),
+        ([f"2024-01-{1 + k % 28:02}" for k in range(ROWS)], "holds dates"),
+        ([2.0 * v + 1 for v in plain()["a"]], "nearly repeats a"),
+        ([{"x": "r", "y": "s", "z": "t"}[v] for v in plain()["c"]], "nearly repeats c"),
+    ],
+    ids=["row numbers", "whole constant", "constant", "one label", "names", "dates", "units", "words"],
+)
+def test_a_doubtful_column_is_named_with_what_leaves_it_out(column: list[Any], what: str) -> None:
+    said = doubt(odd=column)
+    assert f"odd {what}" in said
+    assert "drop=['odd']" in said
+    assert "\n" not in said
+
+
+def test_an_identifier_need_not_be_a_sequence() -> None:
+    numbers = (np.random.default_rng(1).permutation(9000)[:ROWS] + 1000).tolist()
+    assert "patient_id numbers the rows" in doubt(patient_id=numbers)
+    assert doubt(weight=numbers) == ""
+
+
+def test_numbers_with_three_values_may_be_states() -> None:
+    said = doubt(edema=[0.0, 0.5, 1.0, 0.0] * 10, kinds={"edema": "continuous"})
+    assert "edema is a number with 3 values" in said
+    assert "kinds={'edema': 'discrete'}" in said
+    assert "drop" not in said
+
+
+def test_holes_and_few_rows_are_no_doubt() -> None:
+    assert lac.read({"id": [1, 2, 3], "k": [5, 5, 5]}).doubts == ""
+    repeated = [None if k % 2 else v for k, v in enumerate(plain()["a"])]
+    assert "odd nearly repeats a" in doubt(odd=repeated)
+
+
+def test_every_verb_says_it_and_uses_the_column() -> None:
+    table = lac.read({**plain(), "id": list(range(ROWS))})
+    expected = table.doubts
+    assert "id numbers the rows" in expected
+    found = lac.search(table)
+    assert "id" in found.dag.names
+    assert found.doubts == expected
+    assert f"note: {expected}" in str(found)
+    fitted = lac.fit("a -> id", table)
+    assert "id numbers the rows" in fitted.doubts
+    assert fitted.doubts in str(fitted)
+    assert "id numbers" in lac.compare(["a -> id", "a; id"], table, ["bic"]).doubts
+    assert lac.fit_mixture(table, components=1, structure="empty").doubts == expected
+    assert expected in lac.impute(table.select(["a", "c", "id"])).notes[0]
+    assert expected in str(table.describe())
+
+
+def test_classes_say_it() -> None:
+    table = lac.read({**plain(), "same": ["k"] * ROWS})
+    assert "same holds one value alone" in lac.classes(table, components=1, starts=1).doubts
