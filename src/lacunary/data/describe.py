@@ -129,6 +129,12 @@ class Description:
         return [("decisions", self.decisions), ("notes", self.notes), ("problems", self.problems)]
 
 
+def _doubts(table: Table) -> list[str]:
+    """Return what is doubtful about the columns, unless a note names all of it already."""
+    noted = [note.partition(": ")[0] for note in table.notes if "look like an identifier" in note]
+    return [table.doubts] if table.doubts and f"drop={noted!r} leaves" not in table.doubts else []
+
+
 def describe(table: Table, refused: Sequence[Refused] = (), names: Sequence[str] = ()) -> Description:
     """Return what a table holds, beside columns that could not be in it; see ``table.describe()``."""
     first, pattern = unique_rows(
@@ -145,7 +151,7 @@ def describe(table: Table, refused: Sequence[Refused] = (), names: Sequence[str]
         patterns=tuple(_pattern(table, int(first[k]), int(counts[k])) for k in commonest),
         pattern_count=len(first),
         decisions=table.decisions,
-        notes=(*table.notes, *([table.doubts] if table.doubts else [])),
+        notes=(*table.notes, *_doubts(table)),
         problems=tuple(str(column.problem) for column in refused),
     )
 
