@@ -38,8 +38,10 @@ if TYPE_CHECKING:
     )
     from lacunary.evidence.compare import Comparison, compare
     from lacunary.evidence.estimate import Estimate
+    from lacunary.evidence.loo import Loo, loo
     from lacunary.evidence.sampled import Sampled, posterior_mean
     from lacunary.evidence.score import score
+    from lacunary.evidence.sensitivity import Sensitivity, sensitivity
     from lacunary.family.distribution import Distribution, NormalMixture, StudentMixture
     from lacunary.family.poisson import Poisson
     from lacunary.family.regression import Regression
@@ -176,8 +178,10 @@ _HOME = {
     "evidence.compare": ("Comparison", "compare"),
     "rank.dimension": ("Dimension", "dimension"),
     "evidence.estimate": ("Estimate",),
+    "evidence.loo": ("Loo", "loo"),
     "evidence.sampled": ("Sampled", "posterior_mean"),
     "evidence.score": ("score",),
+    "evidence.sensitivity": ("Sensitivity", "sensitivity"),
     "report.figures_style": ("FigureStyle",),
     "structure.anneal": ("Anneal",),
     "structure.arc_probabilities": ("ArcProbabilities", "arc_probabilities"),
@@ -226,6 +230,7 @@ __all__ = [
     "Groups",
     "ImpossibleRowError",
     "LacunaryError",
+    "Loo",
     "Mixture",
     "MixtureFit",
     "MixtureProgress",
@@ -248,6 +253,7 @@ __all__ = [
     "SchemaError",
     "SearchProgress",
     "SearchResult",
+    "Sensitivity",
     "Sigmoid",
     "SourceError",
     "Start",
@@ -294,6 +300,7 @@ __all__ = [
     "kl",
     "learn_dependencies",
     "load",
+    "loo",
     "make_holes",
     "marginal_kl",
     "moral_graph",
@@ -309,6 +316,7 @@ __all__ = [
     "score",
     "search",
     "search_hidden",
+    "sensitivity",
     "skeleton",
     "soybean",
     "structural_em",

@@ -20,6 +20,7 @@ LENT = {
     "classes as a figure": "report.figures.classes",
     "save": "files.store.save",
     "score of a mixture": "mixture.score.score_mixture",
+    "sensitivity as a figure": "report.figures.sensitivity",
     "write whole": "files.whole.write_whole",
 }
 """What is lent, by name, and where it lives."""

@@ -210,7 +210,7 @@ def test_other_units_change_every_estimate_by_the_jacobian_of_the_observed_cells
     units = np.array([1.0, 4.0, 2.0**-7])  # powers of two: standardised columns stay the same, bit for bit
     other = replace(one, table=replace(table_of(one), reals=table_of(one).reals * units), _points={})
     shift = -float(((~np.isnan(table_of(one).reals)).sum(axis=0) * np.log(units)).sum())
-    for method in set(METHODS) - {"exact", "laplace", "ais", "path", "bridge", "chib"}:
+    for method in set(METHODS) - {"exact", "laplace", "wbic", "ais", "path", "bridge", "chib"}:
         before, after = (estimate(p, method, {"at": at}, {}).value for p in (one, other))
         assert after - before == pytest.approx(shift, rel=ROUNDING), method
 

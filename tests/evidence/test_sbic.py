@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lacunary as lac
-from lacunary.evidence import sbic as module
+from lacunary.evidence import problem as module
 from lacunary.evidence.nested import nested
 from lacunary.evidence.score import pose
 from lacunary.learn.fit import fit

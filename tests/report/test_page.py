@@ -84,7 +84,7 @@ def test_the_page_shows_the_numbers(html: str, votes: lac.Classes) -> None:
     for candidate in votes.candidates:
         for value in candidate.log_evidence.values():
             assert f"{abs(value):,.1f}" in words
-    assert "All four estimates speak for 3 blocs." in words
+    assert "All five estimates speak for 3 blocs." in words
 
 
 def test_what_users_write_is_escaped(html: str) -> None:

@@ -44,11 +44,11 @@ def classes(
     """Find hidden classes of rows: how many there are, what each is like, who is in them. Every row counts.
 
     Columns may be discrete or continuous, and are independent given the class. Numbers of classes are weighed
-    by four estimates of the evidence; profiles of continuous columns are in the table's units.
+    by five estimates of the evidence; profiles of continuous columns are in the table's units.
 
     --json prints: rows, variables, holes, complete_rows, incomplete_rows, observed_cells_in_incomplete_rows,
-    candidates (with log_evidence by estimate), favourites, best, classes, measured (mean and sd of continuous
-    columns by class), cases, out, report.
+    candidates (with log_evidence by estimate), favourites, best, criterion, classes, measured (mean and sd of
+    continuous columns by class), cases, out, report.
     """
     tried, keep = numbers_of("--numbers", numbers), Checkpoints(checkpoint)
     with Waiting(f"reading {data}") as waiting:

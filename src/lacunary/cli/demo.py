@@ -35,12 +35,12 @@ def demo(
 ) -> None:
     """Find the voting blocs in the U.S. House of 1984 from 16 votes, many of them missing.
 
-    Fits hidden classes with 1 to 6 states, weighs them by four estimates of the evidence, and looks at what
+    Fits hidden classes with 1 to 6 states, weighs them by five estimates of the evidence, and looks at what
     the best one found; the members' party is kept aside. Writes a page with figures (index.html) and the
     network (blocs.json).
 
     --json prints: rows, variables, holes, complete_rows, incomplete_rows, observed_cells_in_incomplete_rows,
-    candidates (with log_evidence by estimate), favourites, best, classes, cases, page, network.
+    candidates (with log_evidence by estimate), favourites, best, criterion, classes, cases, page, network.
     """
     folder = _folder(out)
     with Waiting("compiling kernels, once…") as waiting:

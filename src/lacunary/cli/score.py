@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -25,19 +25,27 @@ from lacunary.cli.arguments import (
 from lacunary.cli.problem import ModelOrClasses, Prior, Seed, Starts, prior_of, problem_of, starts_of
 from lacunary.cli.show import Waiting, draw, emit, show
 
-__all__ = ["compare", "dimension", "numbers_of", "score"]
+__all__ = ["candidates_of", "compare", "dimension", "numbers_of", "score"]
 
 ESTIMATES = (
-    "exact, map, bic, draper, sbic, laplace, mled, cheeseman-stutz, variational; "
-    "by sampling: ais, path, bridge, chib"
+    "exact, map, bic, draper, sbic, laplace, prequential, mled, cheeseman-stutz, variational; "
+    "by sampling: wbic, ais, path, bridge, chib"
 )
 MOST_STATES = 1000
 
-EFFECTIVE = "Charge for the effective dimension, not for all parameters."
+EFFECTIVE = "Charge for the effective dimension: --charge generic."
+CHARGE = (
+    "What to charge for: parameters; their rank, generic or at the estimate; that of what rows show, data."
+)
+SHOWN = "A table: count only what is observed together in some row."
 CLASSES = "Compare latent classes: NAME with each number of --states."
 METHODS = "The estimates, with commas between; as for score."
 
 Effective = Annotated[bool, typer.Option("--effective", help=EFFECTIVE)]
+Charged = Annotated[
+    Literal["parameters", "generic", "data", "estimate"],
+    option(CHARGE, "parameters|generic|data|estimate"),
+]
 
 
 @command(
@@ -53,6 +61,7 @@ def score(
     method: Annotated[str, option(f"The estimate: {ESTIMATES}.", "NAME")] = "cheeseman-stutz",
     prior: Prior = "dirichlet=1",
     effective: Effective = False,
+    charge: Charged = "parameters",
     starts: Starts = None,
     rng: Seed = 0,
     json: Json = False,
@@ -69,7 +78,7 @@ def score(
             table,
             method,
             prior=prior_of(prior),
-            dimension="effective" if effective else "parameters",
+            dimension=_charge(charge, effective),
             starts=starts_of(starts),
             rng=rng,
         )
@@ -106,6 +115,7 @@ def compare(
     methods: Annotated[str, option(METHODS, "NAME,NAME")] = "bic,cheeseman-stutz,variational",
     prior: Prior = "dirichlet=1",
     effective: Effective = False,
+    charge: Charged = "parameters",
     starts: Starts = None,
     rng: Seed = 0,
     out: Annotated[str | None, written("A figure: .svg or .png.", FIGURES, "--out", "-o")] = None,
@@ -119,14 +129,14 @@ def compare(
     probability_low, probability_high, rank, parameters, dimension, seconds.
     """
     with Waiting(f"reading {data}") as waiting:
-        named, table = _candidates(data, models or [], hidden, numbers_of("--states", states), reading)
+        named, table = candidates_of(data, models or [], hidden, numbers_of("--states", states), reading)
         waiting.say("compiling kernels, once…")
         found = lac.compare(
             named,
             table,
             [name.strip() for name in methods.split(",")],
             prior=prior_of(prior),
-            dimension="effective" if effective else "parameters",
+            dimension=_charge(charge, effective),
             starts=starts_of(starts),
             rng=rng,
             watch=lambda done, total, what: waiting.say(f"{what} ({done + 1} of {total})"),
@@ -153,22 +163,27 @@ def dimension(
         int, typer.Option(min=1, help="States of every variable, where not told otherwise.")
     ] = 2,
     hidden: Hidden = None,
+    data: Annotated[str | None, option(SHOWN, "FILE")] = None,
     json: Json = False,
 ) -> None:
     """Count the dimensions of what a network with hidden variables can say about the others.
 
     The rank of the map from its parameters to the distribution of the observed variables, in exact
-    arithmetic at random parameters. --json prints: rank, parameters, hidden.
+    arithmetic at random parameters. With --data variables and states are those of its columns.
+    --json prints: rank, parameters, hidden.
     """
     asked = pairs_of_states("--hidden", hidden)
-    if is_arrows(model):
+    table = None
+    if data is not None:
+        dag, table = problem_of(data, model, asked, Reading())
+    elif is_arrows(model):
         sizes: dict[str, Any] = dict.fromkeys(lac.dag(model).names, states)
         sizes |= {name: k for name, k in asked.items() if k is not None}
         dag = lac.dag(model, states=sizes, hidden=list(asked))
     else:
         dag = graph_of(model, asked)
     with Waiting("working out the rank"):
-        found = lac.dimension(dag)
+        found = lac.dimension(dag, data=table)
     if json:
         emit({"rank": found.rank, "parameters": found.parameters, "hidden": list(dag.schema.hidden)})
         return
@@ -197,7 +212,7 @@ def _tell(found: lac.Comparison) -> None:
             show(f"  {name}: " + ", ".join(told) + (f"; no single number where {reason}" if reason else ""))
 
 
-def _candidates(
+def candidates_of(
     data: str, models: Sequence[str], hidden: str | None, numbers: Sequence[int], reading: Reading
 ) -> tuple[dict[str, lac.Dag], lac.Table]:
     """Return the models by name, and the table they are weighed on."""
@@ -227,6 +242,15 @@ def numbers_of(option: str, text: str) -> list[int]:
     if min(chosen) < 1 or max(chosen) > MOST_STATES:
         raise typer.BadParameter(f"numbers of states lie between 1 and {MOST_STATES}", param_hint=option)
     return list(chosen)
+
+
+def _charge(
+    charge: Literal["parameters", "generic", "data", "estimate"], effective: bool
+) -> Literal["parameters", "generic", "data", "at estimate"]:
+    """Return what the library calls it."""
+    if effective:
+        return "generic"
+    return "at estimate" if charge == "estimate" else charge
 
 
 def _record(found: lac.Estimate) -> dict[str, Any]:

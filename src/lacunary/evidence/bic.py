@@ -35,8 +35,8 @@ def draper(problem: Problem, *, at: At | None = None, dimension: Charge = "param
 
 def _charged(method: str, problem: Problem, at: At | None, charge: Charge, volume: float) -> Estimate:
     """Return BIC with half of ``volume`` more for every dimension."""
-    point = problem.point(at or (None if problem.given else "ml"))
-    d = dimensions(problem, charge)
+    at = at or (None if problem.given else "ml")
+    point, d = problem.point(at), dimensions(problem, charge, at)
     terms = bic_terms(point.log_likelihood, d, problem.size)
     terms |= {"volume": d / 2 * volume} if volume else {}
     return Estimate(method, sum(terms.values()), "approximation", terms, dimension=d, where=point.where)

@@ -8,12 +8,13 @@ from typing import Literal
 import numpy as np
 
 from lacunary.errors import ParameterError
-from lacunary.evidence.problem import Problem
+from lacunary.evidence.problem import At, Problem
 from lacunary.rank.dimension import dimension
 
 __all__ = ["Charge", "dimensions", "price"]
 
-Charge = Literal["parameters", "effective"]
+Charge = Literal["parameters", "generic", "data", "at estimate", "effective"]
+"""All parameters; the rank almost everywhere (or "effective"); of what rows show together; at a point."""
 
 
 def price(rows: float) -> float:
@@ -21,21 +22,26 @@ def price(rows: float) -> float:
     return 0.5 * math.log(max(rows, 1.0))
 
 
-def dimensions(problem: Problem, charge: Charge) -> int:
+def dimensions(problem: Problem, charge: Charge, at: At | None = None) -> int:
     """Return the number of free parameters that are learned, or the rank of the map to what can be observed.
 
-    Nothing is charged for what was fixed. Of a part of the parameters the rank is not known.
+    Nothing is charged for what was fixed. Of a part of the parameters the rank is not known. "data" counts
+    what the rows can show, "at estimate" the rank at a point, "map" or "ml".
     """
     if charge == "parameters":
         return problem.dag.free - _given(problem)
-    if charge == "effective":
-        if problem.fixed:
-            raise ParameterError(
-                f"dimension='effective' is of models all of whose parameters are learned, and "
-                f"{', '.join(problem.fixed)} was fixed; use dimension='parameters'"
-            )
-        return dimension(problem.dag).rank
-    raise ParameterError(f"dimension must be 'parameters' or 'effective', not {charge!r}")
+    if charge not in ("generic", "effective", "data", "at estimate"):
+        raise ParameterError(
+            f"dimension must be 'parameters', 'generic', 'data' or 'at estimate', not {charge!r}"
+        )
+    if problem.fixed:
+        raise ParameterError(
+            f"dimension={charge!r} is of models all of whose parameters are learned, and "
+            f"{', '.join(problem.fixed)} was fixed; use dimension='parameters'"
+        )
+    if charge == "at estimate":
+        return dimension(problem.dag, at=problem.network(at)).rank
+    return dimension(problem.dag, data=problem.table if charge == "data" else None).rank
 
 
 def _given(problem: Problem) -> int:

@@ -43,7 +43,7 @@ def cheeseman_stutz(
     terms = expected_terms(evidence, fit, point.log_likelihood)
     if plain:
         return Estimate("cheeseman-stutz", sum(terms.values()), "lower bound", terms, where=point.where)
-    full, d = dimensions(problem, "parameters"), dimensions(problem, dimension)
+    full, d = dimensions(problem, "parameters"), dimensions(problem, dimension, at)
     half_log = price(problem.size)
     terms |= {"dimension of the expected data": full * half_log, "dimension of the data": -d * half_log}
     return Estimate(

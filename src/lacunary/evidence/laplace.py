@@ -151,10 +151,8 @@ def _gauss(
     problem: Problem, bent: Curvature, pseudo: Array, where: str, charge: Charge
 ) -> tuple[float, float, int]:
     """Return log |A|, ½ bᵀA⁻¹b and d."""
-    if charge not in ("parameters", "effective"):
-        raise ParameterError(f"dimension must be 'parameters' or 'effective', not {charge!r}")
-    if charge == "effective":
-        return _most_curved(problem, bent, pseudo, where)
+    if charge != "parameters":
+        return _most_curved(problem, bent, pseudo, where, dimensions(problem, charge))
     pulled, gradient = _along_weights(
         problem, bent, bent.softmax_information(pseudo, problem.basis), bent.gradient(pseudo)
     )
@@ -228,9 +226,10 @@ def _rounding(size: int) -> float:
     return float(64 * size * np.finfo(np.float64).eps)
 
 
-def _most_curved(problem: Problem, bent: Curvature, pseudo: Array, where: str) -> tuple[float, float, int]:
+def _most_curved(
+    problem: Problem, bent: Curvature, pseudo: Array, where: str, rank: int
+) -> tuple[float, float, int]:
     """Return log |A|, ½ bᵀA⁻¹b and d along the eigenvectors of A's largest eigenvalues, d the rank."""
-    rank = dimensions(problem, "effective")
     matrix, gradient = _along_weights(
         problem, bent, bent.information(pseudo, problem.basis), bent.gradient(pseudo, problem.basis)
     )
@@ -258,8 +257,8 @@ def _no_peak(problem: Problem, pulled: Array, where: str) -> str:
     message += f"on a ridge: the log posterior is flat along {flat} of {len(values)} directions"
     if problem.fixed:
         return message
-    rank = dimensions(problem, "effective")
+    rank = dimensions(problem, "generic")
     return message + (
         ". The effective "
-        f"dimension is {rank}; dimension='effective' keeps the curvature along that many directions"
+        f"dimension is {rank}; dimension='generic' keeps the curvature along that many directions"
     )

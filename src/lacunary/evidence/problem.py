@@ -94,8 +94,6 @@ class Problem(Lean):
     _points: dict[str, Point] = field(default_factory=dict, repr=False)
     kin: dict[Dag, Problem] = field(default_factory=dict, init=False, repr=False)
     """Problems of the same rows that share work: in a comparison, all of them."""
-    memory: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
-    """What estimates keep for others."""
 
     def __post_init__(self) -> None:
         self.prior = stated(self.prior, self.table, self.scale)

@@ -21,7 +21,7 @@ from lacunary.family.protocol import ImpliedTable
 from lacunary.infer.walker import Walks
 from lacunary.maths.arrays import Array, Integers
 
-__all__ = ["ACCEPTED", "random_walk"]
+__all__ = ["ACCEPTED", "Walk", "check_walkable", "random_walk"]
 
 ACCEPTED = 0.234
 """The share of proposals that a random walk in many dimensions had best accept (Roberts et al. 1997)."""
@@ -29,20 +29,25 @@ ACCEPTED = 0.234
 
 def random_walk(problem: Problem, steps: int, chains: int, rng: np.random.Generator) -> tuple[Array, Walks]:
     """Return a schedule from the prior to the posterior, and the walks along it of tables."""
-    if problem.dag.continuous:
-        i, family = problem.dag.implied[0]
-        raise ParameterError(
-            f"'ais' knows {family.name} families, as that of {problem.dag.names[i]}, in discrete networks "
-            "only; use 'laplace', 'bic' or 'draper'"
-        )
-    walk, pilot = _Walk(problem), bent(4 * pilot_steps(steps))
+    check_walkable(problem, "'ais'")
+    walk, pilot = Walk(problem), bent(4 * pilot_steps(steps))
     found = walk.run(pilot, PILOTS, None, rng)
     tau = spread_steps(pilot, found.trace, steps)
     return tau, walk.run(tau, chains, np.interp(tau, pilot, found.pace[0]), rng)
 
 
+def check_walkable(problem: Problem, what: str) -> None:
+    """Refuse continuous variables beside families without a conjugate prior."""
+    if problem.dag.continuous:
+        i, family = problem.dag.implied[0]
+        raise ParameterError(
+            f"{what} knows {family.name} families, as that of {problem.dag.names[i]}, in discrete networks "
+            "only; use 'laplace', 'bic' or 'draper'"
+        )
+
+
 @dataclass(frozen=True, eq=False)
-class _Walk:
+class Walk:
     """The walk of one problem. Points hold x of all tables but the implied ones, then all weights."""
 
     problem: Problem
@@ -89,13 +94,17 @@ class _Walk:
 
     def log_likelihood(self, points: Array) -> Array:
         """Return log p(rows | parameters); (chains,)."""
+        return np.asarray(self.problem.prepared.expect(self.theta(points)).log_likelihood)
+
+    def theta(self, points: Array) -> Array:
+        """Return all tables; (chains, size)."""
         layout = self.problem.dag.layout
         theta = np.zeros((len(points), layout.size))
         x = points[:, : len(self.alpha)]
         theta[:, self.tables] = np.exp(x - x.max(axis=1, keepdims=True, initial=-700.0))
         for i, place, family in self.blocks:
             layout.states_first(theta, i)[:] = family.table(points[:, place])
-        return np.asarray(self.problem.prepared.expect(layout.normalize(theta)).log_likelihood)
+        return layout.normalize(theta)
 
     def reach(self, tau: float) -> Array:
         """Return how far each number of a point goes, about, at an inverse temperature; (size,)."""

@@ -7,15 +7,14 @@ does; `docs/derivations/singular.md` says which coefficients are exact and which
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from lacunary.evidence.charge import Charge, dimensions
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.nested import Coefficients, Nested, Phi, canonical, nested
-from lacunary.evidence.problem import Problem
-from lacunary.learn.fit import fit
+from lacunary.evidence.problem import Point, Problem
 from lacunary.maths import singular
 from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
@@ -69,14 +68,6 @@ def sbic(
     return Estimate("sbic", value, "approximation", terms, where=where, details=details)
 
 
-@dataclass(frozen=True, eq=False)
-class Peak:
-    """The highest log-likelihood that was found of a model, and where."""
-
-    log_likelihood: float
-    where: str
-
-
 def _capped(problem: Problem, family: Nested, charge: Charge) -> Array:
     """Return the coefficients, none above half of the model's dimension."""
     if charge == "parameters":
@@ -85,11 +76,11 @@ def _capped(problem: Problem, family: Nested, charge: Charge) -> Array:
     return np.asarray(np.minimum(family.coefficients, most[:, None]))
 
 
-def _peaks(problem: Problem, family: Nested) -> list[Peak]:
-    """Return the peaks of all models inside; none is lower than one that lies in it."""
-    found: list[Peak] = []
+def _peaks(problem: Problem, family: Nested) -> list[Point]:
+    """Return the maxima of all models inside; none is lower than one that lies in it."""
+    found: list[Point] = []
     for i, dag in enumerate(family.dags):
-        own = _peak(_member(problem, dag))
+        own = _member(problem, dag).point("ml")
         inside = [found[j].log_likelihood for j in np.flatnonzero(~np.isnan(family.coefficients[i, :i]))]
         found.append(replace(own, log_likelihood=max([own.log_likelihood, *inside])))
     return found
@@ -104,38 +95,3 @@ def _member(problem: Problem, dag: Dag) -> Problem:
         table = problem.table.align(dag.schema)
         problem.kin[key] = replace(problem, dag=dag, table=table, given=None, _points={})
     return problem.kin[key]
-
-
-def _peak(problem: Problem) -> Peak:
-    """Return the greatest likelihood, or of a likelihood without bound that of the MAP; found once."""
-    if "sbic" not in problem.memory:
-        problem.memory["sbic"] = _climbed(problem)
-    peak: Peak = problem.memory["sbic"]
-    return peak
-
-
-def _climbed(problem: Problem) -> Peak:
-    if _unbounded(problem.dag):
-        point = problem.point("map")
-        return Peak(point.log_likelihood, f"{point.where}, as the likelihood has no maximum")
-    given = problem.given  # all of whose starts climb on
-    found = fit(
-        problem.dag,
-        problem.table,
-        method="ml",
-        prior=problem.prior,
-        starts=None if given else problem.starts,
-        initial=given,
-        stop=problem.stop,
-        accelerate=True,
-        rng=problem.rng,
-    )
-    if found.interrupted:
-        raise KeyboardInterrupt
-    return Peak(found.log_likelihood, "ml")
-
-
-def _unbounded(dag: Dag) -> bool:
-    """Tell whether a class can shrink onto one row: a density whose parents are hidden classes."""
-    hidden = {name for name in dag.schema.hidden if dag.schema[name].size > 1}
-    return any(hidden & set(dag.parents_of(dag.names[i])) for i in dag.continuous)

@@ -48,7 +48,9 @@ METHODS: Mapping[str, Method] = {
     "bic": Method("bic.bic", at="ml"),
     "draper": Method("bic.draper", at="ml"),
     "sbic": Method("sbic.sbic", fixable=False),
+    "wbic": Method("wbic.wbic", "smooth", fixable=False),
     "laplace": Method("laplace.laplace", "smooth"),
+    "prequential": Method("prequential.prequential", "conjugate"),
     "mled": Method("cheeseman_stutz.mled", "conjugate"),
     "cheeseman-stutz": Method("cheeseman_stutz.cheeseman_stutz", "conjugate"),
     "variational": Method("variational.variational", "conjugate"),
@@ -94,8 +96,8 @@ def score(
     table
         Rows with holes: a table, a frame, an array or a path.
     method
-        "exact", "map", "bic", "draper", "sbic", "laplace", "mled", "cheeseman-stutz", "variational", "ais",
-        "path", "bridge" or "chib".
+        "exact", "map", "bic", "draper", "sbic", "wbic", "laplace", "prequential", "mled",
+        "cheeseman-stutz", "variational", "ais", "path", "bridge" or "chib".
     prior
         A rule that gives the hyperparameters, by default that of the fit, or ``Dirichlet(1)`` of a graph;
         regressions that it says nothing of have the table's own Normal–Wishart (`empirical_prior`).
@@ -103,7 +105,9 @@ def score(
         "map" or "ml": the point at which the asymptotic estimates are worked out, by default that of the fit;
         of a graph "ml" for "bic" and "draper", where the likelihood has a maximum, and "map" for all others.
     dimension
-        "parameters" or "effective": the dimensions that are charged for.
+        What is charged for: "parameters", all of them; "generic", the rank of the map from them to what can
+        be observed, almost everywhere (also called "effective"); "data", that to what is observed together
+        in some row; "at estimate", the rank at the point.
     basis, starts, stop, rng
         How the point is found; see `lacunary.fit`.
     watch

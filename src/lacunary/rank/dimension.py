@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from lacunary.data.facts import hole_patterns
 from lacunary.errors import ParameterError
 from lacunary.family.protocol import ImpliedTable
 from lacunary.family.registry import FAMILIES, bound
+from lacunary.infer.answers import as_source
 from lacunary.infer.network import Network
 from lacunary.maths.arrays import Array
 from lacunary.model import make
@@ -24,6 +27,7 @@ from lacunary.rank.block import Block
 from lacunary.rank.chart import Chart, LogOddsChart, TableChart
 from lacunary.rank.district import blocks
 from lacunary.rank.generic import generic_rank
+from lacunary.rank.patterns import Pattern, marginal_districts, widest
 from lacunary.rank.scores import score_spectrum
 from lacunary.rank.spectrum import spectrum
 from lacunary.rank.trek import Trek
@@ -72,6 +76,7 @@ def dimension(
     *,
     at: Network | None = None,
     family: Family | None = None,
+    data: Any | None = None,
     rng: int | np.random.Generator | None = 0,
 ) -> Dimension:
     """Return the effective dimension of a network beside its number of parameters.
@@ -89,6 +94,9 @@ def dimension(
     family
         ``"sigmoid"`` for every variable, or for some by name (GHM96 section 8), instead of the graph's own
         families.
+    data
+        Rows with holes. Only what is observed together in some of them counts: of ``A -> B`` that are never
+        observed together two dimensions can be known, not three.
     rng
         Seed or generator of the random points.
 
@@ -114,16 +122,32 @@ def dimension(
             f"the family of {dag.names[i]} is {implied.phrase}: the dimension of such networks is known "
             f"without continuous variables only; leave {continuous[0]} out"
         )
-    if continuous and (at is not None or dag.leaves or len(continuous) < len(dag.schema)):
-        return _scored(dag, at, np.random.default_rng(rng))
+    patterns = _patterns(dag, data)
+    if continuous and (at is not None or patterns or dag.leaves or len(continuous) < len(dag.schema)):
+        return _scored(dag, at, np.random.default_rng(rng), patterns)
     if continuous:
         return _gaussian(dag, np.random.default_rng(rng))
     charts = _charts(dag, family)
-    parts = [Block(districts, dag.layout, charts) for districts in blocks(dag)]
+    districts = blocks(dag) if patterns is None else [marginal_districts(dag, patterns)]
+    parts = [Block(each, dag.layout, charts) for each in districts if each]
     parameters = sum(chart.size for chart in charts.values())
     if at is not None:
         return _at(dag, at, family, parts, parameters, np.random.default_rng(rng))
     return _generic(parts, parameters, np.random.default_rng(rng))
+
+
+def _patterns(dag: Dag, data: Any | None) -> list[Pattern] | None:
+    """Return which variables are observed together; None where some rows show all that is not hidden."""
+    if data is None:
+        return None
+    held = hole_patterns(as_source(data, dag.schema))
+    found = widest(
+        frozenset(i for i, hole in enumerate(pattern) if not hole)
+        for pattern, weight in held.items()
+        if weight > 0
+    )
+    shown = frozenset(i for i, variable in enumerate(dag.schema) if not variable.hidden)
+    return None if shown in found else found
 
 
 def _generic(parts: Iterable[Block], parameters: int, rng: np.random.Generator) -> Dimension:
@@ -169,14 +193,17 @@ def _at(
     return Dimension(rank, parameters, None, values, float(gap))
 
 
-def _scored(dag: Dag, at: Network | None, rng: np.random.Generator) -> Dimension:
+def _scored(
+    dag: Dag, at: Network | None, rng: np.random.Generator, patterns: list[Pattern] | None = None
+) -> Dimension:
     """Take the rank of the scores, at given parameters or the largest of some at random."""
     if at is not None and at.dag != dag:
         raise ParameterError("at must be a network of the same graph: same variables, parents and ties")
-    tries = [score_spectrum(dag, at, rng) for _ in range(1 if at is not None else DRAWS)]
+    tries = [score_spectrum(dag, at, rng, patterns) for _ in range(1 if at is not None else DRAWS)]
     values, own, plain = max(tries, key=lambda found: found[1])
     if at is not None and own < len(values):  # at no point is it higher than almost everywhere
-        most = _scored(dag, None, rng) if dag.leaves or len(dag.discrete.names) else _gaussian(dag, rng)
+        scored = dag.leaves or patterns or len(dag.discrete.names)
+        most = _scored(dag, None, rng, patterns) if scored else _gaussian(dag, rng)
         own = min(own, most.rank - plain)
     gap = values[own - 1] / values[own] if 0 < own < len(values) and values[own] > 0 else np.inf
     return Dimension(plain + own, dag.free, None, values, float(gap))

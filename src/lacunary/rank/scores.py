@@ -9,6 +9,8 @@ out: they have full rank, and the others' ranks add up to theirs (`lacunary.rank
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,6 +19,7 @@ from lacunary.infer.network import Network, random_network
 from lacunary.infer.scale import Scale
 from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
+from lacunary.rank.patterns import Pattern
 
 __all__ = ["score_spectrum"]
 
@@ -33,17 +36,21 @@ BATCH = 16
 """Steps that are worked out at once."""
 
 
-def score_spectrum(dag: Dag, at: Network | None, rng: np.random.Generator) -> tuple[Array, int, int]:
+def score_spectrum(
+    dag: Dag, at: Network | None, rng: np.random.Generator, patterns: Sequence[Pattern] | None = None
+) -> tuple[Array, int, int]:
     """Return singular values in decreasing order, how many are not zero, and the rank of what is left out.
 
-    Without ``at`` parameters are drawn at random.
+    Without ``at`` parameters are drawn at random. ``patterns`` say what is observed together, by default
+    everything that is not hidden.
     """
-    hidden = {i for i, v in enumerate(dag.schema) if v.hidden}
-    steps, plain = _directions(dag, hidden)
+    shown = frozenset(i for i, v in enumerate(dag.schema) if not v.hidden)
+    together = [shown] if patterns is None else list(patterns)
+    steps, plain = _directions(dag, together)
     if not steps:
         return np.empty(0), 0, plain
     network = at or random_network(dag, rng=rng)
-    matrix = _scores(network, steps, _rows(network, 3 * len(steps) + SPARE, rng))
+    matrix = _scores(network, steps, _rows(network, 3 * len(steps) + SPARE, together, rng))
     matrix /= np.maximum(np.abs(matrix).max(axis=1, keepdims=True), 1e-300)
     length, zero = np.linalg.norm(matrix, axis=0), ROUNDING * max(matrix.shape) * np.finfo(np.float64).eps
     matrix[:, length <= zero * length.max()] = 0.0  # what moves nothing is all rounding
@@ -52,14 +59,15 @@ def score_spectrum(dag: Dag, at: Network | None, rng: np.random.Generator) -> tu
     return np.asarray(values), int((values > zero).sum()), plain
 
 
-def _directions(dag: Dag, hidden: set[int]) -> tuple[list[int], int]:
-    """Return the places of parameters of families with hidden members, and how many others are free.
+def _directions(dag: Dag, patterns: Sequence[Pattern]) -> tuple[list[int], int]:
+    """Return the places of parameters of families not always shown whole, and how many others are free.
 
     Of each distribution in a table the last state's place is left out. A family that shares its parameters
     with one that has hidden members is among these. What has no observed descendant is seen by nobody.
     """
     layout = dag.layout
-    seen = dag.ancestors(set(range(len(dag.names))) - hidden)
+    hidden = set(range(len(dag.names))) - frozenset.intersection(*patterns or [frozenset()])
+    seen = dag.ancestors(frozenset().union(*patterns))
     families = {i: (i, *dag.parent_indices[i]) for i in seen}
     counted = {layout.start[i] for i in seen}
     mixed = {layout.start[i] for i, members in families.items() if hidden.intersection(members)}
@@ -75,16 +83,21 @@ def _directions(dag: Dag, hidden: set[int]) -> tuple[list[int], int]:
     return steps, plain
 
 
-def _rows(network: Network, count: int, rng: np.random.Generator) -> Table:
-    """Return rows of the network; in half of them the discrete observed states are uniform instead."""
-    schema = network.dag.schema
+def _rows(network: Network, count: int, patterns: Sequence[Pattern], rng: np.random.Generator) -> Table:
+    """Return rows of the network, so many of each pattern.
+
+    In half of them the discrete observed states are uniform instead.
+    """
+    schema, count = network.dag.schema, count * len(patterns)
     drawn = network.sample(count, rng)
     codes, reals = drawn.codes.copy(), drawn.reals.copy()
     for i, variable in enumerate(schema):
-        if variable.hidden:
-            codes[:, i], reals[:, i] = HOLE, np.nan
-        elif variable.discrete:
+        if variable.discrete:
             codes[: count // 2, i] = rng.integers(0, variable.size, count // 2)
+    for k, seen in enumerate(patterns):
+        rest = [i for i in range(len(schema)) if i not in seen]
+        codes[k :: len(patterns), rest] = HOLE
+        reals[k :: len(patterns), rest] = np.nan
     return Table(schema, codes, reals)
 
 

@@ -50,7 +50,7 @@ def text(study: Classes, words: Words) -> RenderableType:
         Text(agreement({counted(k, study.hidden): m for k, m in study.favourites.items()})),
         *map(Text, study.comparison.warnings()),
         "",
-        _heading(f"The {study.best.classes} {plural(study.hidden)}"),
+        _heading(f"The {study.best.classes} {plural(study.hidden)}, by {method(study.criterion)}"),
         _profiles(study, words),
         *_measured(study),
         _heading(f"Some {words.row}s, and the {study.hidden} they probably belong to"),

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lacunary.data.schema import Label
 from lacunary.errors import ParameterError
 from lacunary.evidence.compare import Comparison
+from lacunary.evidence.sensitivity import Sensitivity
 from lacunary.infer.divergence import kl
 from lacunary.infer.network import Network
 from lacunary.learn.fit import Fit
@@ -24,7 +25,7 @@ from lacunary.report.words import method as method_name
 from lacunary.report.words import minus, plain
 from lacunary.study.result import Classes, Drawn
 
-__all__ = ["classes", "evidence", "heat_map", "picture", "starts", "svg", "traces"]
+__all__ = ["classes", "evidence", "heat_map", "picture", "sensitivity", "starts", "svg", "traces"]
 
 NEAR = 1e-3
 """Nats below the best that are drawn as this much: a logarithmic axis has no zero."""
@@ -84,6 +85,30 @@ def evidence(comparison: Comparison) -> Figure:
         axes.set_xlabel(f"number of states of {plain(names[0])}" if by_states else "number of parameters")
         axes.set_ylabel("log evidence (nats; higher is better)")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        style.numbered(axes.yaxis, lambda value: minus(value, 0))
+        axes.legend(frameon=False, loc="best", fontsize=9)
+        style.rule(axes)
+        return figure
+
+
+def sensitivity(found: Sensitivity, method: str | None = None) -> Figure:
+    """Draw the log evidence of every model against the prior's hyperparameter, a line for each."""
+    with rc_context(style.STYLE):
+        figure, axes = style.canvas(6.8, 4.0)
+        for place, (name, values) in enumerate(zip(found.models, found.values(method).T, strict=True)):
+            axes.plot(
+                found.alphas,
+                values,
+                color=style.LINES[place % len(style.LINES)],
+                marker=style.MARKS[place % len(style.MARKS)],
+                label=plain(name),
+            )
+        axes.set_xscale("log")
+        axes.set_xlabel(
+            "alpha of every parameter" if found.prior == "dirichlet" else "rows the prior is worth"
+        )
+        axes.set_ylabel(f"log evidence by {method_name(method or found.methods[0])} (nats)")
+        style.numbered(axes.xaxis, lambda value: f"{value:g}")
         style.numbered(axes.yaxis, lambda value: minus(value, 0))
         axes.legend(frameon=False, loc="best", fontsize=9)
         style.rule(axes)

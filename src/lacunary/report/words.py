@@ -25,6 +25,8 @@ EVIDENCE = (
 )
 NAMES = {
     "bic": "BIC",
+    "sbic": "sBIC",
+    "wbic": "WBIC",
     "cheeseman-stutz": "Cheeseman\N{EN DASH}Stutz",
     "laplace": "Laplace",
     "mled": "MLED",

@@ -20,12 +20,12 @@ from lacunary.learn.loop import Progress
 from lacunary.learn.stop import Stop
 from lacunary.model.make import naive_bayes
 from lacunary.study.profile import Candidate
-from lacunary.study.result import DECIDES, Classes
+from lacunary.study.result import Classes, deciding
 from lacunary.study.trail import ClassesTrail
 
 __all__ = ["METHODS", "classes"]
 
-METHODS = ("bic", DECIDES, "variational", "laplace")
+METHODS = ("bic", "sbic", "cheeseman-stutz", "variational", "laplace")
 """Estimates of the evidence that are quick where fits are."""
 
 STOP = Stop(relative=1e-10)
@@ -50,7 +50,7 @@ def classes(
     """Return how many hidden classes of rows a table speaks for, and what each is like.
 
     For every number of classes a hidden variable above all columns is fitted from many starts, to all rows,
-    those with holes too; the models are compared by four estimates of their evidence.
+    those with holes too; the models are compared by five estimates of their evidence.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def classes(
     at = {"bic": {"at": "ml"}}
     compared = compare(fits, used, METHODS, starts=starts, stop=STOP, options=at, rng=rng, watch=tell)
     candidates = _candidates(numbers, fits, compared)
-    best = max(candidates, key=lambda candidate: candidate.log_evidence[DECIDES])
+    best = max(candidates, key=lambda candidate: candidate.log_evidence[deciding(used)])
     network = _by_size(best.fit.network, used, hidden)
     posterior = network.posterior(used, [hidden])[hidden]
     return Classes(used, hidden, kept, candidates, compared, network, posterior)

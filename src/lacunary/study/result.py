@@ -19,16 +19,25 @@ from lacunary.registry import borrow
 from lacunary.study.levels import Levels, Shift
 from lacunary.study.profile import Candidate, Case, Contrast, Profile, candidate_record, profile_record
 
-__all__ = ["DECIDES", "Classes", "Drawn"]
+__all__ = ["Classes", "Drawn", "deciding"]
 
-DECIDES = "cheeseman-stutz"
-"""The estimate by which the number of classes is chosen: the one that `lacunary.score` makes unless told."""
+DECIDES, DENSITIES = "sbic", "cheeseman-stutz"
+"""The estimates by which the number of classes is chosen, of discrete columns and of others.
+
+The first is right most often in benchmarks/criteria.md, which is of discrete columns; the second is the one
+that `lacunary.score` makes unless told.
+"""
 
 Drawn = Literal["evidence", "profiles", "traces", "starts"]
 """What can be drawn: log evidence by number of classes, chances by class, and the starts of the best fit."""
 
 CONTRASTS = 3
 """How many variables are named for each class."""
+
+
+def deciding(table: Table) -> str:
+    """Return the estimate by which the number of classes of a table's rows is recommended."""
+    return DECIDES if all(variable.discrete for variable in table.schema) else DENSITIES
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +80,12 @@ class Classes:
     @property
     def best(self) -> Candidate:
         """The candidate of highest log evidence by the estimate that decides."""
-        return max(self.candidates, key=lambda candidate: candidate.log_evidence[DECIDES])
+        return max(self.candidates, key=lambda candidate: candidate.log_evidence[self.criterion])
+
+    @property
+    def criterion(self) -> str:
+        """The estimate by which the number of classes is recommended; the table shows all."""
+        return deciding(self.table)
 
     @property
     def number(self) -> int:
@@ -204,6 +218,7 @@ class Classes:
             "candidates": [candidate_record(c) for c in self.candidates],
             "favourites": {str(classes): list(methods) for classes, methods in self.favourites.items()},
             "best": self.best.classes,
+            "criterion": self.criterion,
             "classes": [profile_record(p) for p in self.profiles],
             "measured": {
                 each.name: {

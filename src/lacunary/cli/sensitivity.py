@@ -1,0 +1,73 @@
+"""``lacunary sensitivity``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+import lacunary as lac
+from lacunary.cli.app import command
+from lacunary.cli.arguments import FIGURES, Data, Json, Reading, option, written
+from lacunary.cli.problem import Seed, Starts, starts_of
+from lacunary.cli.score import CLASSES, METHODS, candidates_of, numbers_of
+from lacunary.cli.show import Waiting, draw, emit, show
+
+__all__ = ["sensitivity"]
+
+ALPHAS = "Hyperparameters to try, with commas between."
+KIND = "What they are: of every parameter, or the rows that a BDeu prior is worth."
+
+
+@command(
+    "lacunary sensitivity house_votes --hidden bloc --states 1..3 --drop party --alphas 0.1,1,10 --starts 4",
+    'lacunary sensitivity house_votes "party -> crime" "party; crime" --methods exact --prior bdeu -o a.svg',
+)
+def sensitivity(
+    data: Data,
+    reading: Reading,
+    models: Annotated[
+        list[str] | None, typer.Argument(metavar="MODEL...", help="Model files or graphs.")
+    ] = None,
+    hidden: Annotated[str | None, option(CLASSES, "NAME")] = None,
+    states: Annotated[str, option("Numbers of states: a range, or a list with commas.", "1..8")] = "1..6",
+    methods: Annotated[str, option(METHODS, "NAME,NAME")] = "cheeseman-stutz",
+    alphas: Annotated[str, option(ALPHAS, "A,A")] = "0.1,0.2,0.5,1,2,5,10",
+    prior: Annotated[Literal["dirichlet", "bdeu"], option(KIND, "dirichlet|bdeu")] = "dirichlet",
+    starts: Starts = None,
+    rng: Seed = 0,
+    out: Annotated[str | None, written("A figure: .svg or .png.", FIGURES, "--out", "-o")] = None,
+    json: Json = False,
+) -> None:
+    """Tell how much the evidence of models hangs on the prior: any estimate over a range of hyperparameters.
+
+    --json prints a list of: alpha, and what compare prints for each model and method.
+    """
+    with Waiting(f"reading {data}") as waiting:
+        named, table = candidates_of(data, models or [], hidden, numbers_of("--states", states), reading)
+        waiting.say("compiling kernels, once…")
+        found = lac.sensitivity(
+            named,
+            table,
+            [name.strip() for name in methods.split(",")],
+            alphas=_alphas(alphas),
+            prior=prior,
+            starts=starts_of(starts),
+            rng=rng,
+            watch=lambda done, total, what: waiting.say(f"{what} ({done + 1} of {total})"),
+        )
+        if out:
+            draw("sensitivity", found, out)
+    if json:
+        emit(found.rows())
+        return
+    show(str(found))
+    if out:
+        show(f"\nwritten: {out}")
+
+
+def _alphas(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not 0.1,1,10", param_hint="--alphas") from None

@@ -1,0 +1,205 @@
+"""What a model would say of rows it has not seen: PSIS-LOO and WAIC, from log-densities by row and draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from lacunary.data.source import row_weights
+from lacunary.errors import ParameterError, TooWideError
+from lacunary.evidence.chains import check_positive
+from lacunary.evidence.gibbs import gibbs
+from lacunary.evidence.powered import powered
+from lacunary.evidence.problem import Problem
+from lacunary.evidence.score import pose
+from lacunary.infer.belief import Prior
+from lacunary.infer.pack import MEMORY_BUDGET
+from lacunary.learn.fit import Fit
+from lacunary.maths.arrays import Array
+from lacunary.maths.mixing import effective_size
+from lacunary.maths.psis import loo_densities, waic_densities
+from lacunary.model.dag import Dag
+
+__all__ = ["Loo", "loo"]
+
+GOOD = 0.7
+"""k̂ up to which smoothed weights can be trusted (Vehtari et al. 2024); less with few draws."""
+
+AT_ONCE = 64
+"""Draws whose log-densities are worked out together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Loo:
+    """How well a model predicts rows that it has not seen; in nats, higher is better.
+
+    It is no estimate of the evidence: priors hardly count in it, and it does not find the true model as
+    rows grow.
+
+    Attributes
+    ----------
+    by_row
+        log p(row | all other rows), estimated by PSIS; (rows,).
+    pareto_k
+        Shape of each row's weights: above 0.7 its density cannot be trusted; (rows,).
+    waic_by_row
+        The same by WAIC; (rows,).
+    lppd
+        log p(row | all rows), the row included; (rows,).
+    weights
+        How often each row counts; (rows,).
+    log_density
+        log p(row | θ) at each draw of θ; (chains, draws, rows).
+    """
+
+    by_row: Array
+    pareto_k: Array
+    waic_by_row: Array
+    lppd: Array
+    weights: Array
+    log_density: Array
+
+    @property
+    def elpd(self) -> float:
+        """The expected log-density of as many new rows, by PSIS-LOO."""
+        return float(self.weights @ self.by_row)
+
+    @property
+    def stderr(self) -> float:
+        """Its standard error, as rows differ."""
+        return _error(self.by_row, self.weights)
+
+    @property
+    def parameters(self) -> float:
+        """How many parameters the model effectively fits: what the rows gain by having been seen."""
+        return float(self.weights @ (self.lppd - self.by_row))
+
+    @property
+    def waic(self) -> float:
+        """The expected log-density of as many new rows, by WAIC."""
+        return float(self.weights @ self.waic_by_row)
+
+    @property
+    def waic_stderr(self) -> float:
+        """Its standard error."""
+        return _error(self.waic_by_row, self.weights)
+
+    @cached_property
+    def good(self) -> float:
+        """k̂ up to which a row's density can be trusted: 0.7, or 1 − 1/log₁₀ of few draws."""
+        draws = self.log_density.shape[0] * self.log_density.shape[1]
+        return min(1.0 - 1.0 / float(np.log10(draws)), GOOD)
+
+    @property
+    def trustworthy(self) -> bool:
+        """Whether all rows' weights have a shape that can be trusted."""
+        return not (self.pareto_k > self.good).any()
+
+    def difference(self, other: Loo) -> tuple[float, float]:
+        """Return how much better this model predicts the same rows than another, and its standard error."""
+        if len(other.by_row) != len(self.by_row):
+            raise ParameterError(
+                f"the models were asked about different rows: {len(self.by_row)} and {len(other.by_row)}"
+            )
+        apart = self.by_row - other.by_row
+        return float(self.weights @ apart), _error(apart, self.weights)
+
+    def to_arviz(self) -> Any:
+        """Return the log-densities as an ArviZ `InferenceData`, for its ``loo``, ``waic`` and ``compare``."""
+        try:
+            import arviz  # type: ignore[import-not-found,unused-ignore]
+        except ImportError:
+            raise ParameterError("this needs ArviZ: pip install 'lacunary[arviz]'") from None
+        return arviz.from_dict(log_likelihood={"rows": self.log_density})
+
+    def __str__(self) -> str:
+        bad = int((self.pareto_k > self.good).sum())
+        doubt = (
+            f"\n{bad} of {len(self.by_row)} rows have k̂ above {self.good:.2g}: their densities, and the sum, "
+            "are not to be trusted; take more draws, or compare evidences"
+            if bad
+            else ""
+        )
+        return (
+            f"expected log-density of new rows, in nats, higher is better (no estimate of the evidence)\n"
+            f"PSIS-LOO  {self.elpd:.2f} ± {self.stderr:.2g}, effective parameters {self.parameters:.1f}\n"
+            f"WAIC      {self.waic:.2f} ± {self.waic_stderr:.2g}, effective parameters "
+            f"{float(self.weights @ (self.lppd - self.waic_by_row)):.1f}{doubt}"
+        )
+
+
+def loo(
+    model: Dag | Fit | str,
+    table: Any,
+    *,
+    prior: Prior | None = None,
+    draws: int = 500,
+    burn: int = 500,
+    chains: int = 4,
+    rng: int | np.random.Generator = 0,
+) -> Loo:
+    """Return how well a model predicts each row given all others, by PSIS-LOO and WAIC.
+
+    Parameters
+    ----------
+    model, table, prior, rng
+        As in `lacunary.score`.
+    draws, burn, chains
+        Draws of the parameters from their posterior that a chain keeps, steps before the first, and chains.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> votes = lac.house_votes()
+    >>> two, one = (lac.loo(lac.naive_bayes(votes, "bloc", k), votes, draws=100) for k in (2, 1))
+    >>> better, error = two.difference(one)
+    >>> bool(better > 10 * error)
+    True
+    """
+    check_positive(draws=draws, chains=chains)
+    problem = pose(model, table, prior=prior, rng=rng)
+    _check_room(problem, draws * chains)
+    theta = _drawn(problem, draws, burn, chains)
+    flat = theta.reshape(-1, theta.shape[-1])
+    parts = [problem.prepared.log_evidence(flat[k : k + AT_ONCE]) for k in range(0, len(flat), AT_ONCE)]
+    logs = np.concatenate(parts).reshape(chains, draws, -1)
+    return loo_of(logs, row_weights(problem.table))
+
+
+def loo_of(log_density: Array, weights: Array) -> Loo:
+    """Return what log-densities by chain, draw and row say; (chains, draws, rows)."""
+    flat = log_density.reshape(-1, log_density.shape[-1])
+    efficiency = float(
+        np.mean(effective_size(np.exp(log_density - log_density.max(axis=(0, 1))))) / len(flat)
+    )
+    by_row, shapes = loo_densities(flat, min(efficiency, 1.0))
+    waic, spread = waic_densities(flat)
+    return Loo(by_row, shapes, waic, waic + spread, weights, log_density)
+
+
+def _drawn(problem: Problem, draws: int, burn: int, chains: int) -> Array:
+    """Return parameters from the posterior, for standardised columns; (chains, draws, size)."""
+    rng = np.random.default_rng(problem.rng)
+    if problem.dag.implied or problem.fixed:
+        kept = powered(problem, 1.0, chains=chains, draws=4 * draws, burn=4 * burn, rng=rng, keep=True)
+        return kept.theta[:, ::4][:, :draws]
+    return gibbs(problem, draws, burn=burn, chains=chains, rng=rng)
+
+
+def _error(by_row: Array, weights: Array) -> float:
+    """Return √(N · variance) of a sum over rows."""
+    total = weights.sum()
+    mean = weights @ by_row / total
+    return float(np.sqrt(total * (weights @ (by_row - mean) ** 2) / max(total - 1.0, 1.0)))
+
+
+def _check_room(problem: Problem, draws: int) -> None:
+    needed = 8.0 * draws * len(problem.table)
+    if needed > MEMORY_BUDGET:
+        raise TooWideError(
+            f"log-densities of {len(problem.table)} rows at {draws} draws take {needed / 2**30:.3g} GiB, "
+            f"more than the {MEMORY_BUDGET / 2**30:.3g} GiB allowed; take fewer draws"
+        )

@@ -1,0 +1,145 @@
+"""How much an answer hangs on the prior: any estimate over a range of α, for one model or several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from lacunary.data.frame import frame_of
+from lacunary.errors import ParameterError
+from lacunary.evidence.compare import Comparison, Models, compare
+from lacunary.infer.answers import as_source
+from lacunary.infer.belief import BDeu, Dirichlet, Prior
+from lacunary.learn.fit import Fit
+from lacunary.maths.arrays import Array
+from lacunary.model.dag import Dag
+from lacunary.registry import borrow
+
+__all__ = ["Sensitivity", "sensitivity"]
+
+ALPHAS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+MAKERS: Mapping[str, Callable[[float], Prior]] = {"dirichlet": Dirichlet, "bdeu": BDeu}
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """The log evidence of models under priors of different strength; ``print`` shows it, `plot` draws it.
+
+    Attributes
+    ----------
+    alphas
+        The priors' hyperparameters; (priors,).
+    comparisons
+        The models, compared under each.
+    prior
+        What α is: "dirichlet", the weight of every parameter, or "bdeu", the rows the prior is worth.
+    """
+
+    alphas: Array
+    comparisons: tuple[Comparison, ...]
+    prior: str
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models' names."""
+        return tuple(self.comparisons[0].models)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The estimates."""
+        return self.comparisons[0].methods
+
+    def values(self, method: str | None = None) -> Array:
+        """Return the log evidence of every model under every prior, in nats; (priors, models)."""
+        return np.array([found.values(method or self.methods[0]) for found in self.comparisons])
+
+    def best(self, method: str | None = None) -> dict[float, str]:
+        """Return the model of highest log evidence under each prior."""
+        best = self.values(method).argmax(axis=1)
+        return {float(a): self.models[i] for a, i in zip(self.alphas, best, strict=True)}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one record for each prior, model and method."""
+        return [
+            {"alpha": float(alpha), **record}
+            for alpha, found in zip(self.alphas, self.comparisons, strict=True)
+            for record in found.rows()
+        ]
+
+    def to_frame(self) -> Any:
+        """Return the records as a data frame."""
+        rows = self.rows()
+        return frame_of({key: [row[key] for row in rows] for key in rows[0]})
+
+    def plot(self, method: str | None = None) -> Any:
+        """Return a figure of the log evidence against α, a line for each model."""
+        return borrow("sensitivity as a figure")(self, method)
+
+    def __str__(self) -> str:
+        word = "alpha of every parameter" if self.prior == "dirichlet" else "rows the prior is worth"
+        lines = [f"log evidence in nats, higher is better, by {word}; * the best model under each prior"]
+        width = max(12, *(len(name) + 2 for name in self.models))
+        for method in self.methods:
+            lines += ["", f"{method:<10}" + "".join(f"{name:>{width}} " for name in self.models)]
+            for alpha, values in zip(self.alphas, self.values(method), strict=True):
+                marks = ["*" if value == values.max() and len(values) > 1 else " " for value in values]
+                cells = (f"{v:>{width}.2f}{m}" for v, m in zip(values, marks, strict=True))
+                lines.append(f"{alpha:<10g}" + "".join(cells))
+        return "\n".join(line.rstrip() for line in lines)
+
+
+def sensitivity(
+    models: Models | Dag | Fit | str,
+    table: Any,
+    methods: str | Sequence[str] = "cheeseman-stutz",
+    *,
+    alphas: Sequence[float] = ALPHAS,
+    prior: Literal["dirichlet", "bdeu"] | Callable[[float], Prior] = "dirichlet",
+    watch: Callable[[int, int, str], object] | None = None,
+    **options: Any,
+) -> Sensitivity:
+    """Return the log evidence of one model or several over a range of priors.
+
+    Parameters
+    ----------
+    models, table, methods
+        As in `lacunary.compare`; one model, and one method, may stand alone.
+    alphas
+        The hyperparameters to try.
+    prior
+        What they are hyperparameters of: "dirichlet", "bdeu", or a function from one to a prior.
+    watch, **options
+        As in `lacunary.compare`.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> asia = lac.asia().sample(100, rng=0)
+    >>> two = {"apart": "smoke; lung", "joined": "smoke -> lung"}
+    >>> lac.sensitivity(two, asia, "exact", alphas=[0.1, 1, 10]).values().shape
+    (3, 2)
+    """
+    if not callable(prior) and prior not in MAKERS:
+        raise ParameterError(f"prior is 'dirichlet', 'bdeu' or a function of alpha, not {prior!r}")
+    if not len(alphas):
+        raise ParameterError("name at least one alpha to try")
+    make = prior if callable(prior) else MAKERS[prior]
+    asked: Any = models if isinstance(models, Mapping | list | tuple) else [models]
+    named = [methods] if isinstance(methods, str) else list(methods)
+    rows, done = as_source(table), list[Comparison]()
+    for alpha in alphas:
+        told = None if watch is None else _under(watch, len(done), len(alphas), alpha)
+        done.append(compare(asked, rows, named, prior=make(float(alpha)), watch=told, **options))
+    word = prior if isinstance(prior, str) else getattr(prior, "__name__", "alpha")
+    return Sensitivity(np.array(alphas, dtype=np.float64), tuple(done), word)
+
+
+def _under(
+    watch: Callable[[int, int, str], object], done: int, priors: int, alpha: float
+) -> Callable[[int, int, str], object]:
+    """Return what tells of the comparison under one of several priors."""
+    return lambda i, n, what: watch(done * n + i, priors * n, f"alpha = {alpha:g}, {what}")

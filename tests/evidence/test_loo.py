@@ -1,0 +1,86 @@
+"""Leaving rows out, against what is known in closed form."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import lacunary as lac
+
+COIN = lac.dag("X", states=2)
+
+
+def coins(heads: int, tails: int) -> lac.Table:
+    return lac.Table(COIN.schema, np.array([[0]] * heads + [[1]] * tails))
+
+
+def test_of_a_coin_each_row_is_foretold_by_the_others() -> None:
+    found = lac.loo(COIN, coins(30, 10), draws=2000)
+    heads, tails = np.log(30 / 41), np.log(10 / 41)  # (n − 1 + 1)/(39 + 2)
+    expected = 30 * heads + 10 * tails
+    # 8000 independent draws: a row's weights vary by a tenth at most, and 40 rows share the draws.
+    assert found.elpd == pytest.approx(expected, abs=0.05)
+    assert found.by_row[[0, -1]] == pytest.approx([heads, tails], abs=0.01)
+    assert found.waic == pytest.approx(expected, abs=0.1)  # which differs by O(1/N)
+    assert found.trustworthy
+    variance = 40 / 39 * (30 * (heads - expected / 40) ** 2 + 10 * (tails - expected / 40) ** 2)
+    assert found.stderr == pytest.approx(np.sqrt(variance), rel=0.02)
+    assert found.parameters == pytest.approx(1.0, abs=0.2)
+
+
+def test_weights_are_repeated_rows() -> None:
+    one = lac.loo(COIN, coins(30, 10), draws=500)
+    other = lac.loo(
+        COIN, lac.Table(COIN.schema, np.array([[0], [1]]), weights=np.array([30.0, 10.0])), draws=500
+    )
+    assert other.elpd == pytest.approx(one.elpd)
+    assert other.stderr == pytest.approx(one.stderr)
+
+
+def test_densities_are_in_the_units_of_the_table() -> None:
+    graph = lac.dag("X -> Y", kinds="continuous")
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    one = lac.loo(graph, lac.Table(graph.schema, np.full((40, 2), -1), x), draws=100)
+    other = lac.loo(graph, lac.Table(graph.schema, np.full((40, 2), -1), x * 8.0), draws=100)
+    assert other.elpd == pytest.approx(one.elpd - 80 * np.log(8.0), abs=1e-6)
+
+
+def test_a_better_model_is_told_with_its_error() -> None:
+    graph = lac.dag("A -> B", states=2)
+    table = lac.Network.from_tables(graph, {"A": [0.5, 0.5], "B": [[0.9, 0.1], [0.1, 0.9]]}).sample(
+        200, rng=0
+    )
+    joined, apart = (lac.loo(arrows, table, draws=200) for arrows in ("A -> B", "A; B"))
+    better, error = joined.difference(apart)
+    assert better > 5 * error > 0
+    assert apart.difference(joined)[0] == pytest.approx(-better)
+    with pytest.raises(lac.ParameterError, match="different rows: 200 and 40"):
+        joined.difference(lac.loo(COIN, coins(30, 10), draws=50))
+
+
+def test_sigmoid_networks_are_left_out_too() -> None:
+    graph = lac.dag("A -> C <- B", states=2, family={"C": "sigmoid"})
+    table = lac.random_network(graph, rng=2).sample(40, rng=2)
+    found = lac.loo(graph, table, draws=200)
+    assert found.log_density.shape == (4, 200, 40)
+    assert found.elpd < float(found.lppd.sum())
+
+
+def test_without_arviz_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "arviz", None)
+    with pytest.raises(lac.ParameterError, match=r"lacunary\[arviz\]"):
+        lac.loo(COIN, coins(3, 2), draws=20).to_arviz()
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(lac.TooWideError, match="take fewer draws"):
+        lac.loo(COIN, coins(300, 100), draws=10**7)
+
+
+def test_it_says_what_it_is_and_what_it_is_not() -> None:
+    said = str(lac.loo(COIN, coins(3, 2), draws=20))
+    assert "no estimate of the evidence" in said
+    assert "PSIS-LOO" in said
+    assert "WAIC" in said
