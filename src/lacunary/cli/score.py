@@ -29,7 +29,7 @@ __all__ = ["candidates_of", "compare", "dimension", "numbers_of", "score"]
 
 ESTIMATES = (
     "exact, map, bic, draper, sbic, laplace, prequential, mled, cheeseman-stutz, variational; "
-    "by sampling: wbic, ais, path, bridge, chib"
+    "by sampling: sampled, sandwich, wbic, ais, path, bridge, chib"
 )
 MOST_STATES = 1000
 
@@ -80,6 +80,7 @@ def score(
             prior=prior_of(prior),
             dimension=_charge(charge, effective),
             starts=starts_of(starts),
+            watch=waiting.progress,
             rng=rng,
         )
     if json:

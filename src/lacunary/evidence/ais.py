@@ -46,6 +46,15 @@ BUDGET = 2**24
 ENOUGH = 10.0
 """Effective chains below which a standard error says little."""
 
+EVEN = 0.5
+"""Standard deviation of log-weights up to which the log of their mean is near normal."""
+
+UNEVEN = 0.8
+"""Standard deviation of log-weights beyond which their error says little, and the value is too low."""
+
+LONGEST = 2**17
+"""Steps of a chain after which one whose length was not given gives up."""
+
 KEPT = 256
 """Points of a trace that are kept."""
 
@@ -82,8 +91,9 @@ def ais(
     Parameters
     ----------
     steps, chains
-        Temperatures that each chain passes, by default 2048, or 512 with continuous variables, whose steps
-        take longer; and chains. One chain gives no standard error.
+        Temperatures that each chain passes, and chains. By default 2048, or 512 with continuous variables,
+        whose steps take longer, and twice as many again until weights are even. One chain gives no standard
+        error.
     moves
         ``"gibbs"``, exact draws of completions and parameters in turn, or ``"metropolis"``, a random walk on
         the parameters as in BG03, at a pace that a pilot run found to be accepted often enough. The first is
@@ -121,7 +131,10 @@ def ais(
     theta = None if start is None else _theta(problem, start)
     way = _way(laid, moves, schedule, steps or laid.steps, rng)
     walks, spent = way.run(laid, seeds(rng, chains), theta), (len(way.tau) - 1) * chains
-    while stderr is not None and not _enough(walks.log_weights, stderr) and 2 * spent <= budget:
+    grows = stderr is not None or (steps is None and chains >= ENOUGH)
+    budget = budget if stderr is not None else min(budget, LONGEST * chains)
+    while grows and not _enough(walks.log_weights, stderr) and 2 * spent <= budget:
+        problem.say(f"annealing, {len(way.tau) - 1} steps", spent / budget)
         if len(walks.log_weights) >= ENOUGH and _ess(walks.log_weights) > len(walks.log_weights) / 2:
             walks = _both(walks, way.run(laid, seeds(rng, len(walks.log_weights)), theta))
         else:
@@ -159,9 +172,11 @@ def _ess(log_weights: Array) -> float:
     return float(np.exp(2 * logsumexp(log_weights) - logsumexp(2 * log_weights)))
 
 
-def _enough(log_weights: Array, stderr: float) -> bool:
+def _enough(log_weights: Array, stderr: float | None) -> bool:
+    """Tell whether weights are even, and the error as small as is wanted."""
     error = average_weight(log_weights)[1]
-    return error is not None and error <= stderr and _ess(log_weights) >= ENOUGH
+    small = stderr is None or (error is not None and error <= stderr)
+    return small and log_weights.std(ddof=1) <= EVEN
 
 
 def _theta(problem: Problem, start: Network) -> Array:
@@ -205,7 +220,8 @@ def _estimate(way: _Way, walks: Walks, asked: float | None, started: bool) -> Es
     value, error = average_weight(walks.log_weights)
     steps, chains, ess = len(way.tau) - 1, len(walks.log_weights), _ess(walks.log_weights)
     every = max(steps // KEPT, 1)
-    note = _note(ess, chains, error, asked, started)
+    uneven = float(walks.log_weights.std(ddof=1)) if chains > 1 else 0.0
+    note = _note(ess, uneven, chains, error, asked, started)
     details: dict[str, Any] = {
         "log_weights": walks.log_weights,
         "trace": walks.trace,
@@ -215,20 +231,23 @@ def _estimate(way: _Way, walks: Walks, asked: float | None, started: bool) -> Es
         "chains": chains,
         "moves": way.moves,
         "acceptance": float(walks.acceptance.mean()),
+        "freedom": max(chains - 1, 1),
         "trustworthy": not note,
         "note": note,
     }
     return Estimate("ais", value, "Monte Carlo", {"log mean weight": value}, stderr=error, details=details)
 
 
-def _note(ess: float, chains: int, error: float | None, asked: float | None, started: bool) -> str:
+def _note(
+    ess: float, uneven: float, chains: int, error: float | None, asked: float | None, started: bool
+) -> str:
     """Say why the standard error is not to be trusted; nothing if it is."""
     notes = []
     if started:
         notes.append("chains began at given parameters: a diagnostic, not an unbiased estimate")
     if chains < ENOUGH:
         notes.append(f"{chains} chains are too few to tell the error; take at least {ENOUGH:.0f}")
-    elif ess < ENOUGH:
+    elif uneven > UNEVEN:
         notes.append(
             f"the weights of {chains} chains count for {ess:.1f} only, so that the error is itself unsure "
             "and the value probably too low; take more steps"

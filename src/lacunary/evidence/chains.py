@@ -113,13 +113,13 @@ class NumericChains:
         size = self.problem.dag.layout.statistics_size + 1
         trace = np.empty((chains, kept if "trace" in keep else 0))
         counts = np.empty((chains, kept if "counts" in keep else 0, size))
-        state = self._first(chains, start, rng)
+        state = self.first(chains, start, rng)
         log_weights = np.zeros(chains)
         for step in range(1, len(tau)):
             if tau[step] != tau[step - 1]:
                 before, after = self.log_tempered(tau[step - 1 : step + 1, None], state)
                 log_weights += after - before
-            state = self.completions.draw(self._drawn(tau[step], state, rng), float(tau[step]), rng)
+            state = self.completions.draw(self.drawn(tau[step], state, rng), float(tau[step]), rng)
             if step % every == 0:
                 trace[:, step // every - 1 : step // every] = log_weights[:, None]
                 counts[:, step // every - 1 : step // every] = state[:, None]
@@ -151,16 +151,16 @@ class NumericChains:
     def parameters(self, walks: Walks, after: int, rng: np.random.Generator) -> Array:
         """Return parameters drawn given the completed rows, for standardised columns."""
         states = walks.counts[:, after:]
-        drawn = self._drawn(1.0, states.reshape(-1, states.shape[-1]), rng)
+        drawn = self.drawn(1.0, states.reshape(-1, states.shape[-1]), rng)
         return drawn.reshape(*states.shape[:-1], -1)
 
-    def _first(self, chains: int, start: Array | None, rng: np.random.Generator) -> Array:
+    def first(self, chains: int, start: Array | None, rng: np.random.Generator) -> Array:
         """Return states drawn from u, or from the posterior of the holes at given parameters."""
         given = self.problem.belief.mean() if start is None else start
         theta = np.repeat(given[None], chains, axis=0)
         return self.completions.draw(theta, 0.0 if start is None else 1.0, rng)
 
-    def _drawn(self, tau: float, states: Array, rng: np.random.Generator) -> Array:
+    def drawn(self, tau: float, states: Array, rng: np.random.Generator) -> Array:
         """Draw parameters, for standardised columns, given completed rows; (states, size)."""
         belief, layout = self.problem.belief, self.problem.dag.layout
         scaled = tau * states[:, :-1]
@@ -180,7 +180,7 @@ def lay_out(problem: Problem) -> TableChains | NumericChains:
         raise TableError(f"{what}, so that there is nothing to sample; what 'exact' says of that is 0")
     if problem.dag.numeric:
         return NumericChains(problem, completions_of(problem.dag, problem.rows("sampling")))
-    walker = problem.prepared.walker("sampling", problem.belief.alpha)
+    walker = problem.prepared.walker("sampling", problem.sampled_alpha)
     return TableChains(walker.rows, walker.chunk, walker.target)
 
 

@@ -22,20 +22,32 @@ import numpy as np
 from scipy.special import logsumexp
 
 from lacunary.errors import ParameterError, TooWideError
-from lacunary.evidence.chains import check_positive, lay_out, seeds
+from lacunary.evidence.chains import NumericChains, TableChains, check_positive, lay_out, seeds
 from lacunary.evidence.diagnostics import jackknife, mixing_note
 from lacunary.evidence.estimate import Estimate
+from lacunary.evidence.imputation import sequence
+from lacunary.evidence.population import Weights
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.schedule import straight
 from lacunary.infer.belief import Belief
 from lacunary.learn.align import Swap, relabelled
 from lacunary.maths import special
 from lacunary.maths.arrays import Array, Integers
+from lacunary.maths.pareto_tail import pareto_shape
 from lacunary.maths.special import log_rising
 from lacunary.model.dag import Dag
 from lacunary.model.swaps import Swaps
 
 __all__ = ["chib", "relabellings"]
+
+AGREE = 0.4
+"""Nats that chains' own estimates of the log evidence may differ by, as a standard deviation."""
+
+HEAVY = 0.7
+"""Pareto's shape beyond which the mean of densities has no error that can be told."""
+
+ENOUGH = 50.0
+"""Effective draws from which a density is known."""
 
 RELABELLINGS = 5040
 """Renamings that are all tried; with more, so many are drawn."""
@@ -72,15 +84,14 @@ def chib(
     _check_mirrors(problem.dag)
     rng, size = np.random.default_rng(problem.rng), problem.dag.layout.statistics_size
     theta = _center(problem, at)
-    ramp = straight(max(burn // 2, 1))
-    tau = np.concatenate([ramp, np.ones(max(burn - burn // 2, 0) + draws)])
     laid = lay_out(problem)
-    states = laid.walk(tau, seeds(rng, chains), keep=("counts",)).counts[:, -draws:]
+    states, log_z = _posterior(problem, laid, draws, burn, chains, rng)
     renamed, everything = relabellings(problem, most, rng)
     ordinates = _log_ratios(problem.belief, states[..., :size], theta[renamed])
 
     def log_ratio(which: Integers) -> float:
-        return float(logsumexp(ordinates[which]) - log(ordinates[which].size))
+        summed = logsumexp(ordinates[which], axis=(1, 2)) + log_z[which]
+        return float(logsumexp(summed) - logsumexp(log_z[which]) - log(ordinates[0].size))
 
     ratio, error = jackknife(log_ratio, chains)
     log_prior = _log_prior_density(problem.belief, theta)
@@ -90,10 +101,55 @@ def chib(
         "log posterior density": -(log_prior + ratio),
     }
     tried = "" if everything else f"only {len(renamed)} renamings at random were tried"
-    note = "; ".join(filter(None, [mixing_note(problem, laid.log_tempered(1.0, states)), tried]))
-    details = {"relabellings": len(renamed), "trustworthy": not note, "note": note}
+    mixed = mixing_note(problem, laid.log_tempered(1.0, states))
+    few = _few(logsumexp(ordinates, axis=2) + log_z[:, None], float(log_z.std(ddof=1)) if chains > 1 else 0.0)
+    note = "; ".join(filter(None, [mixed, few, tried]))
+    details = {
+        "relabellings": len(renamed),
+        "freedom": max(chains - 1, 1),
+        "trustworthy": not note,
+        "note": note,
+    }
     value = terms["log-likelihood"] - ratio  # of huge densities the difference would be lost
     return Estimate("chib", value, "Monte Carlo", terms, stderr=error, where=at, details=details)
+
+
+def _posterior(
+    problem: Problem,
+    laid: TableChains | NumericChains,
+    draws: int,
+    burn: int,
+    chains: int,
+    rng: np.random.Generator,
+) -> tuple[Array, Array]:
+    """Return posterior draws of completed rows and what each chain says of log p(y), up to a constant.
+
+    (chains, draws, size) and (chains,). Of tables they come from sequential imputation, whose weights see
+    to it that modes are met as often as they should be; chains that anneal and stay count alike.
+    """
+    rows = None if isinstance(laid, NumericChains) else sequence(problem)
+    if rows is not None:
+        found = rows.run(chains, draws, rng)
+        who = Weights(found.logs, 1.0 + 1e-9).drawn(rng)
+        return found.counts[who].reshape(chains, draws, -1), found.log_z
+    ramp = straight(max(burn // 2, 1))
+    tau = np.concatenate([ramp, np.ones(max(burn - burn // 2, 0) + draws)])
+    states = laid.walk(tau, seeds(rng, chains), keep=("counts",)).counts[:, -draws:]
+    return states, np.zeros(chains)
+
+
+def _few(logs: Array, spread: float) -> str:
+    """Say that few draws, or few chains, carry the density at the point; nothing if many do."""
+    if spread > AGREE:
+        return f"chains differ by {spread:.2g} nats in what they say of the evidence"
+    shape, whole = pareto_shape(logs), logsumexp(logs)
+    effective = float(np.exp(2 * whole - logsumexp(2 * logs)))
+    if shape > HEAVY or effective < ENOUGH:
+        return (
+            f"{effective:.0f} of {logs.size} draws carry the density at the point (k̂ {shape:.2f}), so that "
+            "the error is itself unsure; take more draws, or 'sampled'"
+        )
+    return ""
 
 
 def _check_mirrors(dag: Dag) -> None:
@@ -152,7 +208,7 @@ def relabellings(problem: Problem, most: int, rng: np.random.Generator) -> tuple
     variable is hidden in every row, and such variables may change places where the arcs allow it. Renamings
     under which the prior or shared tables would not be the same are left out.
     """
-    dag, alpha = problem.dag, problem.belief.alpha
+    dag, alpha = problem.dag, problem.sampled_alpha
     hidden = np.flatnonzero(~problem.table.facts.shown & (np.array(dag.schema.sizes) > 1)).tolist()
     sizes = [dag.schema.sizes[v] for v in hidden]
     moves, all_moves = _swaps(dag, most)

@@ -24,37 +24,47 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
 from lacunary.errors import ParameterError
-from lacunary.evidence.chains import Chains, check_positive, lay_out, seeds
+from lacunary.evidence.chains import Chains, NumericChains, check_positive, lay_out
 from lacunary.evidence.diagnostics import jackknife, mixing_note
 from lacunary.evidence.estimate import Estimate
+from lacunary.evidence.movers import NumericMover, from_prior
+from lacunary.evidence.population import Mover, climbing, finer, schedule
 from lacunary.evidence.problem import Problem
-from lacunary.evidence.schedule import tuned
 from lacunary.maths.arrays import Array, Integers
 
 __all__ = ["Ladder", "bridge", "ladder", "path"]
+
+AGREE = 0.4
+"""Nats that chains' own estimates of the log evidence may differ by, as a standard deviation."""
+
+GROWTH = 4
+"""How many times the rungs a ladder has on which chains did not agree; it grows twice at most."""
 
 Rises = Sequence[tuple[Array, Array]]
 """For each pair of neighbours, l at draws of the lower and of the higher; (chains, draws) each."""
 
 
 def path(
-    problem: Problem, *, temperatures: int = 64, draws: int = 32, burn: int = 8, chains: int = 16
+    problem: Problem, *, temperatures: int | None = None, draws: int = 32, burn: int = 1, chains: int = 16
 ) -> Estimate:
     """Estimate the log marginal likelihood by thermodynamic integration.
 
     Parameters
     ----------
     temperatures, draws, burn
-        Rungs between prior and posterior, draws kept at each, and steps to reach equilibrium there.
+        Rungs between prior and posterior, by default as many as it takes for the chains to agree; particles
+        at each, and steps that each makes there.
     chains
-        Each climbs the ladder once; the standard error comes from their differences (jackknife), and adds
-        a part of what half as many rungs would change, as a measure of the integral's own error.
+        Islands that climb the ladder once each; the standard error comes from their differences
+        (jackknife), and adds a part of what half as many rungs would change, as a measure of the integral's
+        own error.
 
     Returns
     -------
@@ -62,12 +72,14 @@ def path(
         ``details`` hold the two parts of the error, and ``bounds``: the sums of E_a[l] and of E_b[l], between
         which the integral lies.
     """
-    climbed = ladder(problem, temperatures, draws, burn, chains)
+    climbed = _tall_enough(problem, temperatures, 64, draws, burn, chains)
     fine, coarse = climbed.rises(), climbed.rises(2)
-    value, sampled = jackknife(lambda which: _integral(fine, which), chains)
-    missed = abs(value - _integral(coarse, np.arange(chains))) / 15  # the rule's error falls like step⁴
-    note = mixing_note(problem, climbed.heights())
+    value, sampled = jackknife(lambda which: _integral(fine, which, climbed.log_odds()), chains)
+    every = np.arange(chains)
+    missed = abs(value - _integral(coarse, every, climbed.log_odds(2))) / 15  # the error falls like step⁴
+    note = _note(problem, climbed)
     details = {
+        "freedom": chains - 1,
         "tau": climbed.tau,
         "bounds": (sum(float(low.mean()) for low, _ in fine), sum(float(high.mean()) for _, high in fine)),
         "sampling_error": sampled,
@@ -79,43 +91,72 @@ def path(
     return Estimate("path", value, "Monte Carlo", {"integral": value}, stderr=error, details=details)
 
 
-def _integral(rises: Rises, which: Integers) -> float:
+def _integral(rises: Rises, which: Integers, log_odds: Rises | None = None) -> float:
     """Add up (E_a + E_b)/2 − (Var_b − Var_a)/12 over neighbours, from some of the chains."""
     out = 0.0
-    for below, above in rises:
-        low, high = below[which], above[which]
-        out += float((low.mean() + high.mean()) / 2 - (high.var() - low.var()) / 12)
+    for k, (below, above) in enumerate(rises):
+        shares = _shares(None if log_odds is None else log_odds[k], which)
+        (low, low_var), (high, high_var) = (
+            _moments(x[which], share) for x, share in zip((below, above), shares, strict=True)
+        )
+        out += (low + high) / 2 - (high_var - low_var) / 12
     return out
 
 
+def _shares(log_odds: tuple[Array, Array] | None, which: Integers) -> tuple[Array, Array]:
+    """Return how much each of some chains counts at the lower and the higher neighbour."""
+    if log_odds is None:
+        even = np.full(len(which), 1.0 / len(which))
+        return even, even
+    low, high = (np.exp(log[which] - log[which].max()) for log in log_odds)
+    return low / low.sum(), high / high.sum()
+
+
+def _moments(x: Array, share: Array) -> tuple[float, float]:
+    """Return mean and variance of draws of chains that count so much each."""
+    mean = float(share @ x.mean(axis=1))
+    return mean, float(share @ ((x - mean) ** 2).mean(axis=1))
+
+
 def bridge(
-    problem: Problem, *, temperatures: int = 32, draws: int = 64, burn: int = 8, chains: int = 16
+    problem: Problem, *, temperatures: int | None = None, draws: int = 64, burn: int = 1, chains: int = 16
 ) -> Estimate:
     """Estimate the log marginal likelihood by bridge sampling between neighbouring temperatures.
 
     ``temperatures``, ``draws``, ``burn`` and ``chains`` are as in `path`.
     """
-    climbed = ladder(problem, temperatures, draws, burn, chains)
+    climbed = _tall_enough(problem, temperatures, 32, draws, burn, chains)
     rises = climbed.rises()
 
+    log_odds = climbed.log_odds()
+
     def log_ratios(which: Integers) -> float:
-        return sum(_log_ratio(a[which].ravel(), b[which].ravel()) for a, b in rises)
+        out = 0.0
+        for (below, above), odds in zip(rises, log_odds, strict=True):
+            low, high = (np.repeat(share / draws, draws) for share in _shares(odds, which))
+            out += _log_ratio(below[which].ravel(), above[which].ravel(), low, high)
+        return out
 
     value, error = jackknife(log_ratios, chains)
-    note = mixing_note(problem, climbed.heights())
-    details = {"tau": climbed.tau, "trustworthy": not note, "note": note}
+    note = _note(problem, climbed)
+    details = {"freedom": chains - 1, "tau": climbed.tau, "trustworthy": not note, "note": note}
     return Estimate("bridge", value, "Monte Carlo", {"log ratios": value}, stderr=error, details=details)
 
 
-def _log_ratio(below: Array, above: Array) -> float:
-    """Return the root of the bridge's equation, given l at draws of the lower and the higher neighbour."""
+def _log_ratio(below: Array, above: Array, low: Array | None = None, high: Array | None = None) -> float:
+    """Return the root of the bridge's equation, given l at draws of the lower and the higher neighbour.
+
+    ``low`` and ``high`` say how much each draw counts; by default all count alike.
+    """
+    low = np.ones(len(below)) if low is None else low
+    high = np.ones(len(above)) if high is None else high
     least = min(below.min(), above.min())
     most = max(below.max(), above.max())
     if most - least < 1e-9:
         return float((least + most) / 2)
 
     def excess(log_ratio: float) -> float:
-        return float(expit(below - log_ratio).sum() - expit(log_ratio - above).sum())
+        return float(low @ expit(below - log_ratio) - high @ expit(log_ratio - above))
 
     return float(brentq(excess, least - 1.0, most + 1.0, xtol=1e-10))
 
@@ -132,17 +173,31 @@ class Ladder:
         The rungs' inverse temperatures; (rungs,).
     counts
         Counts of the completions drawn; (chains, rungs, draws, size).
+    log_z
+        What each chain's weights say of log Z at every rung; (chains, rungs).
     """
 
     laid: Chains
     tau: Array
     counts: Array
+    log_z: Array
 
     def rises(self, step: int = 1) -> Rises:
         """Return l for neighbours on every so many rungs, the last among them."""
         last = len(self.tau) - 1
         rungs = sorted({*range(0, last, step), last})
         return [(self._rise(a, a, b), self._rise(b, a, b)) for a, b in pairwise(rungs)]
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation between chains of what their weights say of the log evidence."""
+        return float(self.log_z[:, -1].std(ddof=1)) if len(self.log_z) > 1 else 0.0
+
+    def log_odds(self, step: int = 1) -> Rises:
+        """Return log Z of every chain at both neighbours, on every so many rungs; (chains,) each."""
+        last = len(self.tau) - 1
+        rungs = sorted({*range(0, last, step), last})
+        return [(self.log_z[:, a], self.log_z[:, b]) for a, b in pairwise(rungs)]
 
     def heights(self) -> Array:
         """Return log f of the draws at each rung, at its own temperature; (chains, draws, rungs)."""
@@ -155,18 +210,47 @@ class Ladder:
         return self.laid.log_tempered(self.tau[high], counts) - self.laid.log_tempered(self.tau[low], counts)
 
 
+def _tall_enough(
+    problem: Problem, temperatures: int | None, first: int, draws: int, burn: int, chains: int
+) -> Ladder:
+    """Return a ladder of so many rungs, or of as many as it takes for the chains to agree."""
+    rungs = temperatures or first
+    while True:
+        problem.say(f"a ladder of {rungs} temperatures")
+        climbed = ladder(problem, rungs, draws, burn, chains)
+        if temperatures is not None or climbed.spread <= AGREE or rungs >= GROWTH**2 * first:
+            return climbed
+        rungs *= GROWTH
+
+
+def _note(problem: Problem, climbed: Ladder) -> str:
+    """Say why the error is not to be trusted; nothing if it is."""
+    notes = (
+        []
+        if climbed.spread <= AGREE
+        else [
+            f"what chains' weights say of the evidence differs by {climbed.spread:.2g} nats between them: "
+            "take more temperatures, or 'sampled'"
+        ]
+    )
+    return "; ".join(filter(None, [mixing_note(problem, climbed.heights()[:, :, -1:]), *notes]))
+
+
 def ladder(problem: Problem, temperatures: int, draws: int, burn: int, chains: int) -> Ladder:
     """Draw completions at every rung of a ladder from prior to posterior.
 
-    Every chain climbs the ladder once; at each rung it leaves ``burn`` steps out and keeps ``draws``.
-    Rungs lie close where a pilot run found that much happens.
+    Every chain is an island of ``draws`` particles that climbs the ladder once, moving ``burn`` steps at each
+    rung after particles were drawn anew by their weights: what is missed by moves that do not mix, weights
+    make up for. Rungs lie such that every step leaves weights about as even.
     """
     if temperatures < 2:
         raise ParameterError(f"temperatures must be at least two, prior and posterior, not {temperatures}")
     check_positive(draws=draws, chains=chains)
     laid, generator = lay_out(problem), np.random.default_rng(problem.rng)
-    laid.check_room(chains, temperatures * (burn + draws), ("counts",))
-    tau = tuned(laid, temperatures - 1, generator)
-    steps = np.concatenate([[0.0], np.repeat(tau, burn + draws)])
-    counts = laid.walk(steps, seeds(generator, chains), keep=("counts",)).counts
-    return Ladder(laid, tau, counts.reshape(chains, temperatures, burn + draws, -1)[:, :, burn:])
+    laid.check_room(chains, temperatures * draws, ("counts",))
+    mover: Mover[Any] = NumericMover(laid, generator) if isinstance(laid, NumericChains) else from_prior(laid)
+    tau = finer(schedule(mover, generator), steps=temperatures - 1)
+    rungs = climbing(mover, tau, chains, draws, generator, max(burn, 1), always=True)
+    kept = [(np.array(rung.state.counts), rung.log_z) for rung in rungs]
+    counts = np.stack([each.reshape(chains, draws, -1) for each, _ in kept], axis=1)
+    return Ladder(laid, tau, counts, np.stack([log_z for _, log_z in kept], axis=1))

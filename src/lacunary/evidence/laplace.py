@@ -21,9 +21,10 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from lacunary.errors import ParameterError
 from lacunary.evidence.charge import Charge, dimensions
+from lacunary.evidence.domain import ENOUGH, SLOPE, climbed, remainders
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.hessian import Curvature, curvature
-from lacunary.evidence.problem import At, Problem
+from lacunary.evidence.problem import At, Point, Problem
 from lacunary.evidence.symmetry import check_symmetric, log_symmetry
 from lacunary.learn.em import Basis, maximize_rule
 from lacunary.maths.arrays import Array, Integers
@@ -33,6 +34,9 @@ __all__ = ["NEGLIGIBLE", "laplace"]
 NEGLIGIBLE = 1e-3
 """Nats that a slope may be worth at a peak: what EM leaves where it stops."""
 
+BORDER = 1e-12
+"""A probability that is as good as zero: where EM had not yet stopped on its way to the border."""
+
 
 def laplace(
     problem: Problem,
@@ -41,8 +45,14 @@ def laplace(
     basis: Basis | None = None,
     symmetry: bool = False,
     dimension: Charge = "parameters",
+    plain: bool = False,
 ) -> Estimate:
     """Return Laplace's approximation of the log evidence.
+
+    Where the point is no inner peak, or short of it by more than a quarter of a nat, EM climbs on from
+    there by itself. Where Stirling's remainders at the posterior counts add up to more than half a nat, the
+    probability basis is left for the softmax basis, and there they are a term of their own; where counts
+    are too small for that the formula is refused. ``where`` and ``terms`` say which.
 
     Parameters
     ----------
@@ -60,6 +70,8 @@ def laplace(
     dimension
         "parameters", or "effective" for models with a ridge: keep the curvature along as many
         directions, the most curved ones, as the data can tell apart.
+    plain
+        Take the formula at the point as it is, as in CH96, however far that is from a peak.
 
     Raises
     ------
@@ -72,12 +84,14 @@ def laplace(
     if symmetry:
         _check_nothing_fixed(problem)
         check_symmetric(problem.belief)
-    point = problem.point(at)
+    point, missed = problem.point(at), 0.0
+    if not plain:
+        point, problem, missed = _in_domain(problem, point, dimension)
     if not np.isfinite(point.log_likelihood):
         problem.prepared.check_possible(point.theta)
     rule = maximize_rule(problem.belief, "map", problem.basis, problem.held)
     bent = curvature(problem.prepared, point.theta, problem.belief)
-    _check_inside(bent, rule.known, point.where)
+    _check_inside(problem, point)
     log_det, slope, d = _gauss(problem, bent, rule.pseudo, point.where, dimension)
     terms = {
         "log-likelihood": point.log_likelihood,
@@ -86,6 +100,7 @@ def laplace(
         "curvature": -log_det / 2,
     }
     terms |= {"slope": slope} if slope > NEGLIGIBLE else {}
+    terms |= {"Stirling's remainders": missed} if missed else {}
     # Renamed states of an implied table's hidden parent are other peaks: the weights' prior tells them apart.
     peaks = {} if problem.fixed or problem.dag.implied else {"log symmetry": log_symmetry(problem.dag)}
     terms |= peaks if symmetry else {}
@@ -99,6 +114,35 @@ def laplace(
         where=point.where,
         details=details,
     )
+
+
+def _in_domain(problem: Problem, point: Point, dimension: Charge) -> tuple[Point, Problem, float]:
+    """Return a point and a basis at which the formula holds, and what it still misses if that is much."""
+    _check_inside(problem, point)
+    if dimension == "parameters" and not _is_peak(problem, point):
+        point = climbed(problem, point, lambda there: _is_peak(problem, there)) or point
+    missed, lost = remainders(problem, point.counts, problem.basis)
+    if problem.basis == "probability" and abs(missed) > ENOUGH:
+        softer = replace(problem, basis="softmax", given=None, _points={})
+        where = f"map (softmax basis; in the probability basis Stirling's remainders are {missed:.2g} nats)"
+        return _in_domain(softer, replace(softer.point("map"), where=where), dimension)
+    if lost > ENOUGH:
+        raise ParameterError(
+            f"posterior counts at the point ({point.where}) are so small that Laplace's approximation misses "
+            f"about {missed:.2g} nats, and how much exactly is not known; use 'sampled', 'variational' or a "
+            "prior such as Dirichlet(1)"
+        )
+    return point, problem, missed if abs(missed) > ENOUGH else 0.0
+
+
+def _is_peak(problem: Problem, point: Point) -> bool:
+    """Tell whether a point is an inner peak to the accuracy that the formula needs."""
+    rule = maximize_rule(problem.belief, "map", problem.basis, problem.held)
+    bent = curvature(problem.prepared, point.theta, problem.belief)
+    try:
+        return _gauss(problem, bent, rule.pseudo, point.where, "parameters")[1] <= SLOPE
+    except ParameterError:
+        return False
 
 
 def _in_basis(problem: Problem, basis: Basis) -> Problem:
@@ -137,12 +181,14 @@ def _check_nothing_fixed(problem: Problem) -> None:
         )
 
 
-def _check_inside(bent: Curvature, known: Array, where: str) -> None:
-    tables = slice(bent.layout.tables)
-    zero = int(np.count_nonzero((bent.theta[tables] == 0.0) & np.isnan(known[tables])))
+def _check_inside(problem: Problem, point: Point) -> None:
+    """Refuse a point at which a learned probability is zero, or as good as zero."""
+    tables = slice(problem.dag.layout.tables)
+    free = True if problem.known is None else np.isnan(problem.known[tables])
+    zero = int(np.count_nonzero((point.theta[tables] < BORDER) & free))
     if zero:
         raise ParameterError(
-            f"{zero} parameters of the point ({where}) are zero; on the border of the parameter space "
+            f"{zero} parameters of the point ({point.where}) are zero; on the border of the parameter space "
             "Laplace's approximation does not hold: use at='map', whose prior keeps parameters inside"
         )
 

@@ -32,6 +32,9 @@ __all__ = ["At", "Point", "Problem", "Tell"]
 
 At = Literal["map", "ml"]
 
+CERTAIN = 1e15
+"""Rows that would have to speak before a known probability was doubted."""
+
 Tell = Callable[[str, float | None], object]
 
 
@@ -124,6 +127,16 @@ class Problem(Lean):
     def known(self) -> Array | None:
         """Parameters that are fixed, for standardised columns, NaN elsewhere; (size,). None if none are."""
         return known_parameters(self.dag, self.held) if self.fixed else None
+
+    @cached_property
+    def sampled_alpha(self) -> Array:
+        """The hyperparameters of tables, with so many rows behind known ones that these never change."""
+        alpha = np.array(self.belief.alpha)
+        if self.known is not None:
+            tables = self.known[: self.dag.layout.tables]
+            given = np.flatnonzero(~np.isnan(tables))
+            alpha[given] = np.maximum(tables[given], 1e-300) * CERTAIN
+        return alpha
 
     @cached_property
     def prepared(self) -> Rows:

@@ -56,7 +56,8 @@ class Walk:
     def tables(self) -> Integers:
         """The places of the entries of tables."""
         implied = [i for i, _ in self.problem.dag.implied]
-        return np.flatnonzero(~np.isin(self.problem.dag.layout.variable, implied))
+        own = ~np.isin(self.problem.dag.layout.variable, implied)
+        return np.flatnonzero(own if self.problem.known is None else own & np.isnan(self.problem.known))
 
     @cached_property
     def alpha(self) -> Array:
@@ -67,10 +68,17 @@ class Walk:
     def blocks(self) -> list[tuple[int, slice, ImpliedTable]]:
         """For each implied table the variable, where its weights stand in a point, and its family."""
         out, at = [], len(self.tables)
+        known, start = self.problem.known, self.problem.dag.layout.start
         for i, family in self.problem.dag.implied:
-            out.append((i, slice(at, at + family.free), family))
-            at += family.free
+            if known is None or np.isnan(known[start[i]]):
+                out.append((i, slice(at, at + family.free), family))
+                at += family.free
         return out
+
+    @property
+    def short(self) -> int:
+        """Steps of a random walk that lead about as far as one draw of everything."""
+        return max(4, self.size // 4)
 
     @property
     def size(self) -> int:
@@ -104,6 +112,8 @@ class Walk:
         theta[:, self.tables] = np.exp(x - x.max(axis=1, keepdims=True, initial=-700.0))
         for i, place, family in self.blocks:
             layout.states_first(theta, i)[:] = family.table(points[:, place])
+        if self.problem.known is not None:
+            theta = np.where(np.isnan(self.problem.known), theta, self.problem.known)
         return layout.normalize(theta)
 
     def reach(self, tau: float) -> Array:

@@ -54,6 +54,8 @@ METHODS: Mapping[str, Method] = {
     "mled": Method("cheeseman_stutz.mled", "conjugate"),
     "cheeseman-stutz": Method("cheeseman_stutz.cheeseman_stutz", "conjugate"),
     "variational": Method("variational.variational", "conjugate"),
+    "sampled": Method("smc.sampled", "smooth"),
+    "sandwich": Method("sandwich.sandwich", "smooth"),
     "ais": Method("ais.ais", "smooth", fixable=False),
     "path": Method("ladder.path", "conjugate", fixable=False),
     "bridge": Method("ladder.bridge", "conjugate", fixable=False),
@@ -97,7 +99,7 @@ def score(
         Rows with holes: a table, a frame, an array or a path.
     method
         "exact", "map", "bic", "draper", "sbic", "wbic", "laplace", "prequential", "mled",
-        "cheeseman-stutz", "variational", "ais", "path", "bridge" or "chib".
+        "cheeseman-stutz", "variational", "sampled", "sandwich", "ais", "path", "bridge" or "chib".
     prior
         A rule that gives the hyperparameters, by default that of the fit, or ``Dirichlet(1)`` of a graph;
         regressions that it says nothing of have the table's own Normal–Wishart (`empirical_prior`).

@@ -177,8 +177,11 @@ class Walker:
         """Return log g with θ = g / Σ g, the sums being what the prior expects."""
         return np.asarray(np.log(np.maximum(theta, TINY) * self.target.total[self.target.group]))
 
-    def _room(self) -> tuple[Room, Scratch]:
+    def room(self) -> tuple[Room, Scratch]:
         """Return working memory for one chain."""
+        return self._room()
+
+    def _room(self) -> tuple[Room, Scratch]:
         shared, cells = self.chunk.shared_room, len(self.chunk.slab.kind)
         largest = int(self.rows.packed.kinds.size.max(initial=0))
         return (

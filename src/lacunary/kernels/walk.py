@@ -18,7 +18,7 @@ from lacunary.kernels.pack import Slab
 from lacunary.kernels.spread import Scratch
 from lacunary.kernels.variate import log_gamma_variate, normal, uniform
 
-__all__ = ["Target", "Trail", "walk", "wander"]
+__all__ = ["Target", "Trail", "draw_theta", "walk", "wander"]
 
 
 class Target(NamedTuple):
@@ -75,7 +75,7 @@ def _log_tempered(target: Target, tau: float, counts: Any, sums: Any) -> float:
 
 
 @bare
-def _draw_theta(
+def draw_theta(
     target: Target, tau: float, counts: Any, stream: Any, log_theta: Any, top: Any, sums: Any
 ) -> None:
     """Draw every distribution from Dirichlet(α + τ · counts), in logs: small ones may underflow."""
@@ -142,7 +142,7 @@ def walk(
         if tau[k] != tau[k - 1]:
             log_weight += _log_tempered(target, tau[k], counts, sums)
             log_weight -= _log_tempered(target, tau[k - 1], counts, sums)
-        _draw_theta(target, tau[k], counts, stream, log_theta, top, sums)
+        draw_theta(target, tau[k], counts, stream, log_theta, top, sums)
         for i in range(size):
             potential[i] = math.exp(tau[k] * log_theta[i])
             counts[i] = target.constant[i]

@@ -115,7 +115,11 @@ def _laplace(found: lac.Fit, table: lac.Table, prior: Any) -> tuple[lac.Estimate
             options: dict[str, Any] = {"initial": found.network, "stop": PEAK, "accelerate": True}
             point = lac.fit(found.dag, table, prior=prior, basis="probability", **options)
         try:
-            return lac.score(point, table, "laplace", prior=prior, basis="probability"), polished, refusal
+            return (
+                lac.score(point, table, "laplace", prior=prior, basis="probability", plain=True),
+                polished,
+                refusal,
+            )
         except lac.ParameterError as problem:
             refusal = str(problem)
     return None, True, refusal

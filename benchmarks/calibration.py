@@ -1,0 +1,189 @@
+"""How far the errors of Monte Carlo estimates can be trusted: against exact values of random problems.
+
+    python -m benchmarks.calibration [--problems N] [--methods a,b] [--seed S]
+
+writes ``benchmarks/calibration.md``: for each estimate, and each cell of pseudo-counts and rows, how many
+errors lie beyond the two-sided 95 % interval of their t distribution, the mean and the standard deviation of
+z = (estimate − exact value) / standard error, and the share of runs that were flagged. And what an estimate
+costs: CPU seconds times the mean square of its error. Twenty problems a cell take some minutes; 200 are the
+long run.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+from scipy.stats import t as student
+
+import lacunary as lac
+
+ALPHAS = (0.05, 0.1, 0.3, 1.0)
+ROWS = (8, 40, 60, 200)
+METHODS = ("sampled", "ais", "path", "bridge", "chib")
+PAGE = Path(__file__).with_name("calibration.md")
+
+SHAPES: tuple[tuple[str, dict[str, int], float], ...] = (
+    ("H -> A B", {"H": 2}, 0.0),
+    ("H -> A B C", {"H": 2}, 0.0),
+    ("H -> A; H -> B; A -> B", {"H": 3}, 0.0),
+    ("A -> B -> C", {}, 0.15),
+    ("A -> B; C -> B", {}, 0.1),
+    ("A -> C <- H -> D", {"H": 2}, 0.0),
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One estimate of one problem."""
+
+    method: str
+    alpha: float
+    rows: int
+    exact: float
+    value: float
+    stderr: float
+    freedom: float
+    flagged: bool
+    bound: float
+    seconds: float
+    shape: str = ""
+
+    @property
+    def z(self) -> float:
+        """The error in standard errors; an estimate without any error has none."""
+        off = self.value - self.exact
+        return off / self.stderr if self.stderr > 1e-9 else (0.0 if abs(off) < 1e-6 else np.inf)
+
+    @property
+    def outside(self) -> bool:
+        """Whether the exact value lies outside the 95 % interval."""
+        return bool(abs(self.z) > student.ppf(0.975, self.freedom))
+
+
+def problem(alpha: float, rows: int, seed: int) -> tuple[lac.Dag, lac.Table, float, str]:
+    """Return a random graph with a table whose exact evidence is known, and that evidence."""
+    rng = np.random.default_rng([seed, rows, round(1000 * alpha)])
+    for _ in range(200):
+        text, hidden, rate = SHAPES[rng.integers(len(SHAPES))]
+        names = lac.dag(text).names
+        states = {name: int(rng.integers(2, 4)) for name in names if name not in hidden}
+        graph = lac.dag(text, states=states, hidden=hidden)
+        table = lac.random_network(graph, lac.Dirichlet(max(alpha, 0.3)), rng=rng).sample(rows, rng=rng)
+        table = table.select([name for name in names if name not in hidden])
+        if rate:
+            table = lac.make_holes(table, rate * min(1.0, 40 / rows), rng=rng)
+        try:
+            exact = lac.score(graph, table, "exact", prior=lac.Dirichlet(alpha), budget=1_000_000)
+        except (lac.TooWideError, lac.SchemaError):
+            continue
+        return graph, table, exact.value, text
+    raise RuntimeError("no problem of this size can be enumerated")
+
+
+def run(method: str, alpha: float, rows: int, seed: int) -> Run:
+    """Estimate one problem by one method."""
+    graph, table, exact, text = problem(alpha, rows, seed)
+    prior = lac.Dirichlet(alpha)
+    bound = lac.score(graph, table, "variational", prior=prior, rng=seed).value
+    began = process_time()
+    found = lac.score(graph, table, method, prior=prior, rng=seed)
+    return Run(
+        method,
+        alpha,
+        rows,
+        exact,
+        found.value,
+        found.stderr or 0.0,
+        float(found.details.get("freedom", 15)),
+        not found.details.get("trustworthy", True),
+        bound,
+        process_time() - began,
+        text,
+    )
+
+
+def summary(runs: Sequence[Run]) -> str:
+    """Return a line of the table: what unflagged runs did, and how many were flagged."""
+    told = [each for each in runs if not each.flagged]
+    z = np.array([each.z for each in told if np.isfinite(each.z)] or [np.nan])
+    outside = np.mean([each.outside for each in told]) if told else np.nan
+    errors = [
+        np.sqrt(np.mean([(e.value - e.exact) ** 2 for e in some])) if some else None for some in _parted(runs)
+    ]
+    shown = " | ".join("none" if error is None else f"{error:.3f}" for error in errors)
+    flagged = np.mean([each.flagged for each in runs])
+    low = sum(each.value < each.bound - 2 * each.stderr - 1e-6 for each in told)
+    return f"{outside:.1%} | {z.mean():+.2f} | {z.std():.2f} | {flagged:.0%} | {shown} | {low}"
+
+
+def _parted(runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
+    return [r for r in runs if not r.flagged], [r for r in runs if r.flagged]
+
+
+def costs(runs: Sequence[Run]) -> str:
+    """Return CPU seconds, mean standard error, and seconds to an error of a tenth of a nat."""
+    seconds = float(np.mean([each.seconds for each in runs]))
+    square = float(np.mean([min((each.value - each.exact) ** 2, 1e4) for each in runs]))
+    return f"{seconds:.2f} | {np.sqrt(square):.3f} | {seconds * square / 0.01:.3f}"
+
+
+def page(runs: Sequence[Run], problems: int, seed: int) -> str:
+    """Return all that was measured, as Markdown."""
+    head = "outside 95 % | mean z | sd of z | flagged | rms error | of flagged | below the bound"
+    rule = "|".join("---:" for _ in range(7))
+    methods = list(dict.fromkeys(each.method for each in runs))
+    out = [
+        "# Calibration of Monte Carlo estimates",
+        "",
+        f"`python -m benchmarks.calibration --problems {problems} --seed {seed}`: {problems} random problems a "
+        "cell, whose exact evidence is known. Shares outside, z and the first error are of runs that were not "
+        "flagged; CPU times were measured on shared cores.",
+        "",
+        "## All cells",
+        "",
+        f"| estimate | {head} |",
+        f"|---|{rule}|",
+    ]
+    out += [f"| {m} | {summary([r for r in runs if r.method == m])} |" for m in methods]
+    out += [
+        "",
+        "## Cost",
+        "",
+        "| estimate | CPU s | rms error | CPU s · (error / 0.1)² |",
+        "|---|---:|---:|---:|",
+    ]
+    out += [f"| {m} | {costs([r for r in runs if r.method == m])} |" for m in methods]
+    for m in methods:
+        out += ["", f"## {m}", "", f"| alpha | rows | {head} |", f"|---:|---:|{rule}|"]
+        for alpha in ALPHAS:
+            for rows in ROWS:
+                cell = [r for r in runs if (r.method, r.alpha, r.rows) == (m, alpha, rows)]
+                out += [f"| {alpha} | {rows} | {summary(cell)} |"] if cell else []
+    return "\n".join(out) + "\n"
+
+
+def main() -> None:
+    """Run the campaign and write the page."""
+    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options.add_argument("--problems", type=int, default=20)
+    options.add_argument("--methods", default=",".join(METHODS))
+    options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--out", type=Path, default=PAGE)
+    given = options.parse_args()
+    runs: list[Run] = []
+    for method in given.methods.split(","):
+        for alpha in ALPHAS:
+            for rows in ROWS:
+                runs += [run(method, alpha, rows, given.seed + k) for k in range(given.problems)]
+                print(f"{method}, alpha {alpha}, {rows} rows: {summary(runs[-given.problems :])}", flush=True)
+        given.out.write_text(page(runs, given.problems, given.seed), encoding="utf-8")
+    print(f"written: {given.out}")
+
+
+if __name__ == "__main__":
+    main()

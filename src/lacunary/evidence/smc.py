@@ -1,0 +1,344 @@
+"""The evidence by sequential Monte Carlo, as long as its error asks for, with a second opinion.
+
+Two samplers are at hand for tables. Sequential imputation begins at the prior and lets the rows come in one
+by one; annealing begins at the variational optima, in all their labellings. Both give an unbiased estimate
+on every island, and islands are independent: their spread tells the error, t distributed. What takes fewer
+operations to the wanted error is grown until that is met; the other is run shorter, to see whether they
+agree. Graphs with numeric families are annealed from the prior, and those to which nothing is conjugate by
+a random walk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from lacunary.errors import ParameterError
+from lacunary.evidence.bases import Optima, optima
+from lacunary.evidence.chains import NumericChains, check_positive, lay_out
+from lacunary.evidence.estimate import Estimate
+from lacunary.evidence.exact import complete_log_evidences
+from lacunary.evidence.imputation import Sequence, sequence
+from lacunary.evidence.movers import NumericMover, WalkMover, from_prior
+from lacunary.evidence.population import Annealed, Mover, Weights, anneal, finer, schedule
+from lacunary.evidence.problem import Problem
+from lacunary.evidence.random_walk import Walk
+from lacunary.maths.arrays import Array
+from lacunary.maths.mixing import split_rhat
+from lacunary.maths.pareto_tail import pareto_shape
+
+__all__ = ["BUDGET", "ISLANDS", "LEAST", "Sampler", "fractional", "imputing", "sampled", "samplers"]
+
+ISLANDS = 16
+"""Independent runs whose spread tells the error."""
+
+BUDGET = 2.0**32
+"""Multiplications after which growing stops: about half a minute."""
+
+SPREAD = 0.4
+"""Standard deviation of islands' log estimates above which the log of their mean is not near normal."""
+
+LEAST = 8
+"""Particles of an island at the first attempt."""
+
+APART = 3.0
+"""Standard errors that two samplers may be apart."""
+
+COVERED = 0.9
+"""Share of the variational optima, by their bounds, that particles must have been found at."""
+
+FEW = 0.1
+"""Share of the particles that carry the mean below which the tail of their weights matters."""
+
+MIXED = 8
+"""Particles of an island from which R̂ says something."""
+
+HEAVY = 0.7
+"""Pareto's k̂ beyond which a mean of weights has no error that can be told (Vehtari et al. 2024)."""
+
+
+@dataclass(eq=False)
+class Sampler:
+    """One way to the posterior, and what it has found.
+
+    ``attempt`` runs all islands with so many times the effort of the first time, and ``price`` is what one
+    move of a particle costs, in multiplications.
+    """
+
+    name: str
+    attempt: Callable[[int, int, np.random.Generator], Annealed]
+    price: float
+    effort: int = 0
+    spent: float = 0.0
+    found: Annealed | None = field(default=None, repr=False)
+
+    def run(self, islands: int, effort: int, rng: np.random.Generator) -> None:
+        """Run all islands with so much effort, and forget earlier runs."""
+        self.found = self.attempt(islands, effort, rng)
+        self.effort, self.spent = effort, self.spent + self.found.steps * self.price
+
+    @property
+    def log_z(self) -> Array:
+        """The islands' log estimates; (islands,)."""
+        assert self.found is not None
+        return self.found.log_z
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the islands' log estimates."""
+        return float(self.log_z.std(ddof=1))
+
+    @property
+    def value(self) -> float:
+        """The log of the islands' mean estimate."""
+        return float(logsumexp(self.log_z) - np.log(len(self.log_z)))
+
+    @property
+    def stderr(self) -> float:
+        """Its standard error: that of the mean, relative."""
+        relative = np.exp(self.log_z - self.value)
+        return float(relative.std(ddof=1) / np.sqrt(len(relative)))
+
+    def wanted(self, stderr: float) -> float:
+        """Return how much more effort than the last would meet a standard error, by the spread of islands."""
+        aim = min(SPREAD, 0.9 * stderr * np.sqrt(len(self.log_z)))
+        return float((self.spread / aim) ** 2)
+
+    @property
+    def next_cost(self) -> float:
+        """What as much effort as the last costs."""
+        assert self.found is not None
+        return self.found.steps * self.price
+
+
+def sampled(
+    problem: Problem,
+    *,
+    stderr: float = 0.1,
+    budget: float = BUDGET,
+    islands: int = ISLANDS,
+    both: bool = False,
+) -> Estimate:
+    """Estimate the log marginal likelihood by sequential Monte Carlo, until its error is small.
+
+    Parameters
+    ----------
+    stderr
+        The standard error that is wanted, in nats.
+    budget
+        Multiplications after which it is given up, about 10⁸ a second.
+    islands
+        Independent runs; the error has one degree of freedom less.
+    both
+        Give the second sampler as much effort as it takes to meet the error, too.
+
+    Returns
+    -------
+    Estimate
+        ``details`` hold the ``sampler``, the log estimate of every island (``log_z``), ``freedom`` of the t
+        distribution of the error, ``others`` (estimate and error of the other sampler), Pareto's k̂ of the
+        weights, split R̂ of the islands' posterior heights, ``coverage`` (the share of variational optima,
+        by their bounds, that particles were found at), and whether it is ``trustworthy``, with a ``note``
+        if not. An interrupted run returns what it has.
+    """
+    check_positive(islands=islands - 1)
+    if not stderr > 0.0:
+        raise ParameterError(f"stderr must be positive, not {stderr}")
+    rng = np.random.default_rng(problem.rng)
+    ways, peaks = samplers(problem, rng)
+    interrupted = _grow(problem, ways, islands, stderr, budget, both, rng)
+    return _estimate(problem, ways, peaks, stderr, interrupted, rng)
+
+
+def samplers(problem: Problem, rng: np.random.Generator) -> tuple[list[Sampler], Optima | None]:
+    """Return the samplers that a problem can have, the first the one to be tried first."""
+    if problem.dag.implied or fractional(problem):
+        if problem.dag.continuous:
+            raise ParameterError(
+                "'sampled' knows families without conjugate prior, and rows of fractional weight with holes, "
+                "in discrete networks only; use 'laplace' or 'variational'"
+            )
+        walk = Walk(problem)
+        price = 8.0 * walk.short * problem.table.facts.rows * problem.dag.layout.size
+        return [_annealing("random walk", WalkMover(walk, rng), price, rng)], None
+    laid = lay_out(problem)
+    if isinstance(laid, NumericChains):
+        if problem.fixed:
+            raise ParameterError("'sampled' holds tables fixed in discrete networks only; use 'variational'")
+        price = 64.0 * len(laid.completions.row) * len(problem.dag.names)
+        return [_annealing("annealing from the prior", NumericMover(laid, rng), price, rng)], None
+    peaks, rows = optima(problem, rng), sequence(problem)
+    mover, price = peaks.mover(laid), 3.0 * laid.chunk.value_room + 32.0 * problem.dag.layout.size
+    ways = [] if rows is None else [imputing(rows)]
+    if mover is not None:
+        ways.append(_annealing("annealing from variational optima", mover, price, rng))
+    return ways or [_annealing("annealing from the prior", from_prior(laid), price, rng)], peaks
+
+
+def fractional(problem: Problem) -> bool:
+    """Tell whether rows with holes have weights that are not whole."""
+    if problem.dag.numeric:
+        return False
+    codes, _, weights = problem.rows("sampling")
+    open_ = (codes < 0).any(axis=1)
+    return bool(np.any(weights[open_] != np.round(weights[open_])))
+
+
+def imputing(rows: Sequence) -> Sampler:
+    """Return sequential imputation of rows."""
+    price = float((rows.urn.ways * rows.urn.width)[rows.rows].sum()) + 1.0
+    return Sampler(
+        "sequential imputation",
+        lambda islands, effort, rng: rows.run(islands, LEAST * 8 * effort, rng),
+        price,
+    )
+
+
+def _annealing(name: str, mover: Mover[Any], price: float, rng: np.random.Generator) -> Sampler:
+    """Return annealing along a path; more effort goes to temperatures and particles alike."""
+    tau: list[Array] = []
+
+    def attempt(islands: int, effort: int, rng: np.random.Generator) -> Annealed:
+        if not tau:
+            tau.append(schedule(mover, rng))
+            if isinstance(mover, WalkMover):
+                mover.seeking = False
+        longer = 2.0 ** np.ceil(np.log2(effort) / 2)
+        return anneal(mover, finer(tau[0], 2 * longer), islands, int(LEAST * effort / longer), rng)
+
+    return Sampler(name, attempt, price)
+
+
+def _grow(
+    problem: Problem,
+    ways: list[Sampler],
+    islands: int,
+    stderr: float,
+    budget: float,
+    both: bool,
+    rng: np.random.Generator,
+) -> bool:
+    """Run the samplers until the best meets the error; tell whether that was interrupted."""
+    try:
+        for way in ways:
+            problem.say(f"{way.name}: a first run")
+            way.run(islands, 1, rng)
+        main = _best(ways, stderr, budget)
+        _until(problem, main, islands, stderr, budget, rng)
+        for way in ways:
+            if way is not main:
+                _until(problem, way, islands, stderr if both else 2 * stderr, budget / 8, rng)
+        ways.sort(key=lambda way: way is not main)
+    except KeyboardInterrupt:
+        if all(way.found is None for way in ways):
+            raise
+        ways[:] = sorted((way for way in ways if way.found is not None), key=lambda way: way.stderr)
+        return True
+    return False
+
+
+def _until(
+    problem: Problem, way: Sampler, islands: int, stderr: float, budget: float, rng: np.random.Generator
+) -> None:
+    """Run a sampler again with more effort until it meets the error, or the budget is spent."""
+    while way.wanted(stderr) > 1.0:
+        times = 2 ** int(np.clip(np.ceil(np.log2(way.wanted(stderr))), 1, 3))
+        while times > 1 and way.spent + times * way.next_cost > budget:
+            times //= 2
+        if times == 1:
+            return
+        problem.say(f"{way.name}: error {way.stderr:.2g}, {stderr:g} wanted", way.spent / budget)
+        way.run(islands, times * way.effort, rng)
+
+
+def _best(ways: list[Sampler], stderr: float, budget: float) -> Sampler:
+    """Return the sampler to grow: the first, unless it would not meet the error within the budget."""
+    cost = [way.wanted(stderr) * way.next_cost for way in ways]
+    return ways[0] if cost[0] <= budget / 2 else ways[int(np.argmin(cost))]
+
+
+def _estimate(
+    problem: Problem,
+    ways: list[Sampler],
+    peaks: Optima | None,
+    asked: float,
+    interrupted: bool,
+    rng: np.random.Generator,
+) -> Estimate:
+    main, found = ways[0], ways[0].found
+    assert found is not None
+    bound = float(peaks.bounds[0]) if peaks is not None else -np.inf
+    details: dict[str, Any] = {
+        "sampler": main.name,
+        "log_z": main.log_z,
+        "freedom": len(main.log_z) - 1,
+        "spread": main.spread,
+        "moves": found.steps,
+        "others": {way.name: (way.value, way.stderr) for way in ways[1:]},
+        "pareto_k": _tail(found),
+        "effective": _effective(found),
+        "rhat": _rhat(problem, found, rng),
+        "coverage": _coverage(peaks, found),
+    }
+    note = _note(ways, details, bound, asked, interrupted)
+    details |= {"trustworthy": not note, "note": note}
+    terms = {"log mean weight": main.value}
+    return Estimate("sampled", main.value, "Monte Carlo", terms, stderr=main.stderr, details=details)
+
+
+def _tail(found: Annealed) -> float:
+    """Return the shape of the tail of all particles' weights."""
+    return pareto_shape(found.log_z[:, None] + found.logs - logsumexp(found.logs, axis=1, keepdims=True))
+
+
+def _effective(found: Annealed) -> float:
+    """Return the share of all particles that would carry the mean as well, were their weights even."""
+    logs = found.log_z[:, None] + found.logs - logsumexp(found.logs, axis=1, keepdims=True)
+    return float(np.exp(2 * logsumexp(logs) - logsumexp(2 * logs)) / logs.size)
+
+
+def _rhat(problem: Problem, found: Annealed, rng: np.random.Generator) -> float | None:
+    """Return split R̂ of the log densities of islands' particles; None where particles are no counts."""
+    if problem.dag.numeric or problem.dag.implied or found.logs.shape[1] < MIXED:
+        return None
+    who = Weights(found.logs, 1.0 + 1e-9).drawn(rng)
+    heights = complete_log_evidences(problem.belief, found.counts[who], problem.known)
+    return float(split_rhat(heights.reshape(*found.logs.shape, 1))[0])
+
+
+def _coverage(peaks: Optima | None, found: Annealed) -> float | None:
+    """Return the share of the variational optima, by their bounds, that particles were found at."""
+    if peaks is None or peaks.orders is None:
+        return None
+    share = np.exp(peaks.bounds - peaks.bounds.max())
+    visited = np.unique(peaks.nearest(found.counts))
+    return float(share[visited].sum() / share.sum())
+
+
+def _note(ways: list[Sampler], details: dict[str, Any], bound: float, asked: float, interrupted: bool) -> str:
+    """Say why the standard error is not to be trusted; nothing if it is."""
+    main, notes = ways[0], []
+    if interrupted:
+        notes.append("it was interrupted, and this is what had been found by then")
+    if main.stderr > 1.1 * asked or main.spread > 2 * SPREAD:
+        notes.append(
+            f"the standard error asked for, {asked:g}, was not reached within the budget, and the value is "
+            "probably too low"
+        )
+    if details["pareto_k"] > HEAVY and details["effective"] < FEW:
+        notes.append(f"few particles carry the mean (Pareto k̂ {details['pareto_k']:.2f})")
+    if main.value < bound - 2 * main.stderr:
+        notes.append(f"it lies below the variational bound, {bound:.2f}, and is too low")
+    for name, (value, error) in details["others"].items():
+        # What misses some of the posterior is too low: another sampler that is lower tells nothing.
+        if value - main.value > APART * np.hypot(error, main.stderr) and error < 1.0:
+            notes.append(f"{name} says {value:.2f} ± {error:.2g}, which is more")
+    if details["coverage"] is not None and details["coverage"] < COVERED:
+        notes.append(
+            f"variational optima worth {1 - details['coverage']:.0%} of their bounds were not visited"
+        )
+    return "; ".join(notes)
