@@ -175,7 +175,9 @@ def test_paretos_shape_is_found() -> None:
     rng = np.random.default_rng(0)
     for shape in (0.3, 0.9):
         logs = np.log((rng.random(20_000) ** -shape - 1) / shape + 1)
-        assert pareto_shape(logs) == pytest.approx(shape, abs=0.15)  # about √((1 + k)² / 424) and the pull to ½
+        assert pareto_shape(logs) == pytest.approx(
+            shape, abs=0.15
+        )  # about √((1 + k)² / 424) and the pull to ½
     assert pareto_shape(np.zeros(100)) == 0.0
 
 

@@ -176,7 +176,9 @@ def _enough(log_weights: Array, stderr: float | None) -> bool:
     """Tell whether weights are even, and the error as small as is wanted."""
     error = average_weight(log_weights)[1]
     small = stderr is None or (error is not None and error <= stderr)
-    return small and log_weights.std(ddof=1) <= EVEN
+    if stderr is not None:
+        return small and _ess(log_weights) >= ENOUGH
+    return bool(log_weights.std(ddof=1) <= EVEN)
 
 
 def _theta(problem: Problem, start: Network) -> Array:

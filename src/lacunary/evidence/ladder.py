@@ -45,7 +45,7 @@ AGREE = 0.4
 """Nats that chains' own estimates of the log evidence may differ by, as a standard deviation."""
 
 GROWTH = 4
-"""How many times the rungs a ladder has on which chains did not agree; it grows twice at most."""
+"""How many times the rungs a ladder has on which chains did not agree."""
 
 Rises = Sequence[tuple[Array, Array]]
 """For each pair of neighbours, l at draws of the lower and of the higher; (chains, draws) each."""
@@ -218,7 +218,7 @@ def _tall_enough(
     while True:
         problem.say(f"a ladder of {rungs} temperatures")
         climbed = ladder(problem, rungs, draws, burn, chains)
-        if temperatures is not None or climbed.spread <= AGREE or rungs >= GROWTH**2 * first:
+        if temperatures is not None or climbed.spread <= AGREE or rungs >= GROWTH * first:
             return climbed
         rungs *= GROWTH
 
