@@ -140,9 +140,9 @@ def page(runs: Sequence[Run], problems: int, seed: int) -> str:
     out = [
         "# Calibration of Monte Carlo estimates",
         "",
-        f"`python -m benchmarks.calibration --problems {problems} --seed {seed}`: {problems} random problems a "
-        "cell, whose exact evidence is known. Shares outside, z and the first error are of runs that were not "
-        "flagged; CPU times were measured on shared cores.",
+        f"`python -m benchmarks.calibration --problems {problems} --seed {seed}`: {problems} random problems "
+        "a cell, whose exact evidence is known. Shares outside, z and the first error are of runs that were "
+        "not flagged; CPU times were measured on shared cores.",
         "",
         "## All cells",
         "",

@@ -20,7 +20,7 @@ def coins() -> lac.Table:
 
 @pytest.mark.parametrize("method", ["chib", "bridge", "path"])
 def test_estimates_with_tiny_pseudo_counts_are_near_and_not_called_trustworthy(method: str) -> None:
-    """With pseudo-counts of 1e-8 moves lead nowhere, and weights alone find the modes: chance decides how well."""
+    """With pseudo-counts of 1e-8 moves lead nowhere: weights alone find the modes, as chance has it."""
     table, wild = coins(), lac.Dirichlet(1e-8)
     found = lac.score(CLASSES, table, method, prior=wild)
     assert abs(found.value - lac.score(CLASSES, table, "exact", prior=wild).value) < 5.0
