@@ -21,7 +21,7 @@ from lacunary.evidence.chains import NumericChains
 from lacunary.evidence.random_walk import ACCEPTED, Walk
 from lacunary.infer.parallel import in_parallel
 from lacunary.infer.walker import Walker
-from lacunary.kernels.population import Bases, move
+from lacunary.kernels.population import Bases
 from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.special import log_rising
 
@@ -99,14 +99,11 @@ class TableMover:
 
     def move(self, state: Particles, tau: float, steps: int) -> None:
         """Move every particle."""
-        walker, kinds = self.walker, self.walker.rows.packed.kinds
-        slab, spots = walker.chunk.slab, walker.chunk.spots
 
         def some(first: int) -> bool:
             here = slice(first, first + PORTION)
-            room, scratch = walker.room()
             mine = state.which[here], state.counts[here], state.share[here], state.stream[here]
-            return move(kinds, slab, spots, room, scratch, walker.target, self.bases, tau, steps, *mine)
+            return self.walker.move(self.bases, tau, steps, *mine)
 
         if not all(list(in_parallel(some, range(0, len(state.which), PORTION)))):
             raise ImpossibleRowError("some row has no completion of positive probability")

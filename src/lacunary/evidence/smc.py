@@ -172,7 +172,7 @@ def samplers(problem: Problem, rng: np.random.Generator) -> tuple[list[Sampler],
         price = 64.0 * len(laid.completions.row) * len(problem.dag.names)
         return [_annealing("annealing from the prior", NumericMover(laid, rng), price, rng)], None
     peaks, rows = optima(problem, rng), sequence(problem)
-    mover, price = peaks.mover(laid), 3.0 * laid.chunk.value_room + 32.0 * problem.dag.layout.size
+    mover, price = peaks.mover(laid), 3.0 * laid.work + 32.0 * problem.dag.layout.size
     ways = [] if rows is None else [imputing(rows)]
     if mover is not None:
         ways.append(_annealing("annealing from variational optima", mover, price, rng))

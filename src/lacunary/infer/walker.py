@@ -24,6 +24,7 @@ from lacunary.infer.pack import MEMORY_BUDGET, Chunk
 from lacunary.infer.parallel import in_parallel
 from lacunary.kernels.cell import Room, Spots
 from lacunary.kernels.pack import Slab
+from lacunary.kernels.population import Bases, move
 from lacunary.kernels.spread import FEW, Scratch
 from lacunary.kernels.walk import Target, Trail, walk, wander
 from lacunary.maths.special import log_rising
@@ -177,9 +178,25 @@ class Walker:
         """Return log g with θ = g / Σ g, the sums being what the prior expects."""
         return np.asarray(np.log(np.maximum(theta, TINY) * self.target.total[self.target.group]))
 
-    def room(self) -> tuple[Room, Scratch]:
-        """Return working memory for one chain."""
-        return self._room()
+    def move(
+        self,
+        bases: Bases,
+        tau: float,
+        steps: int,
+        which: NDArray[np.int64],
+        counts: NDArray[np.float64],
+        share: NDArray[np.float64],
+        stream: NDArray[np.uint64],
+    ) -> bool:
+        """Move states along a path from bases, as `lacunary.kernels.population.move` says."""
+        (room, scratch), chunk, kinds = self._room(), self.chunk, self.rows.packed.kinds
+        states = (which, counts, share, stream)
+        return move(kinds, chunk.slab, chunk.spots, room, scratch, self.target, bases, tau, steps, *states)
+
+    @property
+    def work(self) -> int:
+        """How many numbers a sweep over all rows writes: a measure of its cost."""
+        return int(self.chunk.value_room)
 
     def _room(self) -> tuple[Room, Scratch]:
         shared, cells = self.chunk.shared_room, len(self.chunk.slab.kind)
