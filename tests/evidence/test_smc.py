@@ -13,7 +13,6 @@ import lacunary as lac
 from lacunary.data.table import HOLE
 from lacunary.errors import ParameterError
 from lacunary.evidence.bases import optima
-from lacunary.evidence.chains import lay_out
 from lacunary.evidence.exact import exact
 from lacunary.evidence.imputation import sequence
 from lacunary.evidence.movers import from_prior
@@ -23,7 +22,7 @@ from lacunary.evidence.sandwich import sandwich, twin_of
 from lacunary.evidence.smc import sampled
 from lacunary.infer.belief import Dirichlet
 from lacunary.maths.pareto_tail import pareto_shape
-from tests.evidence.small import classes, holey, table_of
+from tests.evidence.small import classes, holey, table_of, walker
 
 FAR = 4.5
 """Standard errors, t distributed with 15 degrees of freedom: one run in 2 500 is farther off."""
@@ -47,7 +46,7 @@ def test_sampled_agrees_with_enumeration(alpha: float) -> None:
 
 def test_annealing_from_variational_optima_counts_every_labelling_once() -> None:
     problem, rng = small(3, 1.0), np.random.default_rng(0)
-    laid, true = lay_out(problem), exact(problem).value
+    laid, true = walker(problem), exact(problem).value
     mover = optima(problem, rng).mover(laid)
     assert mover is not None
     assert mover.log_constant == pytest.approx(np.log(2))
