@@ -28,6 +28,7 @@ from lacunary.learn.found import Climbs
 from tests import naive
 
 COMMANDS = (
+    "arcs",
     "demo",
     "describe",
     "convert",

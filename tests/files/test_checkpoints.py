@@ -115,7 +115,7 @@ def test_other_rows_are_refused_by_name(name: str, trails: dict[str, list[str]])
         ("fit", {"fixed": {"h": [0.5, 0.5]}}, "fixed was the default"),
         ("search", {"score": "bic"}, "score was bd, and is bic"),
         ("search", {"prior": lac.bdeu(7)}, r"prior was BDeu\(ess=1.0\), and is BDeu\(ess=7\)"),
-        ("search", {"max_parents": 1}, "max_parents was"),
+        ("search", {"max_parents": 2}, "max_parents was"),
         ("search", {"forbidden": "smoke -> lung"}, "arcs required and forbidden was"),
         ("structural EM", {"score": "bic"}, "score was bd, and is bic"),
         ("structural EM", {"prior": lac.bdeu(7)}, "prior was"),

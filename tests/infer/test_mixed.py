@@ -200,13 +200,13 @@ def test_imputation_fills_both_kinds() -> None:
 
 
 def test_a_prior_in_the_data_s_units_is_the_default_moved_there() -> None:
-    """`NormalWishart` at the columns' means and variances is the default, said aloud."""
+    """`NormalWishart` at the columns' means and variances is that of one row, said aloud."""
     rng = np.random.default_rng(0)
     table = {"x": rng.normal(50.0, 3.0, 40), "y": rng.normal(-2.0, 0.1, 40)}
     dag = lac.dag("x -> y", kinds="continuous")
     means = {name: float(column.mean()) for name, column in table.items()}
     said = lac.NormalWishart(means=means, covariance=np.diag([table["x"].var(), table["y"].var()]))
-    one, other = lac.fit(dag, table), lac.fit(dag, table, prior=said)
+    one, other = lac.fit(dag, table, prior=lac.NormalWishart(nu=1)), lac.fit(dag, table, prior=said)
     assert other.objective == pytest.approx(one.objective, abs=1e-9)
     assert other.belief.alpha == pytest.approx(one.belief.alpha, rel=1e-9)
     heavy = lac.fit(dag, table, prior=lac.NormalWishart(nu=1e6)).network.regression("y")

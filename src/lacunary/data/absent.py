@@ -43,6 +43,7 @@ class Absent:
     schema: Schema
     size: float
     facts: Facts
+    doubts: str = ""
 
     def __len__(self) -> int:
         """Return how many rows there were."""
@@ -80,7 +81,7 @@ def left_behind(state: dict[str, Any]) -> dict[str, Any]:
     table = state["table"]
     if _kept.get() or isinstance(table, Absent):
         return state
-    return state | {"table": Absent(table.schema, table.size, table.facts)}
+    return state | {"table": Absent(table.schema, table.size, table.facts, str(getattr(table, "doubts", "")))}
 
 
 class Lean:

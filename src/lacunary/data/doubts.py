@@ -115,6 +115,13 @@ def _repeated(table: Table, columns: list[int]) -> Iterator[tuple[str, str]]:
                     break
 
 
+def _standard(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return numbers about their mean, in units of the largest: squares of 1e160 are no numbers."""
+    unit = np.abs(x).max() or 1.0
+    x = x / unit - (x / unit).mean()
+    return np.asarray(x / (np.abs(x).max() or 1.0))
+
+
 def _same(table: Table, a: int, b: int) -> bool:
     """Tell whether two columns of a kind hold the same, in other words or units."""
     both = ~(table.holes[:LOOKED_AT, a] | table.holes[:LOOKED_AT, b])
@@ -122,7 +129,7 @@ def _same(table: Table, a: int, b: int) -> bool:
         return False
     if not table.schema.variables[a].discrete:
         x, y = table.reals[:LOOKED_AT, a][both], table.reals[:LOOKED_AT, b][both]
-        x, y = x - x.mean(), y - y.mean()
+        x, y = _standard(x), _standard(y)
         return bool((x @ y) ** 2 > ALIKE**2 * (x @ x) * (y @ y) > 0)
     if table.schema.variables[a].size == 1 or table.schema.sizes[a] != table.schema.sizes[b]:
         return False

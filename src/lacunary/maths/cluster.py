@@ -7,7 +7,6 @@ number of all. Points are (points, width), NaN where nothing is seen.
 from __future__ import annotations
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
 
 from lacunary.maths.arrays import Array, Integers
 
@@ -86,8 +85,12 @@ class Ward:
         square = (x**2) @ seen.T
         both = np.maximum(seen @ seen.T, 1.0)
         apart = np.maximum(square + square.T - 2.0 * x @ x.T, 0.0) * (points.shape[1] / both)
+        from scipy.cluster.hierarchy import linkage  # slow to load, and tables do not need it
+
         self.tree = linkage(np.sqrt(apart[np.triu_indices(len(points), 1)]), method="ward")
 
     def labels(self, groups: int) -> Integers:
         """Return the groups when so many are left, numbered from zero; (points,)."""
+        from scipy.cluster.hierarchy import fcluster
+
         return np.asarray(fcluster(self.tree, groups, criterion="maxclust") - 1)

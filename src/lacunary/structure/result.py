@@ -160,7 +160,7 @@ class SearchResult(Lean):
     @property
     def doubts(self) -> str:
         """What is doubtful about the columns, in a line; see `Table.doubts`."""
-        return "" if isinstance(self.table, Absent) else str(getattr(self.table, "doubts", ""))
+        return str(getattr(self.table, "doubts", ""))
 
     @cached_property
     def network(self) -> Network:
