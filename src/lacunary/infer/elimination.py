@@ -42,9 +42,6 @@ MEMORY = 4 * 2**30
 PATIENCE = 0.3
 """Seconds that a process spends on plain functions before it loads compiled ones."""
 
-OPEN = 4000
-"""Unobserved variables up to which orders are looked for with a matrix of who stands with whom."""
-
 _spent = [0.0]
 
 
