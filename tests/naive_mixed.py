@@ -14,7 +14,8 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import multivariate_normal, nbinom, poisson
+from scipy.linalg import solve_triangular
+from scipy.stats import nbinom, poisson
 
 from lacunary.data.table import HOLE, Table
 from lacunary.infer.network import Network
@@ -85,12 +86,21 @@ def conditioned(
     seen = ~np.isnan(x)
     a, b = np.flatnonzero(seen), np.flatnonzero(~seen)
     if seen.any():
-        log += float(multivariate_normal(mean[a], covariance[np.ix_(a, a)]).logpdf(x[a]))
+        log += log_normal(x[a] - mean[a], covariance[np.ix_(a, a)])
     gain = covariance[np.ix_(b, a)] @ np.linalg.inv(covariance[np.ix_(a, a)])
     full, left = x.copy(), np.zeros_like(covariance)
     full[b] = mean[b] + gain @ (x[a] - mean[a])
     left[np.ix_(b, b)] = covariance[np.ix_(b, b)] - gain @ covariance[np.ix_(a, b)]
     return Way(states, log, full, left)
+
+
+def log_normal(residual: NDArray[np.float64], covariance: NDArray[np.float64]) -> float:
+    """Return the log-density of a multivariate normal, however small some of its variances."""
+    root = np.linalg.cholesky(covariance)
+    white = solve_triangular(root, residual, lower=True)
+    return float(
+        -0.5 * white @ white - np.log(np.diagonal(root)).sum() - 0.5 * len(white) * math.log(math.tau)
+    )
 
 
 def log_evidence(network: Network, codes: NDArray[np.integer], reals: NDArray[np.float64]) -> float:

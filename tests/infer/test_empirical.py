@@ -141,3 +141,16 @@ def test_what_is_given_stays() -> None:
         assert stated(prior, table) is prior
     found = lac.fit("x0 -> x1", table, prior=lac.NormalWishart(nu=1))
     assert not isinstance(found.prior, lac.Empirical)
+
+
+def test_a_column_with_one_value_a_group_keeps_its_own_variance() -> None:
+    """Nothing is left within groups of one: that is no noise of zero, but no word about noise."""
+    rng = np.random.default_rng(5)
+    label = np.repeat(["a", "b", "c", "d"], 20)
+    x = rng.normal(size=80) + np.repeat([0.0, 20.0, 40.0, 60.0], 20)
+    y = np.full(80, np.nan)
+    y[[0, 20, 40, 60]] = rng.normal(size=4)
+    prior = lac.empirical_prior({"label": label, "x": x, "y": y}, groups=["label"])
+    # The lone values lean by one row on the column's variance, and so have half of it; those of x have their own.
+    assert prior.shape[1, 1] == pytest.approx(0.5)
+    assert prior.shape[0, 0] < 0.01

@@ -33,7 +33,8 @@ LEAST = 1e-8
 """The least variance of a residual, as a part of its column's: that of a regression's noise."""
 
 SHARP = 8
-"""How sharply the covariance gives way to a diagonal one as rows come to be no more than variables."""
+"""How sharply what rows say gives way as they come to be no more than what is asked of them: a covariance to
+a diagonal one as variables are as many, the variance within groups to that of the column as groups are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,13 +134,16 @@ class View:
     def _spread(self, grouping: Grouping) -> _Spread:
         """Return what each group is like; where rows are few its variances lean on those within all groups.
 
-        They lean by one row, and by less where there are more than five: a tight group stays tight.
+        They lean by one row, and by less where there are more than five: a tight group stays tight. Where a
+        column has hardly more values than groups nothing is left within them, which says nothing of its
+        noise: there the column's own variance, one, takes its place.
         """
         weight, first, second = self.source.fold(partial(_sums, self, grouping))
         mean = np.divide(first, weight, out=np.zeros_like(first), where=weight > 0)
         scatter = np.maximum(second - weight * mean**2, 0.0)
         there = np.maximum(weight.sum(axis=0), 1.0)
-        pooled = np.maximum(scatter.sum(axis=0) / there, LEAST)
+        alone = np.minimum(1.0, (weight > 0).sum(axis=0) / there) ** SHARP
+        pooled = np.maximum((1.0 - alone) * scatter.sum(axis=0) / there + alone, LEAST)
         lent = np.minimum(1.0, 5.0 / np.maximum(weight, 1.0))
         variance = (scatter + lent * pooled) / (weight + lent)
         return _Spread(weight, mean, np.maximum(variance, LEAST))
