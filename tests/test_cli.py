@@ -29,6 +29,7 @@ from tests import naive
 
 COMMANDS = (
     "arcs",
+    "effect",
     "demo",
     "describe",
     "convert",
@@ -240,7 +241,7 @@ def test_a_fit_that_cannot_be_written_in_the_end_is_kept_elsewhere(monkeypatch: 
 def test_asia_answers_as_printed() -> None:
     """Lauritzen & Spiegelhalter 1988, table 1: p(lung cancer | smoking) = 0.1."""
     found = Result("query", "asia", "lung", "--given", "smoke=yes", "--json").json
-    assert list(found) == ["targets", "given", "probability_of_given", "distribution"]
+    assert list(found) == ["targets", "given", "do", "probability_of_given", "distribution"]
     assert found["given"] == {"smoke": "yes"}
     assert found["probability_of_given"] == pytest.approx(0.5, rel=PRINTED)
     assert [answer["states"] for answer in found["distribution"]] == [{"lung": "yes"}, {"lung": "no"}]
@@ -832,3 +833,22 @@ def test_examples_in_help_run() -> None:
                 result = Result(*words)
                 assert result.code == 0, (line, result.err)
     assert ran == set(COMMANDS)
+
+
+def test_setting_is_not_seeing_at_the_prompt() -> None:
+    """Set, lung cancer says nothing of smoking; Lauritzen & Spiegelhalter 1988: half of all smoke."""
+    found = Result("query", "asia", "smoke", "--do", "lung=yes", "--json").json
+    assert found["do"] == {"lung": "yes"}
+    assert found["distribution"][0]["probability"] == pytest.approx(0.5, rel=PRINTED)
+    both = Result("query", "asia", "lung", "--do", "lung=yes", "--given", "lung=yes")
+    assert both.code == 1
+    assert "set by do and given as well" in both.err
+    drawn = Result("sample", "asia", "--rows", 4, "--do", "smoke=no", "--json").json
+    assert set(drawn["table"]["smoke"]) == {"no"}
+    ranged = Result("query", "asia", "bronc", "--do", "smoke=yes", "--over-class", "--json").json
+    assert ranged["graphs"] == 3
+    assert Result("query", "asia", "--marginals", "--do", "smoke=yes").code == 2
+    assert Result("query", "asia", "bronc", "--over-class").code == 2
+    told = Result("effect", "asia", "smoke", "dysp", "--state", "yes", "--json").json
+    assert told["identified"]
+    assert told["effect"]["estimate"] == pytest.approx(-0.2337, abs=5e-5)  # from yes, the first, to no

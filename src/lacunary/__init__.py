@@ -16,6 +16,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lacunary.causal.adjustment import Adjustment, adjustment
+    from lacunary.causal.effect import Effect, average_effect
+    from lacunary.causal.identification import Identification, identify
+    from lacunary.causal.members import ClassAnswers, query_class
     from lacunary.data.absent import keep_rows
     from lacunary.data.datasets import house_votes, soybean
     from lacunary.data.holes import hide, make_holes
@@ -65,11 +69,13 @@ if TYPE_CHECKING:
     from lacunary.infer.empirical import Empirical, empirical_prior
     from lacunary.infer.ensemble import Ensemble
     from lacunary.infer.expect import expect
+    from lacunary.infer.information import mutual_information, value_of_observation
     from lacunary.infer.mixture import Mixture, Noise
     from lacunary.infer.network import Network, random_network
     from lacunary.infer.parallel import threads
     from lacunary.infer.partitioned import Partitioned
     from lacunary.infer.prior import NormalWishart
+    from lacunary.infer.tuning import parameter_sensitivity
     from lacunary.learn.around import Around
     from lacunary.learn.fit import Fit, Start, fit, reselect
     from lacunary.learn.groups import Groups
@@ -87,6 +93,7 @@ if TYPE_CHECKING:
     from lacunary.model.equivalence import cpdag, equivalent
     from lacunary.model.graph import d_separated, moral_graph, skeleton
     from lacunary.model.make import dag, naive_bayes, random_dag
+    from lacunary.model.separators import independencies
     from lacunary.model.stats import Stats
     from lacunary.rank.dimension import Dimension, dimension
     from lacunary.report.figures_style import FigureStyle
@@ -109,6 +116,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "causal.adjustment": ("Adjustment", "adjustment"),
+    "causal.effect": ("Effect", "average_effect"),
+    "causal.identification": ("Identification", "identify"),
+    "causal.members": ("ClassAnswers", "query_class"),
+    "infer.information": ("mutual_information", "value_of_observation"),
+    "infer.tuning": ("parameter_sensitivity",),
+    "model.separators": ("independencies",),
     "data.datasets": ("house_votes", "soybean"),
     "data.absent": ("keep_rows",),
     "data.holes": ("hide", "make_holes"),
@@ -202,6 +216,7 @@ _HOME = {
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "Adjustment",
     "Anneal",
     "ArcProbabilities",
     "Around",
@@ -209,6 +224,7 @@ __all__ = [
     "Belief",
     "BestFirst",
     "Checkpoint",
+    "ClassAnswers",
     "Classes",
     "ClassesTrail",
     "Comparison",
@@ -218,6 +234,7 @@ __all__ = [
     "Dirichlet",
     "Distribution",
     "Draws",
+    "Effect",
     "Empirical",
     "Ensemble",
     "Estimate",
@@ -228,6 +245,7 @@ __all__ = [
     "GraphError",
     "Greedy",
     "Groups",
+    "Identification",
     "ImpossibleRowError",
     "LacunaryError",
     "Loo",
@@ -272,10 +290,12 @@ __all__ = [
     "TransformedMixture",
     "Uniform",
     "Variable",
+    "adjustment",
     "alarm",
     "arc_changes",
     "arc_probabilities",
     "asia",
+    "average_effect",
     "average_graphs",
     "bdeu",
     "bipartite",
@@ -294,7 +314,9 @@ __all__ = [
     "fit_mixture",
     "hide",
     "house_votes",
+    "identify",
     "impute",
+    "independencies",
     "k2",
     "keep_rows",
     "kl",
@@ -304,9 +326,12 @@ __all__ = [
     "make_holes",
     "marginal_kl",
     "moral_graph",
+    "mutual_information",
     "naive_bayes",
+    "parameter_sensitivity",
     "posterior_mean",
     "prior_network",
+    "query_class",
     "random_dag",
     "random_network",
     "read",
@@ -322,6 +347,7 @@ __all__ = [
     "structural_em",
     "structural_hamming_distance",
     "threads",
+    "value_of_observation",
     "write_whole",
 ]
 

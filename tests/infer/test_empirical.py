@@ -151,6 +151,6 @@ def test_a_column_with_one_value_a_group_keeps_its_own_variance() -> None:
     y = np.full(80, np.nan)
     y[[0, 20, 40, 60]] = rng.normal(size=4)
     prior = lac.empirical_prior({"label": label, "x": x, "y": y}, groups=["label"])
-    # The lone values lean by one row on the column's variance, and so have half of it; those of x have their own.
+    # The lone values lean by one row on the column's variance, so they have half of it; those of x have own.
     assert prior.shape[1, 1] == pytest.approx(0.5)
     assert prior.shape[0, 0] < 0.01

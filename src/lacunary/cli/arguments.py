@@ -17,6 +17,7 @@ from lacunary.data.wording import counted
 __all__ = [
     "Cells",
     "Data",
+    "Do",
     "Given",
     "Hidden",
     "Json",
@@ -35,6 +36,7 @@ __all__ = [
     "option",
     "pairs",
     "pairs_of_states",
+    "state_of",
     "structure_prior_of",
     "written",
 ]
@@ -93,6 +95,8 @@ WEIGHTS = "The column that says how often each row counts."
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA)]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help=MODEL)]
+DO = "What is set from outside, a state or a number; may be repeated."
+Do = Annotated[Texts, option(DO, "NAME=STATE", "--do")]
 Given = Annotated[Texts, option(KNOWN, "NAME=STATE", "--given", "-g")]
 Hidden = Annotated[Texts, option(HIDDEN, "NAME[=K]")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
@@ -259,12 +263,13 @@ def graph_of(text: str, hidden: Mapping[str, int | list[str] | None]) -> lac.Dag
     return lac.Dag(dag.schema.hide(hidden), dag.parents, dag.tied, dag.family)
 
 
-def given_states(schema: lac.Schema, texts: Sequence[str] | None) -> dict[str, Any]:
+def given_states(schema: lac.Schema, texts: Sequence[str] | None, named: str = "--given") -> dict[str, Any]:
     """Return NAME=STATE texts as states of the model's variables, which need not be texts."""
-    return {name: _state(schema[name], text) for name, text in pairs("--given", texts).items()}
+    return {name: state_of(schema[name], text) for name, text in pairs(named, texts).items()}
 
 
-def _state(variable: lac.Variable, text: str) -> Any:
+def state_of(variable: lac.Variable, text: str) -> Any:
+    """Return the state of a variable that a text stands for, or its value."""
     if not variable.discrete:
         try:
             return float(text)

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from itertools import product
-from math import exp, inf
+from math import exp, inf, log
 from typing import Annotated, Any
 
 import typer
 
 import lacunary as lac
 from lacunary.cli.app import command
-from lacunary.cli.arguments import Cells, Given, Json, Model, Out, Rng, answering, given_states, option, pairs
+from lacunary.cli.arguments import (
+    Cells,
+    Do,
+    Given,
+    Json,
+    Model,
+    Out,
+    Rng,
+    answering,
+    given_states,
+    option,
+    pairs,
+    state_of,
+)
 from lacunary.cli.delimited import column_names, hand_over
 from lacunary.cli.show import Waiting, emit, show
 from lacunary.data.wording import counted
@@ -21,6 +35,9 @@ EXPLAIN = "The jointly most probable states of all variables, or of the targets.
 SOFT = "Likelihoods of a variable's states, such as xray=yes:0.9,no:0.2."
 MARGINALS = "The probabilities of all variables, each by itself."
 ROWS = "Ask for every row of a table, given its observed cells."
+CLASS = "With --do: the answers of all graphs that data cannot tell from the model's own."
+WORTH = "What it would be worth to observe each other variable, for the target."
+STEEP = "How the probability of this state of the target depends on every parameter."
 
 
 @command(
@@ -29,6 +46,10 @@ ROWS = "Ask for every row of a table, given its observed cells."
     "lacunary query asia --explain --given dysp=yes",
     "lacunary query alarm HYPOVOLEMIA --given BP=LOW",
     "lacunary query asia --marginals --given dysp=yes --soft xray=yes:0.9,no:0.2",
+    "lacunary query asia lung --do smoke=yes --given xray=yes",
+    "lacunary query asia bronc --do smoke=yes --over-class",
+    "lacunary query asia lung --given dysp=yes --worth",
+    "lacunary query asia lung --given xray=yes --parameters yes",
 )
 def query(
     model: Model,
@@ -37,9 +58,13 @@ def query(
         list[str] | None, typer.Argument(metavar="TARGET...", help="The variables to ask about, jointly.")
     ] = None,
     given: Given = None,
+    do: Do = None,
     soft: Annotated[list[str] | None, option(SOFT, "NAME=STATE:NUMBER,...")] = None,
     explain: Annotated[bool, typer.Option("--explain", help=EXPLAIN)] = False,
     marginals: Annotated[bool, typer.Option("--marginals", help=MARGINALS)] = False,
+    over_class: Annotated[bool, typer.Option("--over-class", help=CLASS)] = False,
+    worth: Annotated[bool, typer.Option("--worth", help=WORTH)] = False,
+    parameters: Annotated[str | None, option(STEEP, "STATE")] = None,
     data: Annotated[str | None, option(ROWS, "FILE")] = None,
     out: Out = None,
     json: Json = False,
@@ -49,20 +74,29 @@ def query(
     The answer about a continuous variable, asked about alone, is its mean, standard deviation and quantiles,
     and a normal for each configuration of states that is left open.
 
+    --do sets variables from outside, whatever would have caused them; --given is then seen afterwards. That
+    is what would happen only if the model's arcs lead from causes to effects. A learned graph is one of
+    several that its data cannot tell apart: --over-class asks all of them.
+
     With --data: one line a row, one column a state, named TARGET=STATE, or columns "TARGET mean" and
     "TARGET sd" of a continuous one; to --out (.csv, .tsv) or the screen.
 
-    --json prints: targets, given, probability_of_given (a density if values are given), distribution (a list
-    of states and probability; of a continuous target mean, sd, quantiles, components); with --explain: given,
+    --json prints: targets, given, do, probability_of_given (a density if values are given), distribution (a
+    list of states and probability; of a continuous target mean, sd, quantiles, components); with
+    --over-class: answers (distribution, parents) and graphs; with --worth: target, entropy, values; with
+    --parameters: asked, answer, effects; with --explain: given,
     explanation, probability (a density if some variable is continuous); with --marginals: given,
     probability_of_given, marginals (a distribution a variable); with --data: targets, rows, columns,
     probabilities, or out.
     """
-    if data is not None and (given or soft or explain or marginals):
+    other = do or over_class or worth or parameters is not None
+    if data is not None and (given or soft or explain or marginals or other):
         raise typer.BadParameter(
-            "every row says itself what is given; leave out --given, --soft, --explain and --marginals",
+            "every row says itself what is given; leave out --given, --do, --soft and all other questions",
             param_hint="--data",
         )
+    if do and (marginals or worth or parameters is not None):
+        raise typer.BadParameter("name targets, and ask for their distribution alone", param_hint="--do")
     if out is not None and data is None:
         raise typer.BadParameter(
             "only the answers for a table (--data) are written to a file", param_hint="--out"
@@ -72,9 +106,10 @@ def query(
         raise typer.BadParameter(
             "a mixture has no one explanation; ask for probabilities", param_hint="--explain"
         )
-    if _is_mixture(thing) and (marginals or soft):
+    if _is_mixture(thing) and (marginals or soft or over_class or worth or parameters is not None):
         raise typer.BadParameter(
-            "a mixture takes states and values, and one question at a time", param_hint="--marginals, --soft"
+            "a mixture takes states and values, and asks for targets alone",
+            param_hint="--marginals, --soft, --over-class, --worth, --parameters",
         )
     if marginals and (targets or explain):
         raise typer.BadParameter("name no targets: all are answered", param_hint="--marginals")
@@ -90,12 +125,47 @@ def query(
         answer = {"out": out} if out else {"probabilities": lines}
         told = {"targets": targets, "rows": len(rows), "columns": list(columns), **answer}
         hand_over(columns, out, told if json else None)
-    elif explain:
-        _explanation(thing, targets, known(schema, given, soft), json)
+        return
+    seen, fixed = known(schema, given, soft), given_states(schema, do, "--do")
+    if explain:
+        _explanation(thing, targets, seen, fixed, json)
     elif marginals:
-        _marginals(thing, known(schema, given, soft), json)
+        _marginals(thing, seen, json)
+    elif over_class:
+        _over_class(thing, targets or [], seen, fixed, json)
+    elif worth or parameters is not None:
+        _about_one(thing, targets or [], seen, parameters, json)
     else:
-        _distribution(thing, targets or [], known(schema, given, soft), json)
+        _distribution(thing, targets or [], seen, fixed, json)
+
+
+def _over_class(
+    model: Any, targets: list[str], given: dict[str, Any], do: dict[str, Any], json: bool
+) -> None:
+    if not do:
+        raise typer.BadParameter("say with --do what is set", param_hint="--over-class")
+    with Waiting("asking every graph of the class"):
+        found = lac.query_class(model, *targets, do=do, given=given)
+    if not json:
+        show(str(found))
+        return
+    answers = [{"distribution": _plain(one.answer, targets), "parents": one.parents} for one in found.answers]
+    emit({"targets": targets, "given": given, "do": do, "answers": answers, "graphs": found.graphs})
+
+
+def _about_one(model: Any, targets: list[str], given: dict[str, Any], state: str | None, json: bool) -> None:
+    if len(targets) != 1:
+        raise typer.BadParameter("name one target", param_hint="--worth" if state is None else "--parameters")
+    with Waiting("asking"):
+        if state is None:
+            found: Any = lac.value_of_observation(model, targets[0], given)
+        else:
+            wanted = state_of(model.dag.schema[targets[0]], state)
+            found = lac.parameter_sensitivity(model, targets[0], wanted, given)
+    if json:
+        emit(asdict(found))
+    else:
+        show(str(found))
 
 
 def _is_mixture(thing: object) -> bool:
@@ -141,12 +211,14 @@ def _marginals(model: Any, given: dict[str, Any], json: bool) -> None:
         show(str(answer))
 
 
-def _distribution(model: Any, targets: list[str], given: dict[str, Any], json: bool) -> None:
+def _distribution(
+    model: Any, targets: list[str], given: dict[str, Any], do: dict[str, Any], json: bool
+) -> None:
     with Waiting("asking"):
-        chance = exp(_possible(model, given))
-        found = model.query(*targets, given=given)
+        chance = exp(_possible(model, given, do))
+        found = model.query(*targets, given=given, do=do)
     if json:
-        told = {"targets": targets, "given": given, "probability_of_given": chance}
+        told = {"targets": targets, "given": given, "do": do, "probability_of_given": chance}
         emit({**told, "distribution": _plain(found, targets)})
     else:
         show(str(found))
@@ -161,21 +233,23 @@ def _plain(found: Any, targets: list[str]) -> Any:
     return [{"states": dict(zip(targets, at, strict=True)), "probability": p} for at, p in answers]
 
 
-def _explanation(model: Any, targets: list[str] | None, given: dict[str, Any], json: bool) -> None:
+def _explanation(
+    model: Any, targets: list[str] | None, given: dict[str, Any], do: dict[str, Any], json: bool
+) -> None:
     with Waiting("asking"):
-        chance = _possible(model, given)
-        found = model.explain(given)
-        log = model.log_density(found) - chance
+        chance = _possible(model, given, do)
+        found = model.explain(given, do)
+        log = model.log_density({n: s for n, s in found.items() if n not in do}, do) - chance
     for name in targets or ():
         model.dag.schema.index(name)
     shown = {name: state for name, state in found.items() if not targets or name in targets}
     if json:
-        emit({"given": given, "explanation": shown, "probability": exp(log)})
+        emit({"given": given, "do": do, "explanation": shown, "probability": exp(log)})
         return
     width = max(map(len, shown))
     for name, state in shown.items():
         value = f"{state:.6g}" if not model.dag.schema[name].discrete else state
-        show(f"{name:<{width}}  {value}{'  (given)' if name in given else ''}")
+        show(f"{name:<{width}}  {value}{'  (given)' if name in given else '  (set)' if name in do else ''}")
     certain = " given this" if given else ""
     if model.dag.continuous:
         show(
@@ -185,19 +259,21 @@ def _explanation(model: Any, targets: list[str] | None, given: dict[str, Any], j
         show(f"all variables together are so with probability {exp(log):.4g}{certain}")
 
 
-def _possible(model: Any, given: dict[str, Any]) -> float:
+def _possible(model: Any, given: dict[str, Any], do: dict[str, Any] | None = None) -> float:
     """Return the log-probability of what is given, which must be possible."""
-    chance = _log_density(model, given) if given else 0.0
+    chance = _log_density(model, given, do or {}) if given else 0.0
     if chance == -inf:
         said = ", ".join(f"{name}={state}" for name, state in given.items())
         raise lac.ImpossibleRowError(f"what is given has probability zero: {said}")
     return chance
 
 
-def _log_density(model: Any, given: dict[str, Any]) -> float:
-    if _is_mixture(model):
-        return float(model.log_probability({name: [given.get(name)] for name in model.schema.names})[0])
-    return float(model.log_density(given))
+def _log_density(model: Any, given: dict[str, Any], do: dict[str, Any]) -> float:
+    if not _is_mixture(model):
+        return float(model.log_density(given, do))
+    if do:
+        return log(model.probability(given, do))
+    return float(model.log_probability({name: [given.get(name)] for name in model.schema.names})[0])
 
 
 def _posteriors(
@@ -219,11 +295,13 @@ def _columns(variable: lac.Variable, found: Any) -> dict[str, list[float]]:
 @command(
     "lacunary sample asia --rows 5 --rng 1",
     "lacunary sample alarm --rows 1000 --given BP=LOW --out alarm.csv",
+    "lacunary sample asia --rows 5 --do smoke=yes",
 )
 def sample(
     model: Model,
     rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="How many rows to draw.")] = 10,
     given: Given = None,
+    do: Do = None,
     rng: Rng = None,
     out: Out = None,
     json: Json = False,
@@ -233,11 +311,12 @@ def sample(
     To --out (.csv, .tsv, also .gz) or the screen. --json prints: rows, columns, and table (by column) or out.
     """
     thing, schema = answering(model)
-    if _is_mixture(thing) and given:
-        raise typer.BadParameter("rows of a mixture are drawn with nothing given", param_hint="--given")
+    if _is_mixture(thing) and (given or do):
+        raise typer.BadParameter("rows of a mixture are drawn with nothing given", param_hint="--given, --do")
     with Waiting(f"drawing {counted(rows, 'row')}"):
         if isinstance(thing, lac.Network | lac.Belief):
-            columns = thing.sample(rows, rng, given=given_states(schema, given)).to_frame("dict")
+            known_states, fixed = given_states(schema, given), given_states(schema, do, "--do")
+            columns = thing.sample(rows, rng, given=known_states, do=fixed).to_frame("dict")
         else:
             columns = thing.sample(rows, rng).to_frame("dict")
     told = {"rows": rows, "columns": list(columns), **({"out": out} if out else {"table": columns})}

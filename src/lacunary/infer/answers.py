@@ -12,11 +12,12 @@ from lacunary.data.read import read
 from lacunary.data.schema import Label, Schema
 from lacunary.data.source import Source
 from lacunary.data.table import HOLE, Table, code_dtype
-from lacunary.errors import SchemaError
+from lacunary.errors import ImpossibleRowError, SchemaError
 from lacunary.family.distribution import Answer, Distribution, NormalMixture
 from lacunary.infer.asking import Eliminator, Engine, impossible
 from lacunary.infer.elimination import interpreted
 from lacunary.infer.findings import Findings, Given
+from lacunary.infer.intervene import intervened
 from lacunary.infer.virtual import hardened
 from lacunary.model.dag import Dag
 
@@ -46,7 +47,7 @@ class Answers:
 
         return prepare(self.dag, table)
 
-    def query(self, *targets: str, given: Given | None = None) -> Answer:
+    def query(self, *targets: str, given: Given | None = None, do: Given | None = None) -> Answer:
         """Return the joint `Distribution` of some discrete variables given what is known of others.
 
         Of a continuous variable, asked about alone, it is a `NormalMixture`. What is given is a state or a
@@ -54,14 +55,29 @@ class Answers:
         likelihoods (soft evidence). `engine` is for one who keeps asking. In wide networks, given states that
         have no bearing on the targets are not checked to be possible; `probability` tells.
 
+        ``do`` sets variables to states or values from outside: nothing that would have caused them does, and
+        what is given is seen afterwards. This is what would happen only if arcs lead from causes to effects.
+
         >>> import lacunary as lac
         >>> network = lac.asia()
         >>> round(network.query("lung", given={"smoke": "yes"})["yes"], 3)
         0.1
         >>> round(network.query("lung", given={"xray": {"yes": 0.9, "no": 0.2}})["yes"], 4)
         0.1758
+        >>> round(network.query("smoke", do={"lung": "yes"})["yes"], 3)  # to set it tells nothing of causes
+        0.5
         """
+        if do:
+            model, known = self._with_causes_cut(do, given)
+            return model.query(*targets, given=known)
         return self._answered(targets, Findings.of(self.dag.schema, given))
+
+    def _with_causes_cut(self, do: Given, given: Given | None) -> tuple[Answers, dict[str, Any]]:
+        """Return the model in which variables are set, and what is known in it; refuse what cannot be."""
+        model, known = intervened(self, do, given)
+        if given and model.log_density(known) == -np.inf:
+            raise ImpossibleRowError(f"given {dict(given)} has probability zero once {dict(do)} is set by do")
+        return model, known
 
     def engine(self, given: Given | None = None) -> Engine:
         """Return an `Engine`, which keeps what is given: set, change and retract it, and ask in between."""
@@ -141,12 +157,18 @@ class Answers:
         prepared = self.prepared(as_source(table, self.dag.schema))
         return float(prepared.expect(self.parameters()[None]).log_likelihood[0])
 
-    def probability(self, given: Given) -> float:
-        """Return the probability of these states together; with continuous values, the density."""
-        return float(np.exp(self.log_density(given)))
+    def probability(self, given: Given, do: Given | None = None) -> float:
+        """Return the probability of these states together; with continuous values, the density.
 
-    def log_density(self, given: Given) -> float:
+        With ``do``: once these variables are set from outside; see `query`.
+        """
+        return float(np.exp(self.log_density(given, do)))
+
+    def log_density(self, given: Given, do: Given | None = None) -> float:
         """Return the logarithm of `probability`, in nats, which is known where that is too small a number."""
+        if do:
+            model, known = intervened(self, do, given)
+            return model.log_density(known) - model.log_density({n: known[n] for n in do if n in known})
         return self._log_given(Findings.of(self.dag.schema, given))
 
     def _log_given(self, findings: Findings) -> float:
@@ -158,11 +180,14 @@ class Answers:
         model, case = hardened(self, findings)
         return float(model.prepared(case).log_evidence(model.parameters()[None])[0, 0])
 
-    def explain(self, given: Given | None = None) -> dict[str, Label]:
+    def explain(self, given: Given | None = None, do: Given | None = None) -> dict[str, Label]:
         """Return the jointly most probable states of all variables given what is known of some.
 
-        Continuous variables take their means given these states.
+        Continuous variables take their means given these states. ``do`` sets variables; see `query`.
         """
+        if do:
+            model, known = self._with_causes_cut(do, given)
+            return {**model.explain(known), **do}
         return self._explained(Findings.of(self.dag.schema, given))
 
     def _explained(self, findings: Findings) -> dict[str, Label]:
@@ -184,11 +209,17 @@ class Answers:
         rows: int,
         rng: int | np.random.Generator | None = None,
         given: Given | None = None,
+        do: Given | None = None,
     ) -> Table:
         """Return rows drawn from the model, or from the model given the states of some variables.
 
-        Hidden variables are drawn as well and shown; the table calls no variable hidden.
+        Hidden variables are drawn as well and shown; the table calls no variable hidden. ``do`` sets
+        variables; see `query`.
         """
+        if do:
+            self._refuse_leaves(do)
+            model, known = self._with_causes_cut(do, given)
+            return model.sample(rows, rng, given=known)
         random = np.random.default_rng(rng)
         schema = self.dag.schema.reveal()
         if given:
@@ -198,6 +229,13 @@ class Answers:
         else:
             codes, reals = _forward(self.dag, self.parameters(), rows, random)
         return Table(schema, codes.astype(code_dtype(schema.sizes)), reals)
+
+    def _refuse_leaves(self, do: Given) -> None:
+        """Refuse to draw rows in which a leaf family is set, as its column would not show that."""
+        for _, family in self.dag.leaves:
+            if family.variable.name in do:
+                name = family.variable.name
+                raise SchemaError(f"{name} has no effects; leave it out of do and set the column afterwards")
 
     def _completed(
         self, table: Table, random: np.random.Generator | None

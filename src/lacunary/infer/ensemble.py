@@ -40,16 +40,22 @@ class Ensemble:
         """Return the probability of these states together."""
         return float(self.weights @ [model.probability(given) for model in self.models])
 
-    def query(self, *targets: str, given: Mapping[str, Label] | None = None) -> Answer:
+    def query(
+        self,
+        *targets: str,
+        given: Mapping[str, Label] | None = None,
+        do: Mapping[str, Label] | None = None,
+    ) -> Answer:
         """Return the joint distribution of some variables given the states or values of others.
 
-        Of a continuous variable, asked about alone, it is a mixture of what all models say.
+        Of a continuous variable, asked about alone, it is a mixture of what all models say. ``do`` sets
+        variables from outside, in every model by its own arcs; see `Network.query`.
         """
-        mass = self.weights * np.array([model.probability(given or {}) for model in self.models])
+        mass = self.weights * np.array([model.probability(given or {}, do) for model in self.models])
         if not mass.sum() > 0:
             raise ImpossibleRowError(f"what is given has probability zero: {dict(given or {})}")
         told = [
-            (model.query(*targets, given=given), share)
+            (model.query(*targets, given=given, do=do), share)
             for model, share in zip(self.models, mass / mass.sum(), strict=True)
             if share > 0
         ]

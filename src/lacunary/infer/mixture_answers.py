@@ -14,6 +14,7 @@ from lacunary.errors import ImpossibleRowError, SchemaError
 from lacunary.family.distribution import Answer, Distribution, NormalMixture
 from lacunary.infer.answers import Target, as_table
 from lacunary.infer.complete import completed
+from lacunary.infer.intervene import check_do
 from lacunary.infer.network import Network
 
 if TYPE_CHECKING:
@@ -44,23 +45,25 @@ class MixtureAnswers:
         """Return the probability that each row came from each component; (rows, components)."""
         raise NotImplementedError
 
-    def query(self, *targets: str, given: Mapping[str, Label] | None = None) -> Answer:
+    def query(
+        self,
+        *targets: str,
+        given: Mapping[str, Label] | None = None,
+        do: Mapping[str, Label] | None = None,
+    ) -> Answer:
         """Return the joint `Distribution` of some discrete variables given the states or values of others.
 
-        Of a continuous variable, asked about alone, it is a `NormalMixture`.
+        Of a continuous variable, asked about alone, it is a `NormalMixture`. ``do`` sets variables from
+        outside in every component, whose weights it leaves; see `Network.query`.
         """
         asked: Target = targets[0] if len(targets) == 1 else targets
-        columns = {name: [(given or {}).get(name)] for name in self.schema.names}
-        row = as_table(columns, self.schema.reveal())
-        logs = [component.log_density(given or {}) for component in self.components]
-        logs += [float(self.noise.log_density(row)[0])] if self.noise is not None else []
-        with np.errstate(divide="ignore"):
-            mass = np.array(logs) + np.log(self.weights)
+        mass = self._log_masses(given or {}, do)
         if not np.isfinite(mass.max()):
             raise ImpossibleRowError(f"what is given has probability zero: {dict(given or {})}")
         shares = np.exp(mass - mass.max()) / np.exp(mass - mass.max()).sum()
+        row = self._row({**(given or {}), **(do or {})})
         told = [
-            part_of(self._one(int(c), row, asked, given), shares[c : c + 1], np.zeros(1, dtype=np.int64))
+            part_of(self._one(int(c), row, asked, given, do), shares[c : c + 1], np.zeros(1, dtype=np.int64))
             for c in np.flatnonzero(shares > 0)
         ]
         found = added(told)
@@ -68,12 +71,35 @@ class MixtureAnswers:
             return found[0]
         return Distribution(tuple(self.schema[name] for name in targets), found[0])
 
-    def _one(self, c: int, row: Table, asked: Target, given: Mapping[str, Label] | None) -> Any:
+    def probability(self, given: Mapping[str, Label], do: Mapping[str, Label] | None = None) -> float:
+        """Return the probability of these states together, or their density, once ``do`` is set."""
+        return float(np.exp(self._log_masses(given, do)).sum())
+
+    def _log_masses(self, given: Mapping[str, Label], do: Mapping[str, Label] | None) -> Array:
+        """Return log weight + log p(given | component) for each component, once ``do`` is set."""
+        check_do(self.schema, do or {}, given)
+        logs = [component.log_density(given, do) for component in self.components]
+        logs += [float(self.noise.log_density(self._row(given))[0])] if self.noise is not None else []
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.array(logs) + np.log(self.weights))
+
+    def _row(self, known: Mapping[str, Label]) -> Table:
+        """Return what is known as a table of one row."""
+        return as_table({name: [known.get(name)] for name in self.schema.names}, self.schema.reveal())
+
+    def _one(
+        self,
+        c: int,
+        row: Table,
+        asked: Target,
+        given: Mapping[str, Label] | None,
+        do: Mapping[str, Label] | None,
+    ) -> Any:
         """Return what one component answers to a query, as the posterior of a table of one row."""
         if c == len(self.components):
             return self._uniform(row, asked)
         names = (asked,) if isinstance(asked, str) else asked
-        answer = self.components[c].query(*names, given=given)
+        answer = self.components[c].query(*names, given=given, do=do)
         if isinstance(answer, NormalMixture):
             return answer[None]
         return answer.probabilities[None]

@@ -17,6 +17,7 @@ from lacunary.family.sigmoid import Sigmoid
 from lacunary.family.uniform import Uniform
 from lacunary.infer.answers import Answers
 from lacunary.infer.belief import Dirichlet, Prior
+from lacunary.infer.cpt import ParameterTable, parameter_table
 from lacunary.model.dag import Dag
 
 __all__ = ["Network", "random_network"]
@@ -81,6 +82,20 @@ class Network(Answers):
         For a continuous variable the last axis holds intercept, coefficients and variance; see `regression`.
         """
         return self.dag.layout.table(self.theta, self.dag.schema.index(name))
+
+    def cpt(self, name: str) -> ParameterTable:
+        """Return p(name | parents) as a table that prints with parents and states named; see `table`.
+
+        >>> import lacunary as lac
+        >>> lac.asia().cpt("dysp")
+        p(dysp | bronc, either)
+          bronc  either  yes   no
+          yes    yes     0.9  0.1
+          yes    no      0.8  0.2
+          no     yes     0.7  0.3
+          no     no      0.1  0.9
+        """
+        return parameter_table(self, name)
 
     def parameters_of(self, name: str) -> Any:
         """Return one variable's parameters as its family has them.

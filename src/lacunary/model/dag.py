@@ -225,6 +225,30 @@ class Dag:
                 found.update(self.parent_indices[i])
         return found
 
+    def ancestors_of(self, name: str) -> tuple[str, ...]:
+        """Return all variables from which arcs lead to this one, by one step or several."""
+        i = self.schema.index(name)
+        return self._named(self.ancestors({i}) - {i})
+
+    def descendants_of(self, name: str) -> tuple[str, ...]:
+        """Return all variables to which arcs lead from this one, by one step or several."""
+        i = self.schema.index(name)
+        found = {i}
+        for node in self.order_indices:
+            if node in found:
+                found.update(self.child_indices[node])
+        return self._named(found - {i})
+
+    def markov_blanket_of(self, name: str) -> tuple[str, ...]:
+        """Return parents, children and the children's other parents: given these nothing else tells of it."""
+        i = self.schema.index(name)
+        children = self.child_indices[i]
+        spouses = {p for child in children for p in self.parent_indices[child]}
+        return self._named((spouses | set(children) | set(self.parent_indices[i])) - {i})
+
+    def _named(self, places: Iterable[int]) -> tuple[str, ...]:
+        return tuple(self.names[i] for i in sorted(places))
+
     def without(self, names: Iterable[str]) -> Dag:
         """Return the graph without these variables and their arcs; families are no longer tied."""
         gone = {self.schema[name].name for name in names}

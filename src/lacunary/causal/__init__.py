@@ -1,0 +1,1 @@
+"""What would happen if something were set: adjustment, identification, effects and their ranges."""

@@ -1,0 +1,106 @@
+"""A variable's parameters as a table with labels, one line for each configuration of its discrete parents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from lacunary.data.frame import frame_of
+
+if TYPE_CHECKING:
+    from lacunary.infer.network import Network
+
+__all__ = ["ParameterTable", "parameter_table"]
+
+SHOWN = 40
+"""How many lines are printed of a long table: the first half and the last."""
+
+
+@dataclass(frozen=True)
+class ParameterTable:
+    """p(variable | parents) with the parents' states and the variable's own named.
+
+    Attributes
+    ----------
+    variable
+        The variable.
+    parents
+        Its discrete parents, the first columns.
+    columns
+        Names of the other columns: the variable's states, or what its family's parameters are called.
+    lines
+        For each configuration of the parents their states, and the numbers.
+    """
+
+    variable: str
+    parents: tuple[str, ...]
+    columns: tuple[str, ...]
+    lines: tuple[tuple[tuple[Any, ...], tuple[float, ...]], ...]
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Return it as a frame of pandas, polars or pyarrow, or as lists by name ("dict")."""
+        states = {name: [line[0][k] for line in self.lines] for k, name in enumerate(self.parents)}
+        numbers = {name: [line[1][k] for line in self.lines] for k, name in enumerate(self._headers)}
+        return frame_of({**states, **numbers}, library)
+
+    @property
+    def _headers(self) -> list[str]:
+        """The columns of numbers, with the variable's name where a parent has the same."""
+        return [f"{self.variable}={name}" if name in self.parents else name for name in self.columns]
+
+    def _cells(self) -> list[list[str]]:
+        shown = list(self.lines)
+        cells = [[*map(str, states), *(f"{number:.6g}" for number in numbers)] for states, numbers in shown]
+        if len(cells) > SHOWN:
+            cells[SHOWN // 2 : -SHOWN // 2] = [["…"] * len(cells[0])]
+        return cells
+
+    def __str__(self) -> str:
+        rows = [[*self.parents, *self._headers], *self._cells()]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+        left = len(self.parents)
+        lines = [
+            "  ".join(
+                cell.ljust(width) if k < left else cell.rjust(width)
+                for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in rows
+        ]
+        given = f" | {', '.join(self.parents)}" if self.parents else ""
+        return "\n".join([f"p({self.variable}{given})", *(f"  {line.rstrip()}" for line in lines)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        def row(cells: Sequence[str], tag: str) -> str:
+            return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+        head = row([*self.parents, *self._headers], "th")
+        body = "".join(row(cells, "td") for cells in self._cells())
+        return f"<table><caption>p({escape(self.variable)})</caption>{head}{body}</table>"
+
+
+def parameter_table(network: Network, name: str) -> ParameterTable:
+    """Return a variable's parameters as a table with labels."""
+    dag, variable = network.dag, network.dag.schema[name]
+    parents = tuple(p for p in dag.parents_of(name) if dag.schema[p].discrete)
+    table = network.table(name)
+    numbers = table.reshape(-1, table.shape[-1])
+    if variable.discrete:
+        columns = tuple(map(str, variable.states))
+    else:
+        columns = _words(network, name, numbers.shape[1])
+    states = product(*(dag.schema[p].states for p in parents))
+    lines = tuple((at, tuple(row)) for at, row in zip(states, numbers.tolist(), strict=True))
+    return ParameterTable(name, parents, columns, lines)
+
+
+def _words(network: Network, name: str, many: int) -> tuple[str, ...]:
+    """Return what the parameters of a continuous variable's family are called."""
+    slopes = [p for p in network.dag.parents_of(name) if not network.dag.schema[p].discrete]
+    first, *rest = network.dag.number(network.dag.schema.index(name)).words
+    words = (first, *(f"slope of {parent}" for parent in slopes), *rest)
+    return words if len(words) == many else tuple(f"parameter {k + 1}" for k in range(many))
