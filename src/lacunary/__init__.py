@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lacunary.budget import memory
     from lacunary.causal.adjustment import Adjustment, adjustment
     from lacunary.causal.effect import Effect, average_effect
     from lacunary.causal.identification import Identification, identify
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from lacunary.dependency.network import DependencyNetwork, learn_dependencies
     from lacunary.dependency.posterior import TransformedMixture
     from lacunary.errors import (
+        BudgetError,
         FileError,
         GraphError,
         ImpossibleRowError,
@@ -116,6 +118,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "budget": ("memory",),
     "causal.adjustment": ("Adjustment", "adjustment"),
     "causal.effect": ("Effect", "average_effect"),
     "causal.identification": ("Identification", "identify"),
@@ -132,6 +135,7 @@ _HOME = {
     "dependency.network": ("DependencyNetwork", "learn_dependencies"),
     "dependency.posterior": ("TransformedMixture",),
     "errors": (
+        "BudgetError",
         "FileError",
         "GraphError",
         "ImpossibleRowError",
@@ -150,6 +154,7 @@ _HOME = {
     "infer.belief": (
         "BDeu",
         "Belief",
+        "BudgetError",
         "Dirichlet",
         "NormalWeights",
         "PriorNetwork",
@@ -223,6 +228,7 @@ __all__ = [
     "BDeu",
     "Belief",
     "BestFirst",
+    "BudgetError",
     "Checkpoint",
     "ClassAnswers",
     "Classes",
@@ -325,6 +331,7 @@ __all__ = [
     "loo",
     "make_holes",
     "marginal_kl",
+    "memory",
     "moral_graph",
     "mutual_information",
     "naive_bayes",

@@ -1,6 +1,7 @@
 """Every error a user can meet, by name. All are ``ValueError``, so a plain ``except`` works as well."""
 
 __all__ = [
+    "BudgetError",
     "FileError",
     "GraphError",
     "ImpossibleRowError",
@@ -46,7 +47,11 @@ class SourceError(LacunaryError):
     """Something that needs all rows in one place, asked of a source that has them elsewhere."""
 
 
-class TooWideError(LacunaryError):
+class BudgetError(LacunaryError, MemoryError):
+    """Something that would need more memory than there is, or than it may take; see `lacunary.memory`."""
+
+
+class TooWideError(BudgetError):
     """Exact inference would need more memory than the budget allows."""
 
 

@@ -1,5 +1,8 @@
 """The command line: parse, call a verb, print."""
 
+import os
+import sys
+
 # In the order in which help lists the commands.
 # isort: off
 from lacunary.cli import demo, describe, fit, classes, search, arcs, mixture, assign, query, impute, score  # noqa: F401
@@ -14,5 +17,8 @@ __all__ = ["app", "main"]
 
 def main() -> None:
     """Run the command that the arguments name."""
+    for name in ("stdin", "stdout", "stderr"):  # where one is closed, a file must not take its place
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), "r" if name == "stdin" else "w"))
     end_as_if_interrupted()
     app(prog_name="lacunary")

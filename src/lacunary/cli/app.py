@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import errno
 import os
 import re
 import shlex
 import sys
+import tempfile
+import traceback
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -17,6 +21,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 import typer
 from typer.core import TyperGroup
 
+from lacunary.budget import check_engine, memory, ran_out
 from lacunary.errors import LacunaryError
 
 __all__ = ["INTERRUPTED", "UNHEARD", "WRONG", "app", "command", "complain", "prompted"]
@@ -25,6 +30,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 WRONG = 1
 INTERRUPTED = 130
+BUG = 70
+"""As sysexits.h has it of a fault inside a program."""
 UNHEARD = 141
 """As a shell says it of a command whose output nobody reads any more."""
 
@@ -33,12 +40,28 @@ EXIT_CODES = """Exit codes:
 - 0: all is well
 - 1: the data, the model or a file is wrong; the message says what, where and what to do
 - 2: the command was not understood
-- 130: interrupted; a fit keeps its best so far and writes it to --out
+- 70: a bug of lacunary; one line says where the full report was written
+- 130: interrupted, by Ctrl-C, SIGTERM or a closed terminal; the best so far is kept and written to --out
 - 141: what reads the output, such as head, has closed it
 
 `lacunary COMMAND --help` shows examples of each command.
 """
 
+
+MISUSED: type[Exception] = next(
+    kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
+)
+"""Arguments that were not understood, of which Typer tells itself."""
+
+UNWRITTEN = (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT)
+"""What goes wrong where a file system cannot take what is printed."""
+
+MEMORY = typer.Option(
+    help="How much memory the process may use, such as 2GB; unless told, LACUNARY_MEMORY, or all there is.",
+    metavar="SIZE",
+    rich_help_panel="Limits",
+)
+"""The option that every command has."""
 
 LISTED = re.compile(r"""\b(drop|hidden|holes|not_holes)=(\[(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|, )+\])""")
 """A list of texts in the library's advice."""
@@ -65,21 +88,66 @@ class Commands(TyperGroup):
             with warnings.catch_warnings():
                 warnings.showwarning = _note
                 try:
+                    check_engine()
                     return super().invoke(ctx)
                 finally:
                     sys.stdout.flush()
-        except LacunaryError as problem:
-            complain(prompted(str(problem)))
-            raise typer.Exit(WRONG) from None
-        except (BrokenPipeError, SystemExit) as end:
-            # A console of rich makes a plain exit of a closed pipe.
-            if isinstance(end, SystemExit) and not isinstance(end.__context__, BrokenPipeError):
-                raise
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still to be flushed
-            raise typer.Exit(UNHEARD) from None
+        except (typer.Exit, typer.Abort, MISUSED):
+            raise
         except KeyboardInterrupt:
             complain("interrupted; nothing was written")
             raise typer.Exit(INTERRUPTED) from None
+        except LacunaryError as problem:
+            complain(prompted(str(problem)))
+            raise typer.Exit(WRONG) from None
+        except MemoryError as problem:
+            complain(str(ran_out("the command", problem)))
+            raise typer.Exit(WRONG) from None
+        except (OSError, SystemExit) as end:
+            raise _unheard(end) from None
+        except Exception as problem:
+            raise _bug(problem) from None
+
+
+def _unheard(end: OSError | SystemExit) -> BaseException:
+    """Return how to end where the output cannot be written; what is no such problem is a bug, or an end."""
+    problem = (
+        end if isinstance(end, OSError) else end.__context__
+    )  # a console of rich makes a plain exit of it
+    number = getattr(problem, "errno", None)
+    closed = isinstance(problem, BrokenPipeError) or number == errno.EBADF
+    if not closed and number not in UNWRITTEN:
+        return end if isinstance(end, SystemExit) else _bug(end)
+    with suppress(OSError, ValueError):  # for what is still to be flushed
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if closed:
+        return typer.Exit(UNHEARD)
+    complain(f"the output could not be written: {getattr(problem, 'strerror', problem)}")
+    return typer.Exit(WRONG)
+
+
+def _bug(problem: BaseException) -> typer.Exit:
+    """Say in one line that this is a bug, and write the full report to a file."""
+    said = "".join(traceback.format_exception_only(problem)).strip().splitlines()[-1]
+    where = "which could not be written to a file"
+    with suppress(OSError):
+        descriptor, path = tempfile.mkstemp(prefix="lacunary-bug-", suffix=".txt")
+        with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
+            file.write(_report(problem))
+        where = f"which is in {path}"
+    complain(f"this is a bug of lacunary, not your mistake: {said[:200]}; please send the report, {where}")
+    return typer.Exit(BUG)
+
+
+def _report(problem: BaseException) -> str:
+    """Return all that helps to find a bug: versions, the command, where it happened."""
+    from lacunary import __version__
+
+    lines = [f"lacunary {__version__}, Python {sys.version}, {sys.platform}"]
+    for name in ("numpy", "scipy", "numba", "narwhals", "typer", "matplotlib"):
+        lines.append(f"{name} {getattr(sys.modules.get(name), '__version__', 'not loaded')}")
+    command = " ".join(shlex.quote(argument) for argument in sys.argv)
+    return "\n".join([*lines, "", command, "", "".join(traceback.format_exception(problem))])
 
 
 app = typer.Typer(
@@ -151,9 +219,13 @@ def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def spread(**given: Any) -> Any:
+        limit = given.pop("memory")
+        if limit is not None:
+            memory(limit)
         made = {name: hints[name](**{n: given.pop(n) for n in names}) for name, names in groups.items()}
         return function(**given, **made)
 
+    options["memory"] = _option("memory", Annotated[str | None, MEMORY], None)
     spread.__signature__ = Signature(list(options.values()))  # type: ignore[attr-defined]
     spread.__annotations__ = {name: option.annotation for name, option in options.items()}
     return spread

@@ -101,7 +101,7 @@ Given = Annotated[Texts, option(KNOWN, "NAME=STATE", "--given", "-g")]
 Hidden = Annotated[Texts, option(HIDDEN, "NAME[=K]")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
 Out = Annotated[str | None, written("Where to write.", TABLES, "--out", "-o")]
-Rng = Annotated[int | None, typer.Option("--rng", help="Seed; without it every run draws anew.")]
+Rng = Annotated[int | None, typer.Option("--rng", min=0, help="Seed; without it every run draws anew.")]
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ RULES = "best, average, entropy, max-entropy, global or ensemble; see docs/param
 ModelOrClasses = Annotated[str | None, typer.Argument(metavar="MODEL", help=MODEL)]
 Prior = Annotated[str, option(PRIOR, "k2|dirichlet=A|bdeu=ESS")]
 Starts = Annotated[str | None, option(STARTS, "N|tournament|around")]
-Seed = Annotated[int, typer.Option(help="Seed.")]
+Seed = Annotated[int, typer.Option(help="Seed.", min=0)]
 Selected = Annotated[
     Literal["best", "average", "entropy", "max-entropy", "global", "ensemble"],
     option(RULES, "RULE", panel=CHOOSING),

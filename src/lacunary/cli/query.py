@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import lacunary as lac
+from lacunary.budget import reserve
 from lacunary.cli.app import command
 from lacunary.cli.arguments import (
     Cells,
@@ -38,6 +39,9 @@ ROWS = "Ask for every row of a table, given its observed cells."
 CLASS = "With --do: the answers of all graphs that data cannot tell from the model's own."
 WORTH = "What it would be worth to observe each other variable, for the target."
 STEEP = "How the probability of this state of the target depends on every parameter."
+
+TEXT = 100
+"""Bytes that a cell takes on its way to a file: a label or a number, and its text."""
 
 
 @command(
@@ -313,6 +317,7 @@ def sample(
     thing, schema = answering(model)
     if _is_mixture(thing) and (given or do):
         raise typer.BadParameter("rows of a mixture are drawn with nothing given", param_hint="--given, --do")
+    reserve(TEXT * float(rows) * len(schema), f"{counted(rows, 'row')} as text", "draw fewer at a time")
     with Waiting(f"drawing {counted(rows, 'row')}"):
         if isinstance(thing, lac.Network | lac.Belief):
             known_states, fixed = given_states(schema, given), given_states(schema, do, "--do")

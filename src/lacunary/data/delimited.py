@@ -10,11 +10,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.bounded import Bounded
 from lacunary.data.column import Column, Labels, Levels, Numbers, Source, parse_numbers
 from lacunary.data.large import columns_of
 from lacunary.data.wording import counted
@@ -36,6 +37,9 @@ TEXTS = 2**16
 
 SWAPPED = str.maketrans(",.", ".,")
 """Decimal commas become points, and points, which then part thousands, make a text no number."""
+
+PIECE = 2**18
+"""Bytes that are read at a time."""
 
 HEAD = 2**16
 """Characters from which the delimiter is told."""
@@ -153,8 +157,9 @@ def opened(path: Path) -> Iterator[io.TextIOWrapper]:
                 raise FileError(
                     f"{path} is {'not gzipped, as its suffix says' if packed else 'gzipped; call it .gz'}"
                 )
-            plain = gzip.GzipFile(fileobj=raw) if packed else raw
-            with io.TextIOWrapper(plain, encoding="utf-8-sig", newline="") as file:
+            plain: BinaryIO = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
+            bounded = io.BufferedReader(Bounded(plain, path, raw if packed else None), PIECE)
+            with io.TextIOWrapper(bounded, encoding="utf-8-sig", newline="") as file:
                 yield file
     except UnicodeDecodeError as error:
         raise FileError(

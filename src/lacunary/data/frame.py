@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import reserve
 from lacunary.data.column import Column, Labels, Source, of_array, of_values
 from lacunary.data.schema import Label, Variable
 from lacunary.data.table import HOLE, Table
@@ -69,6 +70,7 @@ def arrow_file(path: Path) -> Source:
     if find_spec("pyarrow") is None:
         raise FileError(f"{path} needs pyarrow to be read: pip install lacunary[parquet]")
     reader = import_module("pyarrow.parquet" if magic == b"PAR1" else "pyarrow.feather")
+    _check_size(path, magic)
     try:
         source = from_frame(reader.read_table(path))
     except (OSError, ValueError) as error:
@@ -76,6 +78,20 @@ def arrow_file(path: Path) -> Source:
             raise
         raise FileError(f"{path} is damaged: {error}") from None
     return Source(source.names, source.columns, path=str(path))
+
+
+def _check_size(path: Path, magic: bytes) -> None:
+    """Refuse a file that is larger than memory once it is unpacked, as far as it says so itself."""
+    size = 3.0 * path.stat().st_size
+    if magic == b"PAR1":
+        try:
+            about = import_module("pyarrow.parquet").read_metadata(path)
+        except (OSError, ValueError):
+            return  # reading it will say what is wrong
+        unpacked = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+        # A column of one value is nothing in a file, and a number in every row of a table.
+        size = max(2.0 * unpacked, 8.0 * about.num_rows * about.num_columns)
+    reserve(size, f"{path}: its table", "read fewer rows or columns")
 
 
 def _column(name: str, series: Any) -> Column:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lacunary.budget import budgeted
 from lacunary.data.assemble import Assembled, assemble, known_columns, row_weights
 from lacunary.data.column import Source
 from lacunary.data.decide import Declared
@@ -31,6 +32,7 @@ TEXT = (".csv", ".tsv", ".tab", ".txt", ".data", ".dat")
 ARROW = (".parquet", ".pq", ".feather", ".arrow", ".ipc")
 
 
+@budgeted
 def read(
     source: Any,
     *,
@@ -107,6 +109,7 @@ def read(
     return table if schema is None else table.align(schema)
 
 
+@budgeted
 def examine(source: Any, **settings: Any) -> Description:
     """Return what a source holds as `read` would read it, and every problem that keeps it from doing so.
 

@@ -19,11 +19,11 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from lacunary.budget import reserve
 from lacunary.errors import ParameterError, TableError, TooWideError
 from lacunary.evidence.exact import complete_log_evidences
 from lacunary.evidence.problem import Problem
 from lacunary.infer.completions import Completions, completions_of
-from lacunary.infer.pack import MEMORY_BUDGET
 from lacunary.infer.walker import TINY, Walker, Walks
 from lacunary.maths.arrays import Array
 
@@ -142,11 +142,8 @@ class NumericChains:
     def check_room(self, chains: int, kept: int, keep: Sequence[str]) -> None:
         """Refuse to keep more than fits into memory."""
         needed = 8.0 * self.problem.dag.layout.statistics_size * chains * kept * ("counts" in keep)
-        if needed > MEMORY_BUDGET:
-            raise TooWideError(
-                f"keeping {kept} draws of {chains} chains would take {needed / 2**30:.3g} GiB, more than the "
-                f"{MEMORY_BUDGET / 2**30:.3g} GiB allowed; take fewer draws or temperatures"
-            )
+        what = f"keeping {kept} draws of {chains} chains"
+        reserve(needed, what, "take fewer draws or temperatures", TooWideError)
 
     def parameters(self, walks: Walks, after: int, rng: np.random.Generator) -> Array:
         """Return parameters drawn given the completed rows, for standardised columns."""

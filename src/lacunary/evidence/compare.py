@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lacunary.budget import budgeted
 from lacunary.data.absent import Absent
 from lacunary.data.frame import frame_of
 from lacunary.data.source import Source
@@ -256,6 +257,7 @@ class Comparison:
     __repr__ = __str__
 
 
+@budgeted
 def compare(
     models: Models,
     table: Any,

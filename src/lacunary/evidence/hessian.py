@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from lacunary.budget import reserve
 from lacunary.errors import TooWideError
 from lacunary.family.numeric import NumericFamily
 from lacunary.infer.belief import Belief
 from lacunary.infer.covariance import ROOM, STEP, free_places, slopes_of
-from lacunary.infer.pack import MEMORY_BUDGET
 from lacunary.infer.rows import Rows
 from lacunary.learn.em import Basis
 from lacunary.maths.arrays import Array, Integers
@@ -206,9 +206,5 @@ def _touched(rows: Rows) -> Integers:
 def _check_memory(free: int) -> None:
     """Refuse a Hessian of so many parameters that it does not fit into memory."""
     needed = 4.0 * 8 * free**2  # the covariance, the information, its factor, and one to spare
-    if needed > MEMORY_BUDGET:
-        raise TooWideError(
-            f"the Hessian of {free} parameters needs about {needed / 2**30:.0f} GiB, and "
-            f"{MEMORY_BUDGET / 2**30:.0f} GiB are allowed; use 'cheeseman-stutz' or 'variational', "
-            "which need no Hessian"
-        )
+    advice = "use 'cheeseman-stutz' or 'variational', which need no Hessian"
+    reserve(needed, f"the Hessian of {free} parameters", advice, TooWideError)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lacunary.budget import budgeted
 from lacunary.errors import SchemaError
 from lacunary.evidence.gibbs import gibbs
 from lacunary.evidence.problem import Problem
@@ -71,6 +72,7 @@ class Sampled:
         )
 
 
+@budgeted
 def posterior_mean(
     dag: Dag | str,
     table: Any,

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lacunary.budget import budgeted
 from lacunary.errors import ParameterError
 from lacunary.evidence.charge import Charge
 from lacunary.evidence.estimate import Estimate
@@ -71,6 +72,7 @@ NEEDS: Mapping[str, str] = {
 """How what estimates ask of families is called."""
 
 
+@budgeted
 def score(
     model: Any,
     table: Any,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import re
 import zlib
@@ -12,6 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, overload
 
+from lacunary.budget import budgeted
+from lacunary.data.bounded import Bounded
 from lacunary.errors import FileError
 from lacunary.files import bif, native, net, xmlbif
 from lacunary.files.whole import check_place, write_whole
@@ -24,6 +27,9 @@ T = TypeVar("T")
 MOST_BYTES = 128 * 2**20
 """How large a file may be, after unpacking."""
 
+
+PIECE = 2**18
+"""Bytes that are read at a time."""
 
 _SPACE = rb"(?:\xef\xbb\xbf)?(?:\s+|//[^\n]*|/\*[\s\S]*?\*/|%[^\n]*)*+"
 
@@ -67,6 +73,7 @@ _FORMATS = (
 def load(path: str | os.PathLike[str], *, renormalize: bool = False) -> Any: ...
 @overload
 def load(path: str | os.PathLike[str], kind: type[T], *, renormalize: bool = False) -> T: ...
+@budgeted
 def load(path: str | os.PathLike[str], kind: type[Any] = object, *, renormalize: bool = False) -> Any:
     """Return what a file holds; with ``kind`` it is of that type, to type checkers too.
 
@@ -96,6 +103,7 @@ def load(path: str | os.PathLike[str], kind: type[Any] = object, *, renormalize:
     return thing
 
 
+@budgeted
 def save(thing: object, path: str | os.PathLike[str]) -> None:
     """Write a thing to a file, which then holds all of it or, on an error, what it held before.
 
@@ -136,8 +144,10 @@ def _format(path: str | os.PathLike[str]) -> tuple[_Format, bool]:
 
 def _read(path: str | os.PathLike[str], packed: bool) -> bytes:
     try:
-        with gzip.open(path) if packed else open(path, "rb") as file:
-            data = file.read(MOST_BYTES + 1)
+        with open(path, "rb") as raw:
+            plain: Any = gzip.GzipFile(fileobj=raw) if packed else raw
+            bounded = Bounded(plain, Path(path), raw if packed else None, lines=False)
+            data = io.BufferedReader(bounded, PIECE).read(MOST_BYTES + 1)
     except (gzip.BadGzipFile, EOFError, zlib.error) as problem:
         raise FileError(
             f"{os.fspath(path)}: expected gzip-compressed data, as the suffix says: {problem}"

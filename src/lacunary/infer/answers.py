@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import budgeted, reserve
 from lacunary.data.read import read
 from lacunary.data.schema import Label, Schema
 from lacunary.data.source import Source
@@ -24,9 +25,12 @@ from lacunary.model.dag import Dag
 if TYPE_CHECKING:
     from lacunary.infer.rows import Rows
 
-__all__ = ["Answers", "Target", "as_source", "as_table"]
+__all__ = ["Answers", "Target", "as_source", "as_table", "check_rows_drawn"]
 
 Target = str | tuple[str, ...]
+
+CELL = 24
+"""Bytes that a cell takes while it is drawn: codes twice, a real number, a configuration."""
 
 
 class Answers:
@@ -47,6 +51,7 @@ class Answers:
 
         return prepare(self.dag, table)
 
+    @budgeted
     def query(self, *targets: str, given: Given | None = None, do: Given | None = None) -> Answer:
         """Return the joint `Distribution` of some discrete variables given what is known of others.
 
@@ -112,6 +117,7 @@ class Answers:
             raise impossible(findings, self)
         return Distribution(tuple(self.dag.schema.variables[v] for v in where), probabilities)
 
+    @budgeted
     def posterior(
         self, table: Any, targets: Sequence[Target] | None = None
     ) -> dict[Target, NDArray[np.float64]]:
@@ -180,6 +186,7 @@ class Answers:
         model, case = hardened(self, findings)
         return float(model.prepared(case).log_evidence(model.parameters()[None])[0, 0])
 
+    @budgeted
     def explain(self, given: Given | None = None, do: Given | None = None) -> dict[str, Label]:
         """Return the jointly most probable states of all variables given what is known of some.
 
@@ -204,6 +211,7 @@ class Answers:
             for i, v in enumerate(self.dag.schema)
         }
 
+    @budgeted
     def sample(
         self,
         rows: int,
@@ -222,6 +230,7 @@ class Answers:
             return model.sample(rows, rng, given=known)
         random = np.random.default_rng(rng)
         schema = self.dag.schema.reveal()
+        check_rows_drawn(rows, len(schema))
         if given:
             model, case = hardened(self, Findings.of(self.dag.schema, given))
             codes, reals = model._completed(case.take(np.zeros(rows, dtype=np.int64)), random)
@@ -287,6 +296,11 @@ def as_source(given: Any, schema: Schema | None = None) -> Source:
         source: Source = given if schema is None else given.align(schema)
         return source
     return read(given, schema=schema)
+
+
+def check_rows_drawn(rows: int, columns: int) -> None:
+    """Refuse to draw more rows than fit into memory."""
+    reserve(float(CELL) * rows * columns, f"{rows} rows of {columns} variables", "draw fewer at a time")
 
 
 def _forward(

@@ -179,6 +179,7 @@ class Dirichlet:
 
     def __call__(self, dag: Dag) -> Belief:
         """α_ijk = alpha."""
+        dag.layout.check_room()
         return with_regressions(dag, np.full(dag.layout.tables, float(self.alpha)))
 
 
@@ -224,6 +225,7 @@ class BDeu:
     def __call__(self, dag: Dag) -> Belief:
         """α_ijk = ess / (r_i q_i)."""
         layout = dag.layout
+        layout.check_room()
         places = np.array([r * q for r, q in zip(layout.states, layout.configurations, strict=True)])
         return with_regressions(dag, self.ess / places[layout.variable])
 

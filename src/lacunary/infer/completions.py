@@ -14,10 +14,10 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import room
 from lacunary.data.table import HOLE
 from lacunary.errors import ParameterError, TooWideError
 from lacunary.infer.engine import Distinct
-from lacunary.infer.pack import MEMORY_BUDGET
 from lacunary.infer.unit import LeafUnit, Unit, units_of
 from lacunary.model.dag import Dag
 
@@ -272,7 +272,7 @@ def completions_of(dag: Dag, rows: Distinct) -> Completions:
     codes, reals = np.repeat(codes[is_open], often, axis=0), np.repeat(reals[is_open], often, axis=0)
     base += complete_statistics(dag, codes, reals, np.ones(len(codes)), [i for i in names if not touched[i]])
     filled, row, first = _filled(dag, codes)
-    units = units_of(dag, codes, reals, MEMORY_BUDGET) if len(codes) else []
+    units = units_of(dag, codes, reals, room()) if len(codes) else []
     return Completions(
         dag,
         reals,

@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import budgeted
 from lacunary.data.schema import Schema
 from lacunary.errors import ParameterError, SchemaError, TooWideError
 from lacunary.infer.answers import Answers
@@ -47,6 +48,7 @@ class FamilyDistance:
     total_variation: float
 
 
+@budgeted
 def kl(p: Answers, q: Answers) -> float:
     """Return the Kullback–Leibler divergence KL(p ‖ q) = Σ p(x) log(p(x) / q(x)), in nats.
 
@@ -86,6 +88,7 @@ def kl(p: Answers, q: Answers) -> float:
     return max(total, 0.0)
 
 
+@budgeted
 def marginal_kl(p: Answers, q: Answers, names: Sequence[str], *, budget: int = CONFIGURATIONS) -> float:
     """Return KL(p ‖ q) between the marginal distributions of some variables, in nats.
 
@@ -108,6 +111,7 @@ def marginal_kl(p: Answers, q: Answers, names: Sequence[str], *, budget: int = C
     return max(float(special.rel_entr(mine, theirs).sum()), 0.0)
 
 
+@budgeted
 def family_distances(p: Answers, q: Answers) -> dict[str, FamilyDistance]:
     """Return how far each table of q is from what p says of the variable given the same parents.
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lacunary.data.schema import Schema
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError
-from lacunary.infer.pack import MEMORY_BUDGET, Chunk, Packed, pack
+from lacunary.infer.pack import Chunk, Packed, pack
 from lacunary.infer.parallel import in_parallel
 from lacunary.kernels.arena import Arena
 from lacunary.kernels.cell import Room
@@ -267,7 +267,7 @@ class DiscreteRows:
         )
 
 
-def prepare_discrete(dag: Dag, table: Table, *, budget: int = MEMORY_BUDGET) -> DiscreteRows:
+def prepare_discrete(dag: Dag, table: Table, *, budget: int | None = None) -> DiscreteRows:
     """Lay out a table for a graph without continuous variables; see `lacunary.infer.rows.prepare`."""
     distinct = table.distinct
     packed = pack(dag, table.codes[distinct.first], distinct.weights, budget=budget)

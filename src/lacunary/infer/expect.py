@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lacunary.budget import budgeted
 from lacunary.infer.answers import as_source
 from lacunary.infer.network import Network
 from lacunary.infer.rows import prepare
@@ -12,6 +13,7 @@ from lacunary.model.stats import Stats
 __all__ = ["expect"]
 
 
+@budgeted
 def expect(network: Network, table: Any) -> Stats:
     """Return the expected counts of the network's families given a table, and its log-likelihood.
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import budgeted
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import ParameterError
@@ -42,6 +43,7 @@ class Fills(Protocol):
 Model = Answers | MixtureAnswers | Fills
 
 
+@budgeted
 def impute(
     model: Any,
     table: Any,

@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import room
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import TooWideError
 from lacunary.family.distribution import NormalMixture
 from lacunary.infer.engine import Asked, DiscreteRows, Distinct, check_possible, observed_in
 from lacunary.infer.gaussian import Conditioned
-from lacunary.infer.pack import MEMORY_BUDGET, pack
+from lacunary.infer.pack import pack
 from lacunary.infer.posterior import Reader, marginals_of
 from lacunary.infer.unit import Unit, units_of
 from lacunary.kernels.lanes import LANES
@@ -360,10 +361,11 @@ class MixedRows:
         return _Seen(seen.conditioned, seen.log, scales)
 
 
-def prepare_mixed(dag: Dag, table: Table, *, budget: int = MEMORY_BUDGET) -> MixedRows:
+def prepare_mixed(dag: Dag, table: Table, *, budget: int | None = None) -> MixedRows:
     """Lay out a table for a graph with continuous variables; see `lacunary.infer.rows.prepare`."""
     distinct = table.distinct
     codes, reals = table.codes[distinct.first], table.reals[distinct.first]
+    budget = room() if budget is None else budget
     stand_ins = _stand_ins(dag, units_of(dag, codes, reals, budget))
     inner, seen = _inner(dag, codes, [s for s in stand_ins if s.parents], budget)
     packed = pack(inner, seen, distinct.weights, budget=budget)

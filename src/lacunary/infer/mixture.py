@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
+from lacunary.budget import budgeted
 from lacunary.data.schema import Label, Schema
 from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import ImpossibleRowError, ParameterError, SchemaError
-from lacunary.infer.answers import as_table
+from lacunary.infer.answers import as_table, check_rows_drawn
 from lacunary.infer.mixture_answers import MixtureAnswers
 from lacunary.infer.network import Network
 
@@ -146,6 +147,7 @@ class Mixture(MixtureAnswers):
             raise ImpossibleRowError(f"row {row + 1} has probability zero under every component")
         return shares
 
+    @budgeted
     def sample(
         self, rows: int, rng: int | np.random.Generator | None = None, component: int | None = None
     ) -> Table:
@@ -154,6 +156,7 @@ class Mixture(MixtureAnswers):
         many = len(self.weights)
         if component is not None and not 0 <= component < many:
             raise ParameterError(f"there are components 0 to {many - 1}, not {component}")
+        check_rows_drawn(rows, len(self.schema))
         came = (
             random.choice(many, size=rows, p=self.weights) if component is None else np.full(rows, component)
         )

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lacunary.budget import budgeted
 from lacunary.data.pickling import given_state
 from lacunary.errors import ParameterError
 from lacunary.family.protocol import Values
@@ -136,6 +137,7 @@ class Network(Answers):
         return {name: self.table(name) for name in self.dag.names}
 
 
+@budgeted
 def random_network(
     dag: Dag, prior: Prior | None = None, rng: int | np.random.Generator | None = 0
 ) -> Network:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import room
 from lacunary.data.pickling import given_state
 from lacunary.data.table import HOLE, unique_rows
 from lacunary.infer.forest import trace
@@ -29,10 +30,7 @@ from lacunary.kernels.pack import Slab, lay_rows
 from lacunary.kernels.trace import Forest, Scopes
 from lacunary.model.dag import Dag
 
-__all__ = ["MEMORY_BUDGET", "Chunk", "Packed", "pack"]
-
-MEMORY_BUDGET = 4 * 2**30
-"""Bytes that tables and working memory may take before a network is refused as too wide."""
+__all__ = ["Chunk", "Packed", "pack"]
 
 CHUNK_WORK, CHUNKS = 2_000_000, 4
 """Operations, about a nanosecond each, that make a chunk worth handing out; and how many chunks there are
@@ -162,7 +160,7 @@ def pack(
     weights: NDArray[np.float64],
     *,
     targets: Sequence[Sequence[int]] | None = None,
-    budget: int = MEMORY_BUDGET,
+    budget: int | None = None,
 ) -> Packed:
     """Lay rows out along the graph's junction tree.
 
@@ -174,8 +172,9 @@ def pack(
         Sets of variables whose joint posterior is read out of each row, into a place of its own;
         by default the families are read out, into places that all rows share.
     budget
-        Bytes that may be used; a network that needs more raises `TooWideError`.
+        Bytes that may be used, by default all there are; a network that needs more raises `TooWideError`.
     """
+    budget = room() if budget is None else budget
     rows = np.array(codes, dtype=np.int32, order="C")
     rows[:, [i for i, size in enumerate(dag.schema.sizes) if size == 1]] = 0  # known without looking
     is_open = rows == HOLE

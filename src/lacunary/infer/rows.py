@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from lacunary.data.source import Source
 from lacunary.data.table import Table
 from lacunary.infer.engine import Asked, Distinct, prepare_discrete
-from lacunary.infer.pack import MEMORY_BUDGET
 from lacunary.model.dag import Dag
 from lacunary.model.stats import Batch
 
@@ -139,7 +138,7 @@ class Expected(Protocol):
         ...
 
 
-def prepare(dag: Dag, source: Source, *, budget: int = MEMORY_BUDGET) -> Rows:
+def prepare(dag: Dag, source: Source, *, budget: int | None = None) -> Rows:
     """Lay rows out whose columns are the graph's variables; see `Table.align`."""
     return laid_by(partial(_lay, budget), dag, source)
 
@@ -155,7 +154,7 @@ def laid_by(lay: Callable[[Dag, Table], Rows], dag: Dag, source: Source) -> Rows
     return rows
 
 
-def _lay(budget: int, dag: Dag, table: Table) -> Rows:
+def _lay(budget: int | None, dag: Dag, table: Table) -> Rows:
     if dag.continuous:
         from lacunary.infer.mixed import prepare_mixed  # loaded where there are continuous variables
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import said
 from lacunary.errors import TooWideError
 from lacunary.infer.plan import JunctionTree
 from lacunary.kernels.cell import Kinds
@@ -111,7 +112,7 @@ def refuse(dag: Dag, clique: Sequence[int], needed: float, budget: int) -> None:
     """Raise the error that a network is too wide, with the clique and the bytes it would need."""
     names = ", ".join(dag.names[v] for v in clique[:12]) + (", …" if len(clique) > 12 else "")
     raise TooWideError(
-        f"exact inference would need about {needed / 2**30:.3g} GiB, more than the {budget / 2**30:.3g} GiB "
+        f"exact inference would need about {said(needed)}, more than the {said(budget)} "
         f"allowed: {len(clique)} variables are open together in one clique ({names}). "
         "Remove arcs between them, split or merge states, or observe some of them."
     )

@@ -16,12 +16,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import room
 from lacunary.data.facts import Facts
 from lacunary.data.table import HOLE, Table, unique_rows
 from lacunary.errors import TooWideError
 from lacunary.family.registry import family_class
 from lacunary.infer.gaussian import LOG_2PI, Forms, GaussianRows
-from lacunary.infer.pack import MEMORY_BUDGET
 from lacunary.infer.scattered import ScatteredRows
 from lacunary.model.dag import Dag
 
@@ -104,7 +104,8 @@ class Spread:
         Bytes that may be taken; beyond them a `TooWideError` says which variables are open.
     """
 
-    def __init__(self, table: Table, budget: int = MEMORY_BUDGET) -> None:
+    def __init__(self, table: Table, budget: int | None = None) -> None:
+        budget = room() if budget is None else budget
         distinct, self.schema = table.distinct, table.schema
         self.inverse, self.weights = distinct.inverse, distinct.weights
         sizes = np.array(self.schema.sizes)

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import reserve
 from lacunary.data.table import HOLE
 from lacunary.errors import ImpossibleRowError, ParameterError, TooWideError
 from lacunary.infer.engine import DiscreteRows
-from lacunary.infer.pack import MEMORY_BUDGET, Chunk
+from lacunary.infer.pack import Chunk
 from lacunary.infer.parallel import in_parallel
 from lacunary.kernels.cell import Room, Spots
 from lacunary.kernels.pack import Slab
@@ -223,11 +224,8 @@ class Walker:
     def check_room(self, chains: int, kept: int, keep: Sequence[str]) -> None:
         """Refuse to keep more than fits into memory."""
         needed = 8.0 * len(self.target.alpha) * chains * kept * len(set(keep) & {"counts", "log_theta"})
-        if needed > MEMORY_BUDGET:
-            raise TooWideError(
-                f"keeping {kept} draws of {chains} chains would take {needed / 2**30:.3g} GiB, more than the "
-                f"{MEMORY_BUDGET / 2**30:.3g} GiB allowed; take fewer draws or temperatures"
-            )
+        what = f"keeping {kept} draws of {chains} chains"
+        reserve(needed, what, "take fewer draws or temperatures", TooWideError)
 
     def _trail(self, steps: int, every: int, keep: Sequence[str]) -> Trail:
         kept, size = steps // every, len(self.target.alpha)

@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lacunary.budget import budgeted
 from lacunary.data.fingerprint import digest, fingerprint, same_run
 from lacunary.data.source import Source
 from lacunary.errors import ParameterError
@@ -46,6 +47,7 @@ DEFAULT_STARTS = 20
 """Starts where something is hidden; without hidden variables one is the default."""
 
 
+@budgeted
 def fit(
     dag: Dag | str,
     table: Any,
@@ -164,6 +166,7 @@ def fit(
     return replace(outside(found, scale), prior=prior, fixed=names, doubts=said)
 
 
+@budgeted
 def reselect(
     found: Fit,
     table: Any,

@@ -9,6 +9,7 @@ from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
+from lacunary.budget import budgeted
 from lacunary.data.fingerprint import fingerprint
 from lacunary.data.schema import Variable
 from lacunary.data.source import Source, row_weights
@@ -52,6 +53,7 @@ StructureClass = Literal["learn", "tree", "empty", "complete"]
 CLASSES = get_args(StructureClass)
 
 
+@budgeted
 def fit_mixture(
     table: Any,
     *,

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import SMALL, reserve
 from lacunary.maths.arrays import Array, Integers
 
 __all__ = ["Layout", "Widths"]
@@ -30,6 +31,9 @@ Widths = tuple[int, int, int]
 """How many parameters, statistics and potentials a family has in each configuration."""
 
 Places = slice
+
+VECTORS = 4
+"""Parameters, expected counts, hyperparameters and one more: as many vectors as anything learned needs."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,14 @@ class Layout:
             widths=tuple(widths),
         )
 
+    def check_room(self) -> None:
+        """Refuse tables that are so large that a few vectors over them do not fit into memory."""
+        if self.size * VECTORS * 8 > SMALL:
+            widest = max(range(len(self.sizes)), key=lambda i: self.configurations[i] * max(self.sizes[i], 1))
+            cells = self.configurations[widest] * max(self.sizes[widest], 1)
+            what = f"a network of {self.size} parameters (one family alone has {cells})"
+            reserve(float(VECTORS * 8) * self.size, what, "take arcs away, or merge states")
+
     @cached_property
     def blocks(self) -> tuple[int, ...]:
         """One discrete variable for every table: the first of each tied group, and every other one."""
@@ -128,6 +140,7 @@ class Layout:
     @cached_property
     def group(self) -> Integers:
         """For each place of the tables, which distribution (variable and configuration) it belongs to."""
+        self.check_room()
         group = np.empty(self.tables, dtype=np.int64)
         count = 0
         for i in self.blocks:

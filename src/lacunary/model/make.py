@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from lacunary.budget import budgeted, reserve
 from lacunary.data.schema import Kind, Label, Schema, Variable
 from lacunary.data.wording import meant
 from lacunary.errors import GraphError, ParameterError, SchemaError
@@ -19,6 +20,9 @@ States = int | Sequence[Label]
 """The states of a variable: their labels, or how many; k of them are then called 0, 1, …, k-1."""
 
 DEFAULT_STATES = 2
+
+STATE = 400
+"""Bytes that a state takes, with its label and where that is looked up."""
 
 
 class HasSchema(Protocol):
@@ -95,6 +99,7 @@ def naive_bayes(schema: Schema | HasSchema, hidden: str, states: States) -> Dag:
     return Dag.from_arcs(extended, [(hidden, name) for name in observed])
 
 
+@budgeted
 def random_dag(
     variables: int | Sequence[str],
     arc_probability: float,
@@ -199,6 +204,7 @@ def labels(name: str, states: States) -> tuple[Label, ...]:
     if isinstance(states, int | np.integer) and not isinstance(states, bool):
         if states < 1:
             raise SchemaError(f"{name}: a discrete variable needs at least one state, not {states}")
+        reserve(STATE * float(states), f"{states} states of {name}", "give it fewer states")
         return tuple(range(int(states)))
     if isinstance(states, str) or not isinstance(states, Iterable):
         raise SchemaError(f"{name}: states must be a number or a list of labels, not {states!r}")

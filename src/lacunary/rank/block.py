@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import reserve
 from lacunary.errors import TooWideError
 from lacunary.maths.arrays import Integers
 from lacunary.maths.prime import Field, PrimeField
 from lacunary.model.layout import Layout
 from lacunary.rank.chart import Chart
 from lacunary.rank.district import District
-from lacunary.rank.generic import MARGIN, MEMORY_BUDGET
+from lacunary.rank.generic import MARGIN
 from lacunary.rank.jacobian import Contraction, Evidence
 
 __all__ = ["Block", "derivatives"]
@@ -159,11 +160,8 @@ def _soften(district: District, layout: Layout, budget: float) -> Contraction:
         within = soft.intersection(widest) or soft
         soft.remove(max(sorted(within), key=lambda v: _uses(district, layout, v)))
         contraction = Contraction(district, layout, frozenset(soft))
-    if 8 * contraction.cells > MEMORY_BUDGET:
-        raise TooWideError(
-            f"summing over the hidden variables needs {8 * contraction.cells / 2**30:.3g} GiB for a row, "
-            f"more than the budget of {MEMORY_BUDGET / 2**30:.0f} GiB"
-        )
+    what = "summing over the hidden variables of a row"
+    reserve(8.0 * contraction.cells, what, "take fewer states or arcs", TooWideError)
     return contraction
 
 

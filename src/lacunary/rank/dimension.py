@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from lacunary.budget import budgeted
 from lacunary.data.facts import hole_patterns
 from lacunary.errors import ParameterError
 from lacunary.family.protocol import ImpliedTable
@@ -71,6 +72,7 @@ class Dimension:
         return f"rank {self.rank}, parameters {self.parameters}{gap}"
 
 
+@budgeted
 def dimension(
     dag: Dag | str,
     *,

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from lacunary.budget import reserve
 from lacunary.errors import TooWideError
 from lacunary.maths.arrays import Integers
 from lacunary.maths.prime import LEAST, PRIMES, PrimeField, random_prime
@@ -32,9 +33,6 @@ DRAWS = 4
 
 UNKNOWN = 1e-4
 """What a draw counts for where no bound is known: three are made."""
-
-MEMORY_BUDGET = 4 * 2**30
-"""Bytes that a Jacobian may take."""
 
 
 class Map(Protocol):
@@ -116,8 +114,5 @@ def _bad_luck(chart: Map) -> float:
 
 def _check_memory(chart: Map, count: int) -> None:
     needed = 3 * 8 * chart.columns * count  # the matrix, and two copies while it is eliminated
-    if needed > MEMORY_BUDGET:
-        raise TooWideError(
-            f"the Jacobian of {chart.columns} parameters on {count} rows needs {needed / 2**30:.1f} GiB, "
-            f"more than the budget of {MEMORY_BUDGET / 2**30:.0f} GiB"
-        )
+    what = f"the Jacobian of {chart.columns} parameters on {count} rows"
+    reserve(needed, what, "take a smaller model, or count its parameters", TooWideError)

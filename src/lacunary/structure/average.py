@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lacunary.budget import budgeted
 from lacunary.errors import ParameterError
 from lacunary.infer.answers import as_source
 from lacunary.infer.ensemble import Ensemble
@@ -37,6 +38,7 @@ class GraphAverage(Ensemble):
     arcs: ArcProbabilities
 
 
+@budgeted
 def average_graphs(
     table: Any,
     *,

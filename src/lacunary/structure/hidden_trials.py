@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from lacunary.budget import budgeted
 from lacunary.data.read import read
 from lacunary.errors import ParameterError
 from lacunary.structure.result import StructuralResult, Trial
@@ -14,6 +15,7 @@ from lacunary.structure.search import search
 __all__ = ["search_hidden"]
 
 
+@budgeted
 def search_hidden(
     table: Any, *, most: int = 2, states: Sequence[int] = (2, 3), name: str = "H", **options: Any
 ) -> StructuralResult:

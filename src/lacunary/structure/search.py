@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lacunary.budget import budgeted
 from lacunary.data.fingerprint import fingerprint
 from lacunary.data.source import Source, one_table
 from lacunary.data.table import Table
@@ -46,6 +47,7 @@ MOST_ROUNDS = 200
 """Rounds after which a run that has not converged is broken off; stopping by structures need not end."""
 
 
+@budgeted
 def search(
     table: Any,
     *,

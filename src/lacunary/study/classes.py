@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lacunary.budget import budgeted
 from lacunary.data.fingerprint import Fingerprint, fingerprint, same_run
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
@@ -35,6 +36,7 @@ Watch = Callable[[int, Progress], object]
 Tell = Callable[[int, int, str], object]
 
 
+@budgeted
 def classes(
     table: Any,
     components: int | Iterable[int] = range(1, 7),

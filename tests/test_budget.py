@@ -1,0 +1,266 @@
+"""One budget of memory: asked before anything large is allocated, and named where it does not suffice."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lacunary as lac
+from lacunary import budget
+from lacunary.budget import budgeted, reserve, room, said
+from lacunary.data import bounded
+from lacunary.errors import BudgetError, FileError, ParameterError
+
+
+@pytest.fixture(autouse=True)
+def looked_anew() -> None:
+    budget._looked.clear()
+
+
+def groups(monkeypatch: pytest.MonkeyPatch, folder: Path, own: str, files: dict[str, str]) -> int:
+    """What control groups leave, where the process's own and these files are as given."""
+    (folder / "self").mkdir()
+    (folder / "self" / "cgroup").write_text(own)
+    for name, text in files.items():
+        (folder / "fs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "fs" / name).write_text(text)
+    monkeypatch.setattr(budget, "PROCESS", folder / "self")
+    monkeypatch.setattr(budget, "CONTROL_GROUPS", folder / "fs")
+    return min(budget._groups(), default=-1)
+
+
+STAT = "anon 1\ninactive_file 50\ntotal_inactive_file 60\n"
+
+
+@pytest.mark.parametrize(
+    ("own", "files", "left"),
+    [
+        ("0::/a/b\n", {"a/b/memory.max": "1000", "a/b/memory.current": "300", "a/b/memory.stat": STAT}, 750),
+        (
+            "0::/a/b\n",
+            {
+                "a/b/memory.max": "max",
+                "a/b/memory.current": "1",
+                "a/memory.max": "900",
+                "a/memory.current": "100",
+            },
+            800,
+        ),
+        ("0::/../x\n", {"memory.max": "1000", "memory.current": "1"}, 999),
+        ("0::/gone\n", {"memory.max": "1000", "memory.current": "1"}, 999),
+        (
+            "4:memory:/m\n0::/\n",
+            {
+                "memory/m/memory.limit_in_bytes": "500",
+                "memory/m/memory.usage_in_bytes": "100",
+                "memory/m/memory.stat": STAT,
+                "memory/memory.limit_in_bytes": str(2**63 - 4096),
+                "memory/memory.usage_in_bytes": "7",
+            },
+            460,
+        ),
+        ("4:cpu,memory:/\n", {"memory/memory.limit_in_bytes": "5", "memory/memory.usage_in_bytes": "1"}, 4),
+        ("nonsense\n", {}, -1),
+        ("0::/\n", {"memory.max": "many", "memory.current": ""}, -1),
+    ],
+)
+def test_the_own_group_and_those_above_it_are_asked(
+    own: str, files: dict[str, str], left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert groups(monkeypatch, tmp_path, own, files) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("2GB", 2 * 10**9),
+        ("2 GiB", 2 * 2**30),
+        ("500MiB", 500 * 2**20),
+        ("1.5kb", 1500),
+        (3e9, 3 * 10**9),
+        ("1e9", 10**9),
+    ],
+)
+def test_limits_in_words(text: Any, count: int) -> None:
+    assert budget._bytes(text, "here") == count
+
+
+@pytest.mark.parametrize(
+    "text", ["", "many", "-1", "0", "2 XB", "1.2.3GB", True, float("nan"), float("inf"), "1e300"]
+)
+def test_what_is_no_limit_is_refused(text: Any) -> None:
+    with pytest.raises(ParameterError, match="a limit of memory is a text such as '2 GB'"):
+        lac.memory(text)
+
+
+def test_the_limit_holds_for_the_process_and_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = lac.memory()
+    with lac.memory("1 TB"):
+        assert lac.memory() <= before * 1.2  # never more than there is; others take and give meanwhile
+    resident = budget._resident()
+    with lac.memory(resident + 200 * 2**20):
+        assert abs(lac.memory() - 200 * 2**20) < 50 * 2**20  # the process grows a little while it looks
+        with pytest.raises(
+            BudgetError, match=r"a thing would need about 300 MB of memory, and .* can be had; no"
+        ):
+            reserve(300e6, "a thing", "no")
+        reserve(10e6, "a small thing", "yes")
+    assert room() > 300 * 2**20
+    monkeypatch.setenv("LACUNARY_MEMORY", "10 MB")
+    budget._looked.clear()
+    assert room() == budget.SMALL
+    monkeypatch.setenv("LACUNARY_MEMORY", "tea")
+    budget._looked.clear()
+    with pytest.raises(ParameterError, match="LACUNARY_MEMORY"):
+        room()
+
+
+def test_words_of_sizes() -> None:
+    assert [said(2e12), said(22.4e9), said(3e6), said(1500)] == ["2 TB", "22.4 GB", "3 MB", "1.5 kB"]
+
+
+def test_a_verb_names_what_ran_out() -> None:
+    @budgeted
+    def verb() -> None:
+        np.empty(2**50, dtype=np.int64)
+
+    with pytest.raises(BudgetError, match=r"verb: memory ran out \(Unable to allocate 8") as said_so:
+        verb()
+    assert isinstance(said_so.value, MemoryError | ValueError)
+
+
+WIDE = {f"P{i}": 2 for i in range(40)} | {"C": 2}
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        (
+            lambda: lac.naive_bayes(lac.house_votes().schema, hidden="h", states=10**9),
+            "1000000000 states of h",
+        ),
+        (lambda: lac.dag("a -> b", states={"a": 10**10}), "10000000000 states of a"),
+        (lambda: lac.asia().sample(99_999_999_999), "99999999999 rows of 8 variables"),
+        (lambda: lac.asia().sample(99_999_999_999, given={"smoke": "yes"}), "99999999999 rows"),
+        (
+            lambda: lac.random_network(
+                lac.dag(f"{' '.join(WIDE)} -> C".replace(" C ->", " ->"), states=WIDE)
+            ),
+            "2199023255632 par",
+        ),
+        (
+            lambda: lac.fit(
+                lac.dag(f"{' '.join(WIDE)} -> C".replace(" C ->", " ->"), states=WIDE),
+                {name: ["0", "1"] for name in WIDE},
+            ),
+            "one family alone has 2199023255552",
+        ),
+    ],
+    ids=["states", "states of a graph", "rows", "rows given", "table drawn", "table fitted"],
+)
+def test_what_never_fits_is_refused_at_once(what: Any, message: str) -> None:
+    began = time.process_time()
+    with pytest.raises(BudgetError, match=message):
+        what()
+    assert (
+        time.process_time() - began < 10.0
+    )  # hundredths of a second; the rest is for loading on slow machines
+
+
+def test_inference_asks_the_same_budget() -> None:
+    names = [f"H{i}" for i in range(24)]
+    graph = lac.dag(f"{' '.join(names)} -> C", states=2, hidden=names)
+    with lac.memory(budget._resident() + 100 * 2**20), pytest.raises(BudgetError, match=r"about 1\.07 GB"):
+        lac.fit(graph, {"C": [0]})  # four vectors of 2²⁵ numbers
+
+
+# Files
+
+
+def test_a_bomb_is_refused_before_it_bursts(tmp_path: Path) -> None:
+    """80 MB of one letter pack into a hundred kilobytes; they are refused after the first 64."""
+    path = tmp_path / "bomb.csv.gz"
+    with gzip.open(path, "wb", compresslevel=9) as file:
+        file.write(b"a,b\n")
+        for _ in range(80):
+            file.write((b"x" * 10_000 + b",y\n") * 105)
+    with pytest.raises(FileError, match="unpacks to more than 400 times its size; unpack it first"):
+        lac.read(path)
+
+
+def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded, "LINE", 2**20)
+    path = tmp_path / "line.csv"
+    path.write_text("a,b\n1,2\n" + "3," * 2**20 + "\n")
+    with pytest.raises(FileError, match=r"line\.csv: a line of more than 1048576 bytes"):
+        lac.read(path)
+
+
+def test_reading_stops_where_there_is_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded, "STRIDE", 2**20)
+    monkeypatch.setattr(bounded, "reserve", lambda needed, what, advice: reserve(1e15, what, advice))
+    path = tmp_path / "long.csv"
+    path.write_text("a\n" + "0.25\n" * 2**19)
+    with pytest.raises(BudgetError, match=r"long\.csv: going on to read it would need"):
+        lac.read(path)
+
+
+def test_a_packed_model_is_bounded(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.json.gz"
+    path.write_bytes(gzip.compress(b"[" * 80 * 2**20))
+    with pytest.raises(FileError, match="unpacks to more than 400 times"):
+        lac.load(path)
+
+
+def test_a_parquet_file_of_one_value_is_estimated(tmp_path: Path) -> None:
+    """Ten thousand million equal cells are a few kilobytes in the file."""
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path, rows = tmp_path / "same.parquet", 2**21
+    parquet.write_table(pa.table({f"c{i}": pa.array(np.zeros(rows)) for i in range(8)}), path)
+    with (
+        lac.memory(budget._resident() + 40 * 2**20),
+        pytest.raises(BudgetError, match="its table would need about 134 MB"),
+    ):
+        lac.read(path)
+
+
+# The prompt
+
+
+def prompt(*arguments: str, most: int | None = None, **environment: str) -> tuple[int, str]:
+    def limit() -> None:
+        if most is not None:
+            resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+    ran = subprocess.run(
+        [sys.executable, "-m", "lacunary", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        preexec_fn=limit,
+        env={**os.environ, **environment},
+    )
+    assert "Traceback" not in ran.stderr
+    return ran.returncode, ran.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
+def test_little_address_space_is_named_at_once() -> None:
+    code, err = prompt("fit", "house_votes", "--hidden", "h=2", most=400_000_000, OMP_NUM_THREADS="2")
+    assert code == 1
+    assert "loading compiled code would need about 671 MB of address space" in err
+
+
+def test_the_prompt_has_the_limit() -> None:
+    code, err = prompt("sample", "asia", "--rows", "5000000", "--memory", "300MB", "--out", "x.csv")
+    assert code == 1
+    assert "5000000 rows as text would need about 4 GB" in err
