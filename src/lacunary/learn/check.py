@@ -13,7 +13,6 @@ from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError, TooWideError
 from lacunary.family.numeric import NumericFamily
 from lacunary.infer.answers import as_source
-from lacunary.infer.pack import MEMORY_BUDGET
 from lacunary.learn.found import Fit
 from lacunary.maths.arrays import Booleans
 from lacunary.model.dag import Dag
@@ -23,7 +22,7 @@ __all__ = ["MOST_CELLS", "check_graph", "check_room", "check_rows", "check_selec
 
 M = TypeVar("M", bound=Dag | Fit)
 
-MOST_CELLS = MEMORY_BUDGET // (8 * 16)
+MOST_CELLS = 4 * 2**30 // (8 * 16)
 """Cells that the families of a graph may have together: a fit holds some sixteen vectors of them."""
 
 
