@@ -154,7 +154,6 @@ _HOME = {
     "infer.belief": (
         "BDeu",
         "Belief",
-        "BudgetError",
         "Dirichlet",
         "NormalWeights",
         "PriorNetwork",

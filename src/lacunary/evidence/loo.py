@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lacunary.budget import reserve
 from lacunary.data.source import row_weights
 from lacunary.errors import ParameterError, TooWideError
 from lacunary.evidence.chains import check_positive
@@ -16,7 +17,6 @@ from lacunary.evidence.powered import powered
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.score import pose
 from lacunary.infer.belief import Prior
-from lacunary.infer.pack import MEMORY_BUDGET
 from lacunary.learn.fit import Fit
 from lacunary.maths.arrays import Array
 from lacunary.maths.mixing import effective_size
@@ -198,8 +198,5 @@ def _error(by_row: Array, weights: Array) -> float:
 
 def _check_room(problem: Problem, draws: int) -> None:
     needed = 8.0 * draws * len(problem.table)
-    if needed > MEMORY_BUDGET:
-        raise TooWideError(
-            f"log-densities of {len(problem.table)} rows at {draws} draws take {needed / 2**30:.3g} GiB, "
-            f"more than the {MEMORY_BUDGET / 2**30:.3g} GiB allowed; take fewer draws"
-        )
+    what = f"log-densities of {len(problem.table)} rows at {draws} draws"
+    reserve(needed, what, "take fewer draws", TooWideError)
