@@ -9,16 +9,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import reserve
 from lacunary.data.table import Table
 from lacunary.dependency.columns import Column
 from lacunary.dependency.conditional import Effort, Number, States, conditional
 from lacunary.dependency.start import Joint
 from lacunary.maths.arrays import Array
 
-__all__ = ["Chain", "cells_of"]
+__all__ = ["Chain", "cells_of", "check_room"]
 
 MOST = 5000
 """Rows that a column's distribution is fitted to; of more, so many are drawn each time."""
+
+
+def check_room(table: Table, chains: int) -> None:
+    """Refuse chains whose cells and features do not fit into memory."""
+    width = sum(max(variable.size, 1) for variable in table.schema)
+    # Every chain has cells, features and bins of its own; while a column is learned, these stand twice more.
+    needed = float(len(table)) * (chains * (8 * len(table.schema) + 9 * width) + 18 * width)
+    advice = "take fewer chains, rows or columns, or merge states"
+    reserve(needed, f"{chains} chains over {len(table)} rows", advice)
 
 
 def cells_of(table: Table, columns: Sequence[Column]) -> Array:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
 from lacunary.data.table import Table
-from lacunary.dependency.chain import Chain, cells_of
+from lacunary.dependency.chain import Chain, cells_of, check_room
 from lacunary.dependency.columns import Column, columns
 from lacunary.dependency.conditional import Effort, Number, noise, student
 from lacunary.dependency.linear import line
@@ -210,6 +210,7 @@ def learn_dependencies(
     rows, random = _checked(as_source(table).whole("a dependency network")), np.random.default_rng(rng)
     seed = int(random.integers(2**31))
     known = columns(rows)
+    check_room(rows, chains)
     cells = cells_of(rows, known)
     start = joint(known, cells)
     if proper:

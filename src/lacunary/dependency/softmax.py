@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import reserve
 from lacunary.maths.arrays import Array
 
 __all__ = ["PENALTIES", "Softmax", "softmax"]
@@ -80,6 +81,8 @@ def softmax(
     center = features.mean(axis=0)
     x = _with_one(features - center)
     odds, width = states - 1, x.shape[1]
+    needed = 8.0 * (3.0 * (odds * width) ** 2 + 3.0 * len(x) * odds**2)  # curvature; rows left out of it
+    reserve(needed, f"regressions of {states} states on {width} features", "merge states")
     y = _indicators(codes, states)[:, :-1]
     prior = np.full((width, odds), penalty)
     prior[0] = 0.05  # offsets are all but free; states that no row shows stay finite

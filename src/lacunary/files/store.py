@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import os
 import re
 import zlib
@@ -147,7 +146,9 @@ def _read(path: str | os.PathLike[str], packed: bool) -> bytes:
         with open(path, "rb") as raw:
             plain: Any = gzip.GzipFile(fileobj=raw) if packed else raw
             bounded = Bounded(plain, Path(path), raw if packed else None, lines=False)
-            data = io.BufferedReader(bounded, PIECE).read(MOST_BYTES + 1)
+            data = bytearray()
+            while len(data) <= MOST_BYTES and (piece := bounded.read(PIECE)):
+                data += piece
     except (gzip.BadGzipFile, EOFError, zlib.error) as problem:
         raise FileError(
             f"{os.fspath(path)}: expected gzip-compressed data, as the suffix says: {problem}"

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import SMALL, reserve
 from lacunary.errors import TooWideError
 from lacunary.kernels import buckets
 from lacunary.kernels.promote import is_promoted, promote
@@ -36,8 +37,8 @@ PLANS = 64
 WIDE = 4096
 """Cells above which other orders of elimination are tried."""
 
-MEMORY = 4 * 2**30
-"""Bytes that the tables of one question may take."""
+PAIR = 5
+"""Bytes that every pair of open variables takes while an order is chosen."""
 
 PATIENCE = 0.3
 """Seconds that a process spends on plain functions before it loads compiled ones."""
@@ -175,6 +176,7 @@ class Families:
         return min((first, *(self._ordered(targets, wanted, seen, how) for how in (1, 2))), key=_cells)
 
     def _ordered(self, targets: Integers, wanted: Flags, seen: Flags, how: int) -> Plan:
+        self._check_room(wanted, seen)
         chain, scope_at, scope = buckets.order(
             self.member_at, self.member, wanted, seen, self.weight, targets, how
         )
@@ -182,6 +184,14 @@ class Families:
             self.member_at, self.member, wanted, self.sizes, chain, scope_at, scope, len(targets)
         )
         return Plan(self, axis_at, axis, above, home)
+
+    def _check_room(self, wanted: Flags, seen: Flags) -> None:
+        """Refuse a question with so many open variables that who stands with whom does not fit."""
+        if PAIR * np.count_nonzero(~seen) ** 2 > SMALL:
+            families = np.repeat(wanted, np.diff(self.member_at))
+            many = len(np.unique(self.member[families & ~seen[self.member]]))
+            advice = "ask about variables with fewer others behind them, or give more evidence"
+            reserve(PAIR * float(many) ** 2, f"an order of {many} unobserved variables", advice, TooWideError)
 
 
 def _cells(plan: Plan) -> float:
@@ -208,12 +218,8 @@ class Plan:
     @cached_property
     def sizes_of_tables(self) -> Integers:
         """Cells of each bucket's table, the root's last; (buckets + 1,)."""
-        if self.cells * 8 > MEMORY:
-            raise TooWideError(
-                f"this question needs tables of {self.cells:.3g} cells, {self.cells * 8 / 2**30:.3g} GiB, "
-                f"more than the {MEMORY / 2**30:.3g} GiB allowed; ask about fewer variables together, or "
-                "give more evidence"
-            )
+        advice = "ask about fewer variables together, or give more evidence"
+        reserve(8.0 * self.cells, f"tables of {self.cells:.3g} cells for this question", advice, TooWideError)
         sizes = self.families.sizes
         return np.array(
             [

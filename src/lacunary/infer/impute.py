@@ -13,7 +13,7 @@ from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import ParameterError
 from lacunary.family.distribution import NormalMixture
-from lacunary.infer.answers import Answers, as_table
+from lacunary.infer.answers import Answers, as_table, check_rows_drawn
 from lacunary.infer.belief import Belief
 from lacunary.infer.complete import completed
 from lacunary.infer.mixture_answers import MixtureAnswers
@@ -61,6 +61,7 @@ def impute(
         return _probabilities(model, rows)
     schema = known.reveal()
     if how == "draw":
+        check_rows_drawn(copies * len(rows), len(schema))
         codes, reals = _drawn(model, rows, copies, np.random.default_rng(rng))
     else:
         codes, reals = _best(model, rows, how)

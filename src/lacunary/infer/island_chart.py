@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import said
 from lacunary.errors import TooWideError
 from lacunary.infer.shape import flat, list_sums, starts
 from lacunary.kernels.islands import Chart, Graph, chart_islands
@@ -124,7 +125,7 @@ def _check(
     cut = part_start[int(length.argmax())]
     names = [dag.names[v] for v in member[member_start[cut] : member_start[cut + 1]]]
     raise TooWideError(
-        f"the islands of all rows would take about {needed / 2**30:.3g} GiB, more than the "
-        f"{budget / 2**30:.3g} GiB allowed; the largest has to be cut at {', '.join(names[:12])}"
+        f"the islands of all rows would take about {said(needed)}, more than the "
+        f"{said(budget)} allowed; the largest has to be cut at {', '.join(names[:12])}"
         f"{', …' if len(names) > 12 else ''}. Start from a graph with fewer arcs, or limit the parents."
     )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.budget import room
+from lacunary.budget import room, said
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import TooWideError
@@ -411,8 +411,8 @@ def _inner(
         widest = max(stand_ins, key=lambda s: prod(s.sizes))
         names = ", ".join(dag.names[v] for v in widest.parents)
         raise TooWideError(
-            f"exact inference would need about {needed / 2**30:.3g} GiB, more than the "
-            f"{budget / 2**30:.3g} GiB allowed: continuous variables depend on {names}, all of "
+            f"exact inference would need about {said(needed)}, more than the "
+            f"{said(budget)} allowed: continuous variables depend on {names}, all of "
             "which are open. Remove arcs from them to continuous variables, observe some of them, or raise "
             "the budget."
         )

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import said
 from lacunary.data.table import HOLE, unique_rows
 from lacunary.errors import TooWideError
 from lacunary.family.distribution import NormalMixture
@@ -250,7 +251,7 @@ def _allowed(
         names = ", ".join(dag.names[v] for v in core)
         raise TooWideError(
             f"given the rows, {names} can be in {ways.sum():.3g} configurations, which would need at least "
-            f"{pairs * 8 / 2**30:.3g} GiB; allowed are {CONFIGURATIONS} and {budget / 2**30:.3g} GiB. "
+            f"{said(pairs * 8)}; allowed are {CONFIGURATIONS} and {said(budget)}. "
             "Remove arcs from them to continuous variables, observe some of them, or raise the budget."
         )
     ends = np.cumsum(np.bincount(inverse, minlength=len(keys)))[:-1]

@@ -9,7 +9,7 @@ from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
-from lacunary.budget import budgeted
+from lacunary.budget import budgeted, reserve
 from lacunary.data.fingerprint import fingerprint
 from lacunary.data.schema import Variable
 from lacunary.data.source import Source, row_weights
@@ -356,6 +356,9 @@ def _numbers(components: int | str | Iterable[int], rows: Source) -> list[int]:
             raise ParameterError(f"{many} components for {rows.size:g} rows; there must be no more than rows")
     if not numbers:
         raise ParameterError("components names no number to try")
+    most = max(map(int, numbers))
+    needed = 8.0 * most * (4 * len(row_weights(rows)) + 2 * len(rows.schema) ** 2)  # shares; second moments
+    reserve(needed, f"a mixture of {most} components", "take fewer components")
     return [int(many) for many in numbers]
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import reserve
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
 from lacunary.infer import prior as priors
@@ -173,5 +174,7 @@ def whole_rows(table: Table) -> Table:
         raise TableError("the table has no rows that count; there is nothing to learn a graph from")
     if np.any(table.weights != np.floor(table.weights)):
         raise ParameterError("rows are drawn one by one, so their weights must be whole numbers")
+    needed = table.size * (8.0 + 12.0 * len(table.schema))
+    reserve(needed, f"{table.size:.4g} rows one by one", "give fewer rows, or smaller weights")
     times = np.repeat(np.arange(len(table)), table.weights.astype(np.int64))
     return Table(table.schema, table.codes[times], table.reals[times])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import reserve
 from lacunary.data.schema import Schema
 from lacunary.errors import GraphError, ParameterError
 from lacunary.family.registry import chosen_families
@@ -20,6 +21,9 @@ __all__ = ["ArcsGiven", "Constraints"]
 
 ArcsGiven = str | Iterable[str | Arc]
 """Arcs as pairs (from, to), as texts ``"A -> B"``, or as one text in the arrow notation."""
+
+PAIR = 32
+"""Bytes that every pair of variables takes in a search: arcs, ancestors, rules, gains."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +61,7 @@ class Constraints:
         earlier one. Variables in no group are free.
         """
         n = len(schema)
+        reserve(PAIR * float(n) ** 2, f"a search over {n} variables", "leave variables out")
         must, must_not = _matrix(schema, required), _matrix(schema, forbidden)
         kinds, order = allowed_arcs(schema), _tiers(schema, tiers)
         _refuse(schema, must & must_not, "is both required and forbidden; leave it out of one of them")

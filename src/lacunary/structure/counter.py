@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import reserve
 from lacunary.data.table import Table
 from lacunary.kernels.count import add_digit, count_alone, count_beside, count_bits, count_masks
 from lacunary.structure.score import Parents
@@ -23,6 +24,9 @@ ROOM = 4
 
 WORD = 0.6
 """What it costs to look at a word of 64 rows at once, where adding one row's weight somewhere costs one."""
+
+BITS = 2**27
+"""Bytes that a bit for each row and state may take; above that, rows are counted one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +111,8 @@ class Counter:
         self.first = np.concatenate(([0], np.cumsum(self.sizes))).astype(np.int64)
         self.columns = np.ascontiguousarray((codes + self.first[:-1]).astype(np.int32))
         self._whole = self._block(0, len(self.sizes))
-        self.bits = _bits(table.codes, self.sizes) if np.all(table.weights == 1.0) else None
+        few = sum(self.sizes) * len(table) <= 8 * BITS
+        self.bits = _bits(table.codes, self.sizes) if few and np.all(table.weights == 1.0) else None
 
     def heights(self, child: int, parents: Parents, *, dense: bool = False) -> Heights:
         """Return where each row stands; with ``dense``, configurations that do not occur have a place too.
@@ -173,6 +178,9 @@ class Counter:
     def _counted(self, heights: Heights, block: Block) -> NDArray[np.float64]:
         begin, end, shift = block.variables.start, block.variables.stop, block.shift
         width = block.width
+        reserve(
+            8.0 * heights.height * width, f"{heights.height} counts beside {width} states", "merge states"
+        )
         counts = np.zeros((heights.height, width))
         if self.bits is not None and self._few(heights, width - (end - begin), end - begin):
             bits = self.bits[shift : shift + width]
@@ -206,8 +214,9 @@ def _bits(codes: NDArray[np.signedinteger], sizes: tuple[int, ...]) -> NDArray[n
     out = np.zeros((sum(sizes), -(-rows // 64) * 8), dtype=np.uint8)
     state = 0
     for column, size in zip(codes.T, sizes, strict=True):
-        packed = np.packbits(column == np.arange(size)[:, None], axis=1)
-        out[state : state + size, : packed.shape[1]] = packed
+        for first in range(0, size, 64):  # some at a time, for the sake of memory
+            packed = np.packbits(column == np.arange(first, min(first + 64, size))[:, None], axis=1)
+            out[state + first : state + first + len(packed), : packed.shape[1]] = packed
         state += size
     return out.view(np.uint64)
 

@@ -16,6 +16,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import reserve, said
 from lacunary.errors import TooWideError
 from lacunary.structure.climb import forward
 from lacunary.structure.constraints import Constraints
@@ -27,7 +28,6 @@ __all__ = ["Exact", "Tables", "asked_sets", "asked_size", "best_graph"]
 
 MOST_VARIABLES = 25
 MOST_FAMILIES = 4_000_000
-MOST_BYTES = 4 * 2**30
 
 
 @dataclass(frozen=True)
@@ -225,11 +225,10 @@ def _dropped(sets: NDArray[np.int64], child: int) -> NDArray[np.int64]:
 def _check_size(n: int, constraints: Constraints) -> None:
     """Refuse what would take too long or too much memory, before any of it is taken."""
     bytes_needed = n * 2 ** max(n - 1, 0) * 16 + 2**n * 18
-    if n > MOST_VARIABLES or bytes_needed > MOST_BYTES:
-        raise TooWideError(
-            f"exact search over {n} variables would take {bytes_needed / 2**30:,.1f} GiB; it is meant for "
-            "about 20: use method='tabu', or leave variables out"
-        )
+    advice = "it is meant for about 20: use method='tabu', or leave variables out"
+    if n > MOST_VARIABLES:
+        raise TooWideError(f"exact search over {n} variables would take {said(bytes_needed)}; {advice}")
+    reserve(bytes_needed, f"exact search over {n} variables", advice, TooWideError)
     candidates = constraints.free.sum(axis=0)
     families = sum(
         comb(int(c), k) for c in candidates for k in range(min(int(c), constraints.max_parents) + 1)

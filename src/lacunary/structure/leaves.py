@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import reserve
 from lacunary.data.schema import Schema
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, TableError
@@ -100,6 +101,8 @@ class WithLeaves:
         place = np.zeros(len(self._codes), dtype=np.int64)
         for p, size in zip(parents, sizes, strict=True):
             place = place * size + self._codes[:, p]
+        needed = 8.0 * prod(sizes) * family.statistics
+        reserve(needed, f"{variables[child].name} given {len(parents)} parents", "give max_parents=")
         found = np.zeros((prod(sizes), family.statistics))
         np.add.at(found, place, each)
         constant = self.constant.get(child, 0.0)
