@@ -118,7 +118,7 @@ def test_figures_label_their_axes(votes: lac.Classes) -> None:
 
 def test_the_heat_map_shows_every_vote_in_every_class(votes: lac.Classes) -> None:
     found = texts(figures.svg(figures.heat_map(votes), "profiles", "Profiles"))
-    assert "mx missile" in found
+    assert "mx_missile" in found
     assert "chance of “y” (%)" in found
     expected = f"{100 * votes.chance('mx_missile')[0, 1]:.0f}"
     assert expected in found

@@ -1,5 +1,6 @@
 """The command line: parse, call a verb, print."""
 
+import io
 import os
 import sys
 
@@ -20,5 +21,8 @@ def main() -> None:
     for name in ("stdin", "stdout", "stderr"):  # where one is closed, a file must not take its place
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), "r" if name == "stdin" else "w"))
+    for stream in (sys.stdout, sys.stderr):  # what a terminal's letters cannot say is spelled out
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     end_as_if_interrupted()
     app(prog_name="lacunary")

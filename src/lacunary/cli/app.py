@@ -22,6 +22,7 @@ import typer
 from typer.core import TyperGroup
 
 from lacunary.budget import check_engine, memory, ran_out
+from lacunary.data.wording import harmless
 from lacunary.errors import LacunaryError
 
 __all__ = ["INTERRUPTED", "UNHEARD", "WRONG", "app", "command", "complain", "prompted"]
@@ -164,7 +165,7 @@ app = typer.Typer(
 
 def complain(message: str) -> None:
     """Say on the error stream what went wrong."""
-    typer.echo(f"lacunary: {message}", err=True)
+    typer.echo(f"lacunary: {harmless(message)}", err=True)
 
 
 def prompted(message: str) -> str:

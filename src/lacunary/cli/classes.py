@@ -81,7 +81,7 @@ def classes(
         return
     show(text(found, Words(**words)))
     if found.number == max(tried) > 1:
-        show(f"The most that were tried is best: --numbers {max(tried)}..{2 * max(tried)} tries more.")
+        show(f"--numbers {max(tried)}..{2 * max(tried)} tries more.")
     for path in (path for path in (out, report) if path):
         show(f"written: {path}")
     if not out and not report:

@@ -13,23 +13,47 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lacunary.cli.app import complain
 from lacunary.cli.show import emit, show
 from lacunary.data.schema import Variable
 from lacunary.data.wording import counted
 
 __all__ = ["Sheet", "column_names", "delimited", "hand_over", "put", "quoted"]
 
+FORMULAS = tuple("=+-@\t\r")
+"""How a cell begins that a spreadsheet takes for a formula."""
+
 
 def delimited(columns: Mapping[str, Sequence[Any]], path: str | None) -> str:
     """Return columns as text with a header line; a hole is an empty cell."""
     from lacunary.data.delimited import is_tabbed  # help must not wait for what this needs
 
+    _note_formulas(columns)
     text = io.StringIO()
     tabs = path is not None and is_tabbed(Path(path))
     writer = csv.writer(text, delimiter="\t" if tabs else ",", lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
     return text.getvalue()
+
+
+def _note_formulas(columns: Mapping[str, Sequence[Any]]) -> None:
+    """Warn of cells that a spreadsheet would run; they are written as they are, as the names of states."""
+    texts = {text for name, cells in columns.items() for text in (name, *cells) if isinstance(text, str)}
+    runs = sorted(text for text in texts if text[:1] in FORMULAS and not _is_number(text))
+    if runs:
+        complain(
+            f"note: {runs[0][:40]!r} looks like a formula to a spreadsheet (such texts: {len(runs)}); it is "
+            "written as it is, since a changed text would be another state: import such columns as text"
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def column_names(variable: Variable) -> list[str]:

@@ -9,8 +9,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.segment import Segment
+
+from lacunary.data.wording import harmless
 
 if TYPE_CHECKING:
     import lacunary as lac
@@ -28,7 +31,16 @@ def emit(data: Any) -> None:
 
 def show(thing: RenderableType) -> None:
     """Print text or a grid; colours only on a terminal."""
-    Console(highlight=False, emoji=False, soft_wrap=isinstance(thing, str)).print(thing, markup=False)
+    Screen(highlight=False, emoji=False, soft_wrap=isinstance(thing, str)).print(thing, markup=False)
+
+
+class Screen(Console):
+    """A console on which names and states command nothing: control characters are shown as signs."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Return what is printed, piece by piece."""
+        for piece in super().render(renderable, options):
+            yield piece if piece.control else Segment(harmless(piece.text), piece.style)
 
 
 def say_written(paths: Iterable[str | None], hint: str = "") -> None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["counted", "listed", "meant", "plural", "visible"]
+__all__ = ["counted", "harmless", "listed", "meant", "plural", "visible"]
+
+PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
+PICTURES |= dict.fromkeys((*range(128, 160), *range(55296, 57344), 65534, 65535), 65533)
+"""Signs for characters that command a terminal, or that XML and UTF-8 do not allow."""
 
 
 def counted(number: int, word: str) -> str:
@@ -21,6 +25,11 @@ def plural(word: str) -> str:
 def visible(text: object) -> str:
     """Return a text on one line: line breaks and other control characters as they are escaped in Python."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+
+
+def harmless(text: str) -> str:
+    """Return a text for a page, a drawing or a terminal: signs in place of characters that command these."""
+    return text.translate(PICTURES)
 
 
 def listed(items: Iterable[object], most: int = 12) -> str:

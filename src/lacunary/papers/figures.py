@@ -29,7 +29,7 @@ def sheet(
 ) -> Iterator[tuple[Figure, Any]]:
     """Open a figure in the library's style; give it and its axes, (rows, columns)."""
     with rc_context(FigureStyle.settings):
-        figure = Figure(figsize=(width, height), layout="constrained")
+        figure = FigureStyle.sheet(figsize=(width, height), layout="constrained")
         yield figure, figure.subplots(rows, columns, squeeze=False, **options)
 
 

@@ -18,7 +18,6 @@ from lacunary.report.words import (
     method,
     minus,
     percent,
-    plain,
 )
 from lacunary.study.levels import Shift
 from lacunary.study.profile import Contrast, Profile
@@ -48,7 +47,7 @@ def text(study: Classes, words: Words) -> RenderableType:
         _comparison(study),
         Text(EVIDENCE, style="dim"),
         Text(agreement({counted(k, study.hidden): m for k, m in study.favourites.items()})),
-        *map(Text, study.comparison.warnings()),
+        *map(Text, study.notes()),
         "",
         _heading(f"The {study.best.classes} {plural(study.hidden)}, by {method(study.criterion)}"),
         _profiles(study, words),
@@ -121,8 +120,8 @@ def _contrasts(profile: Profile) -> str:
 def _contrast(c: Contrast | Shift) -> str:
     if isinstance(c, Shift):
         elsewhere = give_or_take(c.mean_elsewhere, c.sd_elsewhere)
-        return f"{plain(c.variable)}: {give_or_take(c.mean, c.sd)} ({elsewhere})"
-    return f"{plain(c.variable)} {c.state}: {percent(c.here)} ({percent(c.elsewhere)})"
+        return f"{c.variable}: {give_or_take(c.mean, c.sd)} ({elsewhere})"
+    return f"{c.variable} {c.state}: {percent(c.here)} ({percent(c.elsewhere)})"
 
 
 def _measured(study: Classes) -> list[RenderableType]:
@@ -132,7 +131,7 @@ def _measured(study: Classes) -> list[RenderableType]:
     grid = empty_grid("<mean ± standard deviation", *map(str, study.labels))
     for each in study.measured:
         cells = [give_or_take(mean, sd) for mean, sd in zip(each.means, each.sds, strict=True)]
-        grid.add_row(plain(each.name), *cells)
+        grid.add_row(each.name, *cells)
     return [grid]
 
 

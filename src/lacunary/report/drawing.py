@@ -8,11 +8,12 @@ from math import log1p
 from typing import Any
 from unicodedata import combining, east_asian_width
 
+from lacunary.data.wording import harmless
 from lacunary.model.arrows import Arc
 from lacunary.model.dag import Dag
 from lacunary.model.equivalence import cpdag
 from lacunary.report.layers import Layered, layered
-from lacunary.report.words import minus
+from lacunary.report.words import minus, shortened
 
 __all__ = ["arc_rows", "drawing"]
 
@@ -43,7 +44,7 @@ def drawing(dag: Dag, strengths: Mapping[Arc, float] | None = None, *, title: st
     ``strengths`` make strong arcs thicker, on a logarithmic scale; pointing at an arc shows its number.
     Continuous variables are boxes, discrete ones have round ends.
     """
-    labels = [_shortened(name) for name in dag.names]
+    labels = [shortened(harmless(name), LONGEST) for name in dag.names]
     widths = [PADDING + LETTER * _columns(label) for label in labels]
     plan = layered(dag, widths, GAP, BEND)
     right = max((plan.place[i] + w / 2 for i, w in enumerate(widths)), default=0.0)
@@ -51,7 +52,7 @@ def drawing(dag: Dag, strengths: Mapping[Arc, float] | None = None, *, title: st
     across, down = right + 2 * MARGIN, max(len(plan.layers), 1) * LAYER - (LAYER - HEIGHT) + 2 * MARGIN
     depth = {node: level for level, nodes in enumerate(plan.layers) for node in nodes}
     where = {node: (MARGIN + x, MARGIN + HEIGHT / 2 + LAYER * depth[node]) for node, x in plan.place.items()}
-    return "\n".join(
+    drawn = "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="lac-graph" role="img" '
             f'viewBox="0 0 {across:.0f} {down:.0f}" width="{across:.0f}" height="{down:.0f}" '
@@ -64,6 +65,7 @@ def drawing(dag: Dag, strengths: Mapping[Arc, float] | None = None, *, title: st
             "</svg>",
         ]
     )
+    return harmless(drawn)
 
 
 def _node(dag: Dag, i: int, label: str, width: float, middle: tuple[float, float]) -> str:
@@ -114,10 +116,6 @@ def _arc(points: Sequence[tuple[float, float]], width: float, about: str) -> str
         f'<path class="arc" stroke-width="{width:.2f}" d="{" ".join(path)}"/>'
         f'<path class="tip" d="M{x:.1f},{y:.1f} l{-wing:.1f},{-tip:.1f} h{2 * wing:.1f} z"/></g>'
     )
-
-
-def _shortened(name: str) -> str:
-    return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
 
 
 def _columns(text: str) -> int:

@@ -22,7 +22,7 @@ from lacunary.learn.select import local_entropy
 from lacunary.report import figures_style as style
 from lacunary.report.figures_style import picture, svg
 from lacunary.report.words import method as method_name
-from lacunary.report.words import minus, plain
+from lacunary.report.words import minus
 from lacunary.study.result import Classes, Drawn
 
 __all__ = ["classes", "evidence", "heat_map", "picture", "sensitivity", "starts", "svg", "traces"]
@@ -82,7 +82,7 @@ def evidence(comparison: Comparison) -> Figure:
         axes.set_ylim(floor, max(tops) + 0.08 * (max(tops) - floor))
         if by_states:
             axes.set_xlim(x.min() - 0.5, x.max() + 0.5)
-        axes.set_xlabel(f"number of states of {plain(names[0])}" if by_states else "number of parameters")
+        axes.set_xlabel(f"number of states of {names[0]}" if by_states else "number of parameters")
         axes.set_ylabel("log evidence (nats; higher is better)")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         style.numbered(axes.yaxis, lambda value: minus(value, 0))
@@ -101,7 +101,7 @@ def sensitivity(found: Sensitivity, method: str | None = None) -> Figure:
                 values,
                 color=style.LINES[place % len(style.LINES)],
                 marker=style.MARKS[place % len(style.MARKS)],
-                label=plain(name),
+                label=name,
             )
         axes.set_xscale("log")
         axes.set_xlabel(
@@ -232,7 +232,7 @@ def _label_far(axes: Axes, at: float, value: float, floor: float, top: float) ->
 
 def _row_name(study: Classes, name: str, state: int) -> str:
     variable = study.table.schema[name]
-    shown = plain(name)
+    shown = name
     return shown if _only_state(study) is not None else f"{shown}: {variable.states[state]}"
 
 

@@ -16,7 +16,8 @@ MOST_DRAWN = 40
 
 def figure(found: ArcProbabilities) -> Figure:
     """Draw how probable the arc is from each variable (rows) to each (columns)."""
-    size = 1.8 + 0.42 * len(found.names)
+    longest = min(max(map(len, found.names), default=0), style.LONGEST)
+    size = max(1.8, 0.8 + 0.1 * longest) + 0.42 * len(found.names)
     few = len(found.names) <= MOST_DRAWN
     with rc_context(style.STYLE):
         drawn, axes = style.canvas(size + 1.2, size)

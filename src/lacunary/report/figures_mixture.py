@@ -11,9 +11,19 @@ from matplotlib.ticker import MaxNLocator
 
 from lacunary.infer.mixture import Mixture
 from lacunary.mixture.found import MixtureFit
-from lacunary.report.figures_style import ACCENT, MUTED, STEADY, STYLE, canvas, heat_map, numbered, rule
+from lacunary.report.figures_style import (
+    ACCENT,
+    MUTED,
+    STEADY,
+    STYLE,
+    Sheet,
+    canvas,
+    heat_map,
+    numbered,
+    rule,
+)
 from lacunary.report.mixture import features, tried
-from lacunary.report.words import method, minus, plain
+from lacunary.report.words import method, minus
 from lacunary.structure.plan import Tick
 
 __all__ = ["course", "numbers", "profiles"]
@@ -63,7 +73,7 @@ def profiles(mixture: Mixture) -> Figure:
     apart = np.array([feature.apart for feature in rows])
     many = len(mixture.components)
     shares = [f"{c + 1}\n{mixture.weights[c]:.0%}" for c in range(many)]
-    heads = "component, and its weight", [*shares, "all"], [plain(feature.name) for feature in rows]
+    heads = "component, and its weight", [*shares, "all"], [feature.name for feature in rows]
 
     def said(row: int, column: int) -> str:
         return rows[row].said(float(rows[row].values[column]))
@@ -89,7 +99,7 @@ def course(ticks: Sequence[Tick]) -> Figure:
     arcs = [tick.arcs for tick in ticks]
     learned = len(set(arcs)) > 1
     with rc_context(STYLE):
-        figure = Figure(figsize=(6.8, 4.6 if learned else 3.0), layout="constrained")
+        figure = Sheet(figsize=(6.8, 4.6 if learned else 3.0), layout="constrained")
         panels = figure.subplots(2 if learned else 1, 1, sharex=True, squeeze=False)[:, 0]
         panels[0].plot(steps[em], scores[em], color=STEADY, label="objective of EM")
         if weighed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any, Literal
@@ -15,10 +16,14 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.text import Text
+from matplotlib.ticker import FixedFormatter, Formatter, FuncFormatter, LogFormatter, NullFormatter
 from numpy.typing import NDArray
 
-__all__ = ["FigureStyle", "canvas", "heat_map", "numbered", "picture", "rule", "svg"]
+from lacunary.data.wording import harmless
+from lacunary.report.words import shortened
+
+__all__ = ["FigureStyle", "Sheet", "canvas", "heat_map", "numbered", "picture", "rule", "svg"]
 
 INK = "#010203"
 """Stands for the page's own text colour, which takes its place in the SVG."""
@@ -52,6 +57,7 @@ STYLE: dict[Any, Any] = {
     "axes.spines.right": False,
     "axes.linewidth": 0.8,
     "svg.fonttype": "none",
+    "text.parse_math": False,  # names are shown as they are: $5–$10 is a price and no formula
     "savefig.transparent": True,
 }
 
@@ -60,9 +66,13 @@ MARKS = ("o", "s", "^", "D", "v", "P", "X")
 """Colours told apart with every common kind of colour blindness, and marks for those who print in grey."""
 
 
+LONGEST = 36
+"""Characters of a line of a label; tables and files have names whole."""
+
+
 def canvas(width: float, height: float) -> tuple[Figure, Axes]:
     """Return an empty figure of so many inches, and its axes."""
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Sheet(figsize=(width, height), layout="constrained")
     return figure, figure.add_subplot()
 
 
@@ -75,6 +85,48 @@ def rule(axes: Axes) -> None:
 def numbered(axis: Any, said: Callable[[float], str]) -> None:
     """Write the numbers of an axis or a scale as a function says them."""
     axis.set_major_formatter(FuncFormatter(lambda value, _: said(value)))
+
+
+class Sheet(Figure):
+    """A figure that shows names as they are, shortened where they are long, and reads none as mathematics."""
+
+    def draw(self, renderer: Any) -> None:
+        """Draw it."""
+        with rc_context({"text.parse_math": False}), warnings.catch_warnings():
+            warnings.filterwarnings(
+                "ignore", "Glyph .* missing from", UserWarning
+            )  # pages use the reader's fonts
+            for axis in (axis for axes in self.axes for axis in (axes.xaxis, axes.yaxis)):
+                _name(axis)
+            for text in self.findobj(Text):
+                text.set_parse_math(False)
+                text.set_text(_shown(text.get_text()))
+            super().draw(renderer)
+
+
+def _name(axis: Any) -> None:
+    """Shorten the names along an axis; write the numbers of a logarithmic one without formulas."""
+    form = axis.get_major_formatter()
+    if isinstance(form, FixedFormatter | FuncFormatter):
+        axis.set_major_formatter(_Names(form))
+    elif isinstance(form, LogFormatter):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
+
+
+class _Names(Formatter):
+    """The names along an axis, shortened."""
+
+    def __init__(self, whole: Any) -> None:
+        self.whole = whole
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return _shown(self.whole(x, pos))
+
+
+def _shown(text: str) -> str:
+    """Return a label whose lines are not too long."""
+    return "\n".join(shortened(line, LONGEST) for line in harmless(text).split("\n")[:3])
 
 
 def heat_map(
@@ -129,7 +181,11 @@ def svg(figure: Figure, name: str, title: str) -> str:
     head, body = text.split(">", 1)
     head = re.sub(r' (?:width|height)="[\d.]+pt"', "", head)
     look = f"max-width:{figure.get_figwidth():.2f}in;stroke-linejoin:round"
-    return head.replace("<svg", f'<svg role="img" aria-label="{escape(title)}" style="{look}"') + ">" + body
+    return (
+        head.replace("<svg", f'<svg role="img" aria-label="{escape(harmless(title))}" style="{look}"')
+        + ">"
+        + body
+    )
 
 
 def picture(figure: Figure, form: Literal["png", "svg"], *, dots: int = 150) -> bytes:
@@ -154,6 +210,8 @@ class FigureStyle:
         Seven colours and marks that can be told apart, for the first line, the second, …
     diverging, nearness
         Colour maps: from orange to blue, and from near to far.
+    sheet
+        The class of figures that show names as they are.
     svg, picture
         Return a figure as an element for a page, or as a file of its own.
     """
@@ -164,3 +222,4 @@ class FigureStyle:
     diverging, nearness = DIVERGING, NEARNESS
     svg = staticmethod(svg)
     picture = staticmethod(picture)
+    sheet = Sheet

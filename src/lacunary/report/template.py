@@ -6,12 +6,12 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from lacunary.data.wording import plural
-from lacunary.report.words import give_or_take, method, minus, percent, plain
+from lacunary.data.wording import harmless, plural
+from lacunary.report.words import give_or_take, method, minus, percent
 
 __all__ = ["render"]
 
-FILTERS = {"minus": minus, "percent": percent, "plain": plain, "method": method, "plural": plural}
+FILTERS = {"minus": minus, "percent": percent, "method": method, "plural": plural}
 
 
 def render(name: str, **values: Any) -> str:
@@ -25,4 +25,4 @@ def render(name: str, **values: Any) -> str:
     )
     environment.filters |= FILTERS
     environment.globals["give_or_take"] = give_or_take
-    return environment.get_template(f"{name}.html.jinja").render(**values)
+    return harmless(environment.get_template(f"{name}.html.jinja").render(**values))

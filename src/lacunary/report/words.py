@@ -15,7 +15,7 @@ __all__ = [
     "method",
     "minus",
     "percent",
-    "plain",
+    "shortened",
 ]
 
 EVIDENCE = (
@@ -55,9 +55,9 @@ class Words:
     source: str = ""
 
 
-def plain(name: str) -> str:
-    """Return a column's name as people write it."""
-    return name.replace("_", " ")
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most so many characters, with an ellipsis where it goes on."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def percent(share: float) -> str:

@@ -92,6 +92,12 @@ class Classes:
         """The recommended number of classes: the best candidate's."""
         return self.best.classes
 
+    def notes(self) -> tuple[str, ...]:
+        """Return what leaves a doubt, a sentence each; the page and the prompt say it too."""
+        most = max(candidate.classes for candidate in self.candidates)
+        edge = (f"The most that were tried, {most}, is best: try more.",) if self.number == most > 1 else ()
+        return (*self.comparison.warnings(), *edge)
+
     @property
     def fits(self) -> dict[int, Fit]:
         """The best fit of every number of classes that was tried."""
