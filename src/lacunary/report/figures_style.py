@@ -67,7 +67,7 @@ MARKS = ("o", "s", "^", "D", "v", "P", "X")
 
 
 LONGEST = 36
-"""Characters of a line of a label; tables and files have names whole."""
+"""Characters of a name along an axis, and half of any other line; tables and files have names whole."""
 
 
 def canvas(width: float, height: float) -> tuple[Figure, Axes]:
@@ -100,7 +100,7 @@ class Sheet(Figure):
                 _name(axis)
             for text in self.findobj(Text):
                 text.set_parse_math(False)
-                text.set_text(_shown(text.get_text()))
+                text.set_text(_shown(text.get_text(), 2 * LONGEST))
             super().draw(renderer)
 
 
@@ -124,9 +124,9 @@ class _Names(Formatter):
         return _shown(self.whole(x, pos))
 
 
-def _shown(text: str) -> str:
+def _shown(text: str, most: int = LONGEST) -> str:
     """Return a label whose lines are not too long."""
-    return "\n".join(shortened(line, LONGEST) for line in harmless(text).split("\n")[:3])
+    return "\n".join(shortened(line, most) for line in harmless(text).split("\n")[:3])
 
 
 def heat_map(
