@@ -106,7 +106,7 @@ def mixture(document: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: d.update(chosen=2), "chosen: expected the place of a trial"),
+        (lambda d: d.update(chosen=99), "chosen: expected the place of a trial"),
         (lambda d: d.update(chosen=-1), "chosen: expected the place of a trial"),
         (lambda d: d.update(path=[]), "chosen: expected the place of a trial"),
         (lambda d: d.update(colour=1), "colour: this field is not known"),

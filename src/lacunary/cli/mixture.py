@@ -79,7 +79,7 @@ def mixture(
     hidden: Annotated[Texts, option(HIDDEN, "NAME=K|continuous", panel=GRAPHS)] = None,
     shared: Annotated[Text, option(SHARED, "WHAT,…|CODE", panel=GRAPHS)] = None,
     given: Annotated[Text, option(GIVEN, "COLUMN")] = None,
-    starts: Annotated[int, option(STARTS, "N", min=1, panel=LEARNING)] = 2,
+    starts: Annotated[int, option(STARTS, "N", min=1, panel=LEARNING)] = 1,
     schedule: Annotated[str, option(SCHEDULE, panel=LEARNING)] = "((EM)^10 Ec S* M)*",
     until: Annotated[Until, option(UNTIL, panel=LEARNING)] = "structure",
     rng: Seed = 0,

@@ -49,15 +49,14 @@ class Noise:
 
     def log_density(self, table: Table) -> Array:
         """Return the log-density of each row's observed cells; −∞ beyond the bounds; (rows,)."""
-        out = np.zeros(len(table))
-        for i, variable in enumerate(self.schema):
-            seen = ~table.holes[:, i]
-            if variable.discrete:
-                out[seen] -= np.log(variable.size)
-                continue
-            inside = (table.reals[:, i] >= self.low[i]) & (table.reals[:, i] <= self.high[i])
-            out[seen] -= np.log(self.high[i] - self.low[i])
-            out[seen & ~inside] = -np.inf
+        seen, discrete = ~table.holes, np.array([v.discrete for v in self.schema], dtype=bool)
+        widths = np.where(discrete, 1.0, self.high - self.low)
+        widths[discrete] = [v.size for v in self.schema if v.discrete]
+        out = np.asarray(seen @ -np.log(widths), dtype=np.float64)
+        if not discrete.all():
+            reals = table.reals[:, ~discrete]
+            outside = (reals < self.low[~discrete]) | (reals > self.high[~discrete])
+            out[outside.any(axis=1)] = -np.inf
         return out
 
     def draw(self, rows: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], Array]:

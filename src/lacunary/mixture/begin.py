@@ -3,12 +3,12 @@
 Draws around the fit to all rows (TMCH98 section 5) leave the components alike: EM takes long to part them, or
 loses some on the way. Groups found by k-means++ and by hierarchical merging begin apart; what a smaller
 mixture knows already is kept where its worst-fitting component is split. Which beginning is best is not known
-beforehand: all climb a few steps, the better third some more, and the winners go on to the end.
+beforehand: all climb a few steps, the better some more, and the winners go on to the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -36,6 +36,9 @@ STEPS = 2
 LEAST_ROWS = 4.0
 """Rows that a component needs to be split."""
 
+KEPT = 0.6
+"""The part of its rows that a component keeps where others are given away."""
+
 TINY = np.finfo(np.float64).tiny
 
 FLAT = 1e-12
@@ -46,6 +49,9 @@ Forest = Callable[[Sequence[FamilyScore]], Sequence[Structure]]
 
 SAME = 1e-7
 """Estimates that differ by less than this part of their size, after as many steps, are of one beginning."""
+
+ALIKE = 1e-4
+"""The same where the components' graphs, which were looked for, are the same as well."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +90,15 @@ class Entrant:
         What it is worth there, in nats.
     met
         How many beginnings it stands for: those that came to the same are one.
+    fixed
+        Whether its graphs were given and not looked for.
     """
 
     how: str
     state: State
     value: float = -np.inf
     met: int = 1
+    fixed: bool = True
 
 
 class Beginnings:
@@ -115,15 +124,17 @@ class Beginnings:
         hidden = np.array([v.hidden for v in self.source.schema])
         return not self.source.facts.holes[~hidden].any() and not hidden.any()
 
-    def groups(self, many: int, draws: int) -> Iterator[Beginning]:
+    def groups(self, many: int, draws: int, places: Sequence[Places]) -> Iterator[Beginning]:
         """Yield groups of rows: by hierarchical merging, and by so many draws of k-means++."""
-        places = [place for place in (self.plain, self.sphered) if place is not None]
-        for number, place in enumerate(places):
-            word = " of uncorrelated columns" if place.sphere else ""
-            yield Beginning(f"hierarchical merging{word}", _owned(place.merged(many), many))
-            for draw in range(draws):
-                rng = np.random.default_rng([self.seed, many, 1, number, draw])
-                yield Beginning(f"k-means{word}", _owned(place.k_means(many, rng), many))
+        for place in places:
+            yield Beginning(f"hierarchical merging{_of(place)}", _owned(place.merged(many), many))
+            yield from self.k_means(many, range(draws), place)
+
+    def k_means(self, many: int, draws: Iterable[int], place: Places) -> Iterator[Beginning]:
+        """Yield groups of rows by k-means++, of draws by their numbers."""
+        for draw in draws:
+            rng = np.random.default_rng([self.seed, many, 1, int(place.sphere), draw])
+            yield Beginning(f"k-means{_of(place)}", _owned(place.k_means(many, rng), many))
 
     def split(self, model: Parameters, most: int) -> Iterator[Beginning]:
         """Yield a mixture's shares with one component split in two, those that fit worst first.
@@ -172,6 +183,25 @@ class Beginnings:
             own = model.models.structures
             yield Beginning("two components merged", new, (*own[:b], *own[b + 1 :]))
 
+    def exchanged(self, model: Parameters, draws: Iterable[int]) -> Iterator[Beginning]:
+        """Yield a mixture's shares with some rows of one component given to another.
+
+        Those that lie farthest in a direction drawn at random, whatever the order of rows.
+        """
+        shares, own = self._shares(model), model.models.structures
+        points = np.nan_to_num(self._points)
+        for draw in draws:
+            rng = np.random.default_rng([self.seed, len(own), 3, draw])
+            one, two = rng.choice(len(own), 2, replace=False)
+            along = points @ rng.normal(size=points.shape[1])
+            order, weight = np.argsort(along), self.learner.row_weights * shares[:, one]
+            below = np.cumsum(weight[order])
+            edge = along[order][min(int(np.searchsorted(below, KEPT * below[-1])), len(order) - 1)]
+            new = shares.copy()
+            new[:, two] += shares[:, one] * (along > edge)
+            new[:, one] *= along <= edge
+            yield Beginning("rows exchanged", new, own)
+
     def _shares(self, model: Parameters) -> Array:
         """Return which component each row belongs to, the noise left out; (rows, components)."""
         logs = self.learner.log_densities(model)
@@ -203,16 +233,19 @@ class Beginnings:
 
 
 def halved(
-    entrants: Sequence[Entrant], winners: int, leg: Callable[[Entrant, int], Entrant]
+    entrants: Sequence[Entrant], winners: int, leg: Callable[[Entrant, int], Entrant], part: int = 3
 ) -> list[Entrant]:
-    """Return the winners, best first: all climb some steps, the better third twice as many, and so on."""
+    """Return the winners, best first: all climb some steps, the better third twice as many, and so on.
+
+    Or another ``part`` than a third.
+    """
     alive, steps = list(entrants), STEPS
     while len(alive) > winners:
         ended = [leg(entrant, steps) for entrant in alive]
         ended = _together(sorted(ended, key=lambda one: -one.value))
         if len(ended) <= winners:
             return ended
-        alive, steps = ended[: max(winners, len(ended) // 3)], 2 * steps
+        alive, steps = ended[: max(winners, len(ended) // part)], 2 * steps
     return alive
 
 
@@ -239,11 +272,23 @@ def _together(entrants: Sequence[Entrant]) -> list[Entrant]:
     """Return entrants, best first, of which those that came to the same are one."""
     out: list[Entrant] = []
     for entrant in entrants:
-        if out and abs(out[-1].value - entrant.value) <= SAME * abs(entrant.value):
-            out[-1] = replace(out[-1], met=out[-1].met + entrant.met)
-        else:
+        same = next((place for place, other in enumerate(out) if _same(other, entrant)), None)
+        if same is None:
             out.append(entrant)
+        else:
+            out[same] = replace(out[same], met=out[same].met + entrant.met)
     return out
+
+
+def _same(one: Entrant, two: Entrant) -> bool:
+    """Whether two entrants have come to the same: as high, or all but as high with the same graphs."""
+    own, other = sorted(one.state.structures), sorted(two.state.structures)
+    near = ALIKE if own == other and not two.fixed else SAME
+    return abs(one.value - two.value) <= near * abs(two.value)
+
+
+def _of(place: Places) -> str:
+    return " of uncorrelated columns" if place.sphere else ""
 
 
 def _owned(labels: Integers, many: int) -> Array:

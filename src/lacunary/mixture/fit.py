@@ -128,11 +128,12 @@ def fit_mixture(
     initial
         A mixture, or what learning one found, to go on from in place of starts.
     starts
-        How many winners of a short tournament climb to the end for each number of components, by default two.
+        How many winners of a short tournament climb to the end for each number of components, by default one.
         In it are groups of rows by k-means++ and hierarchical merging, a component of the best smaller
         mixture split, and a draw; where structures are learned, mixtures of empty, tree and complete
-        structures that began so. ``Around(20)`` climbs from 20 draws around the fit to all rows instead, as
-        in TMCH98.
+        structures that began so. Only numbers near the best have their structures searched to the end, and
+        the best is tried again: from rows exchanged between its components, groups and draws. ``Around(20)``
+        climbs from 20 draws around the fit to all rows instead, as in TMCH98.
     ess
         How many rows the belief around the fit to all rows is worth, from which draws are made.
     begin_weights
@@ -219,14 +220,14 @@ def fit_mixture(
         described = partial(
             fingerprint, full, prior=prior, noise=noise, noise_share=float(noise_share),
             weights=float(weights), shared=sharing, choose=by, known_components=labels.allowed,
-            method="ml" if ml else "map",
+            fitted_by="ml" if ml else "map", structure=kind,
             graphs=graphs, begin_weights=begin_weights,
         )  # fmt: skip
         growth = Growth(learner, plan, full, begin, ess, _seed(rng), watch, described, resume)
-        growth.graphs, growth.drawn_weights = graphs, begin_weights == "draws"
+        growth.entrants.graphs, growth.drawn_weights = graphs, begin_weights == "draws"
         if initial is not None:
-            growth.initial = begun_from(initial, full, learner.noise is not None)
-            return growth.run([growth.initial.shares.shape[1]])
+            growth.entrants.initial = begun = begun_from(initial, full, learner.noise is not None)
+            return growth.run([begun.shares.shape[1]])
         if labels.classes:
             return replace(growth.run([len(labels.classes)]), classes=labels.classes)
         return growth.run(_how_many(components, graphs, full))

@@ -23,6 +23,7 @@ from lacunary.infer.gaussian import Forms, GaussianRows
 from lacunary.infer.network import Network
 from lacunary.infer.scale import Scale, check_squares
 from lacunary.maths import regression
+from lacunary.maths.moments import factor
 from lacunary.mixture.patterns import Patterns
 from lacunary.mixture.products import Products
 from lacunary.model.dag import Dag
@@ -201,7 +202,19 @@ class Gaussian:
         """Return the regressions at the mode; with α = ν + n their divisor is N + ν."""
         dof = statistics[:, 0, 0] + self.belief.alpha - self.belief.size
         moment = statistics + self.belief.moments
+        if all(map(_is_complete, structures)) and np.all(dof > 0):
+            return self._complete(moment, structures, dof)
         return self._regressions(moment, structures, regression.peak, dof)
+
+    def _complete(self, moment: Array, structures: Sequence[Structure], dof: Array) -> Gaussians:
+        """Return the mode where every variable has all before it as parents: one factor has all regressions.
+
+        Row i of the inverse of the Cholesky factor is 1/s times regression i's contrast; σ² = s²/dof.
+        """
+        lower = factor(moment)
+        inverse = np.linalg.solve(lower, np.broadcast_to(np.eye(lower.shape[-1]), lower.shape))
+        root = np.tril(inverse)[:, 1:] * np.sqrt(dof)[:, None, None]
+        return Gaussians(tuple(structures), root)
 
     def sample(
         self, statistics: Array, structures: Sequence[Structure], rng: np.random.Generator
@@ -352,6 +365,13 @@ def _by_size(structures: tuple[Structure, ...]) -> list[tuple[Index, Index, Inde
             families.setdefault(len(parents), []).append((component, child, _members(child, parents)))
     split = [zip(*families[size], strict=True) for size in sorted(families)]
     return [(np.array(cs), np.array(children), np.array(places)) for cs, children, places in split]
+
+
+def _is_complete(structure: Structure) -> bool:
+    """Whether every variable has all before it as parents."""
+    return len(structure[-1]) == len(structure) - 1 > 0 and all(
+        parents == tuple(range(child)) for child, parents in enumerate(structure)
+    )
 
 
 def _members(child: int, parents: Sequence[int]) -> list[int]:

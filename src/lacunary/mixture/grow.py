@@ -1,38 +1,36 @@
 """The outer search: mixtures with more and more components, until that no longer pays (TMCH98 section 6).
 
-Every number of components has a tournament of beginnings (`lacunary.mixture.begin`), whose winners climb to
-the end. Where structures are learned, the classes with fixed structures are members of the class: what they
-come to is where the search for structures begins, so that it ends no lower. Growing may go back: two
-components of a mixture merged may be a better smaller one than was found on the way.
+Every number of components has a tournament of beginnings (`lacunary.mixture.entrants`), whose winners climb.
+Where structures are learned, the classes with fixed structures are members of the class: what they come to is
+where the search for structures begins, so that it ends no lower. Growing may go back: two components of a
+mixture merged may be a better smaller one than was found on the way. The dearest search is for the numbers
+that may still be best; the best of these is tried again at the end, from other beginnings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from lacunary.data.fingerprint import same_run
 from lacunary.data.source import Source
 from lacunary.evidence.estimate import Estimate
 from lacunary.learn.around import Around
 from lacunary.learn.stop import Stop
-from lacunary.mixture.begin import Beginning, Beginnings, Entrant, halved
+from lacunary.mixture.begin import Beginnings, Entrant
+from lacunary.mixture.entrants import Entrants
 from lacunary.mixture.found import MixtureFit, MixtureProgress, Origin, Trial, WatchMixture
-from lacunary.mixture.learner import MixtureLearner, Parameters
+from lacunary.mixture.learner import MixtureLearner
 from lacunary.mixture.tied import Tied
 from lacunary.mixture.trail import KeptTrial, MixtureTrail
 from lacunary.mixture.variational import posterior
-from lacunary.structure.hidden import start_of
 from lacunary.structure.plan import Plan, State, Tick
 from lacunary.structure.resume import decode_state, encode_state, plan_settings
 from lacunary.structure.run import Runner
-from lacunary.structure.score import FamilyScore, Structure, Sum, total
-from lacunary.structure.tree import best_forest
-from lacunary.structure.walk import is_enough, structure_of
+from lacunary.structure.walk import is_enough
 
 __all__ = ["Growth"]
 
@@ -48,7 +46,7 @@ ROUNDING = 1e-9
 MOST = 100
 """Growing ends here whatever the estimates say."""
 
-WINNERS = 2
+WINNERS = 1
 """Beginnings that climb to the end for each number of components, unless told."""
 
 NEARLY = Stop(share=1e-4, relative=1e-8, iterations=200)
@@ -57,14 +55,20 @@ NEARLY = Stop(share=1e-4, relative=1e-8, iterations=200)
 WIDEST = 100
 """Variables up to which components with all arcs are tried before structures are learned."""
 
-DRAWS, SPLITS, MERGES = 2, 2, 3
-"""Draws of k-means++ in each of two geometries, components split and pairs merged in a tournament."""
+DRAWS = 1
+"""Draws of k-means++ in each of two geometries, and draws around the fit to all rows, in a tournament."""
+
+TURNS = 3
+"""How often, at most, the best number of components is tried again; it ends where nothing better is found."""
+
+REACH = 2.0
+"""A number may be best if it is beside the best, or below by this many times what the last search gained."""
+
+FURTHER, BACK = 2, 20
+"""Rounds, or steps of EM, after which a mixture made by merging must be the best of its number to go on."""
 
 APART = "structures were compared as if every component had parameters of its own"
 """What is said where structures are looked for and parameters are shared."""
-
-BACK = 20
-"""Steps of EM after which a smaller mixture made by merging must be the best of its number to go on."""
 
 
 class Growth:
@@ -98,11 +102,12 @@ class Growth:
         self.ess = ess if self.draws is None else self.draws.ess
         self.seed, self.watch, self.described = seed, watch, described
         self.begin = Beginnings(learner, source, self.ess, seed)
+        self.entrants = Entrants(learner, plan, self.begin, lambda many, how: self._runner(many, 0, how))
         self.done: list[Trial] = []
         self.whole: Growth | None = None
-        self.graphs: tuple[Structure, ...] = ()
-        self.initial: Beginning | None = None
         self.drawn_weights = False
+        self._begun: dict[tuple[int, int], Trial] = {}
+        self._left: set[tuple[int, int]] = set()
         self._under_way: KeptTrial | None = None
         self.earlier: dict[tuple[int, int], KeptTrial] = {}
         if resume is not None:
@@ -128,6 +133,9 @@ class Growth:
                 self._grow()
             for many in components or ():
                 self._try(many)
+            if self.draws is None:
+                self._refine()
+                self._try_again()
         except KeyboardInterrupt:
             interrupted = True
             if not self.done:
@@ -155,9 +163,9 @@ class Growth:
         return max((trial for trial in self.done if trial.asked == many), key=_worth)
 
     def _grow(self) -> None:
-        before, top, idle, stale, last = -np.inf, -np.inf, 0, 0, 0
+        before, top, idle, stale = -np.inf, -np.inf, 0, 0
         for many in range(1, min(MOST, int(self.learner.row_weights.sum())) + 1):
-            value, last = self._try(many), many
+            value = self._try(many)
             # A mixture whose new component lost its rows ends where the last one did, up to rounding.
             idle = 0 if value > before + ROUNDING * abs(value) else idle + 1
             stale = 0 if value > top else stale + 1
@@ -165,33 +173,81 @@ class Growth:
             if idle >= PATIENCE or stale >= STALE:
                 break
         if self.draws is None:
-            self._back(last)
+            self._back()
 
-    def _back(self, last: int) -> None:
-        """Go from the largest number down: merging two components may find a better smaller mixture."""
-        for many in range(last - 1, 1, -1):
-            larger, known = self.best(many + 1), self.best(many)
-            if larger.components != many + 1 or larger.origin is None:
-                continue
-            merged = self.begin.merged(larger.origin.model, MERGES)
-            entrants = halved([self._entrant(b, many) for b in merged], 1, self._leg(many))
-            best = self._leg(many)(entrants[0], BACK)
-            if best.value > known.value + ROUNDING * abs(best.value):
-                self._learn(many, sum(trial.asked == many for trial in self.done), best)
+    def _back(self) -> None:
+        """Go down from the best number: two components of a larger mixture merged may be a better smaller."""
+        first = max(self.done, key=_worth).asked
+        for many in range(min(first, len(self.done) - 1), 1, -1):
+            if not self._merged(many) and many < first:
+                return
+
+    def _merged(self, many: int) -> bool:
+        """Whether two components of the next larger mixture, merged, make a better one than is known."""
+        larger, known, leg = self.best(many + 1), self.best(many).value, self.entrants.leg(many)
+        if larger.components != many + 1 or larger.origin is None:
+            return False
+        [found] = self.entrants.winners(list(self.entrants.merged(larger.origin.model, many)), many, 1)
+        for _ in range(FURTHER):
+            found = leg(found, BACK)
+        return found.value > known + ROUNDING * abs(known) and self._learn(many, found).value > known
+
+    def _refine(self) -> None:
+        """Go on to the end with all that may still be best: climbs were left before their dearest search."""
+        gain = np.inf
+        while True:
+            top = max(self.done, key=_worth)
+            left = [t for t in self.done if (t.asked, t.start) in self._left]
+            near = [t for t in left if abs(t.asked - top.asked) <= 1 or t.value + REACH * gain >= top.value]
+            if not near:
+                return
+            trial = max(near, key=_worth)
+            refined = self._gone_on(trial)
+            rise = refined.value - trial.value
+            gain = rise if gain == np.inf else max(gain, rise)
+
+    def _gone_on(self, trial: Trial) -> Trial:
+        """Climb to the end from where a trial was left, which it then stands for."""
+        self._left.remove((trial.asked, trial.start))
+        steps = [step.what for step in self.plan.program]
+        zeros = (0,) * len(steps)
+        state = replace(_ended(trial), done=False, converged=False, visits=zeros, turns=zeros)
+        entrant = Entrant(trial.how, replace(state, place=steps.index("complete")), trial.value, trial.met)
+        refined = self._learn(trial.asked, entrant, trial.winners, self.plan)
+        self.done.remove(min(trial, refined, key=_worth))
+        return refined
+
+    def _try_again(self) -> None:
+        """Try the best number of components again, as long as that finds a better mixture."""
+        fixed = self.entrants.initial is not None or self.learner.labels is not None
+        for turn in range(0 if fixed or self.whole is not None else TURNS):
+            best = max(self.done, key=_worth)
+            if best.components < 2 or best.components != best.asked or best.origin is None or best.degenerate:
+                return
+            entrants = list(self.entrants.again(best.origin.model, best.asked, turn))
+            for found in self.entrants.winners(entrants, best.asked, self._winners):
+                self._learn(best.asked, found, plan=self.plan)
+            if max(self.done, key=_worth).value <= best.value + ROUNDING * abs(best.value):
+                return
+
+    @property
+    def _winners(self) -> int:
+        assert isinstance(self.starts, int)
+        return self.starts
 
     def _try(self, many: int) -> float:
         """Learn mixtures with so many components and return the highest estimate and log prior."""
         first = self.earlier.get((many, 0))
         if self.draws is not None:
             for start in range(self.draws.count):
-                self._learn(many, start)
+                self._learn(many, self._drawn(many, start), plan=self.plan)
         elif first is not None and self._kept(many, first.winners):
-            for start in range(first.winners):
-                self._learn(many, start)
+            for _ in range(first.winners):
+                self._learn(many)
         else:
-            winners = self._winners(many)
-            for start, entrant in enumerate(winners):
-                self._learn(many, start, entrant, len(winners))
+            winners = self.entrants.winners(self._entering(many), many, self._winners)
+            for entrant in winners:
+                self._learn(many, entrant, len(winners))
         best = max((trial for trial in self.done if trial.asked == many), key=_worth)
         return -np.inf if best.degenerate else best.value
 
@@ -199,47 +255,26 @@ class Growth:
         """Whether an earlier run has all winners of a number of components, begun or over."""
         return winners > 0 and all((many, start) in self.earlier for start in range(winners))
 
-    def _winners(self, many: int) -> list[Entrant]:
-        """Return the beginnings that climb to the end, best first."""
-        entrants = list(self._entrants(many))
-        assert isinstance(self.starts, int)
-        return halved(entrants, self.starts, self._leg(many))
-
-    def _entrants(self, many: int) -> Iterator[Entrant]:
-        """Yield what enters the tournament of a number of components."""
-        labels = self.learner.labels
-        if self.initial is not None:
-            yield self._entrant(self.initial, many)
-            return
-        if labels is not None:  # rows whose class is missing are nobody's at first
-            known = labels & (labels.sum(axis=1) == 1)[:, None]
-            yield self._entrant(Beginning("the classes", known.astype(np.float64)), many)
-            return
-        if many == 1 and self.learner.noise is None:
-            yield self._entrant(Beginning("all rows", np.ones((len(self.learner.row_weights), 1))), many)
-            return
-        floor = None
+    def _entering(self, many: int) -> list[Entrant]:
+        """Return what enters the tournament of a number of components."""
+        only = self.entrants.known(many)
+        if only is not None:
+            return [only]
+        floor, out = None, []
         for member, trial in self._of_members(many):
             assert trial.origin is not None
             how, model = f"{trial.how}, {member.plan.structure} structures", trial.origin.model
             own = model.models.structures
             floor = floor or (model, own, trial.estimate.value + self.plan.log_prior(own))
-            state = self._searching(model, (self._first,) * trial.components)
-            yield Entrant(how, replace(state, best=floor), met=trial.met)
-        known = self.done if self.whole is None else self.whole.done
-        smaller = [t for t in known if t.asked < many and t.components == many - 1]
+            state = self.entrants.searching(model, (self.entrants.first_structure,) * trial.components)
+            out.append(Entrant(how, state, met=trial.met, fixed=False))
+        smaller = [t for t in self.done if t.asked < many and t.components == many - 1]
         if smaller:
             origin = max(smaller, key=_worth).origin
             assert origin is not None
-            for beginning in self.begin.split(origin.model, SPLITS):
-                entrant = self._entrant(beginning, many)
-                yield replace(entrant, state=replace(entrant.state, best=floor))
-        if self.members:
-            return
-        for beginning in self.begin.groups(many, DRAWS) if many > 1 else [_all(self.learner)]:
-            yield self._entrant(beginning, many)
-        structures = self._firsts(many)
-        yield Entrant("a draw", self._runner(many, 0).begin(self.begin.drawn(structures, 0), structures))
+            out += self.entrants.split(origin.model, many)
+        out += self.entrants.first(many, DRAWS)
+        return [replace(entrant, state=replace(entrant.state, best=floor)) for entrant in out]
 
     def _of_members(self, many: int) -> list[tuple[Growth, Trial]]:
         """Return the members' mixtures of so many components, the best first."""
@@ -251,86 +286,55 @@ class Growth:
         assert trial.origin is not None
         return trial.estimate.value + self.plan.log_prior(trial.origin.structures)
 
-    def _entrant(self, beginning: Beginning, many: int) -> Entrant:
-        """Return groups of rows as an entrant."""
-        if self.plan.structure != "learn":
-            kept = self.plan.structure == "given" and beginning is self.initial
-            beginning = replace(beginning, structures=self._firsts(many) if kept else None)
-        find = self._forest if self.plan.structure == "tree" else None
-        if len(self.graphs) > 1 and not beginning.structures:
-            find = self._matched
-        model = self.begin.entered(beginning, self._first, find)
-        if self.plan.structure == "learn":
-            return Entrant(beginning.how, self._searching(model, model.models.structures))
-        return Entrant(beginning.how, self._runner(many, 0).begin(model, model.models.structures))
+    def _learn(
+        self, many: int, entrant: Entrant | None = None, winners: int = 0, plan: Plan | None = None
+    ) -> Trial:
+        """Climb from an entrant, or from where an earlier run was, and keep the trial.
 
-    def _matched(self, scores: Sequence[FamilyScore]) -> list[Structure]:
-        """Return given graphs in the order in which they fit the components best."""
-        worth = np.array([[total(score, graph) for graph in self.graphs] for score in scores])
-        _, order = linear_sum_assignment(worth, maximize=True)
-        return [self.graphs[int(g)] for g in order]
-
-    def _forest(self, scores: Sequence[FamilyScore]) -> list[Structure]:
-        """Return the best forest of every component, or of all together where they share one."""
-        rules = self.plan.constraints
-        if self.plan.shared:
-            return [tuple(best_forest(Sum(scores), rules, self.plan.prior))] * len(scores)
-        return [tuple(best_forest(score, rules, self.plan.prior)) for score in scores]
-
-    def _searching(self, model: Parameters, structures: tuple[Structure, ...]) -> State:
-        """Return the state in which structures are looked for on what a model expects, before EM goes on."""
-        runner = self._runner(len(structures), 0)
-        steps = [step.what for step in runner.program]
-        if "complete" not in steps or steps[steps.index("complete") + 1] != "search":
-            return runner.begin(model, model.models.structures)
-        return replace(runner.begin(model, structures), place=steps.index("complete"))
-
-    def _leg(self, many: int) -> Callable[[Entrant, int], Entrant]:
-        """Return a step of the tournament: EM where structures are fixed, else a round of EM and search."""
-        runner = self._runner(many, 0)
-
-        def climbed(entrant: Entrant, steps: int) -> Entrant:
-            state = entrant.state
-            if self.plan.structure == "learn":
-                state = next(runner.run(state), state)
-            else:
-                state, _ = self.learner.climb(runner.notes, state, steps)
-            value = self.learner.weigh(state.model, state.structures).value
-            value += self.plan.log_prior(state.structures)
-            if self.learner.degenerate(state.model):
-                value = -np.inf
-            return replace(entrant, state=state, value=value)
-
-        return climbed
-
-    def _learn(self, many: int, start: int, entrant: Entrant | None = None, winners: int = 0) -> float:
-        """Climb to the end from a draw, from a winner, or from where an earlier run was; keep the trial."""
-        runner, kept = self._runner(many, start), self.earlier.get((many, start))
-        how, met = ("a draw", 1) if entrant is None else (entrant.how, entrant.met)
+        By the plan, or without its last search; the trial can then be gone on with.
+        """
+        start = sum(key[0] == many for key in self._begun)
+        how = plan or self.entrants.rough
+        runner, kept = self._runner(many, start, how), self.earlier.get((many, start))
         if kept is not None:
             state = decode_state(self.learner, kept.state, len(runner.program))
-            how, met, winners = kept.how, kept.met, kept.winners
-        elif entrant is not None:
-            state = entrant.state
-        else:
-            state = runner.begin(*self._drawn(many, start))
-        self._under_way = KeptTrial(many, start, {}, None, how, met, winners)
+            entrant, winners = Entrant(kept.how, state, met=kept.met), kept.winners
+        assert entrant is not None
+        state = entrant.state
+        self._under_way = KeptTrial(many, start, {}, None, entrant.how, entrant.met, winners)
         for after in runner.run(state):
             state = after
         self._under_way = None
-        known = None if kept is None else kept.estimate
+        trial = self._trial(many, start, state, entrant, winners, None if kept is None else kept.estimate)
+        self.done.append(trial)
+        self._begun[many, start] = trial
+        if how is not self.plan and state.converged:
+            self._left.add((many, start))
+        return trial
+
+    def _trial(
+        self, many: int, start: int, state: State, entrant: Entrant, winners: int, known: Estimate | None
+    ) -> Trial:
+        """Return where a climb has ended, or a member of the class that is higher."""
         estimate = known or self._estimate(state)
         ended = estimate.value + self.plan.log_prior(state.structures)
-        if state.best is not None and state.best[2] > ended:  # a member of the class is higher
+        if state.best is not None and state.best[2] > ended:
             state = replace(state, model=state.best[0], structures=state.best[1])
             estimate = self._estimate(state)
-        origin = Origin(self.learner, state.model, state.structures)
-        mixture = self.learner.mixture(state.model)
-        prior = self.plan.log_prior(state.structures)
-        flat = self.learner.degenerate(state.model)
-        kept_as = (estimate, state.converged, state.ticks, origin, prior, how, met, winners, flat)
-        self.done.append(Trial(many, start, mixture, *kept_as))
-        return self.done[-1].value
+        return Trial(
+            many,
+            start,
+            self.learner.mixture(state.model),
+            estimate,
+            state.converged,
+            state.ticks,
+            Origin(self.learner, state.model, state.structures),
+            self.plan.log_prior(state.structures),
+            entrant.how,
+            entrant.met,
+            winners,
+            self.learner.degenerate(state.model),
+        )
 
     def _estimate(self, state: State) -> Estimate:
         """Return what a mixture is worth by the estimate that chooses."""
@@ -340,15 +344,12 @@ class Growth:
         free = self.learner.dimension(state.structures)
         return Estimate("variational", bound, "lower bound", {"bound": bound}, dimension=free)
 
-    def _drawn(self, many: int, start: int) -> tuple[Parameters, tuple[Structure, ...]]:
-        """Return the first parameters and structures of a draw around the fit to all rows."""
-        structures = self._firsts(many)
+    def _drawn(self, many: int, start: int) -> Entrant:
+        """Return a draw around the fit to all rows, as in TMCH98."""
+        structures = self.entrants.firsts(many)
         rng = np.random.default_rng([self.seed, many, start])
-        return self.learner.begin(structures, self.ess, rng, self.drawn_weights), structures
-
-    def _firsts(self, many: int) -> tuple[Structure, ...]:
-        """Return the structures that components begin with where they are not groups of rows."""
-        return self.graphs if len(self.graphs) == many else (self._first,) * many
+        model = self.learner.begin(structures, self.ess, rng, self.drawn_weights)
+        return Entrant("a draw", self._runner(many, start, self.plan).begin(model, structures))
 
     @cached_property
     def members(self) -> tuple[Growth, ...]:
@@ -363,10 +364,10 @@ class Growth:
         return tuple(self._member(kind) for kind in kinds)
 
     def _member(self, kind: str) -> Growth:
-        assert isinstance(self.starts, int)
-        plan, begin = replace(self.plan, structure=kind, stop=NEARLY), self.begin
-        growth = Growth(self.learner, plan, begin.source, 1, self.ess, self.seed, self._told, dict)
-        growth.begin, growth.whole = begin, self
+        plan = replace(self.plan, structure=kind, stop=NEARLY)
+        growth = Growth(self.learner, plan, self.begin.source, 1, self.ess, self.seed, self._told, dict)
+        growth.begin = growth.entrants.begin = self.begin
+        growth.whole = self
         return growth
 
     def _told(self, progress: MixtureProgress) -> object:
@@ -392,26 +393,14 @@ class Growth:
     def _two_required(self) -> bool:
         return bool(np.any(self.plan.constraints.required.sum(axis=0) > 1))
 
-    @cached_property
-    def _first(self) -> Structure:
-        """The structure of every component at the start."""
-        if self.graphs:
-            return self.graphs[0]
-        if self.plan.structure == "complete":
-            return tuple(tuple(range(child)) for child in range(len(self.plan.constraints.schema)))
-        return structure_of(start_of(self.plan.constraints, None))
-
-    def _runner(self, many: int, start: int) -> Runner:
-        runner = Runner(
-            self.learner, self.plan, lambda state, tick: self._tell(many, start, runner, state, tick)
-        )
+    def _runner(self, many: int, start: int, plan: Plan) -> Runner:
+        runner = Runner(self.learner, plan, lambda state, tick: self._tell(many, start, runner, state, tick))
         return runner
 
     def _trail(self, many: int, start: int, state: State | None) -> MixtureTrail:
         """Return what is over, what is under way, and what an earlier run had begun and this has not met."""
         kept = dict(self.earlier)
-        for trial in self.done:
-            key = (trial.asked, trial.start)
+        for key, trial in self._begun.items():
             if key not in kept or kept[key].estimate is None:
                 ended = encode_state(self.learner, _ended(trial))
                 kept[key] = KeptTrial(*key, ended, trial.estimate, trial.how, trial.met, trial.winners)
@@ -435,10 +424,6 @@ class Growth:
 def _worth(trial: Trial) -> tuple[bool, float]:
     """Return what trials are ordered by: a degenerate one is below all others."""
     return not trial.degenerate, trial.value
-
-
-def _all(learner: MixtureLearner) -> Beginning:
-    return Beginning("all rows", np.ones((len(learner.row_weights), 1)))
 
 
 def _ended(trial: Trial) -> State:

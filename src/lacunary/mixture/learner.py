@@ -159,7 +159,7 @@ class MixtureLearner:
         """Return log weight + log p(observed cells | component), the noise last; (rows, components)."""
         logs = self.engine.log_evidence(model.models)
         if model.noise is not None and self.noise is not None:
-            logs = np.column_stack([logs, model.noise.log_density(self.noise.table)])
+            logs = np.column_stack([logs, self.noise.log_density(model.noise)])
         with np.errstate(divide="ignore"):
             logs = np.asarray(logs + np.log(model.weights))
         return self.known(logs)

@@ -42,6 +42,13 @@ class Bounds:
         self.table, self.belief = table, belief
         self.fixed = Noise(table.schema, low, high)
         self.columns = np.flatnonzero([not v.discrete for v in table.schema])
+        self._last = self.fixed, self.fixed.log_density(table)
+
+    def log_density(self, noise: Noise) -> Array:
+        """Return the log-density of each row; kept, as bounds seldom change from step to step; (rows,)."""
+        if noise is not self._last[0]:
+            self._last = noise, noise.log_density(self.table)
+        return self._last[1]
 
     def maximize(self, shares: Array) -> Noise:
         """Return the noise with the narrowest bounds that hold all it shares in, and what is believed."""
@@ -49,7 +56,9 @@ class Bounds:
             return self.fixed
         low, high = self.fixed.low.copy(), self.fixed.high.copy()
         low[self.columns], high[self.columns] = self._after(shares).peak
-        return Noise(self.table.schema, low, high)
+        last = self._last[0]
+        same = np.array_equal(low, last.low) and np.array_equal(high, last.high)
+        return last if same else Noise(self.table.schema, low, high)
 
     def draw(self, shares: Array, rng: np.random.Generator) -> Noise:
         """Return the noise with bounds drawn from their posterior given the rows it owns."""
@@ -82,8 +91,7 @@ class Bounds:
 
     def fit(self, shares: Array, noise: Noise) -> float:
         """Return Σ share · log-density."""
-        logs = noise.log_density(self.table)
-        counted = shares > 0
+        logs, counted = self.log_density(noise), shares > 0
         return float(self.table.weights[counted] * shares[counted] @ logs[counted])
 
     @property

@@ -1,8 +1,9 @@
 """The best forest: every variable has one parent at most.
 
 For a score that Markov-equivalent graphs share this is the tree of Chow and Liu (1968), with arcs that
-do not pay left out. In general the gain of i → j and that of j → i differ, and the best forest is a
-branching of greatest weight (Chu and Liu 1965, Edmonds 1967).
+do not pay left out; taken by their gains, the first links that close no circle are the best (Kruskal 1956).
+In general the gain of i → j and that of j → i differ, and the best forest is a branching of greatest weight
+(Chu and Liu 1965, Edmonds 1967).
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from lacunary.structure.score import FamilyScore, Parents, Structure, total
 from lacunary.structure.walk import Walk
 
 __all__ = ["Tree", "as_good_forest", "best_branching", "best_forest"]
+
+ROUNDING = 1e-10
+"""Gains of a link either way that differ by less than this part of the scores differ by rounding."""
 
 TIE = 1e-9
 """A forest is better if its score is by this part of its size: equal ones differ by rounding."""
@@ -51,7 +55,10 @@ def best_forest(
         raise GraphError(
             f"{constraints.schema.names[many[0]]} has two required parents; in a tree it has one"
         )
-    gains = np.array([score.toggled(j, ()) - score.family(j, ()) for j in range(n)]).reshape(n, n).T
+    alone = np.array([score.family(j, ()) for j in range(n)])
+    gains = np.array([score.toggled(j, ()) - alone[j] for j in range(n)]).reshape(n, n).T
+    if _even(gains, alone, constraints, known):
+        return _chow_liu(gains, known)
 
     def solve(charge: float) -> tuple[Structure, float]:
         charged = gains + charge * known.counted
@@ -59,6 +66,55 @@ def best_forest(
         return forest, float(sum(charged[p, child] for child, ps in enumerate(forest) for p in ps))
 
     return list(best_by_links(known, solve)[0])
+
+
+def _even(
+    gains: NDArray[np.float64], alone: NDArray[np.float64], constraints: Constraints, prior: StructurePrior
+) -> bool:
+    """Whether every link may be there, counts alike, and gains the same either way, up to rounding."""
+    other = ~np.eye(len(gains), dtype=bool)
+    plain = constraints.free[other].all() and prior.counted[other].all() and constraints.max_parents > 0
+    if not plain or not np.isfinite(gains[other]).all():
+        return False
+    apart = np.abs(gains[other] - gains.T[other]).max(initial=0.0)
+    return bool(apart <= ROUNDING * max(np.abs(alone).max(initial=0.0), 1.0))
+
+
+def _chow_liu(gains: NDArray[np.float64], prior: StructurePrior) -> list[Parents]:
+    """Return the best forest where a link gains the same either way; each tree hangs from its first node."""
+    n = len(gains)
+    one, two = np.triu_indices(n, 1)
+    tree, worth, best, kept = list(range(n)), float(prior.logs[0]), float(prior.logs[0]), 0
+    links: list[tuple[int, int]] = []
+    for place in np.argsort(-gains[one, two], kind="stable"):
+        a, b = int(one[place]), int(two[place])
+        if tree[a] != tree[b]:
+            tree = [tree[a] if each == tree[b] else each for each in tree]
+            links.append((a, b))
+            worth += float(gains[a, b] + prior.logs[len(links)] - prior.logs[len(links) - 1])
+            if worth > best:
+                best, kept = worth, len(links)
+        if len(links) == n - 1:
+            break
+    return _hung(n, links[:kept])
+
+
+def _hung(n: int, links: Sequence[tuple[int, int]]) -> list[Parents]:
+    """Return the parents where every tree of a forest hangs from its first node."""
+    beside: list[list[int]] = [[] for _ in range(n)]
+    for a, b in links:
+        beside[a].append(b)
+        beside[b].append(a)
+    parents: list[Parents | None] = [None] * n
+    for root in range(n):
+        if parents[root] is None:
+            parents[root], below = (), [root]
+            while below:
+                node = below.pop()
+                for child in (c for c in beside[node] if parents[c] is None):
+                    parents[child] = (node,)
+                    below.append(child)
+    return [found or () for found in parents]
 
 
 def _branching(gains: NDArray[np.float64], constraints: Constraints) -> Structure:
