@@ -30,6 +30,8 @@ from tests import naive
 COMMANDS = (
     "arcs",
     "effect",
+    "missing",
+    "pool",
     "demo",
     "describe",
     "convert",

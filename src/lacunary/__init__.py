@@ -111,7 +111,10 @@ if TYPE_CHECKING:
     from lacunary.structure.structural_em import StructuralResult, structural_em
     from lacunary.structure.walk import SearchProgress, Trail
     from lacunary.study.classes import classes
+    from lacunary.study.delta import DeltaAdjusted, delta_adjusted
     from lacunary.study.impute import impute
+    from lacunary.study.missingness import McarTest, Missingness, mcar_test, missingness
+    from lacunary.study.pool import Pooled, pool
     from lacunary.study.result import Classes
     from lacunary.study.trail import ClassesTrail
 
@@ -213,6 +216,9 @@ _HOME = {
     "structure.structural_em": ("StructuralResult", "structural_em"),
     "structure.walk": ("SearchProgress", "Trail"),
     "study.classes": ("classes",),
+    "study.pool": ("Pooled", "pool"),
+    "study.missingness": ("McarTest", "Missingness", "mcar_test", "missingness"),
+    "study.delta": ("DeltaAdjusted", "delta_adjusted"),
     "study.impute": ("impute",),
     "study.result": ("Classes",),
     "study.trail": ("ClassesTrail",),
@@ -234,6 +240,7 @@ __all__ = [
     "ClassesTrail",
     "Comparison",
     "Dag",
+    "DeltaAdjusted",
     "DependencyNetwork",
     "Dimension",
     "Dirichlet",
@@ -254,6 +261,8 @@ __all__ = [
     "ImpossibleRowError",
     "LacunaryError",
     "Loo",
+    "McarTest",
+    "Missingness",
     "Mixture",
     "MixtureFit",
     "MixtureProgress",
@@ -267,6 +276,7 @@ __all__ = [
     "Pareto",
     "Partitioned",
     "Poisson",
+    "Pooled",
     "PriorNetwork",
     "Progress",
     "Regression",
@@ -309,6 +319,7 @@ __all__ = [
     "cpdag",
     "d_separated",
     "dag",
+    "delta_adjusted",
     "dimension",
     "empirical_prior",
     "equivalent",
@@ -330,11 +341,14 @@ __all__ = [
     "loo",
     "make_holes",
     "marginal_kl",
+    "mcar_test",
     "memory",
+    "missingness",
     "moral_graph",
     "mutual_information",
     "naive_bayes",
     "parameter_sensitivity",
+    "pool",
     "posterior_mean",
     "prior_network",
     "query_class",

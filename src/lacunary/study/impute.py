@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import Table, code_dtype
 from lacunary.data.wording import listed
 from lacunary.dependency.network import learn_dependencies
 from lacunary.errors import ParameterError
-from lacunary.infer.answers import as_source
-from lacunary.infer.impute import How, checked, is_model
+from lacunary.infer.answers import Answers, as_source
+from lacunary.infer.impute import How, checked, is_model, model_of
 from lacunary.infer.impute import impute as filled_by
 
 __all__ = ["impute"]
@@ -25,6 +26,8 @@ def impute(
     *,
     how: How | None = None,
     copies: int = 1,
+    copy_column: str | None = None,
+    hidden_columns: bool = True,
     watch: Callable[[int, int], object] | None = None,
     rng: int | np.random.Generator | None = None,
 ) -> Table:
@@ -53,6 +56,10 @@ def impute(
         about a configuration that no row has shown. By default "mean" without a model, "mode" with one.
     copies
         How many filled tables to draw; they follow one another in the result.
+    copy_column
+        The name of a column to add that numbers the copies 1, 2, …, as `lacunary.pool` reads them.
+    hidden_columns
+        Whether the model's hidden variables are columns of the result.
     watch
         Called with how many steps of learning are done and how many there are, where there is no model.
     rng
@@ -67,6 +74,25 @@ def impute(
     >>> len(lac.impute(rows, how="draw", copies=3, rng=1))
     180
     """
+    filled = _filled(model, table, how, copies, watch, rng)
+    hidden = _hidden(model) if table is not None and not hidden_columns else ()
+    if hidden:
+        gone = ("mean", "sd") if how == "probability" else ()
+        ends = {name for h in hidden for name in (h, *(f"{h} {end}" for end in gone))}
+        starts = tuple(f"{name}=" for name in hidden) if how == "probability" else ()
+        kept = [n for n in filled.schema.names if n not in ends and not (starts and n.startswith(starts))]
+        filled = filled.select(kept)
+    return filled if copy_column is None else _numbered(filled, copies, copy_column)
+
+
+def _filled(
+    model: Any,
+    table: Any,
+    how: How | None,
+    copies: int,
+    watch: Callable[[int, int], object] | None,
+    rng: int | np.random.Generator | None,
+) -> Table:
     if table is not None:
         return filled_by(model, table, how=how or "mode", copies=copies, rng=rng)
     if is_model(model):
@@ -82,6 +108,25 @@ def impute(
     schema, weights = rows.schema, np.tile(rows.weights, copies)
     filled = Table(schema, codes.astype(code_dtype(schema.sizes)), reals, weights, library=rows.library)
     return _said(filled, known.transformed, rows.doubts)
+
+
+def _hidden(model: Any) -> tuple[str, ...]:
+    """Return the names of a model's hidden variables."""
+    found = model_of(model)
+    return found.dag.schema.hidden if isinstance(found, Answers) else found.schema.hidden
+
+
+def _numbered(filled: Table, copies: int, column: str) -> Table:
+    """Return a table with a column before the others that numbers the copies."""
+    if column in filled.schema:
+        raise ParameterError(f"there is a column {column!r} already; name another: copy_column=…")
+    number = np.repeat(np.arange(copies), len(filled) // copies)[:, None]
+    schema = Schema((Variable(column, tuple(range(1, copies + 1))), *filled.schema))
+    codes = np.concatenate([number, filled.codes], axis=1).astype(code_dtype(schema.sizes))
+    reals = filled.reals
+    if reals.shape[1]:
+        reals = np.concatenate([np.full((len(filled), 1), np.nan), reals], axis=1)
+    return replace(filled, schema=schema, codes=codes, reals=reals)
 
 
 def _said(filled: Table, transformed: tuple[str, ...], doubts: str) -> Table:
