@@ -7,6 +7,8 @@ number of draws makes smaller; the standard error is that of the draws alone.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from lacunary.errors import ParameterError
@@ -43,7 +45,7 @@ def wbic(
     """
     check_positive(draws=draws, chains=chains)
     size = problem.size
-    if not size > np.e:
+    if not size > math.e:
         raise ParameterError(f"WBIC needs at least three rows, as it takes 1/log N, not {size:g}; use 'ais'")
 
     def enough(logs: Array) -> bool:
