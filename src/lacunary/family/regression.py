@@ -23,6 +23,9 @@ from lacunary.maths.moments import are_moments, move
 
 __all__ = ["VARIANCE_FLOOR", "Regression", "RegressionFamily", "no_square"]
 
+DIGITS = 1e-9
+"""Share of a prior's second moments that must be variance: what is less has lost nine of sixteen digits."""
+
 VARIANCE_FLOOR = 1e-8
 """The least variance that maximum likelihood gives a regression, in variances of its column: without it the
 likelihood of a class with a single row, or of a relation without noise, has no end."""
@@ -285,7 +288,7 @@ class RegressionFamily(NumericFamily):
         out[..., 0] = c + theta[..., 0] * y - out[..., 1:-1] @ x
         with np.errstate(over="ignore", under="ignore"):
             out[..., -1] = theta[..., -1] * y**2
-        held = (out[..., -1] > 0) & np.isfinite(out[..., -1])
+        held = (out[..., -1] >= np.finfo(np.float64).tiny) & np.isfinite(out[..., -1])
         if np.any((theta[..., -1] > 0) & ~held):
             raise no_square(self.variable.name, float(y))
         return out
@@ -293,7 +296,18 @@ class RegressionFamily(NumericFamily):
     def believed_inside(self, hyper: Array, units: Units) -> Array:
         """Return pseudo-moments of standardised columns."""
         moved = move(self.square(hyper), -units.centre / units.spread, 1 / units.spread)
+        for moment in (self.square(hyper), moved):
+            self._check_digits(moment)
         return moved.reshape(hyper.shape)
+
+    def _check_digits(self, moment: Array) -> None:
+        """Refuse pseudo-moments whose means are so far from zero that their variances are rounded off."""
+        squares = np.einsum("...ii->...i", moment)[..., 1:] * moment[..., :1, 0]
+        if np.any(moment[..., 0, 1:] ** 2 > (1.0 - DIGITS) * squares):
+            raise ParameterError(
+                f"the prior of {self.variable.name} has means so far from zero or the columns' own that no "
+                "digits are left for its variances; give a prior without means, or shift the columns"
+            )
 
     def believed_outside(self, hyper: Array, units: Units) -> Array:
         """Return pseudo-moments of the data's columns."""

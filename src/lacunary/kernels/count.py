@@ -8,7 +8,7 @@ variable j, for all j at once.
 
 from __future__ import annotations
 
-from math import log
+from math import log, log1p
 from typing import Any
 
 import numpy as np
@@ -27,10 +27,14 @@ __all__ = [
     "count_masks",
     "log_gamma",
     "log_likelihood_terms",
+    "log_rising",
 ]
 
 HALF_LOG_TAU = 0.91893853320467274178
 """log √(2π)"""
+
+LARGE = 1000.0
+"""From here on a difference of log Γ's is worked out as one, as in `lacunary.maths.special.log_rising`."""
 
 
 U = np.uint64
@@ -152,6 +156,16 @@ def log_gamma(x: float) -> float:
     return (x - 0.5) * log(x) - x + HALF_LOG_TAU + series - (log(steps) if steps != 1.0 else 0.0)
 
 
+@called
+def log_rising(a: float, n: float, base: float) -> float:
+    """Return log Γ(a + n) − log Γ(a) to the last digits, also where a is huge; ``base`` is log Γ(a)."""
+    if a < LARGE:
+        return log_gamma(a + n) - base
+    b = a + n
+    tail = (1 / 12 - 1 / 360 / b / b) / b - (1 / 12 - 1 / 360 / a / a) / a
+    return (a - 0.5) * log1p(n / a) + n * log(b) - n + tail
+
+
 @bare
 def bd_terms(
     counts: NDArray[np.float64],
@@ -180,6 +194,7 @@ def bd_terms(
     for j in range(len(first) - 1):
         # So far ``cell`` of the N_jk and ``whole`` of the N_j were positive; all others add nothing.
         one, cell, whole, total = alpha[j], 0, 0, 0.0
+        large, base, all_base = one >= LARGE, log_gamma(one), log_gamma(one * states)
         for u in range(configurations):
             for s in range(first[j], first[j + 1]):
                 there = 0.0
@@ -188,11 +203,12 @@ def bd_terms(
                     if count > 0.0:
                         there += count
                         cell += 1
-                        total += log_gamma(one + count)
+                        total += log_rising(one, count, base) if large else log_gamma(one + count)
                 if there > 0.0:
                     whole += 1
-                    total -= log_gamma(one * states + there)
-        out[j] = total - cell * log_gamma(one) + whole * log_gamma(one * states)
+                    every = one * states
+                    total -= log_rising(every, there, all_base) if large else log_gamma(every + there)
+        out[j] = total if large else total - cell * base + whole * all_base
 
 
 @bare

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.kernels.compile import bare, called, inlined
-from lacunary.kernels.count import log_gamma
+from lacunary.kernels.count import log_gamma, log_rising
 
 __all__ = ["BDEU", "DIRICHLET", "LIKELIHOOD", "block_terms", "nested_terms"]
 
@@ -35,6 +35,14 @@ def _raw(law: Array, key: float, count: float) -> float:
     return log_gamma((law[1] / key if law[0] == BDEU else law[1] * key) + count)
 
 
+@called
+def _gain(law: Array, key: float, count: float, base: float) -> float:
+    """Return f(N), given log Γ(α)."""
+    if law[0] == LIKELIHOOD:
+        return _raw(law, key, count)
+    return log_rising(law[1] / key if law[0] == BDEU else law[1] * key, count, base)
+
+
 @inlined
 def _known(law: Array, key: float, count: float, slot: int, values: Array) -> float:
     """Return f(N), remembered where N is small; without a slot it is worked out."""
@@ -42,11 +50,11 @@ def _known(law: Array, key: float, count: float, slot: int, values: Array) -> fl
     if slot >= 0 and place < values.shape[1] - 1:
         value = values[slot, place]
         if value != value:
-            value = values[slot, place] = _raw(law, key, count) - values[slot, -1]
+            value = values[slot, place] = _gain(law, key, count, values[slot, -1])
         return float(value)
     if count == 0.0:
         return 0.0
-    return _raw(law, key, count) - (values[slot, -1] if slot >= 0 else _raw(law, key, 0.0))
+    return _gain(law, key, count, values[slot, -1] if slot >= 0 else _raw(law, key, 0.0))
 
 
 @called

@@ -33,6 +33,9 @@ __all__ = ["Basis", "Maximize", "known_parameters", "learned", "maximize_rule"]
 
 Basis = Literal["softmax", "probability"]
 
+HEAVY = 1e6
+"""Rows that a prior is worth above which log p(θ) is measured from its peak: large sums lose digits."""
+
 
 @dataclass(frozen=True, eq=False)
 class Maximize:
@@ -51,6 +54,10 @@ class Maximize:
         Parameters that are given and not learned, NaN elsewhere; (size,).
     belief
         The prior of families that are no tables; none for maximum likelihood.
+    peak
+        Where the tables' prior peaks, if it is worth so many rows that log p(θ) has to be measured from
+        there: the constant is then log p there, and Σ c log θ/peak = Σ c (log(1 + x) − x), as Σ c x = 0;
+        (tables,).
     """
 
     dag: Dag
@@ -58,6 +65,7 @@ class Maximize:
     log_constant: float
     known: Array
     belief: Belief | None = None
+    peak: Array | None = None
 
     def begin(self, prepared: Rows, theta: Array) -> Array:
         """Return the points from which to climb, given starting parameters; (starts, size)."""
@@ -83,7 +91,11 @@ class Maximize:
         """Return log p(θ) in the chosen basis, zero for maximum likelihood; (starts,)."""
         out = np.full(points.shape[:-1], self.log_constant)
         counted = self._counted
-        if len(counted):
+        if self.peak is not None:
+            away = (points[..., counted] - self.peak[counted]) / self.peak[counted]
+            with np.errstate(divide="ignore"):
+                out += (np.log1p(away) - away) @ self.pseudo[counted]
+        elif len(counted):
             with np.errstate(divide="ignore"):
                 out += np.log(points[..., counted]) @ self.pseudo[counted]
         belief, layout = self.belief, self.dag.layout
@@ -198,6 +210,11 @@ def maximize_rule(
         )
     pseudo = np.where(free, alpha - (basis == "probability"), 0.0)
     summed = dag.layout.total(alpha)[np.unique(dag.layout.group[free])]
+    if pseudo.max(initial=0.0) > HEAVY and pseudo[free].min() > 0.0:
+        group = np.unique(dag.layout.group[free], return_inverse=True)[1]
+        constant = special.log_peak(alpha[free], group, float(basis == "probability"))
+        peak = pseudo / np.where(free, dag.layout.total(pseudo)[dag.layout.group], 1.0)
+        return Maximize(dag, pseudo, constant, known, belief, peak)
     constant = special.sum_log_gamma(summed) - special.sum_log_gamma(alpha[free])
     return Maximize(dag, pseudo, constant, known, belief)
 

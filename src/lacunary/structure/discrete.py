@@ -9,7 +9,6 @@ from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from lacunary.data.schema import Schema
 from lacunary.data.table import Table
@@ -18,6 +17,7 @@ from lacunary.evidence.charge import price
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
 from lacunary.kernels.count import add_columns
 from lacunary.kernels.families import BDEU, DIRICHLET, LIKELIHOOD, block_terms, nested_terms
+from lacunary.maths.special import log_rising
 from lacunary.model.dag import Dag
 from lacunary.structure.counter import Counter
 from lacunary.structure.score import Parents, allowed_arcs, check_observed, toggle
@@ -26,8 +26,8 @@ __all__ = ["BD", "BIC", "check_complete", "check_digits", "table_evidence"]
 
 Array = NDArray[np.float64]
 
-MOST = 1e9
-"""Pseudo-counts beyond which differences of log Γ's lose what a nat's thousandth part needs."""
+MOST = 1e15
+"""Pseudo-counts beyond which a row more is no other number."""
 
 ALONE = np.array([0, 1], dtype=np.int64)
 """One column: no variable beside the parents."""
@@ -160,10 +160,9 @@ def table_evidence(prior: Prior, schema: Schema, child: int, parents: Parents, c
     names = schema.names
     dag = Dag.from_parents(schema, {names[child]: tuple(names[p] for p in parents)})
     alpha = dag.layout.table(prior(dag).alpha, child)
-    after = alpha + counts.reshape(alpha.shape)
-    cells = gammaln(after) - gammaln(alpha)
-    whole = gammaln(alpha.sum(axis=-1)) - gammaln(after.sum(axis=-1))
-    return float(cells.sum() + whole.sum())
+    added = counts.reshape(alpha.shape)
+    whole = log_rising(alpha.sum(axis=-1), added.sum(axis=-1))
+    return float(log_rising(alpha, added).sum() - whole.sum())
 
 
 def check_digits(prior: object) -> None:

@@ -48,6 +48,10 @@ NO_VARIANCE = 1e-200
 """What stands for the scatter of a column that does not vary: its logarithm is a number."""
 
 
+CLOSE = 1e-6
+"""Nats that rounding may cost."""
+
+
 class Regressions(Protocol):
     """How regressions are scored, one for each configuration of a continuous child's discrete parents."""
 
@@ -76,6 +80,8 @@ class MarginalRegressions:
         count, centre, scatter = parted(moment)
         gap = centre - self.prior.mu
         pull = self.prior.nu * count / (self.prior.nu + count)
+        pulled = pull[:, None] * gap**2 / (np.diagonal(self.prior.tau) + np.einsum("...ii->...i", scatter))
+        _check_near(pulled, self._dof + count)
         scale = self.prior.tau + scatter + pull[:, None, None] * gap[:, :, None] * gap[:, None, :]
         return np.ascontiguousarray(scale), np.ascontiguousarray(count)
 
@@ -85,6 +91,21 @@ class MarginalRegressions:
         nu = float(self.prior.nu)
         integrated_terms(scales, counts, self._scale, nu, self._dof, child, chosen, out)
         return out
+
+
+def _check_near(pulled: Array, worth: Array) -> None:
+    """Refuse means of a prior so far from the rows', in two columns, that what rows tell is rounded off.
+
+    ``pulled`` is the part of each diagonal that is due to the means, beside the rest; (q, n). Two such
+    columns are all but multiples of each other, and the rest is what is left of their difference.
+    """
+    if pulled.shape[1] > 1:
+        second = np.partition(pulled, -2, axis=1)[:, -2]
+        if np.any(0.5 * np.finfo(np.float64).eps * second * worth > CLOSE):
+            raise ParameterError(
+                f"the prior's means lie about {np.sqrt(second.max()):.2g} standard deviations from the rows' "
+                "in several columns, which leaves no digits for what rows say; give means nearer to theirs"
+            )
 
 
 class PenalizedRegressions:
