@@ -15,7 +15,7 @@ test: $(VENV)/.installed-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2 --durations=8
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest tests/kernels/test_plain.py tests/kernels/test_swept.py
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest tests/kernels/test_plain.py tests/kernels/test_swept.py tests/kernels/test_gaussian.py
 
 # The lowest versions that pyproject.toml allows, all of them in one environment.
 test-oldest: $(OLDEST)/.installed

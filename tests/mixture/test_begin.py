@@ -8,26 +8,9 @@ import pytest
 import lacunary as lac
 from lacunary.mixture.begin import Beginnings, Entrant, halved
 from lacunary.mixture.engine import engine_of
-from lacunary.mixture.gaussian import Gaussian
 from lacunary.mixture.learner import MixtureLearner
 from lacunary.structure.plan import State
 from tests.mixture.small import continuous, two_groups
-
-
-def test_patterns_together_are_patterns_one_by_one() -> None:
-    table = continuous(two_groups(40, holes=0.4))
-    engine = Gaussian(table)
-    models = engine.draw([((), (0,), (0, 1), ()), ((3,), (), (0, 1), (1,))], 50.0, np.random.default_rng(1))
-    [part] = engine.seen.parts
-    assert part.patterns is not None
-    logs, weights = part.patterns.log_densities(models.forms), np.random.default_rng(2).random((80, 2))
-    assert logs is not None
-    np.testing.assert_allclose(logs, part.rows.log_evidence(models.forms), rtol=1e-11)
-    moments = part.patterns.moments(models.forms, weights)
-    assert moments is not None
-    # Of the largest entry: zeros among the moments are sums that cancel.
-    expected = part.rows.moments(models.forms, weights)
-    np.testing.assert_allclose(moments, expected, atol=1e-12 * np.abs(expected).max())
 
 
 def test_the_component_that_holds_two_groups_is_split() -> None:

@@ -39,14 +39,27 @@ def test_moments_are_sums_of_weighted_squares(engine: Gaussian) -> None:
     np.testing.assert_allclose(found, expected, atol=1e-12)  # sums of 60 numbers of size one
 
 
-def test_rows_with_too_many_products_take_the_other_way(
-    engine: Gaussian, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    models = engine.draw([((),) * len(engine.schema)] * 2, 20.0, np.random.default_rng(1))
+def test_complete_graphs_are_solved_by_one_factor(engine: Gaussian) -> None:
+    """Beside least squares of every family by itself, whatever the order of the variables."""
+    orders = [(0, 1, 2, 3), (2, 0, 3, 1)]
+    structures = [tuple(tuple(sorted(o[: o.index(v)])) for v in range(WIDTH)) for o in orders]
     shares = np.random.default_rng(2).dirichlet(np.ones(2), ROWS)
-    multiplied = engine.statistics(models, shares)
-    monkeypatch.setattr(products, "ROOM", 1)
-    np.testing.assert_allclose(engine.statistics(models, shares), multiplied, atol=1e-12)  # as above
+    models = engine.maximize(
+        engine.statistics(engine.draw(structures, 20.0, np.random.default_rng(1)), shares), structures
+    )
+    z, belief = standard(engine), engine.belief
+    for c, structure in enumerate(structures):
+        moment = (z * shares[:, c, None]).T @ z + belief.moments
+        count = shares[:, c].sum() + belief.alpha - belief.size
+        for child, parents in enumerate(structure):
+            some = [0, *(p + 1 for p in parents)]
+            slope = np.linalg.solve(moment[np.ix_(some, some)], moment[some, child + 1])
+            rest = moment[child + 1, child + 1] - slope @ moment[some, child + 1]
+            expected = np.zeros(WIDTH + 1)
+            expected[[*some, child + 1]] = np.array([*-slope, 1.0]) / np.sqrt(rest / count)
+            np.testing.assert_allclose(
+                models.root[c, child], expected, rtol=1e-9, atol=1e-9
+            )  # well conditioned
 
 
 @pytest.mark.parametrize("narrow", [1.0, 100.0, 1e7])

@@ -12,7 +12,7 @@ where z* has the means in place of the holes. An error in them enters by its squ
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -20,12 +20,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.infer.parallel import in_parallel
+from lacunary.kernels.gaussian import BLOCK, LARGE, SOUND, Holes, Tasks, add_moments, log_densities
+from lacunary.kernels.gaussian import Forms as DenseForms
+from lacunary.kernels.lanes import LANES
+
 __all__ = ["Conditioned", "Forms", "GaussianRows", "given_of"]
 
 Rows = NDArray[np.int64] | slice
-
-LARGE = 1e300
-"""Where squared residuals end, so that an outlier has a log-density however far it lies."""
 
 KEPT = 2**23
 """Numbers that are kept for filling holes again; what is more is worked out anew when it is needed."""
@@ -33,8 +35,14 @@ KEPT = 2**23
 STEP = 4096
 """Rows worked on at once: few enough to stay in the cache between one operation and the next."""
 
-SOUND = 1e-5
-"""What a pivot must keep of its diagonal entry for a Cholesky factor to be trusted with eleven digits."""
+ROOM = 2**21
+"""Numbers in an array of one row's slopes each that are held at a time."""
+
+TASK, TASKS = 1024, 16
+"""Rows that one thread takes at a time, at least; and the most tasks for one configuration."""
+
+ALONE = 2**12
+"""Rows, each counted once for a configuration, up to which no other thread is asked to help."""
 
 NEGLIGIBLE = 1e-30
 """Rows that weigh less, beside the heaviest and with the largest value squared, leave no trace in a sum."""
@@ -105,7 +113,8 @@ class GaussianRows:
         rows, n = reals.shape
         empty = np.isnan(reals)
         key = np.packbits(empty, axis=1) if n else np.zeros((rows, 1), dtype=np.uint8)
-        self.order = np.lexsort(key.T[::-1]) if empty.any() else np.arange(rows)
+        # Patterns with as many holes stand together, so that what is done for several at once fits them all.
+        self.order = np.lexsort([*key.T[::-1], empty.sum(axis=1)]) if empty.any() else np.arange(rows)
         ends = np.flatnonzero((np.diff(key[self.order], axis=0) != 0).any(axis=1)) + 1
         edges = [0, *ends.tolist(), rows] if rows else []
         #: z = (1, x) of the sorted rows, zero where there is a hole; (rows, n + 1).
@@ -117,6 +126,14 @@ class GaussianRows:
 
     def __len__(self) -> int:
         return len(self.order)
+
+    @cached_property
+    def known(self) -> Holes:
+        """The rows as kernels take them."""
+        first = np.cumsum([0, *(len(p.holes) for p in self.patterns)])
+        number = np.repeat(np.arange(len(self.patterns)), [p.last - p.first for p in self.patterns])
+        holes = np.concatenate([np.empty(0, dtype=np.int64), *(p.holes for p in self.patterns)])
+        return Holes(self.sorted, number.astype(np.int64), first.astype(np.int64), holes)
 
     @cached_property
     def reach(self) -> float:
@@ -170,11 +187,15 @@ class Conditioned:
 
     def __init__(self, rows: GaussianRows, forms: Forms) -> None:
         self.rows, self.forms = rows, forms
-        configurations, _, width = forms.root.shape
-        needed = sum(len(p.holes) for p in rows.patterns) * width * configurations
-        self._kept = _all_given(forms.root, rows.patterns) if needed <= KEPT else None
         #: The column of each configuration in evidence and weights, and how many columns there are.
-        self.columns, self.width = rows.placed(configurations)
+        self.columns, self.width = rows.placed(len(forms.root))
+
+    @cached_property
+    def _kept(self) -> list[_Given] | None:
+        """What holes are given observed cells, by pattern; None where that is too much to keep."""
+        configurations, _, width = self.forms.root.shape
+        needed = sum(len(p.holes) for p in self.rows.patterns) * width * configurations
+        return _all_given(self.forms.root, self.rows.patterns) if needed <= KEPT else None
 
     def filled(
         self, c: int, among: NDArray[np.int64] | None = None
@@ -232,21 +253,30 @@ class Conditioned:
 
     def log_evidence(self) -> NDArray[np.float64]:
         """Return the log-density of each row's observed cells, −∞ where none is allowed; (rows, columns)."""
-        root, constant = self.forms.root, self.forms.constant
         out = np.full((self.width, len(self.rows)), -np.inf)
-        for c in range(len(root)):
-            for where, z, shares in self.filled(c):
-                with np.errstate(over="ignore", invalid="ignore"):
-                    residual = z @ root[c].T
-                    squared = np.einsum("ij,ij->i", residual, residual)
-                log = constant[c] - 0.5 * np.fmin(squared, LARGE)
-                for share in shares:
-                    if len(self.rows.patterns[share.pattern].holes):
-                        log[share.first : share.last] += self.given(share.pattern, c)[2]
-                out[self.columns[c], where] = log
+        tasks = _tasks([self._places(c) for c in range(len(self.forms.root))], len(self.rows))
+        known, dense = self.rows.known, self._dense
+        _share_out(
+            tasks, lambda first, last: log_densities(known, dense, tasks, first, last, self.columns, out)
+        )
+        for c in range(len(self.forms.root)) if np.isnan(out).any() else ():
+            self._evidence_again(c, out[self.columns[c]])
         back = np.empty_like(out.T)
         back[self.rows.order] = out.T
         return back
+
+    @cached_property
+    def _dense(self) -> DenseForms:
+        return _dense(self.forms, not self.rows.complete)
+
+    def _evidence_again(self, c: int, out: NDArray[np.float64]) -> None:
+        """Work out in place what lost its digits in configuration c."""
+        root = self.forms.root[c]
+        for rows, which, z, given in _careful(self.rows, root, np.flatnonzero(np.isnan(out))):
+            with np.errstate(over="ignore", invalid="ignore"):
+                residual = z @ root.T
+                squared = np.einsum("ij,ij->i", residual, residual)
+            out[rows] = self.forms.constant[c] - 0.5 * np.fmin(squared, LARGE) + given.log[which]
 
     def normals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return mean and standard deviation of z given the observed cells; (rows, columns, n + 1) each."""
@@ -265,20 +295,115 @@ class Conditioned:
 
     def moments(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ over rows of weight · E[z zᵀ | observed cells]; (configurations, n + 1, n + 1)."""
-        sorted_ = weights[self.rows.order].T
-        out = np.zeros((len(self.forms.root), *self.rows.sorted.shape[1:] * 2))
-        for c in range(len(out)):
-            weight = np.ascontiguousarray(sorted_[self.columns[c]])
-            for where, z, shares in self.filled(c, self._counted(c, weight)):
-                rooted = z * np.sqrt(weight[where])[:, None]
-                out[c] += rooted.T @ rooted  # a matrix by itself: half the work
-                for share in shares:
-                    holes = self.rows.patterns[share.pattern].holes
-                    if len(holes):
-                        spread = self.given(share.pattern, c)[1]
-                        total = weight[where][share.first : share.last].sum()
-                        out[c][np.ix_(holes, holes)] += total * (spread @ spread.T)
+        sorted_ = np.ascontiguousarray(weights[self.rows.order].T)
+        counted = [self._counted(c, sorted_[self.columns[c]]) for c in range(len(self.forms.root))]
+        tasks = _tasks(counted, len(self.rows))
+        owner = self.columns[np.repeat(tasks.density, tasks.last - tasks.first)]
+        mine, lost = sorted_[owner, tasks.places], np.zeros(len(tasks.places), dtype=bool)
+        n = self.rows.sorted.shape[1]
+        wide = -(-n // LANES) * LANES
+        parts, known, dense = np.zeros((len(tasks.density), wide * wide)), self.rows.known, self._dense
+        _share_out(
+            tasks, lambda first, last: add_moments(known, dense, tasks, first, last, mine, lost, parts)
+        )
+        out = np.zeros((len(self.forms.root), wide, wide))
+        for c, part in zip(tasks.density.tolist(), parts.reshape(len(parts), wide, wide), strict=True):
+            out[c] += part
+        out = np.ascontiguousarray(out[:, :n, :n])
+        if lost.any():
+            each = np.repeat(tasks.density, tasks.last - tasks.first)[lost]
+            for c in np.unique(each):
+                self._moments_again(c, tasks.places[lost][each == c], sorted_[self.columns[c]], out[c])
         return out
+
+    def _moments_again(
+        self, c: int, among: NDArray[np.int64], weight: NDArray[np.float64], out: NDArray[np.float64]
+    ) -> None:
+        """Add the moments of rows that lost their digits in configuration c."""
+        for rows, which, z, given in _careful(self.rows, self.forms.root[c], among):
+            rooted = z * np.sqrt(weight[rows])[:, None]
+            out += rooted.T @ rooted
+            total = np.bincount(which, weight[rows], minlength=len(given.holes))[:, None, None]
+            covariance = given.spread @ np.swapaxes(given.spread, -1, -2)
+            np.add.at(out, (given.holes[:, :, None], given.holes[:, None, :]), total * covariance)
+
+
+@dataclass(frozen=True, eq=False)
+class _Careful:
+    """Patterns of holes given observed cells: their holes, (patterns, count), and as in `_Given`."""
+
+    holes: NDArray[np.int64]
+    slope: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    log: NDArray[np.float64]
+
+
+def _careful(
+    rows: GaussianRows, root: NDArray[np.float64], among: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], _Careful]]:
+    """Yield some of the sorted rows, each one's pattern, z with the holes' means, and the patterns.
+
+    Here A_h is decomposed, not K_hh: that has lost too many digits. Patterns with as many holes go together.
+    """
+    known = rows.known
+    counts = np.diff(known.first)[known.pattern[among]]
+    for count in np.unique(counts):
+        mine = among[counts == count]
+        present, which = np.unique(known.pattern[mine], return_inverse=True)
+        step = max(1, ROOM // max(int(count) * root.shape[1], 1))
+        for first in range(0, len(mine), step):
+            part, low = mine[first : first + step], which[first]
+            some = present[low : which[min(first + step, len(mine)) - 1] + 1]
+            holes = known.holes[known.first[some][:, None] + np.arange(count)]
+            unit, upper = np.linalg.qr(np.moveaxis(root[:, holes], 0, 1))
+            spread = np.linalg.inv(upper)
+            slope = -spread @ (np.swapaxes(unit, -1, -2) @ root)
+            scale = np.log(np.abs(np.diagonal(upper, axis1=-2, axis2=-1))).sum(axis=-1)
+            given = _Careful(holes, slope, spread, 0.5 * int(count) * LOG_2PI - scale)
+            here, z = which[first : first + step] - low, rows.sorted[part]
+            z[np.arange(len(z))[:, None], holes[here]] = np.einsum("rhn,rn->rh", slope[here], z)
+            yield part, here, z, given
+
+
+def _tasks(places: Sequence[NDArray[np.int64] | None], rows: int) -> Tasks:
+    """Return the rows of every configuration, None for all, cut into tasks by their number alone."""
+    everything = np.arange(rows)
+    mine = [everything if some is None else some for some in places]
+    size = max(TASK, -(-rows // (TASKS * BLOCK)) * BLOCK)
+    density, first, last, at = [], [], [], 0
+    for c, some in enumerate(mine):
+        for begin in range(0, len(some), size):
+            density.append(c)
+            first.append(at + begin)
+            last.append(at + min(begin + size, len(some)))
+        at += len(some)
+    joined = np.concatenate([everything[:0], *mine])
+    starts, ends = np.array(first, dtype=np.int64), np.array(last, dtype=np.int64)
+    return Tasks(np.array(density, dtype=np.int64), starts, ends, joined)
+
+
+def _share_out(tasks: Tasks, work: Callable[[int, int], None]) -> None:
+    """Have tasks done, several at a time on each thread where there are many."""
+    if len(tasks.places) < ALONE:
+        work(0, len(tasks.density))
+        return
+    step = -(-len(tasks.density) // (4 * TASKS))
+    in_parallel(
+        lambda first: work(first, min(first + step, len(tasks.density))), range(0, len(tasks.density), step)
+    )
+
+
+def _dense(forms: Forms, holes: bool) -> DenseForms:
+    """Return densities as kernels take them."""
+    c, k, n = forms.root.shape
+    blocks = -(-k // LANES)
+    turned = np.zeros((c, n, blocks * LANES))
+    turned[:, :, :k] = np.swapaxes(forms.root, 1, 2)
+    used = (turned != 0).reshape(c, n, blocks, LANES).any(axis=3)
+    reach = np.stack([used.argmax(axis=1), n - used[:, ::-1].argmax(axis=1)], axis=-1)
+    reach[~used.any(axis=1)] = 0
+    square = np.swapaxes(forms.root, 1, 2) @ forms.root if holes else np.zeros((1, 1, 1))
+    return DenseForms(turned.ravel(), reach.astype(np.int64), np.ascontiguousarray(forms.constant), square)
 
 
 @dataclass(frozen=True)

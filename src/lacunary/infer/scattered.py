@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.infer.gaussian import LARGE, Forms, GaussianRows, given_of
+from lacunary.infer.gaussian import Forms, GaussianRows, given_of
+from lacunary.kernels.gaussian import LARGE
 
 __all__ = ["ScatteredRows"]
 

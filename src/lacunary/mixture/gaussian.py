@@ -24,7 +24,6 @@ from lacunary.infer.network import Network
 from lacunary.infer.scale import Scale, check_squares
 from lacunary.maths import regression
 from lacunary.maths.moments import factor
-from lacunary.mixture.patterns import Patterns
 from lacunary.mixture.products import Products
 from lacunary.model.dag import Dag
 from lacunary.structure.gaussian import BGe, GaussianBIC, Normal
@@ -88,25 +87,19 @@ class Seen:
         self.rows = GaussianRows(standard)
         whole = self.rows.complete and len(standard)
         self.products = Products(np.insert(standard, 0, 1.0, axis=1)) if whole else None
-        self.patterns = None if self.rows.complete else Patterns(self.rows)
         #: What the units of the observed cells add to a row's log-density; (rows,).
         self.units = -(~np.isnan(standard) @ np.log(scale.spread))
 
     def log_evidence(self, models: Gaussians) -> Array:
         """Return the log-density of each row's observed cells; (rows, components)."""
         logs = self.products.log_densities(models.forms) if self.products and models.plain else None
-        if self.patterns is not None:
-            logs = self.patterns.log_densities(models.forms)
         if logs is None:
             logs = self.rows.log_evidence(models.forms)
         return np.asarray(logs + self.units[:, None])
 
     def moments(self, models: Gaussians, weights: Array) -> Array:
         """Return Σ over rows of weight · E[z zᵀ | observed cells]; (components, n + 1, n + 1)."""
-        if self.products and self.products.fit:
-            return self.products.moments(weights)
-        found = None if self.patterns is None else self.patterns.moments(models.forms, weights)
-        return self.rows.moments(models.forms, weights) if found is None else found
+        return self.rows.moments(models.forms, weights)
 
     def completed(self, models: Gaussians, owner: Index, rng: np.random.Generator) -> Array:
         """Return the moments of rows whose holes are drawn, each row from the component that owns it."""

@@ -1,0 +1,164 @@
+"""Small matrix products held in registers: what dense arithmetic over rows is made of.
+
+LLVM cannot know that two arrays never overlap and so would write every partial sum to memory; these
+operations say outright what stays in registers. Arrays are flat; places and strides are counted in numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import extending, types
+from numba.core import cgutils
+
+from lacunary.kernels.compile import COMPILES
+from lacunary.kernels.lanes import LANES
+
+__all__ = ["HIGH", "add_products", "take_dot", "take_dots"]
+
+HIGH = 4
+"""Rows of the block of sums that `add_products` holds; it is `LANES` wide."""
+
+CONTRACT = ("contract",)
+
+intrinsic: Any = extending.intrinsic
+tools: Any = cgutils
+VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+
+
+def _data(context: Any, builder: Any, signature: Any, arguments: Any, which: int) -> Any:
+    return context.make_array(signature.args[which])(context, builder, arguments[which]).data
+
+
+def _place(builder: Any, data: Any, at: Any) -> Any:
+    return builder.bitcast(builder.gep(data, [at]), VECTOR.as_pointer())
+
+
+def _broadcast(builder: Any, number: Any) -> Any:
+    one = builder.insert_element(ir.Constant(VECTOR, ir.Undefined), number, ir.IntType(32)(0))
+    everywhere = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    return builder.shuffle_vector(one, ir.Constant(VECTOR, ir.Undefined), everywhere)
+
+
+def _fused(builder: Any, carried: Any, one: Any, two: Any) -> None:
+    """Add a product to a sum; both are rounded once where the machine can."""
+    product = builder.fmul(one, two, flags=CONTRACT)
+    builder.store(builder.fadd(builder.load(carried), product, flags=CONTRACT), carried)
+
+
+def _plain_products(
+    out: Any,
+    at: int,
+    pitch: int,
+    left: Any,
+    i: int,
+    high: int,
+    deep: int,
+    right: Any,
+    j: int,
+    row: int,
+    n: int,
+) -> None:
+    for r in range(HIGH):
+        for k in range(n):
+            there = right[j + k * row : j + k * row + LANES]
+            out[at + r * pitch : at + r * pitch + LANES] += left[i + r * high + k * deep] * there
+
+
+def _make_products() -> Any:
+    """Return op: out[at + r pitch + l] += Σ_k left[i + r high + k deep] right[j + k row + l], k < n."""
+    if not COMPILES:
+        return _plain_products
+
+    def operation(
+        typing: Any,
+        out: Any,
+        at: Any,
+        pitch: Any,
+        left: Any,
+        i: Any,
+        high: Any,
+        deep: Any,
+        right: Any,
+        j: Any,
+        row: Any,
+        n: Any,
+    ) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            target, factor, other = (_data(context, builder, signature, arguments, k) for k in (0, 3, 7))
+            at, pitch, i, high, deep, j, row, n = (arguments[k] for k in (1, 2, 4, 5, 6, 8, 9, 10))
+            places = [
+                _place(builder, target, builder.add(at, builder.mul(pitch, pitch.type(r))))
+                for r in range(HIGH)
+            ]
+            carried = [tools.alloca_once_value(builder, builder.load(place, align=8)) for place in places]
+            with tools.for_range(builder, n) as loop:
+                there = builder.load(
+                    _place(builder, other, builder.add(j, builder.mul(loop.index, row))), align=8
+                )
+                first = builder.add(i, builder.mul(loop.index, deep))
+                for r in range(HIGH):
+                    where = builder.add(first, builder.mul(high, high.type(r)))
+                    number = builder.load(builder.gep(factor, [where]))
+                    _fused(builder, carried[r], _broadcast(builder, number), there)
+            for place, value in zip(places, carried, strict=True):
+                builder.store(builder.load(value), place, align=8)
+            return context.get_dummy_value()
+
+        whole = types.int64
+        return (
+            types.void(out, whole, whole, left, whole, whole, whole, right, whole, whole, whole),
+            generate,
+        )
+
+    return intrinsic(operation)
+
+
+def _plain_dots(many: int) -> Any:
+    def take(out: Any, at: int, pitch: int, one: Any, i: int, two: Any, j: int, row: int, n: int) -> None:
+        for r in range(many):
+            for k in range(0, n * LANES, LANES):
+                product = one[i + k : i + k + LANES] * two[j + r * row + k : j + r * row + k + LANES]
+                out[at + r * pitch : at + r * pitch + LANES] -= product
+
+    return take
+
+
+def _make_dots(many: int) -> Any:
+    """Return op: in lanes, out at at + r pitch −= Σ_k (one at i + k)(two at j + r row + k), k < n, r < many.
+
+    Lanes stand side by side: the next k is `LANES` numbers further.
+    """
+    if not COMPILES:
+        return _plain_dots(many)
+
+    def operation(
+        typing: Any, out: Any, at: Any, pitch: Any, one: Any, i: Any, two: Any, j: Any, row: Any, n: Any
+    ) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            target, left, right = (_data(context, builder, signature, arguments, k) for k in (0, 3, 5))
+            at, pitch, i, j, row, n = (arguments[k] for k in (1, 2, 4, 6, 7, 8))
+            zero = ir.Constant(VECTOR, [0.0] * LANES)
+            carried = [tools.alloca_once_value(builder, zero) for _ in range(many)]
+            with tools.for_range(builder, n) as loop:
+                step = builder.mul(loop.index, i.type(LANES))
+                shared = builder.load(_place(builder, left, builder.add(i, step)), align=8)
+                for r, value in enumerate(carried):
+                    where = builder.add(builder.add(j, step), builder.mul(row, row.type(r)))
+                    _fused(builder, value, shared, builder.load(_place(builder, right, where), align=8))
+            for r, value in enumerate(carried):
+                place = _place(builder, target, builder.add(at, builder.mul(pitch, pitch.type(r))))
+                total = builder.fsub(builder.load(place, align=8), builder.load(value))
+                builder.store(total, place, align=8)
+            return context.get_dummy_value()
+
+        whole = types.int64
+        return types.void(out, whole, whole, one, whole, two, whole, whole, whole), generate
+
+    return intrinsic(operation)
+
+
+add_products = _make_products()
+take_dot = _make_dots(1)
+take_dots = _make_dots(HIGH)

@@ -1,0 +1,132 @@
+"""Gaussian rows with holes beside the textbook's conditional normals, one row at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import lacunary as lac
+from lacunary.infer import gaussian
+from lacunary.infer.gaussian import Forms, GaussianRows
+
+Array = NDArray[np.float64]
+
+ROUNDED = 1e-9
+"""Covariances with condition numbers below 10⁴, solved for by two ways: a few units in the 12th digit."""
+
+
+def normals(n: int, count: int, seed: int) -> tuple[Array, Array]:
+    """Means and covariances of several normals, no two variables independent."""
+    rng = np.random.default_rng(seed)
+    roots = rng.normal(size=(count, n, 2 * n + 2))
+    return rng.normal(size=(count, n)), roots @ np.swapaxes(roots, 1, 2) / (2 * n + 2)
+
+
+def one_row(x: Array, mean: Array, covariance: Array) -> tuple[float, Array]:
+    """The log-density of what is seen of a row, and E[z zᵀ] of z = (1, x)."""
+    seen, holes = ~np.isnan(x), np.isnan(x)
+    inner, away = covariance[np.ix_(seen, seen)], x[seen] - mean[seen]
+    weights = np.linalg.solve(inner, away) if seen.any() else away
+    log = -0.5 * (seen.sum() * np.log(2 * np.pi) + np.linalg.slogdet(inner)[1] + away @ weights)
+    between = covariance[np.ix_(holes, seen)]
+    z, second = np.insert(np.where(seen, x, 0.0), 0, 1.0), np.zeros((len(x) + 1, len(x) + 1))
+    z[1:][holes] = mean[holes] + between @ weights
+    left = covariance[np.ix_(holes, holes)] - between @ np.linalg.solve(inner, between.T)
+    second[np.ix_(np.insert(holes, 0, False), np.insert(holes, 0, False))] = left
+    return float(log), second + np.outer(z, z)
+
+
+def rows_with_holes(n: int, rows: int, share: float, seed: int) -> Array:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(rows, n))
+    x[rng.random(x.shape) < share] = np.nan
+    return x
+
+
+@pytest.mark.parametrize(
+    ("n", "rows", "share"),
+    [(1, 3, 0.5), (3, 1, 0.4), (5, 70, 0.0), (7, 90, 0.3), (8, 130, 0.7), (17, 75, 0.2)],
+)
+def test_evidence_and_moments_are_those_of_conditional_normals(n: int, rows: int, share: float) -> None:
+    """Rows that fill no block, no lane and no pattern evenly; also rows that are all holes."""
+    x, (mean, covariance) = rows_with_holes(n, rows, share, n), normals(n, 3, n)
+    weights = np.random.default_rng(1).random((rows, 3)) * (np.random.default_rng(2).random((rows, 3)) < 0.8)
+    known, forms = GaussianRows(x), Forms.normal(mean, covariance)
+    expected = [[one_row(row, m, v) for m, v in zip(mean, covariance, strict=True)] for row in x]
+    logs = np.array([[log for log, _ in row] for row in expected])
+    np.testing.assert_allclose(known.log_evidence(forms), logs, rtol=ROUNDED, atol=ROUNDED)
+    squares = np.array([[square for _, square in row] for row in expected])
+    moments = np.einsum("rc,rcij->cij", weights, squares)
+    np.testing.assert_allclose(known.moments(forms, weights), moments, rtol=ROUNDED, atol=ROUNDED * rows)
+
+
+def test_rows_with_one_pattern_after_the_other() -> None:
+    """Factors that stand for many rows, then change within eight: patterns of 1 to 40 rows."""
+    rng, (mean, covariance) = np.random.default_rng(0), normals(6, 2, 0)
+    x = rng.normal(size=(200, 6))
+    shapes = rng.random((12, 6)) < 0.4
+    x[shapes[np.repeat(np.arange(12), [40, 1, 3, 8, 16, 7, 9, 40, 2, 24, 33, 17])]] = np.nan
+    weights, known, forms = rng.random((200, 2)), GaussianRows(x), Forms.normal(mean, covariance)
+    squares = [[one_row(row, m, v)[1] for m, v in zip(mean, covariance, strict=True)] for row in x]
+    moments = np.einsum("rc,rcij->cij", weights, np.array(squares))
+    np.testing.assert_allclose(known.moments(forms, weights), moments, rtol=ROUNDED, atol=ROUNDED)
+
+
+def test_configurations_that_share_a_column_and_divide_the_rows() -> None:
+    x, (mean, covariance) = rows_with_holes(4, 90, 0.3, 5), normals(4, 3, 1)
+    owner = np.random.default_rng(0).integers(0, 3, 90)
+    allowed = [np.flatnonzero(owner == c) for c in range(3)]
+    known = GaussianRows(x, allowed, (np.zeros(3, dtype=np.int64), 1))
+    forms, weights = Forms.normal(mean, covariance), np.random.default_rng(1).random((90, 1))
+    expected = [one_row(row, mean[c], covariance[c]) for row, c in zip(x, owner, strict=True)]
+    logs = np.array([log for log, _ in expected])
+    np.testing.assert_allclose(known.log_evidence(forms)[:, 0], logs, rtol=ROUNDED, atol=ROUNDED)
+    moments = np.zeros((3, 5, 5))
+    for (_, square), c, weight in zip(expected, owner, weights[:, 0], strict=True):
+        moments[c] += weight * square
+    np.testing.assert_allclose(known.moments(forms, weights), moments, rtol=ROUNDED, atol=ROUNDED)
+
+
+def test_blocks_that_lose_their_digits_are_decomposed() -> None:
+    """x1 = x0 + noise of 1e-6: K_hh of both has a pivot of 1e-12, far below what its factor is trusted with.
+
+    In the coordinates (x0, (x1 − x0) · 1e6, x2) everything is of size one; there the expected numbers are.
+    """
+    rng = np.random.default_rng(0)
+    narrow, (mean, covariance) = 1e-6, normals(3, 2, 3)
+    turn = np.array([[1.0, 0.0, 0.0], [1.0, narrow, 0.0], [0.0, 0.0, 1.0]])
+    lower = np.linalg.cholesky(covariance)
+    centred = np.concatenate([-(mean[:, :, None]), np.repeat(np.linalg.inv(turn)[None], 2, axis=0)], axis=2)
+    constant = (
+        -1.5 * np.log(2 * np.pi) - np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1) - np.log(narrow)
+    )
+    forms = Forms(np.linalg.solve(lower, centred), constant)
+    x = np.full((40, 3), np.nan)
+    x[:, 2] = rng.normal(size=40)
+    x[20:, 0] = rng.normal(size=20)
+    known, weights = GaussianRows(x), rng.random((40, 2))
+    expected = [[one_row(row, m, v) for m, v in zip(mean, covariance, strict=True)] for row in x]
+    logs = np.array([[log for log, _ in row] for row in expected])
+    # R⁻¹ has entries of 10⁶ beside one; sixteen digits less six, twice over in a product.
+    np.testing.assert_allclose(known.log_evidence(forms), logs, rtol=1e-7)
+    wide = np.eye(4)
+    wide[1:, 1:] = turn
+    squares = np.array([[wide @ square @ wide.T for _, square in row] for row in expected])
+    moments = np.einsum("rc,rcij->cij", weights, squares)
+    np.testing.assert_allclose(known.moments(forms, weights), moments, rtol=1e-7, atol=1e-7)
+
+
+def test_the_same_bits_on_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gaussian, "ALONE", 0)
+    monkeypatch.setattr(gaussian, "TASK", 64)
+    x, (mean, covariance) = rows_with_holes(6, 500, 0.2, 1), normals(6, 2, 2)
+    forms, weights = Forms.normal(mean, covariance), np.random.default_rng(0).random((500, 2))
+    found = []
+    for count in (1, 2, 5):
+        with lac.threads(count):
+            known = GaussianRows(x)
+            found.append((known.log_evidence(forms), known.moments(forms, weights)))
+    for other in found[1:]:
+        np.testing.assert_array_equal(other[0], found[0][0])
+        np.testing.assert_array_equal(other[1], found[0][1])
