@@ -137,6 +137,43 @@ def test_categories_keep_their_order() -> None:
     )
 
 
+def test_parquet_keeps_declared_states_without_pyarrow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    states = ["lo", "mid", "hi"]
+    written = pl.DataFrame(
+        {
+            "x": pl.Series(["hi", None, "lo"], dtype=pl.Enum(states)),
+            "t": ["b", None, "a"],
+            "n": [1.5, None, 2.5],
+            "k": [3, 1, None],
+        }
+    )
+    written.write_parquet(tmp_path / "t.parquet")
+    written.write_ipc(tmp_path / "t.arrow")
+    monkeypatch.setattr(frame, "find_spec", lambda name: None)
+    for path in tmp_path.iterdir():
+        table = read(path, kinds={"k": "continuous"})
+        assert table.schema["x"].states == tuple(states)
+        assert table.to_frame("dict") == {
+            "x": ["hi", None, "lo"],
+            "t": ["b", None, "a"],
+            "n": [1.5, None, 2.5],
+            "k": [3.0, 1.0, None],
+        }
+        assert read(path, drop=["x", "n"]).schema.names == ("t", "k")
+
+
+def test_categories_of_pandas_keep_their_order_in_parquet(tmp_path: Path) -> None:
+    states = ["z", "never", "a"]
+    pd.DataFrame({"x": pd.Categorical(["a", None, "z"], categories=states, ordered=True)}).to_parquet(
+        tmp_path / "t.parquet"
+    )
+    found = read(tmp_path / "t.parquet")
+    assert found.schema["x"].states == tuple(states)
+    assert found.codes[:, 0].tolist() == [2, HOLE, 0]
+
+
 def test_arrow_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = read(COLUMNS)
     arrow = table.to_frame("pyarrow")
@@ -146,8 +183,7 @@ def test_arrow_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         again = read(path)
         assert (again.schema, again.to_frame("dict")) == (table.schema, COLUMNS)
     monkeypatch.setattr(frame, "find_spec", lambda name: None)
-    with pytest.raises(FileError, match=r"pip install lacunary\[parquet\]"):
-        read(tmp_path / "t.parquet")
+    assert read(tmp_path / "t.parquet").to_frame("dict") == COLUMNS  # polars reads it, pyarrow or not
     with pytest.raises(ParameterError, match="polars is not installed"):
         table.to_frame("polars")
     assert table.to_frame() == COLUMNS  # without pandas, lists

@@ -57,7 +57,11 @@ class Labels:
 
     def observed(self) -> NDArray[np.int64]:
         """Return how many rows have each level."""
-        return np.bincount(self.codes[self.codes != HOLE], minlength=len(self.levels))
+        return self._observed
+
+    @cached_property
+    def _observed(self) -> NDArray[np.int64]:
+        return np.bincount(self.codes + 1, minlength=len(self.levels) + 1)[1:]  # HOLE is −1
 
     def first_row(self, level: int) -> int:
         """Return the number, from 1, of the first row that has a level."""

@@ -6,13 +6,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.budget import reserve
 from lacunary.data.column import Column, Labels, Source, of_array, of_values
+from lacunary.data.large import coded
 from lacunary.data.schema import Label, Variable
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import FileError, ParameterError, SchemaError, TableError
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     Frame: TypeAlias = pd.DataFrame | pl.DataFrame | pa.Table | dict[str, list[Label | None]]
 
 __all__ = ["arrow_file", "frame_of", "from_frame", "to_frame"]
+
+T = TypeVar("T")
 
 LIBRARIES = ("pandas", "polars", "pyarrow", "dict")
 
@@ -67,30 +70,59 @@ def arrow_file(path: Path) -> Source:
         raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
     if start != magic:
         raise FileError(f"{path} is not what its suffix says: it does not begin with {magic.decode()}")
-    if find_spec("pyarrow") is None:
-        raise FileError(f"{path} needs pyarrow to be read: pip install lacunary[parquet]")
-    reader = import_module("pyarrow.parquet" if magic == b"PAR1" else "pyarrow.feather")
-    _check_size(path, magic)
+    import polars as pl
+
+    ask, reader = (
+        (pl.read_parquet_schema, pl.read_parquet) if magic == b"PAR1" else (pl.read_ipc_schema, pl.read_ipc)
+    )
+    kinds = _read(path, lambda: dict(ask(path)))
+    if len(set(kinds)) < len(kinds):
+        raise SchemaError("names of columns must be distinct")
+    _check_size(path, magic, len(kinds))
+
+    def columns(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
+        # Of Arrow's dictionaries polars forgets the order, and what no row has.
+        kept = [name for name in wanted if kinds[name] == pl.Categorical and find_spec("pyarrow")]
+        found = _dictionaries(path, magic, kept) if kept else {}
+        frame = _read(path, lambda: reader(path, columns=[name for name in wanted if name not in found]))
+        return (found.get(name) or _column(name, _narwhal(frame.get_column(name))) for name in wanted)
+
+    return Source(tuple(kinds), columns, path=str(path))
+
+
+def _read(path: Path, ask: Callable[[], T]) -> T:
+    """Return what a file says, or raise an error that says it is damaged."""
+    from polars.exceptions import DuplicateError, PolarsError
+
     try:
-        source = from_frame(reader.read_table(path))
-    except (OSError, ValueError) as error:
-        if isinstance(error, SchemaError | TableError):
-            raise
+        return ask()
+    except DuplicateError as error:
+        raise SchemaError(f"names of columns must be distinct: {error}") from None
+    except (PolarsError, OSError, ValueError) as error:
         raise FileError(f"{path} is damaged: {error}") from None
-    return Source(source.names, source.columns, path=str(path))
 
 
-def _check_size(path: Path, magic: bytes) -> None:
+def _dictionaries(path: Path, magic: bytes, names: Sequence[str]) -> dict[str, Column]:
+    """Return columns that are Arrow dictionaries, whose categories pyarrow keeps as they are."""
+    reader = import_module("pyarrow.parquet" if magic == b"PAR1" else "pyarrow.feather")
+    table = _read(path, lambda: reader.read_table(path, columns=list(names)))
+    return {name: _column(name, _narwhal(table.column(name))) for name in names}
+
+
+def _narwhal(series: Any) -> Any:
+    import narwhals as nw
+
+    return nw.from_native(series, series_only=True)
+
+
+def _check_size(path: Path, magic: bytes, columns: int) -> None:
     """Refuse a file that is larger than memory once it is unpacked, as far as it says so itself."""
-    size = 3.0 * path.stat().st_size
-    if magic == b"PAR1":
-        try:
-            about = import_module("pyarrow.parquet").read_metadata(path)
-        except (OSError, ValueError):
-            return  # reading it will say what is wrong
-        unpacked = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
-        # A column of one value is nothing in a file, and a number in every row of a table.
-        size = max(2.0 * unpacked, 8.0 * about.num_rows * about.num_columns)
+    import polars as pl
+
+    scan = pl.scan_parquet if magic == b"PAR1" else pl.scan_ipc
+    rows = _read(path, lambda: scan(path).select(pl.len()).collect().item())
+    # A column of one value is nothing in a file, and a number in every row of a table.
+    size = max(3.0 * path.stat().st_size, 8.0 * rows * columns)
     reserve(size, f"{path}: its table", "read fewer rows or columns")
 
 
@@ -101,9 +133,12 @@ def _column(name: str, series: Any) -> Column:
         return _categories(name, series)
     if series.dtype.is_decimal():
         series = series.cast(nw.Float64)
-    return (
-        of_array(name, series.to_numpy()) if series.dtype.is_numeric() else of_values(name, series.to_list())
-    )
+    if series.dtype.is_numeric():
+        return of_array(name, series.to_numpy())
+    if series.dtype == nw.String and series.implementation.is_polars():
+        levels, codes = coded(series.to_native())
+        return Labels(name, tuple(levels), codes)
+    return of_values(name, series.to_list())
 
 
 def _categories(name: str, series: Any) -> Column:
@@ -226,7 +261,7 @@ def _arrow(variable: Variable, values: NDArray[Any]) -> Any:
 
     kind = _type(variable)
     if kind == "text":
-        codes = pa.array(values, mask=values == HOLE)
+        codes = pa.array(np.where(values == HOLE, 0, values), mask=values == HOLE)
         return pa.DictionaryArray.from_arrays(
             codes, list(map(str, variable.states)), ordered=variable.ordered
         )

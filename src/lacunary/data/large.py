@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.column import CODE, Column, Labels, Levels, Numbers, parse_numbers
+from lacunary.data.table import HOLE
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["LARGE", "columns_of"]
+__all__ = ["LARGE", "coded", "columns_of"]
 
 LARGE = 2**18
 """Bytes from which a file is worth loading polars for."""
@@ -47,7 +48,9 @@ def columns_of(
         not tall
         or len(names) < 2
         or len(set(names)) < len(names)
-        or not _is_regular(path, delimiter, len(names))
+        or not (
+            _counts_match(path, delimiter, len(names), wanted) or _is_regular(path, delimiter, len(names))
+        )
     ):
         return None
     from polars.exceptions import PolarsError
@@ -93,8 +96,23 @@ def _labels(name: str, texts: pl.Series, marks: frozenset[str], pl: Any) -> Colu
             return Numbers(name, numbers)
     stripped = Levels()
     where = stripped.code([text.strip() for text in levels.to_list()])
-    codes = texts.replace_strict(levels, where, return_dtype=pl.Int32)
-    return Labels(name, stripped.distinct, codes.to_numpy(), untyped=True)
+    codes = _codes(texts, levels, pl)
+    same = np.array_equal(where, np.arange(len(where)))  # no two texts differ by blanks alone
+    return Labels(name, stripped.distinct, codes if same else where[codes], untyped=True)
+
+
+def coded(texts: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
+    """Return distinct texts in the order in which they first appear, and which one each row has."""
+    import polars as pl
+
+    levels = texts.drop_nulls().unique(maintain_order=True)
+    return levels.to_list(), _codes(texts, levels, pl)
+
+
+def _codes(texts: pl.Series, levels: pl.Series, pl: Any) -> NDArray[np.int32]:
+    """Return which of the levels each text is, `HOLE` for none."""
+    codes = texts.cast(pl.Enum(levels)).to_physical().cast(pl.Int32)
+    return np.asarray((codes.fill_null(HOLE) if codes.null_count() else codes).to_numpy())
 
 
 def _numbers(
@@ -138,6 +156,22 @@ def _measures(texts: pl.Series) -> bool:
         return False
     values = parse_numbers(cells)
     return values is not None and bool(np.isfinite(values).all())
+
+
+def _counts_match(path: Path, delimiter: str, width: int, wanted: Sequence[str]) -> bool:
+    """Whether a file without quotes has as many delimiters as its lines need, and all columns are wanted.
+
+    Where all are wanted polars refuses a line with too many cells, so that none can have too few.
+    """
+    breaks, parted, last, part = 0, 0, b"\n", delimiter.encode()
+    if len(wanted) < width:
+        return False
+    with open(path, "rb") as file:
+        while block := file.read(BLOCK):
+            if b'"' in block or b"\r" in block or b"\0" in block:
+                return False
+            breaks, parted, last = breaks + block.count(b"\n"), parted + block.count(part), block[-1:]
+    return parted == (width - 1) * (breaks + (last != b"\n"))
 
 
 def _is_regular(path: Path, delimiter: str, width: int) -> bool:

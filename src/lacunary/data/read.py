@@ -66,7 +66,7 @@ def read(
     ----------
     source
         A path to a CSV or TSV file (also gzipped; UTF-8 with a header line) or to a Parquet, Feather
-        or Arrow file (needs pyarrow); a pandas, polars or pyarrow frame; a two-dimensional array,
+        or Arrow file; a pandas, polars or pyarrow frame; a two-dimensional array,
         whose columns are called x1, x2, … or as in the schema; a structured array; a mapping from
         names to columns; a list of rows, each a mapping; or a table.
     schema
