@@ -18,7 +18,7 @@ from lacunary.data import frame
 from lacunary.data.read import read
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table
-from lacunary.errors import FileError, LacunaryError, ParameterError, SchemaError, StateError, TableError
+from lacunary.errors import LacunaryError, ParameterError, SchemaError, StateError, TableError
 
 COLUMNS: dict[str, list[Any]] = {
     "text": ["b", None, "a", "b"],
