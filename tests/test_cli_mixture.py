@@ -100,6 +100,10 @@ def test_rules_reach_the_verb(two: str) -> None:
         (["--schedule", "((EM)^10 Ec S* M"], 1, "goes wrong at character 1"),
         (["--required", "a -> b", "--forbidden", "a -> b"], 1, "both required and forbidden"),
         (["--hidden", "H"], 2, "give the number of states"),
+        (["--hidden", "H=two"], 2, "is not continuous, 3, 1-6 or 1,2,4"),
+        (["--starts", "2", "--around", "2"], 2, "not both"),
+        (["--structure", "a -> e"], 1, "e"),
+        (["--choose", "laplace", "--noise"], 1, "give the bounds"),
         (["--out", "mixture.bif"], 1, "suffix must be one of .json"),
         (["--report", "page.pdf"], 1, "suffix must be one of .html"),
         (["--resume", "nowhere.json"], 1, "cannot read nowhere.json"),
@@ -111,6 +115,46 @@ def test_what_is_wrong_is_said(two: str, arguments: list[str], code: int, messag
     result = run("mixture", two, *arguments)
     assert result.exit_code == code
     assert message in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_every_argument_has_an_option(two: str, tmp_path: Path) -> None:
+    """What is typed is what the verb is called with."""
+    first = str(tmp_path / "first.json")
+    graphs = ["a -> b; c; d", "b -> c; a; d"]
+    given = ("--structure", graphs[0], "--structure", graphs[1])
+    result = run("mixture", two, *given, "--choose", "laplace", "--weights", "2", "--out", first, "--json")
+    assert result.exit_code == 0, result.output
+    expected = lac.fit_mixture(two, structure=graphs, choose="laplace", weights=2.0)
+    assert json.loads(result.stdout)["estimate"] == expected.estimate.value
+    going = ("--initial", first, "--structure", "empty", "--method", "ml", "--choose", "bic")
+    again = json.loads(run("mixture", two, *going, "--json").stdout)
+    more = lac.fit_mixture(two, initial=expected, structure="empty", method="ml", choose="bic")
+    assert again["estimate"] == pytest.approx(more.estimate.value, abs=1e-6)  # files keep the mixture alone
+    few = (
+        "--components",
+        "2",
+        "--around",
+        "1",
+        "--begin-weights",
+        "draws",
+        "--ess",
+        "100",
+        "--search",
+        "greedy",
+    )
+    rest = ("--tier", "a,b", "--tier", "c,d", "--noise", "--noise-share", "0.02")
+    drawn = json.loads(run("mixture", two, *few, *rest, "--json").stdout)
+    called = lac.fit_mixture(
+        two, components=2, starts=lac.Around(1, 100.0), begin_weights="draws", ess=100.0, search="greedy",
+        tiers=[["a", "b"], ["c", "d"]], noise=True, noise_share=0.02,
+    )  # fmt: skip
+    assert drawn["estimate"] == called.estimate.value
+    hidden = ("--components", "1", "--hidden", "H=1-2", "--prior", "bdeu=2", "--structure", "empty")
+    votes = json.loads(run("mixture", "house_votes", *hidden, "--json").stdout)
+    tried = lac.fit_mixture(
+        lac.house_votes(), components=1, hidden={"H": [1, 2]}, prior=lac.BDeu(2.0), structure="empty"
+    )
+    assert votes["estimate"] == tried.estimate.value
 
 
 def test_going_on_from_a_checkpoint(two: str, tmp_path: Path) -> None:

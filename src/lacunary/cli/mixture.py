@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Annotated, Any, Literal
 
@@ -16,18 +17,22 @@ from lacunary.cli.arguments import (
     Reading,
     Texts,
     check_out,
+    is_arrows,
     option,
-    pairs_of_states,
+    pairs,
     structure_prior_of,
     written,
 )
 from lacunary.cli.checkpoints import CHECKPOINT, Checkpoints, keep_result, resumed
-from lacunary.cli.problem import Seed
+from lacunary.cli.problem import Seed, prior_of
 from lacunary.cli.show import Waiting, emit
 
 __all__ = ["mixture"]
 
-Structures = Literal["learn", "tree", "empty", "complete"]
+Choose = Literal["cheeseman-stutz", "bic", "laplace", "ais", "variational"]
+Fitted = Literal["map", "ml"]
+Search = Literal["reinsert", "greedy", "tabu", "best-first", "anneal", "exact"]
+Begin = Literal["equal", "draws"]
 Until = Literal["structure", "score"]
 Text = str | None
 GRAPHS = "The components' graphs"
@@ -38,10 +43,22 @@ NOISE = "Add a uniform component for outliers; its bounds are learned."
 BOUNDS = "Add a uniform component between these bounds."
 STRUCTURE = (
     "learn: each component its own graph; tree; empty: variables independent within a component; complete: "
-    "full covariances."
+    "full covariances. Or arrows, or a model file: the graph of every component, or repeated, of each."
 )
+TIER = "Names that come before those of later tiers; may be repeated."
+INITIAL = "A mixture to go on from in place of starts; .json."
+METHOD = "map: with a prior; ml: the likelihood alone, numbers and graphs by BIC."
+SEARCH = "The search for graphs; best-first, anneal and greedy are the whole of it, others follow a climb."
+CHOOSE = "The estimate by which the number of components is chosen."
+AROUND = "Climb from this many draws around the fit to all rows instead, as published."
+BEGIN = "Weights with which such draws begin."
+ESS = "Rows that the belief around the fit to all rows is worth."
+WEIGHTS = "Pseudo-counts of the weights, all together."
+NOISE_SHARE = "The noise's part of these."
+PRIOR = "Of discrete variables; of continuous ones the table's own."
+FAMILY = "A family other than a table or a linear regression; may be repeated."
 PARENTS = "How many parents a variable may have."
-HIDDEN = "A hidden variable inside the components, with K states or continuous; may be repeated."
+HIDDEN = "A hidden variable inside the components: states, a range to try, or continuous; may be repeated."
 SHARED = (
     "What components have in common: structure, size, volume, shape, orientation, sphere; or a code such as "
     "EEE or VII."
@@ -67,7 +84,7 @@ def mixture(
     components: Annotated[str, option(COMPONENTS, "auto|K|1-6|1,2,4")] = "auto",
     noise: Annotated[bool, typer.Option("--noise", help=NOISE)] = False,
     noise_bounds: Annotated[tuple[float, float] | None, option(BOUNDS, "LOW HIGH")] = None,
-    structure: Annotated[Structures, option(STRUCTURE, panel=GRAPHS)] = "learn",
+    structure: Annotated[Texts, option(STRUCTURE, "KIND|ARROWS|MODEL", panel=GRAPHS)] = None,
     structure_prior: Annotated[Text, option(STRUCTURE_PRIOR, "NAME|NATS", panel=GRAPHS)] = None,
     max_parents: Annotated[int | None, option(PARENTS, "N", min=0, panel=GRAPHS)] = None,
     required: Annotated[
@@ -76,10 +93,22 @@ def mixture(
     forbidden: Annotated[
         Texts, option("Arcs that must not be; may be repeated.", "'A -> B'", panel=GRAPHS)
     ] = None,
-    hidden: Annotated[Texts, option(HIDDEN, "NAME=K|continuous", panel=GRAPHS)] = None,
+    tier: Annotated[Texts, option(TIER, "A,B,…", panel=GRAPHS)] = None,
+    family: Annotated[Texts, option(FAMILY, "NAME=FAMILY", panel=GRAPHS)] = None,
+    hidden: Annotated[Texts, option(HIDDEN, "NAME=K|1-3|continuous", panel=GRAPHS)] = None,
     shared: Annotated[Text, option(SHARED, "WHAT,…|CODE", panel=GRAPHS)] = None,
     given: Annotated[Text, option(GIVEN, "COLUMN")] = None,
-    starts: Annotated[int, option(STARTS, "N", min=1, panel=LEARNING)] = 1,
+    initial: Annotated[Text, option(INITIAL, "MIXTURE", panel=LEARNING)] = None,
+    method: Annotated[Fitted, option(METHOD, panel=LEARNING)] = "map",
+    prior: Annotated[Text, option(PRIOR, "k2|dirichlet=A|bdeu=ESS", panel=LEARNING)] = None,
+    search: Annotated[Search | None, option(SEARCH, panel=LEARNING)] = None,
+    choose: Annotated[Choose | None, option(CHOOSE, panel=LEARNING)] = None,
+    starts: Annotated[int | None, option(STARTS, "N", min=1, panel=LEARNING)] = None,
+    around: Annotated[int | None, option(AROUND, "N", min=1, panel=LEARNING)] = None,
+    begin_weights: Annotated[Begin, option(BEGIN, panel=LEARNING)] = "equal",
+    ess: Annotated[float, option(ESS, "ROWS", panel=LEARNING)] = 200.0,
+    weights: Annotated[float, option(WEIGHTS, "ROWS", panel=LEARNING)] = 1.0,
+    noise_share: Annotated[float, option(NOISE_SHARE, "SHARE", panel=LEARNING)] = 0.01,
     schedule: Annotated[str, option(SCHEDULE, panel=LEARNING)] = "((EM)^10 Ec S* M)*",
     until: Annotated[Until, option(UNTIL, panel=LEARNING)] = "structure",
     rng: Seed = 0,
@@ -105,13 +134,24 @@ def mixture(
     """
     checkpoint = check_out(checkpoint or resume, (".json",))
     how = {
-        "components": _numbers(components),
-        "structure": structure,
+        "components": "auto" if components == "auto" else _numbers(components, "--components"),
+        "structure": _structure(structure),
+        "tiers": [[name.strip() for name in group.split(",")] for group in tier or ()] or None,
+        "family": pairs("--family", family) or None,
+        "initial": None if initial is None else _mixture(initial),
+        "method": method,
+        "prior": None if prior is None else prior_of(prior),
+        "search": search,
+        "choose": choose,
+        "begin_weights": begin_weights,
+        "ess": ess,
+        "weights": weights,
+        "noise_share": noise_share,
         "noise": noise_bounds if noise_bounds is not None else noise,
         "hidden": _hidden(hidden),
         "shared": _shared(shared),
         "given": given,
-        "starts": starts,
+        "starts": _starts(starts, around, ess),
         "schedule": schedule,
         "until": until,
         "max_parents": max_parents,
@@ -164,18 +204,55 @@ def _progress(progress: lac.MixtureProgress) -> str:
     )
 
 
-def _numbers(text: str) -> str | list[int]:
-    """Return the numbers of components that a text such as auto, 3, 1-6 or 1,2,4 stands for."""
-    if text == "auto":
-        return text
+def _numbers(text: str, where: str) -> list[int]:
+    """Return the numbers that a text such as 3, 1-6 or 1,2,4 stands for."""
     numbers: list[int] = []
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if not match or not 1 <= first <= last <= 10_000:
-            raise typer.BadParameter(f"{text!r} is not auto, 3, 1-6 or 1,2,4", param_hint="--components")
+            also = "auto, " if where == "--components" else "continuous, "
+            raise typer.BadParameter(f"{text!r} is not {also}3, 1-6 or 1,2,4", param_hint=where)
         numbers += range(first, last + 1)
     return list(dict.fromkeys(numbers))
+
+
+def _structure(texts: Texts) -> Any:
+    """Return a class of structures by name, or the graphs that arrows and model files stand for."""
+    if not texts:
+        return None
+    if len(texts) == 1 and texts[0] in ("learn", "tree", "empty", "complete"):
+        return texts[0]
+    graphs = [text if is_arrows(text) else _graph(text) for text in texts]
+    return graphs[0] if len(graphs) == 1 else graphs
+
+
+def _graph(path: str) -> lac.Dag:
+    """Return the graph in a model file."""
+    if not os.path.isfile(path):
+        raise typer.BadParameter(
+            f"{path!r} is not learn, tree, empty, complete, arrows or a model file", param_hint="--structure"
+        )
+    thing = lac.load(path)
+    found = thing if isinstance(thing, lac.Dag) else getattr(thing, "dag", None)
+    if not isinstance(found, lac.Dag):
+        raise typer.BadParameter(f"{path} holds no graph", param_hint="--structure")
+    return found
+
+
+def _mixture(path: str) -> lac.Mixture | lac.MixtureFit:
+    """Return the mixture in a file."""
+    thing = lac.load(path)
+    if not isinstance(thing, lac.Mixture | lac.MixtureFit):
+        raise typer.BadParameter(f"{path} holds no mixture", param_hint="--initial")
+    return thing
+
+
+def _starts(starts: int | None, around: int | None, ess: float) -> int | lac.Around | None:
+    """Return winners of tournaments, or draws as published."""
+    if starts is not None and around is not None:
+        raise typer.BadParameter("give --starts or --around, not both", param_hint="--around")
+    return starts if around is None else lac.Around(around, ess)
 
 
 def _shared(text: str | None) -> str | list[str]:
@@ -185,16 +262,17 @@ def _shared(text: str | None) -> str | list[str]:
     return text if text.isupper() else [word.strip() for word in text.split(",")]
 
 
-def _hidden(texts: Texts) -> dict[str, int | str] | None:
-    factors = [text.removesuffix("=continuous") for text in texts or () if text.endswith("=continuous")]
-    found = pairs_of_states("--hidden", [t for t in texts or () if not t.endswith("=continuous")])
-    for name, states in found.items():
-        if not isinstance(states, int):
-            raise typer.BadParameter(
-                f"give the number of states, or its kind: {name}=2, {name}=continuous", param_hint="--hidden"
-            )
-    known = {name: states for name, states in found.items() if isinstance(states, int)}
-    return {**known, **dict.fromkeys(factors, "continuous")} or None
+def _hidden(texts: Texts) -> dict[str, int | list[int] | str] | None:
+    """Return hidden variables: numbers of states, several to try, or continuous."""
+    out: dict[str, int | list[int] | str] = {}
+    alone = next((text for text in texts or () if "=" not in text), None)
+    if alone is not None:
+        told = f"give the number of states, or its kind: {alone}=2, {alone}=1-3, {alone}=continuous"
+        raise typer.BadParameter(told, param_hint="--hidden")
+    for name, value in pairs("--hidden", texts or ()).items():
+        numbers = [] if value == "continuous" else _numbers(value, "--hidden")
+        out[name] = value if not numbers else numbers[0] if len(numbers) == 1 else numbers
+    return out or None
 
 
 def _write_page(found: lac.MixtureFit, table: lac.Table, path: str) -> None:

@@ -25,6 +25,7 @@ from lacunary.evidence.share import Share, doubt, expected_shares, proven_too_lo
 from lacunary.infer.answers import as_source
 from lacunary.infer.belief import Belief, Prior
 from lacunary.infer.ensemble import Ensemble
+from lacunary.infer.mixture import Mixture
 from lacunary.infer.network import Network
 from lacunary.learn.check import with_graph
 from lacunary.learn.em import Basis
@@ -35,10 +36,12 @@ from lacunary.maths.arrays import Array
 from lacunary.model.arrows import parse
 from lacunary.model.dag import Dag
 from lacunary.model.equivalence import cpdag
+from lacunary.registry import borrow
 
 __all__ = ["Comparison", "compare"]
 
-Models = Sequence[Dag | Fit | str] | Mapping[str, Dag | Fit | str]
+Models = Sequence[Any] | Mapping[str, Any]
+"""Graphs, arrows, fits, mixtures and what `fit_mixture` found; by name, or one after the other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,16 +51,18 @@ class Comparison:
     Attributes
     ----------
     models
-        The graphs, by the names they are shown under.
+        The graphs and mixtures, by the names they are shown under.
     methods
         The estimates, in the order asked for.
     estimates
         For each model, its estimate by each method.
     log_prior
         Log prior probability of each model.
+    problems
+        What was weighed, of all models but mixtures.
     """
 
-    models: Mapping[str, Dag]
+    models: Mapping[str, Any]
     methods: tuple[str, ...]
     estimates: Mapping[str, Mapping[str, Estimate]]
     log_prior: Array
@@ -66,8 +71,15 @@ class Comparison:
     @property
     def doubts(self) -> str:
         """What is doubtful about the columns, in a line; see `Table.doubts`."""
-        table = next(iter(self.problems.values())).table
+        table = next((problem.table for problem in self.problems.values()), None)
         return "" if isinstance(table, Absent) else str(getattr(table, "doubts", ""))
+
+    def parameters(self, name: str) -> int:
+        """Return how many free parameters a model has."""
+        model = self.models[name]
+        if isinstance(model, Mixture):
+            return model.dimension
+        return dimensions(self.problems[name], "parameters")
 
     def values(self, method: str) -> Array:
         """Return the estimates of one method, in the models' order."""
@@ -133,7 +145,7 @@ class Comparison:
         """
         groups: dict[Any, list[str]] = {}
         for name, dag in self.models.items():
-            if not (dag.schema.hidden or dag.tied or dag.family):
+            if isinstance(dag, Dag) and not (dag.schema.hidden or dag.tied or dag.family):
                 groups.setdefault(cpdag(dag), []).append(name)
         return [tuple(names) for names in groups.values() if len(names) > 1]
 
@@ -161,6 +173,11 @@ class Comparison:
 
     def _predictors(self, name: str, method: str) -> list[tuple[Belief | Network, float]]:
         """Return what predicts for a model, with weights that sum to one."""
+        if name not in self.problems:
+            raise ParameterError(
+                f"{name!r} is a mixture, and averages are of networks; compare networks alone, or take "
+                f"the best: found.models[found.best()]"
+            )
         if method == "variational":
             return [(self.estimates[name][method].details["posterior"], 1.0)]
         if method == "exact":
@@ -189,7 +206,7 @@ class Comparison:
                         "probability_low": known[i].low,
                         "probability_high": known[i].high,
                         "rank": int(ranks[i]),
-                        "parameters": dimensions(self.problems[name], "parameters"),
+                        "parameters": self.parameters(name),
                         "dimension": found.dimension,
                         "seconds": found.seconds,
                     }
@@ -208,7 +225,7 @@ class Comparison:
         head = f"{'model':<{width}}  {'d':>5}  " + "  ".join(f"{m:>{wide[m]}}" for m in self.methods)
         lines = [self._title(), head]
         for i, name in enumerate(self.models):
-            free = dimensions(self.problems[name], "parameters")
+            free = self.parameters(name)
             row = "  ".join(f"{cells[m][i]:>{wide[m]}}" for m in self.methods)
             lines.append(f"{name:<{width}}  {free:>5}  {row}".rstrip())
         note = [f"note: {self.doubts}"] if self.doubts else []
@@ -280,7 +297,9 @@ def compare(
     ----------
     models
         Graphs, or graphs by name; arrows between columns of the table will do. A fit may stand for its
-        graph: estimates are then worked out at its parameters.
+        graph: estimates are then worked out at its parameters. Mixtures, or what `fit_mixture` found, stand
+        beside networks with their components' graphs as they are; each has the default prior of its kind
+        unless one is given to all.
     table
         Rows with holes: a table, a frame, an array or a path.
     methods
@@ -296,13 +315,14 @@ def compare(
     """
     rows = as_source(table)
     named = _named(_drawn(models, rows))
-    dags = {name: _dag(model) for name, model in named.items()}
+    dags = {name: _shown(model) for name, model in named.items()}
     _check_comparable(dags)
     log_prior = _log_prior(model_prior, len(named))
     shared = {"at": at, "dimension": dimension}
     problems = {
         name: pose(model, rows, prior=prior, basis=basis, starts=starts, stop=stop, rng=rng)
         for name, model in named.items()
+        if not isinstance(dags[name], Mixture)
     }
     acquaint(problems.values())
     endless = next((name for name in map(unbounded, problems.values()) if name), None)
@@ -313,28 +333,38 @@ def compare(
     for done, (name, method) in enumerate(tasks):
         if watch is not None:
             watch(done, len(tasks), f"{name}: {method}")
-        estimates[name][method] = estimate(problems[name], method, shared, (options or {}).get(method, {}))
+        further = (options or {}).get(method, {})
+        if name in problems:
+            estimates[name][method] = estimate(problems[name], method, shared, further)
+        else:
+            how = {"prior": prior, "at": at, "stop": stop, "rng": rng, **further}
+            estimates[name][method] = borrow("score of a mixture")(named[name], rows, method, **how)
     return Comparison(dags, tuple(methods), estimates, log_prior, problems)
 
 
-def _dag(model: Dag | Fit) -> Dag:
-    return model.dag if isinstance(model, Fit) else model
+def _shown(model: Any) -> Dag | Mixture:
+    """Return a fit's graph, what learning a mixture found as a mixture, and all else as it is."""
+    found: Dag | Mixture = model.dag if isinstance(model, Fit) else getattr(model, "mixture", model)
+    return found
 
 
-def _drawn(models: Models, rows: Source) -> Sequence[Dag | Fit] | Mapping[str, Dag | Fit]:
+def _drawn(models: Models, rows: Source) -> Sequence[Any] | Mapping[str, Any]:
     """Return the models, arrows as graphs over all columns that some of them name."""
     each = models.values() if isinstance(models, Mapping) else models
     names = {name for model in each if isinstance(model, str) for name in parse(model).places}
-    drawn = [with_graph("compare", model, rows, names)[0] for model in each]
+    drawn = [
+        model if isinstance(_shown(model), Mixture) else with_graph("compare", model, rows, names)[0]
+        for model in each
+    ]
     return dict(zip(models, drawn, strict=True)) if isinstance(models, Mapping) else drawn
 
 
-def _named(models: Sequence[Dag | Fit] | Mapping[str, Dag | Fit]) -> dict[str, Dag | Fit]:
+def _named(models: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
     """Return the models by name: the number of hidden states where that tells them apart, else numbered."""
     if isinstance(models, Mapping):
         named = dict(models)
     else:
-        labels = [_label(_dag(model)) for model in models]
+        labels = [_label(_shown(model)) for model in models]
         if len(set(labels)) < len(labels) or not all(labels):
             labels = [f"model {i + 1}" for i in range(len(labels))]
         named = dict(zip(labels, models, strict=True))
@@ -343,11 +373,13 @@ def _named(models: Sequence[Dag | Fit] | Mapping[str, Dag | Fit]) -> dict[str, D
     return named
 
 
-def _label(dag: Dag) -> str:
+def _label(dag: Dag | Mixture) -> str:
+    if isinstance(dag, Mixture):
+        return f"mixture of {len(dag.components)}"
     return ", ".join(f"{name}={dag.schema[name].size}" for name in dag.schema.hidden)
 
 
-def _check_comparable(models: Mapping[str, Dag]) -> None:
+def _check_comparable(models: Mapping[str, Dag | Mixture]) -> None:
     """Refuse models whose evidences are of different data."""
     seen = {name: {v.name: v.states for v in dag.schema if not v.hidden} for name, dag in models.items()}
     first = next(iter(seen))

@@ -96,7 +96,8 @@ def score(
         A graph, arrows between columns of the table such as ``"a -> b"``, or a fit, whose parameters then
         are the point at which estimates are worked out. What it held
         fixed is known then: nothing is charged for it. A mixture keeps its components' graphs; it has
-        "cheeseman-stutz", "bic" and "variational".
+        "cheeseman-stutz", "bic", "variational", "laplace" (continuous variables) and "ais" (rows without
+        holes), and where all components have one graph whatever the network with a hidden class has.
     table
         Rows with holes: a table, a frame, an array or a path.
     method

@@ -23,6 +23,7 @@ from lacunary.learn.around import Around
 from lacunary.learn.stop import Stop
 from lacunary.mixture.begin import begun_from
 from lacunary.mixture.engine import engine_of
+from lacunary.mixture.evidence import check_annealed, check_laplace
 from lacunary.mixture.found import MixtureFit, WatchMixture
 from lacunary.mixture.grow import WINNERS, Growth
 from lacunary.mixture.labels import labelled
@@ -81,7 +82,7 @@ def fit_mixture(
     search: str | SearchMethod | None = None,
     until: Literal["structure", "score"] = "structure",
     stop: Stop | None = None,
-    choose: Literal["cheeseman-stutz", "bic", "variational"] | None = None,
+    choose: Choice | None = None,
     trace: bool = False,
     watch: WatchMixture | None = None,
     resume: MixtureTrail | None = None,
@@ -158,8 +159,9 @@ def fit_mixture(
     stop
         When EM has converged; by default the last change over the change since the start is below 1e-6.
     choose
-        The estimate by which the number of components is chosen: "cheeseman-stutz"; "variational", a lower
-        bound; or "bic", which it is where components share parameters and for maximum likelihood.
+        The estimate by which the number of components is chosen: "cheeseman-stutz"; "laplace", of continuous
+        variables; "ais", annealed importance sampling, of rows without holes; "variational", a lower bound;
+        or "bic", which it is where components share parameters and for maximum likelihood.
     trace
         Work the estimate out after every arc change.
     watch
@@ -210,6 +212,7 @@ def fit_mixture(
             ml,
             bool(labels.known and not full.facts.holes.any() and not sharing.parameters),
         )
+        _check_choice(learner, full)
         refine: Literal["never", "once"] = "never" if _is_step(way) else "once"
         graph_prior = StructurePrior.of(structure_prior, constraints)
         plan = Plan(
@@ -345,6 +348,14 @@ def _choice(choose: str | None, sharing: Sharing, ml: bool) -> Choice:
         what = "components that share parameters have" if sharing.parameters else "maximum likelihood has"
         raise ParameterError(f"{what} no evidence in closed form: choose='bic'")
     return "bic" if sharing.parameters or ml else cast(Choice, choose or "cheeseman-stutz")
+
+
+def _check_choice(learner: MixtureLearner, rows: Source) -> None:
+    """Refuse estimates that this kind of mixture does not have, before anything is learned."""
+    if learner.by == "laplace":
+        check_laplace(learner)
+    if learner.by == "ais":
+        check_annealed(learner, bool(rows.facts.holes.any() or rows.schema.hidden))
 
 
 def _numbers(components: int | str | Iterable[int], rows: Source) -> list[int]:

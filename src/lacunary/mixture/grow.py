@@ -22,6 +22,7 @@ from lacunary.learn.around import Around
 from lacunary.learn.stop import Stop
 from lacunary.mixture.begin import Beginnings, Entrant
 from lacunary.mixture.entrants import Entrants
+from lacunary.mixture.evidence import annealed, laplace
 from lacunary.mixture.found import MixtureFit, MixtureProgress, Origin, Trial, WatchMixture
 from lacunary.mixture.learner import MixtureLearner
 from lacunary.mixture.tied import Tied
@@ -338,8 +339,15 @@ class Growth:
 
     def _estimate(self, state: State) -> Estimate:
         """Return what a mixture is worth by the estimate that chooses."""
-        if self.learner.by != "variational":
-            return self.learner.estimate(state.model, state.structures)
+        model, structures, by = state.model, state.structures, self.learner.by
+        if self.whole is not None:
+            return self.learner.estimate(model, structures)
+        if by == "laplace":
+            return laplace(self.learner, model, structures)
+        if by == "ais":
+            return annealed(self.learner, model, structures, [self.seed, len(structures)])
+        if by != "variational":
+            return self.learner.estimate(model, structures)
         bound = posterior(self.learner, state.model, state.structures).bounds[-1]
         free = self.learner.dimension(state.structures)
         return Estimate("variational", bound, "lower bound", {"bound": bound}, dimension=free)

@@ -35,8 +35,8 @@ CONVERGED = Stop(share=1e-6, relative=1e-9, iterations=1000)
 
 Or a billionth of the objective: from a good start the change since then is small."""
 
-Choice = Literal["cheeseman-stutz", "bic", "variational"]
-"""The estimates by which the number of components is chosen."""
+Choice = Literal["cheeseman-stutz", "bic", "laplace", "ais", "variational"]
+"""The estimates by which the number of components is chosen; starts of one number by the first two alone."""
 
 MOST_NOISE = 0.05
 """The largest share with which the noise begins where components begin with groups of rows."""

@@ -58,7 +58,10 @@ def evidence(comparison: Comparison) -> Figure:
     with rc_context(style.STYLE):
         figure, axes = style.canvas(6.8, 4.0)
         x = np.array(
-            [dag.schema[names[0]].size if by_states else dag.free for dag in comparison.models.values()]
+            [
+                dag.schema[names[0]].size if by_states else comparison.parameters(name)
+                for name, dag in comparison.models.items()
+            ]
         )
         order = np.argsort(x, kind="stable")
         tops = [float(np.max(comparison.values(method))) for method in comparison.methods]

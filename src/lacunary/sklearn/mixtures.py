@@ -16,6 +16,7 @@ from lacunary.mixture.found import MixtureFit
 from lacunary.mixture.noise import NoiseGiven
 from lacunary.sklearn.model import Array, Groups, Unknown
 from lacunary.structure.constraints import ArcsGiven
+from lacunary.structure.prior import DEFAULT, PriorGiven
 
 __all__ = ["MixtureOfDags"]
 
@@ -27,7 +28,9 @@ class MixtureOfDags(Groups):
     ----------
     n_components
         How many; several numbers to try; or "auto": grow from one until the estimate has fallen twice.
-    structure, noise, hidden, prior, starts, required, forbidden, max_parents, schedule, until
+    structure, noise, hidden, prior, structure_prior, starts, required, forbidden, max_parents
+        As for `lacunary.fit_mixture`.
+    schedule, until
         As for `lacunary.fit_mixture`.
     kinds, handle_unknown
         As for `LatentClassModel`.
@@ -65,6 +68,7 @@ class MixtureOfDags(Groups):
         noise: NoiseGiven = False,
         hidden: Mapping[str, int] | None = None,
         prior: Any = None,
+        structure_prior: PriorGiven = DEFAULT,
         starts: int | None = None,
         required: ArcsGiven = (),
         forbidden: ArcsGiven = (),
@@ -89,6 +93,7 @@ class MixtureOfDags(Groups):
             noise=self.noise,
             hidden=self.hidden,
             prior=self.prior,
+            structure_prior=self.structure_prior,
             starts=self.starts,
             required=self.required,
             forbidden=self.forbidden,
