@@ -1,19 +1,21 @@
 """How far the errors of Monte Carlo estimates can be trusted: against exact values of random problems.
 
-    python -m benchmarks.calibration [--problems N] [--methods a,b] [--seed S]
+    python -m benchmarks.calibration [--problems N] [--methods a,b] [--seed S] [--records FILE]
 
 writes ``benchmarks/calibration.md``: for each estimate, and each cell of pseudo-counts and rows, how many
 errors lie beyond the two-sided 95 % interval of their t distribution, the mean and the standard deviation of
 z = (estimate − exact value) / standard error, and the share of runs that were flagged. And what an estimate
 costs: CPU seconds times the mean square of its error. Twenty problems a cell take some minutes; 200 are the
-long run.
+long run. ``--records`` names a file that is read and added to, so that a long campaign can be run in slices.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from time import process_time
 
@@ -52,6 +54,12 @@ class Run:
     bound: float
     seconds: float
     shape: str = ""
+    seed: int = 0
+
+    @property
+    def cell(self) -> tuple[str, float, int, int]:
+        """Which run it is."""
+        return self.method, self.alpha, self.rows, self.seed
 
     @property
     def z(self) -> float:
@@ -85,26 +93,18 @@ def problem(alpha: float, rows: int, seed: int) -> tuple[lac.Dag, lac.Table, flo
     raise RuntimeError("no problem of this size can be enumerated")
 
 
-def run(method: str, alpha: float, rows: int, seed: int) -> Run:
-    """Estimate one problem by one method."""
+def runs_of(methods: Sequence[str], alpha: float, rows: int, seed: int) -> Iterator[Run]:
+    """Estimate one problem by some methods; its exact value and the variational bound are found once."""
     graph, table, exact, text = problem(alpha, rows, seed)
     prior = lac.Dirichlet(alpha)
     bound = lac.score(graph, table, "variational", prior=prior, rng=seed).value
-    began = process_time()
-    found = lac.score(graph, table, method, prior=prior, rng=seed)
-    return Run(
-        method,
-        alpha,
-        rows,
-        exact,
-        found.value,
-        found.stderr or 0.0,
-        float(found.details.get("freedom", 15)),
-        not found.details.get("trustworthy", True),
-        bound,
-        process_time() - began,
-        text,
-    )
+    for method in methods:
+        began = process_time()
+        found = lac.score(graph, table, method, prior=prior, rng=seed)
+        seconds = process_time() - began
+        freedom, flagged = float(found.details.get("freedom", 15)), not found.details.get("trustworthy", True)
+        told = (found.value, found.stderr or 0.0, freedom, flagged, bound, seconds)
+        yield Run(method, alpha, rows, exact, *told, text, seed)
 
 
 def summary(runs: Sequence[Run]) -> str:
@@ -136,7 +136,7 @@ def page(runs: Sequence[Run], problems: int, seed: int) -> str:
     """Return all that was measured, as Markdown."""
     head = "outside 95 % | mean z | sd of z | flagged | rms error | of flagged | below the bound"
     rule = "|".join("---:" for _ in range(7))
-    methods = list(dict.fromkeys(each.method for each in runs))
+    methods = [m for m in METHODS if any(each.method == m for each in runs)]
     out = [
         "# Calibration of Monte Carlo estimates",
         "",
@@ -174,15 +174,32 @@ def main() -> None:
     options.add_argument("--methods", default=",".join(METHODS))
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--out", type=Path, default=PAGE)
+    options.add_argument("--records", type=Path, help="a file to read and to add to, a line for each run")
     given = options.parse_args()
-    runs: list[Run] = []
-    for method in given.methods.split(","):
-        for alpha in ALPHAS:
-            for rows in ROWS:
-                runs += [run(method, alpha, rows, given.seed + k) for k in range(given.problems)]
-                print(f"{method}, alpha {alpha}, {rows} rows: {summary(runs[-given.problems :])}", flush=True)
-        given.out.write_text(page(runs, given.problems, given.seed), encoding="utf-8")
+    runs = _kept(given.records)
+    done = {each.cell for each in runs}
+    for k, alpha, rows in product(range(given.problems), ALPHAS, ROWS):
+        seed = given.seed + k
+        left = [m for m in given.methods.split(",") if (m, alpha, rows, seed) not in done]
+        for made in runs_of(left, alpha, rows, seed) if left else ():
+            runs.append(made)
+            _keep(given.records, made)
+    given.out.write_text(page(runs, given.problems, given.seed), encoding="utf-8")
     print(f"written: {given.out}")
+
+
+def _kept(records: Path | None) -> list[Run]:
+    """Return the runs of a file; none if there is no such file."""
+    if records is None or not records.exists():
+        return []
+    return [Run(**json.loads(line)) for line in records.read_text(encoding="utf-8").splitlines()]
+
+
+def _keep(records: Path | None, made: Run) -> None:
+    """Add a run to a file."""
+    if records is not None:
+        with records.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(made)) + "\n")
 
 
 if __name__ == "__main__":

@@ -110,7 +110,7 @@ def test_the_twin_lies_between_its_ends() -> None:
     for _ in range(6):
         twin = twin_of(problem, rng)
         assert twin is not None
-        low, high, error = twin.ends(16, 16, rng)
+        low, high, error, _ = twin.ends(16, 16, rng)
         gaps.append((high - low) / max(error, 1e-3))
     assert abs(np.mean(gaps)) <= 3.0  # both ends are within their errors of the same evidence
 

@@ -37,7 +37,7 @@ def loo(
     with Waiting(f"reading {data}") as waiting:
         dag, table = problem_of(data, model, pairs_of_states("--hidden", hidden), reading)
         waiting.say("drawing parameters")
-        found = lac.loo(dag, table, prior=prior_of(prior), draws=draws, rng=rng)
+        found = lac.loo(dag, table, prior=prior_of(prior), draws=draws, watch=waiting.progress, rng=rng)
     if json:
         told = ("elpd", "stderr", "parameters", "waic", "waic_stderr", "good", "trustworthy")
         shapes = [k if abs(k) < float("inf") else None for k in found.pareto_k.tolist()]

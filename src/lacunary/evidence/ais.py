@@ -33,6 +33,7 @@ from lacunary.evidence.schedule import (
     tuned,
 )
 from lacunary.infer.network import Network
+from lacunary.infer.parallel import threads
 from lacunary.infer.walker import Walks
 from lacunary.maths.arrays import Array
 
@@ -79,7 +80,7 @@ def ais(
     problem: Problem,
     *,
     steps: int | None = None,
-    chains: int = 16,
+    chains: int = 32,
     moves: Moves | None = None,
     schedule: str | float | ArrayLike = "tuned",
     stderr: float | None = None,
@@ -93,7 +94,7 @@ def ais(
     steps, chains
         Temperatures that each chain passes, and chains. By default 2048, or 512 with continuous variables,
         whose steps take longer, and twice as many again until weights are even. One chain gives no standard
-        error.
+        error. An interrupted run returns what it has.
     moves
         ``"gibbs"``, exact draws of completions and parameters in turn, or ``"metropolis"``, a random walk on
         the parameters as in BG03, at a pace that a pilot run found to be accepted often enough. The first is
@@ -126,22 +127,48 @@ def ais(
         tau, walks = random_walk(problem, steps or TableChains.steps, chains, rng)
         every = max((len(tau) - 1) // KEPT, 1)
         walks = replace(walks, trace=walks.trace[:, every - 1 :: every])
-        return _estimate(_Way("metropolis", tau, walks.pace), walks, None, False)
+        return _estimate(_Way("metropolis", tau, walks.pace), walks, None, False, False)
     moves, laid = moves or "gibbs", lay_out(problem)
     theta = None if start is None else _theta(problem, start)
     way = _way(laid, moves, schedule, steps or laid.steps, rng)
-    walks, spent = way.run(laid, seeds(rng, chains), theta), (len(way.tau) - 1) * chains
+    walks, interrupted = _led(problem, way, laid, seeds(rng, chains), theta)
+    spent = (len(way.tau) - 1) * chains
     grows = stderr is not None or (steps is None and chains >= ENOUGH)
     budget = budget if stderr is not None else min(budget, LONGEST * chains)
-    while grows and not _enough(walks.log_weights, stderr) and 2 * spent <= budget:
-        problem.say(f"annealing, {len(way.tau) - 1} steps", spent / budget)
-        if len(walks.log_weights) >= ENOUGH and _ess(walks.log_weights) > len(walks.log_weights) / 2:
-            walks = _both(walks, way.run(laid, seeds(rng, len(walks.log_weights)), theta))
-        else:
-            way = _way(laid, moves, schedule, 2 * (len(way.tau) - 1), rng)
-            walks = way.run(laid, seeds(rng, max(len(walks.log_weights), 2 * int(ENOUGH))), theta)
+    while grows and not interrupted and not _enough(walks.log_weights, stderr) and 2 * spent <= budget:
+        try:
+            if len(walks.log_weights) >= ENOUGH and _ess(walks.log_weights) > len(walks.log_weights) / 2:
+                more, interrupted = _led(problem, way, laid, seeds(rng, len(walks.log_weights)), theta)
+                walks = _both(walks, more)
+            else:
+                longer = _way(laid, moves, schedule, 2 * (len(way.tau) - 1), rng)
+                numbers = seeds(rng, max(len(walks.log_weights), 2 * int(ENOUGH)))
+                more, interrupted = _led(problem, longer, laid, numbers, theta)
+                if not interrupted:
+                    walks, way = more, longer
+        except KeyboardInterrupt:
+            interrupted = True
         spent += (len(way.tau) - 1) * len(walks.log_weights)
-    return _estimate(way, walks, stderr, start is not None)
+    return _estimate(way, walks, stderr, start is not None, interrupted)
+
+
+def _led(
+    problem: Problem, way: _Way, laid: Chains, numbers: list[int], start: Array | None
+) -> tuple[Walks, bool]:
+    """Run a chain for each number, and tell whether that was interrupted: then there are fewer."""
+    done: Walks | None = None
+    few = int(threads()) if isinstance(laid, TableChains) else len(numbers)
+    try:
+        for k in range(0, len(numbers), few):
+            problem.say(f"annealing, {len(way.tau) - 1} steps", k / len(numbers))
+            some = way.run(laid, numbers[k : k + few], start)
+            done = some if done is None else _both(done, some)
+    except KeyboardInterrupt:
+        if done is None or len(done.log_weights) < 2:
+            raise
+        return done, True
+    assert done is not None
+    return done, False
 
 
 def _check_walk(
@@ -218,12 +245,14 @@ def _both(one: Walks, other: Walks) -> Walks:
     )
 
 
-def _estimate(way: _Way, walks: Walks, asked: float | None, started: bool) -> Estimate:
+def _estimate(way: _Way, walks: Walks, asked: float | None, started: bool, interrupted: bool) -> Estimate:
     value, error = average_weight(walks.log_weights)
     steps, chains, ess = len(way.tau) - 1, len(walks.log_weights), _ess(walks.log_weights)
     every = max(steps // KEPT, 1)
     uneven = float(walks.log_weights.std(ddof=1)) if chains > 1 else 0.0
     note = _note(ess, uneven, chains, error, asked, started)
+    if interrupted:
+        note = "; ".join(filter(None, ["it was interrupted, and this is what had been found by then", note]))
     details: dict[str, Any] = {
         "log_weights": walks.log_weights,
         "trace": walks.trace,

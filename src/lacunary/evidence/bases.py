@@ -72,7 +72,8 @@ class Optima:
         return expected, np.log(np.maximum(potentials, 1e-300)), log_z
 
     @cached_property
-    def _weights(self) -> Array:
+    def weights(self) -> Array:
+        """How much of each optimum a base is made of: half by their bounds, half alike; (optima,)."""
         weights = np.exp(self.bounds - self.bounds.max())
         return np.asarray(0.5 * weights / weights.sum() + 0.5 / len(weights))
 
@@ -82,7 +83,7 @@ class Optima:
         _, tilt, log_z = self._wide
         orders = np.arange(tilt.shape[1])[None] if self.orders is None else self.orders
         label = np.concatenate([tilt[:, order] for order in orders])
-        return label, np.tile(np.log(self._weights) - log_z, len(orders))
+        return label, np.tile(np.log(self.weights) - log_z, len(orders))
 
     def mover(self, walker: Walker) -> TableMover | None:
         """Return the path from the mixture of optima; None where there are too many labellings."""
@@ -90,7 +91,7 @@ class Optima:
             return None
         expected, tilt, log_z = self._wide
         bases = Bases(expected, tilt, *self._components)
-        return TableMover(walker, bases, self._weights, log_z, float(np.log(len(self.orders))))
+        return TableMover(walker, bases, self.weights, log_z, float(np.log(len(self.orders))))
 
     def nearest(self, counts: Array) -> Integers:
         """Return which optimum each of some completions is most probable under, in any labelling."""

@@ -131,7 +131,7 @@ def _posterior(
     if rows is not None:
         found = rows.run(chains, draws, rng)
         who = Weights(found.logs, 1.0 + 1e-9).drawn(rng)
-        return found.counts[who].reshape(chains, draws, -1), found.log_z
+        return found.counts[who].reshape(*found.logs.shape, -1), found.log_z
     ramp = straight(max(burn // 2, 1))
     tau = np.concatenate([ramp, np.ones(max(burn - burn // 2, 0) + draws)])
     states = laid.walk(tau, seeds(rng, chains), keep=("counts",)).counts[:, -draws:]

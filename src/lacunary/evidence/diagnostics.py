@@ -13,7 +13,7 @@ from lacunary.evidence.problem import Problem
 from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.mixing import LEAST, split_rhat
 
-__all__ = ["jackknife", "mixing_note"]
+__all__ = ["jackknife", "mixing_note", "said_rhat"]
 
 ENOUGH = 8
 """Chains from which a standard error has some meaning."""
@@ -57,8 +57,13 @@ def mixing_note(problem: Problem, heights: Array) -> str:
     if chains > 1 and draws >= LEAST:
         rhat = split_rhat(heights.reshape(chains, draws, -1)).max(initial=1.0)
         if rhat > APART:
-            notes.append(f"chains did not mix (R̂ {rhat:.3g}): take more draws, or compare with 'ais'")
+            notes.append(f"chains did not mix ({said_rhat(rhat)}): take more draws, or compare with 'ais'")
     return "; ".join(notes)
+
+
+def said_rhat(rhat: float) -> str:
+    """Return R̂ in words: it has no number where chains stand still, each at another place."""
+    return f"R̂ {rhat:.3g}" if np.isfinite(rhat) else "each stayed where it was"
 
 
 def _least_pseudo_count(problem: Problem) -> float:

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +23,7 @@ from lacunary.data.table import HOLE
 from lacunary.evidence.population import UNEVEN, Annealed, Weights, log_mean
 from lacunary.evidence.problem import Problem
 from lacunary.infer.parallel import in_parallel
-from lacunary.kernels.impute import Urn, impute, recall, renew
+from lacunary.kernels.impute import SIDE, Urn, copy, impute, renew
 from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.special import log_rising
 from lacunary.model.layout import Layout
@@ -37,6 +39,9 @@ WIDE = 4096
 PILOT = 64
 """Particles of a pilot run, which says where particles are drawn anew."""
 
+FIRST = 8.0
+"""Times as many particles at the first rows as at the last."""
+
 STRIDE = 16
 """Weights are looked at whenever so much of one part more rows have come in."""
 
@@ -47,8 +52,8 @@ class Sequence:
 
     Attributes
     ----------
-    layout, urn
-        Where parameters stand; pseudo-counts and the completions of distinct rows.
+    layout, alpha, urn
+        Where parameters stand; pseudo-counts (size,), and they and the completions of distinct rows.
     rows
         The distinct row of each row with holes; (rows,).
     constant
@@ -58,6 +63,7 @@ class Sequence:
     """
 
     layout: Layout
+    alpha: Array
     urn: Urn
     rows: Integers
     constant: Array
@@ -66,8 +72,9 @@ class Sequence:
     @cached_property
     def log_first(self) -> float:
         """Log evidence of all that no hole changes."""
-        cells = log_rising(self.urn.alpha, self.constant).sum()
-        return float(cells - log_rising(self.urn.total, self.layout.total(self.constant)).sum())
+        cells = log_rising(self.alpha, self.constant).sum()
+        sums = log_rising(self.layout.total(self.alpha), self.layout.total(self.constant)).sum()
+        return float(cells - sums)
 
     @property
     def length(self) -> int:
@@ -77,22 +84,25 @@ class Sequence:
     def run(
         self, islands: int, particles: int, rng: np.random.Generator, chosen: Integers | None = None
     ) -> Annealed:
-        """Let the rows come in on every island, in an order of its own.
+        """Let the rows come in on every island, in an order of its own; particles fill whole blocks.
 
-        With completions of all rows, ``chosen``, that are a draw from the posterior, runs are conditional:
-        one particle of each island ends there. The mean of exp(−log_z) is then the inverse of the evidence.
+        With completions of all rows, ``chosen``, that are a draw from the posterior for each island, runs are
+        conditional: one particle ends there. The mean of exp(−log_z) is then the inverse of the evidence.
         """
+        particles = SIDE * -(-particles // SIDE)
         seeds = rng.integers(0, 2**63, islands).tolist()
         stops = self._stops(particles, rng)
 
-        def island(seed: int) -> _Island:
-            own = np.random.default_rng(seed)
+        def island(number: int) -> _Island:
+            own = np.random.default_rng(seeds[number])
             order = own.permutation(len(self.rows))
-            kept = None if chosen is None else self._backwards(chosen[order], order, stops, own)
+            kept = None if chosen is None else self._backwards(chosen[number][order], order, stops, own)
             return self._island(particles, order, stops, kept, own)
 
-        done = list(in_parallel(island, seeds))
-        steps = islands * particles * (1.0 + sum(stops) / max(len(self.rows), 1))
+        done = list(in_parallel(island, range(islands)))
+        ends = [*stops, self.length]
+        rows = sum(_crowd(particles, e, self.length) * (2 * e - b) for b, e in pairwise([0, *ends]) if e)
+        steps = islands * rows / max(self.length, 1)
         counts = np.concatenate([one.counts for one in done])
         return Annealed(
             np.array([one.log_z for one in done]), counts, np.array([one.logs for one in done]), int(steps)
@@ -112,6 +122,27 @@ class Sequence:
             index = np.where(seen[:, v] == HOLE, index * sizes[v] + full[:, v], index)
         return np.asarray(index[np.argsort(which, kind="stable")])
 
+    def guided(self, expected: Array, rng: np.random.Generator) -> Integers:
+        """Return completions drawn as if so many counts had been seen; (draws, size) → (draws, rows)."""
+        crowd = self._gathered(self.constant + expected, len(expected), rng)
+        free = np.zeros(0, dtype=np.int32)
+        if self.length:
+            impute(self.urn, self.rows, 0, self.length, free, *crowd)
+        return crowd.completions(len(expected))
+
+    def settled(self, chosen: Integers, sweeps: int, rng: np.random.Generator) -> Integers:
+        """Return completions after so many sweeps of collapsed Gibbs sampling; (draws, rows) both.
+
+        What was drawn from the posterior stays a draw from it, less dependent on where it came from.
+        """
+        counts = np.array([self._counted(self.rows, own) for own in chosen])
+        crowd = self._gathered(counts, len(chosen), rng)
+        for number in range(crowd.logs.size):
+            crowd.chosen[number // SIDE, :, number % SIDE] = chosen[number % len(chosen)]
+        for _ in range(sweeps if self.length else 0):
+            renew(self.urn, self.rows, self.length, False, crowd.state, crowd.chosen, crowd.stream)
+        return crowd.completions(len(chosen))
+
     def _stops(self, particles: int, rng: np.random.Generator) -> list[int]:
         """Return after how many rows particles are drawn anew: where a pilot's weights became uneven."""
         order, stops = rng.permutation(len(self.rows)), list(range(1, len(self.rows)))
@@ -128,58 +159,98 @@ class Sequence:
         adaptive: bool = False,
     ) -> _Island:
         """Let the rows come in; draw particles anew at the stops, or at those of them with uneven weights."""
-        rows, n = self.rows[order], len(order)
-        counts = np.repeat(self.constant[None], particles, axis=0)
-        sums, chosen = self.layout.total(counts), np.zeros((particles, n), dtype=np.int32)
-        logs, stream = np.zeros(particles), rng.integers(0, 2**64, particles, dtype=np.uint64)
+        rows, n, free = self.rows[order], len(order), np.zeros(0, dtype=np.int32)
         log_z, done, used = self.log_first, 0, []
         ends = _strides(n) if adaptive else [*stops, n][: n + 1 if n else 0]
+        sizes = [particles if adaptive else _crowd(particles, end, n) for end in ends]
+        crowd = self._gathered(self.constant[None], sizes[0] if sizes else particles, rng)
         for at, ahead in enumerate(ends):
-            first = 0 if kept is None else 1
-            block = (counts[first:], sums[first:], chosen[first:], logs[first:], stream[first:])
-            impute(self.urn, rows, done, ahead, *block)
-            if kept is not None:
-                logs[0] += recall(self.urn, rows, done, ahead, counts[0], sums[0], chosen[0], kept[at])
-            done, weights = ahead, Weights(logs[None], UNEVEN if adaptive else 1.0 + 1e-9)
+            pinned = free if kept is None else kept[at]
+            impute(self.urn, rows, done, ahead, pinned, *crowd)
+            done, weights = ahead, Weights(crowd.logs.reshape(1, -1), UNEVEN if adaptive else 1.0 + 1e-9)
             if done < n and weights.uneven[0]:
-                log_z += float(log_mean(logs[None])[0])
-                who = weights.drawn(rng, kept is not None)
-                counts, sums, chosen, logs = counts[who], sums[who], chosen[who], np.zeros(particles)
-                renew(
-                    self.urn,
-                    rows,
-                    done,
-                    1,
-                    False,
-                    counts[first:],
-                    sums[first:],
-                    chosen[first:],
-                    stream[first:],
-                )
+                log_z += float(log_mean(weights.logs)[0])
+                crowd = crowd.take(weights.drawn(rng, kept is not None, sizes[at + 1]), done)
+                renew(self.urn, rows, done, False, crowd.state, crowd.chosen, crowd.stream)
                 if kept is not None:
-                    chosen[0] = kept[at + 1]
-                    counts[0], sums[0] = self._counted(rows, kept[at + 1], done)
+                    crowd.pin(self._state(self._counted(rows[:done], kept[at + 1][:done])), kept[at + 1])
                 used.append(done)
-        return _Island(log_z + float(log_mean(logs[None])[0]), counts, logs, used)
+        logs = crowd.logs.ravel()
+        return _Island(log_z + float(log_mean(logs[None])[0]), crowd.counts(self.layout), logs, used)
+
+    def _gathered(self, counts: Array, particles: int, rng: np.random.Generator) -> _Crowd:
+        """Return particles with given counts, over and over until blocks are full; (draws, size)."""
+        blocks, states = -(-particles // SIDE), np.array([self._state(own) for own in counts])
+        every = np.resize(states, (blocks, SIDE, states.shape[1])).transpose(0, 2, 1)
+        return _Crowd(
+            np.ascontiguousarray(every).reshape(blocks, -1),
+            np.zeros((blocks, self.length, SIDE), dtype=np.int32),
+            np.zeros((blocks, SIDE)),
+            rng.integers(0, 2**64, (blocks, SIDE), dtype=np.uint64),
+        )
+
+    def _counted(self, rows: Integers, chosen: NDArray[np.integer[Any]]) -> Array:
+        """Return the counts of rows completed so, and of all that no hole changes; (size,)."""
+        counts, width = self.constant.copy(), self.urn.width[rows]
+        at = 2 * (self.urn.start[rows] + chosen * width)
+        for f in range(int(width.max(initial=0))):
+            np.add.at(counts, self.urn.link[(at + f)[f < width]] // SIDE, 1.0)
+        return counts
+
+    def _state(self, counts: Array) -> Array:
+        """Return the state of a particle; (2 (size + groups),)."""
+        n = np.concatenate([counts, self.layout.total(counts)])
+        now, size = self.urn.own + n, len(counts)
+        return np.concatenate([now[:size], 1.0 / now[size:], n])
 
     def _backwards(
         self, chosen: Integers, order: Integers, stops: list[int], rng: np.random.Generator
     ) -> list[NDArray[np.int32]]:
         """Return the completions that lead to given ones, before every renewal and at the end."""
-        rows, stream = self.rows[order], rng.integers(0, 2**64, 1, dtype=np.uint64)
+        rows, stream = self.rows[order], rng.integers(0, 2**64, (1, SIDE), dtype=np.uint64)
         path: list[NDArray[np.int32]] = [chosen.astype(np.int32)]
         for stop in reversed(stops):
-            now = path[0].copy()[None]
-            counts, sums = (each[None] for each in self._counted(rows, now[0], stop))
-            renew(self.urn, rows, stop, 1, True, counts, sums, now, stream)
-            path.insert(0, now[0])
+            now = np.repeat(path[0][None, :, None], SIDE, axis=2)
+            state = np.repeat(self._state(self._counted(rows[:stop], path[0][:stop])), SIDE)[None]
+            renew(self.urn, rows, stop, True, state, now, stream)
+            path.insert(0, now[0, :, 0].copy())
         return path
 
-    def _counted(self, rows: Integers, chosen: NDArray[np.int32], last: int) -> tuple[Array, Array]:
-        """Return the counts, and their sums, of the first rows completed so; (size,) and (groups,)."""
-        counts, sums, scratch = self.constant.copy(), self.layout.total(self.constant), chosen.copy()
-        recall(self.urn, rows, 0, last, counts, sums, scratch, chosen)
-        return counts, sums
+
+class _Crowd(NamedTuple):
+    """The particles of one island, side by side in blocks, as `lacunary.kernels.impute` takes them."""
+
+    state: Array
+    chosen: NDArray[np.int32]
+    logs: Array
+    stream: NDArray[np.uint64]
+
+    def take(self, who: Integers, done: int) -> _Crowd:
+        """Return copies of some of them, all of which count alike; so many rows have come in."""
+        blocks = len(who) // SIDE
+        state = self.state.reshape(len(self.state), -1, SIDE)
+        fresh = np.empty((blocks, *state.shape[1:]))
+        chosen = np.empty((blocks, *self.chosen.shape[1:]), dtype=np.int32)
+        copy(who, state, state.shape[1], fresh)
+        copy(who, self.chosen, done, chosen)
+        stream = self.stream[:blocks]
+        return _Crowd(fresh.reshape(blocks, -1), chosen, np.zeros((blocks, SIDE)), stream)
+
+    def pin(self, state: Array, chosen: NDArray[np.int32]) -> None:
+        """Put the first particle where it is to be."""
+        self.state.reshape(len(self.state), -1, SIDE)[0, :, 0] = state
+        self.chosen[0, :, 0] = chosen
+
+    def completions(self, draws: int) -> Integers:
+        """Return what each of so many particles has completed rows with; (draws, rows)."""
+        every = self.chosen.transpose(0, 2, 1).reshape(self.logs.size, self.chosen.shape[1])
+        return every[:draws].astype(np.int64)
+
+    def counts(self, layout: Layout) -> Array:
+        """Return the counts of every particle; (particles, size)."""
+        places = self.state.reshape(len(self.state), -1, SIDE)
+        n = places[:, places.shape[1] // 2 :][:, : layout.size]
+        return np.ascontiguousarray(np.moveaxis(n, 1, 2)).reshape(-1, layout.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +261,15 @@ class _Island:
     counts: Array
     logs: Array
     stops: list[int]
+
+
+def _crowd(particles: int, rows: int, all_rows: int) -> int:
+    """Return how many particles there are until so many rows have come in: more of them while rows are few.
+
+    What is lost at the first rows is lost for good, and what a particle costs grows with the rows: if all
+    steps add to the error alike, numbers in proportion to 1/√rows are the best.
+    """
+    return SIDE * int(particles * min((all_rows / rows) ** 0.5, FIRST) / SIDE)
 
 
 def _strides(rows: int) -> list[int]:
@@ -222,12 +302,10 @@ def sequence(problem: Problem) -> Sequence | None:
     ways = np.array([len(places) for places in written], dtype=np.int64)
     width = np.array([places.shape[1] for places in written], dtype=np.int64)
     start = np.concatenate([[0], np.cumsum(ways * width)])[:-1]
-    place = np.concatenate([places.ravel() for places in written]) if written else np.zeros(0)
-    urn = Urn(
-        alpha, layout.group, layout.total(alpha), start, ways, width, place.astype(np.int64), _twice(problem)
-    )
+    own = np.concatenate([alpha, layout.total(alpha)])
+    urn = Urn(own, start, ways, width, _links(layout, written), bool(problem.dag.tied))
     rows = np.repeat(np.arange(len(written)), often).astype(np.int64)
-    return Sequence(layout, urn, rows, constant, np.where(holes, HOLE, codes)[order])
+    return Sequence(layout, alpha, urn, rows, constant, np.where(holes, HOLE, codes)[order])
 
 
 def _too_many(layout: Layout, holes: NDArray[np.bool_], sizes: Integers) -> bool:
@@ -235,8 +313,10 @@ def _too_many(layout: Layout, holes: NDArray[np.bool_], sizes: Integers) -> bool
     return bool(log_ways.max(initial=0.0) > np.log(WIDE) or len(sizes) * np.exp(log_ways).sum() > MOST)
 
 
-def _twice(problem: Problem) -> bool:
-    return bool(problem.dag.tied)
+def _links(layout: Layout, written: list[Integers]) -> NDArray[np.int32]:
+    """Return where the parameters and then the distributions of every completion stand in a block's state."""
+    both = [np.stack([p, layout.size + layout.group[p]], axis=1).ravel() for p in written]
+    return SIDE * np.concatenate([np.zeros(0, dtype=np.int64), *both]).astype(np.int32)
 
 
 def _alike(holes: NDArray[np.bool_]) -> list[Integers]:

@@ -213,11 +213,19 @@ class Ladder:
 def _tall_enough(
     problem: Problem, temperatures: int | None, first: int, draws: int, burn: int, chains: int
 ) -> Ladder:
-    """Return a ladder of so many rungs, or of as many as it takes for the chains to agree."""
-    rungs = temperatures or first
+    """Return a ladder of so many rungs, or of as many as it takes for the chains to agree.
+
+    If that is interrupted, the last ladder that was climbed to its end.
+    """
+    rungs, climbed = temperatures or first, None
     while True:
         problem.say(f"a ladder of {rungs} temperatures")
-        climbed = ladder(problem, rungs, draws, burn, chains)
+        try:
+            climbed = ladder(problem, rungs, draws, burn, chains)
+        except KeyboardInterrupt:
+            if climbed is None:
+                raise
+            return climbed
         if temperatures is not None or climbed.spread <= AGREE or rungs >= GROWTH * first:
             return climbed
         rungs *= GROWTH

@@ -14,7 +14,7 @@ from lacunary.errors import ParameterError, TooWideError
 from lacunary.evidence.chains import check_positive
 from lacunary.evidence.gibbs import gibbs
 from lacunary.evidence.powered import powered
-from lacunary.evidence.problem import Problem
+from lacunary.evidence.problem import Problem, Tell
 from lacunary.evidence.score import pose
 from lacunary.infer.belief import Prior
 from lacunary.learn.fit import Fit
@@ -139,6 +139,7 @@ def loo(
     draws: int = 500,
     burn: int = 500,
     chains: int = 4,
+    watch: Tell | None = None,
     rng: int | np.random.Generator = 0,
 ) -> Loo:
     """Return how well a model predicts each row given all others, by PSIS-LOO and WAIC.
@@ -149,6 +150,8 @@ def loo(
         As in `lacunary.score`.
     draws, burn, chains
         Draws of the parameters from their posterior that a chain keeps, steps before the first, and chains.
+    watch
+        Called now and then with what is being done and how much of it is done, between 0 and 1 or None.
 
     Examples
     --------
@@ -160,11 +163,14 @@ def loo(
     True
     """
     check_positive(draws=draws, chains=chains)
-    problem = pose(model, table, prior=prior, rng=rng)
+    problem = pose(model, table, prior=prior, watch=watch, rng=rng)
     _check_room(problem, draws * chains)
+    problem.say("draws of the parameters from their posterior")
     theta = _drawn(problem, draws, burn, chains)
-    flat = theta.reshape(-1, theta.shape[-1])
-    parts = [problem.prepared.log_evidence(flat[k : k + AT_ONCE]) for k in range(0, len(flat), AT_ONCE)]
+    flat, parts = theta.reshape(-1, theta.shape[-1]), []
+    for k in range(0, len(flat), AT_ONCE):
+        problem.say("log-densities by row and draw", k / len(flat))
+        parts.append(problem.prepared.log_evidence(flat[k : k + AT_ONCE]))
     logs = np.concatenate(parts).reshape(chains, draws, -1)
     return loo_of(logs, row_weights(problem.table))
 

@@ -118,20 +118,22 @@ class Weights:
         """Which islands' particles had better be drawn anew; (islands,)."""
         return np.asarray(self.effective < self.enough * self.logs.shape[1])
 
-    def drawn(self, rng: np.random.Generator, pinned: bool = False) -> Integers:
+    def drawn(self, rng: np.random.Generator, pinned: bool = False, many: int | None = None) -> Integers:
         """Return who goes on: on uneven islands particles drawn by their weights, elsewhere all.
 
-        Drawing is systematic; with the first of each island ``pinned``, the others are drawn one by one.
+        Drawing is systematic; with the first of each island ``pinned``, the others are drawn one by one. If
+        all islands are uneven, more or fewer than before may be drawn, so ``many`` on each.
         """
         islands, particles = self.logs.shape
-        out = np.arange(islands * particles).reshape(islands, particles)
+        many = particles if many is None else many
+        out: Integers = np.arange(islands)[:, None] * particles + np.arange(many)
         for island in np.flatnonzero(self.uneven):
             reach = np.cumsum(np.exp(self.logs[island] - logsumexp(self.logs[island])))[:-1]
-            at = rng.random(particles) if pinned else (rng.random() + np.arange(particles)) / particles
+            at = rng.random(many) if pinned else (rng.random() + np.arange(many)) / many
             out[island] = island * particles + np.searchsorted(reach, at)
             if pinned:
                 out[island, 0] = island * particles
-        return out.ravel()
+        return np.asarray(out.ravel())
 
 
 def anneal(

@@ -33,6 +33,10 @@ LEAST = 8
 """Draws of each chain that an interrupted walk must have to say anything."""
 
 
+TOLD = 50
+"""Steps after which it is told how far a walk is."""
+
+
 class _Steps(Protocol):
     """Points of several chains, and how to move them."""
 
@@ -94,11 +98,15 @@ def powered(
         raise TableError("there are no rows that count, so that there is nothing to sample")
     walk = _Walking(problem, _steps_of(problem), chains, rng)
     for k in range(burn):
+        if k % TOLD == 0:
+            problem.say(f"a walk to the power {tau:.3g} of the posterior", k / burn)
         walk.step(tau * min((2.0 * (k + 1) / burn) ** 2, 1.0), tune=k + 1, climb=2 * k < burn)
     walk.accepted, heights, kept, interrupted = 0.0, list[Array](), list[Array](), False
     try:
         while True:
-            for _ in range(draws):
+            for k in range(draws):
+                if k % TOLD == 0:
+                    problem.say(f"draws from the posterior to the power {tau:.3g}", k / draws)
                 walk.step(tau)
                 heights.append(walk.place.at.log_likelihood)
                 if keep:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lacunary.data.table import Table
-from lacunary.errors import ParameterError
+from lacunary.errors import ParameterError, TableError
 from lacunary.evidence.estimate import Estimate, Kind
 from lacunary.evidence.exact import complete_log_evidence
 from lacunary.evidence.problem import Problem
@@ -54,6 +54,8 @@ def prequential(
     """
     table = problem.table.whole("a prequential score")
     turns = _turns(order, len(table), problem.rng)
+    if not table.size > 0:
+        raise TableError("there are no rows that count, so that none is to be foretold")
     if (table.weights != 1.0).any():
         raise ParameterError(
             "a prequential score is of rows that come one by one, and some have weights other than one; "
@@ -112,6 +114,7 @@ def _forecasts(problem: Problem, table: Table, every: int | None) -> Array:
     while seen < len(table):
         step = every or max(1, seen // EACH)
         rows = slice(seen, min(seen + step, len(table)))
+        problem.say(f"row {seen + 1} of {len(table)} foretold", seen / len(table))
         out[rows] = belief.log_probability(table.take(rows))
         seen = rows.stop
         if seen == len(table) or not _all_shown(table.holes[:seen], problem):

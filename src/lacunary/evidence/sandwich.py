@@ -22,13 +22,13 @@ from lacunary.errors import ParameterError
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.imputation import Sequence, sequence
 from lacunary.evidence.problem import Problem
-from lacunary.evidence.smc import BUDGET, ISLANDS, fractional, imputing, sampled
+from lacunary.evidence.smc import BEYOND, BUDGET, ISLANDS, LESS, MORE, SWEEPS, fractional, imputing, sampled
 from lacunary.infer.network import Network
 from lacunary.maths.arrays import Integers
 
 __all__ = ["Twin", "sandwich", "twin_of"]
 
-FIRST = 128
+FIRST = 64
 """Particles of an island at the first attempt at a twin."""
 
 
@@ -59,7 +59,7 @@ def sandwich(
     details |= {"lower": low, "upper": high, "gap": high - low, "runs": runs, "apart": _apart(runs)}
     details["gap_error"] = error
     wide = f"the twin's gap is {high - low:.2g} ± {error:.2g} nats, {stderr:g} were wanted"
-    wide = wide if max(high - low, error) > stderr else ""
+    wide = wide if max(abs(high - low), error) > stderr else ""
     note = "; ".join(filter(None, [details["note"], wide]))
     details |= {"note": note, "trustworthy": not note}
     return replace(found, method="sandwich", details=details)
@@ -72,12 +72,18 @@ class Twin:
     rows: Sequence
     chosen: Integers
 
-    def ends(self, islands: int, particles: int, rng: np.random.Generator) -> tuple[float, float, float]:
-        """Return a stochastic lower and upper bound of the log evidence, and the larger of their errors."""
-        forward = self.rows.run(islands, particles, rng).log_z
-        backward = -self.rows.run(islands, particles, rng, self.chosen).log_z
+    def ends(self, islands: int, particles: int, rng: np.random.Generator) -> tuple[float, float, float, int]:
+        """Return a stochastic lower and upper bound of the log evidence, their error, and moves made.
+
+        The error is the larger of those of both ends.
+        """
+        there = self.rows.run(islands, particles, rng)
+        ends = self.rows.settled(np.repeat(self.chosen[None], islands, axis=0), SWEEPS, rng)
+        back = self.rows.run(islands, particles, rng, ends)
+        forward, backward = there.log_z, -back.log_z
         size, error = np.log(islands), max(forward.std(ddof=1), backward.std(ddof=1)) / np.sqrt(islands)
-        return float(logsumexp(forward) - size), float(size - logsumexp(backward)), float(error)
+        low, high = float(logsumexp(forward) - size), float(size - logsumexp(backward))
+        return low, high, float(error), there.steps + back.steps
 
 
 def twin_of(problem: Problem, rng: np.random.Generator) -> Twin | None:
@@ -112,11 +118,13 @@ def _twin_ends(
     price, particles, spent = imputing(twin.rows).price, FIRST, 0.0
     while True:
         problem.say(f"the twin, {particles} particles", min(spent / budget, 1.0))
-        low, high, error = twin.ends(islands, particles, rng)
-        spent += 16.0 * islands * particles * price
-        if (high - low <= wanted and error <= wanted) or 3 * spent > budget:
+        low, high, error, moves = twin.ends(islands, particles, rng)
+        spent += moves * price
+        off = max(abs(high - low), error) / wanted
+        times = float(np.clip(BEYOND * off**2, LESS, MORE))
+        if off <= 1.0 or spent + times * moves * price > budget:
             return low, high, error
-        particles *= 2
+        particles = int(times * particles)
 
 
 def _apart(runs: dict[str, tuple[float, float]]) -> float:

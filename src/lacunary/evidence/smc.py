@@ -1,11 +1,11 @@
 """The evidence by sequential Monte Carlo, as long as its error asks for, with a second opinion.
 
-Two samplers are at hand for tables. Sequential imputation begins at the prior and lets the rows come in one
-by one; annealing begins at the variational optima, in all their labellings. Both give an unbiased estimate
-on every island, and islands are independent: their spread tells the error, t distributed. What takes fewer
-operations to the wanted error is grown until that is met; the other is run shorter, to see whether they
-agree. Graphs with numeric families are annealed from the prior, and those to which nothing is conjugate by
-a random walk.
+Sequential imputation begins at the prior and lets the rows of tables come in one by one, on islands; each
+gives an unbiased estimate, and islands are independent: their spread tells the error, t distributed. The
+same with a particle that ends where Gibbs sampling led it from variational optima is a second opinion, run
+shorter. Where completions are too many, or rows so many that it is far cheaper, annealing begins at the
+variational optima, in all their labellings. Graphs with numeric families are annealed from the prior, and
+those to which nothing is conjugate by a random walk.
 """
 
 from __future__ import annotations
@@ -27,17 +27,34 @@ from lacunary.evidence.movers import NumericMover, WalkMover, from_prior
 from lacunary.evidence.population import Annealed, Mover, Weights, anneal, finer, schedule
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.random_walk import Walk
+from lacunary.infer.walker import Walker
 from lacunary.maths.arrays import Array
 from lacunary.maths.mixing import split_rhat
 from lacunary.maths.pareto_tail import pareto_shape
 
-__all__ = ["BUDGET", "ISLANDS", "LEAST", "Sampler", "fractional", "imputing", "sampled", "samplers"]
+__all__ = [
+    "BEYOND",
+    "BUDGET",
+    "ISLANDS",
+    "LEAST",
+    "LESS",
+    "MORE",
+    "SWEEPS",
+    "Sampler",
+    "fractional",
+    "imputing",
+    "sampled",
+    "samplers",
+]
 
 ISLANDS = 16
 """Independent runs whose spread tells the error."""
 
-BUDGET = 2.0**32
+BUDGET = 2.0**34
 """Multiplications after which growing stops: about half a minute."""
+
+BEYOND, LESS, MORE = 1.2, 1.4, 4.0
+"""Effort beyond what islands' spread asks for; the least and the most times the effort of the last run."""
 
 SPREAD = 0.4
 """Standard deviation of islands' log estimates above which the log of their mean is not near normal."""
@@ -54,6 +71,12 @@ COVERED = 0.9
 FEW = 0.1
 """Share of the particles that carry the mean below which the tail of their weights matters."""
 
+CHEAPER = 4.0
+"""Times that the first sampler may be dearer than another, which is the more likely to miss something."""
+
+SWEEPS = 200
+"""Sweeps of collapsed Gibbs sampling that lead from a variational optimum to a draw from the posterior."""
+
 MIXED = 8
 """Particles of an island from which R̂ says something."""
 
@@ -66,17 +89,18 @@ class Sampler:
     """One way to the posterior, and what it has found.
 
     ``attempt`` runs all islands with so many times the effort of the first time, and ``price`` is what one
-    move of a particle costs, in multiplications.
+    move of a particle costs, in multiplications. Of ``conditional`` runs the inverse estimates are unbiased.
     """
 
     name: str
-    attempt: Callable[[int, int, np.random.Generator], Annealed]
+    attempt: Callable[[int, float, np.random.Generator], Annealed]
     price: float
-    effort: int = 0
+    conditional: bool = False
+    effort: float = 0.0
     spent: float = 0.0
     found: Annealed | None = field(default=None, repr=False)
 
-    def run(self, islands: int, effort: int, rng: np.random.Generator) -> None:
+    def run(self, islands: int, effort: float, rng: np.random.Generator) -> None:
         """Run all islands with so much effort, and forget earlier runs."""
         self.found = self.attempt(islands, effort, rng)
         self.effort, self.spent = effort, self.spent + self.found.steps * self.price
@@ -94,13 +118,14 @@ class Sampler:
 
     @property
     def value(self) -> float:
-        """The log of the islands' mean estimate."""
-        return float(logsumexp(self.log_z) - np.log(len(self.log_z)))
+        """The log of the islands' mean estimate; of conditional runs, of their harmonic mean."""
+        sign = -1.0 if self.conditional else 1.0
+        return float(sign * (logsumexp(sign * self.log_z) - np.log(len(self.log_z))))
 
     @property
     def stderr(self) -> float:
         """Its standard error: that of the mean, relative."""
-        relative = np.exp(self.log_z - self.value)
+        relative = np.exp((self.value - self.log_z) if self.conditional else (self.log_z - self.value))
         return float(relative.std(ddof=1) / np.sqrt(len(relative)))
 
     def wanted(self, stderr: float) -> float:
@@ -130,7 +155,7 @@ def sampled(
     stderr
         The standard error that is wanted, in nats.
     budget
-        Multiplications after which it is given up, about 10⁸ a second.
+        Multiplications after which it is given up, about 5 · 10⁸ a second.
     islands
         Independent runs; the error has one degree of freedom less.
     both
@@ -172,11 +197,17 @@ def samplers(problem: Problem, rng: np.random.Generator) -> tuple[list[Sampler],
         price = 64.0 * len(laid.completions.row) * len(problem.dag.names)
         return [_annealing("annealing from the prior", NumericMover(laid, rng), price, rng)], None
     peaks, rows = optima(problem, rng), sequence(problem)
-    mover, price = peaks.mover(laid), 3.0 * laid.work + 32.0 * problem.dag.layout.size
-    ways = [] if rows is None else [imputing(rows)]
+    mover, price = peaks.mover(laid), _draw_price(problem, laid)
+    ways = [] if rows is None else [imputing(rows), _settled(rows, peaks)]
     if mover is not None:
         ways.append(_annealing("annealing from variational optima", mover, price, rng))
     return ways or [_annealing("annealing from the prior", from_prior(laid), price, rng)], peaks
+
+
+def _draw_price(problem: Problem, laid: Walker) -> float:
+    """Return what one draw of all parameters and completions costs, in multiplications of an urn."""
+    _, _, weights = problem.rows("sampling")
+    return 16.0 * laid.work + 64.0 * problem.dag.layout.size + 12.0 * float(np.minimum(weights, 16).sum())
 
 
 def fractional(problem: Problem) -> bool:
@@ -192,23 +223,39 @@ def imputing(rows: Sequence) -> Sampler:
     """Return sequential imputation of rows."""
     price = float((rows.urn.ways * rows.urn.width)[rows.rows].sum()) + 1.0
     return Sampler(
-        "sequential imputation",
-        lambda islands, effort, rng: rows.run(islands, LEAST * 8 * effort, rng),
+        "sequential imputation from the prior",
+        lambda islands, effort, rng: rows.run(islands, _particles(effort), rng),
         price,
     )
+
+
+def _particles(effort: float) -> int:
+    return int(6 * LEAST * effort)
+
+
+def _settled(rows: Sequence, peaks: Optima) -> Sampler:
+    """Return conditional runs that end at draws which collapsed Gibbs sampling led there from the optima."""
+
+    def attempt(islands: int, effort: float, rng: np.random.Generator) -> Annealed:
+        which = rng.choice(len(peaks.points), islands, p=peaks.weights)
+        expected = (peaks.points - peaks.problem.belief.alpha)[which]
+        begun = rows.guided(np.maximum(expected, 0.0), rng)
+        return rows.run(islands, _particles(effort), rng, rows.settled(begun, SWEEPS, rng))
+
+    return Sampler("sequential imputation from variational optima", attempt, imputing(rows).price, True)
 
 
 def _annealing(name: str, mover: Mover[Any], price: float, rng: np.random.Generator) -> Sampler:
     """Return annealing along a path; more effort goes to temperatures and particles alike."""
     tau: list[Array] = []
 
-    def attempt(islands: int, effort: int, rng: np.random.Generator) -> Annealed:
+    def attempt(islands: int, effort: float, rng: np.random.Generator) -> Annealed:
         if not tau:
             tau.append(schedule(mover, rng))
             if isinstance(mover, WalkMover):
                 mover.seeking = False
-        longer = 2.0 ** np.ceil(np.log2(effort) / 2)
-        return anneal(mover, finer(tau[0], 2 * longer), islands, int(LEAST * effort / longer), rng)
+        more = effort**0.5
+        return anneal(mover, finer(tau[0], 2 * more), islands, round(LEAST * more), rng)
 
     return Sampler(name, attempt, price)
 
@@ -224,15 +271,15 @@ def _grow(
 ) -> bool:
     """Run the samplers until the best meets the error; tell whether that was interrupted."""
     try:
-        for way in ways:
-            problem.say(f"{way.name}: a first run")
-            way.run(islands, 1, rng)
-        main = _best(ways, stderr, budget)
+        main = _chosen(problem, ways, islands, stderr, budget, rng)
         _until(problem, main, islands, stderr, budget, rng)
-        for way in ways:
-            if way is not main:
-                _until(problem, way, islands, stderr if both else 2 * stderr, budget / 8, rng)
-        ways.sort(key=lambda way: way is not main)
+        second = next((way for way in ways if way is not main), None)
+        if second is not None:
+            if second.found is None:
+                problem.say(f"{second.name}: a second opinion")
+                second.run(islands, 1, rng)
+            _until(problem, second, islands, stderr if both else 2 * stderr, budget / (2 if both else 8), rng)
+        ways[:] = [main] if second is None else [main, second]
     except KeyboardInterrupt:
         if all(way.found is None for way in ways):
             raise
@@ -246,19 +293,33 @@ def _until(
 ) -> None:
     """Run a sampler again with more effort until it meets the error, or the budget is spent."""
     while way.wanted(stderr) > 1.0:
-        times = 2 ** int(np.clip(np.ceil(np.log2(way.wanted(stderr))), 1, 3))
-        while times > 1 and way.spent + times * way.next_cost > budget:
-            times //= 2
-        if times == 1:
+        times = float(np.clip(BEYOND * way.wanted(stderr), LESS, MORE))
+        times = min(times, (budget - way.spent) / way.next_cost)
+        if times < LESS:
             return
         problem.say(f"{way.name}: error {way.stderr:.2g}, {stderr:g} wanted", way.spent / budget)
         way.run(islands, times * way.effort, rng)
 
 
-def _best(ways: list[Sampler], stderr: float, budget: float) -> Sampler:
-    """Return the sampler to grow: the first, unless it would not meet the error within the budget."""
-    cost = [way.wanted(stderr) * way.next_cost for way in ways]
-    return ways[0] if cost[0] <= budget / 2 else ways[int(np.argmin(cost))]
+def _chosen(
+    problem: Problem,
+    ways: list[Sampler],
+    islands: int,
+    stderr: float,
+    budget: float,
+    rng: np.random.Generator,
+) -> Sampler:
+    """Return the sampler to grow: the first, unless it is too dear for the budget and another far cheaper."""
+    first, *others = (way for way in ways if not way.conditional)
+    for way in (first, *others):
+        problem.say(f"{way.name}: a first run")
+        way.run(islands, 1, rng)
+        if first.wanted(stderr) * first.next_cost <= budget / 2:
+            return first
+    return min(
+        (first, *others),
+        key=lambda way: way.wanted(stderr) * way.next_cost * (1 if way is first else CHEAPER),
+    )
 
 
 def _estimate(

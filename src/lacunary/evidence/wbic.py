@@ -13,6 +13,7 @@ import numpy as np
 
 from lacunary.errors import ParameterError
 from lacunary.evidence.chains import check_positive
+from lacunary.evidence.diagnostics import said_rhat
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.powered import Powered, powered
 from lacunary.evidence.problem import Problem
@@ -65,8 +66,8 @@ def _mean(logs: Array) -> Mean:
 def _estimate(found: Powered, mean: Mean, temperature: float, asked: float) -> Estimate:
     value, error, rhat = float(mean.mean[0]), float(mean.stderr[0]), float(mean.rhat[0])
     notes = []
-    if rhat > APART:
-        notes.append(f"chains did not mix (R̂ {rhat:.3g}): take more draws")
+    if not rhat <= APART:
+        notes.append(f"chains did not mix ({said_rhat(rhat)}): take more draws")
     if found.interrupted:
         notes.append(f"interrupted after {found.log_likelihood.shape[1]} draws of each chain")
     elif error > asked:

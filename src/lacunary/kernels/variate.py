@@ -13,7 +13,7 @@ import numpy as np
 
 from lacunary.kernels.compile import bare
 
-__all__ = ["binomial", "log_gamma_variate", "normal", "uniform"]
+__all__ = ["STEP", "binomial", "fraction", "log_gamma_variate", "normal", "uniform"]
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
 FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -24,14 +24,19 @@ FEW = 12.0
 
 
 @bare
-def uniform(stream: Any) -> float:
-    """Return a number in (0, 1), both ends excluded, and move the stream on."""
-    z = stream[0] + STEP
-    stream[0] = z
+def fraction(z: Any) -> float:
+    """Return the number in (0, 1), both ends excluded, that a stream gives where it stands."""
     z = (z ^ (z >> np.uint64(30))) * FIRST
     z = (z ^ (z >> np.uint64(27))) * SECOND
     z = z ^ (z >> np.uint64(31))
     return (np.float64(z >> np.uint64(12)) + 0.5) * 2.0**-52
+
+
+@bare
+def uniform(stream: Any) -> float:
+    """Return a number in (0, 1), both ends excluded, and move the stream on."""
+    stream[0] += STEP
+    return fraction(stream[0])
 
 
 @bare
