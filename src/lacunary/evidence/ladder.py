@@ -41,8 +41,11 @@ from lacunary.maths.arrays import Array, Integers
 
 __all__ = ["Ladder", "bridge", "ladder", "path"]
 
-AGREE = 0.4
-"""Nats that chains' own estimates of the log evidence may differ by, as a standard deviation."""
+EVEN = 0.25
+"""Nats that chains' own estimates of the log evidence differ by, as a deviation, on a ladder that will do."""
+
+AGREE = 0.5
+"""Nats beyond which their error says little; farther off, so that a lucky ladder is not the one believed."""
 
 GROWTH = 4
 """How many times the rungs a ladder has on which chains did not agree."""
@@ -219,14 +222,14 @@ def _tall_enough(
     """
     rungs, climbed = temperatures or first, None
     while True:
-        problem.say(f"a ladder of {rungs} temperatures")
         try:
+            problem.say(f"a ladder of {rungs} temperatures")
             climbed = ladder(problem, rungs, draws, burn, chains)
         except KeyboardInterrupt:
             if climbed is None:
                 raise
             return climbed
-        if temperatures is not None or climbed.spread <= AGREE or rungs >= GROWTH * first:
+        if temperatures is not None or climbed.spread <= EVEN or rungs >= GROWTH * first:
             return climbed
         rungs *= GROWTH
 
