@@ -32,6 +32,7 @@ COMMANDS = (
     "effect",
     "missing",
     "pool",
+    "report",
     "demo",
     "describe",
     "convert",

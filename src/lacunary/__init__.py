@@ -110,6 +110,9 @@ if TYPE_CHECKING:
     from lacunary.structure.search import search
     from lacunary.structure.structural_em import StructuralResult, structural_em
     from lacunary.structure.walk import SearchProgress, Trail
+    from lacunary.study.class_report import ClassReport, class_report
+    from lacunary.study.class_steps import ClassEffects, class_covariates, class_outcome
+    from lacunary.study.class_tests import BootstrapLrt, bootstrap_lrt
     from lacunary.study.classes import classes
     from lacunary.study.delta import DeltaAdjusted, delta_adjusted
     from lacunary.study.impute import impute
@@ -218,6 +221,9 @@ _HOME = {
     "study.classes": ("classes",),
     "study.pool": ("Pooled", "pool"),
     "study.missingness": ("McarTest", "Missingness", "mcar_test", "missingness"),
+    "study.class_report": ("ClassReport", "class_report"),
+    "study.class_tests": ("BootstrapLrt", "bootstrap_lrt"),
+    "study.class_steps": ("ClassEffects", "class_covariates", "class_outcome"),
     "study.delta": ("DeltaAdjusted", "delta_adjusted"),
     "study.impute": ("impute",),
     "study.result": ("Classes",),
@@ -233,9 +239,12 @@ __all__ = [
     "BDeu",
     "Belief",
     "BestFirst",
+    "BootstrapLrt",
     "BudgetError",
     "Checkpoint",
     "ClassAnswers",
+    "ClassEffects",
+    "ClassReport",
     "Classes",
     "ClassesTrail",
     "Comparison",
@@ -314,6 +323,10 @@ __all__ = [
     "average_graphs",
     "bdeu",
     "bipartite",
+    "bootstrap_lrt",
+    "class_covariates",
+    "class_outcome",
+    "class_report",
     "classes",
     "compare",
     "cpdag",

@@ -29,7 +29,7 @@ from lacunary.maths.arrays import Array, Integers
 from lacunary.model.dag import Dag
 from lacunary.model.layout import Layout
 
-__all__ = ["Curvature", "curvature"]
+__all__ = ["Curvature", "curvature", "moved"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,12 +142,12 @@ def _score_covariance(rows: Rows, theta: Array) -> Array:
     batch = max(8, ROOM // (layout.size + 2 * layout.statistics_size))
     for first in range(0, len(touched), batch):
         some = touched[first : first + batch]
-        steps = rows.expect(_moved(dag, theta, some)).counts
+        steps = rows.expect(moved(dag, theta, some)).counts
         out[some] = _score(dag, theta, steps.imag / STEP, None)
     return (out + out.T) / 2
 
 
-def _moved(dag: Dag, theta: Array, coordinates: Integers) -> NDArray[np.complex128]:
+def moved(dag: Dag, theta: Array, coordinates: Integers) -> NDArray[np.complex128]:
     """Return the parameters after a tiny imaginary step along each of some coordinates; (steps, size)."""
     layout, places = dag.layout, free_places(dag.layout)
     out = np.repeat(theta.astype(np.complex128)[None], len(coordinates), axis=0)
