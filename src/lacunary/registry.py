@@ -18,6 +18,8 @@ LENT = {
     "classes as text": "report.classes_text.printed",
     "classes as a page": "report.classes_page.page",
     "classes as a figure": "report.figures.classes",
+    "network as a page": "workbench.page.page",
+    "network as a widget": "workbench.widget.widget",
     "save": "files.store.save",
     "score of a mixture": "mixture.score.score_mixture",
     "sensitivity as a figure": "report.figures.sensitivity",

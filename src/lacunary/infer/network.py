@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from lacunary.infer.answers import Answers
 from lacunary.infer.belief import Dirichlet, Prior
 from lacunary.infer.cpt import ParameterTable, parameter_table
 from lacunary.model.dag import Dag
+from lacunary.registry import borrow
 
 __all__ = ["Network", "random_network"]
 
@@ -126,6 +128,18 @@ class Network(Answers):
                 "parameters_of has what it has"
             )
         return found
+
+    def page(self, path: str | PathLike[str] | None = None, *, title: str = "Network") -> str:
+        """Return a page of HTML in which states can be clicked, without a server; written if a path is given.
+
+        Posteriors are worked out in the page, exactly; families are tables and linear regressions, and the
+        network must not be too wide.
+        """
+        return str(borrow("network as a page")(self, path, title=title))
+
+    def widget(self, given: Mapping[str, Any] | None = None) -> Any:
+        """Return a live monitor for a notebook; its ``given`` is what is clicked. Needs anywidget."""
+        return borrow("network as a widget")(self, given)
 
     def parameters(self) -> NDArray[np.float64]:
         """Return ``theta``."""

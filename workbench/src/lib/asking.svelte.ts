@@ -1,0 +1,114 @@
+// One model that is being asked: what is given, what was before, and the answers; the last question wins.
+import type { Answer, Answers, Asker, Finding, Given, Shape } from "./types";
+
+const STEPS = 200;
+
+export class Asking {
+  given = $state<Given>({});
+  answers = $state.raw(new Map<string, Answer>());
+  before = $state.raw(new Map<string, Answer>());
+  log = $state<number | null>(0);
+  best = $state.raw<Given | null>(null);
+  problem = $state("");
+  past = $state.raw<Given[]>([]);
+  future = $state.raw<Given[]>([]);
+  /** Milliseconds from the last click to its answer. */
+  took = $state(0);
+  private wanted = 0;
+  private busy = false;
+  private again = false;
+
+  constructor(
+    readonly shape: Shape,
+    readonly asker: Asker,
+    given: Given = {},
+    private told: (given: Given) => void = () => {},
+  ) {
+    const known = new Set(shape.variables.map((v) => v.name));
+    this.given = Object.fromEntries(Object.entries(given).filter(([name]) => known.has(name)));
+    void this.first();
+  }
+
+  private named(found: Answers): Map<string, Answer> {
+    return new Map(this.shape.variables.map((v, i) => [v.name, found.marginals[i]]));
+  }
+
+  private async first(): Promise<void> {
+    try {
+      const found = await this.asker.ask({});
+      this.before = this.named(found);
+      if (!Object.keys(this.given).length) ((this.answers = this.before), (this.log = found.log_probability));
+      else await this.ask();
+    } catch (problem) {
+      this.problem = String((problem as Error).message ?? problem);
+    }
+  }
+
+  set(name: string, finding: Finding | undefined): void {
+    const next = { ...this.given };
+    if (finding === undefined) delete next[name];
+    else next[name] = finding;
+    this.become(next);
+  }
+
+  become(next: Given, remember = true): void {
+    if (remember) {
+      this.past = [...this.past.slice(-STEPS), this.given];
+      this.future = [];
+    }
+    this.given = next;
+    this.best = null;
+    this.told(next);
+    void this.ask();
+  }
+
+  undo(): void {
+    const before = this.past.at(-1);
+    if (!before) return;
+    this.future = [...this.future, this.given];
+    this.past = this.past.slice(0, -1);
+    this.become(before, false);
+  }
+
+  redo(): void {
+    const after = this.future.at(-1);
+    if (!after) return;
+    this.past = [...this.past, this.given];
+    this.future = this.future.slice(0, -1);
+    this.become(after, false);
+  }
+
+  async ask(): Promise<void> {
+    if (this.busy) {
+      this.again = true;
+      return;
+    }
+    this.busy = true;
+    const began = performance.now();
+    const mine = ++this.wanted;
+    try {
+      const found = await this.asker.ask($state.snapshot(this.given) as Given);
+      if (mine === this.wanted) ((this.answers = this.named(found)), (this.log = found.log_probability), (this.problem = ""));
+    } catch (problem) {
+      this.problem = String((problem as Error).message ?? problem);
+    }
+    this.took = performance.now() - began;
+    this.busy = false;
+    if (this.again) {
+      this.again = false;
+      await this.ask();
+    }
+  }
+
+  async explain(): Promise<void> {
+    if (this.best) {
+      this.best = null;
+      return;
+    }
+    try {
+      this.best = (await this.asker.explain($state.snapshot(this.given) as Given)).states;
+    } catch (problem) {
+      this.problem = String((problem as Error).message ?? problem);
+    }
+  }
+}
