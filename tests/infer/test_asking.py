@@ -25,7 +25,7 @@ import lacunary as lac
 from lacunary.infer import elimination
 from lacunary.infer.asking import Eliminator
 from lacunary.infer.findings import Findings
-from lacunary.kernels import buckets
+from lacunary.kernels import buckets, orders
 from lacunary.kernels.promote import promote
 from tests import naive
 from tests.strategies import mixed_networks, networks
@@ -179,9 +179,9 @@ def test_soft_evidence_of_mixed_networks_is_an_average_over_states(data: st.Data
     assert engine.probability == pytest.approx(total / max(likelihood.values()), rel=1e-9)
 
 
-def plain_twin() -> ModuleType:
+def plain_twin(kernels: ModuleType) -> ModuleType:
     """The kernels as they stand, whatever has been compiled."""
-    spec = importlib.util.find_spec("lacunary.kernels.buckets")
+    spec = importlib.util.find_spec(kernels.__name__)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -191,7 +191,8 @@ def plain_twin() -> ModuleType:
 
 def test_plain_and_compiled_kernels_agree_to_the_last_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     promote(buckets)
-    network, twin = lac.alarm(), plain_twin()
+    promote(orders)
+    network, twin, planner = lac.alarm(), plain_twin(buckets), plain_twin(orders)
     rows = network.sample(12, rng=3)
     rng = np.random.default_rng(4)
     for row in range(12):
@@ -202,6 +203,7 @@ def test_plain_and_compiled_kernels_agree_to_the_last_bit(monkeypatch: pytest.Mo
         fast = lac.Network(network.dag, network.theta).query(names[0], given=known).probabilities
         with monkeypatch.context() as patch:
             patch.setattr(elimination, "buckets", twin)
+            patch.setattr(elimination, "orders", planner)
             patch.setattr("lacunary.infer.asking.buckets", twin)
             slow = copy.deepcopy(network).query(names[0], given=known).probabilities
         np.testing.assert_array_equal(fast, slow)

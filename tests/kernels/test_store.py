@@ -93,6 +93,24 @@ def test_the_store_can_be_sent_elsewhere(copied: Path, tmp_path: Path) -> None:
     assert _ask(copied, LACUNARY_CACHE=str(place))[1]
 
 
+def test_code_is_read_where_nothing_can_be_written(copied: Path, tmp_path: Path) -> None:
+    """A folder made before, as in an image: it need not be the one that is written to."""
+    shipped, fresh = tmp_path / "shipped", tmp_path / "home"
+    drawn, _ = _ask(copied, LACUNARY_CACHE=str(shipped))
+    for path in [*shipped.rglob("*"), shipped]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    (copied / "lacunary/kernels/__pycache__").touch()  # nothing can be made inside a file
+    # To whoever may write anywhere the folder is not read-only; the next place has to be asked for then.
+    told = {"XDG_CACHE_HOME": str(shipped.parent / "none"), "PYTHONDONTWRITEBYTECODE": "1"}
+    assert _ask(copied, LACUNARY_CACHE=str(shipped), **told) == (drawn, True)
+    (fresh / "lacunary").mkdir(parents=True)
+    shutil.copytree(shipped, fresh / "lacunary", dirs_exist_ok=True)
+    elsewhere = tmp_path / "empty"
+    told = {"LACUNARY_CACHE": str(elsewhere), "XDG_CACHE_HOME": str(fresh), "PYTHONDONTWRITEBYTECODE": "1"}
+    assert _ask(copied, **told) == (drawn, True)
+    assert not list(elsewhere.rglob("*.nbc"))  # it is written to where need be, and others are read
+
+
 @pytest.mark.parametrize("code", [ASK, WITHOUT_HOOKS + ASK])
 def test_where_nothing_can_be_written_code_lives_in_memory(copied: Path, tmp_path: Path, code: str) -> None:
     (tmp_path / "file").touch()  # nothing can be made inside a file, whoever asks

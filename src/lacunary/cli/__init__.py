@@ -7,7 +7,7 @@ import sys
 # In the order in which help lists the commands.
 # isort: off
 from lacunary.cli import demo, describe, fit, classes, search, arcs, mixture, assign, query, impute, score  # noqa: F401
-from lacunary.cli import effect, missing, report, sensitivity, loo, workbench, reproduce  # noqa: F401
+from lacunary.cli import effect, missing, report, sensitivity, loo, workbench, reproduce, warm_up  # noqa: F401
 
 # isort: on
 from lacunary.cli.app import app

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.segment import Segment
 
 from lacunary.data.wording import harmless
+from lacunary.kernels.compiling import listeners
 
 if TYPE_CHECKING:
     import lacunary as lac
@@ -92,16 +93,24 @@ class Waiting:
         )
         self._task = self._display.add_task(what, total=None)
         self._starts = 0
+        self._kernels = 0
 
     def __enter__(self) -> Waiting:
         self._display.start()
+        listeners.append(self._compiling)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        listeners.remove(self._compiling)
         if not self._display.disable:  # older releases of Rich end a line that was never begun
             self._display.stop()
+
+    def _compiling(self, kernel: str) -> None:
+        """Say that kernels are compiled, and how many so far."""
+        self._kernels += 1
+        self._display.update(self._task, description=f"compiling, once per machine: kernel {self._kernels}")
 
     def say(self, what: str) -> None:
         """Say what is being done now."""

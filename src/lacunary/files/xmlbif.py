@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from html import escape
 from math import prod
 from typing import NoReturn
 from xml.parsers import expat
-from xml.sax.saxutils import escape
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,4 +157,4 @@ def _element(name: str, text: str) -> str:
         raise FileError(
             f"XMLBIF cannot hold the name {text!r}: control characters or outer spaces; save it as .json"
         )
-    return f"<{name}>{escape(text)}</{name}>"
+    return f"<{name}>{escape(text, quote=False)}</{name}>"

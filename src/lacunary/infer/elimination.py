@@ -1,8 +1,8 @@
 """One question about one row: only what bears on it is laid out, and the layout is kept for the next time.
 
 `needed` cuts the families that say nothing about the targets given the evidence, `order` chooses in which
-order the rest is summed out, and `collect` sums: all three in `lacunary.kernels.buckets`, which explains the
-words used here.
+order the rest is summed out, both in `lacunary.kernels.orders`, and `collect` sums, in
+`lacunary.kernels.buckets`, which explains the words used here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from lacunary.budget import SMALL, reserve
 from lacunary.errors import TooWideError
-from lacunary.kernels import buckets
+from lacunary.kernels import buckets, orders
 from lacunary.kernels.promote import is_promoted, promote
 from lacunary.model.dag import Dag
 
@@ -51,6 +51,7 @@ class interpreted:
 
     def __enter__(self) -> None:
         if not is_promoted(buckets) and (_spent[0] > PATIENCE or "lacunary.kernels.compile" in sys.modules):
+            promote(orders)
             promote(buckets)
         self._began = 0.0 if is_promoted(buckets) else time.perf_counter()
 
@@ -130,7 +131,7 @@ class Families:
 
     def ancestors(self, flags: Flags) -> Flags:
         """Return which variables are flagged or lie behind one that is."""
-        found: Flags = buckets.ancestors(self.member_at, self.member, flags)
+        found: Flags = orders.ancestors(self.member_at, self.member, flags)
         return found
 
     def plan(
@@ -165,7 +166,7 @@ class Families:
         asked = np.zeros(len(seen), np.bool_)
         asked[targets] = True
         if wanted is None:
-            wanted = buckets.needed(self.member_at, self.member, self.child_at, self.child, seen, soft, asked)
+            wanted = orders.needed(self.member_at, self.member, self.child_at, self.child, seen, soft, asked)
         return self.laid(targets, np.concatenate([wanted, soft & (wanted | asked)]), seen)
 
     def laid(self, targets: Integers, wanted: Flags, seen: Flags) -> Plan:
@@ -177,10 +178,10 @@ class Families:
 
     def _ordered(self, targets: Integers, wanted: Flags, seen: Flags, how: int) -> Plan:
         self._check_room(wanted, seen)
-        chain, scope_at, scope = buckets.order(
+        chain, scope_at, scope = orders.order(
             self.member_at, self.member, wanted, seen, self.weight, targets, how
         )
-        axis_at, axis, above, home = buckets.assign(
+        axis_at, axis, above, home = orders.assign(
             self.member_at, self.member, wanted, self.sizes, chain, scope_at, scope, len(targets)
         )
         return Plan(self, axis_at, axis, above, home)
@@ -244,7 +245,7 @@ class Plan:
     def steps(self) -> tuple[Any, ...]:
         """Axes and factors of the buckets, as the kernels take them."""
         member_at, member, stride, _, sizes = self.families.graph
-        laid = buckets.factors(
+        laid = orders.factors(
             member_at, member, stride, sizes, self.axis_at, self.axis, self.above, self.home
         )
         return (self.axis_at, self.axis, *laid)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import numba
 from llvmlite import binding
 
 from lacunary.kernels import store
+from lacunary.kernels.compiling import listeners
 
 __all__ = ["PRESENT", "compiled_by"]
 
@@ -79,23 +81,23 @@ class _Stored:
         self._name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
         self._makes_arrays = makes_arrays
 
-    def _file(self, signature: Any, target: Any) -> Any:
-        """Return the file for these types; none where nothing may be kept."""
-        place = store.folder() if store.is_current() else None
-        if place is None:
-            return None
+    def _file(self, place: Path, signature: Any, target: Any) -> Any:
+        """Return the file for these types in a folder."""
         told = repr((str(signature), target.codegen().magic_tuple()))
         name = f"{self._name}-{hashlib.sha256(told.encode()).hexdigest()[:24]}"
         return caching.IndexDataCacheFile(str(place), name, place.name)
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Return the code for these types if it is there."""
-        file = self._file(signature, target)
-        try:
-            code = None if file is None else file.load(signature)
-        except Exception:  # a damaged file: whatever it raises, the code is compiled afresh
-            return None
+        code = None
+        for place in _shelves() if store.is_current() else ():
+            with suppress(Exception):  # a damaged file: whatever it raises, the code is compiled afresh
+                code = self._file(place, signature, target).load(signature)
+            if code is not None:
+                break
         if code is None:
+            for tell in listeners:
+                tell(self._name)
             return None
         if self._makes_arrays:
             rtsys.initialize(target)
@@ -105,10 +107,11 @@ class _Stored:
 
     def save_overload(self, signature: Any, code: Any) -> None:
         """Keep the code for these types."""
-        file = self._file(signature, code.target_context)
+        place = store.folder() if store.is_current() else None
         bound = any(not lifted.can_cache for lifted in code.lifted) or code.library.has_dynamic_globals
-        if file is None or bound:
+        if place is None or bound:
             return
+        file = self._file(place, signature, code.target_context)
         try:
             file.flush()  # whatever was there could not be read
             file.save(signature, code._reduce())
@@ -122,6 +125,11 @@ class _Stored:
     def cache_path(self) -> str:
         """Where the files are; empty if nowhere."""
         return str(store.folder() or "")
+
+
+@cache
+def _shelves() -> list[Path]:
+    return store.shelves()
 
 
 @cache

@@ -6,6 +6,7 @@ CPU: code that is out of date lies in a folder that nobody looks into, and goes 
 
 The store lies in ``LACUNARY_CACHE`` if that is set, or else in ``NUMBA_CACHE_DIR``, beside the kernels, or in
 the user's cache folder, whichever first can be written to. If none can, code lives as long as its process.
+All of these are looked into, so that code may be shipped where nothing can be written.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numba
 from llvmlite import binding
 from numba import config
 
-__all__ = ["HERE", "folder", "is_current", "key"]
+__all__ = ["HERE", "folder", "is_current", "key", "shelves"]
 
 HERE = Path(__file__).parent
 
@@ -50,7 +51,9 @@ def key() -> str:
     for path in _sources():
         content = path.read_bytes()
         digest.update(f"{path.name} {len(content)} ".encode() + content)
-    cpu = (config.CPU_NAME, config.CPU_FEATURES, binding.get_host_cpu_name(), binding.get_host_cpu_features())
+    cpu = (config.CPU_NAME, config.CPU_FEATURES)
+    if not config.CPU_NAME:  # else code is for the processor that is named, whichever makes it
+        cpu = (*cpu, binding.get_host_cpu_name(), binding.get_host_cpu_features())
     versions = (numba.__version__, llvmlite.__version__, sys.version, binding.get_process_triple())
     settings = (config.OPT, config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT)
     digest.update(repr((*(str(part) for part in cpu), versions, settings)).encode())
@@ -102,6 +105,20 @@ def folder() -> Path | None:
             continue
         return mine
     return None
+
+
+def shelves(place: str | None = None) -> list[Path]:
+    """Return the folders with code for this process, the one it writes to first; or those in a place."""
+    mine = folder() if place is None else None
+    found = [Path(at) / f"{PREFIX}{_KEY}" for at in ([place] if place else places())]
+    return [*([mine] if mine else []), *(at for at in found if at != mine and _is_there(at))]
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 def _tidy(place: Path, mine: Path) -> None:

@@ -1,0 +1,62 @@
+"""``lacunary warm-up``: what it runs, where, and what it says when that fails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from lacunary.cli import app, warm_up
+from lacunary.data.read import read
+from lacunary.kernels.compiling import listeners
+
+
+def test_commands_run_where_the_code_is_to_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that compile nothing: what they would compile goes where LACUNARY_CACHE says."""
+    monkeypatch.setattr(warm_up, "FIRST", ("describe", "holes.csv"))
+    monkeypatch.setattr(warm_up, "COMMANDS", (("describe", "mixed.csv"), ("describe", "continuous.csv")))
+    spy = "import os, sys; open(os.environ['LACUNARY_CACHE'] + sys.argv[2], 'w').write(sys.argv[1])"
+    monkeypatch.setattr(warm_up, "PROGRAM", spy)
+    ran = CliRunner().invoke(app, ["warm-up", "--into", str(tmp_path / "code"), "--json"])
+    assert ran.exit_code == 0, ran.output
+    assert json.loads(ran.stdout)["commands"] == 3
+    written = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert written == {f"code{name}.csv": "describe" for name in ("holes", "mixed", "continuous")}
+
+
+def test_a_command_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warm_up, "PROGRAM", "import sys; sys.exit('no room on the disk')")
+    ran = CliRunner().invoke(app, ["warm-up", "--only", "arcs"])
+    assert ran.exit_code == 1
+    assert "`lacunary arcs complete.csv` failed" in ran.stderr
+    assert "no room on the disk" in ran.stderr
+
+
+def test_a_command_without_kernels_is_refused() -> None:
+    ran = CliRunner().invoke(app, ["warm-up", "--only", "demo"])
+    assert ran.exit_code == 2
+
+
+def test_tables_are_of_every_kind(tmp_path: Path) -> None:
+    warm_up._write_tables(tmp_path)
+    tables = {path.stem: read(path) for path in tmp_path.iterdir()}
+    assert {name: {v.kind for v in table.schema} for name, table in tables.items()} == {
+        "complete": {"discrete"},
+        "holes": {"discrete"},
+        "continuous": {"continuous"},
+        "mixed": {"discrete", "continuous"},
+    }
+    assert not tables["complete"].holes.any()
+    assert all(table.holes.any() for name, table in tables.items() if name != "complete")
+
+
+def test_whoever_waits_is_told_of_compiling() -> None:
+    from lacunary.cli.show import Waiting
+
+    before = len(listeners)
+    with Waiting("working") as waiting:
+        listeners[-1]("sweep")
+        assert "compiling, once per machine" in waiting._display.tasks[0].description
+    assert len(listeners) == before
