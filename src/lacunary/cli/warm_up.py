@@ -11,7 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
-import numpy as np
 import typer
 
 import lacunary as lac
@@ -137,6 +136,8 @@ def _run(work: tuple[str, ...], folder: Path, place: str | None) -> float:
 
 def _write_tables(folder: Path) -> None:
     """Write small tables of every kind: complete, with holes, of numbers, of both."""
+    import numpy as np
+
     rng = np.random.default_rng(0)
     group = rng.integers(0, 2, ROWS)
     labels = np.array(["no", "yes"])[(rng.random((ROWS, 4)) < 0.2 + 0.6 * group[:, None]).astype(int)]
