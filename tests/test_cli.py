@@ -836,7 +836,13 @@ def test_examples_in_help_run() -> None:
         for line in re.findall(r"`lacunary (.*)`", command.epilog or ""):
             words = shlex.split(line)
             ran.add(words[0])
-            if words[0] not in ("demo", "reproduce", "warm-up", "workbench", "serve"):  # have tests of their own
+            if words[0] not in (
+                "demo",
+                "reproduce",
+                "warm-up",
+                "workbench",
+                "serve",
+            ):  # have tests of their own
                 result = Result(*words)
                 assert result.code == 0, (line, result.err)
     assert ran == set(COMMANDS)
