@@ -47,6 +47,45 @@ def test_it_solves_the_equations_of_drton_and_plummer(gain: float) -> None:
     assert found == pytest.approx(expected, rel=0, abs=1e-10)
 
 
+@pytest.mark.parametrize(
+    ("logs", "free", "rows", "phi", "printed"),
+    [
+        (
+            [-231.25, -218.5, -208.125, -201.75, -199.0, -197.5],
+            8,
+            50.0,
+            4.5,
+            [-246.89809202171259, -244.99297388054163, -244.37885745641117]
+            + [-246.85638275045056, -252.90855031077754, -260.21060215109566],
+        ),
+        (
+            [-231.25, -218.5, -208.125, -201.75, -199.0, -197.5],
+            8,
+            50.0,
+            1.0,
+            [-246.89809202171259, -241.50334520036637, -237.29902961692989]
+            + [-235.13735162028888, -235.03328757293610, -235.71424115192474],
+        ),
+        (
+            [-1510.5, -1482.25, -1481.0, -1480.125],
+            5,
+            300.0,
+            3.0,
+            [-1524.7594561866406, -1513.5526263671682, -1520.8589709904784, -1528.5396450121007],
+        ),
+    ],
+)
+def test_of_classes_it_is_what_the_package_for_r_says(
+    logs: list[float], free: int, rows: float, phi: float, printed: list[float]
+) -> None:
+    """Numbers of the recursion and coefficients of sBIC 0.2.0 for R, run by R 4 with these likelihoods."""
+    table = [
+        [class_coefficient(i, j, free, phi) if j <= i else NAN for j in range(1, len(logs) + 1)]
+        for i in range(1, len(logs) + 1)
+    ]
+    assert sbic(logs, table, rows) == pytest.approx(printed, rel=0, abs=1e-8)
+
+
 def test_models_need_not_be_a_chain() -> None:
     table = [[1.0, NAN, NAN], [NAN, 2.0, NAN], [1.5, 2.5, 4.0]]
     expected = in_decimals([-50.0, -48.0, -44.0], table, 60.0, np.ones((3, 3), dtype=int).tolist())
