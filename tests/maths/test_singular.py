@@ -55,16 +55,28 @@ def test_it_solves_the_equations_of_drton_and_plummer(gain: float) -> None:
             8,
             50.0,
             4.5,
-            [-246.89809202171259, -244.99297388054163, -244.37885745641117]
-            + [-246.85638275045056, -252.90855031077754, -260.21060215109566],
+            [
+                -246.89809202171259,
+                -244.99297388054163,
+                -244.37885745641117,
+                -246.85638275045056,
+                -252.90855031077754,
+                -260.21060215109566,
+            ],
         ),
         (
             [-231.25, -218.5, -208.125, -201.75, -199.0, -197.5],
             8,
             50.0,
             1.0,
-            [-246.89809202171259, -241.50334520036637, -237.29902961692989]
-            + [-235.13735162028888, -235.03328757293610, -235.71424115192474],
+            [
+                -246.89809202171259,
+                -241.50334520036637,
+                -237.29902961692989,
+                -235.13735162028888,
+                -235.03328757293610,
+                -235.71424115192474,
+            ],
         ),
         (
             [-1510.5, -1482.25, -1481.0, -1480.125],
@@ -78,7 +90,7 @@ def test_it_solves_the_equations_of_drton_and_plummer(gain: float) -> None:
 def test_of_classes_it_is_what_the_package_for_r_says(
     logs: list[float], free: int, rows: float, phi: float, printed: list[float]
 ) -> None:
-    """Numbers of the recursion and coefficients of sBIC 0.2.0 for R, run by R 4 with these likelihoods."""
+    """The recursion and coefficients that the sources of R's sBIC have, run by R 4.2 with these likelihoods."""
     table = [
         [class_coefficient(i, j, free, phi) if j <= i else NAN for j in range(1, len(logs) + 1)]
         for i in range(1, len(logs) + 1)
