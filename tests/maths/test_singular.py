@@ -90,7 +90,7 @@ def test_it_solves_the_equations_of_drton_and_plummer(gain: float) -> None:
 def test_of_classes_it_is_what_the_package_for_r_says(
     logs: list[float], free: int, rows: float, phi: float, printed: list[float]
 ) -> None:
-    """The recursion and coefficients that the sources of R's sBIC have, run by R 4.2 with these likelihoods."""
+    """The recursion and coefficients of the sources of sBIC, run by R 4.2 with these likelihoods."""
     table = [
         [class_coefficient(i, j, free, phi) if j <= i else NAN for j in range(1, len(logs) + 1)]
         for i in range(1, len(logs) + 1)
