@@ -84,3 +84,14 @@ def test_it_says_what_it_is_and_what_it_is_not() -> None:
     assert "no estimate of the evidence" in said
     assert "PSIS-LOO" in said
     assert "WAIC" in said
+
+
+def test_what_was_fixed_is_held_in_every_draw() -> None:
+    """Of rows of one known coin every log-density is known, and nothing is gained by having seen a row."""
+    graph = lac.dag("A", states=2)
+    table = lac.Table(graph.schema, np.array([[0]] * 7 + [[1]] * 3, dtype=np.int16))
+    known = lac.fit(graph, table, fixed={"A": [0.7, 0.3]})
+    found = lac.loo(known, table, draws=20, burn=10)
+    expected = 7 * np.log(0.7) + 3 * np.log(0.3)
+    assert found.elpd == pytest.approx(expected, abs=1e-9)
+    assert found.parameters == pytest.approx(0.0, abs=1e-9)

@@ -45,6 +45,23 @@ def test_of_a_coin_it_is_known_in_closed_form() -> None:
     assert found.kind == "approximation"
 
 
+def test_what_was_fixed_is_held() -> None:
+    """A known coin above a learned one: its log-likelihood, and the digammas of the other's counts."""
+    graph = lac.dag("A -> B", states=2)
+    counts = np.array([[18, 6], [5, 11]])
+    codes = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], counts.ravel(), axis=0)
+    table = lac.Table(graph.schema, codes.astype(np.int16))
+    known = lac.fit(graph, table, fixed={"A": [0.7, 0.3]})
+    posterior = 1 + counts / np.log(40)
+    expected = counts.sum(axis=1) @ np.log([0.7, 0.3]) + (
+        (counts * digamma(posterior)).sum() - counts.sum(axis=1) @ digamma(posterior.sum(axis=1))
+    )
+    found = lac.score(known, table, "wbic", stderr=0.02)
+    assert found.stderr is not None
+    assert abs(found.value - expected) < 4 * found.stderr
+    assert found.details["acceptance"] == 1.0
+
+
 def test_of_a_normal_column_it_is_known_in_closed_form() -> None:
     graph = lac.dag("X", kinds="continuous")
     x = 40.0 + 3.0 * np.random.default_rng(0).normal(size=50)

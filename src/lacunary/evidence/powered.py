@@ -210,7 +210,7 @@ class _Conjugate:
         out = (statistics[:, tables] * np.log(np.maximum(theta[:, tables], TINY))).sum(axis=1)
         for i, family in dag.numeric:
             out += family.log_likelihood(layout.records(theta, i), layout.statistics(statistics, i))
-        return np.asarray(out - complete_log_evidences(self.problem.belief, statistics))
+        return np.asarray(out - complete_log_evidences(self.problem.belief, statistics, self.problem.known))
 
     def _drawn(self, statistics: Array, rng: np.random.Generator) -> Array:
         """Draw parameters given statistics; (chains, size)."""
@@ -221,4 +221,5 @@ class _Conjugate:
         for i, family in self.problem.dag.numeric:
             posterior = belief.hyper(i) + layout.statistics(statistics, i)
             layout.records(out, i)[:] = family.draw(posterior, belief.surplus, rng)
-        return out
+        known = self.problem.known
+        return out if known is None else np.where(np.isnan(known), out, known)

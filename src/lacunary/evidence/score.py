@@ -49,7 +49,7 @@ METHODS: Mapping[str, Method] = {
     "bic": Method("bic.bic", at="ml"),
     "draper": Method("bic.draper", at="ml"),
     "sbic": Method("sbic.sbic", fixable=False),
-    "wbic": Method("wbic.wbic", "smooth", fixable=False),
+    "wbic": Method("wbic.wbic", "smooth"),
     "laplace": Method("laplace.laplace", "smooth"),
     "prequential": Method("prequential.prequential", "conjugate"),
     "mled": Method("cheeseman_stutz.mled", "conjugate"),
