@@ -54,8 +54,10 @@ if TYPE_CHECKING:
     from lacunary.family.sigmoid import Sigmoid
     from lacunary.family.uniform import Uniform
     from lacunary.files.checkpoint import Checkpoint
+    from lacunary.files.others import from_modelstring, from_networkx, from_pgmpy, from_pyagrum
     from lacunary.files.shipped import alarm, asia
     from lacunary.files.store import load, save
+    from lacunary.files.uai import uai_evidence, uai_marginals, write_uai_evidence
     from lacunary.files.whole import write_whole
     from lacunary.infer.belief import (
         BDeu,
@@ -154,8 +156,10 @@ _HOME = {
         "TooWideError",
     ),
     "files.checkpoint": ("Checkpoint",),
+    "files.others": ("from_modelstring", "from_networkx", "from_pgmpy", "from_pyagrum"),
     "files.shipped": ("alarm", "asia"),
     "files.store": ("load", "save"),
+    "files.uai": ("uai_evidence", "uai_marginals", "write_uai_evidence"),
     "files.whole": ("write_whole",),
     "infer.belief": (
         "BDeu",
@@ -341,6 +345,10 @@ __all__ = [
     "family_distances",
     "fit",
     "fit_mixture",
+    "from_modelstring",
+    "from_networkx",
+    "from_pgmpy",
+    "from_pyagrum",
     "hide",
     "house_votes",
     "identify",
@@ -380,7 +388,10 @@ __all__ = [
     "structural_em",
     "structural_hamming_distance",
     "threads",
+    "uai_evidence",
+    "uai_marginals",
     "value_of_observation",
+    "write_uai_evidence",
     "write_whole",
 ]
 

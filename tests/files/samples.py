@@ -123,3 +123,49 @@ def marked(text: str) -> tuple[str, str]:
     before, after = text.split("¶")
     lines = before.split("\n")
     return before + after, f"line {len(lines)}, column {len(lines[-1]) + 1}: "
+
+
+DSC = """belief network "Sprinkler" // by hand
+node Rain { name: "Rain"; type: discrete[2] = { "yes", "no" }; position: (1, 2); }
+node Wet
+{
+  type : discrete[3] = {"dry", "damp", "wet"};
+}
+probability(Rain) { 0.2, 0.8; }
+probability(Wet | Rain)
+{
+  (0) : 0.1, 0.2, 0.7;
+  default : 0.6, 0.3, 0.1;
+}
+"""
+
+DNE = """// ~->[DNET-1]->~
+bnet Garden {
+autoupdate = TRUE;
+visual V1 { defdispform = BELIEFBARS; nodelabeling = TITLE; };
+node Rain {
+    kind = NATURE;
+    discrete = TRUE;
+    chance = CHANCE;
+    states = (yes, no);
+    parents = ();
+    probs =
+        // yes          no
+        (0.2,           0.8);
+    visual V1 { center = (96, 42); height = 1; };
+    };
+node Wet {
+    kind = NATURE;
+    discrete = TRUE;
+    states = (dry, wet);
+    parents = (Rain);
+    functable = (wet, dry);
+    };
+node Slip {
+    discrete = TRUE;
+    numstates = 2;
+    parents = (Wet, Rain);
+    probs = (((0.9, 0.1), (0.8, 0.2)), ((0.5, 0.5), (0.25, 0.75)));
+    };
+};
+"""

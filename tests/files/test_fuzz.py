@@ -12,16 +12,29 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lacunary.errors import FileError
-from lacunary.files import bif, native, net, xmlbif
+from lacunary.files import bif, dne, dsc, native, net, uai, xdsl, xmlbif
+from lacunary.files.shipped import asia
 from lacunary.infer.network import Network
-from tests.files.samples import BIF, JSON, NET, NET_CLASS, XMLBIF
+from tests.files.samples import BIF, DNE, DSC, JSON, NET, NET_CLASS, XMLBIF
 
 Parser = Callable[[str, bool], Any]
+
+
+def _written(form: str) -> str:
+    """A small network in a format, as it is written here."""
+    modules: dict[str, Any] = {"xdsl": xdsl, "uai": uai, "dsc": dsc, "dne": dne}
+    text = modules[form].write(asia().sum_out("asia", "xray"))
+    return text.decode() if isinstance(text, bytes) else str(text)
+
 
 PARSERS: dict[str, tuple[Parser, tuple[str, ...]]] = {
     "bif": (lambda text, scale: bif.parse(text, renormalize=scale), (BIF,)),
     "net": (lambda text, scale: net.parse(text, renormalize=scale), (NET, NET_CLASS)),
     "xmlbif": (lambda text, scale: xmlbif.parse(_bytes(text), renormalize=scale), (XMLBIF,)),
+    "xdsl": (lambda text, scale: xdsl.parse(_bytes(text), renormalize=scale), (_written("xdsl"),)),
+    "uai": (lambda text, scale: uai.parse(text, renormalize=scale), (_written("uai"),)),
+    "dsc": (lambda text, scale: dsc.parse(text, renormalize=scale), (_written("dsc"), DSC)),
+    "dne": (lambda text, scale: dne.parse(text, renormalize=scale), (_written("dne"), DNE)),
     "native": (lambda text, scale: native.parse(text, renormalize=scale), (JSON,)),
 }
 # A text of a few hundred characters is read in a millisecond; two seconds leave room for a busy machine.

@@ -43,7 +43,9 @@ __all__ = [
 
 STRUCTURE_PRIOR = "How probable graphs are beforehand: beta-binomial, links, uniform, or nats a link."
 DEFAULT = "beta-binomial"
-MODELS = (".bif", ".xmlbif", ".bifxml", ".xml", ".net", ".json")
+MODELS = (
+    ".bif", ".xmlbif", ".bifxml", ".xml", ".net", ".xdsl", ".uai", ".dsc", ".dne", ".dnet", ".json"
+)  # fmt: skip
 TABLES = (".csv", ".tsv", ".tab", ".txt")
 FIGURES = (".svg", ".png")
 SHIPPED_NETWORKS = ("asia", "alarm")
@@ -82,7 +84,7 @@ def check_out(path: str | None, suffixes: Sequence[str]) -> str | None:
 
 Texts = list[str] | None
 DATA = "A table: CSV, TSV (also .gz), Parquet, Feather; or house_votes, soybean."
-MODEL = "A model file (.json, .bif, .xmlbif, .net, also .gz); or asia, alarm."
+MODEL = "A model file (.json, .bif, .xmlbif, .net, .xdsl, .uai, .dsc, .dne, also .gz); or asia, alarm."
 KNOWN = "What is known, a state or a number; may be repeated."
 HIDDEN = "A variable that is never observed, with K states or NAME=a,b,c; may be repeated."
 KINDS = "A column's kind, discrete or continuous; may be repeated."

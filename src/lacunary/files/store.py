@@ -15,7 +15,7 @@ from typing import Any, TypeVar, overload
 from lacunary.budget import budgeted
 from lacunary.data.bounded import Bounded
 from lacunary.errors import FileError
-from lacunary.files import bif, native, net, xmlbif
+from lacunary.files import bif, dne, dsc, native, net, uai, xdsl, xmlbif
 from lacunary.files.whole import check_place, write_whole
 from lacunary.infer.network import Network
 
@@ -44,7 +44,7 @@ class _Format:
 
     def parse(self, data: bytes, renormalize: bool) -> Any:
         """Return what a file's data describe; XML says its encoding itself."""
-        text = data if self.module is xmlbif else _text(data)
+        text = data if self.module in (xmlbif, xdsl) else _text(data)
         return self.module.parse(text, renormalize=renormalize)
 
     def write(self, thing: object) -> bytes:
@@ -62,8 +62,12 @@ class _Format:
 
 _FORMATS = (
     _Format("BIF", (".bif",), rb"(?:network|variable|probability)\b", bif),
+    _Format("XDSL", (".xdsl",), rb"(?:<\?xml[^>]*>\s*)?(?:<!--[\s\S]*?-->\s*)?<smile\b", xdsl),
     _Format("XMLBIF", (".xmlbif", ".bifxml", ".xml"), rb"<", xmlbif),
     _Format("Hugin NET", (".net",), rb"(?:net|class)\b", net),
+    _Format("UAI", (".uai",), rb"(?i:BAYES|MARKOV)\b", uai),
+    _Format("DSC", (".dsc",), rb"belief\b", dsc),
+    _Format("DNE", (".dne", ".dnet"), rb"bnet\b", dne),
     _Format("native JSON", (".json",), rb"\{", native),
 )
 
@@ -79,8 +83,9 @@ def load(path: str | os.PathLike[str], kind: type[Any] = object, *, renormalize:
     Parameters
     ----------
     path
-        A file ending in ``.bif``, ``.xmlbif`` (or ``.bifxml``, ``.xml``), ``.net`` or ``.json``, each
-        also with ``.gz``. The first three hold a `Network`; JSON holds any noun that `save` can write.
+        A file ending in ``.bif``, ``.xmlbif`` (or ``.bifxml``, ``.xml``), ``.net``, ``.xdsl``, ``.uai``,
+        ``.dsc``, ``.dne`` (or ``.dnet``) or ``.json``, each also with ``.gz``. JSON holds any noun that
+        `save` can write, the others a `Network`.
     kind
         What is expected, such as `Fit`; anything else is refused. By default whatever is there.
     renormalize
@@ -106,8 +111,8 @@ def load(path: str | os.PathLike[str], kind: type[Any] = object, *, renormalize:
 def save(thing: object, path: str | os.PathLike[str]) -> None:
     """Write a thing to a file, which then holds all of it or, on an error, what it held before.
 
-    BIF, XMLBIF and NET hold networks with text for states: labels that are not text become text, and
-    what these formats do not know (hidden, ordered, tied) is left out. JSON keeps everything.
+    All formats but JSON hold networks with text for states: labels that are not text become text, and what
+    they do not know (hidden, ordered, tied) is left out. UAI keeps no names at all. JSON keeps everything.
     """
     found, packed = _format(path)
     try:

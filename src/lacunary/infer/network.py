@@ -20,6 +20,7 @@ from lacunary.family.uniform import Uniform
 from lacunary.infer.answers import Answers
 from lacunary.infer.belief import Dirichlet, Prior
 from lacunary.infer.cpt import ParameterTable, parameter_table
+from lacunary.infer.edit import Edits
 from lacunary.model.dag import Dag
 from lacunary.registry import borrow
 
@@ -32,7 +33,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
-class Network(Answers):
+class Network(Answers, Edits):
     """A graph and its parameters, ``theta``, in the places given by ``dag.layout``.
 
     They are the probabilities of discrete variables, and the intercepts, coefficients and variances of
@@ -107,6 +108,14 @@ class Network(Answers):
         """
         i = self.dag.schema.index(name)
         return self.dag.families[i].shown(self.theta[self.dag.layout.slice(i)])
+
+    def to_pgmpy(self) -> Any:
+        """Return it as a network of pgmpy, discrete or linear Gaussian; see `lacunary.from_pgmpy`."""
+        return borrow("network for pgmpy")(self)
+
+    def to_pyagrum(self) -> Any:
+        """Return it as a ``BayesNet`` of pyAgrum; `lacunary.from_pyagrum` reads it back."""
+        return borrow("network for pyagrum")(self)
 
     def regression(self, name: str) -> Regression:
         """Return the regression of a continuous variable on its parents."""

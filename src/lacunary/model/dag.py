@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from lacunary.data.pickling import given_state
 from lacunary.data.schema import Schema
@@ -15,6 +16,7 @@ from lacunary.family.protocol import Family, ImpliedTable
 from lacunary.family.registry import DEFAULT, Families, Given, bound, check_families, chosen_families
 from lacunary.model.arrows import Arc, write
 from lacunary.model.layout import Layout
+from lacunary.registry import borrow
 
 __all__ = ["Arc", "Dag"]
 
@@ -256,6 +258,14 @@ class Dag:
         kept = {name: [p for p in self.parents_of(name) if p not in gone] for name in schema.names}
         family = [pair for pair in self.family if pair[0] not in gone]
         return Dag.from_parents(schema, kept, family=family)
+
+    def to_networkx(self) -> Any:
+        """Return it as a ``DiGraph`` of networkx, states and kinds on the nodes."""
+        return borrow("graph for networkx")(self)
+
+    def to_modelstring(self) -> str:
+        """Return it as R's bnlearn writes graphs: ``[A][B|A]``."""
+        return str(borrow("graph for bnlearn")(self))
 
     @cached_property
     def order(self) -> tuple[str, ...]:

@@ -1,0 +1,150 @@
+"""UAI: sizes, scopes and tables as bare numbers, as in the inference competitions; and evidence and results.
+
+Variables are numbered, and so are their states: names are ``x0``, ``x1``, … here, and states 0, 1, ….
+The scope of a table ends with its own variable, and its numbers go over the scope with the last moving
+fastest. Evidence is a count, then a variable and its state for each; results begin with ``MAR``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.schema import Label, Variable
+from lacunary.files.labels import state_texts
+from lacunary.files.parsed import MOST_VALUES, Declaration, Family, ParsedNetwork, Word, too_large
+from lacunary.files.tokens import Dialect, Tokens
+from lacunary.infer.network import Network
+
+__all__ = ["parse", "uai_evidence", "uai_marginals", "write", "write_uai_evidence"]
+
+_DIALECT = Dialect(re.compile(r"#[^\n]*|(\S+)"), frozenset())
+MOST_STATES = 2**20
+
+
+def parse(text: str, *, renormalize: bool = False) -> Network:
+    """Return the network that a text in UAI describes."""
+    tokens = Tokens(text, _DIALECT)
+    if tokens.peek().upper() == "MARKOV":
+        raise tokens.error(0, "a Markov network; only Bayesian networks (BAYES) can be read")
+    if tokens.peek().upper() != "BAYES":
+        raise tokens.unexpected(0, "'BAYES'")
+    tokens.place += 1
+    many = _whole(tokens, "the number of variables", len(tokens.all))
+    sizes = [_whole(tokens, f"the number of states of variable {i}", MOST_STATES) for i in range(many)]
+    if sum(sizes) > MOST_VALUES:
+        raise tokens.error(2, f"variables with {sum(sizes)} states; the limit is {MOST_VALUES}")
+    draft = ParsedNetwork(tokens)
+    for i, size in enumerate(sizes):
+        states = tuple(Word(str(state), 2 + i) for state in range(size))
+        draft.declarations.append(Declaration(Word(f"x{i}", 2 + i), states))
+    _families(tokens, draft, sizes)
+    network = draft.network(renormalize=renormalize)
+    return _numbered(network)
+
+
+def _families(tokens: Tokens, draft: ParsedNetwork, sizes: Sequence[int]) -> None:
+    """Take in scopes, and then tables in the same order."""
+    count = _whole(tokens, "the number of tables", len(tokens.all))
+    scopes = []
+    for _ in range(count):
+        size = _whole(tokens, "how many variables a table is over", len(sizes))
+        place = tokens.place
+        scopes.append([(place + k, _whole(tokens, "a variable", len(sizes) - 1)) for k in range(size)])
+        if not size:
+            raise tokens.error(place, "a table over no variables")
+    for scope in scopes:
+        *parents, (own, child) = scope
+        problem = too_large([sizes[v] for _, v in scope])
+        if problem:
+            raise tokens.error(own, problem)
+        size = _whole(tokens, "how many numbers a table has", MOST_VALUES)
+        places = range(tokens.place, min(tokens.place + size, len(tokens.all)))
+        tokens.place = places.stop
+        words = tuple(Word(f"x{v}", place) for place, v in parents)
+        draft.families.append(Family(Word(f"x{child}", own), words, partial(_read, tokens, places)))
+    if tokens.peek():
+        raise tokens.unexpected(tokens.place, "the end of the text")
+
+
+def _whole(tokens: Tokens, what: str, most: int) -> int:
+    token = tokens.peek()
+    if not re.fullmatch(r"[0-9]{1,9}", token):
+        raise tokens.unexpected(tokens.place, what)
+    if int(token) > most:
+        raise tokens.error(tokens.place, f"{what} is {token}; at most {most} is possible here")
+    tokens.place += 1
+    return int(token)
+
+
+def _read(tokens: Tokens, places: range, child: Variable, parents: Sequence[Variable]) -> NDArray[np.float64]:
+    shape = [*(p.size for p in parents), child.size]
+    values = tokens.numbers(places, places.stop, prod(shape), f"the table of {child.name}")
+    return np.array(values).reshape(shape)
+
+
+def _numbered(network: Network) -> Network:
+    """Return the network with states that are numbers, as the format has them."""
+    from dataclasses import replace
+
+    from lacunary.data.schema import Schema
+    from lacunary.model.dag import Dag
+
+    dag = network.dag
+    schema = Schema(tuple(replace(v, states=tuple(range(v.size))) for v in dag.schema))
+    return Network(Dag(schema, dag.parents), np.array(network.theta))
+
+
+def write(network: Network) -> str:
+    """Return the network in UAI, which keeps no names."""
+    state_texts(network, "UAI")
+    dag = network.dag
+    place = dag.schema.index
+    lines = ["BAYES", str(len(dag.names)), " ".join(map(str, dag.schema.sizes)), str(len(dag.names))]
+    for name, parents in zip(dag.names, dag.parents, strict=True):
+        scope = [*map(place, parents), place(name)]
+        lines.append(" ".join(map(str, [len(scope), *scope])))
+    for name in dag.names:
+        table = network.table(name)
+        rows = table.reshape(-1, table.shape[-1]).tolist()
+        lines += ["", str(table.size), *(" " + " ".join(map(repr, row)) for row in rows)]
+    return "\n".join(lines) + "\n"
+
+
+def uai_evidence(text: str, network: Network) -> dict[str, Label]:
+    """Return what an evidence file of UAI says is known, by the network's names and states.
+
+    >>> import lacunary as lac
+    >>> lac.uai_evidence("2 0 1 2 0", lac.asia())
+    {'asia': 'no', 'smoke': 'yes'}
+    """
+    tokens, names = Tokens(text, _DIALECT), network.dag.names
+    found: dict[str, Label] = {}
+    for _ in range(_whole(tokens, "how many variables are known", len(names))):
+        name = names[_whole(tokens, "a variable", len(names) - 1)]
+        states = network.dag.schema[name].states
+        found[name] = states[_whole(tokens, f"a state of {name}", len(states) - 1)]
+    return found
+
+
+def write_uai_evidence(network: Network, given: Mapping[str, Any]) -> str:
+    """Return what is known as an evidence file of UAI."""
+    schema = network.dag.schema
+    pairs = [f"{schema.index(name)} {schema[name].encode(state)}" for name, state in given.items()]
+    return " ".join([str(len(pairs)), *pairs]) + "\n"
+
+
+def uai_marginals(network: Network, given: Mapping[str, Any] | None = None) -> str:
+    """Return the posterior of every variable as a results file of UAI (``MAR``)."""
+    found = network.engine(given).marginals()
+    parts = [str(len(found))]
+    for answer in found.values():
+        p = answer.probabilities
+        parts.append(" ".join([str(len(p)), *map(repr, p.tolist())]))
+    return "MAR\n" + " ".join(parts) + "\n"

@@ -1,0 +1,182 @@
+"""XDSL, the XML of GeNIe and SMILE: ``cpt`` and ``deterministic`` nodes.
+
+Probabilities go over the parents in the order listed, the last moving fastest, and last over the node's own
+states. Entities are refused: nothing expands, and nothing outside is fetched. What only GeNIe's screen needs
+is passed over; decisions, utilities, equations and noisy tables are refused by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from math import prod
+from typing import NoReturn
+from xml.parsers import expat
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.schema import Variable
+from lacunary.errors import FileError
+from lacunary.files.labels import state_texts
+from lacunary.files.parsed import Declaration, Family, ParsedNetwork, Word
+from lacunary.files.tokens import as_numbers
+from lacunary.infer.network import Network
+
+__all__ = ["parse", "write"]
+
+_DEPTH = 32
+_NODES = ("cpt", "deterministic")
+_REFUSED = ("decision", "utility", "mau", "equation", "noisymax", "noisyadder", "demorgan", "truthtable")
+_ID = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def parse(data: bytes, *, renormalize: bool = False) -> Network:
+    """Return the network that an XDSL document describes."""
+    document = _Document()
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler = document.start
+    parser.EndElementHandler = document.end
+    parser.CharacterDataHandler = document.text
+    parser.EntityDeclHandler = document.entity
+    document.here = lambda: (parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as problem:
+        reason = expat.ErrorString(problem.code)
+        raise FileError(f"line {problem.lineno}, column {problem.offset + 1}: {reason}") from None
+    except FileError:
+        raise
+    except (LookupError, ValueError) as problem:
+        raise FileError(f"line 1, column 1: the encoding cannot be read: {problem}") from None
+    return document.draft.network(renormalize=renormalize)
+
+
+@dataclass
+class _Node:
+    """A node that is open: its name, states, and the texts of its parts."""
+
+    kind: str
+    name: Word
+    states: list[Word] = field(default_factory=list)
+    texts: dict[str, list[str]] = field(default_factory=dict)
+
+
+class _Document:
+    """What is heard of a document while it is read."""
+
+    def __init__(self) -> None:
+        self.draft = ParsedNetwork(self)
+        self.here: Callable[[], tuple[int, int]] = lambda: (1, 1)
+        self.places: list[tuple[int, int]] = []
+        self.open: list[str] = []
+        self.node: _Node | None = None
+
+    def error(self, place: int, message: str) -> FileError:
+        """Return the error with the line and column of an element."""
+        line, column = self.places[place] if self.places else (1, 1)
+        return FileError(f"line {line}, column {column}: {message}")
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Open an element."""
+        place = len(self.places)
+        self.places.append(self.here())
+        if not self.open and name != "smile":
+            raise self.error(place, f"expected <smile>, but found <{name}>")
+        if len(self.open) >= _DEPTH:
+            raise self.error(place, f"elements within elements, more than {_DEPTH} deep")
+        inside = "nodes" in self.open and "extensions" not in self.open
+        if inside and name in _REFUSED:
+            raise self.error(place, f"a {name} node; only cpt and deterministic nodes can be read")
+        if inside and name in _NODES:
+            if self.node is not None:
+                raise self.error(place, "a node within a node")
+            self.node = _Node(name, Word(attributes.get("id", ""), place))
+        elif name == "state" and self.node is not None:
+            self.node.states.append(Word(attributes.get("id", ""), place))
+        self.open.append(name)
+
+    def text(self, piece: str) -> None:
+        """Take in text of the innermost open element."""
+        if self.node is not None:
+            self.node.texts.setdefault(self.open[-1], []).append(piece)
+
+    def end(self, name: str) -> None:
+        """Close the innermost element."""
+        self.open.pop()
+        if self.node is None or name not in _NODES or name != self.node.kind:
+            return
+        node, self.node = self.node, None
+        self.draft.declarations.append(Declaration(node.name, tuple(node.states)))
+        parents = "".join(node.texts.get("parents", ())).split()
+        words = tuple(Word(parent, node.name.place) for parent in parents)
+        self.draft.families.append(Family(node.name, words, partial(self._read, node)))
+
+    def entity(self, name: str, *_: object) -> NoReturn:
+        """Refuse an entity."""
+        line, column = self.here()
+        raise FileError(f"line {line}, column {column}: the entity {name!r} is declared; none are allowed")
+
+    def _read(self, node: _Node, child: Variable, parents: Sequence[Variable]) -> NDArray[np.float64]:
+        shape, place = [*(p.size for p in parents), child.size], node.name.place
+        if node.kind == "deterministic":
+            named = "".join(node.texts.get("resultingstates", ())).split()
+            wrong = next((state for state in named if state not in child.states), None)
+            if wrong is not None or len(named) != prod(shape[:-1]):
+                raise self.error(
+                    place, f"{child.name!r} needs {prod(shape[:-1])} resulting states of its own"
+                )
+            return np.eye(child.size)[[child.states.index(state) for state in named]].reshape(shape)
+        values = as_numbers("".join(node.texts.get("probabilities", ())).split())
+        if values is None:
+            raise self.error(place, f"the table of {child.name!r} holds something that is not a probability")
+        if len(values) != prod(shape):
+            raise self.error(
+                place, f"the table of {child.name!r} needs {prod(shape)} values, not {len(values)}"
+            )
+        return np.array(values).reshape(shape)
+
+
+_OPENING = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n<smile version="1.0" id="network" numsamples="10000">\n<nodes>\n'
+)
+
+
+def write(network: Network) -> bytes:
+    """Return the network in XDSL, encoded in UTF-8."""
+    texts = state_texts(network, "XDSL")
+    parts = [_OPENING]
+    for name in network.dag.order:
+        parents, rows = network.dag.parents_of(name), network.table(name).reshape(-1).tolist()
+        states = "".join(f"    <state id={quoteattr(_id(text))} />\n" for text in texts[name])
+        above = f"    <parents>{' '.join(map(_id, parents))}</parents>\n" if parents else ""
+        numbers = " ".join(map(repr, rows))
+        parts.append(f"  <cpt id={quoteattr(_id(name))}>\n{states}{above}")
+        parts.append(f"    <probabilities>{numbers}</probabilities>\n  </cpt>\n")
+    return "".join([*parts, "</nodes>\n", _screen(network), "</smile>\n"]).encode()
+
+
+def _screen(network: Network) -> str:
+    """Return what GeNIe and other readers want to know for their screen: a name and a place for each node."""
+    parts = ['<extensions>\n<genie version="1.0" app="lacunary" name="network">\n']
+    for k, name in enumerate(network.dag.names):
+        left, top = 40 + 160 * (k % 6), 40 + 100 * (k // 6)
+        parts.append(
+            f'  <node id={quoteattr(name)}><name>{name}</name><interior color="e5f6f7" />'
+            f'<outline color="000080" /><font color="000000" name="Arial" size="8" />'
+            f"<position>{left} {top} {left + 100} {top + 50}</position></node>\n"
+        )
+    return "".join([*parts, "</genie>\n</extensions>\n"])
+
+
+def _id(name: str) -> str:
+    if not _ID.fullmatch(name):
+        raise FileError(
+            f"XDSL cannot hold the name {name!r}: GeNIe's ids are letters, digits and underscores, no digit "
+            "first; rename it, or save the network as .json"
+        )
+    return name
