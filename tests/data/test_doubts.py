@@ -90,3 +90,18 @@ def test_every_verb_says_it_and_uses_the_column() -> None:
 def test_classes_say_it() -> None:
     table = lac.read({**plain(), "same": ["k"] * ROWS})
     assert "same holds one value alone" in lac.classes(table, components=1, starts=1).doubts
+
+
+def test_parts_say_what_the_table_says() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=60)
+    columns = {"id": np.arange(60) * 7, "x": x, "again": 2.0 * x + 1.0, "same": np.full(60, 4.0)}
+    table = lac.read({**columns, "part": np.repeat([1.5, 2.5, 3.5], 20)}, kinds="continuous")
+    whole = lac.Partitioned([table.take(slice(20 * k, 20 * k + 20)) for k in range(3)])
+    for what in ("id numbers the rows", "again nearly repeats x", "same holds one value alone"):
+        assert what in table.doubts
+        assert what in whole.doubts
+    # Constant in every part, but not in all rows together.
+    assert "part holds" not in whole.doubts
+    assert "id numbers the rows" in lac.fit_mixture(whole, components=1, structure="empty").doubts
+    assert lac.Partitioned([table.take(slice(0, 5))]).doubts == ""

@@ -6,14 +6,17 @@ What is here is said once by every verb, in a line, and nothing is dropped unask
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.diagnostics import CAMEL, DATE, IDENTIFIER, sounds_missing
+from lacunary.data.facts import state_weights
 
 if TYPE_CHECKING:
+    from lacunary.data.source import Source
     from lacunary.data.table import Table
 
 __all__ = ["doubts"]
@@ -33,23 +36,76 @@ ALIKE = 0.999
 FEW = 3
 """Values of a continuous column that look like states."""
 
+CONSTANT = "holds one value alone"
 
-def doubts(table: Table) -> str:
-    """Return what is doubtful about the columns, in a line; empty where nothing is."""
+
+@dataclass(frozen=True)
+class Doubtful:
+    """Columns that are doubtful, by name, and what they look like.
+
+    Attributes
+    ----------
+    alone
+        Identifiers, dates and constants.
+    twice
+        Those that all but repeat another.
+    few
+        Numbers with few values.
+    """
+
+    alone: dict[str, str]
+    twice: dict[str, str]
+    few: dict[str, str]
+
+    def __str__(self) -> str:
+        if not (self.alone or self.few or self.twice):
+            return ""
+        said = [f"{name} {what}" for name, what in {**self.alone, **self.twice, **self.few}.items()]
+        drop = [*self.alone, *self.twice]
+        remedies = [f"drop={drop!r} leaves them out"] if drop else []
+        remedies += [f"kinds={{{name!r}: 'discrete'}} makes states of {name}" for name in self.few]
+        return f"taken as they are, but doubtful: {', '.join(said)}; {'; '.join(remedies)}"
+
+
+def doubts(source: Source) -> str:
+    """Return what is doubtful about the columns, in a line; empty where nothing is.
+
+    Of rows in parts: what every part large enough to tell says alike.
+    """
+    found = source.fold(_doubtful, _agreed)
+    return "" if found is None else str(replace(found, alone=dict(_still(source, found.alone))))
+
+
+def _doubtful(table: Table) -> Doubtful | None:
+    """Return what is doubtful in a table; nothing is known where rows are few."""
     if len(table) < FEWEST:
-        return ""
+        return None
     alone = dict(_alone(table))
     rest = [
         i for i, variable in enumerate(table.schema) if variable.name not in alone and not variable.hidden
     ]
-    few = dict(_few(table, rest))
-    twice = dict(_repeated(table, rest))
-    if not (alone or few or twice):
-        return ""
-    said = [f"{name} {what}" for name, what in {**alone, **twice, **few}.items()]
-    remedies = [f"drop={list(alone) + list(twice)!r} leaves them out"] if alone or twice else []
-    remedies += [f"kinds={{{name!r}: 'discrete'}} makes states of {name}" for name in few]
-    return f"taken as they are, but doubtful: {', '.join(said)}; {'; '.join(remedies)}"
+    return Doubtful(alone, dict(_repeated(table, rest)), dict(_few(table, rest)))
+
+
+def _agreed(one: Doubtful | None, other: Doubtful | None) -> Doubtful | None:
+    """Return what two parts say alike; what one says where the other is too small to tell."""
+    if one is None or other is None:
+        return other if one is None else one
+    pairs = ((one.alone, other.alone), (one.twice, other.twice), (one.few, other.few))
+    return Doubtful(*(dict(item for item in a.items() if item in b.items()) for a, b in pairs))
+
+
+def _still(source: Source, alone: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield what still holds of all rows: each part may have held one value, but not the same."""
+    for name, what in alone.items():
+        i = source.schema.index(name)
+        if what != CONSTANT:
+            yield name, what
+        elif not source.schema.variables[i].discrete:
+            if source.facts.low[i] == source.facts.high[i]:
+                yield name, what
+        elif (state_weights(source, name) > 0).sum() == 1:
+            yield name, what
 
 
 def _alone(table: Table) -> Iterator[tuple[str, str]]:
@@ -73,7 +129,7 @@ def _labels(table: Table, i: int, cells: int) -> str:
     shown = int((counts > 0).sum())
     texts = [str(state) for state in states if isinstance(state, str) and not sounds_missing(state)]
     if shown == 1:
-        return "holds one value alone"
+        return CONSTANT
     if texts and len(texts) == len(states) and all(map(DATE.fullmatch, texts)):
         return "holds dates"
     return "has a state a row" if shown >= 0.9 * cells else ""
@@ -82,7 +138,7 @@ def _labels(table: Table, i: int, cells: int) -> str:
 def _numbers(values: NDArray[np.float64], name: str) -> str:
     low, high = float(values.min()), float(values.max())
     if low == high:
-        return "holds one value alone"
+        return CONSTANT
     if np.any(values[:LOOKED_AT] != np.floor(values[:LOOKED_AT])):
         return ""
     named = IDENTIFIER.search(name) or CAMEL.search(name)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.doubts import doubts
 from lacunary.data.facts import Facts
 from lacunary.data.schema import Schema
 from lacunary.data.source import in_tree
@@ -78,6 +79,11 @@ class Partitioned:
     def facts(self) -> Facts:
         """Sizes, ranges, means and variances of the columns."""
         return self.fold(Facts.of)
+
+    @cached_property
+    def doubts(self) -> str:
+        """What is doubtful about the columns, in a line; see `Table.doubts`."""
+        return doubts(self)
 
     def __len__(self) -> int:
         return sum(map(len, self.parts))
