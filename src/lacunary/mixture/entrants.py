@@ -88,17 +88,18 @@ class Entrants:
             return self.entrant(self._all, many)
         return None
 
-    def first(self, many: int, draws: int) -> Iterator[Entrant]:
-        """Yield groups of rows, so many draws of each kind, and draws around the fit to all rows.
+    def first(self, many: int, member: bool) -> Iterator[Entrant]:
+        """Yield groups of rows, and a draw around the fit to all rows; of a member, merged groups alone.
 
         Where structures are looked for, members of the class have begun with the plain geometry already.
         """
         learned = self.plan.structure == "learn"
         places = [p for p in (self.begin.sphered, None if learned else self.begin.plain) if p is not None]
+        draws = 0 if member else 1
         for beginning in self.begin.groups(many, draws, places) if many > 1 else [self._all]:
             yield self.early(beginning, many)
-        for number in range(draws):
-            yield self.drawn(many, number)
+        if not member:
+            yield self.drawn(many, 0)
 
     def split(self, model: Parameters, many: int) -> Iterator[Entrant]:
         """Yield a smaller mixture with a component split."""
@@ -110,17 +111,18 @@ class Entrants:
         for beginning in self.begin.merged(model, MERGES):
             yield self.entrant(beginning, many)
 
-    def again(self, model: Parameters, many: int, turn: int) -> Iterator[Entrant]:
-        """Yield what a number of components is tried again with: exchanges of rows, k-means++, draws."""
-        numbers = range(MORE * turn, MORE * (turn + 1))
-        for beginning in self.begin.exchanged(model, numbers):
+    def exchanged(self, model: Parameters, many: int, turn: int) -> Iterator[Entrant]:
+        """Yield a mixture with rows exchanged between components."""
+        for beginning in self.begin.exchanged(model, range(MORE * turn, MORE * (turn + 1))):
             yield self.entrant(beginning, many)
-        for beginning in self.begin.k_means(
-            many, (MORE + n for n in numbers), self.begin.sphered or self.begin.plain
-        ):
+
+    def fresh(self, many: int, turn: int) -> Iterator[Entrant]:
+        """Yield further groups by k-means++, and further draws around the fit to all rows."""
+        numbers = range(MORE * turn + 1, MORE * (turn + 1) + 1)
+        for beginning in self.begin.k_means(many, numbers, self.begin.sphered or self.begin.plain):
             yield self.early(beginning, many)
         for number in numbers:
-            yield self.drawn(many, MORE + number)
+            yield self.drawn(many, number)
 
     def drawn(self, many: int, number: int) -> Entrant:
         """Return a draw around the fit to all rows."""

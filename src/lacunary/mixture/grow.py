@@ -56,11 +56,14 @@ NEARLY = Stop(share=1e-4, relative=1e-8, iterations=200)
 WIDEST = 100
 """Variables up to which components with all arcs are tried before structures are learned."""
 
-DRAWS = 1
-"""Draws of k-means++ in each of two geometries, and draws around the fit to all rows, in a tournament."""
+LEAST_TURNS, TURNS = 2, 4
+"""How often, at least and at most, a number is tried again; it ends where nothing better is found."""
 
-TURNS = 3
-"""How often, at most, the best number of components is tried again; it ends where nothing better is found."""
+FRESH = 2
+"""New groups and draws that climb to the end in such a turn, for each exchange of rows that does."""
+
+CLOSE = 10.0
+"""Numbers of components below the best by fewer nats are tried again, too."""
 
 REACH = 2.0
 """A number may be best if it is beside the best, or below by this many times what the last search gained."""
@@ -219,17 +222,32 @@ class Growth:
         return refined
 
     def _try_again(self) -> None:
-        """Try the best number of components again, as long as that finds a better mixture."""
-        fixed = self.entrants.initial is not None or self.learner.labels is not None
-        for turn in range(0 if fixed or self.whole is not None else TURNS):
-            best = max(self.done, key=_worth)
-            if best.components < 2 or best.components != best.asked or best.origin is None or best.degenerate:
-                return
-            entrants = list(self.entrants.again(best.origin.model, best.asked, turn))
-            for found in self.entrants.winners(entrants, best.asked, self._winners):
+        """Try numbers that are best or all but best again, as long as that finds a better mixture."""
+        if self.entrants.initial is not None or self.learner.labels is not None or self.whole is not None:
+            return
+        top = max(self.done, key=_worth)
+        near = {trial.asked for trial in self.done if trial.value >= top.value - CLOSE}
+        for many in sorted(near, key=lambda many: -self.best(many).value):
+            for turn in range(TURNS):
+                before = self.best(many)
+                if before.components != many or many < 2 or before.degenerate:
+                    break
+                self._turn(before, turn)
+                risen = self.best(many).value > before.value + ROUNDING * abs(before.value)
+                if turn + 1 >= LEAST_TURNS and not risen:
+                    break
+
+    def _turn(self, best: Trial, turn: int) -> None:
+        """Climb from the best exchange of rows, and from the best new groups and draws.
+
+        They are judged apart: what was searched to the end is high at once, wherever it leads.
+        """
+        assert best.origin is not None
+        exchanged = list(self.entrants.exchanged(best.origin.model, best.asked, turn))
+        fresh = list(self.entrants.fresh(best.asked, turn))
+        for entrants, winners in ((exchanged, self._winners), (fresh, FRESH * self._winners)):
+            for found in self.entrants.winners(entrants, best.asked, winners):
                 self._learn(best.asked, found, plan=self.plan)
-            if max(self.done, key=_worth).value <= best.value + ROUNDING * abs(best.value):
-                return
 
     @property
     def _winners(self) -> int:
@@ -274,7 +292,7 @@ class Growth:
             origin = max(smaller, key=_worth).origin
             assert origin is not None
             out += self.entrants.split(origin.model, many)
-        out += self.entrants.first(many, DRAWS)
+        out += self.entrants.first(many, self.whole is not None)
         return [replace(entrant, state=replace(entrant.state, best=floor)) for entrant in out]
 
     def _of_members(self, many: int) -> list[tuple[Growth, Trial]]:
