@@ -18,6 +18,10 @@ LENT = {
     "classes as text": "report.classes_text.printed",
     "classes as a page": "report.classes_page.page",
     "classes as a figure": "report.figures.classes",
+    "comparison as a figure": "report.figures.evidence",
+    "fit as a figure": "report.figures.fit",
+    "graph as a drawing": "report.drawing.drawing",
+    "holes as a figure": "report.figures.holes",
     "network as a page": "workbench.page.page",
     "network as a widget": "workbench.widget.widget",
     "graph for bnlearn": "files.others.to_modelstring",
@@ -26,6 +30,7 @@ LENT = {
     "network for pyagrum": "files.others.to_pyagrum",
     "save": "files.store.save",
     "score of a mixture": "mixture.score.score_mixture",
+    "shown in a notebook": "report.notebook.html",
     "sensitivity as a figure": "report.figures.sensitivity",
     "write whole": "files.whole.write_whole",
 }

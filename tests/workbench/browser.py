@@ -52,7 +52,7 @@ class Watched:
         size = {"width": width, "height": height}
         self.context = browser.new_context(viewport=size, color_scheme=scheme, accept_downloads=True)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(60_000)
+        self.page.set_default_timeout(180_000)
         self.errors: list[str] = []
         self.hosts: set[str] = set()
         self.page.on("pageerror", lambda problem: self.errors.append(str(problem)))

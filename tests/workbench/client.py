@@ -75,7 +75,7 @@ class Client:
         status, answer, _ = self.raw("POST", path, data, headers)
         return status, json.loads(answer)
 
-    def ended(self, job: str, seconds: float = 240) -> Any:
+    def ended(self, job: str, seconds: float = 1200) -> Any:
         """Return a job once it is over."""
         until = monotonic() + seconds
         while True:

@@ -53,7 +53,7 @@ def test_the_whole_path(chromium: Any, tmp_path: Path) -> None:
         page.get_by_label("to", exact=True).fill("2")
         page.get_by_label("Keep aside").select_option("party")
         page.get_by_role("button", name="Start", exact=True).click()
-        page.wait_for_selector(".job .pill.good", timeout=240_000)
+        page.wait_for_selector(".job .pill.good", timeout=900_000)
         page.get_by_role("button", name="Open the graph").click()
 
         page.wait_for_selector(".monitor .bar")
@@ -80,7 +80,7 @@ def test_the_whole_path(chromium: Any, tmp_path: Path) -> None:
         page.get_by_role("button", name="Rows", exact=True).click()
         page.wait_for_selector(".why rect")
         page.get_by_role("button", name="Fill", exact=True).click()
-        with page.expect_download(timeout=120_000) as saved:
+        with page.expect_download(timeout=600_000) as saved:
             page.get_by_role("button", name="Save votes filled.csv").click()
         saved.value.save_as(tmp_path / "filled.csv")
         assert not lac.read(tmp_path / "filled.csv", kinds="discrete").holes.any()
@@ -156,10 +156,10 @@ def test_two_tabs_see_the_same_and_a_slow_job_stops_and_goes_on(chromium: Any, t
         one.page.get_by_label("to", exact=True).fill("60")
         one.page.get_by_role("button", name="Start", exact=True).click()
         two.page.wait_for_selector(".job .pill.live")
-        two.page.wait_for_selector(".job .paths path", timeout=240_000)  # starts climb before one's eyes
+        two.page.wait_for_selector(".job .paths path", timeout=900_000)  # starts climb before one's eyes
         job = client.get("/api/workspace")["jobs"][0]["id"]
         checkpoint = tmp_path / "space" / "jobs" / job / "checkpoint.json"
-        for _ in range(600):
+        for _ in range(3000):
             if checkpoint.exists():
                 break
             sleep(0.1)

@@ -184,7 +184,7 @@ def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
         asked = {**CLASSES, "table": table, "to": 60, "starts": 300}  # longer than the test waits
         job = client.post("/api/jobs", asked)["id"]
         checkpoint = tmp_path / "space" / "jobs" / job / "checkpoint.json"
-        for _ in range(1800):
+        for _ in range(9000):
             if checkpoint.exists():
                 break
             sleep(0.1)
@@ -199,7 +199,7 @@ def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
         assert (found["status"], found["resumable"]) == ("stopped", True)
         assert again.get(f"/api/tables/{table}")["rows"] == 435
     lac.load(checkpoint, lac.ClassesTrail)
-    for _ in range(300):  # the job's own process hears that nobody listens, and ends
+    for _ in range(1200):  # the job's own process hears that nobody listens, and ends
         if not _alive(tmp_path / "space" / "jobs" / job):
             break
         sleep(0.1)

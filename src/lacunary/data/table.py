@@ -16,6 +16,7 @@ from lacunary.data.pickling import given_state
 from lacunary.data.schema import Label, Schema, Variable
 from lacunary.data.wording import listed, meant
 from lacunary.errors import SchemaError, StateError, TableError
+from lacunary.registry import borrow
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -181,6 +182,13 @@ class Table:
     def __repr__(self) -> str:
         empty, cells = int(self.holes.sum()), self.codes.size
         return f"<Table: {len(self)} rows, {len(self.schema)} variables, {empty} of {cells} cells holes>"
+
+    def _repr_html_(self) -> str:
+        return str(borrow("shown in a notebook")(self))
+
+    def plot_holes(self) -> Any:
+        """Return a figure of matplotlib: the patterns of holes, the commonest first, and the rows of each."""
+        return borrow("holes as a figure")(self)
 
     @property
     def size(self) -> float:

@@ -231,6 +231,13 @@ class Comparison:
         note = [f"note: {self.doubts}"] if self.doubts else []
         return "\n".join([*lines, *self.warnings(), *note])
 
+    def _repr_html_(self) -> str:
+        return str(borrow("shown in a notebook")(self))
+
+    def plot(self) -> Any:
+        """Return a figure of matplotlib: the log evidence of every model, a line for each estimate."""
+        return borrow("comparison as a figure")(self)
+
     def _title(self) -> str:
         """Return what the numbers are, and at which points they were worked out."""
         places: dict[str, list[str]] = {}

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from lacunary.registry import borrow
+
 __all__ = ["Estimate", "Kind"]
 
 Kind = Literal["exact", "lower bound", "approximation", "Monte Carlo", "no estimate"]
@@ -47,6 +49,9 @@ class Estimate:
     where: str | None = None
     seconds: float = 0.0
     details: Mapping[str, Any] = field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        return str(borrow("shown in a notebook")(self))
 
     def __float__(self) -> float:
         return self.value

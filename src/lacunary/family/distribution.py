@@ -13,6 +13,7 @@ from lacunary.data.schema import Label, Variable
 from lacunary.errors import ParameterError
 from lacunary.maths import special
 from lacunary.maths.arrays import Array, Integers
+from lacunary.registry import borrow
 
 __all__ = ["Answer", "Distribution", "NormalMixture", "StudentMixture"]
 
@@ -109,6 +110,9 @@ class Distribution(Answer):
 
     variables: tuple[Variable, ...]
     probabilities: Array
+
+    def _repr_html_(self) -> str:
+        return str(borrow("shown in a notebook")(self))
 
     def __getitem__(self, states: Label | tuple[Label, ...]) -> float:
         """Return the probability of a state, or of a tuple of states, one for each variable."""

@@ -17,6 +17,7 @@ from lacunary.errors import ImpossibleRowError, ParameterError, SchemaError
 from lacunary.infer.answers import as_table, check_rows_drawn
 from lacunary.infer.mixture_answers import MixtureAnswers
 from lacunary.infer.network import Network
+from lacunary.registry import borrow
 
 __all__ = ["Mixture", "Noise", "shared_out"]
 
@@ -110,6 +111,9 @@ class Mixture(MixtureAnswers):
     def __repr__(self) -> str:
         parts = f"{len(self.components)} components" + (" and noise" if self.noise is not None else "")
         return f"<Mixture: {parts}, {len(self.schema)} variables, {self.dimension} free parameters>"
+
+    def _repr_html_(self) -> str:
+        return str(borrow("shown in a notebook")(self))
 
     @property
     def schema(self) -> Schema:

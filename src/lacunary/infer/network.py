@@ -138,6 +138,9 @@ class Network(Answers, Edits):
             )
         return found
 
+    def _repr_html_(self) -> str:
+        return str(borrow("shown in a notebook")(self))
+
     def page(self, path: str | PathLike[str] | None = None, *, title: str = "Network") -> str:
         """Return a page of HTML in which states can be clicked, without a server; written if a path is given.
 

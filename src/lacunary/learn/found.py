@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from lacunary.infer.network import Network
 from lacunary.learn.select import Selection, local_entropy
 from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
+from lacunary.registry import borrow
 
 if TYPE_CHECKING:  # loaded when it is asked for
     from lacunary.infer.ensemble import Ensemble
@@ -134,6 +135,13 @@ class Fit:
     prior: Prior = field(default_factory=Dirichlet)
     fixed: tuple[str, ...] = ()
     doubts: str = ""
+
+    def _repr_html_(self) -> str:
+        return str(borrow("shown in a notebook")(self))
+
+    def plot(self, what: Literal["traces", "starts"] = "traces") -> Any:
+        """Return a figure of matplotlib: how starts climbed ("traces"), or where each ended ("starts")."""
+        return borrow("fit as a figure")(self, what)
 
     @property
     def dag(self) -> Dag:

@@ -19,6 +19,7 @@ from lacunary.mixture.learner import MixtureLearner, Parameters
 from lacunary.mixture.predict import Prediction, gibbs
 from lacunary.mixture.trail import MixtureTrail
 from lacunary.mixture.variational import posterior
+from lacunary.registry import borrow
 from lacunary.structure.plan import State, Tick
 from lacunary.structure.result import Trial as HiddenTrial
 from lacunary.structure.score import Structure
@@ -223,6 +224,9 @@ class MixtureFit(Lean):
             )
         best = self.mixture.responsibilities(table).argmax(axis=1)
         return [self.classes[c] for c in best]
+
+    def _repr_html_(self) -> str:
+        return str(borrow("shown in a notebook")(self))
 
     def __str__(self) -> str:
         many = len(self.mixture.components)

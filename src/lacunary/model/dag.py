@@ -289,6 +289,16 @@ class Dag:
     def __str__(self) -> str:
         return write(self.names, self.parents)
 
+    def drawing(self, strengths: Mapping[Arc, float] | None = None, *, title: str = "Graph") -> Any:
+        """Return the graph as a drawing: SVG, as text that shows itself in a notebook and has ``save(path)``.
+
+        ``strengths`` make strong arcs thicker, as a search's result has them.
+        """
+        return borrow("graph as a drawing")(self, strengths, title=title)
+
+    def _repr_html_(self) -> str:
+        return str(borrow("shown in a notebook")(self))
+
     def __repr__(self) -> str:
         return f"<Dag: {len(self.names)} variables, {len(self.arcs)} arcs>"
 

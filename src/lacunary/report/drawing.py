@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 from math import log1p
+from os import PathLike
 from typing import Any
 from unicodedata import combining, east_asian_width
 
@@ -12,10 +13,11 @@ from lacunary.data.wording import harmless
 from lacunary.model.arrows import Arc
 from lacunary.model.dag import Dag
 from lacunary.model.equivalence import cpdag
+from lacunary.registry import borrow
 from lacunary.report.layers import Layered, layered
 from lacunary.report.words import minus, shortened
 
-__all__ = ["arc_rows", "drawing"]
+__all__ = ["Drawing", "arc_rows", "drawing"]
 
 HEIGHT, LAYER, GAP, MARGIN, BEND = 30.0, 78.0, 22.0, 14.0, 8.0
 LETTER, PADDING = 8.2, 22.0
@@ -38,7 +40,18 @@ STYLE = """
 """
 
 
-def drawing(dag: Dag, strengths: Mapping[Arc, float] | None = None, *, title: str = "Graph") -> str:
+class Drawing(str):
+    """A drawing: its SVG as text, which shows itself in a notebook and writes itself to a file."""
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to a file, ``.svg``."""
+        borrow("write whole")(path, str(self))
+
+
+def drawing(dag: Dag, strengths: Mapping[Arc, float] | None = None, *, title: str = "Graph") -> Drawing:
     """Return a graph as SVG: variables in layers, parents above children; hidden ones have a dashed edge.
 
     ``strengths`` make strong arcs thicker, on a logarithmic scale; pointing at an arc shows its number.
@@ -65,7 +78,7 @@ def drawing(dag: Dag, strengths: Mapping[Arc, float] | None = None, *, title: st
             "</svg>",
         ]
     )
-    return harmless(drawn)
+    return Drawing(harmless(drawn))
 
 
 def _node(dag: Dag, i: int, label: str, width: float, middle: tuple[float, float]) -> str:

@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Label
+from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.evidence.compare import Comparison
 from lacunary.evidence.sensitivity import Sensitivity
@@ -22,10 +23,24 @@ from lacunary.learn.select import local_entropy
 from lacunary.report import figures_style as style
 from lacunary.report.figures_style import picture, svg
 from lacunary.report.words import method as method_name
-from lacunary.report.words import minus
+from lacunary.report.words import minus, shortened
 from lacunary.study.result import Classes, Drawn
 
-__all__ = ["classes", "evidence", "heat_map", "picture", "sensitivity", "starts", "svg", "traces"]
+__all__ = [
+    "classes",
+    "evidence",
+    "fit",
+    "heat_map",
+    "holes",
+    "picture",
+    "sensitivity",
+    "starts",
+    "svg",
+    "traces",
+]
+
+PATTERNS = 30
+"""The most patterns of holes that are drawn."""
 
 NEAR = 1e-3
 """Nats below the best that are drawn as this much: a logarithmic axis has no zero."""
@@ -137,6 +152,35 @@ def heat_map(study: Classes) -> Figure:
         )
         bar.set_label(_heat_label(study))
         style.numbered(bar.ax.yaxis, lambda value: f"{100 * value:.0f}")
+        return figure
+
+
+def fit(found: Fit, what: str) -> Figure:
+    """Draw how the starts of a fit climbed, or where each ended."""
+    if what not in ("traces", "starts"):
+        raise ParameterError(f"what must be 'traces' or 'starts', not {what!r}")
+    return traces(found) if what == "traces" else starts(found)
+
+
+def holes(table: Table) -> Figure:
+    """Draw the commonest patterns of holes, a line each: what is missing, and in how many rows."""
+    distinct, counts = np.unique(table.holes, axis=0, return_counts=True)
+    order = np.argsort(-counts, kind="stable")[:PATTERNS]
+    many, columns = len(order), len(table.schema)
+    with rc_context(style.STYLE):
+        figure, axes = style.canvas(max(4.0, 1.8 + 0.3 * columns), 1.9 + 0.24 * many)
+        for line, pattern in enumerate(distinct[order]):
+            for column, empty in enumerate(pattern):
+                colour = style.ACCENT if empty else style.MUTED
+                alpha = 1.0 if empty else 0.18
+                axes.barh(line, 0.9, height=0.8, left=column - 0.45, color=colour, alpha=alpha)
+        axes.set_xticks(
+            range(columns), [shortened(name, 24) for name in table.columns], rotation=60, ha="right"
+        )
+        axes.set_yticks(range(many), [f"{count} rows" for count in counts[order]])
+        axes.set_xlim(-0.6, columns - 0.4)
+        axes.set_ylim(many - 0.4, -0.6)
+        axes.set_xlabel(f"missing in orange; {len(distinct)} patterns in all")
         return figure
 
 

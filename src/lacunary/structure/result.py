@@ -18,6 +18,7 @@ from lacunary.infer.network import Network
 from lacunary.learn.fit import fit
 from lacunary.model.arrows import Arc
 from lacunary.model.dag import Dag
+from lacunary.registry import borrow
 
 __all__ = ["SCHEDULE", "Round", "SearchResult", "Step", "StructuralResult", "Trial"]
 
@@ -188,6 +189,13 @@ class SearchResult(Lean):
         """The states of each hidden variable that was tried in the choice that was made."""
         states = {variable.name: variable.size for variable in self.dag.schema}
         return {name: states.get(name, 1) for trial in self.trials or () for name, _ in trial}
+
+    def _repr_html_(self) -> str:
+        return str(borrow("shown in a notebook")(self))
+
+    def drawing(self, *, title: str = "The graph that was found") -> Any:
+        """Return the graph as a drawing, strong arcs thicker; see `Dag.drawing`."""
+        return self.dag.drawing(self.strengths, title=title)
 
     def __str__(self) -> str:
         arcs = sorted(self.strengths.items(), key=lambda item: -item[1])

@@ -193,6 +193,9 @@ class Classes:
     def __str__(self) -> str:
         return str(borrow("classes as text")(self))
 
+    def _repr_html_(self) -> str:
+        return str(borrow("shown in a notebook")(self))
+
     def plot(self, what: Drawn = "evidence") -> Any:
         """Return a figure of matplotlib: the "evidence", "profiles", "traces" of EM, or its "starts"."""
         return borrow("classes as a figure")(self, what)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import socket
 import subprocess
@@ -47,6 +48,7 @@ class _Ending(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End all streams, and then the server."""
         self.ending()
+        logging.getLogger("uvicorn.error").disabled = True  # what is cut off now is no error
         await asyncio.sleep(0.05)
         await super().shutdown(sockets)
 

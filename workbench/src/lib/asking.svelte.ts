@@ -14,6 +14,8 @@ export class Asking {
   future = $state.raw<Given[]>([]);
   /** Milliseconds from the last click to its answer. */
   took = $state(0);
+  /** Whether an answer is awaited for so long that one should say so. */
+  slow = $state(false);
   private wanted = 0;
   private busy = false;
   private again = false;
@@ -35,12 +37,22 @@ export class Asking {
 
   private async first(): Promise<void> {
     try {
-      const found = await this.asker.ask({});
+      const found = await this.timed(this.asker.ask({}));
       this.before = this.named(found);
       if (!Object.keys(this.given).length) ((this.answers = this.before), (this.log = found.log_probability));
       else await this.ask();
     } catch (problem) {
       this.problem = String((problem as Error).message ?? problem);
+    }
+  }
+
+  private async timed<T>(work: Promise<T>): Promise<T> {
+    const timer = setTimeout(() => (this.slow = true), 1200);
+    try {
+      return await work;
+    } finally {
+      clearTimeout(timer);
+      this.slow = false;
     }
   }
 
@@ -87,7 +99,7 @@ export class Asking {
     const began = performance.now();
     const mine = ++this.wanted;
     try {
-      const found = await this.asker.ask($state.snapshot(this.given) as Given);
+      const found = await this.timed(this.asker.ask($state.snapshot(this.given) as Given));
       if (mine === this.wanted) ((this.answers = this.named(found)), (this.log = found.log_probability), (this.problem = ""));
     } catch (problem) {
       this.problem = String((problem as Error).message ?? problem);

@@ -2513,6 +2513,13 @@ var xi = class {
 	set took(e) {
 		F(this.#c, e, !0);
 	}
+	#l = /* @__PURE__ */ P(!1);
+	get slow() {
+		return W(this.#l);
+	}
+	set slow(e) {
+		F(this.#l, e, !0);
+	}
 	wanted = 0;
 	busy = !1;
 	again = !1;
@@ -2526,10 +2533,18 @@ var xi = class {
 	}
 	async first() {
 		try {
-			let e = await this.asker.ask({});
+			let e = await this.timed(this.asker.ask({}));
 			this.before = this.named(e), Object.keys(this.given).length ? await this.ask() : (this.answers = this.before, this.log = e.log_probability);
 		} catch (e) {
 			this.problem = String(e.message ?? e);
+		}
+	}
+	async timed(e) {
+		let t = setTimeout(() => this.slow = !0, 1200);
+		try {
+			return await e;
+		} finally {
+			clearTimeout(t), this.slow = !1;
 		}
 	}
 	set(e, t) {
@@ -2555,7 +2570,7 @@ var xi = class {
 		this.busy = !0;
 		let e = performance.now(), t = ++this.wanted;
 		try {
-			let e = await this.asker.ask(Be(this.given));
+			let e = await this.timed(this.asker.ask(Be(this.given)));
 			t === this.wanted && (this.answers = this.named(e), this.log = e.log_probability, this.problem = "");
 		} catch (e) {
 			this.problem = String(e.message ?? e);
@@ -3211,11 +3226,11 @@ function za(e, t) {
 	function b() {
 		let { width: e, height: t } = s.getBoundingClientRect();
 		if (!e || !t) return;
-		let n = Math.min(1.25, (e - 32) / Math.max(W(_).width, 1), (t - 32) / Math.max(W(_).height, 1));
+		let n = Math.min(1.25, (e - 32) / Math.max(W(_).width, 1), (t - 32) / Math.max(W(_).height, 1)), r = e < 600 ? Math.max(n, .5) : n;
 		F(u, {
-			k: n,
-			x: (e - W(_).width * n) / 2,
-			y: Math.max(16, (t - W(_).height * n) / 2)
+			k: r,
+			x: (e - W(_).width * r) / 2,
+			y: Math.max(16, (t - W(_).height * r) / 2)
 		}, !0);
 	}
 	function x(e, t, n) {
@@ -3531,8 +3546,8 @@ function Va(e, t) {
 }
 fr(["pointerdown"]);
 // src/parts/GraphView.svelte
-var Ha = /* @__PURE__ */ K("<option></option>"), Ua = /* @__PURE__ */ K("<p class=\"problem\" role=\"alert\"> <button class=\"plain\">Undo</button></p>"), Wa = /* @__PURE__ */ K("<div class=\"pane\"><!></div>"), Ga = /* @__PURE__ */ K("<th> </th>"), Ka = /* @__PURE__ */ K("<th class=\"num\"> </th>"), qa = /* @__PURE__ */ K("<td> </td>"), Ja = /* @__PURE__ */ K("<td class=\"num\"> </td>"), Ya = /* @__PURE__ */ K("<tr><!><!></tr>"), Xa = /* @__PURE__ */ K("<p class=\"faint small\"> </p>"), Za = /* @__PURE__ */ K("<div class=\"tip card\"><h3> </h3> <table><thead><tr><!><!></tr></thead><tbody></tbody></table> <!></div>"), Qa = /* @__PURE__ */ K("<div class=\"view\"><div class=\"tools row\" role=\"toolbar\" aria-label=\"Graph\"><input type=\"search\" placeholder=\"Find a variable\" aria-label=\"Find a variable\" list=\"names\"/> <datalist id=\"names\"></datalist> <button class=\"plain\" title=\"Undo (Ctrl Z)\" aria-label=\"Undo\">↶</button> <button class=\"plain\" title=\"Redo (Ctrl Shift Z)\" aria-label=\"Redo\">↷</button> <button>Clear findings</button> <button title=\"The jointly most probable states of all variables\">Most probable explanation</button> <span class=\"grow\"></span> <button class=\"plain\" aria-label=\"Zoom out\">−</button> <button class=\"plain\" aria-label=\"Zoom in\">+</button> <button>Fit</button></div> <!> <div><!> <!> <!></div> <!> <span class=\"visually-hidden\" role=\"status\"> </span></div>");
-function $a(e, t) {
+var Ha = /* @__PURE__ */ K("<option></option>"), Ua = /* @__PURE__ */ K("<p class=\"problem\" role=\"alert\"> <button class=\"plain\">Undo</button></p>"), Wa = /* @__PURE__ */ K("<p class=\"waiting\" role=\"status\">Working it out… The first questions after installing compile the engine; that can take a minute, once.</p>"), Ga = /* @__PURE__ */ K("<div class=\"pane\"><!></div>"), Ka = /* @__PURE__ */ K("<th> </th>"), qa = /* @__PURE__ */ K("<th class=\"num\"> </th>"), Ja = /* @__PURE__ */ K("<td> </td>"), Ya = /* @__PURE__ */ K("<td class=\"num\"> </td>"), Xa = /* @__PURE__ */ K("<tr><!><!></tr>"), Za = /* @__PURE__ */ K("<p class=\"faint small\"> </p>"), Qa = /* @__PURE__ */ K("<div class=\"tip card\"><h3> </h3> <table><thead><tr><!><!></tr></thead><tbody></tbody></table> <!></div>"), $a = /* @__PURE__ */ K("<div class=\"view\"><div class=\"tools row\" role=\"toolbar\" aria-label=\"Graph\"><input type=\"search\" placeholder=\"Find a variable\" aria-label=\"Find a variable\" list=\"names\"/> <datalist id=\"names\"></datalist> <button class=\"plain\" title=\"Undo (Ctrl Z)\" aria-label=\"Undo\">↶</button> <button class=\"plain\" title=\"Redo (Ctrl Shift Z)\" aria-label=\"Redo\">↷</button> <button>Clear findings</button> <button title=\"The jointly most probable states of all variables\">Most probable explanation</button> <span class=\"grow\"></span> <button class=\"plain\" aria-label=\"Zoom out\">−</button> <button class=\"plain\" aria-label=\"Zoom in\">+</button> <button>Fit</button></div> <!> <!> <div><!> <!> <!></div> <!> <span class=\"visually-hidden\" role=\"status\"> </span></div>");
+function eo(e, t) {
 	Ue(t, !0);
 	let n = pi(t, "component", 3, null), r = /* @__PURE__ */ P(void 0), i = /* @__PURE__ */ P(void 0), a = /* @__PURE__ */ P(null), o = /* @__PURE__ */ P(""), s = /* @__PURE__ */ P(null), c = 0, l = /* @__PURE__ */ M(() => t.asking.shape), u = /* @__PURE__ */ M(() => W(l).variables.length > 150), d = /* @__PURE__ */ M(() => n() === null ? W(l).arcs : W(l).components[n()].arcs), f = /* @__PURE__ */ M(() => {
 		if (!W(a)) return /* @__PURE__ */ new Set();
@@ -3571,7 +3586,7 @@ function $a(e, t) {
 	var y = {
 		LARGE: 150,
 		picture: h
-	}, b = Qa();
+	}, b = $a();
 	dr("keydown", qt, _);
 	var x = I(b), S = I(x);
 	ti(S);
@@ -3593,10 +3608,16 @@ function $a(e, t) {
 	X(oe, (e) => {
 		t.asking.problem && e(se);
 	});
-	var ce = R(oe, 2);
-	let le;
-	var ue = I(ce), de = (e) => {
-		var n = Wa();
+	var ce = R(oe, 2), le = (e) => {
+		J(e, Wa());
+	};
+	X(ce, (e) => {
+		t.asking.slow && e(le);
+	});
+	var ue = R(ce, 2);
+	let de;
+	var fe = I(ue), pe = (e) => {
+		var n = Ga();
 		ui(Va(I(n), {
 			get variables() {
 				return W(l).variables;
@@ -3619,11 +3640,11 @@ function $a(e, t) {
 			pick: (e) => F(a, e, !0)
 		}), (e) => F(i, e, !0), () => W(i)), k(n), J(e, n);
 	};
-	X(ue, (e) => {
-		W(u) && e(de);
+	X(fe, (e) => {
+		W(u) && e(pe);
 	});
-	var fe = R(ue, 2), pe = (e) => {
-		var n = Wa(), i = I(n);
+	var me = R(fe, 2), E = (e) => {
+		var n = Ga(), i = I(n);
 		{
 			let e = /* @__PURE__ */ M(() => W(u) ? "" : W(o));
 			ui(za(i, {
@@ -3666,13 +3687,13 @@ function $a(e, t) {
 		}
 		k(n), J(e, n);
 	};
-	X(fe, (e) => {
-		(!W(u) || W(a)) && e(pe);
+	X(me, (e) => {
+		(!W(u) || W(a)) && e(E);
 	});
-	var me = R(fe, 2);
+	var he = R(me, 2);
 	{
 		let e = /* @__PURE__ */ M(() => n() ?? 0);
-		ha(me, {
+		ha(he, {
 			get asking() {
 				return t.asking;
 			},
@@ -3685,31 +3706,31 @@ function $a(e, t) {
 			pick: (e) => F(a, e, !0)
 		});
 	}
-	k(ce);
-	var E = R(ce, 2), he = (e) => {
-		var t = Za();
+	k(ue);
+	var ge = R(ue, 2), _e = (e) => {
+		var t = Qa();
 		let n;
 		var r = I(t), i = L(r), a = R(r, 2), o = I(a), c = I(o), l = I(c);
 		Z(l, 16, () => W(s).family.parents, (e) => e, (e, t) => {
-			var n = Ga(), r = L(n, !0);
+			var n = Ka(), r = L(n, !0);
 			z(() => Y(r, t)), J(e, n);
 		}), Z(R(l), 17, () => W(s).family.columns, jr, (e, t) => {
-			var n = Ka(), r = L(n, !0);
+			var n = qa(), r = L(n, !0);
 			z(() => Y(r, W(t))), J(e, n);
 		}), k(c), k(o);
 		var u = R(o);
 		Z(u, 21, () => W(s).family.rows.slice(0, 8), jr, (e, t, n) => {
-			var r = Ya(), i = I(r);
+			var r = Xa(), i = I(r);
 			Z(i, 17, () => v(W(s).family, n), jr, (e, t) => {
-				var n = qa(), r = L(n, !0);
+				var n = Ja(), r = L(n, !0);
 				z(() => Y(r, W(t))), J(e, n);
 			}), Z(R(i), 17, () => W(t), jr, (e, t) => {
-				var n = Ja(), r = L(n, !0);
+				var n = Ya(), r = L(n, !0);
 				z((e) => Y(r, e), [() => $(W(t), 3)]), J(e, n);
 			}), k(r), J(e, r);
 		}), k(u), k(a);
 		var d = R(a, 2), f = (e) => {
-			var t = Xa(), n = L(t);
+			var t = Za(), n = L(t);
 			z(() => Y(n, `… ${W(s).family.rows.length - 8} more; click the name to see them`)), J(e, t);
 		};
 		X(d, (e) => {
@@ -3725,12 +3746,12 @@ function $a(e, t) {
 			() => W(s).family.parents.length ? `, given ${W(s).family.parents.join(", ")}` : ""
 		]), J(e, t);
 	};
-	X(E, (e) => {
-		W(s) && e(he);
+	X(ge, (e) => {
+		W(s) && e(_e);
 	});
-	var ge = L(R(E, 2));
+	var ve = L(R(ge, 2));
 	return k(b), z((e, n) => {
-		w.disabled = !t.asking.past.length, T.disabled = !t.asking.future.length, ee.disabled = e, Q(te, "aria-pressed", !!t.asking.best), ne = Jr(te, 1, "", null, ne, { on: !!t.asking.best }), le = Jr(ce, 1, "stage", null, le, { split: W(u) && W(a) }), Y(ge, `${n ?? ""} findings given`);
+		w.disabled = !t.asking.past.length, T.disabled = !t.asking.future.length, ee.disabled = e, Q(te, "aria-pressed", !!t.asking.best), ne = Jr(te, 1, "", null, ne, { on: !!t.asking.best }), de = Jr(ue, 1, "stage", null, de, { split: W(u) && W(a) }), Y(ve, `${n ?? ""} findings given`);
 	}, [() => !Object.keys(t.asking.given).length, () => Object.keys(t.asking.given).length]), G("change", S, () => {
 		let e = W(l).variables.find((e) => e.name === W(o));
 		e && F(a, e.name, !0);
@@ -3738,21 +3759,21 @@ function $a(e, t) {
 }
 fr(["change", "click"]);
 // src/Page.svelte
-var eo = /* @__PURE__ */ K("<header><h1> </h1><p class=\"help\"> </p></header>"), to = /* @__PURE__ */ K("<div><!> <!></div>");
-function no(e, t) {
+var to = /* @__PURE__ */ K("<header><h1> </h1><p class=\"help\"> </p></header>"), no = /* @__PURE__ */ K("<div><!> <!></div>");
+function ro(e, t) {
 	Ue(t, !0);
 	let n = pi(t, "given", 19, () => ({})), r = pi(t, "bare", 3, !1), i = new xi(t.model, Ei(t.model, t.make), n(), t.told);
-	var a = to();
+	var a = no();
 	let o;
 	var s = I(a), c = (e) => {
-		var n = eo(), r = I(n), i = L(r, !0), a = L(R(r));
+		var n = to(), r = I(n), i = L(r, !0), a = L(R(r));
 		k(n), z((e, n) => {
 			Y(i, t.model.title), Y(a, `${e ?? ""}, ${n ?? ""}. Click a state to say that it is so: all bars show what follows. Everything is worked out in this page.`);
 		}, [() => wi(t.model.variables.length, "variable"), () => wi(t.model.arcs.length, "arc")]), J(e, n);
 	};
 	X(s, (e) => {
 		r() || e(c);
-	}), $a(R(s, 2), {
+	}), eo(R(s, 2), {
 		get asking() {
 			return i;
 		},
@@ -3762,8 +3783,8 @@ function no(e, t) {
 	}), k(a), z(() => o = Jr(a, 1, "alone", null, o, { bare: r() })), J(e, a), We();
 }
 // src/widget.ts
-function ro({ model: e, el: t }) {
-	let n = Tr(no, {
+function io({ model: e, el: t }) {
+	let n = Tr(ro, {
 		target: t,
 		props: {
 			model: e.get("network"),
@@ -3777,5 +3798,5 @@ function ro({ model: e, el: t }) {
 	});
 	return () => void kr(n);
 }
-var io = { render: ro };
-export { io as default };
+var ao = { render: io };
+export { ao as default };
