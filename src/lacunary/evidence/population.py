@@ -100,6 +100,15 @@ class Annealed:
     logs: Array
     steps: int
 
+    def with_islands(self, other: Annealed) -> Annealed:
+        """Return these islands and others with as many particles."""
+        return Annealed(
+            np.concatenate([self.log_z, other.log_z]),
+            np.concatenate([self.counts, other.counts]),
+            np.concatenate([self.logs, other.logs]),
+            self.steps + other.steps,
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Weights:

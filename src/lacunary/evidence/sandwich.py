@@ -21,12 +21,24 @@ from lacunary.data.table import HOLE
 from lacunary.errors import ParameterError
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.imputation import Sequence, sequence
+from lacunary.evidence.population import Annealed
 from lacunary.evidence.problem import Problem
-from lacunary.evidence.smc import BEYOND, BUDGET, ISLANDS, LESS, MORE, SWEEPS, fractional, imputing, sampled
+from lacunary.evidence.smc import (
+    BEYOND,
+    BUDGET,
+    ISLANDS,
+    LESS,
+    MORE,
+    SPREAD,
+    SWEEPS,
+    fractional,
+    imputing,
+    sampled,
+)
 from lacunary.infer.network import Network
 from lacunary.maths.arrays import Integers
 
-__all__ = ["Twin", "sandwich", "twin_of"]
+__all__ = ["Twin", "ends", "sandwich", "twin_of"]
 
 FIRST = 64
 """Particles of an island at the first attempt at a twin."""
@@ -72,18 +84,17 @@ class Twin:
     rows: Sequence
     chosen: Integers
 
-    def ends(self, islands: int, particles: int, rng: np.random.Generator) -> tuple[float, float, float, int]:
-        """Return a stochastic lower and upper bound of the log evidence, their error, and moves made.
+    def run(self, islands: int, particles: int, rng: np.random.Generator) -> tuple[Annealed, Annealed]:
+        """Run islands from the prior, and as many that end at exact draws from the posterior."""
+        exact = self.rows.settled(np.repeat(self.chosen[None], islands, axis=0), SWEEPS, rng)
+        return self.rows.run(islands, particles, rng), self.rows.run(islands, particles, rng, exact)
 
-        The error is the larger of those of both ends.
-        """
-        there = self.rows.run(islands, particles, rng)
-        ends = self.rows.settled(np.repeat(self.chosen[None], islands, axis=0), SWEEPS, rng)
-        back = self.rows.run(islands, particles, rng, ends)
-        forward, backward = there.log_z, -back.log_z
-        size, error = np.log(islands), max(forward.std(ddof=1), backward.std(ddof=1)) / np.sqrt(islands)
-        low, high = float(logsumexp(forward) - size), float(size - logsumexp(backward))
-        return low, high, float(error), there.steps + back.steps
+
+def ends(there: Annealed, back: Annealed) -> tuple[float, float, float]:
+    """Return a stochastic lower and upper bound of the log evidence, and the larger of their errors."""
+    size, spread = np.log(len(there.log_z)), max(each.log_z.std(ddof=1) for each in (there, back))
+    low, high = float(logsumexp(there.log_z) - size), float(size - logsumexp(-back.log_z))
+    return low, high, float(spread / np.sqrt(len(there.log_z)))
 
 
 def twin_of(problem: Problem, rng: np.random.Generator) -> Twin | None:
@@ -115,16 +126,25 @@ def _twin_ends(
         raise ParameterError(
             "'sandwich' goes through the completions of every row, and some have too many; use 'sampled'"
         )
-    price, particles, spent = imputing(twin.rows).price, FIRST, 0.0
+    price, particles = imputing(twin.rows).price, FIRST
+    there, back = twin.run(islands, particles, rng)
+    spent = (there.steps + back.steps) * price
     while True:
-        problem.say(f"the twin, {particles} particles", min(spent / budget, 1.0))
-        low, high, error, moves = twin.ends(islands, particles, rng)
-        spent += moves * price
-        off = max(abs(high - low), error) / wanted
+        low, high, error = ends(there, back)
+        off, now = max(abs(high - low), error) / wanted, len(there.log_z)
         times = float(np.clip(BEYOND * off**2, LESS, MORE))
-        if off <= 1.0 or spent + times * moves * price > budget:
+        cost = (there.steps + back.steps) * price * times
+        if off <= 1.0 or spent + cost > budget:
             return low, high, error
-        particles = int(times * particles)
+        problem.say(f"the twin, {particles} particles on {now} islands", min(spent / budget, 1.0))
+        if error * np.sqrt(now) > SPREAD:
+            particles = int(times * particles)
+            there, back = twin.run(islands, particles, rng)
+            spent += (there.steps + back.steps) * price
+        else:
+            more = twin.run(max(int(now * (times - 1.0)), 2), particles, rng)
+            spent += sum(each.steps for each in more) * price
+            there, back = there.with_islands(more[0]), back.with_islands(more[1])
 
 
 def _apart(runs: dict[str, tuple[float, float]]) -> float:

@@ -39,6 +39,7 @@ __all__ = [
     "LEAST",
     "LESS",
     "MORE",
+    "SPREAD",
     "SWEEPS",
     "Sampler",
     "fractional",
@@ -56,7 +57,7 @@ BUDGET = 2.0**34
 BEYOND, LESS, MORE = 1.2, 1.4, 4.0
 """Effort beyond what islands' spread asks for; the least and the most times the effort of the last run."""
 
-SPREAD = 0.4
+SPREAD = 0.5
 """Standard deviation of islands' log estimates above which the log of their mean is not near normal."""
 
 LEAST = 8
@@ -104,6 +105,12 @@ class Sampler:
         """Run all islands with so much effort, and forget earlier runs."""
         self.found = self.attempt(islands, effort, rng)
         self.effort, self.spent = effort, self.spent + self.found.steps * self.price
+
+    def add(self, islands: int, rng: np.random.Generator) -> None:
+        """Run so many islands more with the effort of the last."""
+        assert self.found is not None
+        more = self.attempt(islands, self.effort, rng)
+        self.found, self.spent = self.found.with_islands(more), self.spent + more.steps * self.price
 
     @property
     def log_z(self) -> Array:
@@ -291,14 +298,24 @@ def _grow(
 def _until(
     problem: Problem, way: Sampler, islands: int, stderr: float, budget: float, rng: np.random.Generator
 ) -> None:
-    """Run a sampler again with more effort until it meets the error, or the budget is spent."""
-    while way.wanted(stderr) > 1.0:
-        times = float(np.clip(BEYOND * way.wanted(stderr), LESS, MORE))
-        times = min(times, (budget - way.spent) / way.next_cost)
-        if times < LESS:
-            return
-        problem.say(f"{way.name}: error {way.stderr:.2g}, {stderr:g} wanted", way.spent / budget)
-        way.run(islands, times * way.effort, rng)
+    """Give a sampler more particles until islands are alike, then more islands until it meets the error.
+
+    It ends before if the budget is spent.
+    """
+    while way.spread > SPREAD or way.stderr > stderr:
+        problem.say(f"{way.name}: error {way.stderr:.2g}, {stderr:g} wanted", min(way.spent / budget, 1.0))
+        room = (budget - way.spent) / way.next_cost
+        if way.spread > SPREAD:
+            times = min(float(np.clip(BEYOND * way.wanted(stderr), LESS, MORE)), room)
+            if times < LESS:
+                return
+            way.run(islands, times * way.effort, rng)
+        else:
+            now = len(way.log_z)
+            more = int(now * min(BEYOND * (way.stderr / stderr) ** 2 - 1.0, MORE, room))
+            if more < 2:
+                return
+            way.add(more, rng)
 
 
 def _chosen(
@@ -385,7 +402,7 @@ def _note(ways: list[Sampler], details: dict[str, Any], bound: float, asked: flo
     main, notes = ways[0], []
     if interrupted:
         notes.append("it was interrupted, and this is what had been found by then")
-    if main.stderr > 1.1 * asked or main.spread > 2 * SPREAD:
+    if main.stderr > 1.1 * asked or main.spread > 1.6 * SPREAD:
         notes.append(
             f"the standard error asked for, {asked:g}, was not reached within the budget, and the value is "
             "probably too low"
@@ -398,7 +415,8 @@ def _note(ways: list[Sampler], details: dict[str, Any], bound: float, asked: flo
         # What misses some of the posterior is too low: another sampler that is lower tells nothing.
         if value - main.value > APART * np.hypot(error, main.stderr) and error < 1.0:
             notes.append(f"{name} says {value:.2f} ± {error:.2g}, which is more")
-    if details["coverage"] is not None and details["coverage"] < COVERED:
+    asked_there = any(way.conditional for way in ways[1:])  # a run from the optima has been there
+    if not asked_there and details["coverage"] is not None and details["coverage"] < COVERED:
         notes.append(
             f"variational optima worth {1 - details['coverage']:.0%} of their bounds were not visited"
         )
