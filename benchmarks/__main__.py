@@ -15,6 +15,7 @@ from rich.table import Table
 from benchmarks import (
     em,
     evidence,
+    first_minute,
     gaussian,
     gaussian_structure,
     growth,
@@ -22,6 +23,7 @@ from benchmarks import (
     mixture,
     posteriors,
     queries,
+    reading,
     selection,
     structure,
 )
@@ -36,6 +38,8 @@ THEMES: dict[str, ModuleType] = {
     "selection": selection,
     "structure": structure,
     "growth": growth,
+    "reading": reading,
+    "first_minute": first_minute,
     "gaussian": gaussian,
     "gaussian_structure": gaussian_structure,
     "mixture": mixture,

@@ -22,6 +22,7 @@ __all__ = ["TITLE", "lines"]
 TITLE = "EM of a mixture of 8 Gaussians in 64 dimensions, seconds per iteration"
 DIMENSIONS, CLASSES, HOLES = 64, 8, 0.1
 PATTERNS = (10, 100, 1_000)
+SHARES = (0.1, 0.3)
 WARM = 3
 """Iterations after which time is taken: the first ones, from shares at random, are not like the others."""
 
@@ -39,6 +40,9 @@ def lines(effort: Effort) -> Iterator[Line]:
         pattern = rng.random((count, DIMENSIONS)) < HOLES
         holes = np.where(pattern[rng.integers(0, count, rows)], np.nan, x)
         yield _ours(case, f"lacunary, 10 % holes in {count:,} patterns", dag, start, holes, effort)
+    for share in SHARES:
+        holes = np.where(rng.random(x.shape) < share, np.nan, x)
+        yield _ours(case, f"lacunary, {share:.0%} holes, a pattern for each row", dag, start, holes, effort)
 
 
 def _data(rows: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

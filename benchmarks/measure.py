@@ -8,17 +8,20 @@ import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from typing import Any
 
 __all__ = [
     "Effort",
     "Line",
     "best_threads",
     "machine",
+    "multiply_adds",
     "one_core",
     "per_iteration",
     "per_step",
@@ -104,6 +107,26 @@ def per_iteration(run: Callable[[int], object], effort: Effort) -> float:
     while len(times) < effort.repeats and sum(times) < effort.patience:
         times.append(_time(run, 1 + more))
     return (median(times) - once) / more
+
+
+@cache
+def multiply_adds() -> float:
+    """Return how many multiplications with an addition each all threads do in a second, arrays in cache."""
+    import numba
+    import numpy as np
+
+    import lacunary as lac
+
+    @numba.njit(fastmath=True)  # type: ignore[untyped-decorator]
+    def loop(x: Any, y: Any, times: int) -> None:
+        for _ in range(times):
+            for i in range(len(x)):
+                y[i] = y[i] * 0.5 + x[i]
+
+    x, y, times = np.ones(1024), np.ones(1024), 20_000
+    loop(x, y, 1)
+    best = min(_time(lambda: loop(x, y, times)) for _ in range(5))
+    return len(x) * times / best * lac.threads()
 
 
 def best_threads(measure: Callable[[], float]) -> float:
