@@ -51,7 +51,7 @@ def key() -> str:
     for path in _sources():
         content = path.read_bytes()
         digest.update(f"{path.name} {len(content)} ".encode() + content)
-    cpu = (config.CPU_NAME, config.CPU_FEATURES)
+    cpu: tuple[object, ...] = (config.CPU_NAME, config.CPU_FEATURES)
     if not config.CPU_NAME:  # else code is for the processor that is named, whichever makes it
         cpu = (*cpu, binding.get_host_cpu_name(), binding.get_host_cpu_features())
     versions = (numba.__version__, llvmlite.__version__, sys.version, binding.get_process_triple())
