@@ -37,6 +37,8 @@ from lacunary.structure.anneal import Anneal
 from lacunary.structure.best_first import BestFirst
 from lacunary.structure.climb import Greedy
 from lacunary.structure.constraints import ArcsGiven, Constraints
+from lacunary.structure.default import MOST, exact_seconds
+from lacunary.structure.exact import Exact
 from lacunary.structure.gaussian import Normal
 from lacunary.structure.hidden import trials, with_hidden
 from lacunary.structure.method import SearchMethod, method_of
@@ -153,7 +155,8 @@ def fit_mixture(
     search
         The search behind ``S*``. "reinsert", the default, and others follow a climb the first time that it
         leaves every structure as it is; "greedy" (the algorithm as published), "best-first" and "anneal", and
-        `Greedy` with restarts, are the step itself. See `lacunary.search`.
+        `Greedy` with restarts, are the step itself. Where none is named, the components of the best mixture
+        have the best of all graphs in the end, if these are found in seconds. See `lacunary.search`.
     until
         Learning ends when no "structure" changes, or when the "score" of a round does not rise.
     stop
@@ -189,6 +192,7 @@ def fit_mixture(
     if until not in ("structure", "score"):
         raise ParameterError(f"until must be 'structure' or 'score', not {until!r}")
     way, ml = _ways(method, search)
+    named = search if method in ("map", "ml") else method  # where none is named, graphs end at the best
     if ml and prior is not None:
         raise ParameterError("method='ml' takes no prior; leave one of them out")
 
@@ -227,6 +231,9 @@ def fit_mixture(
             graphs=graphs, begin_weights=begin_weights,
         )  # fmt: skip
         growth = Growth(learner, plan, full, begin, ess, _seed(rng), watch, described, resume)
+        few = len(full.schema) <= MOST and constraints.max_parents > 1
+        if few and named is None and growth.entrants.rough is not plan:
+            growth.last, growth.seconds = Exact(), exact_seconds(full, constraints)
         growth.entrants.graphs, growth.drawn_weights = graphs, begin_weights == "draws"
         if initial is not None:
             growth.entrants.initial = begun = begun_from(initial, full, learner.noise is not None)

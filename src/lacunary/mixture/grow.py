@@ -4,7 +4,8 @@ Every number of components has a tournament of beginnings (`lacunary.mixture.ent
 Where structures are learned, the classes with fixed structures are members of the class: what they come to is
 where the search for structures begins, so that it ends no lower. Growing may go back: two components of a
 mixture merged may be a better smaller one than was found on the way. The dearest search is for the numbers
-that may still be best; the best of these is tried again at the end, from other beginnings.
+that may still be best; the best of these is tried again at the end, from other beginnings, and where finding
+the best of all graphs is cheap its components have theirs.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from lacunary.mixture.learner import MixtureLearner
 from lacunary.mixture.tied import Tied
 from lacunary.mixture.trail import KeptTrial, MixtureTrail
 from lacunary.mixture.variational import posterior
+from lacunary.structure.default import CHEAP
+from lacunary.structure.method import SearchMethod
 from lacunary.structure.plan import Plan, State, Tick
 from lacunary.structure.resume import decode_state, encode_state, plan_settings
 from lacunary.structure.run import Runner
@@ -71,6 +74,9 @@ REACH = 2.0
 FURTHER, BACK = 2, 20
 """Rounds, or steps of EM, after which a mixture made by merging must be the best of its number to go on."""
 
+REPEATED = 2
+"""About how many searches for the best of all graphs it takes until none changes."""
+
 APART = "structures were compared as if every component had parameters of its own"
 """What is said where structures are looked for and parameters are shared."""
 
@@ -110,6 +116,8 @@ class Growth:
         self.done: list[Trial] = []
         self.whole: Growth | None = None
         self.drawn_weights = False
+        self.last: SearchMethod | None = None
+        self.seconds = np.inf
         self._begun: dict[tuple[int, int], Trial] = {}
         self._left: set[tuple[int, int]] = set()
         self._under_way: KeptTrial | None = None
@@ -140,6 +148,7 @@ class Growth:
             if self.draws is None:
                 self._refine()
                 self._try_again()
+                self._finish()
         except KeyboardInterrupt:
             interrupted = True
             if not self.done:
@@ -213,13 +222,16 @@ class Growth:
     def _gone_on(self, trial: Trial) -> Trial:
         """Climb to the end from where a trial was left, which it then stands for."""
         self._left.remove((trial.asked, trial.start))
+        refined = self._learn(trial.asked, self._continued(trial), trial.winners, self.plan)
+        self.done.remove(min(trial, refined, key=_worth))
+        return refined
+
+    def _continued(self, trial: Trial) -> Entrant:
+        """Return where a trial ended as an entrant whose structures are looked for at once."""
         steps = [step.what for step in self.plan.program]
         zeros = (0,) * len(steps)
         state = replace(_ended(trial), done=False, converged=False, visits=zeros, turns=zeros)
-        entrant = Entrant(trial.how, replace(state, place=steps.index("complete")), trial.value, trial.met)
-        refined = self._learn(trial.asked, entrant, trial.winners, self.plan)
-        self.done.remove(min(trial, refined, key=_worth))
-        return refined
+        return Entrant(trial.how, replace(state, place=steps.index("complete")), trial.value, trial.met)
 
     def _try_again(self) -> None:
         """Try numbers that are best or all but best again, as long as that finds a better mixture."""
@@ -248,6 +260,15 @@ class Growth:
         for entrants, winners in ((exchanged, self._winners), (fresh, FRESH * self._winners)):
             for found in self.entrants.winners(entrants, best.asked, winners):
                 self._learn(best.asked, found, plan=self.plan)
+
+    def _finish(self) -> None:
+        """Look for the best of all graphs of the best mixture's components, where that is cheap."""
+        best = max(self.done, key=_worth)
+        if self.last is None or best.degenerate or REPEATED * best.components * self.seconds > CHEAP:
+            return
+        plan = replace(self.plan, method=self.last, refine="always")
+        found = self._learn(best.asked, self._continued(best), best.winners, plan)
+        self.done.remove(min(best, found, key=_worth))
 
     @property
     def _winners(self) -> int:
