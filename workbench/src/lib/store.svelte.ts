@@ -108,7 +108,8 @@ class Store {
   /** The model that is meant where none is chosen: the newest that a job put first. */
   best(): ModelRecord | undefined {
     const mine = this.models.filter((model) => model.best !== false);
-    return mine.find((model) => model.id === this.modelId) ?? mine.at(-1);
+    const own = mine.filter((model) => model.table === this.tableId);
+    return own.find((model) => model.id === this.modelId) ?? own.at(-1) ?? mine.find((model) => model.id === this.modelId) ?? mine.at(-1);
   }
 
   async loadTable(id: string): Promise<void> {
