@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 OLDEST := .venv-oldest
 
-.PHONY: demo test test-oldest bench format clean
+.PHONY: demo test test-oldest bench campaign format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lacunary demo
@@ -29,6 +29,10 @@ $(OLDEST)/.installed: pyproject.toml
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m benchmarks
+
+# Long seeded runs against oracles, with faults and mutants: minutes; CAMPAIGN=--long makes it hours.
+campaign: $(VENV)/.installed-test
+	$(BIN)/python -W ignore -m tests.campaign $(CAMPAIGN)
 
 format: $(VENV)/.installed-test
 	$(BIN)/ruff format .

@@ -12,12 +12,15 @@ import lacunary as lac
 from lacunary.errors import GraphError
 from lacunary.structure.board import ROUNDING, Board
 from lacunary.structure.cache import Cache
+from lacunary.structure.climb import climb
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.discrete import BD
 from lacunary.structure.move import Add, Move, Remove, Reverse
+from lacunary.structure.prior import StructurePrior
 from lacunary.structure.score import total
 from lacunary.structure.search import run
 from lacunary.structure.sketch import Sketch
+from lacunary.structure.walk import Walk
 from tests import naive_structure as naive
 from tests.structure.small import chain, complete, rules
 
@@ -222,3 +225,29 @@ def test_ties_go_by_the_families_and_not_by_their_sum() -> None:
     board = Board(Rounded(), Constraints.of(schema), [(), ()])
     assert board.value == 0.0
     assert board.tie == 2 * ROUNDING
+
+
+def test_links_are_counted_along_the_way() -> None:
+    """What a move adds, and the number of links, are those of a board that begins with the graph."""
+    table = chain(6, 400)
+    limits = Constraints.none(table.schema)
+    prior = StructurePrior.of("links", limits)
+    board = Board(BD(table), limits, [()] * len(table.schema), prior)
+    told = []
+    for move in (Add(0, 1), Reverse(0, 1), Add(1, 2), Remove(1, 2), Add(2, 3)):
+        before = board.value
+        added = board.apply(move)
+        told.append(board.links)
+        fresh = Board(BD(table), limits, board.sketch.parents, prior)
+        assert fresh.links == board.links
+        assert fresh.value == board.value
+        assert board.value - before == pytest.approx(added, abs=1e-9)  # sums of some hundred, rounded
+    assert told == [1, 1, 2, 1, 2]
+
+
+@pytest.mark.parametrize("most", [0, 1, 2])
+def test_a_climb_takes_no_more_moves_than_it_may(most: int) -> None:
+    table = chain(6, 400)
+    board = Board(BD(table), Constraints.none(table.schema), [()] * 6)
+    assert not climb(Walk("greedy", board, np.random.default_rng(0)), most)
+    assert board.sketch.size == most

@@ -1,0 +1,90 @@
+"""Campaigns themselves: they go on where they stopped, say what failed, and notice what they look for."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.campaign import calibration, exactness, fuzz, mutants
+from tests.campaign.run import Campaign, Found, page, run
+
+
+def noted(done: list[int]) -> Campaign:
+    def work(rng: np.random.Generator, index: int) -> Found:
+        done.append(index)
+        if index == 1:
+            raise ValueError("the one that fails")
+        return Found(2, {"drawn": [rng.random()]})
+
+    return Campaign("noted", "Counts.", (3, 5), work)
+
+
+def test_a_campaign_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    done: list[int] = []
+    campaign = noted(done)
+    run(campaign, tmp_path, 1, 2, print)
+    state = run(campaign, tmp_path, 1, 4, print)
+    assert done == [0, 1, 2, 3]
+    assert (state.done, state.checks, len(state.failures)) == (4, 6, 1)
+    assert "piece 1: ValueError at work" in state.failures[0]
+    told = page({"noted": (campaign, state)}, long=False)
+    assert "| noted | 1 | 4 | 6 | 1 |" in told
+    assert "the one that fails" in told
+    again = run(campaign, tmp_path / "..", 1, 4, print)
+    (tmp_path.parent / "noted.json").unlink()
+    assert again.values == state.values
+    other = run(campaign, tmp_path, 2, 1, print)
+    assert other.done == 1
+    assert other.values["drawn"] != state.values["drawn"][:1]
+
+
+def test_every_kind_of_model_is_compared() -> None:
+    for index in range(len(exactness.KINDS)):
+        assert exactness.work(np.random.default_rng([5, index]), index).checks > 20
+
+
+def test_a_wrong_evidence_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exactness, "_log", lambda *given: 0.1)
+    with pytest.raises(AssertionError):
+        exactness.work(np.random.default_rng(0), 0)
+
+
+def test_an_unnamed_error_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def target(data: bytes, folder: Path) -> None:
+        raise KeyError("no such thing")
+
+    monkeypatch.setattr(fuzz, "_targets", lambda: {"one": ([b"x"], target)})
+    with pytest.raises(AssertionError, match="one: KeyError: 'no such thing'; input b"):
+        fuzz.work(np.random.default_rng(0), 0)
+
+
+def test_what_is_surer_than_right_is_noticed() -> None:
+    rng = np.random.default_rng(0)
+    good: dict[str, Any] = {
+        "rank of a probability": rng.integers(0, calibration.DRAWS + 1, 400).astype(float),
+        "arc": np.full(400, 0.3),
+        "arc is there": (np.arange(400) < 120).astype(float),
+        "interval holds": (np.arange(400) < 378).astype(float),
+        "errors of AIS": rng.normal(size=400),
+    }
+    assert not calibration.judge(good)[0]
+    bad: dict[str, Any] = {
+        "rank of a probability": np.minimum(good["rank of a probability"], 20),
+        "arc": np.full(400, 0.5),
+        "arc is there": good["arc is there"],
+        "interval holds": (np.arange(400) < 330).astype(float),
+        "errors of AIS": 3 * good["errors of AIS"],
+    }
+    assert len(calibration.judge(bad)[0]) == 4
+
+
+def test_mutants_differ_from_the_original_in_one_place() -> None:
+    assert sum(len(mutants._mutants(module)) for module in mutants.TESTS) > 1000
+    original = ast.unparse(ast.parse(Path(mutants._source("maths.special")).read_text()))
+    for mutant, tree in mutants.made("maths.special"):
+        lines = zip(original.splitlines(), ast.unparse(tree).splitlines(), strict=True)
+        assert sum(one != two for one, two in lines) == 1, mutant
