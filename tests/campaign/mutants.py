@@ -80,10 +80,10 @@ class Mutant:
     place: int
     before: str
     after: str
-    line: int
+    line: str
 
     def __str__(self) -> str:
-        return f"{self.module} {self.function}: {self.before} → {self.after}"
+        return f"{self.module} {self.function}: {self.before} → {self.after} in {self.line}"
 
 
 def work(rng: np.random.Generator, index: int) -> Found:
@@ -94,7 +94,7 @@ def work(rng: np.random.Generator, index: int) -> Found:
     mutant = mutants[number]
     if str(mutant) in survivors() or noticed(mutant, number):
         return Found(1)
-    raise AssertionError(f"survived: {mutant} (line {mutant.line})")
+    raise AssertionError(f"survived: {mutant}")
 
 
 @cache
@@ -111,15 +111,17 @@ def _mutants(module: str) -> list[Mutant]:
 
 def made(module: str) -> Iterator[tuple[Mutant, ast.Module]]:
     """Yield every mutant of a module with its tree."""
-    tree = ast.parse(Path(_source(module)).read_text(encoding="utf-8"))
-    place = 0
+    text = Path(_source(module)).read_text(encoding="utf-8")
+    tree, lines, place = ast.parse(text), text.splitlines(), 0
     for name, function in _functions(tree):
         for node in _telling(function):
             for other in _others(node):
                 before, after = ast.unparse(node), ast.unparse(other)
                 if before != after:
                     yield (
-                        Mutant(module, name, place, before, after, getattr(node, "lineno", 0)),
+                        Mutant(
+                            module, name, place, before, after, lines[getattr(node, "lineno", 1) - 1].strip()
+                        ),
                         _with(tree, node, other),
                     )
                     place += 1
