@@ -78,6 +78,9 @@ CHEAPER = 4.0
 SWEEPS = 200
 """Sweeps of collapsed Gibbs sampling that lead from a variational optimum to a draw from the posterior."""
 
+CERTAIN = 1e-12
+"""Standard errors that are rounding: nothing was drawn."""
+
 MIXED = 8
 """Particles of an island from which R̂ says something."""
 
@@ -131,9 +134,14 @@ class Sampler:
 
     @property
     def stderr(self) -> float:
-        """Its standard error: that of the mean, relative."""
+        """Its standard error: that of the mean, relative, and one part in as many as there are particles.
+
+        What is rarer than that none of them may have met, and then islands agree though something is missing.
+        """
+        assert self.found is not None
         relative = np.exp((self.value - self.log_z) if self.conditional else (self.log_z - self.value))
-        return float(relative.std(ddof=1) / np.sqrt(len(relative)))
+        seen = float(relative.std(ddof=1) / np.sqrt(len(relative)))
+        return float(np.hypot(seen, 1.0 / self.found.logs.size)) if seen > CERTAIN else seen
 
     def wanted(self, stderr: float) -> float:
         """Return how much more effort than the last would meet a standard error, by the spread of islands."""
