@@ -72,6 +72,8 @@ PROMPTED = (
     (r"\b(kinds)=\{'([^']*)': '(\w+)'\}", r"--\1 '\2=\3'"),
     (r"\b(select|method|basis)='([\w-]+)'", r"--\1 \2"),
     (r"\bdecimal='(.)'", r"--decimal \1"),
+    (r"\b(encoding|comment|sheet)='([^']*)'", r"--\1 '\2'"),
+    (r"\bquery='([^']*)'", r"--query '\1'"),
     (r"\blist it in hidden to add it", "add it with --hidden NAME=K"),
     (r"\bstarts=Draws\((\d+)\)", r"--starts \1"),
     (r"\b(drop|holes|kinds|states|weights)=…", r"--\1"),

@@ -83,7 +83,10 @@ def check_out(path: str | None, suffixes: Sequence[str]) -> str | None:
 
 
 Texts = list[str] | None
-DATA = "A table: CSV, TSV (also .gz), Parquet, Feather; or house_votes, soybean."
+DATA = (
+    "A table: CSV, TSV (also compressed), Parquet, Excel, SPSS, Stata, SAS, JSON, SQLite; - for standard "
+    "input; or house_votes, soybean."
+)
 MODEL = "A model file (.json, .bif, .xmlbif, .net, .xdsl, .uai, .dsc, .dne, also .gz); or asia, alarm."
 KNOWN = "What is known, a state or a number; may be repeated."
 HIDDEN = "A variable that is never observed, with K states or NAME=a,b,c; may be repeated."
@@ -92,6 +95,11 @@ STATES = "The states of a column, in order; may be repeated."
 HOLES = "A cell that is a hole, beside '', NA, NaN, ?; may be repeated."
 NOT_HOLES = "One of '', NA, NaN, ? that is a value here; may be repeated."
 DECIMAL = "What numbers in a text file have before their decimals."
+SHEET = "The sheet of a spreadsheet; by default the first."
+QUERY = "What to ask a database; by default its only table."
+ENCODING = "Of a text file that is not UTF-8, such as latin-1."
+COMMENT = "What lines begin with that are left out, such as #."
+HEADER = "Whether the first line of a text file names the columns."
 DROP = "A column to leave out; may be repeated."
 WEIGHTS = "The column that says how often each row counts."
 
@@ -121,13 +129,22 @@ class Cells:
     holes: Annotated[Texts, option(HOLES, "TEXT", panel=READING)] = None
     not_holes: Annotated[Texts, option(NOT_HOLES, "TEXT", panel=READING)] = None
     decimal: Annotated[str, option(DECIMAL, ".|,", panel=READING)] = "."
+    sheet: Annotated[str | None, option(SHEET, "NAME", panel=READING)] = None
+    query: Annotated[str | None, option(QUERY, "SQL", panel=READING)] = None
+    encoding: Annotated[str | None, option(ENCODING, "NAME", panel=READING)] = None
+    comment: Annotated[str | None, option(COMMENT, "SIGN", panel=READING)] = None
+    header: Annotated[bool, option(HEADER, None, "--header/--no-header", panel=READING)] = True
 
     @property
     def settings(self) -> dict[str, Any]:
         """The options as `lacunary.read` takes them, whether there is a schema or not."""
         if self.decimal not in (".", ","):
             raise typer.BadParameter(f"{self.decimal!r} is neither . nor ,", param_hint="--decimal")
-        return {"holes": self.holes or (), "not_holes": self.not_holes or (), "decimal": self.decimal}
+        return {
+            "holes": self.holes or (), "not_holes": self.not_holes or (), "decimal": self.decimal,
+            "sheet": self.sheet, "query": self.query, "encoding": self.encoding, "comment": self.comment,
+            "header": self.header,
+        }  # fmt: skip
 
     def table(self, data: str, schema: lac.Schema | None = None) -> lac.Table:
         """Return a table, which may be one that ships with the package."""

@@ -69,7 +69,7 @@ def warm_up(
 
     --json prints: commands, seconds, folder, files, bytes.
     """
-    chosen = [work for work in (FIRST, *COMMANDS) if not only or work[0] in only]
+    chosen: list[tuple[str, ...]] = [work for work in (FIRST, *COMMANDS) if not only or work[0] in only]
     known = sorted({work[0] for work in (FIRST, *COMMANDS)})
     for name in only or ():
         if name not in known:

@@ -163,7 +163,7 @@ def opened(path: Path) -> Iterator[io.TextIOWrapper]:
                 yield file
     except UnicodeDecodeError as error:
         raise FileError(
-            f"{path} is not UTF-8 text ({error.reason}); save it with the encoding UTF-8"
+            f"{path} is not UTF-8 text ({error.reason}); name its encoding, such as encoding='latin-1'"
         ) from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise FileError(f"{path} is broken gzip: {error}") from None

@@ -18,6 +18,7 @@ from lacunary.data.column import Source
 from lacunary.data.decide import Declared
 from lacunary.data.delimited import delimited
 from lacunary.data.describe import Description, describe
+from lacunary.data.foreign import FOREIGN, Opening, check_plain, foreign, is_url, laid_down
 from lacunary.data.plain import from_array, from_mapping, from_rows
 from lacunary.data.schema import Kind, Label, Schema
 from lacunary.data.table import Table
@@ -28,6 +29,7 @@ __all__ = ["HOLES", "examine", "read"]
 HOLES = ("", "NA", "NaN", "?")
 """Cells that are holes unless told otherwise."""
 
+AS_IT_IS = Opening()
 TEXT = (".csv", ".tsv", ".tab", ".txt", ".data", ".dat")
 ARROW = (".parquet", ".pq", ".feather", ".arrow", ".ipc")
 
@@ -45,6 +47,11 @@ def read(
     ordered: Collection[str] = (),
     drop: Collection[str] = (),
     decimal: str = ".",
+    sheet: str | None = None,
+    query: str | None = None,
+    encoding: str | None = None,
+    comment: str | None = None,
+    header: bool = True,
 ) -> Table:
     """Return a source as a table, in which any cell may be a hole.
 
@@ -65,10 +72,12 @@ def read(
     Parameters
     ----------
     source
-        A path to a CSV or TSV file (also gzipped; UTF-8 with a header line) or to a Parquet, Feather
-        or Arrow file; a pandas, polars or pyarrow frame; a two-dimensional array,
-        whose columns are called x1, x2, … or as in the schema; a structured array; a mapping from
-        names to columns; a list of rows, each a mapping; or a table.
+        A path to a CSV or TSV file (also in .gz, .bz2, .xz, .zip), to a Parquet, Feather or Arrow file, a
+        spreadsheet (.xlsx, .xls, .ods), a file of SPSS, Stata or SAS (.sav, .dta, .sas7bdat, with value
+        labels and missing codes), JSON records (.json, .ndjson) or a database (.sqlite, sqlite:///x.db,
+        duckdb:///x.duckdb); "-" for standard input, a pipe, an open file; a pandas, polars or pyarrow frame;
+        a two-dimensional array, whose columns are called x1, x2, … or as in the schema; a structured array; a
+        mapping from names to columns; a list of rows, each a mapping; or a table.
     schema
         The variables the columns must fit. Columns it does not name are left out; a variable may lack
         a column only if it is hidden.
@@ -89,6 +98,14 @@ def read(
         Names of columns to leave out.
     decimal
         What numbers in a text file have before their decimals: "." or ",".
+    sheet, query
+        Which sheet of a spreadsheet, by default the first; what to ask a database, by default its one table.
+    encoding
+        Of a text file that is not UTF-8, such as "latin-1"; UTF-16 is recognised.
+    comment
+        What lines begin with that are left out, such as "#".
+    header
+        Whether the first line of a text file names the columns; else they are called x1, x2, ….
 
     Raises
     ------
@@ -97,7 +114,10 @@ def read(
         that has to be looked after.
     """
     if not isinstance(source, Table):
-        settings = _Settings(schema, kinds, holes, not_holes, weights, states, ordered, drop, decimal)
+        opening = Opening(sheet, query, encoding, comment, header)
+        settings = _Settings(
+            schema, kinds, holes, not_holes, weights, states, ordered, drop, decimal, opening
+        )  # fmt: skip
         found = _assembled(source, settings)
         table = found.whole
         for note in found.misread:
@@ -118,7 +138,12 @@ def examine(source: Any, **settings: Any) -> Description:
     """
     if isinstance(source, Table):
         return describe(read(source, **settings))
-    found = _assembled(source, _Settings(**settings))
+    apart = {
+        key: settings.pop(key)
+        for key in ("sheet", "query", "encoding", "comment", "header")
+        if key in settings
+    }
+    found = _assembled(source, _Settings(**settings, opening=Opening(**apart)))
     return describe(found.table, found.refused, found.names)
 
 
@@ -135,6 +160,7 @@ class _Settings:
     ordered: Collection[str] = ()
     drop: Collection[str] = ()
     decimal: str = "."
+    opening: Opening = AS_IT_IS
 
     def __post_init__(self) -> None:
         if self.schema is not None and (self.kinds or self.states or self.ordered):
@@ -149,6 +175,20 @@ class _Settings:
 
 
 def _assembled(source: Any, how: _Settings) -> Assembled:
+    with laid_down(source, how.opening) as (plain, done):
+        path = os.fsdecode(plain) if isinstance(plain, str | os.PathLike) else ""
+        if is_url(path) or (Path(path).suffix.lower() in FOREIGN and os.path.isfile(path)):
+            plain, said = foreign(path, how.opening)
+            done = (*done, said)
+        else:
+            check_plain(path or "what is given", how.opening)
+        found = _put_together(plain, how)
+    if not done:
+        return found
+    return replace(found, table=replace(found.table, decisions=(*done, *found.table.decisions)))
+
+
+def _put_together(source: Any, how: _Settings) -> Assembled:
     opened = _open(source, how.schema, how.decimal)
     if how.schema is None:
         return assemble(opened, _from_caller(opened.names, how), how.weights, how.drop, None)
@@ -233,6 +273,7 @@ def _file(source: str | os.PathLike[str], decimal: str) -> Source:
         return arrow_file(path)
     if suffix not in TEXT:
         raise FileError(
-            f"{path}: tables are read from {', '.join((*TEXT, *ARROW))}, by suffix; text also as .gz"
+            f"{path}: tables are read from {', '.join((*TEXT, *ARROW, *FOREIGN))}, by suffix; text "
+            "also as .gz, .bz2, .xz and .zip"
         )
     return delimited(path, decimal)

@@ -1,0 +1,220 @@
+"""Files people have: the same table in many guises is read alike, and what was done is said."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import sqlite3
+import threading
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyreadstat
+import pytest
+
+import lacunary as lac
+
+ROWS: dict[str, list[Any]] = {
+    "name": ["ä", "b", "ä", None, "b", "ä"],
+    "age": [31.5, 40.25, None, 28.0, 55.5, 61.75],
+}
+TEXT = "name,age\n" + "".join(
+    f"{n or ''},{'' if a is None else a}\n" for n, a in zip(*ROWS.values(), strict=True)
+)
+
+
+def make_excel(path: Path) -> None:
+    """A workbook of two sheets, written by hand: no library for writing is needed."""
+    strings = "<sst xmlns='http://schemas.openxmlformats.org/spreadsheetml/2006/main'/>"
+    sheet = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+
+    def cells(columns: dict[str, list[Any]]) -> str:
+        lines = [list(columns), *map(list, zip(*columns.values(), strict=True))]
+        out = []
+        for r, line in enumerate(lines, 1):
+            told = ""
+            for c, value in zip("AB", line, strict=True):
+                if isinstance(value, str):
+                    told += f"<c r='{c}{r}' t='inlineStr'><is><t>{value}</t></is></c>"
+                elif value is not None:
+                    told += f"<c r='{c}{r}'><v>{value}</v></c>"
+            out.append(f"<row r='{r}'>{told}</row>")
+        return f"<worksheet xmlns='{sheet}'><sheetData>{''.join(out)}</sheetData></worksheet>"
+
+    types = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    parts = {
+        "[Content_Types].xml": f"<Types xmlns='{package}/content-types'>"
+        "<Default Extension='rels' ContentType='application/vnd.openxmlformats-package.relationships+xml'/>"
+        f"<Override PartName='/xl/workbook.xml' ContentType='{types}.sheet.main+xml'/>"
+        f"<Override PartName='/xl/worksheets/sheet1.xml' ContentType='{types}.worksheet+xml'/>"
+        f"<Override PartName='/xl/worksheets/sheet2.xml' ContentType='{types}.worksheet+xml'/></Types>",
+        "_rels/.rels": f"<Relationships xmlns='{package}/relationships'>"
+        f"<Relationship Id='r1' Type='{relation}/officeDocument' Target='xl/workbook.xml'/></Relationships>",
+        "xl/workbook.xml": f"<workbook xmlns='{sheet}' xmlns:r='{relation}'><sheets>"
+        "<sheet name='People' sheetId='1' r:id='r1'/><sheet name='Other' sheetId='2' r:id='r2'/>"
+        "</sheets></workbook>",
+        "xl/_rels/workbook.xml.rels": f"<Relationships xmlns='{package}/relationships'>"
+        f"<Relationship Id='r1' Type='{relation}/worksheet' Target='worksheets/sheet1.xml'/>"
+        f"<Relationship Id='r2' Type='{relation}/worksheet' Target='worksheets/sheet2.xml'/></Relationships>",
+        "xl/sharedStrings.xml": strings,
+        "xl/worksheets/sheet1.xml": cells(ROWS),
+        "xl/worksheets/sheet2.xml": cells({"u": ["p", "q", "p"], "v": ["s", "s", "t"]}),
+    }
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, "<?xml version='1.0' encoding='UTF-8'?>" + text)
+
+
+def make_sqlite(path: Path) -> None:
+    with sqlite3.connect(path) as link:
+        link.execute("create table people (name text, age real)")
+        link.executemany("insert into people values (?, ?)", list(zip(*ROWS.values(), strict=True)))
+    link.close()
+
+
+def make_zip(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("inner.csv", TEXT)
+
+
+def records() -> list[dict[str, Any]]:
+    rows = [dict(zip(ROWS, row, strict=True)) for row in zip(*ROWS.values(), strict=True)]
+    return [{name: value for name, value in row.items() if value is not None} for row in rows]
+
+
+MAKERS: dict[str, tuple[Callable[[Path], Any], dict[str, Any]]] = {
+    "a.csv": (lambda p: p.write_text(TEXT, encoding="utf-8"), {}),
+    "a.csv.gz": (lambda p: p.write_bytes(gzip.compress(TEXT.encode())), {}),
+    "a.csv.bz2": (lambda p: p.write_bytes(bz2.compress(TEXT.encode())), {}),
+    "a.csv.xz": (lambda p: p.write_bytes(lzma.compress(TEXT.encode())), {}),
+    "a.zip": (make_zip, {}),
+    "utf16.csv": (lambda p: p.write_text(TEXT, encoding="utf-16"), {}),
+    "latin.csv": (lambda p: p.write_text(TEXT, encoding="latin-1"), {"encoding": "latin-1"}),
+    "commented.csv": (lambda p: p.write_text("# made by hand\n" + TEXT + "# end\n"), {"comment": "#"}),
+    "semicolons.txt": (lambda p: p.write_text(TEXT.replace(",", ";")), {}),
+    "a.json": (lambda p: p.write_text(json.dumps(records())), {}),
+    "columns.json": (lambda p: p.write_text(json.dumps(ROWS)), {}),
+    "wrapped.json": (lambda p: p.write_text(json.dumps({"ok": True, "data": records()})), {}),
+    "a.ndjson": (lambda p: p.write_text("\n".join(map(json.dumps, records())) + "\n\n"), {}),
+    "a.sqlite": (make_sqlite, {}),
+    "asked.db": (make_sqlite, {"query": "select name, age from people"}),
+    "a.xlsx": (make_excel, {}),
+    "named.xlsx": (make_excel, {"sheet": "People"}),
+}
+
+
+def wanted() -> lac.Table:
+    return lac.read(ROWS)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_same_table_in_another_guise(name: str, tmp_path: Path) -> None:
+    make, options = MAKERS[name]
+    make(tmp_path / name)
+    found = lac.read(tmp_path / name, **options)
+    assert found.to_frame("dict") == wanted().to_frame("dict")
+    assert lac.examine(tmp_path / name, **options).problems == ()
+
+
+def test_what_was_done_is_said(tmp_path: Path) -> None:
+    for name, words in (("utf16.csv", "utf-16"), ("commented.csv", "comment lines"), ("a.csv.xz", "unpacked"),
+                        ("a.xlsx", "others are Other"), ("a.sqlite", "select")):  # fmt: skip
+        make, options = MAKERS[name]
+        make(tmp_path / name)
+        assert words in lac.read(tmp_path / name, **options).decisions[0]
+
+
+def test_a_file_without_a_header(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(TEXT.partition("\n")[2], encoding="utf-8")
+    found = lac.read(tmp_path / "x.csv", header=False)
+    assert found.schema.names == ("x1", "x2")
+    assert found.to_frame("dict")["x2"] == wanted().to_frame("dict")["age"]
+
+
+@pytest.mark.parametrize("kind", ["sav", "dta"])
+def test_value_labels_are_states_and_declared_codes_holes(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / f"survey.{kind}"
+    frame = pd.DataFrame(
+        {"sex": [1.0, 2.0, 1.0, 2.0, 1.0, 1.0], "income": [10.5, 20.25, 99.0, 30.75, 41.5, 12.5]}
+    )
+    labels: Any = {"sex": {1: "male", 2: "female"}}
+    if kind == "sav":
+        pyreadstat.write_sav(frame, str(path), variable_value_labels=labels, missing_ranges={"income": [99]})
+    else:
+        frame["sex"] = frame["sex"].astype(int)
+        frame.loc[2, "income"] = None
+        pyreadstat.write_dta(frame, str(path), variable_value_labels=labels)
+    found = lac.read(path)
+    told: Any = found.to_frame("dict")
+    assert told["sex"] == ["male", "female", "male", "female", "male", "male"]
+    assert told["income"][2] is None
+    assert "value labels of sex" in found.decisions[0]
+
+
+def test_pipes_and_open_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fifo = tmp_path / "pipe"
+    os.mkfifo(fifo)
+    writer = threading.Thread(target=lambda: fifo.write_bytes(TEXT.encode()))
+    writer.start()
+    told = [lac.read(fifo)]
+    writer.join()
+    told += [lac.read(io.StringIO(TEXT)), lac.read(io.BytesIO(TEXT.encode()))]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
+    told.append(lac.read("-"))
+    for found in told:
+        assert found.to_frame("dict") == wanted().to_frame("dict")
+
+
+def test_databases_by_address(tmp_path: Path) -> None:
+    make_sqlite(tmp_path / "x.db")
+    found = lac.read(f"sqlite:///{tmp_path}/x.db", query="select age from people where name is not null")
+    assert found.schema.names == ("age",)
+    assert len(found) == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "words"),
+    [
+        ("x.csv", "n\nä\n".encode("latin-1"), {}, "encoding='latin-1'"),
+        ("x.csv", b"a,b\n1,2\n", {"encoding": "klingon"}, "no encoding 'klingon'"),
+        ("x.csv", b"a,b\n1,2\n", {"encoding": "utf-16"}, "not text in utf-16"),
+        ("x.json", b"{", {}, "not JSON"),
+        ("x.json", b"[1, 2]", {}, "no records"),
+        ("x.ndjson", b'{"a": {"b": 1}}\n', {}, "flatten"),
+        ("x.xz", b"nothing", {}, "broken xz"),
+        ("x.zip", b"nothing", {}, "broken zip"),
+        ("x.sav", b"nothing", {}, "cannot be read as sav"),
+        ("x.sqlite", b"nothing at all, and no database", {}, "not a database"),
+        ("x.csv", b"a,b\n1,2\n", {"query": "select 1"}, "query is for databases"),
+    ],
+)
+def test_what_cannot_be_read_says_what_helps(
+    name: str, content: bytes, options: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(lac.LacunaryError, match=words):
+        lac.read(tmp_path / name, **options)
+
+
+def test_sheets_and_tables_are_named_where_there_are_several(tmp_path: Path) -> None:
+    make_excel(tmp_path / "x.xlsx")
+    assert lac.read(tmp_path / "x.xlsx", sheet="Other").schema.names == ("u", "v")
+    with pytest.raises(lac.FileError, match="'People', 'Other'"):
+        lac.read(tmp_path / "x.xlsx", sheet="Others")
+    make_sqlite(tmp_path / "x.db")
+    with sqlite3.connect(tmp_path / "x.db") as link:
+        link.execute("create table b (x)")
+    link.close()
+    with pytest.raises(lac.FileError, match="people, b"):
+        lac.read(tmp_path / "x.db")
+    with pytest.raises(lac.FileError, match="no such column"):
+        lac.read(tmp_path / "x.db", query="select absent from people")
