@@ -93,7 +93,7 @@ def test_the_own_group_and_those_above_it_are_asked(
     ],
 )
 def test_limits_in_words(text: Any, count: int) -> None:
-    assert budget._bytes(text, "here") == count
+    assert budget.parsed(text, "here") == count
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from lacunary.infer.parallel import threads
     from lacunary.infer.partitioned import Partitioned
     from lacunary.infer.prior import NormalWishart
+    from lacunary.infer.scan import Scan, scan
     from lacunary.infer.tuning import parameter_sensitivity
     from lacunary.learn.around import Around
     from lacunary.learn.fit import Fit, Start, fit, reselect
@@ -179,6 +180,7 @@ _HOME = {
     "infer.network": ("Network", "random_network"),
     "infer.parallel": ("threads",),
     "infer.partitioned": ("Partitioned",),
+    "infer.scan": ("Scan", "scan"),
     "infer.prior": ("NormalWishart",),
     "infer.empirical": ("Empirical", "empirical_prior"),
     "learn.fit": ("Fit", "Start", "fit", "reselect"),
@@ -295,6 +297,7 @@ __all__ = [
     "Regression",
     "Reinsert",
     "Sampled",
+    "Scan",
     "Schema",
     "SchemaError",
     "SearchProgress",
@@ -379,6 +382,7 @@ __all__ = [
     "reselect",
     "save",
     "sbic",
+    "scan",
     "score",
     "search",
     "search_hidden",

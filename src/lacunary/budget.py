@@ -19,7 +19,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from lacunary.errors import BudgetError, LacunaryError, ParameterError
 
-__all__ = ["Bytes", "budgeted", "check_engine", "memory", "reserve", "room", "said"]
+__all__ = ["Bytes", "budgeted", "check_engine", "memory", "parsed", "reserve", "room", "said"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -90,7 +90,7 @@ def memory(limit: str | float | None = UNCHANGED, /) -> Bytes:
     """
     before = [*_set]
     if limit is not UNCHANGED:
-        _set[:] = [] if limit is None else [_bytes(limit, "memory(limit)")]
+        _set[:] = [] if limit is None else [parsed(limit, "memory(limit)")]
     _looked.clear()
     now = Bytes(room())
     now._before = before
@@ -169,10 +169,11 @@ def _limit() -> int | None:
     if _set:
         return _set[0]
     text = os.environ.get("LACUNARY_MEMORY", "").strip()
-    return _bytes(text, "LACUNARY_MEMORY") if text else None
+    return parsed(text, "LACUNARY_MEMORY") if text else None
 
 
-def _bytes(limit: str | float, where: str) -> int:
+def parsed(limit: str | float, where: str) -> int:
+    """Return a number of bytes that was given as such, or as a text such as "2 GB"."""
     match = re.fullmatch(r"\s*([\d.]+(?:e[+-]?\d+)?)\s*([kmgt]i?)?b?\s*", str(limit).lower())
     try:
         count = float(match[1]) * UNITS[match[2] or ""] if match else -1.0
@@ -193,9 +194,9 @@ def _text(path: Path) -> str:
 
 
 def _resident() -> int:
-    """Return how many bytes of memory the process has."""
+    """Return how many bytes of memory are the process's own; files that are mapped are given up at need."""
     pages = _text(PROCESS / "statm").split()
-    return int(pages[1]) * os.sysconf("SC_PAGE_SIZE") if len(pages) > 1 else 0
+    return (int(pages[1]) - int(pages[2])) * os.sysconf("SC_PAGE_SIZE") if len(pages) > 2 else 0
 
 
 def _machine() -> Iterator[int]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 import lacunary as lac
 from lacunary.infer.gaussian import GaussianRows
 from lacunary.mixture import products
-from lacunary.mixture.gaussian import Gaussian
+from lacunary.mixture.gaussian import Gaussian, Seen
 
 ROWS, WIDTH = 60, 4
 
@@ -67,7 +67,7 @@ def test_densities_without_arcs(engine: Gaussian, narrow: float) -> None:
     """Also where a component is so narrow that multiplying out would lose all digits."""
     models = engine.draw([((),) * len(engine.schema)] * 3, 20.0, np.random.default_rng(1))
     models = type(models)(models.structures, models.root * narrow)
-    seen = engine.seen.parts[0]
+    seen = only(engine)
     multiplied = seen.products.log_densities(models.forms) if seen.products else None
     assert (multiplied is None) == (narrow > products.REACH)
     z = np.insert(
@@ -81,9 +81,15 @@ def test_densities_without_arcs(engine: Gaussian, narrow: float) -> None:
     np.testing.assert_allclose(engine.log_evidence(models), expected, rtol=1e-12, atol=1e-8)
 
 
+def only(engine: Gaussian) -> Seen:
+    """The one part of a table."""
+    found: list[Seen] = engine.seen.parts.each(lambda part: part)
+    return found[0]
+
+
 def test_holes_are_not_multiplied_out() -> None:
     values = np.random.default_rng(0).normal(size=(20, 3))
     values[4, 1] = np.nan
     engine = Gaussian(lac.read(values))
-    assert engine.seen.parts[0].products is None
-    assert isinstance(engine.seen.parts[0].rows, GaussianRows)
+    assert only(engine).products is None
+    assert isinstance(only(engine).rows, GaussianRows)

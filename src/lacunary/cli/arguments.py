@@ -103,6 +103,7 @@ HEADER = "Whether the first line of a text file names the columns."
 DROP = "A column to leave out; may be repeated."
 WEIGHTS = "The column that says how often each row counts."
 
+SCHEDULER = "Address of a Dask scheduler, whose workers read and work on DATA: tcp://host:8786."
 Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA)]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help=MODEL)]
 DO = "What is set from outside, a state or a number; may be repeated."
@@ -157,6 +158,7 @@ class Reading(Cells, Declared):
 
     drop: Annotated[Texts, option(DROP, "COLUMN", panel=READING)] = None
     weights: Annotated[str | None, option(WEIGHTS, "COLUMN", panel=READING)] = None
+    scheduler: Annotated[str | None, option(SCHEDULER, "ADDRESS", panel=READING)] = None
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -176,10 +178,29 @@ class Reading(Cells, Declared):
     def table(self, data: str, schema: lac.Schema | None = None) -> lac.Table:
         """Return a table; a schema says all about its columns, so that nothing else is listened to."""
         declared = self.declared if schema is None else {}
+        if self.scheduler or is_many(data):
+            rows: lac.Table = self._scanned(data, schema, declared)
+            return rows
         table = lac.read(data_path(data), schema=schema, **self.settings, **declared)
         if schema is None and table.doubts:
             complain(f"note: {prompted(table.doubts)}")
         return table
+
+    def _scanned(self, data: str, schema: lac.Schema | None, declared: dict[str, Any]) -> Any:
+        """Return the rows of many files, or of files that a cluster works on."""
+        client = None
+        if self.scheduler:
+            from lacunary.infer.cluster import connected
+
+            client = connected(self.scheduler)
+        known = {"holes", "not_holes", "drop", "weights"}
+        settings = {key: value for key, value in self.settings.items() if key in known}
+        return lac.scan(data, schema=schema, client=client, **settings, **declared)
+
+
+def is_many(data: str) -> bool:
+    """Tell whether data are a folder, or a pattern that no file is called by."""
+    return Path(data).is_dir() or (any(sign in data for sign in "*?[") and not Path(data).exists())
 
 
 def pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:

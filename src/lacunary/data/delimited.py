@@ -24,7 +24,16 @@ from lacunary.errors import FileError, TableError
 if TYPE_CHECKING:
     from _csv import Reader
 
-__all__ = ["DELIMITERS", "HEAD", "delimited", "delimiter_of", "is_tabbed", "opened"]
+__all__ = [
+    "DELIMITERS",
+    "HEAD",
+    "delimited",
+    "delimiter_of",
+    "header_of",
+    "is_tabbed",
+    "opened",
+    "regular_rows",
+]
 
 DELIMITERS = ",;\t|"
 """What may part the cells of a line; where two part the header into as many names, the first does."""
@@ -57,7 +66,7 @@ def delimited(path: Path, decimal: str = ".") -> Source:
         head = file.read(HEAD)
         delimiter = delimiter_of(path, head)
         file.seek(0)
-        header = _header(path, csv.reader(file, delimiter=delimiter, strict=True))
+        header = header_of(path, csv.reader(file, delimiter=delimiter, strict=True))
 
     def columns(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
         plain = decimal == "." and path.suffix.lower() != ".gz"
@@ -68,7 +77,7 @@ def delimited(path: Path, decimal: str = ".") -> Source:
         gathered = {name: _Gathered(name, marks, decimal) for name in wanted}
         with opened(path) as file:
             reader = csv.reader(file, delimiter=delimiter, strict=True)
-            _header(path, reader)
+            header_of(path, reader)
             for rows in _chunks(path, reader, len(header)):
                 for name, cells in zip(header, zip(*rows, strict=True), strict=True):
                     if name in gathered:
@@ -195,7 +204,8 @@ def _first(reader: Reader) -> list[str]:
         return []
 
 
-def _header(path: Path, reader: Reader) -> tuple[str, ...]:
+def header_of(path: Path, reader: Reader) -> tuple[str, ...]:
+    """Return the names of the columns, which the first line that is not blank holds."""
     try:
         names = next((row for row in reader if row), None)
     except csv.Error as error:
@@ -216,13 +226,13 @@ def _chunks(path: Path, reader: Reader, width: int) -> Iterator[list[list[str]]]
         if not rows:
             return
         if set(map(len, rows)) != {width}:
-            rows = list(_regular(path, rows, width, line))
+            rows = list(regular_rows(path, rows, width, line))
         if rows:
             yield rows
 
 
-def _regular(path: Path, rows: Iterable[list[str]], width: int, line: int) -> Iterator[list[str]]:
-    """Leave out blank lines and refuse rows with too few or too many cells."""
+def regular_rows(path: Path, rows: Iterable[list[str]], width: int, line: int) -> Iterator[list[str]]:
+    """Yield rows without blank lines, after so many lines; refuse those with too few or too many cells."""
     for row in rows:
         line += 1
         if len(row) == width:

@@ -19,7 +19,7 @@ from lacunary.data.table import HOLE
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["LARGE", "coded", "columns_of"]
+__all__ = ["BLOCK", "LARGE", "coded", "columns_of", "is_plain"]
 
 LARGE = 2**18
 """Bytes from which a file is worth loading polars for."""
@@ -172,6 +172,13 @@ def _counts_match(path: Path, delimiter: str, width: int, wanted: Sequence[str])
                 return False
             breaks, parted, last = breaks + block.count(b"\n"), parted + block.count(part), block[-1:]
     return parted == (width - 1) * (breaks + (last != b"\n"))
+
+
+def is_plain(block: bytes, delimiter: str, width: int) -> bool:
+    """Whether every line of some bytes has so many cells, and quotes stand at cells' ends alone."""
+    ended = block if block.endswith(b"\n") else block + b"\n"
+    told = _scan(b"\n", ended, b"\n", ord(delimiter), 0, 0, width)
+    return told == (0, 0) and b"\n\n" not in ended and b"\n\r\n" not in ended
 
 
 def _is_regular(path: Path, delimiter: str, width: int) -> bool:

@@ -24,7 +24,7 @@ from lacunary.data.schema import Kind, Label, Schema
 from lacunary.data.table import Table
 from lacunary.errors import FileError, ParameterError, SchemaError
 
-__all__ = ["HOLES", "examine", "read"]
+__all__ = ["HOLES", "Reading", "examine", "read"]
 
 HOLES = ("", "NA", "NaN", "?")
 """Cells that are holes unless told otherwise."""
@@ -115,7 +115,7 @@ def read(
     """
     if not isinstance(source, Table):
         opening = Opening(sheet, query, encoding, comment, header)
-        settings = _Settings(
+        settings = Reading(
             schema, kinds, holes, not_holes, weights, states, ordered, drop, decimal, opening
         )  # fmt: skip
         found = _assembled(source, settings)
@@ -143,12 +143,12 @@ def examine(source: Any, **settings: Any) -> Description:
         for key in ("sheet", "query", "encoding", "comment", "header")
         if key in settings
     }
-    found = _assembled(source, _Settings(**settings, opening=Opening(**apart)))
+    found = _assembled(source, Reading(**settings, opening=Opening(**apart)))
     return describe(found.table, found.refused, found.names)
 
 
 @dataclass(frozen=True)
-class _Settings:
+class Reading:
     """How a source is to be read; see `read`."""
 
     schema: Schema | None = None
@@ -173,8 +173,16 @@ class _Settings:
         """What a cell that is a hole holds, as text."""
         return (frozenset(HOLES) - _texts(self.not_holes)) | _texts(self.holes)
 
+    def declared(self, names: tuple[str, ...]) -> Declared:
+        """Return what is said about columns of these names."""
+        return _from_caller(names, self) if self.schema is None else _from_schema(self.schema, self.marks)
 
-def _assembled(source: Any, how: _Settings) -> Assembled:
+    def settled(self, schema: Schema) -> Reading:
+        """Return the same once the variables are known."""
+        return replace(self, schema=schema, kinds=None, states=None, ordered=())
+
+
+def _assembled(source: Any, how: Reading) -> Assembled:
     with laid_down(source, how.opening) as (plain, done):
         path = os.fsdecode(plain) if isinstance(plain, str | os.PathLike) else ""
         if is_url(path) or (Path(path).suffix.lower() in FOREIGN and os.path.isfile(path)):
@@ -188,11 +196,11 @@ def _assembled(source: Any, how: _Settings) -> Assembled:
     return replace(found, table=replace(found.table, decisions=(*done, *found.table.decisions)))
 
 
-def _put_together(source: Any, how: _Settings) -> Assembled:
+def _put_together(source: Any, how: Reading) -> Assembled:
     opened = _open(source, how.schema, how.decimal)
+    found = assemble(opened, how.declared(opened.names), how.weights, how.drop, how.schema)
     if how.schema is None:
-        return assemble(opened, _from_caller(opened.names, how), how.weights, how.drop, None)
-    found = assemble(opened, _from_schema(how.schema, how.marks), how.weights, how.drop, how.schema)
+        return found
     table = found.whole.align(how.schema)
     left_out = _left_out(opened.names, how)
     return replace(found, table=replace(table, decisions=(*table.decisions, *left_out)))
@@ -202,7 +210,7 @@ def _texts(labels: Iterable[Label]) -> frozenset[str]:
     return frozenset(map(str, [labels] if isinstance(labels, str) else labels))
 
 
-def _left_out(names: Sequence[str], how: _Settings) -> Iterator[str]:
+def _left_out(names: Sequence[str], how: Reading) -> Iterator[str]:
     """Say which columns the schema does not name."""
     known = {variable.name for variable in how.schema or () if not variable.hidden} | set(how.drop)
     for name in names:
@@ -220,7 +228,7 @@ def _from_schema(schema: Schema, marks: frozenset[str]) -> Declared:
     )
 
 
-def _from_caller(names: tuple[str, ...], how: _Settings) -> Declared:
+def _from_caller(names: tuple[str, ...], how: Reading) -> Declared:
     kinds, alike = how.kinds, isinstance(how.kinds, str)
     by_name = dict.fromkeys(names, kinds) if isinstance(kinds, str) else dict(kinds or {})
     lists = {name: _states(name, given) for name, given in (how.states or {}).items()}

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from lacunary.data.facts import Facts
+    from lacunary.data.parts import Parts
     from lacunary.data.schema import Schema
     from lacunary.data.table import Table
 
@@ -67,6 +68,10 @@ class Source(Protocol):
 
     def fold(self, function: Callable[[Table], T], merge: Callable[[T, T], T] = ...) -> T:
         """Return what a function says of each part, merged in the order of the parts; by default added."""
+        ...
+
+    def laid(self, function: Callable[[Table], T]) -> Parts[T]:
+        """Return what a function makes of each part, which stays where the part is."""
         ...
 
     def whole(self, purpose: str) -> Table:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.facts import Facts
+from lacunary.data.parts import Here
 from lacunary.data.pickling import given_state
 from lacunary.data.schema import Label, Schema, Variable
 from lacunary.data.wording import listed, meant
@@ -237,6 +238,10 @@ class Table:
     def fold(self, function: Callable[[Table], T], merge: Callable[[T, T], T] = add) -> T:
         """Return what a function says of the table: it has one part, so there is nothing to merge."""
         return function(self)
+
+    def laid(self, function: Callable[[Table], T]) -> Here[T]:
+        """Return what a function makes of the table: its one part."""
+        return Here((function(self),))
 
     def whole(self, purpose: str) -> Table:
         """Return the table itself: its rows are in one place, whatever they are needed for."""

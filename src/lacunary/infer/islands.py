@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
+from operator import attrgetter, methodcaller
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.parts import Parts
 from lacunary.data.schema import Schema
 from lacunary.data.source import in_tree
 from lacunary.data.table import HOLE, unique_rows
@@ -146,9 +149,6 @@ class Islands:
             out[layout.slice(i)] += self.counts(members).ravel()  # tied families share their places
         return out
 
-    def __add__(self, other: Islands | IslandSum) -> IslandSum:
-        return IslandSum((self,)) + other
-
     @property
     def schema(self) -> Schema:
         """The variables."""
@@ -201,34 +201,27 @@ class Islands:
 
 @dataclass(frozen=True, eq=False)
 class IslandSum:
-    """Islands of several parts of the rows, whose counts are added up when they are asked for."""
+    """Islands of several parts of the rows, wherever they are; counts are added when they are asked for."""
 
-    parts: tuple[Islands, ...]
-
-    def __add__(self, other: Islands | IslandSum) -> IslandSum:
-        return IslandSum((*self.parts, *(other.parts if isinstance(other, IslandSum) else (other,))))
+    schema: Schema
+    parts: Parts[Islands]
 
     def counts(self, members: Sequence[int]) -> NDArray[np.float64]:
         """Return `Islands.counts` of all parts."""
-        return in_tree([part.counts(members) for part in self.parts])
+        return in_tree(self.parts.each(methodcaller("counts", members)))
 
     def counts_with_others(self, members: Sequence[int]) -> NDArray[np.float64]:
         """Return `Islands.counts_with_others` of all parts."""
-        return in_tree([part.counts_with_others(members) for part in self.parts])
+        return in_tree(self.parts.each(methodcaller("counts_with_others", members)))
 
     def statistics(self, dag: Dag) -> NDArray[np.float64]:
         """Return the expected counts of one graph's families, in the places of its layout; (size,)."""
-        return in_tree([part.statistics(dag) for part in self.parts])
+        return in_tree(self.parts.each(methodcaller("statistics", dag)))
 
-    @property
-    def schema(self) -> Schema:
-        """The variables."""
-        return self.parts[0].schema
-
-    @property
+    @cached_property
     def size(self) -> float:
         """N: the sum of the rows' weights."""
-        return in_tree([part.size for part in self.parts])
+        return float(in_tree(self.parts.each(attrgetter("size"))))
 
 
 def _workspace(n: int, room: tuple[int, int], places: int, answer: Answer) -> Workspace:

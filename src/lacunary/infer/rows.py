@@ -133,10 +133,6 @@ class Expected(Protocol):
         """Return the statistics of all families of any graph over the same variables; (statistics size,)."""
         ...
 
-    def __add__(self, other: Any) -> Any:
-        """Return what is expected of the holes of both."""
-        ...
-
 
 def prepare(dag: Dag, source: Source, *, budget: int | None = None) -> Rows:
     """Lay rows out whose columns are the graph's variables; see `Table.align`."""

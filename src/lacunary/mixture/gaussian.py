@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
+from operator import methodcaller
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.parts import Parts
 from lacunary.data.schema import Schema
 from lacunary.data.source import Source, in_tree, row_weights
 from lacunary.data.table import Table
@@ -120,27 +122,38 @@ class Seen:
 class SeenParts:
     """Rows in parts: what they say stands one after the other, or is added up."""
 
-    def __init__(self, parts: Sequence[Seen]) -> None:
+    def __init__(self, parts: Parts[Seen]) -> None:
         self.parts = parts
-        self.ends = np.cumsum([len(part.rows) for part in parts])[:-1]
+        sizes, complete = zip(*parts.each(_extent), strict=True)
+        self.ends = np.cumsum(sizes)[:-1]
+        #: Whether no row has a hole.
+        self.complete = all(complete)
 
     def log_evidence(self, models: Gaussians) -> Array:
         """Return the log-density of each row's observed cells; (rows, components)."""
-        return np.concatenate([part.log_evidence(models) for part in self.parts])
+        return np.concatenate(self.parts.each(methodcaller("log_evidence", models)))
 
     def moments(self, models: Gaussians, weights: Array) -> Array:
         """Return Σ over rows of weight · E[z zᵀ | observed cells]; (components, n + 1, n + 1)."""
-        pairs = zip(self.parts, np.split(weights, self.ends), strict=True)
-        return in_tree([part.moments(models, share) for part, share in pairs])
+        return in_tree(self.parts.each(partial(_moments, models), np.split(weights, self.ends)))
 
-    @property
-    def complete(self) -> bool:
-        """Whether no row has a hole."""
-        return all(part.rows.complete for part in self.parts)
+    def completed(self, models: Gaussians, owner: Index, rng: np.random.Generator) -> Array:
+        """Return the moments of rows whose holes are drawn; see `Seen.completed`."""
+        many = len(self.parts)
+        seeds = [rng] if many == 1 else [int(rng.integers(2**63)) for _ in range(many)]
+        return in_tree(self.parts.each(partial(_completed, models), np.split(owner, self.ends), seeds))
 
 
-def _seen(scale: Scale, table: Table) -> tuple[Seen, ...]:
-    return (Seen(scale, table),)
+def _extent(seen: Seen) -> tuple[int, bool]:
+    return len(seen.rows), seen.rows.complete
+
+
+def _moments(models: Gaussians, seen: Seen, weights: Array) -> Array:
+    return seen.moments(models, weights)
+
+
+def _completed(models: Gaussians, seen: Seen, owner: Index, seed: Any) -> Array:
+    return seen.completed(models, owner, np.random.default_rng(seed))
 
 
 class Gaussian:
@@ -165,7 +178,7 @@ class Gaussian:
         check_squares(source)
         self.scale, inside = standard(source, prior)
         self.belief = inside.about
-        self.seen = SeenParts(source.fold(partial(_seen, self.scale)))
+        self.seen = SeenParts(source.laid(partial(Seen, self.scale)))
         self._normalizers: dict[tuple[int, Parents], float] = {}
         self._moments: dict[Structure, Array] = {}
 
@@ -222,8 +235,7 @@ class Gaussian:
 
         ``owner`` is −1 for rows that no component owns; (rows,). The moments are (components, n + 1, n + 1).
         """
-        pairs = zip(self.seen.parts, np.split(owner, self.seen.ends), strict=True)
-        return in_tree([part.completed(models, mine, rng) for part, mine in pairs])
+        return self.seen.completed(models, owner, rng)
 
     def log_prior(self, models: Gaussians) -> float:
         """Return the log prior density, in the coordinates (intercept, coefficients/σ², 1/σ²)."""

@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.parts import Parts
 from lacunary.data.source import Source, in_tree, row_weights
 from lacunary.data.table import Table
 from lacunary.errors import TableError
@@ -323,9 +324,9 @@ class Networks:
         return Spread(self.source.whole("drawing or predicting rows beside continuous variables"))
 
     @cached_property
-    def _spreads(self) -> tuple[Spread, ...]:
+    def _spreads(self) -> Parts[Spread]:
         """The same, for each part of the rows."""
-        return self.source.fold(_spread)
+        return self.source.laid(Spread)
 
     @cached_property
     def units(self) -> Array:
@@ -340,16 +341,20 @@ class Networks:
         """Return what a network expects of any family, where rows count so often; (rows,)."""
         if not self.discrete:
             dag, counted = self.dag(structure), self.row_weights if weights is None else weights
-            ends = np.cumsum([len(spread.inverse) for spread in self._spreads])[:-1]
-            pairs = zip(self._spreads, np.split(counted, ends), strict=True)
-            found = in_tree([spread.under(dag, theta).triples(share) for spread, share in pairs])
+            ends = np.cumsum(self._spreads.each(_rows_of))[:-1]
+            shares = np.split(counted, ends)
+            found: Triples = in_tree(self._spreads.each(partial(_triples, dag, theta), shares))
             return found.around(self.source.facts)
         rows = self.rows(structure)
         return cast(Islands | IslandSum, (rows if weights is None else rows.weighed(weights)).families(theta))
 
 
-def _spread(table: Table) -> tuple[Spread, ...]:
-    return (Spread(table),)
+def _rows_of(spread: Spread) -> int:
+    return len(spread.inverse)
+
+
+def _triples(dag: Dag, theta: Array, spread: Spread, weights: Array) -> Triples:
+    return spread.under(dag, theta).triples(weights)
 
 
 def standard(source: Source, prior: Any) -> tuple[Scale, Any]:

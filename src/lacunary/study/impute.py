@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from lacunary.errors import ParameterError
 from lacunary.infer.answers import Answers, as_source
 from lacunary.infer.impute import How, checked, is_model, model_of
 from lacunary.infer.impute import impute as filled_by
+from lacunary.study.written import written
 
 __all__ = ["impute"]
 
@@ -30,6 +33,7 @@ def impute(
     hidden_columns: bool = True,
     watch: Callable[[int, int], object] | None = None,
     rng: int | np.random.Generator | None = None,
+    out: str | os.PathLike[str] | None = None,
 ) -> Table:
     """Return a table with every hole filled: ``impute(table)``, or ``impute(model, table)``.
 
@@ -64,6 +68,9 @@ def impute(
         Called with how many steps of learning are done and how many there are, where there is no model.
     rng
         Seed or generator for draws.
+    out
+        A folder to make, in which the parts of a scan are written, filled, as Parquet files; see
+        `lacunary.scan`. What comes back is then the first part.
 
     Examples
     --------
@@ -74,6 +81,8 @@ def impute(
     >>> len(lac.impute(rows, how="draw", copies=3, rng=1))
     180
     """
+    if out is not None:
+        return written(model, table, Path(out), how or "mode", copies, rng)
     filled = _filled(model, table, how, copies, watch, rng)
     hidden = _hidden(model) if table is not None and not hidden_columns else ()
     if hidden:

@@ -1,0 +1,186 @@
+"""Parts of rows, and what is made of them: in memory, or made when asked for and kept where there is room.
+
+A part is a fixed run of rows, cut by the data alone. What is asked of all parts comes back in their order, so
+that who works on which part, and when, changes nothing.
+"""
+
+from __future__ import annotations
+
+import mmap
+import pickle
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, Generic, Protocol, TypeVar
+from weakref import finalize
+
+__all__ = ["Here", "Keep", "Lazy", "Parts"]
+
+R = TypeVar("R")
+S = TypeVar("S")
+T = TypeVar("T")
+R_co = TypeVar("R_co", covariant=True)
+
+SPARE = 0.05
+"""Share of a disk that is left free: a full one hurts everybody on the machine."""
+
+
+class Parts(Protocol[R_co]):
+    """Numbered parts that are somewhere: here, on disk, or on other machines."""
+
+    def __len__(self) -> int:
+        """Return how many parts there are."""
+        ...
+
+    def each(self, function: Callable[..., T], *own: Sequence[Any]) -> list[T]:
+        """Return what a function says of every part, in order; ``own`` are further arguments, one a part."""
+        ...
+
+    def then(self, function: Callable[..., S], *own: Sequence[Any], keep: bool = True) -> Parts[S]:
+        """Return what a function makes of every part, which stays where the part is.
+
+        Where parts are made when asked for, ``keep`` says whether it is worth keeping for the next time.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Here(Generic[R]):
+    """Parts in memory."""
+
+    parts: tuple[R, ...]
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def each(self, function: Callable[..., T], *own: Sequence[Any]) -> list[T]:
+        """Return what a function says of every part."""
+        return [function(*arguments) for arguments in zip(self.parts, *own, strict=True)]
+
+    def then(self, function: Callable[..., S], *own: Sequence[Any], keep: bool = True) -> Parts[S]:
+        """Return what a function makes of every part, all at once."""
+        return Here(tuple(self.each(function, *own)))
+
+
+class Lazy(Generic[R]):
+    """Parts that are made when they are asked for, and kept as long as a `Keep` has room for them."""
+
+    def __init__(self, make: Callable[..., R], keep: Keep | None, *own: Sequence[Any]) -> None:
+        self.make, self.keep, self.own = make, keep, own
+        self.kept: list[_Slot | None] = [None] * len(own[0])
+
+    def __len__(self) -> int:
+        return len(self.own[0])
+
+    def __getitem__(self, k: int) -> R:
+        slot = self.kept[k]
+        if slot is not None:
+            found: R = slot.value()
+            return found
+        made = self.make(*(arguments[k] for arguments in self.own))
+        if self.keep is not None:
+            self.kept[k] = self.keep.put(made)
+        return made
+
+    def each(self, function: Callable[..., T], *own: Sequence[Any]) -> list[T]:
+        """Return what a function says of every part; one part at a time is in use."""
+        return [function(self[k], *(arguments[k] for arguments in own)) for k in range(len(self))]
+
+    def then(self, function: Callable[..., S], *own: Sequence[Any], keep: bool = True) -> Parts[S]:
+        """Return what a function will make of every part."""
+        return Lazy(partial(_after, self, function), self.keep if keep else None, range(len(self)), *own)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy makes its parts again: what was kept is no part of what is copied or pickled.
+        return Lazy, (self.make, self.keep, *self.own)
+
+
+def _after(parts: Lazy[Any], function: Callable[..., S], k: int, *own: Any) -> S:
+    return function(parts[k], *own)
+
+
+class Keep:
+    """Room for what was made: memory while the budget lasts, then a file that is mapped; else there is none.
+
+    Parameters
+    ----------
+    memory
+        Bytes that may be held in memory.
+    folder
+        Where files are made; they have no name and vanish with their last use. By default the system's
+        folder for temporary files.
+    """
+
+    def __init__(self, memory: int, folder: Path | None = None) -> None:
+        self.memory, self.folder = memory, folder
+        self.held = 0
+
+    def __reduce__(self) -> tuple[type[Keep], tuple[int, Path | None]]:
+        return Keep, (self.memory, self.folder)
+
+    def put(self, value: Any) -> _Slot | None:
+        """Return what will give the value back; None where there is no room for it."""
+        buffers: list[pickle.PickleBuffer] = []
+        frame = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+        size = len(frame) + sum(buffer.raw().nbytes for buffer in buffers)
+        if self.held + size <= self.memory:
+            self.held += size
+            slot = _Held(value)
+            finalize(slot, self._release, size)
+            return slot
+        return self._mapped(frame, buffers, size)
+
+    def _release(self, size: int) -> None:
+        self.held -= size
+
+    def _mapped(self, frame: bytes, buffers: Sequence[pickle.PickleBuffer], size: int) -> _Mapped | None:
+        disk = shutil.disk_usage(self.folder or tempfile.gettempdir())
+        if size + SPARE * disk.total > disk.free:
+            return None
+        try:
+            with tempfile.TemporaryFile(dir=self.folder) as file:
+                spans = [_written(file, buffer) for buffer in buffers]
+                file.write(b"\0")  # nothing cannot be mapped
+                file.flush()
+                return _Mapped(frame, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), spans)
+        except OSError:  # the disk is full after all
+            return None
+
+
+def _written(file: IO[bytes], buffer: pickle.PickleBuffer) -> tuple[int, int]:
+    """Write a buffer where a cache line begins; return where it stands."""
+    first = -(-file.tell() // 64) * 64
+    file.seek(first)
+    with buffer.raw() as raw:
+        file.write(raw)
+        return first, first + raw.nbytes
+
+
+class _Slot(Protocol):
+    def value(self) -> Any: ...
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """A value in memory."""
+
+    kept: Any
+
+    def value(self) -> Any:
+        return self.kept
+
+
+@dataclass(frozen=True, eq=False)
+class _Mapped:
+    """A value whose arrays lie in a file of this process: what says which they are never left its memory."""
+
+    frame: bytes
+    file: mmap.mmap
+    spans: list[tuple[int, int]]
+
+    def value(self) -> Any:
+        whole = memoryview(self.file)
+        return pickle.loads(self.frame, buffers=[whole[first:last] for first, last in self.spans])

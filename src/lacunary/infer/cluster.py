@@ -1,0 +1,121 @@
+"""Parts on a Dask cluster: workers make them from their recipes, lay them out and keep them.
+
+Nothing is sent that cannot be made again: what a lost worker had is made anew by another, from the files.
+What parts say is added here in their order, so that the workers' number, speed and deaths change nothing.
+Another engine would need what this file has: a call on every part, and results that stay where they are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, TypeVar
+
+from lacunary.data.parts import Parts
+from lacunary.errors import LacunaryError, SourceError
+
+__all__ = ["OnCluster", "connected"]
+
+R = TypeVar("R")
+S = TypeVar("S")
+T = TypeVar("T")
+
+LOST = ("KilledWorker", "CommClosedError", "CancelledError", "FutureCancelledError", "TimeoutError")
+"""What Dask calls it when workers or the scheduler are gone."""
+
+
+class OnCluster(Generic[R]):
+    """Parts that lie on the workers, each where it was made."""
+
+    def __init__(self, client: Any, futures: Sequence[Any]) -> None:
+        self.client, self.futures = client, futures
+
+    @classmethod
+    def made(cls, client: Any, make: Callable[[Any], R], recipes: Iterable[Any]) -> OnCluster[R]:
+        """Return what workers make of recipes; what of these lies on the cluster already is a future."""
+        return cls(client, [_submit(client, _called, make, recipe) for recipe in recipes])
+
+    def __reduce__(self) -> tuple[type[_Elsewhere], tuple[int]]:
+        # What works on a part may know of the source; it cannot reach the other parts from where it is.
+        return _Elsewhere, (len(self),)
+
+    def __len__(self) -> int:
+        return len(self.futures)
+
+    def each(self, function: Callable[..., T], *own: Sequence[Any]) -> list[T]:
+        """Return what a function says of every part, in order."""
+        return _gathered(self.client, self._sent(function, own))
+
+    def then(self, function: Callable[..., S], *own: Sequence[Any], keep: bool = True) -> Parts[S]:
+        """Return what a function makes of every part, which stays on the worker."""
+        return OnCluster(self.client, self._sent(function, own))
+
+    def _sent(self, function: Callable[..., Any], own: Sequence[Sequence[Any]]) -> list[Any]:
+        tasks = zip(self.futures, *own, strict=True)
+        return [_submit(self.client, _called, function, *task) for task in tasks]
+
+
+class _Elsewhere:
+    """Parts that lie on a cluster, as another process sees them."""
+
+    def __init__(self, many: int) -> None:
+        self.many = many
+
+    def __len__(self) -> int:
+        return self.many
+
+    def each(self, *_: Any) -> list[Any]:
+        """Refuse: whoever has the client must ask."""
+        raise SourceError("these rows lie on a Dask cluster, and a copy of the source cannot reach them")
+
+    def then(self, *_: Any, keep: bool = True) -> _Elsewhere:
+        """Return the same: nothing is made of parts that cannot be reached."""
+        return self
+
+
+def _submit(client: Any, work: Callable[..., Any], *arguments: Any) -> Any:
+    return client.submit(work, os.getpid(), *arguments, pure=False)
+
+
+def _called(home: int, function: Callable[..., Any], part: Any, *own: Any) -> Any:
+    _one_thread(home)
+    return function(part, *own)
+
+
+def _one_thread(home: int) -> None:
+    """Let a worker's process use one thread a task: Dask runs as many tasks there as it has threads."""
+    if os.getpid() != home:
+        from lacunary.infer.parallel import threads
+
+        threads(1)
+
+
+def _gathered(client: Any, futures: Sequence[Any]) -> list[Any]:
+    """Return results in order; errors of ours as they are, what became of the cluster by name."""
+    try:
+        found: list[Any] = client.gather(list(futures))
+        return found
+    except (LacunaryError, KeyboardInterrupt):
+        raise
+    except Exception as problem:
+        name = type(problem).__name__
+        if name not in LOST:
+            raise
+        raise SourceError(
+            f"the Dask cluster is lost ({name}: {str(problem)[:200]}); start it again, and go on from the "
+            "checkpoint"
+        ) from problem
+
+
+def connected(address: str) -> Any:
+    """Return a client of the cluster at an address; an error that says what to do where none answers."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise SourceError("Dask is not installed: pip install 'lacunary[cluster]'") from None
+    try:
+        return Client(address, timeout=10)
+    except (OSError, ValueError) as problem:
+        raise SourceError(
+            f"no Dask scheduler answers at {address}: {problem}; start one with: dask scheduler"
+        ) from None

@@ -1,0 +1,65 @@
+"""Rows larger than memory, filled and written part by part, wherever the parts are."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lacunary.data.source import Source
+from lacunary.data.table import Table
+from lacunary.errors import FileError, ParameterError
+from lacunary.infer.answers import as_source
+from lacunary.infer.impute import How, checked
+from lacunary.infer.impute import impute as filled_by
+
+__all__ = ["written"]
+
+
+def written(model: Any, rows: Any, folder: Path, how: How, copies: int, rng: Any) -> Table:
+    """Write the parts of a source, filled by a model, into a new folder; return the first part's beginning.
+
+    The folder has another name until all of it is there.
+    """
+    checked(how, copies)
+    if rows is None:
+        raise ParameterError("impute(model, rows, out=…) needs a model: learn one with lac.fit or lac.search")
+    if folder.exists():
+        raise FileError(f"{folder} exists already; give a folder that does not")
+    source: Source = as_source(rows)
+    parts = source.every if hasattr(source, "every") else source.laid(_itself)
+    random = np.random.default_rng(rng)
+    seeds = [int(random.integers(2**63)) for _ in range(len(parts))]
+    partial_folder = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
+    try:
+        partial_folder.mkdir(parents=True)
+        write = partial(_part, model, partial_folder, how, copies)
+        first, *_ = parts.each(write, range(len(parts)), seeds)
+        os.replace(partial_folder, folder)
+    except OSError as error:
+        raise FileError(f"{folder} cannot be written: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(partial_folder, ignore_errors=True)
+    found: Table = first
+    return found
+
+
+SHOWN = 100
+"""Rows of the first part that come back."""
+
+
+def _part(model: Any, folder: Path, how: How, copies: int, table: Table, number: int, seed: int) -> Table:
+    random = np.random.default_rng(seed)
+    for copy in range(copies):
+        filled = filled_by(model, table, how=how, rng=random)
+        name = f"part-{number:06}.parquet" if copies == 1 else f"copy-{copy + 1}-part-{number:06}.parquet"
+        filled.to_frame("polars").write_parquet(folder / name)
+    return filled.head(SHOWN)
+
+
+def _itself(table: Table) -> Table:
+    return table

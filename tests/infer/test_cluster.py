@@ -1,0 +1,102 @@
+"""Rows on a Dask cluster: the workers' number and deaths, and the division into partitions, change no bit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lacunary as lac
+from lacunary.data import recipe
+from lacunary.infer.cluster import connected
+
+distributed = pytest.importorskip("distributed")
+
+STOP = lac.Stop(iterations=8)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """A cluster of two processes on this machine; what it leaves in the environment is taken back."""
+    before = dict(os.environ)
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+    for name in set(os.environ) - set(before):
+        del os.environ[name]
+    os.environ.update(before)
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> tuple[lac.Network, Path]:
+    network = lac.random_network(lac.random_dag(10, 0.2, 2, rng=1), rng=2)
+    table = lac.make_holes(network.sample(500, rng=3), 0.2, rng=4)
+    folder = tmp_path_factory.mktemp("rows")
+    table.take(slice(0, 130)).to_frame("polars").write_parquet(folder / "a.parquet")
+    table.take(slice(130, None)).to_frame("polars").write_parquet(folder / "b.parquet")
+    return network, folder
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recipe, "MOST", 100)
+
+
+def fitted(network: lac.Network, source: Any) -> bytes:
+    found = lac.fit(network.dag, source.align(network.dag.schema), starts=2, rng=0, stop=STOP)
+    return found.network.theta.tobytes()
+
+
+@pytest.mark.filterwarnings("ignore")  # Dask says at length that a worker is gone
+def test_a_worker_that_is_killed_changes_no_bit(client: Any, rows: tuple[lac.Network, Path]) -> None:
+    network, folder = rows
+    wanted = fitted(network, lac.scan(folder))
+    scanned = lac.scan(folder, client=client)
+    assert len(scanned.every) == 5
+    assert fitted(network, scanned) == wanted
+    victim = next(iter(client.run(os.getpid).values()))
+    threading.Timer(0.05, os.kill, (victim, signal.SIGKILL)).start()
+    assert fitted(network, scanned) == wanted
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_partitions_of_a_frame_change_no_bit(client: Any, rows: tuple[lac.Network, Path]) -> None:
+    frames = pytest.importorskip("dask.dataframe", exc_type=ImportError)
+    network, folder = rows
+    wanted = fitted(network, lac.scan(folder))
+    table = lac.scan(folder).whole("a test")
+    frame = frames.from_pandas(table.to_frame("pandas"), npartitions=3)
+    assert fitted(network, lac.scan(frame, client=client)) == wanted
+    assert fitted(network, lac.scan(frame)) == wanted
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_searches_on_a_cluster(client: Any, tmp_path: Path) -> None:
+    network = lac.random_network(lac.random_dag(4, 0.5, 2, rng=1), rng=2)
+    network.sample(250, rng=3).to_frame("polars").write_parquet(tmp_path / "a.parquet")
+    there, here = (lac.scan(tmp_path, client=c, schema=network.dag.schema) for c in (client, None))
+    found = [lac.search(source, method="greedy") for source in (there, here)]
+    assert found[0].score == found[1].score
+    assert str(found[0].dag) == str(found[1].dag)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_wrong_on_a_worker_is_said_by_name(client: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    table = lac.asia().sample(150, rng=0)
+    table.to_frame("polars").write_parquet(path)
+    short = [lac.Variable(v.name, v.states[: 1 + (v.name != "smoke")]) for v in table.schema]
+    with pytest.raises(lac.StateError, match=r"a\.parquet, rows 1 to 100: .*none of the declared states"):
+        lac.scan(path, client=client, schema=lac.Schema(tuple(short))).fold(len)
+
+
+def test_an_address_nobody_answers() -> None:
+    with pytest.raises(lac.SourceError, match="no Dask scheduler answers at tcp://"):
+        connected("tcp://127.0.0.1:9")
