@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from operator import add, attrgetter, methodcaller
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from lacunary.data.doubts import doubts
 from lacunary.data.facts import Facts
 from lacunary.data.parts import Here, Parts
 from lacunary.data.schema import Schema
-from lacunary.data.source import in_tree
+from lacunary.data.source import Source, in_tree
 from lacunary.data.table import Table
 from lacunary.errors import SchemaError, TableError
 from lacunary.family.distribution import NormalMixture
@@ -63,7 +63,7 @@ class Parted:
     @cached_property
     def doubts(self) -> str:
         """What is doubtful about the columns, in a line; see `Table.doubts`."""
-        return doubts(self)
+        return doubts(cast(Source, self))
 
     def __len__(self) -> int:
         return self.facts.rows
