@@ -107,14 +107,14 @@ def _gathered(client: Any, futures: Sequence[Any]) -> list[Any]:
         ) from problem
 
 
-def connected(address: str) -> Any:
+def connected(address: str, wait: float = 10.0) -> Any:
     """Return a client of the cluster at an address; an error that says what to do where none answers."""
     try:
         from distributed import Client
     except ImportError:
         raise SourceError("Dask is not installed: pip install 'lacunary[cluster]'") from None
     try:
-        return Client(address, timeout=10)
+        return Client(address, timeout=wait)
     except (OSError, ValueError) as problem:
         raise SourceError(
             f"no Dask scheduler answers at {address}: {problem}; start one with: dask scheduler"

@@ -167,7 +167,7 @@ def _with(network: Network, new: Dag, tables: Mapping[str, Any]) -> Network:
 def _widened(network: Network, tail: str, head: str) -> Any:
     """Return the parameters of a variable with a further parent that makes no difference."""
     dag, table = network.dag, network.table(head)
-    if dag.family_of(head) not in ("table", "regression"):
+    if head in dict(dag.family):  # which is not the one of its kind
         raise SchemaError(f"{head} has a {dag.family_of(head)} family; give its parameters with from_tables")
     if dag.schema[tail].discrete:
         shape = [*table.shape[:-1], dag.schema[tail].size, table.shape[-1]]

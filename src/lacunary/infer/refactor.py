@@ -39,7 +39,7 @@ def refactored(network: Answers, dag: Dag) -> Network:
 
 def _table(network: Answers, dag: Dag, name: str) -> Array:
     """Return p(variable | its parents in ``dag``)."""
-    if dag.family_of(name) != "table":
+    if name in dict(dag.family):  # which is not the one of its kind
         raise SchemaError(f"{name} has a {dag.family_of(name)} family, which takes no other parents")
     counts = network.query(*dag.parents_of(name), name).probabilities
     total = counts.sum(axis=-1, keepdims=True)
@@ -49,7 +49,7 @@ def _table(network: Answers, dag: Dag, name: str) -> Array:
 
 def _regression(network: Answers, dag: Dag, name: str) -> Array:
     """Return the regressions of a continuous variable on its parents in ``dag``; (configurations, m + 2)."""
-    if dag.family_of(name) != "regression":
+    if name in dict(dag.family):
         raise SchemaError(f"{name} has a {dag.family_of(name)} family, which takes no other parents")
     place, parents = network.dag.schema.index, dag.parents_of(name)
     states = [place(p) for p in parents if dag.schema[p].discrete]

@@ -50,7 +50,7 @@ def embedded(network: lac.Network, title: str) -> dict[str, Any]:
     """Return a network as the page's engine reads it; one that it cannot take is refused."""
     dag = network.dag
     for name in dag.names:
-        if not dag.schema[name].discrete and dag.family_of(name) != "regression":
+        if not dag.schema[name].discrete and name in dict(dag.family):
             raise lac.ParameterError(
                 f"a page knows tables and regressions; {name} has a {dag.family_of(name)} family"
             )
