@@ -83,7 +83,7 @@ def test_what_is_surer_than_right_is_noticed() -> None:
 
 
 def test_mutants_differ_from_the_original_in_one_place() -> None:
-    assert sum(len(mutants._mutants(module)) for module in list(mutants.TESTS)[:6]) > 100
+    assert sum(len(mutants._mutants(module)) for module in list(mutants.TESTS)[:2]) > 20
     original = ast.unparse(ast.parse(Path(mutants._source("maths.special")).read_text()))
     for mutant, tree in mutants.made("maths.special"):
         lines = zip(original.splitlines(), ast.unparse(tree).splitlines(), strict=True)
