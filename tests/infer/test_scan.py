@@ -158,6 +158,17 @@ def test_few_different_rows_are_all_there_is_to_learn_from(tmp_path: Path) -> No
     )
 
 
+def test_a_short_last_part_does_not_undo_the_grouping(tmp_path: Path) -> None:
+    """Its forty rows are all different, and with all others before them still few."""
+    patterns = np.concatenate([np.arange(1000) % 20, np.arange(40)])
+    codes = (patterns[:, None] >> np.arange(6)) & 1
+    table = lac.Table(lac.dag("A; B; C; D; E; F", states=2).schema, codes.astype(np.int8))
+    rows = lac.scan(written(tmp_path / "a", table, [0, 1040], ".csv"))
+    assert rows.distinct is not None
+    assert len(rows.distinct) == 40
+    assert rows.size == 1040
+
+
 def test_weights_folders_and_a_given_schema(tmp_path: Path) -> None:
     table = wide().sample(150, rng=0)
     frame = table.to_frame("polars").with_columns(pl.Series("n", np.arange(150) % 3 + 1))

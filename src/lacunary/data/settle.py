@@ -28,6 +28,9 @@ __all__ = ["Settled", "columns_of", "few_rows", "settle"]
 FEW_ROWS = 2**20
 """Different rows that are kept; where there are more, rows are learned from part by part."""
 
+LEAST = 64
+"""Rows up to which it does not matter how many are different."""
+
 COUNT = "\0count"
 """The column that says how often a row stands there: no column of a file can be called so."""
 
@@ -104,11 +107,14 @@ def _grouped(frame: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFrame |
 
     names = frame.columns
     found = frame.group_by(names).agg(pl.len().cast(pl.Float64).alias(COUNT))
-    if 2 * found.height > max(frame.height, 64):
-        return None
     if before is not None:
-        found = pl.concat([before, found]).group_by(names).agg(pl.col(COUNT).sum())
-    return found if found.height <= FEW_ROWS else None
+        try:
+            found = pl.concat([before, found]).group_by(names).agg(pl.col(COUNT).sum())
+        except pl.exceptions.PolarsError:  # files that hold a column in different types
+            return None
+    # Of all rows so far: those of a short last part may all be different.
+    few = 2 * found.height <= max(found[COUNT].sum(), LEAST)
+    return found if few and found.height <= FEW_ROWS else None
 
 
 def _look(glimpse: _Glimpse, column: pl.Series, declared: Declared) -> None:

@@ -67,13 +67,7 @@ class Scan(Parted):
         distinct: Table | None = None,
     ) -> None:
         super().__init__(settled.schema, every if distinct is None else Here((distinct,)))
-        self.settled, self.every, self.rows, self.memory, self.distinct = (
-            settled,
-            every,
-            rows,
-            memory,
-            distinct,
-        )
+        self.every, self.rows, self.memory, self.distinct = every, rows, memory, distinct
         self.decisions, self.notes = settled.decisions, settled.notes
 
     def __len__(self) -> int:
