@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from math import prod
 from typing import NoReturn
-from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from lacunary.data.schema import Variable
 from lacunary.errors import FileError
+from lacunary.files.elements import parse_events
 from lacunary.files.labels import state_texts
 from lacunary.files.parsed import Declaration, Family, ParsedNetwork, Word
 from lacunary.files.tokens import as_numbers
@@ -37,22 +37,7 @@ _ID = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def parse(data: bytes, *, renormalize: bool = False) -> Network:
     """Return the network that an XDSL document describes."""
     document = _Document()
-    parser = expat.ParserCreate()
-    parser.buffer_text = True
-    parser.StartElementHandler = document.start
-    parser.EndElementHandler = document.end
-    parser.CharacterDataHandler = document.text
-    parser.EntityDeclHandler = document.entity
-    document.here = lambda: (parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
-    try:
-        parser.Parse(data, True)
-    except expat.ExpatError as problem:
-        reason = expat.ErrorString(problem.code)
-        raise FileError(f"line {problem.lineno}, column {problem.offset + 1}: {reason}") from None
-    except FileError:
-        raise
-    except (LookupError, ValueError) as problem:
-        raise FileError(f"line 1, column 1: the encoding cannot be read: {problem}") from None
+    parse_events(document, data)
     return document.draft.network(renormalize=renormalize)
 
 

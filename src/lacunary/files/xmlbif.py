@@ -14,13 +14,13 @@ from functools import partial
 from html import escape
 from math import prod
 from typing import NoReturn
-from xml.parsers import expat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Variable
 from lacunary.errors import FileError
+from lacunary.files.elements import parse_events
 from lacunary.files.labels import state_texts
 from lacunary.files.parsed import Declaration, Family, ParsedNetwork, Word
 from lacunary.files.tokens import as_numbers
@@ -36,22 +36,7 @@ _NOT_XML = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 def parse(data: bytes, *, renormalize: bool = False) -> Network:
     """Return the network that an XMLBIF document describes."""
     document = _Document()
-    parser = expat.ParserCreate()
-    parser.buffer_text = True
-    parser.StartElementHandler = document.start
-    parser.EndElementHandler = document.end
-    parser.CharacterDataHandler = document.text
-    parser.EntityDeclHandler = document.entity
-    document.here = lambda: (parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
-    try:
-        parser.Parse(data, True)
-    except expat.ExpatError as problem:
-        reason = expat.ErrorString(problem.code)
-        raise FileError(f"line {problem.lineno}, column {problem.offset + 1}: {reason}") from None
-    except FileError:
-        raise
-    except (LookupError, ValueError) as problem:
-        raise FileError(f"line 1, column 1: the encoding cannot be read: {problem}") from None
+    parse_events(document, data)
     return document.draft.network(renormalize=renormalize)
 
 
