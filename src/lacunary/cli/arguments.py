@@ -94,7 +94,10 @@ KINDS = "A column's kind, discrete or continuous; may be repeated."
 STATES = "The states of a column, in order; may be repeated."
 HOLES = "A cell that is a hole, beside '', NA, NaN, ?; may be repeated."
 NOT_HOLES = "One of '', NA, NaN, ? that is a value here; may be repeated."
-DECIMAL = "What numbers in a text file have before their decimals."
+DECIMAL = "What numbers have before their decimals; by default each column tells."
+THOUSANDS = "What parts thousands: , . ' a blank, or none; by default each column tells."
+DATES = "Dates as days (since the first), parts (year, month, weekday) or text; may be repeated by column."
+DAY_FIRST = "Whether 3/4/2024 is in April; by default each column tells."
 SHEET = "The sheet of a spreadsheet; by default the first."
 QUERY = "What to ask a database; by default its only table."
 ENCODING = "Of a text file that is not UTF-8, such as latin-1."
@@ -129,7 +132,12 @@ class Cells:
 
     holes: Annotated[Texts, option(HOLES, "TEXT", panel=READING)] = None
     not_holes: Annotated[Texts, option(NOT_HOLES, "TEXT", panel=READING)] = None
-    decimal: Annotated[str, option(DECIMAL, ".|,", panel=READING)] = "."
+    decimal: Annotated[str | None, option(DECIMAL, ".|,", panel=READING)] = None
+    thousands: Annotated[str | None, option(THOUSANDS, "SIGN", panel=READING)] = None
+    dates: Annotated[Texts, option(DATES, "[NAME=]HOW", panel=READING)] = None
+    day_first: Annotated[bool | None, option(DAY_FIRST, None, "--day-first/--month-first", panel=READING)] = (
+        None
+    )
     sheet: Annotated[str | None, option(SHEET, "NAME", panel=READING)] = None
     query: Annotated[str | None, option(QUERY, "SQL", panel=READING)] = None
     encoding: Annotated[str | None, option(ENCODING, "NAME", panel=READING)] = None
@@ -139,13 +147,20 @@ class Cells:
     @property
     def settings(self) -> dict[str, Any]:
         """The options as `lacunary.read` takes them, whether there is a schema or not."""
-        if self.decimal not in (".", ","):
+        if self.decimal not in (".", ",", None):
             raise typer.BadParameter(f"{self.decimal!r} is neither . nor ,", param_hint="--decimal")
         return {
             "holes": self.holes or (), "not_holes": self.not_holes or (), "decimal": self.decimal,
+            "thousands": "" if self.thousands == "none" else self.thousands, "dates": self._dates(),
+            "day_first": self.day_first,
             "sheet": self.sheet, "query": self.query, "encoding": self.encoding, "comment": self.comment,
             "header": self.header,
         }  # fmt: skip
+
+    def _dates(self) -> str | dict[str, str]:
+        """Return what becomes of dates: in all columns, or by name."""
+        given = self.dates or ["days"]
+        return given[0] if len(given) == 1 and "=" not in given[0] else pairs("--dates", given)
 
     def table(self, data: str, schema: lac.Schema | None = None) -> lac.Table:
         """Return a table, which may be one that ships with the package."""

@@ -75,7 +75,7 @@ def impute(
         filled = _filled(table, known and known[0], model, how, copies, rng, waiting)
         how = how or ("mean" if model is None else "mode")
         added = _added(schema, filled, how, hidden_columns)
-        work = _Work(table, filled.to_frame("dict"), added, copies, how, reading.decimal)
+        work = _Work(table, filled.to_frame("dict"), added, copies, how, reading.decimal or ".")
         path = data_path(data)
         put(work.sheet(path) if _is_text(path) else work.plain(out), out)
     count = int(table.holes.sum()) - (0 if hidden_columns else len(table) * len(table.schema.hidden))

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lacunary.data.bare import Declared, bared, without_marks
 from lacunary.data.column import Column, Labels, Numbers, Source
-from lacunary.data.decide import Decided, Declared, decide, without_marks
+from lacunary.data.decide import Decided, decide
 from lacunary.data.diagnostics import notes
+from lacunary.data.moments import PARTS
 from lacunary.data.schema import Schema
 from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.data.wording import counted, listed, meant
@@ -95,10 +97,10 @@ def assemble(
         rows.setdefault(len(column), column.name)
         repeats.append(_own_name(column))
         if isinstance(weights, str) and column.name == weights:
-            counts = _weight_column(column, declared.marks)
+            counts = _weight_column(column, declared)
         elif len(column):
             try:
-                decided.append(decide(column, declared))
+                decided.extend(decide(column, declared))
             except LacunaryError as problem:
                 refused.append(_glimpse(opened.names.index(column.name), column, problem, declared.marks))
     _check(rows, opened.path)
@@ -172,7 +174,7 @@ def _notes(decided: Iterable[Decided], repeats: Sequence[NDArray[np.int64]]) -> 
 
 def _own_name(column: Column) -> NDArray[np.int64]:
     """Return the rows in which a column holds its own name, as where a header line is repeated."""
-    if isinstance(column, Numbers) or column.name not in column.levels:
+    if not isinstance(column, Labels) or column.name not in column.levels:
         return np.empty(0, dtype=np.int64)
     return np.flatnonzero(column.codes == column.levels.index(column.name))
 
@@ -199,6 +201,8 @@ def _wanted(
     wanted = [name for name in names if name not in dropped or name == weight]
     if schema is not None:
         seen = {variable.name for variable in schema if not variable.hidden}
+        dated = {f"{name} {part}": name for name in names for part in PARTS}  # a date's parts come from it
+        seen |= {dated[name] for name in seen if name in dated}
         wanted = [name for name in wanted if name in seen or name == weight]
     if not [name for name in wanted if name != weight]:
         missing = "" if schema is None else f" of {', '.join(map(repr, schema.names))}"
@@ -231,8 +235,8 @@ def known_columns(names: tuple[str, ...], asked: Iterable[str], where: str) -> N
             )
 
 
-def _weight_column(column: Column, marks: frozenset[str]) -> NDArray[np.float64]:
-    numbers, _ = without_marks(column, marks)
+def _weight_column(column: Column, declared: Declared) -> NDArray[np.float64]:
+    numbers = bared(column, declared)[0].column
     if not isinstance(numbers, Numbers):
         raise TableError(f"the column of weights, {column.name}, holds something else than numbers")
     empty = np.isnan(numbers.values)

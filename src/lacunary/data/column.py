@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +17,18 @@ from lacunary.data.schema import Label
 from lacunary.data.table import HOLE
 from lacunary.errors import TableError
 
-__all__ = ["Column", "Labels", "Levels", "Numbers", "Source", "of_array", "of_values", "parse_numbers"]
+__all__ = [
+    "Column",
+    "Labels",
+    "Levels",
+    "Moments",
+    "Numbers",
+    "Source",
+    "at_midnight",
+    "of_array",
+    "of_values",
+    "parse_numbers",
+]
 
 EXACT = 2**53
 """Whole numbers up to this size are exact as floats."""
@@ -70,10 +83,11 @@ class Labels:
 
 @dataclass(frozen=True)
 class Numbers:
-    """A column of numbers, NaN where there is a hole; (rows,)."""
+    """A column of numbers, NaN where there is a hole, (rows,), and their unit, if one is known."""
 
     name: str
     values: NDArray[np.float64]
+    unit: str = ""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -94,7 +108,34 @@ class Numbers:
         )
 
 
-Column = Labels | Numbers
+@dataclass(frozen=True)
+class Moments:
+    """A column of dates, times or durations.
+
+    Attributes
+    ----------
+    seconds
+        Seconds since the beginning of 1970, or since midnight, or of which a duration has so many; NaN where
+        there is a hole; (rows,).
+    kind
+        "dates", "times", "times of day" or "durations".
+    zone
+        The time zone that seconds are in, where it is known: "UTC".
+    wall
+        The same moments by the clocks on their walls, where these differ, for weekdays and hours.
+    """
+
+    name: str
+    seconds: NDArray[np.float64]
+    kind: str
+    zone: str = ""
+    wall: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.seconds)
+
+
+Column = Labels | Numbers | Moments
 
 
 @dataclass(frozen=True)
@@ -152,13 +193,37 @@ def of_array(name: str, array: NDArray[Any]) -> Column:
         return Numbers(name, array.astype(np.float64))
     if array.dtype.kind == "b":
         return Labels(name, (False, True), array.astype(np.int8), "booleans", declared=True)
+    if array.dtype.kind in "Mm":
+        return _of_ticks(name, array)
     return of_values(name, array.tolist())
+
+
+def _of_ticks(name: str, array: NDArray[Any]) -> Column:
+    """Return the column of NumPy's dates and durations."""
+    ticks = array.astype(f"{array.dtype.kind}8[us]")
+    values = np.where(np.isnat(ticks), np.nan, ticks.astype(np.int64) / 1e6)
+    if array.dtype.kind == "m":
+        return Moments(name, values, "durations")
+    return Moments(name, values, "dates" if at_midnight(values) else "times")
+
+
+def at_midnight(seconds: NDArray[np.float64]) -> bool:
+    """Tell whether times are those of midnight alone, so that they are dates."""
+    return bool(np.all(np.isnan(seconds) | (seconds % 86400 == 0)))
 
 
 def of_values(name: str, values: Iterable[Any]) -> Column:
     """Return the column of these Python values: text, numbers or booleans; None and NaN are holes."""
     cells = _plain(list(values))
     types = set(map(type, cells)) - {type(None)}
+    if any(issubclass(t, Decimal) for t in types):
+        cells = [float(cell) if isinstance(cell, Decimal) else cell for cell in cells]
+        types = set(map(type, cells)) - {type(None)}
+    if types and all(issubclass(t, date | time | timedelta) for t in types):
+        from lacunary.data.moments import moments_of  # which makes columns
+
+        if (moments := moments_of(name, cells)) is not None:
+            return moments
     for foreign in (t for t in types if not issubclass(t, Label)):
         row = next(row for row, cell in enumerate(cells) if type(cell) is foreign)
         raise TableError(

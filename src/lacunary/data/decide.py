@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.column import Column, Labels, Numbers, parse_numbers
+from lacunary.data.bare import Bare, Declared, bared, recoded, value_of, without_marks
+from lacunary.data.column import Column, Labels, Moments, Numbers, parse_numbers
 from lacunary.data.diagnostics import Diagnostic, diagnose_labels, diagnose_numbers, stray_numbers
 from lacunary.data.schema import Kind, Label, Variable
-from lacunary.data.table import HOLE, code_dtype, positions
+from lacunary.data.spelling import Spelling, spelled
+from lacunary.data.table import HOLE, positions
 from lacunary.data.wording import counted, listed, meant
 from lacunary.errors import SchemaError, StateError, TableError
 
@@ -28,29 +29,6 @@ of the rows rather than states."""
 
 
 @dataclass(frozen=True)
-class Declared:
-    """What the caller says about the columns.
-
-    Attributes
-    ----------
-    kinds, states
-        Kind and states of the named columns.
-    ordered
-        Columns whose states are in a meaningful order.
-    marks
-        What a cell that is a hole holds, as text.
-    may_be_empty
-        Continuous columns that may hold nothing but holes. (Discrete ones may if their states are declared.)
-    """
-
-    kinds: Mapping[str, Kind] = field(default_factory=dict)
-    states: Mapping[str, tuple[Label, ...]] = field(default_factory=dict)
-    ordered: Collection[str] = ()
-    marks: frozenset[str] = frozenset()
-    may_be_empty: Collection[str] = ()
-
-
-@dataclass(frozen=True)
 class Decided:
     """A variable, its column as codes (discrete) or reals (continuous), and a sentence on why it is so.
 
@@ -63,24 +41,41 @@ class Decided:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def decide(column: Column, declared: Declared) -> Decided:
-    """Return the variable that a column becomes.
+def decide(column: Column, declared: Declared) -> list[Decided]:
+    """Return the variables that a column becomes: one, unless its dates are taken apart.
 
     Declared states come first, then hole marks, then the declared kind. Where no kind is declared,
     labels are discrete; whole numbers, also those stored as floats, are discrete up to `FEW`
     distinct values, or up to `SEVERAL` where values hardly repeat; all other numbers are continuous.
     """
-    name = column.name
-    if name in declared.states:
+    if column.name in declared.states and not isinstance(column, Moments):
+        return [_with_states(column, declared)]
+    return [_decided(bare, declared) for bare in bared(column, declared)]
+
+
+def _decided(bare: Bare, declared: Declared) -> Decided:
+    """Return the variable that labels or numbers become."""
+    column, kind = bare.column, declared.kinds.get(bare.column.name)
+    if column.name in declared.states:
         return _with_states(column, declared)
-    column, marked = without_marks(column, declared.marks)
-    kind = declared.kinds.get(name)
     if isinstance(column, Labels) and kind == "continuous":
         column = _measured(column)
     if isinstance(column, Labels):
-        return _discrete(column, kind, declared, marked)
-    _check(column, declared)
-    return _numeric(column, kind, declared, marked)
+        decided = _discrete(column, kind, declared, bare.said)
+    else:
+        _check(column, declared)
+        decided = _moments(bare, declared) if bare.moments else _numeric(column, kind, declared, bare.said)
+        decided = replace(decided, variable=replace(decided.variable, unit=column.unit))
+    return replace(decided, diagnostics=(*bare.doubts, *decided.diagnostics))
+
+
+def _moments(bare: Bare, declared: Declared) -> Decided:
+    """Return the continuous variable that dates, times or durations become."""
+    numbers = bare.column
+    assert isinstance(numbers, Numbers)
+    other = "; dates='parts' takes them apart, dates='text' makes states of them"
+    way = other if bare.moments in ("dates", "times") and numbers.name not in declared.units else ""
+    return _continuous(numbers, declared, f"{bare.moments}, taken as {numbers.unit}{bare.said}{way}")
 
 
 def _numeric(numbers: Numbers, kind: Kind | None, declared: Declared, marked: str) -> Decided:
@@ -118,8 +113,10 @@ def _discrete(labels: Labels, kind: Kind | None, declared: Declared, marked: str
     variable = Variable(labels.name, states, ordered=ordered)
     how = "declared" if kind else "taken as"
     decision = f"{labels.name}: {labels.origin}, {how} discrete with {counted(len(states), 'state')}{marked}"
-    codes = _recoded(labels, positions(labels.levels, variable), len(states))
-    return Decided(variable, codes, decision, () if kind else tuple(diagnose_labels(labels)))
+    codes = recoded(labels, positions(labels.levels, variable), len(states))
+    return Decided(
+        variable, codes, decision, () if kind else tuple(diagnose_labels(labels, declared.spelling))
+    )
 
 
 def _continuous(numbers: Numbers, declared: Declared, reason: str) -> Decided:
@@ -131,14 +128,18 @@ def _continuous(numbers: Numbers, declared: Declared, reason: str) -> Decided:
     return Decided(Variable(numbers.name, kind="continuous"), numbers.values, f"{numbers.name}: {reason}")
 
 
-def _with_states(column: Column, declared: Declared) -> Decided:
+def _with_states(column: Labels | Numbers, declared: Declared) -> Decided:
     """Return the discrete variable with declared states; a cell that is none of them is refused."""
     labels = column.labels() if isinstance(column, Numbers) else column
     states = declared.states[column.name]
     variable = Variable(column.name, states, ordered=column.name in declared.ordered)
     where = positions(labels.levels, variable)
     if labels.untyped:
-        where = np.where(where == HOLE, positions([_value(text) for text in labels.levels], variable), where)
+        where = np.where(
+            where == HOLE, positions([value_of(text) for text in labels.levels], variable), where
+        )
+    if declared.spelling and np.any(where == HOLE) and (values := _undressed(labels, declared)):
+        where = np.where(where == HOLE, positions(values, variable), where)
     for level, label in enumerate(labels.levels):
         if where[level] == HOLE and str(label) not in declared.marks and np.any(labels.codes == level):
             raise StateError(
@@ -147,35 +148,19 @@ def _with_states(column: Column, declared: Declared) -> Decided:
             )
     return Decided(
         variable,
-        _recoded(labels, where, len(states)),
+        recoded(labels, where, len(states)),
         f"{column.name}: the {counted(len(states), 'declared state')}",
     )
 
 
-def without_marks(column: Column, marks: frozenset[str]) -> tuple[Column, str]:
-    """Turn marked cells into holes, and untyped text into numbers if it is nothing else."""
-    if isinstance(column, Numbers):
-        return _without_numbers(column, marks)
-    kept = [level for level, label in enumerate(column.levels) if str(label) not in marks]
-    levels = tuple(column.levels[level] for level in kept)
-    marked = _marked([label for label in column.levels if str(label) in marks])
-    if column.untyped and kept and (numbers := parse_numbers([str(label) for label in levels])) is not None:
-        value_of = np.full(len(column.levels) + 1, np.nan)
-        value_of[kept] = numbers
-        return Numbers(column.name, value_of[column.codes]), marked
-    where = np.full(len(column.levels), HOLE)
-    where[kept] = np.arange(len(kept))
-    return replace(column, levels=levels, codes=_recoded(column, where, len(kept))), marked
-
-
-def _without_numbers(numbers: Numbers, marks: frozenset[str]) -> tuple[Numbers, str]:
-    """Turn numbers into holes that a mark spells, as -9 does."""
-    spelled = [value for mark in marks if not isinstance(value := _value(mark), str)]
-    found = np.isin(numbers.values, spelled) if spelled else np.zeros(1, dtype=np.bool_)
-    if not found.any():
-        return numbers, ""
-    shown = [_value(str(value)) for value in np.unique(numbers.values[found]).tolist()]
-    return Numbers(numbers.name, np.where(found, np.nan, numbers.values)), _marked(shown)
+def _undressed(labels: Labels, declared: Declared) -> list[Label]:
+    """Return the numbers that labels are spelled as, 5 for 5 mg, beside marks; nothing if one is none."""
+    texts = [str(label) for label in labels.levels if str(label) not in declared.marks]
+    written = spelled(texts, declared.spelling or Spelling()) if texts else None
+    if written is None:
+        return []
+    values = dict(zip(texts, written.values.tolist(), strict=True))
+    return [value_of(str(values[str(label)])) if str(label) in values else label for label in labels.levels]
 
 
 def _measured(labels: Labels) -> Numbers:
@@ -227,22 +212,3 @@ def _only_holes(name: str) -> SchemaError:
         f"{name} has only holes, so nothing tells its states; declare them with states={{{name!r}: […]}}, "
         f"make it numbers with kinds={{{name!r}: 'continuous'}}, or leave it out with drop=[{name!r}]"
     )
-
-
-def _recoded(labels: Labels, where: NDArray[np.int64], size: int) -> NDArray[np.signedinteger]:
-    """Return the codes moved to new positions, in the smallest type."""
-    codes: NDArray[np.signedinteger] = np.append(where, HOLE).astype(code_dtype([size]))[labels.codes]
-    return codes
-
-
-def _value(text: Label) -> Label:
-    """Return the number a text stands for, else the text."""
-    number = parse_numbers([str(text)])
-    if number is None or not np.isfinite(number[0]):
-        return text
-    return int(number[0]) if number[0] == np.floor(number[0]) else float(number[0])
-
-
-def _marked(marks: Sequence[Label]) -> str:
-    found = ", ".join(map(repr, marks))
-    return f"; {found} {'is a hole' if len(marks) == 1 else 'are holes'}" if found else ""

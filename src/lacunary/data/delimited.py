@@ -54,13 +54,13 @@ HEAD = 2**16
 """Characters from which the delimiter is told."""
 
 
-def delimited(path: Path, decimal: str = ".") -> Source:
+def delimited(path: Path, commas: bool = False) -> Source:
     """Return the columns of a text file with a header line, encoded as UTF-8.
 
     Cells are stripped of blanks around them. Blank lines are skipped, except that in a file of one
     column a blank line is an empty cell. The delimiter is a tab in ``.tsv`` and ``.tab`` files,
     elsewhere the one of comma, semicolon, tab and vertical bar that splits the header into most names.
-    With ``decimal=","`` numbers have a decimal comma.
+    ``commas`` says that numbers have a decimal comma.
     """
     with opened(path) as file:
         head = file.read(HEAD)
@@ -69,12 +69,12 @@ def delimited(path: Path, decimal: str = ".") -> Source:
         header = header_of(path, csv.reader(file, delimiter=delimiter, strict=True))
 
     def columns(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
-        plain = decimal == "." and path.suffix.lower() != ".gz"
+        plain = not commas and path.suffix.lower() != ".gz"
         quickly = columns_of(path, header, wanted, marks, delimiter) if plain else None
         return slowly(wanted, marks) if quickly is None else quickly
 
     def slowly(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
-        gathered = {name: _Gathered(name, marks, decimal) for name in wanted}
+        gathered = {name: _Gathered(name, marks, commas) for name in wanted}
         with opened(path) as file:
             reader = csv.reader(file, delimiter=delimiter, strict=True)
             header_of(path, reader)
@@ -91,8 +91,8 @@ def delimited(path: Path, decimal: str = ".") -> Source:
 class _Gathered:
     """The cells of one column so far: coded texts or, once the texts get too many, numbers."""
 
-    def __init__(self, name: str, marks: Collection[str], decimal: str) -> None:
-        self.name, self.marks, self.commas = name, marks, decimal == ","
+    def __init__(self, name: str, marks: Collection[str], commas: bool) -> None:
+        self.name, self.marks, self.commas = name, marks, commas
         self.levels = Levels()
         self.codes: list[NDArray[np.int32]] = []
         self.reals: list[NDArray[np.float64]] = []
@@ -113,7 +113,7 @@ class _Gathered:
             return Numbers(self.name, np.concatenate(self.reals))
         stripped = Levels()
         texts = [text.strip() for text in self.levels.distinct]
-        where = stripped.code(self._pointed(texts) if self.commas else texts)
+        where = stripped.code(texts)
         codes = np.concatenate(self.codes) if self.codes else np.empty(0, dtype=np.int32)
         return Labels(self.name, stripped.distinct, where[codes], untyped=True)
 
@@ -143,15 +143,6 @@ class _Gathered:
     def _unmarked(self, cells: Sequence[str]) -> list[str]:
         texts = ["nan" if text in self.marks else text for text in map(str.strip, cells)]
         return [text.translate(SWAPPED) for text in texts] if self.commas else texts
-
-    def _pointed(self, texts: list[str]) -> list[str]:
-        """Give numbers a point for their comma, if most texts are such numbers and none has a point."""
-        swapped = {text: text.translate(SWAPPED) for text in texts if text not in self.marks}
-        numbers = {text: point for text, point in swapped.items() if parse_numbers([point]) is not None}
-        pointed = any("." in text and parse_numbers([text]) is not None for text in swapped)
-        if pointed or 2 * len(numbers) < len(swapped):
-            return texts
-        return [numbers.get(text, text) for text in texts]
 
 
 @contextmanager

@@ -40,6 +40,7 @@ class VariableSummary:
     range: tuple[float, float] | None = None
     mean: float | None = None
     examples: tuple[str, ...] = ()
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -183,6 +184,7 @@ def _summary(table: Table, column: int, variable: Variable) -> VariableSummary:
         holes=float(empty.mean()) if len(table) else 0.0,
         range=(float(seen.min()), float(seen.max())) if seen.size else None,
         mean=float(np.average(seen, weights=table.weights[~empty])) if seen.size else None,
+        unit=variable.unit,
     )
 
 
@@ -196,13 +198,14 @@ def _kind(variable: VariableSummary) -> str:
 
 
 def _content(variable: VariableSummary) -> str:
+    unit = f" ({variable.unit})" if variable.unit else ""
     if variable.kind == "discrete":
-        return _listed(variable.states)
+        return _listed(variable.states) + unit
     if variable.kind == "refused":
         return f"such as {_listed(variable.examples)}" if variable.examples else ""
     if variable.range is None:
         return ""
-    return f"{variable.range[0]:g} to {variable.range[1]:g}, mean {variable.mean:g}"
+    return f"{variable.range[0]:g} to {variable.range[1]:g}, mean {variable.mean:g}{unit}"
 
 
 def _listed(items: tuple[Label, ...]) -> str:

@@ -10,7 +10,9 @@ from typing import Literal
 import numpy as np
 
 from lacunary.data.column import Labels, Numbers, parse_numbers
+from lacunary.data.moments import dated
 from lacunary.data.schema import Label
+from lacunary.data.spelling import Spelling, different_units, spelled
 from lacunary.data.wording import listed
 
 __all__ = ["Diagnostic", "diagnose_labels", "diagnose_numbers", "notes", "sounds_missing", "stray_numbers"]
@@ -23,9 +25,6 @@ MISSING = frozenset(
 FEW, SOME = 20, 6
 """The most whole numbers that may be states, and the most labels or names that are listed."""
 
-COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
-THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
-PERCENT = re.compile(r"[+-]?\d+(?:[.,]\d+)?\s*%")
 DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:[T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}(?:[T ].*)?")
 IDENTIFIER = re.compile(r"(?:^|[\W_])(?:id|key|index|nr|no|rownames?|unnamed.*)$", re.IGNORECASE)
 CAMEL = re.compile(r"[a-z](?:Id|ID|Key|Nr|No)$")
@@ -43,7 +42,8 @@ class Diagnostic:
     what, remedy
         What is to be seen, and what sets it right.
     kind
-        What it is about; those that are "written" or "missing" are said together for all their columns.
+        What it is about; those that are "written", "doubtful" or "missing" are said together for all their
+        columns.
     labels
         The labels that may mean a hole or, where most cells are numbers, those that are none.
     misread
@@ -53,23 +53,25 @@ class Diagnostic:
     column: str
     what: str
     remedy: str
-    kind: Literal["written", "mixed", "dates", "missing", "identifier", "spelling"]
+    kind: Literal["written", "mixed", "dates", "missing", "identifier", "spelling", "doubtful"]
     labels: tuple[Label, ...] = ()
     misread: bool = False
 
 
-def stray_numbers(labels: Labels) -> Diagnostic | None:
-    """Return what labels are if most cells are numbers, in a dress of their own or beside other labels."""
+def stray_numbers(labels: Labels, how: Spelling | None = None) -> Diagnostic | None:
+    """Return what labels are if most cells are numbers or dates, in a dress of their own or beside others."""
     levels = [level for level, count in enumerate(labels.observed()) if count]
     texts = [str(labels.levels[level]) for level in levels if isinstance(labels.levels[level], str)]
     if not texts or len(texts) < len(levels):
         return None
-    return _dressed(labels.name, texts) or _mixed(labels, levels) or _dates(labels.name, texts)
+    return (
+        _units(labels.name, texts) or _mixed(labels, levels, how or Spelling()) or _dates(labels.name, texts)
+    )
 
 
-def diagnose_labels(labels: Labels) -> Iterator[Diagnostic]:
+def diagnose_labels(labels: Labels, how: Spelling | None = None) -> Iterator[Diagnostic]:
     """Yield what the states of a discrete column look like."""
-    stray = stray_numbers(labels)
+    stray = stray_numbers(labels, how)
     if stray is not None and stray.kind != "dates":
         yield stray
     doubtful = () if stray else tuple(label for label in labels.levels if sounds_missing(label))
@@ -105,7 +107,9 @@ def notes(diagnostics: Iterable[Diagnostic]) -> Iterator[tuple[str, bool]]:
     groups: dict[object, list[Diagnostic]] = {}
     for diagnostic in diagnostics:
         key = (
-            (diagnostic.kind, diagnostic.remedy) if diagnostic.kind in ("written", "missing") else diagnostic
+            (diagnostic.kind, diagnostic.remedy)
+            if diagnostic.kind in ("written", "missing", "doubtful")
+            else diagnostic
         )
         groups.setdefault(key, []).append(diagnostic)
     for group in groups.values():
@@ -122,32 +126,23 @@ def sounds_missing(label: Label) -> bool:
     return str(label).strip().lower() in MISSING
 
 
-def _dressed(name: str, texts: Sequence[str]) -> Diagnostic | None:
-    """Return what texts are if all that do not sound missing are numbers with commas or percent signs."""
-    told = [text for text in texts if not sounds_missing(text)]
-    odd = [text for text in told if parse_numbers([text]) is None]
-    pointed = len(odd) < len(told) and any("." in text for text in set(told).difference(odd))
-    if not odd:
+def _units(name: str, texts: Sequence[str]) -> Diagnostic | None:
+    """Return that texts are numbers whose units or currencies differ, if they are."""
+    units = different_units([text for text in texts if not sounds_missing(text)])
+    if not units or len(units) > SOME:
         return None
-    if all(map(PERCENT.fullmatch, odd)):
-        what, remedy = "percentages", "take the % out of the source to read them as numbers"
-    elif all(map(THOUSANDS.fullmatch, odd)):
-        what = "numbers with a comma, between thousands or decimal"
-        remedy = "take the commas out of the source, or read decimal ones with decimal=','"
-    elif all(map(COMMA.fullmatch, odd)) and not pointed:
-        what, remedy = "numbers with a decimal comma", "decimal=',' reads them as numbers"
-    else:
-        return None
-    return Diagnostic(name, f"{what}, such as {odd[0]!r}, read as labels", remedy, "written", misread=True)
+    what = f"numbers in different units, {listed(units, SOME)}, read as labels"
+    return Diagnostic(name, what, "give all cells one unit in the source", "written", misread=True)
 
 
-def _mixed(labels: Labels, levels: Sequence[int]) -> Diagnostic | None:
+def _mixed(labels: Labels, levels: Sequence[int], how: Spelling) -> Diagnostic | None:
     """Return what labels are if most cells are numbers but some are not."""
     counts = labels.observed()
-    values = {level: parse_numbers([str(labels.levels[level])]) for level in levels}
-    known = [float(value[0]) for value in values.values() if value is not None]
-    others = sorted(str(labels.levels[level]) for level, value in values.items() if value is None)
-    cells, numbers = int(counts.sum()), int(sum(counts[k] for k, v in values.items() if v is not None))
+    values = _numbers([str(labels.levels[level]) for level in levels], how)
+    known = [value for value in values if value is not None]
+    others = sorted(str(labels.levels[k]) for k, value in zip(levels, values, strict=True) if value is None)
+    cells = int(counts.sum())
+    numbers = int(sum(counts[k] for k, value in zip(levels, values, strict=True) if value is not None))
     missing = all(map(sounds_missing, others))
     measured = len(known) > FEW or any(value != np.floor(value) for value in known)
     if not others or numbers < (0.5 if missing else 0.75) * cells or not (missing or measured):
@@ -161,12 +156,27 @@ def _mixed(labels: Labels, levels: Sequence[int]) -> Diagnostic | None:
     )
 
 
+def _numbers(texts: Sequence[str], how: Spelling) -> list[float | None]:
+    """Return the number that each text is, in any dress if no plain one; None where it is none."""
+    plain = [parse_numbers([text]) for text in texts]
+    if 2 * sum(value is not None for value in plain) >= len(texts):
+        return [None if value is None else float(value[0]) for value in plain]
+    dressed = [spelled([text], how) for text in texts]
+    return [None if value is None else float(value.values[0]) for value in dressed]
+
+
 def _dates(name: str, texts: Sequence[str]) -> Diagnostic | None:
+    """Return that texts are dates, if most are, and which of them are none."""
     told = [text for text in texts if not sounds_missing(text)]
-    if not told or not all(map(DATE.fullmatch, told)):
+    looks = [text for text in told if DATE.fullmatch(text)]
+    if not told or len(looks) < 0.75 * len(told):
         return None
+    odd = [text for text in texts if dated([text]) is None]
+    if odd and dated([text for text in texts if text not in odd]):
+        verb = "is none" if len(odd) == 1 else "are none"
+        return Diagnostic(name, f"dates, but {_some_quoted(odd)} {verb}", _as_holes(odd), "mixed", tuple(odd))
     what = f"dates, such as {told[0]!r}"
-    return Diagnostic(name, what, "make a number or a few periods of them in the source", "dates")
+    return Diagnostic(name, what, "write all in one way, such as 2024-01-31, to count days", "dates")
 
 
 def _spelled_alike(states: Sequence[Label]) -> Iterator[list[str]]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.budget import reserve
-from lacunary.data.column import Column, Labels, Source, of_array, of_values
+from lacunary.data.column import Column, Labels, Moments, Source, at_midnight, of_array, of_values
 from lacunary.data.large import coded
 from lacunary.data.schema import Label, Variable
 from lacunary.data.table import HOLE, Table
@@ -135,10 +135,30 @@ def _column(name: str, series: Any) -> Column:
         series = series.cast(nw.Float64)
     if series.dtype.is_numeric():
         return of_array(name, series.to_numpy())
+    if series.dtype in (nw.Datetime, nw.Date, nw.Duration):
+        return _moments(name, series)
     if series.dtype == nw.String and series.implementation.is_polars():
         levels, codes = coded(series.to_native())
         return Labels(name, tuple(levels), codes)
     return of_values(name, series.to_list())
+
+
+def _moments(name: str, series: Any) -> Column:
+    """Return dates, times or durations; times with a zone are those of UTC."""
+    import narwhals as nw
+
+    empty = series.is_null().to_numpy().astype(bool)
+
+    def seconds(ticks: Any) -> NDArray[np.float64]:
+        return np.where(empty, np.nan, ticks.cast(nw.Float64).to_numpy().astype(np.float64) / 1e6)
+
+    if series.dtype == nw.Duration:
+        return Moments(name, seconds(series.dt.total_microseconds()), "durations")
+    since = seconds(series.dt.timestamp("us"))
+    if series.dtype == nw.Date or not getattr(series.dtype, "time_zone", None):
+        return Moments(name, since, "dates" if series.dtype == nw.Date or at_midnight(since) else "times")
+    wall = seconds(series.dt.replace_time_zone(None).dt.timestamp("us"))
+    return Moments(name, since, "times", "UTC", wall)
 
 
 def _categories(name: str, series: Any) -> Column:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +14,23 @@ from numpy.typing import ArrayLike
 
 from lacunary.budget import budgeted
 from lacunary.data.assemble import Assembled, assemble, known_columns, row_weights
+from lacunary.data.bare import Declared
 from lacunary.data.column import Source
-from lacunary.data.decide import Declared
 from lacunary.data.delimited import delimited
 from lacunary.data.describe import Description, describe
 from lacunary.data.foreign import FOREIGN, Opening, check_plain, foreign, is_url, laid_down
 from lacunary.data.plain import from_array, from_mapping, from_rows
 from lacunary.data.schema import Kind, Label, Schema
+from lacunary.data.spelling import Spelling
 from lacunary.data.table import Table
-from lacunary.errors import FileError, ParameterError, SchemaError
+from lacunary.errors import FileError, SchemaError
 
 __all__ = ["HOLES", "Reading", "examine", "read"]
 
 HOLES = ("", "NA", "NaN", "?")
 """Cells that are holes unless told otherwise."""
 
-AS_IT_IS = Opening()
+AS_IT_IS, AS_IT_SEEMS = Opening(), Spelling()
 TEXT = (".csv", ".tsv", ".tab", ".txt", ".data", ".dat")
 ARROW = (".parquet", ".pq", ".feather", ".arrow", ".ipc")
 
@@ -46,7 +47,10 @@ def read(
     states: Mapping[str, Sequence[Label]] | None = None,
     ordered: Collection[str] = (),
     drop: Collection[str] = (),
-    decimal: str = ".",
+    decimal: str | None = None,
+    thousands: str | None = None,
+    dates: str | Mapping[str, str] = "days",
+    day_first: bool | None = None,
     sheet: str | None = None,
     query: str | None = None,
     encoding: str | None = None,
@@ -65,9 +69,12 @@ def read(
     - other numbers are continuous.
     - in text files a column of which every cell is a number holds numbers, all others hold text,
       also ``true`` and ``false``. Integers with leading zeros or of more than 15 digits are text.
+    - text of which every cell is a number in one and the same dress is numbers: ``1,234.5``, ``1.234,5``,
+      ``$12``, ``(12)``, ``12 %``, ``12 kg``; the unit is kept. Dates, times and durations are numbers that
+      count from the first one, whether they are text or have a type of their own.
 
-    A warning says where numbers have become labels: for their decimal commas, percent signs, or a few
-    cells that are none.
+    A warning says where numbers have become labels, for a few cells that are none, and where cells leave
+    open what they mean.
 
     Parameters
     ----------
@@ -96,8 +103,15 @@ def read(
         Names of discrete columns whose states are in a meaningful order.
     drop
         Names of columns to leave out.
-    decimal
-        What numbers in a text file have before their decimals: "." or ",".
+    decimal, thousands
+        What numbers written as text have before their decimals, "." or ",", and between thousands: ",", ".",
+        " ", "'" or nothing, "". By default each column tells, and where it does not a note says so.
+    dates
+        What becomes of dates and times, in all columns or by name: "days", numbers that count days (or hours,
+        …) from the first; "parts", columns "NAME year", "NAME month", "NAME weekday" (and "NAME hour"); or
+        "text", states.
+    day_first
+        Whether 3/4/2024 is in April. By default each column tells, and where it does not a note says so.
     sheet, query
         Which sheet of a spreadsheet, by default the first; what to ask a database, by default its one table.
     encoding
@@ -115,8 +129,9 @@ def read(
     """
     if not isinstance(source, Table):
         opening = Opening(sheet, query, encoding, comment, header)
+        spelling = Spelling(decimal, thousands, dates, day_first)
         settings = Reading(
-            schema, kinds, holes, not_holes, weights, states, ordered, drop, decimal, opening
+            schema, kinds, holes, not_holes, weights, states, ordered, drop, spelling, opening
         )  # fmt: skip
         found = _assembled(source, settings)
         table = found.whole
@@ -138,13 +153,15 @@ def examine(source: Any, **settings: Any) -> Description:
     """
     if isinstance(source, Table):
         return describe(read(source, **settings))
-    apart = {
-        key: settings.pop(key)
-        for key in ("sheet", "query", "encoding", "comment", "header")
-        if key in settings
-    }
-    found = _assembled(source, Reading(**settings, opening=Opening(**apart)))
+    spelling = Spelling(**_taken(settings, Spelling))
+    opening = Opening(**_taken(settings, Opening))
+    found = _assembled(source, Reading(**settings, spelling=spelling, opening=opening))
     return describe(found.table, found.refused, found.names)
+
+
+def _taken(settings: dict[str, Any], kind: type[Spelling] | type[Opening]) -> dict[str, Any]:
+    """Take out of settings those that a kind of settings has."""
+    return {f.name: settings.pop(f.name) for f in fields(kind) if f.name in settings}
 
 
 @dataclass(frozen=True)
@@ -159,14 +176,12 @@ class Reading:
     states: Mapping[str, Sequence[Label]] | None = None
     ordered: Collection[str] = ()
     drop: Collection[str] = ()
-    decimal: str = "."
+    spelling: Spelling | None = AS_IT_SEEMS
     opening: Opening = AS_IT_IS
 
     def __post_init__(self) -> None:
         if self.schema is not None and (self.kinds or self.states or self.ordered):
             raise SchemaError("a schema says all about kinds, states and order; give either it or them")
-        if self.decimal not in (".", ","):
-            raise ParameterError(f"decimal must be '.' or ',', not {self.decimal!r}")
 
     @property
     def marks(self) -> frozenset[str]:
@@ -175,7 +190,7 @@ class Reading:
 
     def declared(self, names: tuple[str, ...]) -> Declared:
         """Return what is said about columns of these names."""
-        return _from_caller(names, self) if self.schema is None else _from_schema(self.schema, self.marks)
+        return _from_caller(names, self) if self.schema is None else _from_schema(self.schema, self)
 
     def settled(self, schema: Schema) -> Reading:
         """Return the same once the variables are known."""
@@ -197,7 +212,7 @@ def _assembled(source: Any, how: Reading) -> Assembled:
 
 
 def _put_together(source: Any, how: Reading) -> Assembled:
-    opened = _open(source, how.schema, how.decimal)
+    opened = _open(source, how.schema, bool(how.spelling and how.spelling.decimal == ","))
     found = assemble(opened, how.declared(opened.names), how.weights, how.drop, how.schema)
     if how.schema is None:
         return found
@@ -218,13 +233,15 @@ def _left_out(names: Sequence[str], how: Reading) -> Iterator[str]:
             yield f"{name}: left out, as the schema does not name it"
 
 
-def _from_schema(schema: Schema, marks: frozenset[str]) -> Declared:
+def _from_schema(schema: Schema, how: Reading) -> Declared:
     return Declared(
         kinds={v.name: v.kind for v in schema},
         states={v.name: v.states for v in schema if v.discrete},
         ordered=[v.name for v in schema if v.ordered],
-        marks=marks,
+        marks=how.marks,
         may_be_empty=schema.names,
+        spelling=how.spelling,
+        units={v.name: v.unit for v in schema if v.unit},
     )
 
 
@@ -241,7 +258,9 @@ def _from_caller(names: tuple[str, ...], how: Reading) -> Declared:
         if kind == "continuous" and not alike and name in lists:
             raise SchemaError(f"{name} is declared continuous, and with states; it cannot be both")
     told = () if alike else [name for name, kind in by_name.items() if kind == "continuous"]
-    return Declared(by_name, lists, order, how.marks, told)
+    if how.spelling is not None and not isinstance(how.spelling.dates, str):
+        known_columns(names, how.spelling.dates, "dates")
+    return Declared(by_name, lists, order, how.marks, told, how.spelling)
 
 
 def _states(name: str, given: Sequence[Label]) -> tuple[Label, ...]:
@@ -254,10 +273,10 @@ def _states(name: str, given: Sequence[Label]) -> tuple[Label, ...]:
     return labels
 
 
-def _open(source: Any, schema: Schema | None, decimal: str) -> Source:
+def _open(source: Any, schema: Schema | None, commas: bool) -> Source:
     """Return the columns of whatever was given."""
     if isinstance(source, str | os.PathLike):
-        return _file(source, decimal)
+        return _file(source, commas)
     if isinstance(source, np.ndarray):
         return from_array(source, schema)
     if isinstance(source, Mapping):
@@ -269,7 +288,7 @@ def _open(source: Any, schema: Schema | None, decimal: str) -> Source:
     return from_frame(source)
 
 
-def _file(source: str | os.PathLike[str], decimal: str) -> Source:
+def _file(source: str | os.PathLike[str], commas: bool) -> Source:
     path = Path(os.fsdecode(source))
     suffix = path.with_suffix("").suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
     if not os.path.isfile(path):
@@ -284,4 +303,4 @@ def _file(source: str | os.PathLike[str], decimal: str) -> Source:
             f"{path}: tables are read from {', '.join((*TEXT, *ARROW, *FOREIGN))}, by suffix; text "
             "also as .gz, .bz2, .xz and .zip"
         )
-    return delimited(path, decimal)
+    return delimited(path, commas)

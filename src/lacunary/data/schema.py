@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -22,7 +22,9 @@ class Variable:
 
     A *hidden* variable is never observed: its column, if there is one, holds only holes.
     A discrete variable with a single state is legal and carries no information. ``family`` is the local model
-    that the variable has in any graph, by name (`lacunary.family`); by default that of its kind.
+    that the variable has in any graph, by name (`lacunary.family`); by default that of its kind. ``unit`` is
+    what its numbers count, such as "kg" or "days since 2024-01-31"; two variables that differ in it alone are
+    equal.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Variable:
     hidden: bool = False
     bounds: tuple[float, float] | None = None
     family: str | None = None
+    unit: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lacunary.data.bare import Declared
 from lacunary.data.column import Column, Labels, Numbers, Source, parse_numbers
-from lacunary.data.decide import TOO_MANY, Declared, decide
+from lacunary.data.decide import TOO_MANY, decide
 from lacunary.data.large import coded
 from lacunary.data.schema import Label, Schema, Variable
 from lacunary.data.table import HOLE, Table
@@ -162,7 +163,7 @@ def _decided(glimpses: dict[str, _Glimpse], declared: Declared) -> Settled:
     problems: list[LacunaryError] = []
     for name, glimpse in glimpses.items():
         try:
-            found = decide(_column(name, glimpse), declared)
+            [found] = decide(_column(name, glimpse), declared)
         except LacunaryError as problem:
             problems.append(problem)
             continue

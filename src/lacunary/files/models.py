@@ -26,7 +26,7 @@ def _encode_variable(variable: Variable) -> dict[str, Any]:
     if variable.bounds is not None:
         low, high = variable.bounds
         fields["bounds"] = [None if low == -inf else low, None if high == inf else high]
-    return fields | ({"family": variable.family} if variable.family else {})
+    return fields | {key: told for key in ("family", "unit") if (told := getattr(variable, key))}
 
 
 def _decode_variable(record: Record) -> Variable:
@@ -41,6 +41,7 @@ def _decode_variable(record: Record) -> Variable:
         record.flag("hidden"),
         _bounds(record) if "bounds" in record else None,
         record.text("family") if "family" in record else None,
+        record.text("unit") if "unit" in record else "",
     )
     record.finish()
     return variable

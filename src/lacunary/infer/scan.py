@@ -152,7 +152,7 @@ def scan(
     >>> visits = lac.scan(folder)
     >>> found = lac.fit(lac.asia().dag, visits)
     """
-    how = Reading(schema=schema, **reading)
+    how = Reading(schema=schema, spelling=None, **reading)
     room_for_rows = int(room() / 2) if memory is None else parsed(memory, "memory")
     told = watch or (lambda *_: None)
     opened = _frame(source, client) if _is_frame(source) else _files(source, told)

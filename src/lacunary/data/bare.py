@@ -1,0 +1,189 @@
+"""What a column holds once marks of holes are gone and numbers and dates are told from their spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.data.column import Column, Labels, Moments, Numbers, parse_numbers
+from lacunary.data.diagnostics import Diagnostic
+from lacunary.data.moments import PARTS, dated, iso, measured, parts
+from lacunary.data.schema import Kind, Label
+from lacunary.data.spelling import Spelled, Spelling, spelled
+from lacunary.data.table import HOLE, code_dtype
+from lacunary.errors import SchemaError
+
+__all__ = ["Bare", "Declared", "bared", "recoded", "value_of", "without_marks"]
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What the caller says about the columns.
+
+    Attributes
+    ----------
+    kinds, states
+        Kind and states of the named columns.
+    ordered
+        Columns whose states are in a meaningful order.
+    marks
+        What a cell that is a hole holds, as text.
+    may_be_empty
+        Continuous columns that may hold nothing but holes. (Discrete ones may if their states are declared.)
+    spelling
+        How numbers and dates are written; None if only plain numbers are looked for.
+    units
+        Units of columns, as far as they are known from elsewhere.
+    """
+
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    states: Mapping[str, tuple[Label, ...]] = field(default_factory=dict)
+    ordered: Collection[str] = ()
+    marks: frozenset[str] = frozenset()
+    may_be_empty: Collection[str] = ()
+    spelling: Spelling | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Bare:
+    """Labels or numbers, what is to be said of how they were read, and what is doubtful about it.
+
+    ``moments`` is what the numbers measure if they are dates, times or durations.
+    """
+
+    column: Labels | Numbers
+    said: str = ""
+    doubts: tuple[Diagnostic, ...] = ()
+    moments: str = ""
+
+
+def bared(column: Column, declared: Declared) -> list[Bare]:
+    """Return the columns that a column is read as: one, or the parts of its dates."""
+    if isinstance(column, Moments):
+        return list(_of_moments(column, declared))
+    bare, marked = without_marks(column, declared.marks)
+    how = declared.spelling
+    if how is not None and how.decimal == "," and isinstance(column, Labels) and column.untyped:
+        bare = _left(column, declared.marks) or bare  # 1.234 is a number, too, but another one
+    if how is None or not _may_be_spelled(bare, declared):
+        return [Bare(bare, marked)]
+    assert isinstance(bare, Labels)
+    texts = [str(label) for label in bare.levels]
+    if how.dates_of(bare.name) != "text" and (found := dated(texts, how.day_first)):
+        wall = None if found.wall is None else np.append(found.wall, np.nan)[bare.codes]
+        seconds = np.append(found.seconds, np.nan)[bare.codes]
+        moments = Moments(bare.name, seconds, found.kind, found.zone, wall)
+        doubts = _doubts(bare.name, found.doubt)
+        return list(_of_moments(moments, declared, f"; {found.said}{marked}", doubts))
+    written = spelled(texts, how)
+    if written is None:
+        plain, _ = without_marks(column, declared.marks)
+        return [Bare(plain, marked)]
+    return [_numbers(bare, written, marked, declared)]
+
+
+def _numbers(labels: Labels, written: Spelled, marked: str, declared: Declared) -> Bare:
+    """Return labels as the numbers that they are spelled as."""
+    known = declared.units.get(labels.name)
+    if known and written.unit and known != written.unit:
+        raise SchemaError(
+            f"{labels.name} is in {written.unit}, but in {known} where it was learned from; convert it"
+        )
+    numbers = Numbers(labels.name, np.append(written.values, np.nan)[labels.codes], written.unit)
+    plain = parse_numbers([str(label) for label in labels.levels])
+    said = "" if plain is not None and np.array_equal(plain, written.values) else f"; {written.said}"
+    return Bare(numbers, said + marked, _doubts(labels.name, written.doubt))
+
+
+def _doubts(name: str, doubt: str) -> tuple[Diagnostic, ...]:
+    what, _, remedy = doubt.partition(": ")
+    return (Diagnostic(name, what, remedy, "doubtful", misread=True),) if doubt else ()
+
+
+def _may_be_spelled(bare: Column, declared: Declared) -> bool:
+    """Whether a column holds text that may be numbers or dates in some dress."""
+    return (
+        isinstance(bare, Labels)
+        and bare.origin == "text"
+        and bool(bare.levels)
+        and declared.kinds.get(bare.name) != "discrete"
+        and all(isinstance(label, str) for label in bare.levels)
+    )
+
+
+def _of_moments(
+    moments: Moments, declared: Declared, said: str = "", doubts: tuple[Diagnostic, ...] = ()
+) -> Iterator[Bare]:
+    """Yield dates as numbers, as their parts, or as text."""
+    name, how = moments.name, declared.spelling or Spelling()
+    known = [part for part in PARTS if f"{name} {part}" in declared.kinds]
+    mode = "parts" if known and name not in declared.kinds else how.dates_of(name)
+    if declared.kinds.get(name) == "discrete" or mode == "text":
+        yield Bare(iso(moments), said)
+    elif mode == "parts":
+        for part in parts(moments):
+            if not known or part.name in declared.kinds:
+                yield Bare(part, said, doubts)
+                said, doubts = "", ()
+    else:
+        yield Bare(measured(moments, declared.units.get(name)), said, doubts, moments.kind)
+
+
+def without_marks(column: Column, marks: frozenset[str]) -> tuple[Labels | Numbers, str]:
+    """Turn marked cells into holes, and untyped text into numbers if it is nothing else."""
+    if isinstance(column, Moments):
+        return measured(column), ""
+    if isinstance(column, Numbers):
+        return _without_numbers(column, marks)
+    labels = _left(column, marks)
+    marked = _marked([label for label in column.levels if str(label) in marks])
+    if (
+        column.untyped
+        and labels.levels
+        and (numbers := parse_numbers(list(map(str, labels.levels)))) is not None
+    ):
+        return Numbers(column.name, np.append(numbers, np.nan)[labels.codes]), marked
+    return labels, marked
+
+
+def _left(column: Labels, marks: frozenset[str]) -> Labels:
+    """Return labels without those that are marks of holes."""
+    kept = [level for level, label in enumerate(column.levels) if str(label) not in marks]
+    where = np.full(len(column.levels), HOLE)
+    where[kept] = np.arange(len(kept))
+    levels = tuple(column.levels[level] for level in kept)
+    return replace(column, levels=levels, codes=recoded(column, where, len(kept)))
+
+
+def _without_numbers(numbers: Numbers, marks: frozenset[str]) -> tuple[Numbers, str]:
+    """Turn numbers into holes that a mark spells, as -9 does."""
+    spelled_out = [value for mark in marks if not isinstance(value := value_of(mark), str)]
+    found = np.isin(numbers.values, spelled_out) if spelled_out else np.zeros(1, dtype=np.bool_)
+    if not found.any():
+        return numbers, ""
+    shown = [value_of(str(value)) for value in np.unique(numbers.values[found]).tolist()]
+    return replace(numbers, values=np.where(found, np.nan, numbers.values)), _marked(shown)
+
+
+def recoded(labels: Labels, where: NDArray[np.int64], size: int) -> NDArray[np.signedinteger]:
+    """Return the codes moved to new positions, in the smallest type."""
+    codes: NDArray[np.signedinteger] = np.append(where, HOLE).astype(code_dtype([size]))[labels.codes]
+    return codes
+
+
+def value_of(text: Any) -> Label:
+    """Return the number a text stands for, else the text."""
+    number = parse_numbers([str(text)])
+    if number is None or not np.isfinite(number[0]):
+        return text if isinstance(text, Label) else str(text)
+    return int(number[0]) if number[0] == np.floor(number[0]) else float(number[0])
+
+
+def _marked(marks: Sequence[Label]) -> str:
+    found = ", ".join(map(repr, marks))
+    return f"; {found} {'is a hole' if len(marks) == 1 else 'are holes'}" if found else ""
