@@ -51,11 +51,12 @@ def test_other_commands_name_all_problems_at_once() -> None:
 
 @pytest.mark.filterwarnings("default::UserWarning")
 def test_decimal_commas_are_noted_and_read() -> None:
-    assert "b: numbers with a decimal comma, such as '1,5'" in Result("describe", "comma.csv").out
-    noted = Result("fit", "comma.csv", "a -> b")
-    assert noted.err == (
-        "lacunary: note: b: numbers with a decimal comma, such as '1,5', read as labels; "
-        "--decimal , reads them as numbers\n"
+    assert "continuous; '1,5' is read as 1.5; '' is a hole" in Result("describe", "comma.csv").out
+    Path("open.csv").write_text('a,b\nx,"1,234"\ny,"2,345"\n')
+    noted = Result("fit", "open.csv", "a -> b", "--kinds", "b=continuous")
+    assert noted.err.startswith(
+        "lacunary: note: b: '1,234' may be 1234 or 1.234, and no cell tells; read as 1234; "
+        "--decimal , reads the other, --decimal . is for this one\n"
     )
     found = Result("describe", "comma.csv", "--decimal", ",", "--json").json
     assert found["variables"][1]["range"] == [1.5, 3.5]

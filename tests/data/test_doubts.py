@@ -38,7 +38,7 @@ def test_nothing_is_said_of_plain_columns() -> None:
         ([0.25] * ROWS, "holds one value alone"),
         (["u"] * ROWS, "holds one value alone"),
         ([f"p{k}" for k in range(ROWS)], "has a state a row"),
-        ([f"2024-01-{1 + k % 28:02}" for k in range(ROWS)], "holds dates"),
+        ([f"2024-02-{1 + k % 30:02}" for k in range(ROWS)], "holds dates"),
         ([2.0 * v + 1 for v in plain()["a"]], "nearly repeats a"),
         ([{"x": "r", "y": "s", "z": "t"}[v] for v in plain()["c"]], "nearly repeats c"),
     ],

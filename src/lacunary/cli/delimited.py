@@ -18,7 +18,7 @@ from lacunary.cli.show import emit, show
 from lacunary.data.schema import Variable
 from lacunary.data.wording import counted
 
-__all__ = ["Sheet", "column_names", "delimited", "hand_over", "put", "quoted"]
+__all__ = ["Sheet", "bare", "column_names", "delimited", "hand_over", "put", "quoted"]
 
 FORMULAS = tuple("=+-@\t\r")
 """How a cell begins that a spreadsheet takes for a formula."""
@@ -127,7 +127,7 @@ class Sheet:
     @property
     def names(self) -> list[str]:
         """The columns' names, as `lacunary.read` knows them."""
-        return [_value(cell).strip() for cell in self.header]
+        return [bare(cell).strip() for cell in self.header]
 
     def text(self, rows: Iterable[Sequence[str]], further: Sequence[str] = ()) -> str:
         """Return rows as text under the header, which gets further columns at its end."""
@@ -152,5 +152,6 @@ def _records(text: str, delimiter: str) -> Iterable[list[str]]:
             record = []
 
 
-def _value(cell: str) -> str:
+def bare(cell: str) -> str:
+    """Return what a cell holds, without its quotes."""
     return cell[1:-1].replace('""', '"') if len(cell) > 1 and cell[0] == cell[-1] == '"' else cell

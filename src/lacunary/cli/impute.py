@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import command
+from lacunary.cli.app import command, complain
 from lacunary.cli.arguments import Json, Out, Reading, Rng, answering, data_path, option
-from lacunary.cli.delimited import Sheet, column_names, delimited, put, quoted
+from lacunary.cli.delimited import Sheet, bare, column_names, delimited, put, quoted
 from lacunary.cli.show import Waiting, emit, show
 from lacunary.data.wording import counted
 
@@ -77,7 +78,10 @@ def impute(
         added = _added(schema, filled, how, hidden_columns)
         work = _Work(table, filled.to_frame("dict"), added, copies, how, reading.decimal or ".")
         path = data_path(data)
-        put(work.sheet(path) if _is_text(path) else work.plain(out), out)
+        sheet = work.as_it_stands(path)
+        put(work.plain(out) if sheet is None else work.sheet(sheet, path), out)
+    if sheet is None and _is_text(path):
+        complain("note: numbers are written plainly, and columns as they were read, not as the file has them")
     count = int(table.holes.sum()) - (0 if hidden_columns else len(table) * len(table.schema.hidden))
     count = 0 if how == "probability" else count * copies
     if json:
@@ -130,9 +134,33 @@ class _Work:
     how: How
     decimal: str
 
-    def sheet(self, path: str) -> str:
+    def as_it_stands(self, path: str) -> Sheet | None:
+        """Return the cells of a text file, if they are what was read, numbers written plainly; else None."""
+        if not _is_text(path):
+            return None
+        try:
+            sheet = Sheet.read(path)
+        except lac.LacunaryError:  # of another encoding, or with lines that are no rows
+            return None
+        if len(sheet.rows) != len(self.table):
+            return None
+        measured = [v.name for v in self.table.schema if not v.discrete and not v.hidden]
+        return sheet if all(self._is_plain(sheet, name) for name in measured) else None
+
+    def _is_plain(self, sheet: Sheet, name: str) -> bool:
+        """Tell whether the cells of a column are the numbers that were read."""
+        if name not in sheet.names:
+            return False
+        place, column = sheet.names.index(name), self.table.schema.index(name)
+        seen = np.flatnonzero(~self.table.holes[:, column]).tolist()
+        try:
+            values = [float(bare(sheet.rows[row][place]).replace(self.decimal, ".")) for row in seen]
+        except ValueError:
+            return False
+        return np.array_equal(values, self.table.reals[seen, column])
+
+    def sheet(self, sheet: Sheet, path: str) -> str:
         """Return the file's text with its holes filled and nothing else changed."""
-        sheet = Sheet.read(path)
         further = [*self.added, *(["copy"] if self.copies > 1 else [])]
         for name in further:
             if name in sheet.names:
@@ -183,4 +211,6 @@ def _added(schema: lac.Schema, filled: lac.Table, how: How, hidden_columns: bool
 
 
 def _is_text(path: str) -> bool:
-    return not path.lower().endswith((".parquet", ".pq", ".feather", ".arrow", ".ipc"))
+    from lacunary.data.read import TEXT
+
+    return path.lower().removesuffix(".gz").endswith(TEXT)
