@@ -16,6 +16,9 @@ from typer.testing import CliRunner
 import lacunary
 from lacunary.cli import app
 from tests.house.pages import ROOT, Block, Command, blocks, commands, guides
+from tests.reference.agrum import pyagrum
+
+assert pyagrum, "examples may import it: loaded here, where its warnings are kept quiet"
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

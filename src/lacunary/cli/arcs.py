@@ -52,7 +52,7 @@ def arcs(
     report: Annotated[str | None, written(REPORT, (".html",))] = None,
     json: Json = False,
 ) -> None:
-    """Tell how probable every arc and every link is, averaged over all graphs. Every row counts.
+    """Return how probable every arc and every link is, averaged over all graphs. Every row counts.
 
     --json prints: method, structure_prior, variables, links (a list of from, to, arc, back, link, error,
     link_error, the most probable first), chains, draws, rhat, effective, log_rhat, log_effective, out,

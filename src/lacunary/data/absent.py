@@ -28,6 +28,15 @@ def keep_rows() -> Iterator[None]:
 
     Without it a `SearchResult`, a `Comparison` or a `MixtureFit` is pickled without its table; copies in the
     same process keep it.
+
+    Examples
+    --------
+    >>> import lacunary as lac, pickle
+    >>> found = lac.search(lac.asia().sample(50, rng=0), method="greedy")
+    >>> with lac.keep_rows():
+    ...     whole = pickle.loads(pickle.dumps(found))
+    >>> len(whole.table)
+    50
     """
     token = _kept.set(True)
     try:

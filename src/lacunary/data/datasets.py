@@ -14,12 +14,27 @@ FOLDER = Path(__file__).parent / "shipped"
 
 
 def house_votes() -> Table:
-    """Return the 1984 votes of the 435 members of the U.S. House: 16 issues and the party, 392 holes."""
+    """Return the 1984 votes of the 435 members of the U.S. House: 16 issues and the party, 392 holes.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> votes = lac.house_votes()
+    >>> votes.shape, int(votes.holes.sum())
+    ((435, 17), 392)
+    """
     return read(dataset_path("house_votes"), kinds="discrete")
 
 
 def soybean() -> Table:
-    """Return 683 diseased soybean plants: 35 discrete attributes and the disease, 2 337 holes."""
+    """Return 683 diseased soybean plants: 35 discrete attributes and the disease, 2 337 holes.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> lac.soybean().shape
+    (683, 36)
+    """
     return read(dataset_path("soybean"), kinds="discrete")
 
 

@@ -44,6 +44,13 @@ def make_holes(
         Names of the columns in which to make holes; by default all but the driver.
     rng
         A seed or a generator; by default fresh randomness.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> rows = lac.make_holes(lac.asia().sample(1000, rng=0), 0.2, rng=0)
+    >>> round(float(rows.holes.mean()), 1)
+    0.2
     """
     if not 0 <= share <= 1:
         raise ParameterError(f"share must lie between 0 and 1, not {share}")
@@ -61,7 +68,15 @@ def make_holes(
 
 
 def hide(table: Table, names: Iterable[str]) -> Table:
-    """Return the table with these variables hidden: marked so in the schema, their columns all holes."""
+    """Return the table with these variables hidden: marked so in the schema, their columns all holes.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> rows = lac.hide(lac.asia().sample(10, rng=0), ["smoke"])
+    >>> rows.schema["smoke"].hidden, int(rows.holes.sum())
+    (True, 10)
+    """
     chosen = [names] if isinstance(names, str) else list(names)
     empty = np.zeros((len(table), len(table.schema)), dtype=np.bool_)
     empty[:, [table.schema.index(name) for name in chosen]] = True

@@ -126,6 +126,13 @@ def read(
     SchemaError, StateError, TableError, FileError
         If the source cannot be read as asked; the message names the file, line or row, and every column
         that has to be looked after.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> table = lac.read({"age": [31.5, None, 58.0], "smokes": ["no", "yes", None]})
+    >>> table.shape, int(table.holes.sum()), table.schema["smokes"].states
+    ((3, 2), 2, ('no', 'yes'))
     """
     if not isinstance(source, Table):
         opening = Opening(sheet, query, encoding, comment, header)
@@ -150,6 +157,13 @@ def examine(source: Any, **settings: Any) -> Description:
 
     Columns that `read` refuses are in the description, with what to do about each in ``problems``. The
     settings are those of `read`.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> found = lac.examine({"age": [31, None, 58], "smokes": ["no", "yes", None]})
+    >>> found.problems
+    ()
     """
     if isinstance(source, Table):
         return describe(read(source, **settings))

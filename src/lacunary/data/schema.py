@@ -25,6 +25,13 @@ class Variable:
     that the variable has in any graph, by name (`lacunary.family`); by default that of its kind. ``unit`` is
     what its numbers count, such as "kg" or "days since 2024-01-31"; two variables that differ in it alone are
     equal.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> smokes, age = lac.Variable("smokes", ("no", "yes")), lac.Variable("age", kind="continuous")
+    >>> smokes.size, smokes.encode("yes"), age.discrete
+    (2, 1, False)
     """
 
     name: str
@@ -77,7 +84,15 @@ class Variable:
 
 @dataclass(frozen=True)
 class Schema:
-    """An ordered set of variables with distinct names."""
+    """An ordered set of variables with distinct names.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> schema = lac.Schema([lac.Variable("smokes", ("no", "yes")), lac.Variable("age", kind="continuous")])
+    >>> schema.names, schema["age"].discrete
+    (('smokes', 'age'), False)
+    """
 
     variables: tuple[Variable, ...]
 

@@ -80,6 +80,15 @@ class Table:
         The data frame library the table was read from, to which `to_frame` returns it.
     notes
         What of that leaves a doubt, a sentence each; shown by `describe`, too.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> votes = lac.house_votes()
+    >>> votes.shape, votes.holes.sum(), votes[["party", "crime"]].schema.names
+    ((435, 17), np.int64(392), ('party', 'crime'))
+    >>> votes.take(slice(0, 10)).shape
+    (10, 17)
     """
 
     schema: Schema

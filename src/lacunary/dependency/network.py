@@ -172,7 +172,7 @@ def learn_dependencies(
     watch: Watch | None = None,
     rng: int | np.random.Generator | None = 0,
 ) -> DependencyNetwork:
-    """Learn every column's distribution given all others from a table with holes, to fill them with.
+    """Return every column's distribution given all others, learned from a table with holes, to fill them.
 
     It is what `lacunary.impute` fills with where no model is given. Columns that are skewed or bounded go
     through normal scores where that tells rows left out better; how much a column follows a linear

@@ -298,7 +298,7 @@ def compare(
     watch: Callable[[int, int, str], object] | None = None,
     rng: int = 0,
 ) -> Comparison:
-    """Weigh several models of the same observed variables against each other.
+    """Return how strongly a table speaks for each of several models of the same observed variables.
 
     Parameters
     ----------
@@ -319,6 +319,14 @@ def compare(
         Called with how many estimates are done, how many there are, and what is being done.
     prior, at, dimension, basis, starts, stop, rng
         As in `lacunary.score`.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> rows = lac.make_holes(lac.asia().sample(500, rng=0), 0.1, rng=0)
+    >>> weighed = lac.compare({"joined": "smoke -> lung", "apart": "smoke; lung"}, rows, ["laplace"])
+    >>> weighed.best()
+    'joined'
     """
     rows = as_source(table)
     named = _named(_drawn(models, rows))

@@ -88,7 +88,7 @@ def score(
     rng: int | np.random.Generator = 0,
     **options: Any,
 ) -> Estimate:
-    """Estimate log p(table | graph): how strongly the data speak for a model, in nats. Higher is better.
+    """Return an estimate of log p(table | graph): how strongly data speak for a model, in nats.
 
     Parameters
     ----------

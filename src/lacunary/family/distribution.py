@@ -106,6 +106,13 @@ class Distribution(Answer):
         The variables, one for each axis of ``probabilities``.
     probabilities
         They sum to one.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> both = lac.asia().query("lung", "bronc", given={"dysp": "yes"})
+    >>> both.probabilities.shape, both.mode
+    ((2, 2), ('no', 'yes'))
     """
 
     variables: tuple[Variable, ...]
@@ -154,6 +161,15 @@ class NormalMixture(Answer):
     weights, means, sds
         The components, last; (..., components), with one leading axis for the rows of a table. Where the
         variable is observed its mean is the value and its standard deviation zero.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> graph = lac.dag("state -> x", kinds={"x": "continuous"})
+    >>> tables = {"state": [0.5, 0.5], "x": lac.Regression([-1.0, 1.0])}
+    >>> answer = lac.Network.from_tables(graph, tables).query("x")
+    >>> float(answer.mean), round(float(answer.sd) ** 2, 6)              # variance within, and between
+    (0.0, 2.0)
     """
 
     variable: Variable
@@ -309,6 +325,15 @@ class StudentMixture(NormalMixture):
         The components' scales; their standard deviations are √(dof / (dof − 2)) times as large.
     dofs
         Degrees of freedom; infinite where a component is normal.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> import numpy as np
+    >>> rows = np.random.default_rng(0).normal(size=(30, 1))
+    >>> answer = lac.fit("x1", rows).belief.query("x1")
+    >>> type(answer).__name__, bool(abs(answer.mean) < 0.5)
+    ('StudentMixture', True)
     """
 
     dofs: Array

@@ -40,6 +40,14 @@ class Poisson:
     ----------
     rate
         The mean, for each configuration of the discrete parents; (..., discrete parents).
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> graph = lac.dag("busy -> calls", kinds={"calls": "continuous"}, family={"calls": "poisson"})
+    >>> network = lac.Network.from_tables(graph, {"busy": [0.5, 0.5], "calls": lac.Poisson([2.0, 10.0])})
+    >>> round(network.query("busy", given={"calls": 9})[1], 3)       # 10⁹e⁻¹⁰ / (10⁹e⁻¹⁰ + 2⁹e⁻²)
+    0.998
     """
 
     rate: Array

@@ -43,6 +43,15 @@ class Regression:
         (..., discrete parents).
     coefficients
         One for each continuous parent, last; (..., discrete parents, continuous parents).
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> graph = lac.dag("x -> y", kinds="continuous")
+    >>> tables = {"x": lac.Regression(0.0), "y": lac.Regression(1.0, [2.0], 0.25)}
+    >>> answer = lac.Network.from_tables(graph, tables).query("y", given={"x": 3.0})
+    >>> float(answer.mean), float(answer.sd)                         # 1 + 2 · 3, and the root of the variance
+    (7.0, 0.5)
     """
 
     intercept: Array

@@ -81,6 +81,14 @@ class Sigmoid:
         The log-odds when every parent is in its first state.
     weights
         For each parent in order, one for each of its states but the first; (weights,).
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> graph = lac.dag("smoke -> cough", family={"cough": "sigmoid"})
+    >>> tables = {"smoke": [0.7, 0.3], "cough": lac.Sigmoid(-2.0, [2.0])}
+    >>> lac.Network.from_tables(graph, tables).query("cough", given={"smoke": 1})[1]     # log-odds of zero
+    0.5
     """
 
     intercept: float

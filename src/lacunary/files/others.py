@@ -56,6 +56,13 @@ def from_networkx(graph: Any, schema: Schema | None = None) -> Dag:
 
     Nodes may carry ``states``, ``kind`` and ``hidden``; others have two states, 0 and 1. With a schema the
     nodes are its variables.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> import networkx
+    >>> print(lac.from_networkx(networkx.DiGraph([("rain", "wet"), ("sprinkler", "wet")])))
+    rain sprinkler -> wet
     """
     nodes = (
         graph.nodes(data=True) if callable(getattr(graph, "nodes", None)) else [(n, {}) for n in graph.nodes]
@@ -160,7 +167,14 @@ def _to_linear_gaussian(network: Network, models: Any) -> Any:
 
 
 def from_pgmpy(model: Any) -> Network:
-    """Return a network of pgmpy, discrete or linear Gaussian, as a `Network`."""
+    """Return a network of pgmpy, discrete or linear Gaussian, as a `Network`.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> from pgmpy.example_models import load_model                         # doctest: +SKIP
+    >>> lac.from_pgmpy(load_model("bnlearn/asia")).query("lung")            # doctest: +SKIP
+    """
     cpds = {cpd.variable: cpd for cpd in model.cpds}
     absent = [name for name in model.nodes() if name not in cpds]
     if absent:
@@ -213,7 +227,15 @@ def to_pyagrum(network: Network) -> Any:
 
 
 def from_pyagrum(model: Any) -> Network:
-    """Return a ``BayesNet`` of pyAgrum as a `Network`."""
+    """Return a ``BayesNet`` of pyAgrum as a `Network`.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> import pyagrum
+    >>> lac.from_pyagrum(pyagrum.fastBN("rain->wet<-sprinkler")).dag.parents_of("wet")
+    ('rain', 'sprinkler')
+    """
     names = [str(model.variable(node).name()) for node in model.nodes()]
     order = {name: k for k, name in enumerate(names)}
     variables = tuple(Variable(name, tuple(model.variable(name).labels())) for name in names)

@@ -90,6 +90,13 @@ def load(path: str | os.PathLike[str], kind: type[Any] = object, *, renormalize:
         What is expected, such as `Fit`; anything else is refused. By default whatever is there.
     renormalize
         Scale distributions that do not sum to one, which are otherwise an error.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> lac.save(lac.asia(), "asia.bif")
+    >>> lac.load("asia.bif", lac.Network).dag.parents_of("either")
+    ('lung', 'tub')
     """
     found, packed = _format(path)
     data = _read(path, packed)
@@ -113,6 +120,13 @@ def save(thing: object, path: str | os.PathLike[str]) -> None:
 
     All formats but JSON hold networks with text for states: labels that are not text become text, and what
     they do not know (hidden, ordered, tied) is left out. UAI keeps no names at all. JSON keeps everything.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> lac.save(lac.asia(), "asia.json")               # or .bif, .xml, .net, .xdsl, .uai, .dsc, .dne
+    >>> lac.load("asia.json").dag == lac.asia().dag
+    True
     """
     found, packed = _format(path)
     try:

@@ -134,14 +134,28 @@ def uai_evidence(text: str, network: Network) -> dict[str, Label]:
 
 
 def write_uai_evidence(network: Network, given: Mapping[str, Any]) -> str:
-    """Return what is known as an evidence file of UAI."""
+    """Return what is known as an evidence file of UAI.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> lac.write_uai_evidence(lac.asia(), {"smoke": "yes"}).split()       # 1 known: the third's first state
+    ['1', '2', '0']
+    """
     schema = network.dag.schema
     pairs = [f"{schema.index(name)} {schema[name].encode(state)}" for name, state in given.items()]
     return " ".join([str(len(pairs)), *pairs]) + "\n"
 
 
 def uai_marginals(network: Network, given: Mapping[str, Any] | None = None) -> str:
-    """Return the posterior of every variable as a results file of UAI (``MAR``)."""
+    """Return the posterior of every variable as a results file of UAI (``MAR``).
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> lac.uai_marginals(lac.asia()).splitlines()[0]
+    'MAR'
+    """
     found = network.engine(given).marginals()
     parts = [str(len(found))]
     for answer in found.values():

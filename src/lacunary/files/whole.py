@@ -34,6 +34,13 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
     step, which goes to the disk too. Where that fails (a full disk, a folder that cannot be written to) the
     partial file is removed, the old file stays as it was, and a `FileError` says why. What a process left
     behind that was killed as it wrote is taken away by the next that writes the same file.
+
+    Examples
+    --------
+    >>> import lacunary as lac, pathlib
+    >>> lac.write_whole("notes.txt", "all of it")
+    >>> pathlib.Path("notes.txt").read_text()
+    'all of it'
     """
     data = content.encode() if isinstance(content, str) else content
     with _target(path) as target:

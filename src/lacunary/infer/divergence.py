@@ -96,6 +96,13 @@ def marginal_kl(p: Answers, q: Answers, names: Sequence[str], *, budget: int = C
     ``budget`` of them the call is refused. ENT's *leaf* metric names the variables
     without children. The models need to share the named variables only. Continuous ones must be normal
     given the discrete ones named, in both models; a mixture of normals is refused.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> truth = lac.asia()
+    >>> lac.marginal_kl(truth, truth, ["smoke", "lung"])
+    0.0
     """
     schema = Schema(tuple(p.dag.schema[name] for name in names))
     _check_same(schema, Schema(tuple(q.dag.schema[name] for name in names)))
@@ -116,6 +123,15 @@ def family_distances(p: Answers, q: Answers) -> dict[str, FamilyDistance]:
     """Return how far each table of q is from what p says of the variable given the same parents.
 
     Continuous variables have no tables, and are refused.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> truth = lac.asia()
+    >>> near = lac.fit(truth.dag, truth.sample(5000, rng=0)).network
+    >>> distances = lac.family_distances(truth, near)
+    >>> bool(max(d.kl for d in distances.values()) < 0.01)
+    True
     """
     _check_same(p.dag.schema, q.dag.schema)
     if p.dag.continuous:

@@ -27,6 +27,16 @@ class Ensemble:
 
     What it says of a row is a mixture: each model counts by its weight times the probability it gave
     to what is observed. It has no graph and no tables of its own.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> rows = lac.asia().sample(200, rng=0)
+    >>> one, two = (lac.fit(graph, rows).network for graph in ("smoke -> lung", "smoke; lung"))
+    >>> both = lac.Ensemble((one, two), [0.75, 0.25])
+    >>> answers = [model.query("lung", given={"smoke": "yes"})["yes"] for model in (both, one, two)]
+    >>> bool(abs(answers[0] - 0.75 * answers[1] - 0.25 * answers[2]) < 1e-12)
+    True
     """
 
     models: tuple[Answers, ...]

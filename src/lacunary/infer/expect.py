@@ -19,6 +19,14 @@ def expect(network: Network, table: Any) -> Stats:
 
     E[N_ijk] = Σ over rows of weight · p(variable i in state k, its parents in configuration j | observed
     cells): the E-step of EM (CH96 section 3.1), exact for any holes.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> network = lac.asia()
+    >>> stats = lac.expect(network, lac.make_holes(network.sample(50, rng=0), 0.3, rng=0))
+    >>> bool(stats.log_likelihood < 0)
+    True
     """
     rows = prepare(network.dag, as_source(table, network.dag.schema))
     (stats,) = rows.expect(network.theta[None])

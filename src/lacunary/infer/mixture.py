@@ -34,6 +34,15 @@ class Noise:
         The variables.
     low, high
         Bounds of each continuous variable; not looked at where a variable is discrete; (variables,).
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> import numpy as np
+    >>> schema = lac.dag("x", kinds="continuous").schema
+    >>> noise = lac.Noise(schema, low=[0.0], high=[10.0])
+    >>> np.exp(noise.log_density(lac.read({"x": [3.5, 7.25]}, kinds={"x": "continuous"}))).round(3)
+    array([0.1, 0.1])
     """
 
     schema: Schema
@@ -86,6 +95,15 @@ class Mixture(MixtureAnswers):
         The networks, all over the same variables in the same order.
     noise
         A uniform component, or none.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> graph = lac.dag("x", kinds="continuous")
+    >>> one, two = (lac.Network.from_tables(graph, {"x": lac.Regression(mean)}) for mean in (-2.0, 2.0))
+    >>> both = lac.Mixture([0.5, 0.5], (one, two))
+    >>> both.responsibilities(lac.read({"x": [-2.0, 0.0]}, kinds={"x": "continuous"}))[1]
+    array([0.5, 0.5])
     """
 
     weights: Array

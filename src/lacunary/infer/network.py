@@ -171,6 +171,13 @@ def random_network(
 
     Regressions are by default drawn from the `NormalWishart` worth one row of mean zero and variance one, and
     the weights of sigmoid families from a normal distribution (`NormalWeights`).
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> network = lac.random_network(lac.dag("A -> B"), rng=0)
+    >>> bool(abs(network.query("B").probabilities.sum() - 1) < 1e-12)
+    True
     """
     belief = (prior or Dirichlet(1.0))(dag)
     random, layout = np.random.default_rng(rng), dag.layout

@@ -40,6 +40,14 @@ class NormalWishart:
         Degrees of freedom, by default nu + n: the mode after N rows then divides by N + nu.
     tables
         The prior of discrete variables.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> import numpy as np
+    >>> rows = np.random.default_rng(0).normal(size=(50, 2))
+    >>> lac.fit("x1 -> x2", rows, prior=lac.NormalWishart(nu=5)).converged
+    True
     """
 
     nu: float = 1.0

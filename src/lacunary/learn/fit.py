@@ -65,7 +65,7 @@ def fit(
     watch: Watch | None = None,
     rng: int | np.random.Generator = 0,
 ) -> Fit:
-    """Learn the parameters of a graph from a table in which any cell may be empty.
+    """Return the parameters of a graph, learned from a table in which any cell may be empty.
 
     Every row counts: the holes are summed out exactly. The same call gives the same numbers.
 
@@ -176,9 +176,17 @@ def reselect(
     fixed: Mapping[str, ArrayLike] | None = None,
     select_options: Mapping[str, Any] | None = None,
 ) -> Fit:
-    """Choose anew from the starts of a fit, without climbing again.
+    """Return a fit whose parameters are chosen anew from its starts, without climbing again.
 
     The table must be that of the fit; the prior and what is fixed are, unless others are given.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> votes = lac.house_votes()
+    >>> found = lac.fit(lac.naive_bayes(votes, hidden="bloc", states=2), votes, starts=3)
+    >>> len(lac.reselect(found, votes, "average").starts)
+    3
     """
     choice = rule_of(select, select_options or {})
     check_select(found.dag, select)

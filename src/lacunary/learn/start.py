@@ -32,6 +32,14 @@ class Draws:
     Hyperparameters below one are raised to one: a Dirichlet with smaller ones draws distributions
     with all weight on one state, in whose corner a climb would stay. Regressions start from the data,
     spread out where parents are hidden; see `lacunary.learn.seed`.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> votes = lac.house_votes()
+    >>> blocs = lac.naive_bayes(votes, hidden="bloc", states=2)
+    >>> len(lac.fit(blocs, votes, starts=lac.Draws(3)).starts)
+    3
     """
 
     count: int

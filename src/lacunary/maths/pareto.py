@@ -26,6 +26,13 @@ class Pareto:
         α > 0: how many rows the belief is worth; (variables,).
     low, high
         r₁ < r₂: between them the variable is known to vary; (variables,).
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> after = lac.Pareto(1.0, [0.0], [1.0]).update([[0.5], [4.0]])
+    >>> float(after.alpha[0]), float(after.high[0])
+    (3.0, 4.0)
     """
 
     alpha: Array

@@ -90,7 +90,7 @@ def fit_mixture(
     resume: MixtureTrail | None = None,
     rng: int | np.random.Generator = 0,
 ) -> MixtureFit:
-    """Learn a mixture of networks in which every component has a structure of its own (TMCH98).
+    """Return a mixture of networks, learned from a table, each with a structure of its own (TMCH98).
 
     Every row counts, whatever is missing in it. The same call gives the same mixture.
 

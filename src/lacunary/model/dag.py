@@ -39,6 +39,15 @@ class Dag:
     family
         The variables whose family is not the default of their kind, each with its family's name; see
         `lacunary.family.registry`.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> graph = lac.dag("rain -> wet <- sprinkler; wet -> slip")
+    >>> graph.parents_of("wet"), graph.children_of("wet")
+    (('rain', 'sprinkler'), ('slip',))
+    >>> print(graph.without(["slip"]))
+    rain sprinkler -> wet
     """
 
     schema: Schema

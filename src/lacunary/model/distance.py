@@ -22,6 +22,12 @@ def structural_hamming_distance(first: Dag, second: Dag) -> int:
 
     A pair is not joined, joined by a compelled arc one way or the other, or by a reversible arc; each
     pair for which the two CPDAGs disagree counts one. Zero exactly for equivalent graphs.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> lac.structural_hamming_distance(lac.dag("A -> B -> C"), lac.dag("A <- B -> C"))
+    0
     """
     one, two = _patterns(first, second)
     pairs = {(i, j) for graph in (one, two) for i, js in enumerate(graph.adjacent) for j in js if i < j}
@@ -46,6 +52,12 @@ def arc_changes(first: Dag, second: Dag) -> int:
     best one known is not followed. The depth is at most the size of the two largest cliques. Should more
     than `MAX_TRIALS` choices be needed, as can happen between large and densely joined classes, the
     comparison is refused.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> lac.arc_changes(lac.dag("A -> B -> C"), lac.dag("A -> B <- C"))
+    1
     """
     one, two = _patterns(first, second)
     edges = [{(i, j) for i, js in enumerate(g.adjacent) for j in js if i < j} for g in (one, two)]

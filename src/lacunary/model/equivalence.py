@@ -38,7 +38,14 @@ class Cpdag:
 
 
 def cpdag(dag: Dag) -> Cpdag:
-    """Return the compelled and reversible arcs of a graph's equivalence class."""
+    """Return the compelled and reversible arcs of a graph's equivalence class.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> sorted(lac.cpdag(lac.dag("A -> C <- B; C -> D; E -> A")).compelled)
+    [('A', 'C'), ('B', 'C'), ('C', 'D')]
+    """
     names, pattern = dag.names, Orientation(dag.parent_indices)
     arcs = ((names[p], names[child]) for child, ps in enumerate(pattern.parents) for p in ps)
     pairs = (frozenset((names[i], names[j])) for i, js in enumerate(pattern.open) for j in js)
@@ -49,6 +56,12 @@ def equivalent(first: Dag, second: Dag) -> bool:
     """Whether two graphs over the same variables allow the same distributions.
 
     (For the default families; tied ones restrict the distributions further.)
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> lac.equivalent(lac.dag("A -> B -> C"), lac.dag("A <- B -> C"))
+    True
     """
     check_same_variables(first, second)
     return cpdag(first) == cpdag(second)

@@ -12,12 +12,26 @@ __all__ = ["d_separated", "merged", "moral_graph", "skeleton"]
 
 
 def skeleton(dag: Dag) -> Mapping[str, frozenset[str]]:
-    """Return the neighbours of each variable, the arcs' directions forgotten."""
+    """Return the neighbours of each variable, the arcs' directions forgotten.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> sorted(lac.skeleton(lac.dag("rain -> wet <- sprinkler"))["rain"])
+    ['wet']
+    """
     return _adjacency(dag, dag.arcs)
 
 
 def moral_graph(dag: Dag) -> Mapping[str, frozenset[str]]:
-    """Return the neighbours of each variable once parents of a common child are joined as well."""
+    """Return the neighbours of each variable once parents of a common child are joined as well.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> sorted(lac.moral_graph(lac.dag("rain -> wet <- sprinkler"))["rain"])
+    ['sprinkler', 'wet']
+    """
     marriages = (pair for parents in dag.parents for pair in combinations(parents, 2))
     return _adjacency(dag, (*dag.arcs, *marriages))
 
@@ -30,6 +44,15 @@ def d_separated(
     Each is a name or several; no variable may be in two of them. True means that the independence
     holds whatever the parameters; False, that it fails for almost all of them. Time is linear in the
     variables and arcs.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> collider = lac.dag("rain -> wet <- sprinkler")
+    >>> lac.d_separated(collider, "rain", "sprinkler")
+    True
+    >>> lac.d_separated(collider, "rain", "sprinkler", given=["wet"])
+    False
     """
     one, two, observed = (_positions(dag, names) for names in (first, second, given))
     shared = (one & two) | (one & observed) | (two & observed)

@@ -69,6 +69,13 @@ def dag(
         Without it the variables stand in the order of first appearance.
     tied
         Groups of variables whose families share one table.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> graph = lac.dag("A -> C <- H -> D <- B", hidden={"H": 3})
+    >>> graph.parents_of("C"), graph.schema["H"].states
+    (('A', 'H'), (0, 1, 2))
     """
     drawn = parse(arrows)
     wish = _Wish(states, hidden, kinds)
@@ -88,6 +95,13 @@ def naive_bayes(schema: Schema | HasSchema, hidden: str, states: States) -> Dag:
 
     The class is called ``hidden`` and stands at the end of the schema (or of the schema of a table).
     One state is legal: the variables are then independent. Variables that are hidden already get no arc.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> blocs = lac.naive_bayes(lac.house_votes(), hidden="bloc", states=2)
+    >>> len(blocs.arcs), blocs.parents_of("crime")
+    (17, ('bloc',))
     """
     known = schema if isinstance(schema, Schema) else schema.schema
     if hidden in known:
@@ -118,6 +132,12 @@ def random_dag(
         The names, or how many variables; they are then called X1, X2, …
     states
         The number of states of every variable, or the least and the most, between which it is uniform.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> len(lac.random_dag(6, arc_probability=0.5, max_parents=2, rng=0).names)
+    6
     """
     names = [f"X{i + 1}" for i in range(variables)] if isinstance(variables, int) else list(variables)
     least, most = (states, states) if isinstance(states, int) else states

@@ -214,6 +214,12 @@ class FigureStyle:
         The class of figures that show names as they are.
     svg, picture
         Return a figure as an element for a page, or as a file of its own.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> len(lac.FigureStyle.lines)
+    7
     """
 
     settings = STYLE

@@ -25,6 +25,13 @@ class Anneal:
         The first and the last temperature, in nats; between them it falls geometrically.
     moves
         How many moves are proposed; by default 100 for every pair of variables.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> rows = lac.asia().sample(300, rng=0).select(["smoke", "bronc", "dysp"])
+    >>> len(lac.search(rows, method=lac.Anneal()).dag.arcs)
+    2
     """
 
     hot: float = 20.0

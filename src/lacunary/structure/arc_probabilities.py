@@ -203,7 +203,7 @@ def arc_probabilities(
     watch: Callable[[int, int], object] | None = None,
     rng: int | np.random.Generator = 0,
 ) -> ArcProbabilities:
-    """Tell how probable every arc and every link is, averaged over all graphs.
+    """Return how probable every arc and every link is, averaged over all graphs.
 
     Where no value is missing and variables are few it is exact: a sum over all graphs, each counted once.
     Elsewhere several chains walk over graphs, and over what the missing values are, and the probabilities

@@ -54,7 +54,7 @@ def average_graphs(
     watch: Callable[[int, int], object] | None = None,
     rng: int | np.random.Generator = 0,
 ) -> GraphAverage:
-    """Learn many networks from a table with holes, each drawn from the posterior, to be asked as one.
+    """Return many networks, each drawn from the posterior given a table with holes, to be asked as one.
 
     It fills holes better than the best graph alone, the more so the fewer the rows; see `lacunary.impute`.
     Variables may be discrete, continuous or both; none may be hidden.

@@ -19,7 +19,7 @@ __all__ = ["search_hidden"]
 def search_hidden(
     table: Any, *, most: int = 2, states: Sequence[int] = (2, 3), name: str = "H", **options: Any
 ) -> StructuralResult:
-    """Search for the graph and for hidden variables: none, one, two, as long as the evidence rises.
+    """Return the best graph with hidden variables: none, one, two, as long as the evidence rises.
 
     Each further hidden variable, ``H1``, ``H2``, …, is tried with every number of ``states``; those
     before it keep theirs (TMCH98 section 5). The evidence is estimated as ``choose`` says.
@@ -36,6 +36,16 @@ def search_hidden(
         What hidden variables are called, before their number.
     **options
         As of `search`; ``trials`` of the result holds the score of every choice.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> graph = lac.dag("H -> A B C D", hidden="H")
+    >>> strong = {name: [[0.9, 0.1], [0.1, 0.9]] for name in "ABCD"}
+    >>> rows = lac.Network.from_tables(graph, {"H": [0.5, 0.5], **strong}).sample(300, rng=0)
+    >>> found = lac.search_hidden(rows.select(["A", "B", "C", "D"]), most=1, states=(2,))
+    >>> len(found.dag.names)
+    5
     """
     if isinstance(most, bool) or int(most) != most or most < 0:
         raise ParameterError(f"most must be a whole number, zero or more, not {most!r}")

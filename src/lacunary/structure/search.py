@@ -71,7 +71,7 @@ def search(
     watch: WatchSearch | None = None,
     rng: int | np.random.Generator = 0,
 ) -> StructuralResult:
-    """Look for the graph that explains a table best.
+    """Return the graph that explains a table best, as far as a search finds it.
 
     Every row counts. Where values are missing, or variables hidden, it takes turns with EM (structural EM,
     TMCH98 section 5): EM fills the holes with what the present network expects, a search on the expected

@@ -22,7 +22,7 @@ def _signed(verb: Callable[P, R]) -> Callable[[Callable[..., R]], Callable[P, R]
 
 @_signed(search)
 def structural_em(*args: Any, **options: Any) -> StructuralResult:
-    """Look for the graph that explains a table with holes best, by turns of EM and search.
+    """Return the graph that explains a table with holes best, found by turns of EM and search.
 
     It is `search` under the name of its algorithm, with the same parameters.
 

@@ -128,6 +128,14 @@ def class_covariates(
         step carry the uncertainty of the first; 0: from curvature and scores.
     watch
         Called with how many resamples are done and how many there are.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> votes = lac.house_votes()
+    >>> found = lac.class_covariates(2, votes.select(votes.schema.names[:4]), ["party"], starts=2)
+    >>> found.dof, found.p < 0.001
+    (1, True)
     """
     rows, random = as_source(table).whole("a regression of classes"), np.random.default_rng(rng)
     check_correction(steps, correction)
@@ -170,6 +178,14 @@ def class_outcome(
     By "bch" rows are weighed; by "ml" the outcome is normal in each class, with a variance of its own, or
     has a table; "none" takes the assignment as it is. Other arguments are those of `class_covariates`. In one
     step the outcome is a column like the others: see `class_report`.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> votes = lac.house_votes()
+    >>> found = lac.class_outcome(2, votes.select(votes.schema.names[:6]), "party", starts=2)
+    >>> found.p < 0.001
+    True
     """
     rows, random = as_source(table).whole("a distal outcome"), np.random.default_rng(rng)
     check_correction(3, correction)

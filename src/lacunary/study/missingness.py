@@ -60,6 +60,15 @@ def mcar_test(table: Any) -> McarTest:
     The means of every pattern of holes are compared with those that maximum likelihood expects there. A small
     p says that something predicts the holes; a large one does not say that nothing does: dependence that does
     not move means, or on the missing values themselves, is not seen. All columns must be continuous.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).normal(size=(200, 2))
+    >>> x[x[:, 0] > 0.5, 1] = np.nan                    # the second is missing where the first is large
+    >>> lac.mcar_test(x).p < 0.001
+    True
     """
     from scipy import stats
 
