@@ -184,7 +184,7 @@ def test_databases_by_address(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "options", "words"),
     [
-        ("x.csv", "n\nä\n".encode("latin-1"), {}, "encoding='latin-1'"),
+        ("x.csv", b"n\n\xe4\x81\n", {}, "encoding='shift-jis'"),
         ("x.csv", b"a,b\n1,2\n", {"encoding": "klingon"}, "no encoding 'klingon'"),
         ("x.csv", b"a,b\n1,2\n", {"encoding": "utf-16"}, "not text in utf-16"),
         ("x.json", b"{", {}, "not JSON"),

@@ -52,6 +52,9 @@ SHIPPED_NETWORKS = ("asia", "alarm")
 SHIPPED_TABLES = ("house_votes", "soybean")
 ARROWS = ("->", "<-", "→", "←", ";")
 
+SIGNS = {"tab": "\t", "\\t": "\t", "blank": " ", "space": " ", "comma": ",", "semicolon": ";"}
+"""Delimiters that may be called by name."""
+
 READING = "Reading the table"
 """The heading in help for options that say how a table is read."""
 
@@ -102,7 +105,14 @@ SHEET = "The sheet of a spreadsheet; by default the first."
 QUERY = "What to ask a database; by default its only table."
 ENCODING = "Of a text file that is not UTF-8, such as latin-1."
 COMMENT = "What lines begin with that are left out, such as #."
-HEADER = "Whether the first line of a text file names the columns."
+HEADER = "How many lines of a text file name the columns; several are joined."
+NAMES = "Names of the columns, with commas between, in place of the file's."
+DELIMITER = "What parts the cells of a text file; by default what parts its lines alike."
+QUOTE = "What stands around cells that hold the delimiter; none if quotes are letters like others."
+ESCAPE = "What stands before a quote inside a cell, such as a backslash."
+SKIP = "Lines at the beginning of a text file that are no part of the table."
+SKIP_END = "Rows at the end of a text file that are no part of the table."
+RAGGED = "Let rows with too few cells end in holes."
 DROP = "A column to leave out; may be repeated."
 WEIGHTS = "The column that says how often each row counts."
 
@@ -142,7 +152,15 @@ class Cells:
     query: Annotated[str | None, option(QUERY, "SQL", panel=READING)] = None
     encoding: Annotated[str | None, option(ENCODING, "NAME", panel=READING)] = None
     comment: Annotated[str | None, option(COMMENT, "SIGN", panel=READING)] = None
-    header: Annotated[bool, option(HEADER, None, "--header/--no-header", panel=READING)] = True
+    header: Annotated[int, option(HEADER, "LINES", min=0, panel=READING)] = 1
+    no_header: Annotated[bool, option("The same as --header 0.", None, "--no-header", panel=READING)] = False
+    names: Annotated[str | None, option(NAMES, "a,b,c", panel=READING)] = None
+    delimiter: Annotated[str | None, option(DELIMITER, "SIGN", panel=READING)] = None
+    quote: Annotated[str, option(QUOTE, "SIGN", panel=READING)] = '"'
+    escape: Annotated[str | None, option(ESCAPE, "SIGN", panel=READING)] = None
+    skip: Annotated[int, option(SKIP, "LINES", min=0, panel=READING)] = 0
+    skip_end: Annotated[int, option(SKIP_END, "ROWS", min=0, panel=READING)] = 0
+    ragged: Annotated[bool, option(RAGGED, None, "--ragged", panel=READING)] = False
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -154,7 +172,11 @@ class Cells:
             "thousands": "" if self.thousands == "none" else self.thousands, "dates": self._dates(),
             "day_first": self.day_first,
             "sheet": self.sheet, "query": self.query, "encoding": self.encoding, "comment": self.comment,
-            "header": self.header,
+            "header": False if self.no_header or not self.header else self.header == 1 or self.header,
+            "names": None if self.names is None else [name.strip() for name in self.names.split(",")],
+            "delimiter": SIGNS.get(self.delimiter or "", self.delimiter),
+            "quote": "" if self.quote == "none" else self.quote, "escape": self.escape,
+            "skip": self.skip, "skip_end": self.skip_end, "ragged": self.ragged,
         }  # fmt: skip
 
     def _dates(self) -> str | dict[str, str]:

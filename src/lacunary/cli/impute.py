@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -211,6 +212,6 @@ def _added(schema: lac.Schema, filled: lac.Table, how: How, hidden_columns: bool
 
 
 def _is_text(path: str) -> bool:
-    from lacunary.data.read import TEXT
+    from lacunary.data.foreign import is_text
 
-    return path.lower().removesuffix(".gz").endswith(TEXT)
+    return is_text(Path(path))

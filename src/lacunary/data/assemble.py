@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -108,6 +108,7 @@ def assemble(
         counts = row_weights(weights, *rows)
     said = list(_notes(decided, repeats))
     table = _joined(decided, counts, next(iter(rows), 0), [note for note, _ in said], opened.library)
+    table = replace(table, decisions=(*opened.said, *table.decisions)) if opened.said else table
     refused.sort(key=lambda column: column.place)
     return Assembled(table, tuple(refused), opened.names, tuple(note for note, misread in said if misread))
 
@@ -195,7 +196,7 @@ def _wanted(
     The columns must include those the caller speaks of.
     """
     dropped = {drop} if isinstance(drop, str) else set(drop)
-    known_columns(names, dropped, "drop")
+    known_columns(names, dropped - {""}, "drop")  # an empty column without a name is gone
     weight = weights if isinstance(weights, str) else None  # an array compares cell by cell
     known_columns(names, [] if weight is None else [weight], "weights")
     wanted = [name for name in names if name not in dropped or name == weight]
@@ -218,9 +219,15 @@ def _wanted(
 def _unnamed(names: tuple[str, ...], name: str) -> Refused:
     place = names.index(name)
     if name:
-        what = f"two columns are called {name!r}; names must be distinct (is there a header line?)"
+        what = (
+            f"two columns are called {name!r}; they must differ: give names=[…], join several "
+            "header lines with header=2, or say header=False if there is none"
+        )
     else:
-        what = f"column {place + 1} has no name; name it, or leave it out with drop=['']"
+        what = (
+            f"column {place + 1} has no name; name it with names=[…], join several header lines with "
+            "header=2, or leave it out with drop=['']"
+        )
     return Refused(place, name, SchemaError(what))
 
 

@@ -13,11 +13,17 @@ from lacunary.data.column import Column, Labels, Moments, Numbers, parse_numbers
 from lacunary.data.diagnostics import Diagnostic
 from lacunary.data.moments import PARTS, dated, iso, measured, parts
 from lacunary.data.schema import Kind, Label
-from lacunary.data.spelling import Spelled, Spelling, spelled
+from lacunary.data.spelling import Spelled, Spelling, looks_pointed, spelled
 from lacunary.data.table import HOLE, code_dtype
 from lacunary.errors import SchemaError
 
 __all__ = ["Bare", "Declared", "bared", "recoded", "value_of", "without_marks"]
+
+
+POINTED = (
+    "every number with a point has three digits behind it, and others have no point: thousands='.' reads "
+    "1.234 as 1234, decimal='.' says that it is right so"
+)
 
 
 @dataclass(frozen=True)
@@ -68,8 +74,15 @@ def bared(column: Column, declared: Declared) -> list[Bare]:
         return list(_of_moments(column, declared))
     bare, marked = without_marks(column, declared.marks)
     how = declared.spelling
-    if how is not None and how.decimal == "," and isinstance(column, Labels) and column.untyped:
-        bare = _left(column, declared.marks) or bare  # 1.234 is a number, too, but another one
+    if how is not None and isinstance(column, Labels) and column.untyped and isinstance(bare, Numbers):
+        if how.decimal == "," or how.thousands == "." or _may_be_days(bare, declared):
+            bare = _left(column, declared.marks)  # 1.234 and 20240131 are numbers, too, but others
+        elif (
+            not bare.whole
+            and how.decimal is None
+            and looks_pointed(list(map(str, _left(column, declared.marks).levels)))
+        ):
+            return [Bare(bare, marked, _doubts(bare.name, POINTED))]
     if how is None or not _may_be_spelled(bare, declared):
         return [Bare(bare, marked)]
     assert isinstance(bare, Labels)
@@ -85,6 +98,13 @@ def bared(column: Column, declared: Declared) -> list[Bare]:
         plain, _ = without_marks(column, declared.marks)
         return [Bare(plain, marked)]
     return [_numbers(bare, written, marked, declared)]
+
+
+def _may_be_days(numbers: Numbers, declared: Declared) -> bool:
+    """Whether whole numbers may be dates such as 20240131."""
+    if not numbers.whole or declared.kinds.get(numbers.name) == "discrete" or np.isnan(numbers.values).all():
+        return False
+    return bool(19000101 <= np.nanmin(numbers.values) < np.nanmax(numbers.values) <= 21001231)
 
 
 def _numbers(labels: Labels, written: Spelled, marked: str, declared: Declared) -> Bare:

@@ -154,6 +154,8 @@ class Source:
         Where the file lies, if it is one.
     streamed
         Whether all columns come by one pass over the source, so that they must be asked for together.
+    said
+        What was done to rows, once columns have come.
     """
 
     names: tuple[str, ...]
@@ -161,6 +163,7 @@ class Source:
     library: str | None = None
     path: str | None = None
     streamed: bool = False
+    said: Sequence[str] = ()
 
 
 class Levels(dict[Any, int]):

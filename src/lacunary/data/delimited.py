@@ -27,11 +27,14 @@ if TYPE_CHECKING:
 __all__ = [
     "DELIMITERS",
     "HEAD",
+    "QUOTES",
+    "NotUtf8",
     "delimited",
     "delimiter_of",
     "header_of",
     "is_tabbed",
     "opened",
+    "refused_row",
     "regular_rows",
 ]
 
@@ -50,11 +53,18 @@ SWAPPED = str.maketrans(",.", ".,")
 PIECE = 2**18
 """Bytes that are read at a time."""
 
+QUOTES = "quote='' takes quotes as they stand, escape='\\\\' is for quotes after a backslash"
+"""What helps where quotes stand in odd places."""
+
 HEAD = 2**16
 """Characters from which the delimiter is told."""
 
 
-def delimited(path: Path, commas: bool = False) -> Source:
+class NotUtf8(FileError):
+    """A text file in another encoding."""
+
+
+def delimited(path: Path, commas: bool = False, delimiter: str | None = None) -> Source:
     """Return the columns of a text file with a header line, encoded as UTF-8.
 
     Cells are stripped of blanks around them. Blank lines are skipped, except that in a file of one
@@ -64,28 +74,29 @@ def delimited(path: Path, commas: bool = False) -> Source:
     """
     with opened(path) as file:
         head = file.read(HEAD)
-        delimiter = delimiter_of(path, head)
+        sign = delimiter or delimiter_of(path, head)
         file.seek(0)
-        header = header_of(path, csv.reader(file, delimiter=delimiter, strict=True))
+        header = header_of(path, csv.reader(file, delimiter=sign, strict=True))
+    said: list[str] = []
 
     def columns(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
         plain = not commas and path.suffix.lower() != ".gz"
-        quickly = columns_of(path, header, wanted, marks, delimiter) if plain else None
+        quickly = columns_of(path, header, wanted, marks, sign) if plain else None
         return slowly(wanted, marks) if quickly is None else quickly
 
     def slowly(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
         gathered = {name: _Gathered(name, marks, commas) for name in wanted}
         with opened(path) as file:
-            reader = csv.reader(file, delimiter=delimiter, strict=True)
+            reader = csv.reader(file, delimiter=sign, strict=True)
             header_of(path, reader)
-            for rows in _chunks(path, reader, len(header)):
+            for rows in _chunks(path, reader, header, said):
                 for name, cells in zip(header, zip(*rows, strict=True), strict=True):
                     if name in gathered:
                         gathered[name].add(cells)
         for name in wanted:
             yield gathered.pop(name).column()
 
-    return Source(header, columns, path=str(path), streamed=True)
+    return Source(header, columns, path=str(path), streamed=True, said=said)
 
 
 class _Gathered:
@@ -162,7 +173,7 @@ def opened(path: Path) -> Iterator[io.TextIOWrapper]:
             with io.TextIOWrapper(bounded, encoding="utf-8-sig", newline="") as file:
                 yield file
     except UnicodeDecodeError as error:
-        raise FileError(
+        raise NotUtf8(
             f"{path} is not UTF-8 text ({error.reason}); name its encoding, such as encoding='latin-1'"
         ) from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -206,20 +217,39 @@ def header_of(path: Path, reader: Reader) -> tuple[str, ...]:
     return tuple(map(str.strip, names))
 
 
-def _chunks(path: Path, reader: Reader, width: int) -> Iterator[list[list[str]]]:
-    """Yield the rows some at a time, all of the same width."""
+def _chunks(
+    path: Path, reader: Reader, header: tuple[str, ...], said: list[str]
+) -> Iterator[list[list[str]]]:
+    """Yield rows some at a time, all of one width; leave out, and say, the header where it comes again."""
+    width, again, names = len(header), 0, list(header)
+    marked = ["\ufeff" + names[0], *names[1:]]  # of a file that was put behind another
     while True:
         line = reader.line_num
         try:
             rows = list(islice(reader, max(1, CELLS // width)))
         except csv.Error as error:
-            raise FileError(f"{path}, line {reader.line_num}: {error}") from None
+            raise FileError(f"{path}, line {reader.line_num}: {error}; {QUOTES}") from None
         if not rows:
+            said += [f"the header comes again in {counted(again, 'line')}, left out"] if again else []
             return
         if set(map(len, rows)) != {width}:
             rows = list(regular_rows(path, rows, width, line))
+        if width > 1 and (names in rows or marked in rows):
+            left = [row for row in rows if row not in (names, marked)]
+            again, rows = again + len(rows) - len(left), left
         if rows:
             yield rows
+
+
+def refused_row(path: Path, line: int, cells: int, width: int) -> FileError:
+    """Return that a row has too few or too many cells, and what helps."""
+    helps = (
+        "ragged=True lets short rows end in holes"
+        if cells < width
+        else "put cells that hold the delimiter in quotes, or name it with delimiter=…"
+    )
+    where = f"{path}, line {line}: {counted(cells, 'cell')}, but the header names {counted(width, 'column')}"
+    return FileError(f"{where}; {helps}; skip=… and skip_end=… leave out lines that are no rows")
 
 
 def regular_rows(path: Path, rows: Iterable[list[str]], width: int, line: int) -> Iterator[list[str]]:
@@ -231,7 +261,5 @@ def regular_rows(path: Path, rows: Iterable[list[str]], width: int, line: int) -
         elif width == 1 and not row:
             yield [""]
         elif any(map(str.strip, row)) or len(row) > 1:
-            raise FileError(
-                f"{path}, line {line}: {counted(len(row), 'cell')}, but the header names {width} columns"
-            )
+            raise refused_row(path, line, len(row), width)
         line += sum(cell.count("\n") for cell in row)

@@ -18,7 +18,35 @@ from lacunary.data.wording import listed
 __all__ = ["Diagnostic", "diagnose_labels", "diagnose_numbers", "notes", "sounds_missing", "stray_numbers"]
 
 MISSING = frozenset(
-    {"-", "--", ".", "n/a", "na", "nan", "null", "none", "nil", "missing", "unknown", "-9", "-99", "-999"}
+    {
+        "-",
+        "--",
+        ".",
+        "n/a",
+        "na",
+        "nan",
+        "null",
+        "none",
+        "nil",
+        "missing",
+        "unknown",
+        "-9",
+        "-99",
+        "-999",
+        "n.a.",
+        "#n/a",
+        "#na",
+        "#div/0!",
+        "#value!",
+        "#ref!",
+        "#name?",
+        "#num!",
+        "#null!",
+        "(null)",
+        "<na>",
+        "\u2013",
+        "\u2014",
+    }
 )
 """Labels, in small letters, that often stand for a hole."""
 
@@ -28,6 +56,7 @@ FEW, SOME = 20, 6
 DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:[T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}(?:[T ].*)?")
 IDENTIFIER = re.compile(r"(?:^|[\W_])(?:id|key|index|nr|no|rownames?|unnamed.*)$", re.IGNORECASE)
 CAMEL = re.compile(r"[a-z](?:Id|ID|Key|Nr|No)$")
+GARBLED = re.compile("\u00c3[\u0080-\u00bf\u0192\u201a-\u2030\u20ac]|\u00e2\u20ac|\u00c2[\u00a0-\u00bf]")
 YES_OR_NO = frozenset({"true", "false", "t", "f", "yes", "no", "y", "n"})
 
 
@@ -53,7 +82,7 @@ class Diagnostic:
     column: str
     what: str
     remedy: str
-    kind: Literal["written", "mixed", "dates", "missing", "identifier", "spelling", "doubtful"]
+    kind: Literal["written", "mixed", "dates", "missing", "identifier", "spelling", "doubtful", "garbled"]
     labels: tuple[Label, ...] = ()
     misread: bool = False
 
@@ -72,8 +101,11 @@ def stray_numbers(labels: Labels, how: Spelling | None = None) -> Diagnostic | N
 def diagnose_labels(labels: Labels, how: Spelling | None = None) -> Iterator[Diagnostic]:
     """Yield what the states of a discrete column look like."""
     stray = stray_numbers(labels, how)
-    if stray is not None and stray.kind != "dates":
+    if stray is not None:
         yield stray
+    if garbled := next((label for label in labels.levels if GARBLED.search(str(label))), None):
+        what = f"letters such as those of {garbled!r} look like UTF-8 that was once read in another encoding"
+        yield Diagnostic(labels.name, what, "mend the source if they are", "garbled")
     doubtful = () if stray else tuple(label for label in labels.levels if sounds_missing(label))
     if doubtful and len(doubtful) < len(labels.levels):
         yield Diagnostic(labels.name, "", "", "missing", doubtful)
@@ -151,9 +183,10 @@ def _mixed(labels: Labels, levels: Sequence[int], how: Spelling) -> Diagnostic |
     verb = "the other is" if len(others) == 1 else "the others are"
     what = f"{numbers} of {cells} cells are numbers, {verb} {_some_quoted(others)}{header}"
     named = tuple(others)
-    return Diagnostic(
-        labels.name, what, _as_holes(others), "mixed", named, misread=missing or len(others) <= SOME
-    )
+    remedy = _as_holes(others)
+    if len(others) == 1 and labels.first_row(labels.levels.index(others[0])) == 1 and not missing:
+        remedy += "; if the first row is a second line of the header, header=2 joins them"
+    return Diagnostic(labels.name, what, remedy, "mixed", named, misread=missing or len(others) <= SOME)
 
 
 def _numbers(texts: Sequence[str], how: Spelling) -> list[float | None]:

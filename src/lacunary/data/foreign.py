@@ -8,7 +8,6 @@ afterwards.
 from __future__ import annotations
 
 import bz2
-import codecs
 import io
 import json
 import lzma
@@ -20,15 +19,18 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from lacunary.data.bounded import Bounded
+from lacunary.data.rewrite import rewrite
+from lacunary.data.tidy import CONTROL, Opening, look
 from lacunary.errors import FileError, ParameterError
 
-__all__ = ["FOREIGN", "Opening", "check_plain", "foreign", "is_url", "laid_down"]
+__all__ = ["FOREIGN", "TEXT", "check_plain", "foreign", "is_text", "is_url", "laid_down", "other_encoding"]
+
+TEXT = (".csv", ".tsv", ".tab", ".txt", ".data", ".dat")
 
 SHEETS = (".xlsx", ".xls", ".xlsb", ".xlsm", ".ods")
 PACKAGES = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
@@ -40,20 +42,23 @@ PIECE = 2**20
 MOST_JSON = 2**30
 
 
-@dataclass(frozen=True)
-class Opening:
-    """How a source that needs more than its path is opened; see `lacunary.read`."""
+class Laid(NamedTuple):
+    """A source that can be opened: as it was given, or written again as a text file with commas.
 
-    sheet: str | None = None
-    query: str | None = None
-    encoding: str | None = None
-    comment: str | None = None
-    header: bool = True
+    Attributes
+    ----------
+    source
+        What to open.
+    said, notes
+        What was done to it, and what is doubtful about it, a sentence each.
+    name
+        What it is called if it is a file that was written again.
+    """
 
-    @property
-    def plain(self) -> bool:
-        """Whether a text file needs none of this."""
-        return self.encoding is None and self.comment is None and self.header
+    source: Any
+    said: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    name: str = ""
 
 
 def is_url(source: Any) -> bool:
@@ -192,28 +197,54 @@ def _only_table(tables: list[str], path: str) -> str:
 
 
 @contextmanager
-def laid_down(source: Any, how: Opening) -> Iterator[tuple[Any, tuple[str, ...]]]:
+def laid_down(source: Any, how: Opening) -> Iterator[Laid]:
     """Give a source as it is, or as a plain file laid down for a while, and what was done to it."""
     with ExitStack() as stack:
         raw, name = _stream(source, stack)
-        if raw is None:
-            path = Path(os.fsdecode(source)) if isinstance(source, str | os.PathLike) else None
-            if path is None or not os.path.isfile(path) or not _needs_work(path, how):
-                yield source, ()
-                return
-            raw, name = stack.enter_context(open(path, "rb")), path
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="lacunary-"))
-        yield _plain_file(raw, name, Path(folder), how, stack)
+        path: Path | None = None
+        done: tuple[str, ...] = ()
+        if raw is not None or (_is_path(source) and Path(os.fsdecode(source)).suffix.lower() in PACKED):
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lacunary-")))
+            if raw is None:
+                name = Path(os.fsdecode(source))
+                raw = stack.enter_context(open(name, "rb"))
+            path, name, done = _copied(raw, name, folder)
+        elif _is_path(source):
+            path = name = Path(os.fsdecode(source))
+        if path is None or not is_text(path):
+            yield Laid(source if path is None or (not done and path == name) else path, done)
+            return
+        found = look(path, how)
+        if how.plain and not found:
+            yield Laid(path if raw is not None else source, done, found.notes, str(name) if done else "")
+            return
+        target = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lacunary-"))) / "table.csv"
+        more = rewrite(path, target, found, how, name)
+        yield Laid(target, (*done, *found.said, *more), found.notes, str(name))
 
 
-def _needs_work(path: Path, how: Opening) -> bool:
-    suffix = path.suffix.lower()
-    if suffix in FOREIGN or suffix in (".parquet", ".pq", ".feather", ".arrow", ".ipc"):
-        return False
-    if suffix in PACKED or not how.plain:
-        return True
+def _is_path(source: Any) -> bool:
+    return isinstance(source, str | os.PathLike) and os.path.isfile(source)
+
+
+def is_text(path: Path) -> bool:
+    """Whether a file is delimited text by its suffix, gzipped or not."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix in TEXT
+
+
+def other_encoding(path: str) -> str:
+    """Return the encoding of a text file that is not UTF-8: Western, as most such files are."""
+    undefined = frozenset(b"\x81\x8d\x8f\x90\x9d")
     with open(path, "rb") as file:
-        return file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        while block := file.read(PIECE):
+            if CONTROL.search(block):
+                raise FileError(f"{path} is not a text file: it holds control characters")
+            if undefined.intersection(block):
+                raise FileError(
+                    f"{path} is not UTF-8 text, nor Western text; name its encoding, such as "
+                    "encoding='shift-jis' or encoding='cp1251'"
+                )
+    return "cp1252"
 
 
 def _stream(source: Any, stack: ExitStack) -> tuple[BinaryIO | None, Path]:
@@ -242,36 +273,21 @@ class _Encoded(io.RawIOBase):
         return str(self.text.read(size)).encode()
 
 
-def _plain_file(
-    raw: BinaryIO, name: Path, folder: Path, how: Opening, stack: ExitStack
-) -> tuple[Path, tuple[str, ...]]:
-    """Write a stream to a file of plain text in UTF-8; return it and what was done."""
-    whole, done = folder / f"packed{name.suffix}", []
+def _copied(raw: BinaryIO, name: Path, folder: Path) -> tuple[Path, Path, tuple[str, ...]]:
+    """Write a stream to a file, unpacked; return it, what it is called, and what was done."""
+    whole = folder / f"packed{''.join(name.suffixes[-2:])}"
     with open(whole, "wb") as out:
         bounded = Bounded(raw, name, None, lines=False)
         while piece := bounded.read(PIECE):
             out.write(piece)
     suffix = name.suffix.lower()
-    if suffix in PACKED:
-        whole, name = _unpacked(whole, name, folder)
-        done.append(f"unpacked from {suffix[1:]}")
-        suffix = name.suffix.lower()
-    if suffix in FOREIGN or suffix in (".parquet", ".pq", ".feather", ".arrow", ".ipc", ".gz"):
-        target = folder / f"table{''.join(name.suffixes[-2:]) if suffix == '.gz' else suffix}"
-        shutil.move(whole, target)
-        return target, tuple(done)
-    with open(whole, "rb") as file:
-        start = file.read(2)
-    encoding = how.encoding
-    if encoding is None and start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        encoding = "utf-16"
-    if encoding is not None:
-        done.append(f"text read in the encoding {encoding}")
-    target = (
-        folder / f"table{suffix if suffix in ('.csv', '.tsv', '.tab', '.txt', '.data', '.dat') else '.csv'}"
-    )
-    done += _rewritten(whole, target, encoding or "utf-8-sig", how, name)
-    return target, tuple(done)
+    if suffix not in PACKED:
+        return whole, name, ()
+    inner, name = _unpacked(whole, name, folder)
+    known = name.suffix.lower() in (*FOREIGN, *TEXT, ".parquet", ".pq", ".feather", ".arrow", ".ipc", ".gz")
+    target = folder / f"table{''.join(name.suffixes[-2:]).lower() if known else '.csv'}"
+    shutil.move(inner, target)
+    return target, name if known else name.with_suffix(".csv"), (f"unpacked from {suffix[1:]}",)
 
 
 def _unpacked(whole: Path, name: Path, folder: Path) -> tuple[Path, Path]:
@@ -297,44 +313,3 @@ def _unpacked(whole: Path, name: Path, folder: Path) -> tuple[Path, Path]:
     except (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile, RuntimeError) as problem:
         raise FileError(f"{name} is broken {suffix[1:]}: {problem}") from None
     return target, inner
-
-
-def _rewritten(whole: Path, target: Path, encoding: str, how: Opening, name: Path) -> list[str]:
-    """Write a text file again in UTF-8, without comment lines and with a header; return what was done."""
-    dropped, done, first = 0, [], True
-    try:
-        with (
-            open(whole, encoding=encoding, newline="") as text,
-            open(target, "w", encoding="utf-8", newline="") as out,
-        ):
-            for line in text:
-                if how.comment and line.lstrip().startswith(how.comment):
-                    dropped += 1
-                    continue
-                if first and not how.header and line.strip():
-                    out.write(_header(line, target))
-                first = False if line.strip() else first
-                out.write(line)
-    except (UnicodeDecodeError, UnicodeError) as problem:
-        raise FileError(
-            f"{name} is not text in {encoding} ({problem}); name its encoding, such as encoding='latin-1'"
-        ) from None
-    except LookupError:
-        raise ParameterError(
-            f"there is no encoding {encoding!r}; try 'latin-1', 'cp1252' or 'utf-16'"
-        ) from None
-    if how.comment:
-        done.append(f"{dropped} comment lines, which begin with {how.comment}, were left out")
-    if not how.header:
-        done.append("there is no header; columns are called x1, x2, …")
-    return done
-
-
-def _header(line: str, path: Path) -> str:
-    import csv
-
-    from lacunary.data.delimited import delimiter_of
-
-    sign = delimiter_of(path, line)
-    many = len(next(csv.reader([line], delimiter=sign)))
-    return sign.join(f"x{k + 1}" for k in range(many)) + "\n"

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.column import CODE, Column, Labels, Levels, Numbers, parse_numbers
+from lacunary.data.spelling import looks_pointed
 from lacunary.data.table import HOLE
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def _checked(columns: list[pl.Series], marks: Collection[str]) -> Iterator[Colum
     """Return the columns, each given up as soon as it is taken; None if one has to be looked at as text."""
     if any(series.dtype.is_float() and _odd(series) for series in columns):
         return None
+    if all(not series.dtype.is_float() and (series == series.name).any() for series in columns):
+        return None  # the header again, perhaps
     return _taken(columns[::-1], frozenset(marks))
 
 
@@ -155,7 +158,7 @@ def _measures(texts: pl.Series) -> bool:
     if not any("." in text for text in cells) or any(CODE.match(text) for text in cells):
         return False
     values = parse_numbers(cells)
-    return values is not None and bool(np.isfinite(values).all())
+    return values is not None and bool(np.isfinite(values).all()) and not looks_pointed(cells)
 
 
 def _counts_match(path: Path, delimiter: str, width: int, wanted: Sequence[str]) -> bool:

@@ -32,6 +32,7 @@ FORMS = {
     form: re.compile(pattern + LATER, re.IGNORECASE)
     for form, pattern in {
         "year first": r"(?P<Y>\d{4})(?P<sep>[-/.])(?P<b>\d{1,2})(?P=sep)(?P<c>\d{1,2})",
+        "digits": r"(?P<Y>(?:19|20|21)[0-9]{2})(?P<b>[0-9]{2})(?P<c>[0-9]{2})",
         "numbers": r"(?P<a>\d{1,2})(?P<sep>[-/.])(?P<b>\d{1,2})(?P=sep)(?P<Y>\d{4}|\d{2})",
         "day and name": WEEKDAY
         + rf"(?P<c>\d{{1,2}})(?:st|nd|rd|th)?[-/ .]\s*{NAMED}[-/ .,]\s*(?P<Y>\d{{4}}|\d{{2}})",

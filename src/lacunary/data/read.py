@@ -16,14 +16,23 @@ from lacunary.budget import budgeted
 from lacunary.data.assemble import Assembled, assemble, known_columns, row_weights
 from lacunary.data.bare import Declared
 from lacunary.data.column import Source
-from lacunary.data.delimited import delimited
+from lacunary.data.delimited import NotUtf8, delimited
 from lacunary.data.describe import Description, describe
-from lacunary.data.foreign import FOREIGN, Opening, check_plain, foreign, is_url, laid_down
+from lacunary.data.foreign import (
+    FOREIGN,
+    TEXT,
+    check_plain,
+    foreign,
+    is_url,
+    laid_down,
+    other_encoding,
+)
 from lacunary.data.plain import from_array, from_mapping, from_rows
 from lacunary.data.schema import Kind, Label, Schema
 from lacunary.data.spelling import Spelling
 from lacunary.data.table import Table
-from lacunary.errors import FileError, SchemaError
+from lacunary.data.tidy import Opening
+from lacunary.errors import FileError, LacunaryError, SchemaError
 
 __all__ = ["HOLES", "Reading", "examine", "read"]
 
@@ -31,7 +40,6 @@ HOLES = ("", "NA", "NaN", "?")
 """Cells that are holes unless told otherwise."""
 
 AS_IT_IS, AS_IT_SEEMS = Opening(), Spelling()
-TEXT = (".csv", ".tsv", ".tab", ".txt", ".data", ".dat")
 ARROW = (".parquet", ".pq", ".feather", ".arrow", ".ipc")
 
 
@@ -55,7 +63,14 @@ def read(
     query: str | None = None,
     encoding: str | None = None,
     comment: str | None = None,
-    header: bool = True,
+    header: bool | int = True,
+    names: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    quote: str = '"',
+    escape: str | None = None,
+    skip: int = 0,
+    skip_end: int = 0,
+    ragged: bool = False,
 ) -> Table:
     """Return a source as a table, in which any cell may be a hole.
 
@@ -115,11 +130,20 @@ def read(
     sheet, query
         Which sheet of a spreadsheet, by default the first; what to ask a database, by default its one table.
     encoding
-        Of a text file that is not UTF-8, such as "latin-1"; UTF-16 is recognised.
+        Of a text file that is not UTF-8, such as "latin-1"; UTF-16 and Western files are recognised.
     comment
         What lines begin with that are left out, such as "#".
-    header
-        Whether the first line of a text file names the columns; else they are called x1, x2, ….
+    header, names
+        How many lines of a text file name the columns: one; several, joined; or none, False, so that they are
+        called x1, x2, …. Or their names, in place of those.
+    delimiter, quote, escape
+        What parts the cells of a text file, by default what parts its lines alike (" " for any number of
+        blanks); what stands around cells that hold it, nothing if ""; what stands before a quote in a cell.
+    skip, skip_end
+        Lines at the beginning and rows at the end of a text file that are no part of the table. By default
+        titles and footnotes are recognised.
+    ragged
+        Whether rows of a text file with too few cells end in holes; else they are refused.
 
     Raises
     ------
@@ -135,7 +159,9 @@ def read(
     ((3, 2), 2, ('no', 'yes'))
     """
     if not isinstance(source, Table):
-        opening = Opening(sheet, query, encoding, comment, header)
+        opening = Opening(
+            sheet, query, encoding, comment, header, names, delimiter, quote, escape, skip, skip_end, ragged
+        )  # fmt: skip
         spelling = Spelling(decimal, thousands, dates, day_first)
         settings = Reading(
             schema, kinds, holes, not_holes, weights, states, ordered, drop, spelling, opening
@@ -212,21 +238,39 @@ class Reading:
 
 
 def _assembled(source: Any, how: Reading) -> Assembled:
-    with laid_down(source, how.opening) as (plain, done):
+    try:
+        return _laid_down(source, how)
+    except NotUtf8:
+        if how.opening.encoding is not None or not isinstance(source, str | os.PathLike) or source == "-":
+            raise
+        guess = other_encoding(os.fsdecode(source))
+        found = _laid_down(source, replace(how, opening=replace(how.opening, encoding=guess)))
+        note = f"the text is not UTF-8 and was read in the encoding {guess}; encoding=… names another"
+        return replace(found, table=replace(found.table, notes=(note, *found.table.notes)))
+
+
+def _laid_down(source: Any, how: Reading) -> Assembled:
+    with laid_down(source, how.opening) as laid:
+        plain, said = laid.source, laid.said
         path = os.fsdecode(plain) if isinstance(plain, str | os.PathLike) else ""
         if is_url(path) or (Path(path).suffix.lower() in FOREIGN and os.path.isfile(path)):
-            plain, said = foreign(path, how.opening)
-            done = (*done, said)
+            plain, done = foreign(path, how.opening)
+            said = (*said, done)
         else:
             check_plain(path or "what is given", how.opening)
-        found = _put_together(plain, how)
-    if not done:
-        return found
-    return replace(found, table=replace(found.table, decisions=(*done, *found.table.decisions)))
+        try:
+            found = _put_together(plain, how, "," if laid.name and path.endswith("table.csv") else None)
+        except LacunaryError as problem:
+            if not laid.name or path not in str(problem) or isinstance(problem, NotUtf8):
+                raise
+            raise type(problem)(str(problem).replace(path, laid.name)) from None
+    table = found.table
+    told = replace(table, decisions=(*said, *table.decisions), notes=(*laid.notes, *table.notes))
+    return replace(found, table=told, misread=(*laid.notes, *found.misread)) if said or laid.notes else found
 
 
-def _put_together(source: Any, how: Reading) -> Assembled:
-    opened = _open(source, how.schema, bool(how.spelling and how.spelling.decimal == ","))
+def _put_together(source: Any, how: Reading, delimiter: str | None) -> Assembled:
+    opened = _open(source, how.schema, bool(how.spelling and how.spelling.decimal == ","), delimiter)
     found = assemble(opened, how.declared(opened.names), how.weights, how.drop, how.schema)
     if how.schema is None:
         return found
@@ -287,10 +331,10 @@ def _states(name: str, given: Sequence[Label]) -> tuple[Label, ...]:
     return labels
 
 
-def _open(source: Any, schema: Schema | None, commas: bool) -> Source:
+def _open(source: Any, schema: Schema | None, commas: bool, delimiter: str | None) -> Source:
     """Return the columns of whatever was given."""
     if isinstance(source, str | os.PathLike):
-        return _file(source, commas)
+        return _file(source, commas, delimiter)
     if isinstance(source, np.ndarray):
         return from_array(source, schema)
     if isinstance(source, Mapping):
@@ -302,7 +346,7 @@ def _open(source: Any, schema: Schema | None, commas: bool) -> Source:
     return from_frame(source)
 
 
-def _file(source: str | os.PathLike[str], commas: bool) -> Source:
+def _file(source: str | os.PathLike[str], commas: bool, delimiter: str | None) -> Source:
     path = Path(os.fsdecode(source))
     suffix = path.with_suffix("").suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
     if not os.path.isfile(path):
@@ -317,4 +361,4 @@ def _file(source: str | os.PathLike[str], commas: bool) -> Source:
             f"{path}: tables are read from {', '.join((*TEXT, *ARROW, *FOREIGN))}, by suffix; text "
             "also as .gz, .bz2, .xz and .zip"
         )
-    return delimited(path, commas)
+    return delimited(path, commas, delimiter)

@@ -18,13 +18,16 @@ from numpy.typing import NDArray
 from lacunary.data.column import CODE
 from lacunary.errors import ParameterError
 
-__all__ = ["THOUSANDS", "Spelled", "Spelling", "different_units", "spelled"]
+__all__ = ["THOUSANDS", "Spelled", "Spelling", "different_units", "looks_pointed", "spelled"]
 
 SAMPLE = 200
 """Texts that are looked at before all are."""
 
 SINGLE = frozenset("mgshldkWVNJ%‰°€£¥₹₽₩₺₪₫฿₴₦₱$")
 """Units of one letter; others, as in 5A and 7A, are parts of a code where no number has decimals."""
+
+SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "bn": 1e9}
+"""What letters behind numbers multiply them by."""
 
 THOUSANDS = (",", ".", " ", "'", "")
 """What may part thousands; nothing, if no sign does."""
@@ -114,14 +117,18 @@ def spelled(texts: Sequence[str], how: Spelling) -> Spelled | None:
         return None  # most columns of many texts are none, and their first texts show it
     cells = _cells(texts)
     unit = _one_unit(cells) if cells else None
-    if not cells or unit is None or _is_a_code(unit, cells):
+    scales = _scales(cells) if cells else None
+    if not cells or (unit is None and scales is None) or _is_a_code(unit or "", cells):
         return None
+    unit = "" if scales is not None else unit or ""
     bodies = [cell["body"].strip() for cell in cells]
     fits = [dialect for dialect in _allowed(how) if all(map(_number(*dialect).fullmatch, bodies))]
     if not fits or (not unit and any(map(CODE.match, bodies))):
         return None
     signs = np.array([_sign(cell) for cell in cells])
     readings = [signs * _values(bodies, dialect) for dialect in fits]
+    if scales is not None:
+        readings = [values * scales for values in readings]
     chosen = _customary(fits, readings, money=bool(re.fullmatch(CURRENCY, unit)))
     values = readings[chosen]
     other = next((k for k, found in enumerate(readings) if not np.array_equal(found, values)), None)
@@ -164,6 +171,14 @@ def _one_unit(cells: Sequence[re.Match[str]]) -> str | None:
     if len(known) == 2 and known[0].rstrip("s") == known[1].rstrip("s"):
         return max(known, key=len)  # one year, two years
     return known[0] if len(known) == 1 else None
+
+
+def _scales(cells: Sequence[re.Match[str]]) -> NDArray[np.float64] | None:
+    """Return by what k, M or bn behind numbers multiply them; None if there are others, or none."""
+    units = [_unit(cell) for cell in cells]
+    if not set(units) <= {*SCALES, ""} or set(units) <= {"", "K"}:
+        return None
+    return np.array([SCALES.get(unit, 1.0) for unit in units])
 
 
 def _is_a_code(unit: str, cells: Sequence[re.Match[str]]) -> bool:
@@ -223,6 +238,15 @@ def _looks_grouped(bodies: Sequence[str]) -> bool:
     return all(body.isdecimal() or grouped.fullmatch(body) for body in bodies) and any(
         "," in b for b in bodies
     )
+
+
+def looks_pointed(texts: Sequence[str]) -> bool:
+    """Whether plain numbers may have points between thousands: 1.234 beside 999, and nothing else."""
+    pointed = re.compile(r"-?[1-9][0-9]{0,2}\.[0-9]{3}")
+    whole = re.compile(r"-?[0-9]{1,3}")
+    if not all(whole.fullmatch(text) or pointed.fullmatch(text) for text in texts):
+        return False
+    return len({"." in text for text in texts}) == 2
 
 
 def _doubt(

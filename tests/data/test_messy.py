@@ -1,0 +1,324 @@
+"""Messy files, as people send them: each is read rightly, or refused with the option that helps."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import re
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lacunary.data.read import read
+from lacunary.errors import LacunaryError
+
+
+class Messy(NamedTuple):
+    """A file, how it is read, and what is expected.
+
+    Attributes
+    ----------
+    text
+        What the file holds.
+    cells
+        The columns that are expected.
+    said
+        Words that a decision or a note holds; of a file that is refused, the error.
+    options
+        What is said when it is read; where it is refused without them, ``refused`` is true.
+    """
+
+    text: str | bytes
+    cells: dict[str, list[Any]]
+    said: str = ""
+    options: dict[str, Any] = {}  # noqa: RUF012
+    refused: bool = False
+    name: str = "t.csv"
+
+
+XY: dict[str, list[Any]] = {"x": [1.5, 2.5, 3.5], "y": ["a", "b", "a"]}
+XYZ: dict[str, list[Any]] = {**XY, "z": [1, 2, 1]}
+
+FILES = {
+    # Numbers
+    "decimal commas": Messy("x;y\n1,5;a\n2,5;b\n3,5;a\n", XY, "'1,5' is read as 1.5"),
+    "thousands with commas": Messy(
+        'x,y\n"1,234.5",a\n2.5,b\n"1,000,000",a\n', {"x": [1234.5, 2.5, 1e6], "y": ["a", "b", "a"]}
+    ),
+    "thousands with points": Messy(
+        "x;y\n1.234,5;a\n2,5;b\n1.000.000;a\n", {"x": [1234.5, 2.5, 1e6], "y": ["a", "b", "a"]}
+    ),
+    "thousands with blanks": Messy(
+        "x;y\n1 234,5;a\n2,5;b\n1\xa0000\u202f000;a\n", {"x": [1234.5, 2.5, 1e6], "y": ["a", "b", "a"]}
+    ),
+    "thousands with apostrophes": Messy(
+        "x;y\n1'234.5;a\n2.5;b\n10'000;a\n", {"x": [1234.5, 2.5, 1e4], "y": ["a", "b", "a"]}
+    ),
+    "a comma that may be either": Messy(
+        'x,y\n"1,234",a\n"5,678",b\n', {"x": [1234, 5678], "y": ["a", "b"]}, "no cell tells"
+    ),
+    "a comma that is said to be decimal": Messy(
+        "x;y\n1,234;a\n5,678;b\n", {"x": [1.234, 5.678], "y": ["a", "b"]}, "thousands=','", {"decimal": ","}
+    ),
+    "currencies": Messy(
+        'x,y\n"$1,200.50",a\n($3.25),b\n-$4.00,a\n', {"x": [1200.5, -3.25, -4.0], "y": ["a", "b", "a"]}
+    ),
+    "a currency behind": Messy(
+        "x;y\n1.200,50 €;a\n3,25 €;b\n", {"x": [1200.5, 3.25], "y": ["a", "b"]}, "'1.200,50 €' is read as"
+    ),
+    "two currencies": Messy(
+        "x,y\n$5.50,a\n€6.50,b\n", {"x": ["$5.50", "€6.50"], "y": ["a", "b"]}, "different units, '\\$', '€'"
+    ),
+    "per cent": Messy("x,y\n12.5%,a\n7 %,b\n", {"x": [12.5, 7.0], "y": ["a", "b"]}),
+    "units": Messy("x,y\n70.5 kg,a\n81 kg,b\n", {"x": [70.5, 81.0], "y": ["a", "b"]}),
+    "minus behind": Messy("x,y\n12.5-,a\n7.5,b\n", {"x": [-12.5, 7.5], "y": ["a", "b"]}),
+    "postcodes stay text": Messy("x,y\n01234,a\n98765,b\n", {"x": ["01234", "98765"], "y": ["a", "b"]}),
+    "scientific notation with commas": Messy(
+        "x;y\n1,5E+03;a\n2,5E-01;b\n", {"x": [1500, 0.25], "y": ["a", "b"]}
+    ),
+    "n/a among dressed numbers": Messy(
+        "x;y\n1,5;a\nn/a;b\n2,5;a\n",
+        {"x": [1.5, None, 2.5], "y": ["a", "b", "a"]},
+        r"holes=\['n/a'\]",
+        {"holes": ["n/a"]},
+    ),
+    # Dates
+    "ISO dates": Messy(
+        "x,y\n2024-01-31,a\n2024-03-01,b\n", {"x": [0, 30], "y": ["a", "b"]}, "days since 2024-01-31"
+    ),
+    "German dates": Messy("x,y\n31.01.2024,a\n01.03.2024,b\n", {"x": [0, 30], "y": ["a", "b"]}),
+    "American dates": Messy("x,y\n1/31/2024,a\n3/1/2024,b\n", {"x": [0, 30], "y": ["a", "b"]}),
+    "dates that may be either": Messy(
+        "x,y\n1/3/2024,a\n2/3/2024,b\n",
+        {"x": [0, 1], "y": ["a", "b"]},
+        "may have the month",
+        {"day_first": True},
+    ),
+    "times with zones": Messy(
+        "x,y\n2024-01-31T23:00:00+01:00,a\n2024-02-02T22:00:00Z,b\n", {"x": [0, 2], "y": ["a", "b"]}, "UTC"
+    ),
+    "an impossible date": Messy(
+        "x,y\n"
+        + "".join(f"2023-02-{d:02},a\n" for d in range(1, 30))
+        + "".join(f"2023-{m:02}-{d:02},b\n" for m in (3, 4) for d in range(1, 20)),
+        {},
+        r"dates, but '2023-02-29' is none; holes=\['2023-02-29'\]",
+        {},
+        True,
+    ),
+    "clock times": Messy(
+        "x,y\n10:30,a\n9:15 ,b\n", {"x": [10.5, 9.25], "y": ["a", "b"]}, "hours since midnight"
+    ),
+    # Delimiters, quotes
+    "semicolons and commas in text": Messy('x;y\n1.5;"a"\n2.5;b\n3.5;a\n', XY),
+    "tabs in a csv": Messy("x\ty\n1.5\ta\n2.5\tb\n3.5\ta\n", XY),
+    "bars": Messy("x|y\n1.5|a\n2.5|b\n3.5|a\n", XY),
+    "blanks": Messy("x    y\n1.5  a\n2.5  b\n3.5  a\n", XY, "parted by blanks", name="t.dat"),
+    "a delimiter of its own": Messy("x^y\n1.5^a\n2.5^b\n3.5^a\n", XY, options={"delimiter": "^"}),
+    "sep=": Messy("sep=;\nx;y\n1.5;a\n2.5;b\n3.5;a\n", XY, "parted by ';'"),
+    "commas in the header of a file of semicolons": Messy(
+        "weight, kg, dry;y\n1.5;a\n2.5;b\n3.5;a\n",
+        {"weight, kg, dry": XY["x"], "y": XY["y"]},
+        "parted by ';'",
+    ),
+    "inches": Messy('x,y\n1.5,5" pipe\n2.5,b\n', {"x": [1.5, 2.5], "y": ['5" pipe', "b"]}),
+    "a quote that never ends": Messy(
+        'x,y\n1.5,"a\n2.5,b\n3.5,a\n', {**XY, "y": ['"a', "b", "a"]}, "quote=''", {"quote": ""}, True
+    ),
+    "a quote with something behind": Messy(
+        'x,y\n1.5,"a"b\n2.5,b\n', {"x": [1.5, 2.5], "y": ['"a"b', "b"]}, "quote=''", {"quote": ""}, True
+    ),
+    "backslashes before quotes": Messy(
+        'x,y\n1.5,"say \\"so\\""\n2.5,b\n',
+        {"x": [1.5, 2.5], "y": ['say "so"', "b"]},
+        "escape=",
+        {"escape": "\\"},
+        True,
+    ),
+    "single quotes": Messy(
+        "x,y\n1.5,'a'\n2.5,'b,c'\n", {"x": [1.5, 2.5], "y": ["a", "b,c"]}, "quotes", {"quote": "'"}, True
+    ),
+    # Rows
+    "a short row": Messy(
+        "x,y\n1.5,a\n2.5\n3.5,a\n", {**XY, "y": ["a", None, "a"]}, "ragged=True", {"ragged": True}, True
+    ),
+    "a long row": Messy("x,y\n1.5,a\n2.5,b,c\n", {}, "line 3: 3 cells.*in quotes", {}, True),
+    "an empty cell at every end": Messy("x,y\n1.5,a,\n2.5,b,\n3.5,a,\n", XY, "empty cell at the end"),
+    "an empty last column": Messy("x,y,\n1.5,a,\n2.5,b,\n3.5,a,\n", XY, "without a name or a value"),
+    "row names": Messy(
+        "x,y\nr1,1.5,a\nr2,2.5,b\nr3,3.5,a\n", {"row": ["r1", "r2", "r3"], **XY}, "called 'row'"
+    ),
+    "a title": Messy("Table 1: weights\n\nx,y\n1.5,a\n2.5,b\n3.5,a\n", XY, "2 lines above the header"),
+    "a title with commas": Messy(
+        "Weights, 2024\nx,y,z\n1.5,a,1\n2.5,b,2\n3.5,a,1\n", XYZ, "1 line above the header"
+    ),
+    "footnotes": Messy(
+        "x,y,z\n1.5,a,1\n2.5,b,2\n3.5,a,1\n\n* estimated\nSource: WHO, 2024\n", XYZ, "2 lines below"
+    ),
+    "a row of sums": Messy(
+        "y,x\na,1.5\nb,2.5\na,3.5\nTotal,7.5\n", {"y": XY["y"], "x": XY["x"]}, "skip_end=1", {"skip_end": 1}
+    ),
+    "a header that is repeated": Messy("x,y\n1.5,a\nx,y\n2.5,b\n3.5,a\nx,y\n", XY, "header comes again"),
+    "blank lines": Messy("\n\nx,y\n\n1.5,a\n \n2.5,b\n\n3.5,a\n\n", XY),
+    "comment lines": Messy("# by hand\nx,y\n1.5,a\n# no\n2.5,b\n3.5,a\n", XY, "comment", {"comment": "#"}),
+    "no header": Messy("1.5,a\n2.5,b\n3.5,a\n", {"x1": XY["x"], "x2": XY["y"]}, "x1, x2", {"header": False}),
+    "names of one's own": Messy("1.5,a\n2.5,b\n3.5,a\n", XY, options={"header": False, "names": ["x", "y"]}),
+    "two header lines": Messy(
+        "2023,,2024\na,b,a\n1,2,3\n4,5,6\n",
+        {"2023 a": [1, 4], "2023 b": [2, 5], "2024 a": [3, 6]},
+        "header=2",
+        {"header": 2},
+        True,
+    ),
+    "a name twice": Messy(
+        "x,x\n1,2\n3,4\n", {"a": [1, 3], "b": [2, 4]}, r"names=\[…\]", {"names": ["a", "b"]}, True
+    ),
+    # Bytes
+    "a byte order mark": Messy(b"\xef\xbb\xbfx,y\n1.5,a\n2.5,b\n3.5,a\n", XY),
+    "two files with marks, one behind the other": Messy(
+        "\ufeffx,y\n1.5,a\n2.5,b\n\ufeffx,y\n3.5,a\n", XY, "comes again"
+    ),
+    "Latin-1": Messy(
+        "x,y\n1.5,né\n2.5,b\n".encode("latin-1"), {"x": [1.5, 2.5], "y": ["né", "b"]}, "encoding cp1252"
+    ),
+    "UTF-16": Messy(
+        "x,y\n1.5,né\n2.5,b\n".encode("utf-16"), {"x": [1.5, 2.5], "y": ["né", "b"]}, "encoding utf-16"
+    ),
+    "UTF-16 without a mark": Messy(
+        "x,y\n1.5,né\n2.5,b\n".encode("utf-16-be"), {"x": [1.5, 2.5], "y": ["né", "b"]}, "utf-16-be"
+    ),
+    "UTF-32": Messy("x,y\n1.5,né\n2.5,b\n".encode("utf-32"), {"x": [1.5, 2.5], "y": ["né", "b"]}, "utf-32"),
+    "a zero byte": Messy(b"x,y\n1.5,a\x00\n2.5,b\n3.5,a\n", XY, "zero bytes"),
+    "no text at all": Messy(bytes(range(256)) * 4, {}, "not a text file", {}, True),
+    "old line ends": Messy("x,y\r1.5,a\r2.5,b\r3.5,a\r", XY),
+    "mixed line ends": Messy("x,y\r\n1.5,a\n2.5,b\r3.5,a\r\n", XY),
+    "no end of the last line": Messy("x,y\n1.5,a\n2.5,b\n3.5,a", XY),
+    # Kinds that were thought of later
+    "a line of units": Messy(
+        "w,h\nkg,cm\n70.5,18.5\n80.5,19.5\n60,17\n75,16\n",
+        {"w kg": [70.5, 80.5, 60, 75], "h cm": [18.5, 19.5, 17, 16]},
+        "header=2 joins",
+        {"header": 2},
+    ),
+    "dates in two ways": Messy(
+        "x,y\n2024-01-05,a\n05/02/2024,b\n",
+        {"x": ["2024-01-05", "05/02/2024"], "y": ["a", "b"]},
+        "in one way",
+    ),
+    "k and M": Messy("x,y\n1.2M,a\n350k,b\n", {"x": [1200000, 350000], "y": ["a", "b"]}),
+    "errors of a spreadsheet": Messy(
+        "x,y\n1.5,a\n#DIV/0!,b\n3.5,a\n", {**XY, "x": [1.5, None, 3.5]}, "#DIV/0!", {"holes": ["#DIV/0!"]}
+    ),
+    "every line in quotes": Messy('"x,y"\n"1.5,a"\n"2.5,b"\n"3.5,a"\n', XY, "stood in quotes"),
+    "a page": Messy("<table><tr><td>a</td></tr></table>\n", {}, "save it as .csv", {}, True),
+    "JSON called text": Messy('[{"a":1},{"a":2}]', {}, "suffix .json", {}, True),
+    "a spreadsheet called text": Messy(b"PK\x03\x04" + bytes(range(200)), {}, "xlsx", {}, True),
+    "columns of fixed width": Messy(
+        "name      age\nJohn       25\nJane Doe   30\n",
+        {"name": ["John", "Jane Doe"], "age": [25, 30]},
+        "two at least",
+        name="t.txt",
+    ),
+    "decimal commas between commas": Messy("x,y\n1,5,2,7\n3,5,4,5\n", {}, "in quotes", {}, True),
+    "an index without a name": Messy(
+        ",x,y\n0,1.5,a\n1,2.5,b\n2,3.5,a\n", XY, r"drop=\[''\]", {"drop": [""]}, True
+    ),
+    "the end of a file of old": Messy(b"x,y\n1.5,a\n2.5,b\n3.5,a\n\x1a", XY, "\\^Z"),
+    "letters that were read wrongly once": Messy(
+        "x,y\n1.5,MÃ¼ller\n2.5,b\n", {"x": [1.5, 2.5], "y": ["MÃ¼ller", "b"]}, "read in another encoding"
+    ),
+    "points that may part thousands": Messy(
+        "x;y\n1.234;a\n999;b\n12.345;a\n",
+        {"x": [1234, 999, 12345], "y": ["a", "b", "a"]},
+        "thousands='.'",
+        {"thousands": "."},
+    ),
+    "neither UTF-8 nor Western": Messy(
+        "名,v\n大阪,1\n".encode("shift-jis"),
+        {"名": ["大阪"], "v": [1]},
+        "shift-jis",
+        {"encoding": "shift-jis"},
+        True,
+    ),
+    "dates of eight digits": Messy(
+        "x,y\n20240131,a\n20240301,b\n", {"x": [0, 30], "y": ["a", "b"]}, "days since"
+    ),
+    "a dash for a hole": Messy(
+        "x,y\n1.5,a\n—,b\n3.5,a\n", {**XY, "x": [1.5, None, 3.5]}, "—", {"holes": ["—"]}
+    ),
+    "a truncated last row": Messy(
+        "x,y,z\n1.5,a,1\n2.5,b,2\n3.5,a\n", {}, "line 4: 2 cells.*ragged=True", {}, True
+    ),
+    "blanks around tabs": Messy("x \t y\n1.5 \t a\n2.5 \t b\n3.5\ta\n", XY),
+    "sections": Messy("North\nx,y\n1.5,a\n2.5,b\nSouth\nx,y\n3.5,a\n", {}, "skip", {}, True),
+    "gzipped, with a title": Messy(
+        gzip.compress(b"Weights\nx,y\n1.5,a\n2.5,b\n3.5,a\n", mtime=0),
+        XY,
+        "above the header",
+        name="t.csv.gz",
+    ),
+}
+
+
+def told(path: Path, **options: Any) -> tuple[Any, str]:
+    """Return the table's cells and all that is said of them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = read(path, **options)
+    return table.to_frame("dict"), "\n".join((*table.decisions, *table.notes))
+
+
+def test_they_are_fifty() -> None:
+    assert len(FILES) >= 80
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_messy_file_is_read_or_refused_with_what_helps(name: str, tmp_path: Path) -> None:
+    messy = FILES[name]
+    path = tmp_path / messy.name
+    path.write_bytes(messy.text if isinstance(messy.text, bytes) else messy.text.encode())
+    if messy.refused:
+        with pytest.raises(LacunaryError, match=f"(?s){messy.said}"):
+            read(path)
+    elif messy.options and messy.said:
+        _, said = told(path)
+        _, also = told(path, **messy.options)
+        assert re.search(messy.said, said + also)
+    if messy.cells:
+        cells, said = told(path, **messy.options)
+        assert cells == messy.cells
+        assert messy.options or re.search(messy.said, said)
+
+
+SIGNS = st.text(st.sampled_from("ab1.,;|#=\t \"'\\\n\r\x1a\0é$€%()-:/"), max_size=80)
+
+
+@given(
+    SIGNS,
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "comment": st.just("#"),
+            "header": st.sampled_from([False, True, 2]),
+            "delimiter": st.sampled_from([" ", ";", "|"]),
+            "quote": st.sampled_from(["", "'"]),
+            "escape": st.just("\\"),
+            "skip": st.integers(0, 3),
+            "skip_end": st.integers(0, 3),
+            "ragged": st.booleans(),
+            "encoding": st.sampled_from(["latin-1", "utf-16"]),
+        },
+    ),
+)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_is_a_table_or_a_named_error(
+    tmp_path_factory: pytest.TempPathFactory, text: str, options: dict[str, Any]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.csv"
+    path.write_bytes(text.encode())
+    with contextlib.suppress(LacunaryError):
+        told(path, **options)
