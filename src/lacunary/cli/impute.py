@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 import typer
 
 import lacunary as lac
@@ -153,12 +152,12 @@ class _Work:
         if name not in sheet.names:
             return False
         place, column = sheet.names.index(name), self.table.schema.index(name)
-        seen = np.flatnonzero(~self.table.holes[:, column]).tolist()
+        seen = (~self.table.holes[:, column]).nonzero()[0].tolist()
         try:
             values = [float(bare(sheet.rows[row][place]).replace(self.decimal, ".")) for row in seen]
         except ValueError:
             return False
-        return np.array_equal(values, self.table.reals[seen, column])
+        return bool(values == self.table.reals[seen, column].tolist())
 
     def sheet(self, sheet: Sheet, path: str) -> str:
         """Return the file's text with its holes filled and nothing else changed."""
