@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from lacunary.learn.fit import Fit, Start, fit, reselect
     from lacunary.learn.groups import Groups
     from lacunary.learn.loop import Progress
+    from lacunary.learn.online import Online
     from lacunary.learn.start import Draws, Tournament
     from lacunary.learn.stop import Stop
     from lacunary.maths.pareto import Pareto
@@ -185,6 +186,7 @@ _HOME = {
     "infer.empirical": ("Empirical", "empirical_prior"),
     "learn.fit": ("Fit", "Start", "fit", "reselect"),
     "learn.loop": ("Progress",),
+    "learn.online": ("Online",),
     "learn.around": ("Around",),
     "learn.groups": ("Groups",),
     "learn.start": ("Draws", "Tournament"),
@@ -287,6 +289,7 @@ __all__ = [
     "NormalMixture",
     "NormalWeights",
     "NormalWishart",
+    "Online",
     "ParameterError",
     "Pareto",
     "Partitioned",

@@ -15,6 +15,7 @@ import pytest
 import lacunary as lac
 from lacunary.data import recipe
 from lacunary.data.parts import Keep
+from lacunary.infer import rows as rows_module
 from lacunary.infer.scan import Scan
 
 FEW = lac.Stop(iterations=5)
@@ -70,6 +71,30 @@ def test_files_formats_and_memory_change_no_bit(tmp_path: Path) -> None:
         assert found.objective == pytest.approx(wanted.objective, rel=ROUNDING)
         bits.add(found.network.theta.tobytes())
     assert len(bits) == 1
+
+
+@pytest.mark.parametrize("memory", ["1 GB", "1 kB"])  # kept in memory, and in mapped files
+def test_parts_are_read_and_laid_out_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: str
+) -> None:
+    network = wide()
+    folder = written(tmp_path / "a", holed(network, 250), [0, 250], ".parquet")
+    rows = lac.scan(folder, memory=memory).align(network.dag.schema)
+    made: list[str] = []
+
+    def noted(place: Any, name: str) -> None:
+        function = getattr(place, name)
+
+        def noting(*given: Any, **named: Any) -> Any:
+            made.append(name)
+            return function(*given, **named)
+
+        monkeypatch.setattr(place, name, noting)
+
+    noted(recipe, "_segment")
+    noted(rows_module, "prepare_discrete")
+    lac.fit(network.dag, rows, stop=FEW)
+    assert sorted(made) == ["_segment"] * 3 + ["prepare_discrete"] * 3
 
 
 def test_every_verb_takes_it_and_says_what_the_table_says(tmp_path: Path) -> None:

@@ -46,6 +46,12 @@ OPTIONS = (
     "weights=uniform, score or posterior; of global: seconds=60. May be repeated."
 )
 OUT = ".json keeps the whole fit; .bif, .xmlbif, .net the network."
+BATCHES = "Mini-batches"
+BATCH_SIZE = "Learn from batches of so many rows first: online EM, or stochastic variational inference."
+PASSES = "How often every row is seen in batches; 1 unless told."
+DECAY = "Steps are (offset + batch) to the power of minus this; above 0.5, at most 1; 0.7 unless told."
+OFFSET = "How many batches' worth the first steps are held back by; 10 unless told."
+FINISH = "Whether sweeps over all rows follow the batches."
 FIGURE = "A figure of the starts, entropy against score: .svg or .png."
 
 NEAR = 0.1
@@ -59,6 +65,7 @@ NEAR = 0.1
     "lacunary fit house_votes --hidden bloc=3 --select average --figure starts.svg",
     "lacunary fit house_votes --hidden bloc=3 --select entropy --select-option c=0.999",
     "lacunary fit house_votes --drop party --resume blocs.json --out blocs.json",
+    "lacunary fit house_votes --hidden bloc=3 --batch-size 50 --passes 2",
 )
 def fit(
     data: Data,
@@ -73,6 +80,11 @@ def fit(
     starts: Starts = None,
     select: Selected = "best",
     select_option: Annotated[Texts, option(OPTIONS, "NAME=VALUE", panel=CHOOSING)] = None,
+    batch_size: Annotated[int | None, option(BATCH_SIZE, "ROWS", panel=BATCHES)] = None,
+    passes: Annotated[int | None, option(PASSES, "N", panel=BATCHES)] = None,
+    learning_decay: Annotated[float | None, option(DECAY, "POWER", panel=BATCHES)] = None,
+    learning_offset: Annotated[float | None, option(OFFSET, "N", panel=BATCHES)] = None,
+    finish: Annotated[bool | None, option(FINISH, None, "--finish/--no-finish", panel=BATCHES)] = None,
     accelerate: Annotated[bool, typer.Option("--accelerate", help="Extrapolate: fewer sweeps.")] = False,
     iterations: Annotated[int, typer.Option(min=1, help="The most sweeps over the data.")] = 2000,
     rng: Seed = 0,
@@ -91,6 +103,7 @@ def fit(
     objective, log_likelihood, entropy, iterations, converged).
     """
     earlier, keep = _earlier(resume, starts), Checkpoints(checkpoint)
+    online = _online(batch_size, passes, learning_decay, learning_offset, finish)
     with Waiting(f"reading {data}") as waiting:
         dag, table = problem_of(data, model or resume, pairs_of_states("--hidden", hidden), reading)
         waiting.say("compiling kernels, once…")
@@ -106,6 +119,7 @@ def fit(
             select_options=options_of(select_option),
             stop=lac.Stop(relative=1e-8, iterations=iterations),
             accelerate=accelerate,
+            online=online,
             watch=keep.watching(waiting.watch),
             rng=rng,
         )
@@ -120,6 +134,15 @@ def fit(
     if found.interrupted:
         lost = "" if kept else " (--out FILE would have kept it)"
         keep.stop("interrupted; this is the best so far" + lost)
+
+
+def _online(*given: float | None) -> lac.Online | None:
+    """Return the settings of mini-batches; None if none of them is given."""
+    names = ("batch_size", "passes", "learning_decay", "learning_offset", "finish")
+    told: dict[str, Any] = {
+        name: value for name, value in zip(names, given, strict=True) if value is not None
+    }
+    return lac.Online(**told) if told else None
 
 
 def _earlier(resume: str | None, starts: str | None) -> Any:

@@ -105,11 +105,18 @@ def _labels(name: str, texts: pl.Series, marks: frozenset[str], pl: Any) -> Colu
 
 
 def coded(texts: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
-    """Return distinct texts in the order in which they first appear, and which one each row has."""
+    """Return distinct texts or categories in the order in which they first appear, and each row's."""
     import polars as pl
 
     levels = texts.drop_nulls().unique(maintain_order=True)
-    return levels.to_list(), _codes(texts, levels, pl)
+    if texts.dtype == pl.String:
+        return levels.to_list(), _codes(texts, levels, pl)
+    # Categories have numbers already: only which of them occur, and in which order, is to be found.
+    numbers = levels.to_physical().to_numpy().astype(np.int64)
+    place = np.full(int(numbers.max(initial=-1)) + 2, HOLE, dtype=np.int32)
+    place[numbers] = np.arange(len(numbers))
+    own = texts.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+    return levels.cast(pl.String).to_list(), place[own]
 
 
 def _codes(texts: pl.Series, levels: pl.Series, pl: Any) -> NDArray[np.int32]:

@@ -46,6 +46,10 @@ class Parts(Protocol[R_co]):
         """
         ...
 
+    def only(self, which: Sequence[int]) -> Parts[R_co]:
+        """Return some of the parts, in this order; no other is looked at."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class Here(Generic[R]):
@@ -64,12 +68,21 @@ class Here(Generic[R]):
         """Return what a function makes of every part, all at once."""
         return Here(tuple(self.each(function, *own)))
 
+    def only(self, which: Sequence[int]) -> Parts[R]:
+        """Return some of the parts."""
+        return Here(tuple(self.parts[k] for k in which))
+
 
 class Lazy(Generic[R]):
-    """Parts that are made when they are asked for, and kept as long as a `Keep` has room for them."""
+    """Parts that are made when they are asked for, and kept as long as a `Keep` has room for them.
 
-    def __init__(self, make: Callable[..., R], keep: Keep | None, *own: Sequence[Any]) -> None:
-        self.make, self.keep, self.own = make, keep, own
+    Those that are ``fleeting`` are not kept, but what is made of them is.
+    """
+
+    def __init__(
+        self, make: Callable[..., R], keep: Keep, *own: Sequence[Any], fleeting: bool = False
+    ) -> None:
+        self.make, self.keep, self.own, self.fleeting = make, keep, own, fleeting
         self.kept: list[_Slot | None] = [None] * len(own[0])
 
     def __len__(self) -> int:
@@ -81,7 +94,7 @@ class Lazy(Generic[R]):
             found: R = slot.value()
             return found
         made = self.make(*(arguments[k] for arguments in self.own))
-        if self.keep is not None:
+        if not self.fleeting:
             self.kept[k] = self.keep.put(made)
         return made
 
@@ -91,11 +104,16 @@ class Lazy(Generic[R]):
 
     def then(self, function: Callable[..., S], *own: Sequence[Any], keep: bool = True) -> Parts[S]:
         """Return what a function will make of every part."""
-        return Lazy(partial(_after, self, function), self.keep if keep else None, range(len(self)), *own)
+        make = partial(_after, self, function)
+        return Lazy(make, self.keep, range(len(self)), *own, fleeting=not keep)
+
+    def only(self, which: Sequence[int]) -> Parts[R]:
+        """Return some of the parts, which are kept where they are."""
+        return Lazy(self.__getitem__, self.keep, tuple(which), fleeting=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy makes its parts again: what was kept is no part of what is copied or pickled.
-        return Lazy, (self.make, self.keep, *self.own)
+        return partial(Lazy, fleeting=self.fleeting), (self.make, self.keep, *self.own)
 
 
 def _after(parts: Lazy[Any], function: Callable[..., S], k: int, *own: Any) -> S:

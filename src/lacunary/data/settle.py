@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lacunary.data.alike import COUNT, Alike
 from lacunary.data.bare import Declared
 from lacunary.data.column import Column, Labels, Numbers, Source, parse_numbers
 from lacunary.data.decide import TOO_MANY, decide
@@ -25,15 +26,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["Settled", "columns_of", "few_rows", "settle"]
-
-FEW_ROWS = 2**20
-"""Different rows that are kept; where there are more, rows are learned from part by part."""
-
-LEAST = 64
-"""Rows up to which it does not matter how many are different."""
-
-COUNT = "\0count"
-"""The column that says how often a row stands there: no column of a file can be called so."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +52,8 @@ class _Glimpse:
 
     Attributes
     ----------
+    seen
+        Whether there were rows.
     values
         How often each value was seen; of text files as text.
     many
@@ -69,6 +63,7 @@ class _Glimpse:
     """
 
     untyped: bool
+    seen: bool = False
     values: Counter[Label] = field(default_factory=Counter)
     many: bool = False
     numbers: bool = True
@@ -90,46 +85,51 @@ def settle(
     ``alike`` says whether equal rows are to be looked for.
     """
     glimpses = {name: _Glimpse(name in untyped) for name in names}
-    rows: pl.DataFrame | None = None
-    for number, frame in enumerate(parts):
-        if alike and (number == 0 or rows is not None):
-            rows = _grouped(frame, rows)
-        for name, glimpse in glimpses.items():
-            _look(glimpse, frame[name], declared)
-    if rows is None and not any(glimpse.values or glimpse.many for glimpse in glimpses.values()):
+    same = Alike() if alike else None
+
+    def look(frames: Sequence[pl.DataFrame]) -> None:
+        for frame in frames:
+            for name, glimpse in glimpses.items():
+                _look(glimpse, _tally(frame, name), declared)
+
+    for frame in parts:
+        if same is not None:
+            same.add(frame)
+            if same.few:  # what they show of columns, different rows show
+                continue
+            look(same.pieces)
+            same = None
+        look([frame])
+    rows = None if same is None else same.together()
+    look([] if same is None else [rows] if rows is not None else same.pieces)
+    if not any(glimpse.seen for glimpse in glimpses.values()):
         raise TableError("there are no rows in any of the files")
-    decided = _decided(glimpses, declared)
-    return replace(decided, distinct=rows)
+    return replace(_decided(glimpses, declared), distinct=rows)
 
 
-def _grouped(frame: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFrame | None:
-    """Return the different rows so far; None once they are many, or hardly fewer than the rows."""
+def _tally(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Return the different values of a column, and how often each stands there."""
     import polars as pl
 
-    names = frame.columns
-    found = frame.group_by(names).agg(pl.len().cast(pl.Float64).alias(COUNT))
-    if before is not None:
-        try:
-            found = pl.concat([before, found]).group_by(names).agg(pl.col(COUNT).sum())
-        except pl.exceptions.PolarsError:  # files that hold a column in different types
-            return None
-    # Of all rows so far: those of a short last part may all be different.
-    few = 2 * found.height <= max(found[COUNT].sum(), LEAST)
-    return found if few and found.height <= FEW_ROWS else None
+    if COUNT in frame.columns:
+        return frame.group_by(name).agg(pl.col(COUNT).sum())
+    return frame[name].value_counts(name=COUNT)
 
 
-def _look(glimpse: _Glimpse, column: pl.Series, declared: Declared) -> None:
+def _look(glimpse: _Glimpse, tally: pl.DataFrame, declared: Declared) -> None:
     """Take in what a part shows of a column."""
     import polars as pl
 
+    glimpse.seen |= tally.height > 0
+    column = tally.to_series(0)
     if column.dtype in (pl.Categorical, pl.Enum):
         if isinstance(column.dtype, pl.Enum):
             glimpse.levels, glimpse.ordered = tuple(column.dtype.categories.to_list()), True
         glimpse.origin, column = "categories", column.cast(pl.String)
     if glimpse.many and not glimpse.untyped and glimpse.numbers and not glimpse.whole:
         return
-    counts = column.drop_nulls().value_counts(name=COUNT)
-    values, many = counts[column.name].to_list(), counts[COUNT].to_list()
+    there = column.is_not_null()
+    values, many = column.filter(there).to_list(), tally[COUNT].filter(there).to_list()
     _kinds(glimpse, values, declared)
     for value, count in zip(values, many, strict=True):
         key = value.strip() if isinstance(value, str) else value
@@ -214,16 +214,14 @@ def _taken(column: pl.Series, untyped: bool) -> Column:
         return Numbers(name, column.cast(pl.Float64).to_numpy().astype(np.float64))
     declared = isinstance(column.dtype, pl.Enum)
     origin = "categories" if column.dtype in (pl.Categorical, pl.Enum) else "text"
-    if origin == "categories":
-        column = column.cast(pl.String)
     if column.dtype == pl.Boolean:
         codes = column.cast(pl.Int32).fill_null(HOLE).to_numpy()
         return Labels(name, (False, True), codes, "booleans", declared=True)
-    if column.dtype != pl.String:
+    if origin == "text" and column.dtype != pl.String:
         raise TableError(
             f"{name} holds {column.dtype}, neither text nor numbers; leave it out with drop=[{name!r}]"
         )
-    if untyped:
+    if untyped and origin == "text":
         column = column.str.strip_chars()
     levels, found = coded(column)
     return Labels(name, tuple(levels), found, origin, untyped, declared)

@@ -50,6 +50,10 @@ class OnCluster(Generic[R]):
         """Return what a function makes of every part, which stays on the worker."""
         return OnCluster(self.client, self._sent(function, own))
 
+    def only(self, which: Sequence[int]) -> Parts[R]:
+        """Return some of the parts."""
+        return OnCluster(self.client, [self.futures[k] for k in which])
+
     def _sent(self, function: Callable[..., Any], own: Sequence[Sequence[Any]]) -> list[Any]:
         tasks = zip(self.futures, *own, strict=True)
         return [_submit(self.client, _called, function, *task) for task in tasks]
@@ -71,6 +75,10 @@ class _Elsewhere:
     def then(self, *_: Any, keep: bool = True) -> _Elsewhere:
         """Return the same: nothing is made of parts that cannot be reached."""
         return self
+
+    def only(self, which: Sequence[int]) -> _Elsewhere:
+        """Return some of the parts, which cannot be reached either."""
+        return _Elsewhere(len(which))
 
 
 def _submit(client: Any, work: Callable[..., Any], *arguments: Any) -> Any:

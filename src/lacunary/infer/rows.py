@@ -25,23 +25,36 @@ if TYPE_CHECKING:
     from lacunary.family.distribution import NormalMixture
     from lacunary.infer.walker import Walker
 
-__all__ = ["Asked", "Distinct", "Expected", "Rows", "laid_by", "prepare"]
+__all__ = ["Asked", "Distinct", "Expected", "Rows", "Sweep", "laid_by", "prepare"]
 
 Array = NDArray[np.float64]
 
 
-class Rows(Protocol):
+class Sweep(Protocol):
+    """What an E-step is asked of: all rows, or some of them at a time."""
+
+    @property
+    def dag(self) -> Dag:
+        """The graph."""
+        ...
+
+    @property
+    def observed(self) -> Array:
+        """Statistics of the families that rows show whole, which no parameter changes; (tables,)."""
+        ...
+
+    def expect(self, vectors: NDArray[Any]) -> Batch:
+        """Return the E-step: expected statistics of the graph's families, and log-likelihoods."""
+        ...
+
+
+class Rows(Sweep, Protocol):
     """A graph and rows with holes, laid out: all that does not depend on parameters has been worked out.
 
     Vectors hold parameters, or potentials that need not be normalised, in the places of ``dag.layout``; they
     may be complex, for derivatives. A batch of them is (vectors, size). All that follows adds over rows or
     concerns each row by itself.
     """
-
-    @property
-    def dag(self) -> Dag:
-        """The graph."""
-        ...
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -57,17 +70,8 @@ class Rows(Protocol):
         ...
 
     @property
-    def observed(self) -> Array:
-        """Statistics of the families that rows show whole, which no parameter changes; (tables,)."""
-        ...
-
-    @property
     def open_columns(self) -> NDArray[np.bool_]:
         """Which variables, of more than one state, are a hole in some row; (variables,)."""
-        ...
-
-    def expect(self, vectors: NDArray[Any]) -> Batch:
-        """Return the E-step: expected statistics of the graph's families, and log-likelihoods."""
         ...
 
     def families(self, vector: Array) -> Expected:

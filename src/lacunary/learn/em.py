@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from lacunary.errors import ParameterError
 from lacunary.family.protocol import ImpliedTable
 from lacunary.infer.belief import Belief
-from lacunary.infer.rows import Rows
+from lacunary.infer.rows import Sweep
 from lacunary.kernels.normalize import normalize
 from lacunary.maths import special
 from lacunary.maths.arrays import Array, Integers
@@ -67,7 +67,7 @@ class Maximize:
     belief: Belief | None = None
     peak: Array | None = None
 
-    def begin(self, prepared: Rows, theta: Array) -> Array:
+    def begin(self, prepared: Sweep, theta: Array) -> Array:
         """Return the points from which to climb, given starting parameters; (starts, size)."""
         points, layout = self.project(theta), self.dag.layout
         for i, family in (each for alike in self._alike for each in alike):
@@ -107,6 +107,10 @@ class Maximize:
             theta = layout.records(points, i)
             out += self.dag.number(i).log_density(theta, belief.hyper(i), belief.surplus).sum(axis=-1)
         return out
+
+    def step(self, points: Array, counts: Array) -> Array:
+        """Return the next points: they depend on what is expected alone; (starts, size)."""
+        return self.improve(counts)
 
     def improve(self, counts: Array) -> Array:
         """Return the best parameters for these expected counts; (starts, statistics) → (starts, size)."""

@@ -16,6 +16,7 @@ from lacunary.data.source import Source
 from lacunary.errors import ParameterError
 from lacunary.family.regression import VARIANCE_FLOOR
 from lacunary.infer.answers import as_source
+from lacunary.infer.batches import Batches
 from lacunary.infer.belief import Belief, Dirichlet, Prior
 from lacunary.infer.empirical import stated
 from lacunary.infer.network import Network
@@ -27,6 +28,7 @@ from lacunary.learn.foregone import with_foregone
 from lacunary.learn.found import Climbs, Fit, Start
 from lacunary.learn.groups import Groups, has_classes
 from lacunary.learn.loop import Climb, Rule, Watch, climb
+from lacunary.learn.online import Averaged, Online, climb_online, online_of
 from lacunary.learn.select import Choice, Select, Selection, rule_of
 from lacunary.learn.start import Draws, Given, Starts, Tournament, first_point
 from lacunary.learn.stop import Stop
@@ -62,6 +64,7 @@ def fit(
     fixed: Mapping[str, ArrayLike] | None = None,
     stop: Stop | None = None,
     accelerate: bool = False,
+    online: Online | int | bool | None = None,
     watch: Watch | None = None,
     rng: int | np.random.Generator = 0,
 ) -> Fit:
@@ -104,6 +107,10 @@ def fit(
         When to stop; by default once the objective changes by less than 1e-8 of its size.
     accelerate
         Whether to extrapolate (SQUAREM): fewer sweeps, and the objective still never falls.
+    online
+        Learn from mini-batches of rows first, for a good answer after one pass: True, the rows of a batch,
+        or `Online(batch_size=..., passes=...)`. That is online EM, and with "variational" stochastic
+        variational inference. Sweeps over all rows follow, unless `Online` says otherwise.
     watch
         Called after every sweep with a `Progress`; a true answer ends the fit.
     rng
@@ -136,25 +143,32 @@ def fit(
     rule = _rule(belief, scale, method, basis, fixed, log_foregone)
     prepared = scale.prepare(dag, rows)
     maker = _starts(dag, starts, initial, scale)
-    limit = stop or Stop(relative=1e-8)
-    kept = cache(partial(_fingerprint, dag, rows_given, method, basis, asked, given, limit, accelerate))
+    limit, batched = stop or Stop(relative=1e-8), online_of(online)
+    kept = cache(
+        partial(_fingerprint, dag, rows_given, method, basis, asked, given, limit, accelerate, batched)
+    )
     standing = _standing(initial, kept)
     halving = isinstance(maker, Tournament) or "alive" in (standing or {})
     if halving and select in ("average", "entropy", "ensemble"):
         raise ParameterError(
             f"select={select!r} needs starts that all climb to the end: use starts=Draws(30)"
         )
+    if halving and batched:
+        raise ParameterError("a tournament's starts are judged by all rows: use starts=Draws(8) with online")
+    batches = Batches(dag, rows, partial(scale.prepare, dag), batched.batch_size) if batched else None
     if maker is None:
-        theta = first_point(prepared, belief, rows)[None]
+        theta = first_point(batches or prepared, belief, rows)[None]
     else:
         theta = maker.points(belief, prior, rows, np.random.default_rng(rng))
-    points, watch = rule.begin(prepared, theta), watched(watch, dag, scale, kept)
-    if halving:
-        climbs, interrupted = tournament(prepared, rule, points, limit, accelerate, watch, standing)
+    watch = watched(watch, dag, scale, kept)
+    how: Any = {"accelerate": accelerate, "watch": watch, "standing": standing}
+    if batches and batched:
+        averaged = Averaged(rule, batches, batched)
+        climbs, interrupted = climb_online(prepared, averaged, theta, limit, **how)
+    elif halving:
+        climbs, interrupted = tournament(prepared, rule, rule.begin(prepared, theta), limit, **how)
     else:
-        climbs, interrupted = climb(
-            prepared, rule, points, limit, accelerate=accelerate, watch=watch, standing=standing
-        )
+        climbs, interrupted = climb(prepared, rule, rule.begin(prepared, theta), limit, **how)
     if not climbs[0].trace:  # interrupted before anything was known
         raise KeyboardInterrupt
     found = _fit(prepared, rule, belief, climbs, method, basis, interrupted)
@@ -332,6 +346,7 @@ def _fingerprint(
     fixed: Mapping[str, ArrayLike] | None,
     stop: Stop,
     accelerate: bool,
+    online: Online | None,
 ) -> dict[str, str]:
     """Return what must stay the same for climbs to go on, by name; how many sweeps there may be need not."""
     graph = (dag.parents, dag.tied, dag.family)
@@ -345,6 +360,7 @@ def _fingerprint(
         fixed=held or None,
         stop=replace(stop, iterations=1),
         accelerate=accelerate,
+        **({} if online is None else {"online": online}),
     )
 
 

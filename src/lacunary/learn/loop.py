@@ -11,12 +11,12 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from lacunary.infer.network import Network
-from lacunary.infer.rows import Rows
+from lacunary.infer.rows import Sweep
 from lacunary.learn.found import Climbs, Start
 from lacunary.learn.standing import Standing, count, damage_named, flag, logarithm, matrix, plain_log, vector
 from lacunary.learn.stop import Stop
@@ -36,7 +36,7 @@ GROW, SHRINK = 4.0, 2.0
 class Rule(Protocol):
     """What is done with expected counts."""
 
-    def begin(self, prepared: Rows, theta: Array) -> Array:
+    def begin(self, prepared: Sweep, theta: Array) -> Array:
         """Return the points from which to climb, given starting parameters; (starts, size)."""
         ...
 
@@ -52,9 +52,13 @@ class Rule(Protocol):
         """Return the value that must never fall; (starts,)."""
         ...
 
-    def improve(self, counts: Array) -> Array:
-        """Return the next points; (starts, size)."""
+    def step(self, points: Array, counts: Array) -> Array:
+        """Return the next points, given what is expected at these; (starts, size)."""
         ...
+
+
+class Smooth(Rule, Protocol):
+    """A rule whose steps can be prolonged."""
 
     def unfold(self, points: Array) -> tuple[Array, Array]:
         """Return coordinates in which a step may be prolonged, and how much each matters; (starts, size)."""
@@ -175,7 +179,7 @@ def _climbs(starts: list[_Start], rule: Rule) -> list[Climb]:
 
 
 def climb(
-    prepared: Rows,
+    prepared: Sweep,
     rule: Rule,
     points: Array,
     stop: Stop,
@@ -191,7 +195,7 @@ def climb(
     """
     points = points.copy()  # a row of which is kept by its start; every step makes new ones
     starts = active = [_Start(number, point) for number, point in enumerate(points)]
-    leap = _Leap(rule, points) if accelerate else None
+    leap = _Leap(cast(Smooth, rule), points) if accelerate else None
     begun = 0
     if standing is not None:
         with damage_named():
@@ -202,7 +206,7 @@ def climb(
             log = swept.log_likelihood
             objective = rule.objective(points, log)
             going, over = _accept(active, points, objective, log, stop, leap)
-            following = rule.improve(_rows(swept.counts, going))
+            following = rule.step(_rows(points, going), _rows(swept.counts, going))
             if leap:
                 leap.ahead([active[k].number for k in going], following)
             if over:
@@ -306,7 +310,7 @@ class _Leap:
     MATRICES = ("points", "before", "fallback")
     VECTORS = ("steps", "trying", "length", "reach")
 
-    def __init__(self, rule: Rule, points: Array) -> None:
+    def __init__(self, rule: Smooth, points: Array) -> None:
         starts = len(points)
         self.rule = rule
         self.points = points.copy()  # where each start is; arrays have one row a start

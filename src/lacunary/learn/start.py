@@ -10,7 +10,7 @@ import numpy as np
 from lacunary.data.source import Source
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief, Prior
-from lacunary.infer.rows import Rows
+from lacunary.infer.rows import Sweep
 from lacunary.learn.seed import Seeds
 from lacunary.maths.arrays import Array
 
@@ -86,7 +86,7 @@ def available_cases(constant: Array, belief: Belief) -> Array:
     return belief.dag.layout.normalize(constant + belief.alpha[: len(constant)])
 
 
-def first_point(prepared: Rows, belief: Belief, table: Source) -> Array:
+def first_point(prepared: Sweep, belief: Belief, table: Source) -> Array:
     """Return the parameters that follow from the rows in which a family is fully observed; (size,)."""
     tables, theta = belief.dag.layout.tables, np.empty(belief.dag.layout.size)
     theta[:tables] = available_cases(prepared.observed[:tables], belief)

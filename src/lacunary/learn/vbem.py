@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import Belief
-from lacunary.infer.rows import Rows
+from lacunary.infer.rows import Sweep
 from lacunary.learn.em import known_parameters, learned
 from lacunary.maths import special
 from lacunary.maths.arrays import Array
@@ -64,7 +64,7 @@ class Update:
     def _known_tables(self) -> Array:
         return self.known[: self.dag.layout.tables]
 
-    def begin(self, prepared: Rows, theta: Array) -> Array:
+    def begin(self, prepared: Sweep, theta: Array) -> Array:
         """Return the posteriors that follow from the responsibilities at these parameters; (starts, size)."""
         counts = prepared.expect(np.where(np.isnan(self.known), theta, self.known)).counts
         return self.improve(counts)
@@ -99,6 +99,10 @@ class Update:
             after, before = layout.statistics(points, i), self.belief.hyper(i)
             out = out + self.dag.number(i).divergence(after, before, self.belief.surplus).sum(axis=-1)
         return np.asarray(out)
+
+    def step(self, points: Array, counts: Array) -> Array:
+        """Return the next points: they depend on what is expected alone; (starts, size)."""
+        return self.improve(counts)
 
     def improve(self, counts: Array) -> Array:
         """Return α + E[N]; (starts, statistics size)."""
