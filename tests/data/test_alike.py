@@ -19,16 +19,16 @@ def frame(rows: int, seed: int, kinds: str) -> pl.DataFrame:
     made: dict[str, Any] = {}
     for k, kind in enumerate(kinds):
         numbers = rng.integers(3, size=rows)
-        values: list[Any] = {
+        every: dict[str, list[Any]] = {
             "b": [bool(n % 2) for n in numbers],
             "i": [int(n) - 7 for n in numbers],
             "h": [int(n) * 2**61 for n in numbers],  # too wide for one number with the others
             "e": ["xyz"[n] for n in numbers],
             "s": ["xyz"[n] for n in numbers],
             "n": [None] * rows,
-        }[kind]
-        dtypes = {"b": pl.Boolean, "e": pl.Enum(["z", "w", "x", "y"]), "s": pl.String}
-        series = pl.Series(f"{kind}{k}", values, dtype=dtypes.get(kind, pl.Int64))
+        }
+        dtypes: dict[str, Any] = {"b": pl.Boolean, "e": pl.Enum(["z", "w", "x", "y"]), "s": pl.String}
+        series = pl.Series(f"{kind}{k}", every[kind], dtype=dtypes.get(kind, pl.Int64))
         made[series.name] = (
             series.to_frame().select(pl.when(~pl.Series(holes[k])).then(pl.first())).to_series()
         )
