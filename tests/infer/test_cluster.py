@@ -13,7 +13,7 @@ import pytest
 
 import lacunary as lac
 from lacunary.data import recipe
-from lacunary.infer.cluster import connected
+from lacunary.infer.cluster import agreed, connected, versions
 
 distributed = pytest.importorskip("distributed")
 
@@ -95,6 +95,35 @@ def test_what_is_wrong_on_a_worker_is_said_by_name(client: Any, tmp_path: Path) 
     short = [lac.Variable(v.name, v.states[: 1 + (v.name != "smoke")]) for v in table.schema]
     with pytest.raises(lac.StateError, match=r"a\.parquet, rows \d+ to \d+: .*none of the declared"):
         lac.scan(path, client=client, schema=lac.Schema(tuple(short))).fold(len)
+
+
+def test_workers_of_another_version_and_no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Cluster:
+        """What of a client is asked."""
+
+        scheduler = type("Scheduler", (), {"address": "tcp://here:1"})
+
+        def __init__(self, told: Any) -> None:
+            self.told = told
+
+        def wait_for_workers(self, many: int, timeout: float) -> None:
+            if not self.told:
+                raise TimeoutError
+
+        def run(self, function: Any) -> Any:
+            if isinstance(self.told, Exception):
+                raise self.told
+            return self.told
+
+    mine = versions()
+    agreed(Cluster({"tcp://a": mine}))
+    for told, match in (
+        ({"tcp://a": mine, "tcp://b": {**mine, "NumPy": "1.0"}}, r"worker at tcp://b has NumPy 1\.0"),
+        ({}, "no workers; start some with: dask worker tcp://here:1"),
+        (ModuleNotFoundError("No module named 'lacunary'"), "install lacunary on all workers"),
+    ):
+        with pytest.raises(lac.SourceError, match=match):
+            agreed(Cluster(told))
 
 
 def test_an_address_nobody_answers() -> None:

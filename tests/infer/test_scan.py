@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import polars as pl
 import pytest
 
 import lacunary as lac
-from lacunary.data import recipe
+from lacunary.data import recipe, remote
 from lacunary.data.parts import Keep
 from lacunary.infer import rows as rows_module
 from lacunary.infer.scan import Scan
@@ -270,6 +272,88 @@ def test_files_of_different_columns(folder: Path) -> None:
     pl.DataFrame({"z": [1, 2]}).write_parquet(folder / "2.parquet")
     with pytest.raises(lac.SchemaError, match="have different columns"):
         lac.scan(folder)
+
+
+def test_columns_that_hold_something_else(folder: Path) -> None:
+    frame = pl.read_parquet(folder / "1.parquet")
+    first = frame.columns[0]
+    frame.with_columns(pl.col(first).cast(pl.String)).write_parquet(folder / "1.parquet")
+    with pytest.raises(
+        lac.SchemaError, match=rf"{first} holds numbers in .*0\.parquet and text in .*1\.parquet"
+    ):
+        lac.scan(folder)
+
+
+def test_a_damaged_row_group_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"x": rng.normal(size=400), "y": rng.normal(size=400)})
+    path = tmp_path / "a.parquet"
+    frame.write_parquet(path, row_group_size=100, compression="zstd")
+    rows = lac.scan(path)
+    from pyarrow import parquet
+
+    column = parquet.ParquetFile(path).metadata.row_group(2).column(0)
+    broken = bytearray(path.read_bytes())
+    start = column.dictionary_page_offset or column.data_page_offset
+    broken[start : start + column.total_compressed_size] = bytes(column.total_compressed_size)
+    times = path.stat()
+    path.write_bytes(bytes(broken))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # as a disk that forgets
+    with pytest.raises(
+        lac.FileError, match=r"a\.parquet, rows 201 to 300, in row group 2 \(rows 201 to 300\)"
+    ):
+        rows.fold(len)
+
+
+# -- files elsewhere ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def elsewhere(folder: Path) -> Iterator[Any]:
+    fsspec = pytest.importorskip("fsspec")
+    files = fsspec.filesystem("memory")
+    for k, year in enumerate(("year=2023", "year=2024")):
+        files.makedirs(f"/visits/{year}", exist_ok=True)
+        files.put_file(str(folder / f"{k}.parquet"), f"/visits/{year}/rows.parquet")
+    yield files
+    files.rm("/visits", recursive=True)
+
+
+def test_addresses_are_scanned_as_paths_are(folder: Path, elsewhere: Any) -> None:
+    here = lac.scan(folder)
+    for address in ("memory://visits", "memory://visits/*/*.parquet", "memory://visits/year=*/rows.parquet"):
+        there = lac.scan(address, drop=["year"])
+        assert len(there) == 250
+        np.testing.assert_array_equal(there.whole("a test").codes, here.whole("a test").codes)
+    years = lac.scan("memory://visits")
+    assert years.schema["year"].states == (2023, 2024)
+    one = lac.scan("memory://visits/year=2023/rows.parquet")
+    assert len(one) == 120
+
+
+def test_addresses_that_are_none(elsewhere: Any) -> None:
+    rows = lac.scan("memory://visits")
+    elsewhere.rm("/visits/year=2024/rows.parquet")
+    with pytest.raises(
+        lac.FileError, match=r"memory://.*2024/rows\.parquet cannot be read: there is no such"
+    ):
+        rows.fold(len)
+    for address, told in (
+        ("memory://nowhere/*.parquet", "no file that ends in"),
+        ("memory://nowhere.parquet", "there is no such file"),
+        ("gibberish://a/b.parquet", "cannot be read: Protocol not known"),
+    ):
+        with pytest.raises(lac.FileError, match=told):
+            lac.scan(address)
+
+
+def test_files_elsewhere_are_kept_few_at_a_time(elsewhere: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "KEPT", 1)
+    rows = lac.scan("memory://visits", memory="1 kB")
+    assert rows.fold(len) == 250
+    fetched = list(remote._FETCHED.files.values())
+    assert [Path(path).exists() for path in fetched] == [True]
 
 
 def test_a_state_that_a_given_schema_does_not_know(folder: Path) -> None:

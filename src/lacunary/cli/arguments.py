@@ -236,8 +236,12 @@ class Reading(Cells, Declared):
 
 
 def is_many(data: str) -> bool:
-    """Tell whether data are a folder, or a pattern that no file is called by."""
-    return Path(data).is_dir() or (any(sign in data for sign in "*?[") and not Path(data).exists())
+    """Tell whether data are a folder, an address, or a pattern that no file is called by."""
+    return (
+        "://" in data
+        or Path(data).is_dir()
+        or (any(sign in data for sign in "*?[") and not Path(data).exists())
+    )
 
 
 def pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:

@@ -11,13 +11,14 @@ import io
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from lacunary.data.delimited import HEAD, delimiter_of, header_of, opened, regular_rows
 from lacunary.data.large import BLOCK, is_plain
+from lacunary.data.remote import here, is_remote, remote_stamp
 from lacunary.data.wording import counted
 from lacunary.errors import FileError, SchemaError
 
@@ -59,6 +60,8 @@ class File:
         The columns in it.
     keys
         Columns that the names of its folders give, as ``year=2024`` does, and their values.
+    holds
+        What each column holds, in a word; of text files nothing is said.
     delimiter, starts
         Of text: what parts cells, and the bytes at which every `STRIDE`-th row begins; the end is the last.
     """
@@ -71,6 +74,7 @@ class File:
     keys: tuple[tuple[str, str], ...] = ()
     delimiter: str = ","
     starts: tuple[int, ...] = ()
+    holds: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -129,25 +133,41 @@ def runs_of(counts: Sequence[int], width: int) -> list[list[tuple[int, int, int]
     return runs
 
 
-def look_through(path: Path, root: Path) -> File:
-    """Return a file's length and columns; text is read through once."""
-    kind = KINDS.get(path.suffix.lower())
+def look_through(path: str, folders: Sequence[str]) -> File:
+    """Return a file's length and columns; text is read through once.
+
+    ``folders`` are those below the one that is scanned, whose names may give columns.
+    """
+    kind = KINDS.get(PurePosixPath(path).suffix.lower())
     if kind is None:
         raise FileError(
             f"{path}: scans take files that end in {', '.join(KINDS)}; unpack compressed text first, or "
             "read the file into memory with lac.read"
         )
-    keys = tuple(_keys(path.relative_to(root).parts[:-1])) if path.is_relative_to(root) else ()
-    stamp = _stamp(path)
+    keys, stamp = tuple(_keys(folders)), _stamp(path)
     if kind == "text":
         return _text(path, stamp, keys)
-    frame = _lazy(str(path), kind)
+    frame = _lazy(path, kind)
     try:
-        names = tuple(frame.collect_schema().names())
+        schema = frame.collect_schema()
         rows = int(frame.select(_length()).collect().item())
     except Exception as error:
-        raise _damaged(str(path), error) from None
-    return _checked(File(str(path), kind, rows, stamp, names, keys))
+        raise _damaged(path, error) from None
+    holds = tuple(map(_holds, schema.dtypes()))
+    return _checked(File(path, kind, rows, stamp, tuple(schema.names()), keys, holds=holds))
+
+
+def _holds(kind: pl.DataType) -> str:
+    """Return what columns of a type hold, in a word; nothing if they are empty."""
+    import polars as pl
+
+    if kind == pl.Null:
+        return ""
+    if kind.is_numeric():
+        return "numbers"
+    if kind in (pl.String, pl.Categorical, pl.Enum):
+        return "text"
+    return "truth values" if kind == pl.Boolean else str(kind)
 
 
 def _checked(file: File) -> File:
@@ -164,7 +184,9 @@ def _keys(folders: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield key, "" if value == "__HIVE_DEFAULT_PARTITION__" else value
 
 
-def _stamp(path: str | Path) -> tuple[int, int]:
+def _stamp(path: str) -> tuple[int, int]:
+    if is_remote(path):
+        return remote_stamp(path)
     try:
         told = os.stat(path)
     except OSError as error:
@@ -172,14 +194,15 @@ def _stamp(path: str | Path) -> tuple[int, int]:
     return told.st_size, told.st_mtime_ns
 
 
-def _text(path: Path, stamp: tuple[int, int], keys: tuple[tuple[str, str], ...]) -> File:
-    with opened(path) as file:
+def _text(path: str, stamp: tuple[int, int], keys: tuple[tuple[str, str], ...]) -> File:
+    local = Path(here(path))
+    with opened(local) as file:
         head = file.read(HEAD)
-        delimiter = delimiter_of(path, head)
+        delimiter = delimiter_of(local, head)
         file.seek(0)
-        names = header_of(path, csv.reader(file, delimiter=delimiter, strict=True))
-    starts, rows = _row_starts(path, blanks=len(names) == 1)
-    return _checked(File(str(path), "text", rows, stamp, names, keys, delimiter, tuple(starts)))
+        names = header_of(local, csv.reader(file, delimiter=delimiter, strict=True))
+    starts, rows = _row_starts(local, blanks=len(names) == 1)
+    return _checked(File(path, "text", rows, stamp, names, keys, delimiter, tuple(starts)))
 
 
 def _row_starts(path: Path, blanks: bool) -> tuple[list[int], int]:
@@ -239,7 +262,7 @@ def _segment(segment: Segment, names: Sequence[str]) -> pl.DataFrame:
         try:
             frame = _lazy(file.path, file.kind).select(mine).slice(segment.first, segment.rows).collect()
         except Exception as error:
-            raise _damaged(str(segment), error) from None
+            raise _damaged(f"{segment}{_row_group(segment)}", error) from None
     frame = frame.with_columns(pl.lit(value or None, dtype=pl.String).alias(key) for key, value in file.keys)
     if frame.height != segment.rows:
         raise FileError(f"{segment}: only {counted(frame.height, 'row')} can be read; is the file damaged?")
@@ -249,6 +272,7 @@ def _segment(segment: Segment, names: Sequence[str]) -> pl.DataFrame:
 def _lazy(path: str, kind: Literal["parquet", "ipc", "text"]) -> pl.LazyFrame:
     import polars as pl
 
+    path = here(path)
     if kind == "parquet":
         return pl.scan_parquet(path, glob=False, hive_partitioning=False)
     return pl.scan_ipc(path, glob=False, hive_partitioning=False)
@@ -260,6 +284,26 @@ def _length() -> pl.Expr:
     return pl.len()
 
 
+def _row_group(segment: Segment) -> str:
+    """Return which group of rows of a Parquet file cannot be read, as far as can be told."""
+    try:
+        from pyarrow import parquet
+
+        file = parquet.ParquetFile(here(segment.file.path))
+    except Exception:  # pyarrow is not there, or not even the end of the file makes sense
+        return ""
+    first = 0
+    for number in range(file.num_row_groups):
+        rows = file.metadata.row_group(number).num_rows
+        if first < segment.first + segment.rows and first + rows > segment.first:
+            try:
+                file.read_row_group(number)
+            except Exception:
+                return f", in row group {number} (rows {first + 1} to {first + rows})"
+        first += rows
+    return ""
+
+
 def _damaged(where: str, error: Exception) -> FileError:
     told = str(error).strip().splitlines() or [type(error).__name__]
     return FileError(f"{where}: the file is damaged, or is not what its suffix says: {told[0][:200]}")
@@ -269,7 +313,7 @@ def _text_rows(segment: Segment) -> pl.DataFrame:
     """Return the rows of a text file, all cells as text; what polars would read otherwise is read slowly."""
     import polars as pl
 
-    with open(segment.file.path, "rb") as file:
+    with open(here(segment.file.path), "rb") as file:
         file.seek(segment.begin)
         block = file.read(segment.end - segment.begin)
     names, delimiter = segment.file.names, segment.file.delimiter

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from lacunary.data.parts import Parts
 from lacunary.errors import LacunaryError, SourceError
 
-__all__ = ["OnCluster", "connected"]
+__all__ = ["OnCluster", "agreed", "connected", "versions"]
 
 R = TypeVar("R")
 S = TypeVar("S")
@@ -113,6 +113,46 @@ def _gathered(client: Any, futures: Sequence[Any]) -> list[Any]:
             f"the Dask cluster is lost ({name}: {str(problem)[:200]}); start it again, and go on from the "
             "checkpoint"
         ) from problem
+
+
+def agreed(client: Any, wait: float = 10.0) -> None:
+    """Refuse a cluster that has no workers, or whose workers have other versions than this process."""
+    try:
+        client.wait_for_workers(1, timeout=wait)
+    except TimeoutError:
+        address = getattr(client.scheduler, "address", "the scheduler")
+        raise SourceError(
+            f"the Dask cluster has no workers; start some with: dask worker {address}"
+        ) from None
+    try:
+        told = client.run(versions)
+    except ImportError as problem:
+        raise SourceError(f"a worker lacks a package: {problem}; install lacunary on all workers") from None
+    mine = versions()
+    for worker, theirs in told.items():
+        for package, version in mine.items():
+            if theirs.get(package) != version:
+                raise SourceError(
+                    f"the worker at {worker} has {package} {theirs.get(package)}, and this process has "
+                    f"{version}; results would depend on who works: install the same everywhere"
+                )
+
+
+def versions() -> dict[str, str]:
+    """Return the versions on which the bits of results depend."""
+    import platform
+
+    import numba
+    import numpy
+
+    import lacunary
+
+    return {
+        "Python": ".".join(platform.python_version_tuple()[:2]),
+        "lacunary": lacunary.__version__,
+        "NumPy": numpy.__version__,
+        "Numba": numba.__version__,
+    }
 
 
 def connected(address: str, wait: float = 10.0) -> Any:

@@ -20,6 +20,8 @@ from lacunary.data.assemble import assemble, known_columns
 from lacunary.data.parts import Here, Keep, Lazy, Parts
 from lacunary.data.read import Reading
 from lacunary.data.recipe import KINDS, File, Segment, look_through, parts_of, raw, runs_of
+from lacunary.data.remote import found as remote_files
+from lacunary.data.remote import is_remote
 from lacunary.data.schema import Schema
 from lacunary.data.settle import Settled, columns_of, few_rows, settle
 from lacunary.data.table import Table
@@ -127,8 +129,8 @@ def scan(
     ----------
     source
         A file, a folder, a pattern such as ``"visits/*.parquet"``, or a list of them: CSV, TSV, Parquet,
-        Arrow or Feather. Files are taken in the order of their names. Folders called ``key=value`` are
-        columns. Or a Dask data frame.
+        Arrow or Feather, here or elsewhere (``"s3://bucket/visits/*.parquet"``, through fsspec). Files are
+        taken in the order of their names. Folders called ``key=value`` are columns. Or a Dask data frame.
     schema
         The variables, if they are known: their states are then not looked for.
     memory
@@ -164,8 +166,9 @@ def scan(
     if client is None:
         every: Parts[Table] = Lazy(make, Keep(int(HELD * room_for_rows)), opened.parts)
     else:
-        from lacunary.infer.cluster import OnCluster
+        from lacunary.infer.cluster import OnCluster, agreed
 
+        agreed(client)
         every = OnCluster.made(client, make, map(opened.resolve, opened.parts))
     return Scan(settled, every, opened.rows, room_for_rows, distinct)
 
@@ -281,8 +284,8 @@ def _is_frame(source: Any) -> bool:
     return hasattr(source, "npartitions") and hasattr(source, "to_delayed")
 
 
-def _paths(source: Any) -> Iterator[tuple[Path, Path]]:
-    """Yield the files of a source, each with the folder below which its folders' names count."""
+def _paths(source: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the files of a source, each with the names of its folders below the one that is scanned."""
     if isinstance(source, list | tuple):
         for one in source:
             yield from _paths(one)
@@ -293,43 +296,54 @@ def _paths(source: Any) -> Iterator[tuple[Path, Path]]:
             "them, or a Dask data frame"
         )
     text = os.fspath(source)
-    path = Path(text)
-    if path.is_dir():
-        found = sorted(
-            p for p in path.rglob("*") if p.is_file() and p.suffix.lower() in KINDS and _seen(p, path)
-        )
-        root = path
-    elif any(sign in text for sign in "*?[") and not path.exists():
-        found = sorted(Path(p) for p in glob.glob(text, recursive=True) if os.path.isfile(p))
-        root = Path(text[: min(text.find(sign) for sign in "*?[" if sign in text)]).parent
-    else:
-        found, root = [path], path.parent
-    if not found:
+    files = remote_files(text, tuple(KINDS)) if is_remote(text) else _here(text)
+    if not files:
         raise FileError(f"{text}: no file that ends in {', '.join(KINDS)} is there")
-    yield from ((file, root) for file in found)
+    yield from (file for file in files if not any(part.startswith((".", "_")) for part in file[1]))
 
 
-def _seen(path: Path, root: Path) -> bool:
-    """Whether neither a file nor its folders are hidden, as what is half written is."""
-    return not any(part.startswith((".", "_")) for part in path.relative_to(root).parts)
+def _here(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the files on this machine that a path, a folder or a pattern names; what is hidden is not."""
+    path, signs = Path(text), [text.find(sign) for sign in "*?[" if sign in text]
+    if path.is_dir():
+        found = [p for p in path.rglob("*") if p.is_file() and p.suffix.lower() in KINDS]
+        found, root = [p for p in found if not p.name.startswith((".", "_"))], path
+    elif signs and not path.exists():
+        found = [Path(p) for p in glob.glob(text, recursive=True) if os.path.isfile(p)]
+        root = Path(text[: min(signs)]).parent if text[min(signs) - 1] != os.sep else Path(text[: min(signs)])
+    else:
+        return [(str(path), ())]
+    return [(str(p), p.relative_to(root).parts[:-1]) for p in sorted(found)]
 
 
-def _looked_through(paths: Sequence[tuple[Path, Path]], watch: Watch) -> list[File]:
+def _looked_through(paths: Sequence[tuple[str, tuple[str, ...]]], watch: Watch) -> list[File]:
     files = []
-    for done, (path, root) in enumerate(paths):
+    for done, (path, folders) in enumerate(paths):
         watch("looking through files", done, len(paths))
-        files.append(look_through(path, root))
+        files.append(look_through(path, folders))
     watch("looking through files", len(paths), len(paths))
     for file in files[1:]:
-        if set(file.columns) != set(files[0].columns):
-            odd = sorted(set(file.columns) ^ set(files[0].columns))
-            raise SchemaError(
-                f"{file.path} and {files[0].path} have different columns: only one has {listed(odd)}; scan "
-                "files of the same columns"
-            )
+        _check_alike(files[0], file)
     if not sum(file.rows for file in files):
         raise TableError(f"there are no rows in {files[0].path if len(files) == 1 else 'any of the files'}")
     return files
+
+
+def _check_alike(first: File, file: File) -> None:
+    """Refuse files whose columns are not the same, or do not hold the same."""
+    if set(file.columns) != set(first.columns):
+        odd = sorted(set(file.columns) ^ set(first.columns))
+        raise SchemaError(
+            f"{file.path} and {first.path} have different columns: only one has {listed(odd)}; scan "
+            "files of the same columns"
+        )
+    known = dict(zip(first.names, first.holds, strict=False))
+    for name, holds in zip(file.names, file.holds, strict=False):
+        if holds and known.get(name) and known[name] != holds:
+            raise SchemaError(
+                f"{name} holds {known[name]} in {first.path} and {holds} in {file.path}; write it alike in "
+                f"all files, or leave it out with drop=[{name!r}]"
+            )
 
 
 def _columns(opened: _Opened, how: Reading) -> tuple[tuple[str, ...], frozenset[str]]:
