@@ -8,7 +8,10 @@ Another engine would need what this file has: a call on every part, and results 
 from __future__ import annotations
 
 import os
+import platform
+import sys
 from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import version
 from typing import Any, Generic, TypeVar
 
 from lacunary.data.parts import Parts
@@ -130,28 +133,21 @@ def agreed(client: Any, wait: float = 10.0) -> None:
         raise SourceError(f"a worker lacks a package: {problem}; install lacunary on all workers") from None
     mine = versions()
     for worker, theirs in told.items():
-        for package, version in mine.items():
-            if theirs.get(package) != version:
+        for package, own in mine.items():
+            if theirs.get(package) != own:
                 raise SourceError(
                     f"the worker at {worker} has {package} {theirs.get(package)}, and this process has "
-                    f"{version}; results would depend on who works: install the same everywhere"
+                    f"{own}; results would depend on who works: install the same everywhere"
                 )
 
 
 def versions() -> dict[str, str]:
     """Return the versions on which the bits of results depend."""
-    import platform
-
-    import numba
-    import numpy
-
-    import lacunary
-
     return {
         "Python": ".".join(platform.python_version_tuple()[:2]),
-        "lacunary": lacunary.__version__,
-        "NumPy": numpy.__version__,
-        "Numba": numba.__version__,
+        "lacunary": sys.modules["lacunary"].__version__,  # without asking the upper rooms in
+        "NumPy": version("numpy"),
+        "Numba": version("numba"),
     }
 
 
