@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 OLDEST := .venv-oldest
 
-.PHONY: demo test test-oldest bench campaign format clean
+.PHONY: demo test test-oldest bench campaign docs coverage release format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lacunary demo
@@ -34,12 +34,26 @@ bench: $(VENV)/.installed-bench
 campaign: $(VENV)/.installed-test
 	$(BIN)/python -W ignore -m tests.campaign $(CAMPAIGN)
 
+# The manual, into docs/_build/html: nothing is fetched to build it, and it fetches nothing when it is read.
+docs: $(VENV)/.installed-docs
+	MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python docs/_ext/local.py docs/_build/html
+
+# Which lines the tests run, as a table and as pages in coverage/; compiled kernels are not counted.
+coverage: $(VENV)/.installed-test $(VENV)/.installed-coverage
+	$(BIN)/pytest -n 2 --cov --cov-report=term --cov-report=html:coverage
+
+# Builds, checks and tries what would be published; HOME_URL is the project's public address, if it has one.
+release: $(VENV)/.installed-release
+	LACUNARY_HOME_URL=$(HOME_URL) $(BIN)/python -m tests.house.release
+
 format: $(VENV)/.installed-test
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) $(OLDEST) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OLDEST) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache docs/_build docs/examples coverage dist
+	rm -f docs/reference/*.rst
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "lacunary needs Python 3.11 or newer; say which with: make PYTHON=python3.12 ...")'

@@ -12,6 +12,7 @@ Names are loaded when they are first used, so that importing the package costs n
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -126,6 +127,8 @@ if TYPE_CHECKING:
     from lacunary.study.trail import ClassesTrail
 
 __version__ = "0.1.0"
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 _HOME = {
     "budget": ("memory",),

@@ -7,6 +7,7 @@ process may use. What would not fit is refused at once, by name, with what to do
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
@@ -20,6 +21,9 @@ from typing import Any, ParamSpec, TypeVar
 from lacunary.errors import BudgetError, LacunaryError, ParameterError
 
 __all__ = ["Bytes", "budgeted", "check_engine", "memory", "parsed", "reserve", "room", "said"]
+
+log = logging.getLogger("lacunary")
+"""Verbs tell it, as they end, how long they took; nobody hears unless asked to (level DEBUG)."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -136,12 +140,16 @@ def budgeted(verb: Callable[P, R]) -> Callable[P, R]:
     @wraps(verb)
     def within(*args: P.args, **options: P.kwargs) -> R:
         check_engine()
+        began = monotonic()
         try:
-            return verb(*args, **options)
-        except LacunaryError:
+            found = verb(*args, **options)
+        except LacunaryError as problem:
+            log.debug("%s refused after %.3g s: %s", verb.__name__, monotonic() - began, problem)
             raise
         except MemoryError as problem:
             raise ran_out(verb.__name__, problem) from problem
+        log.debug("%s took %.3g s", verb.__name__, monotonic() - began)
+        return found
 
     return within
 

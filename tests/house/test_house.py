@@ -119,7 +119,11 @@ def test_nothing_is_unpickled_or_evaluated() -> None:
 
 
 def test_the_version_is_one() -> None:
-    assert PROJECT["project"]["version"] == lacunary.__version__
+    """It stands in the package; the metadata are made from it, and what repeats it agrees."""
+    assert "version" in PROJECT["project"]["dynamic"]
+    assert PROJECT["tool"]["hatch"]["version"]["path"] == "src/lacunary/__init__.py"
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {lacunary.__version__}\n" in cited
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"## {lacunary.__version__}" in changes
 
