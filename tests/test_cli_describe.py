@@ -119,3 +119,16 @@ def test_doubtful_columns_are_said_once_with_the_option() -> None:
         assert said.count("id numbers the rows") == 1
         assert "--drop id leaves" in said
         assert "numbers the rows" not in Result(verb[0], "numbered.csv", *verb[1:], "--drop", "id").err
+
+
+def test_what_is_around_a_variable_and_what_is_independent() -> None:
+    found = Result("describe", "asia", "--about", "either", "--json").json
+    assert {key: sorted(value) for key, value in found.items() if key != "name"} == {
+        "parents": ["lung", "tub"],
+        "children": ["dysp", "xray"],
+        "markov_blanket": ["bronc", "dysp", "lung", "tub", "xray"],
+        "ancestors": ["asia", "lung", "smoke", "tub"],
+        "descendants": ["dysp", "xray"],
+    }
+    assert Result("describe", "a -> b -> c", "--independencies").out.split("\n")[0] == "a ⊥ c | b"
+    assert "did you mean 'either'" in Result("describe", "asia", "--about", "eithr").err

@@ -52,6 +52,22 @@ potential ( 3 | rain sprinkler )
 
 NET_CLASS = "class garden\n{\n  inputs = ();\n" + NET.split("}\n", 1)[1] + "}\n"
 
+NET_NORMAL = """\
+net { node_size = (80 40); }
+node group { states = ("a" "b"); }
+continuous node dose { label = "dose"; position = (10 20); }
+continuous node effect { label = ""; }
+node better { states = ("yes" "no"); }
+potential ( group ) { data = (0.25 0.75); }
+potential ( dose ) { data = normal ( 10, 4 ); }
+potential ( better | group ) { data = ((0.5 0.5) (0.1 0.9)); }
+potential ( effect | group dose )
+{
+  data = ( normal ( -1.5 + 2 * dose, 0.25 )     % a
+           normal ( dose*0.5-3e-1, 1.0E+1 ) );  % b
+}
+"""
+
 XMLBIF = """\
 <?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE BIF [

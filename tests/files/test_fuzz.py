@@ -15,7 +15,7 @@ from lacunary.errors import FileError
 from lacunary.files import bif, dne, dsc, native, net, uai, xdsl, xmlbif
 from lacunary.files.shipped import asia
 from lacunary.infer.network import Network
-from tests.files.samples import BIF, DNE, DSC, JSON, NET, NET_CLASS, XMLBIF
+from tests.files.samples import BIF, DNE, DSC, JSON, NET, NET_CLASS, NET_NORMAL, XMLBIF
 
 Parser = Callable[[str, bool], Any]
 
@@ -29,7 +29,7 @@ def _written(form: str) -> str:
 
 PARSERS: dict[str, tuple[Parser, tuple[str, ...]]] = {
     "bif": (lambda text, scale: bif.parse(text, renormalize=scale), (BIF,)),
-    "net": (lambda text, scale: net.parse(text, renormalize=scale), (NET, NET_CLASS)),
+    "net": (lambda text, scale: net.parse(text, renormalize=scale), (NET, NET_CLASS, NET_NORMAL)),
     "xmlbif": (lambda text, scale: xmlbif.parse(_bytes(text), renormalize=scale), (XMLBIF,)),
     "xdsl": (lambda text, scale: xdsl.parse(_bytes(text), renormalize=scale), (_written("xdsl"),)),
     "uai": (lambda text, scale: uai.parse(text, renormalize=scale), (_written("uai"),)),
@@ -101,7 +101,8 @@ def test_any_bytes_as_xml(data: bytes) -> None:
 PIECES = {
     "bif": r"""network variable probability type discrete [ 1 ] { } ( ) ; a b {a}; table default 1 0.5 | " /*
         // property \\ 1;""",
-    "net": r"""net class { } ( ) = ; | node potential states data a b 1 "a" " % discrete \\ ("a"); (1);""",
+    "net": r"""net class { } ( ) = ; | node potential states data a b 1 "a" " % discrete
+        continuous normal , * + - \\ ("a"); (1);""",
     "xmlbif": """<BIF> </BIF> <VARIABLE> </VARIABLE> <NAME> </NAME> <OUTCOME> </OUTCOME> a <DEFINITION>
         </DEFINITION> <FOR> </FOR> <TABLE> </TABLE> 1 &lt; <!DOCTYPE [ <!ENTITY 'a' ]>
         &e; <![CDATA[ ]]> <!-- -->""",

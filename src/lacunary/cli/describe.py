@@ -19,6 +19,7 @@ from lacunary.cli.arguments import (
     is_arrows,
     is_model,
     opened,
+    option,
     pairs_of_states,
 )
 from lacunary.cli.show import Waiting, emit, show
@@ -26,11 +27,17 @@ from lacunary.data.wording import counted, visible
 
 __all__ = ["convert", "describe"]
 
+ABOUT = "Of a model: what is around this variable, from its parents to its descendants."
+INDEPENDENCIES = "Of a model: pairs of variables that it makes independent, and given what."
+RELATIONS = ("parents", "children", "markov_blanket", "ancestors", "descendants")
+
 
 @command(
     "lacunary describe house_votes",
     "lacunary describe alarm --json",
     'lacunary describe "A -> C <- H -> D <- B" --hidden H=3',
+    "lacunary describe alarm --about HR",
+    "lacunary describe asia --independencies",
 )
 def describe(
     what: Annotated[
@@ -38,6 +45,8 @@ def describe(
     ],
     reading: Reading,
     hidden: Hidden = None,
+    about: Annotated[str | None, option(ABOUT, "NAME")] = None,
+    independencies: Annotated[bool, typer.Option("--independencies", help=INDEPENDENCIES)] = False,
     json: Json = False,
 ) -> None:
     """Say what a table holds and how it was read, or what a model is made of.
@@ -46,8 +55,12 @@ def describe(
 
     --json prints, of a table: rows, distinct, size, holes, variables, patterns, pattern_count, decisions,
     notes, problems; of a model: kind, variables (name, kind, states, hidden, parents), arcs, parameters,
-    largest_clique, largest_clique_size.
+    largest_clique, largest_clique_size; with --about: name, parents, children, markov_blanket, ancestors,
+    descendants; with --independencies: independencies (first, second, given).
     """
+    if about is not None or independencies:
+        _graph(what, pairs_of_states("--hidden", hidden), about, json)
+        return
     if is_model(what):
         _structure(what, pairs_of_states("--hidden", hidden), json)
         return
@@ -65,14 +78,43 @@ def describe(
         raise typer.Exit(WRONG)
 
 
-def _structure(text: str, hidden: dict[str, Any], json: bool) -> None:
-    from lacunary.report.structure import structure
+def _graph(text: str, hidden: dict[str, Any], about: str | None, json: bool) -> None:
+    """Say what a graph has around a variable, or which variables it makes independent."""
+    if not is_model(text):
+        raise typer.BadParameter("only a graph has relations of variables", param_hint="--about")
+    dag = _dag(text, hidden)[1]
+    if about is None:
+        found = lac.independencies(dag)
+        if json:
+            emit({"independencies": [{"first": a, "second": b, "given": list(c)} for a, b, c in found]})
+            return
+        for one in found:
+            show(str(one))
+        show("" if found else "no two variables are independent, whatever is given")
+        return
+    dag.schema.index(about)
+    told = {relation: getattr(dag, f"{relation}_of")(about) for relation in RELATIONS}
+    if json:
+        emit({"name": about, **{relation: list(names) for relation, names in told.items()}})
+        return
+    for relation, names in told.items():
+        show(f"{relation.replace('_', ' '):<14}  {', '.join(map(visible, names)) or 'none'}")
 
+
+def _dag(text: str, hidden: dict[str, Any]) -> tuple[Any, lac.Dag]:
+    """Return what a text stands for, and its graph."""
     known = {name: states for name, states in hidden.items() if states is not None}
     thing = lac.dag(text, states=known, hidden=list(hidden)) if is_arrows(text) else opened(text)
     dag = thing if isinstance(thing, lac.Dag) else getattr(thing, "dag", None)
     if dag is None:
         raise lac.FileError(f"{text}: a {type(thing).__name__.lower()} is no model")
+    return thing, dag
+
+
+def _structure(text: str, hidden: dict[str, Any], json: bool) -> None:
+    from lacunary.report.structure import structure
+
+    thing, dag = _dag(text, hidden)
     found = structure(dag)
     if json:
         emit({"kind": type(thing).__name__.lower(), **found.to_dict()})

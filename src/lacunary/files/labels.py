@@ -9,11 +9,17 @@ from lacunary.infer.network import Network
 __all__ = ["state_texts"]
 
 
-def state_texts(network: Network, language: str) -> dict[str, tuple[str, ...]]:
-    """Return the states of each variable as text, or say what the language cannot express."""
+def state_texts(network: Network, language: str, *, numeric: bool = False) -> dict[str, tuple[str, ...]]:
+    """Return the states of each variable as text, or say what the language cannot express.
+
+    Where it has continuous variables, ``numeric``, these have none.
+    """
     if not len(network.dag.schema):
         raise FileError(f"{language} cannot hold a network without variables")
-    return {variable.name: _texts(variable, language) for variable in network.dag.schema}
+    return {
+        variable.name: () if numeric and not variable.discrete else _texts(variable, language)
+        for variable in network.dag.schema
+    }
 
 
 def _texts(variable: Variable, language: str) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """Hugin NET: nodes and potentials, after a ``net`` header or within a ``class``.
 
 The values of a potential go over its parents in the order listed, the last moving fastest, and last
-over the node's own states. Attributes that do not matter for the network (labels, positions) are passed over.
+over the node's own states; a continuous node has a normal density for each configuration of its discrete
+parents. Attributes that do not matter for the network (labels, positions) are passed over.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from numpy.typing import NDArray
 
 from lacunary.data.schema import Variable
 from lacunary.errors import FileError
+from lacunary.family.regression import Regression
 from lacunary.files.labels import state_texts
+from lacunary.files.normal import read_normals, written_normals
 from lacunary.files.parsed import Declaration, Family, ParsedNetwork, Word
 from lacunary.files.tokens import Dialect, Tokens
 from lacunary.infer.network import Network
@@ -54,14 +57,15 @@ def _element(tokens: Tokens, draft: ParsedNetwork, *, inside: bool) -> None:
     if inside and tokens.peek() == "=":
         tokens.until(";")
         return
-    if word.text == "discrete":
+    continuous = word.text == "continuous"
+    if word.text in ("discrete", "continuous"):
         word = Word(tokens.take("node"), word.place)
     if word.text == "node":
-        draft.declarations.append(_declaration(tokens))
+        draft.declarations.append(_declaration(tokens, continuous))
     elif word.text == "potential":
         draft.families.append(_family(tokens))
-    elif word.text in ("continuous", "decision", "utility", "function"):
-        raise tokens.error(word.place, f"a {word.text} node; only discrete chance nodes can be read")
+    elif word.text in ("decision", "utility", "function"):
+        raise tokens.error(word.place, f"a {word.text} node; only chance nodes can be read")
     else:
         raise tokens.unexpected(word.place, "'node' or 'potential'")
 
@@ -80,9 +84,11 @@ def _attributes(tokens: Tokens) -> dict[str, range]:
     return values
 
 
-def _declaration(tokens: Tokens) -> Declaration:
+def _declaration(tokens: Tokens, continuous: bool) -> Declaration:
     name = tokens.name("a node's name")
     places = _attributes(tokens).get("states")
+    if continuous:
+        return Declaration(name, (), continuous=True)
     if places is None:
         raise tokens.error(name.place, f"the node {name.text!r} has no states")
     if len(places) < 2 or tokens.all[places[0]] != "(" or tokens.all[places[-1]] != ")":
@@ -106,6 +112,8 @@ def _family(tokens: Tokens) -> Family:
 
 
 def _read(tokens: Tokens, data: range, child: Variable, parents: Sequence[Variable]) -> NDArray[np.float64]:
+    if not child.discrete:
+        return read_normals(tokens, data, child, parents)
     if not data or tokens.all[data.start] != "(":
         raise tokens.unexpected(data.start, "'('")
     places, depth = [], 0
@@ -126,13 +134,25 @@ def _read(tokens: Tokens, data: range, child: Variable, parents: Sequence[Variab
 def write(network: Network) -> str:
     """Return the network in NET."""
     parts = ["net\n{\n}\n"]
-    for name, texts in state_texts(network, "NET").items():
+    for name, texts in state_texts(network, "NET", numeric=True).items():
         states = " ".join(map(_quoted, texts))
-        parts.append(f"node {_bare(name)}\n{{\n  states = ({states});\n}}\n")
+        lines = f"  states = ({states});\n" if texts else ""
+        parts.append(f"{'' if texts else 'continuous '}node {_bare(name)}\n{{\n{lines}}}\n")
     for name, parents in zip(network.dag.names, network.dag.parents, strict=True):
         head = " ".join([name, *("|" if parents else ""), *parents])
-        parts.append(f"potential ( {head} )\n{{\n  data = {_nested(network.table(name))};\n}}\n")
+        parts.append(f"potential ( {head} )\n{{\n  data = {_data(network, name)};\n}}\n")
     return "".join(parts)
+
+
+def _data(network: Network, name: str) -> str:
+    """Return the probabilities or the densities of a variable."""
+    schema = network.dag.schema
+    if schema[name].discrete:
+        return _nested(network.table(name))
+    if not isinstance(network.parameters_of(name), Regression):
+        raise FileError(f"NET holds normal densities alone, and {name!r} has another; save it as .json")
+    above = network.dag.parents_of(name)
+    return written_normals(network.table(name), [parent for parent in above if not schema[parent].discrete])
 
 
 def _nested(table: NDArray[np.float64]) -> str:

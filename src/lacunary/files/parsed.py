@@ -58,6 +58,7 @@ class Declaration:
 
     name: Word
     states: tuple[Word, ...]
+    continuous: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,13 +96,20 @@ class ParsedNetwork:
             raise self.source.error(0, "there are no variables in this file")
         self._distinct((d.name for d in self.declarations), "the variable {} is declared twice")
         for declared in self.declarations:
-            if not declared.name.text or not declared.states:
+            if not declared.name.text or not (declared.states or declared.continuous):
                 raise self.source.error(
                     declared.name.place, f"{declared.name.text!r} needs a name and states"
                 )
             self._distinct(declared.states, "the state {} is declared twice")
         return Schema(
-            tuple(Variable(d.name.text, tuple(s.text for s in d.states)) for d in self.declarations)
+            tuple(
+                Variable(
+                    d.name.text,
+                    tuple(s.text for s in d.states),
+                    kind="continuous" if d.continuous else "discrete",
+                )
+                for d in self.declarations
+            )
         )
 
     @cached_property
@@ -113,7 +121,10 @@ class ParsedNetwork:
         for family in self.families:
             self._distinct(family.parents, "the parent {} is listed twice")
             members = [self._variable(word) for word in (family.child, *family.parents)]
-            sizes = [variable.size for variable in members]
+            if members[0].discrete and not all(parent.discrete for parent in members[1:]):
+                what = f"{members[0].name!r} is discrete, and its parents must be so"
+                raise self.source.error(family.child.place, what)
+            sizes = [variable.size or 1 for variable in members]
             problem = too_large(sizes, values)
             if problem:
                 raise self.source.error(family.child.place, f"{family.child.text!r}: {problem}")
@@ -154,7 +165,7 @@ class ParsedNetwork:
     def _wrong_sum(self, tables: dict[str, NDArray[np.float64]]) -> int:
         """Return the place of the first family, in the schema's order, whose sums are not one."""
         for name in self._schema.names:
-            if np.abs(tables[name].sum(axis=-1) - 1.0).max() > SUM_TOLERANCE:
+            if self._schema[name].discrete and np.abs(tables[name].sum(axis=-1) - 1.0).max() > SUM_TOLERANCE:
                 return self._family[name].child.place
         return 0
 
@@ -175,7 +186,10 @@ def _unscaled(network: Network, tables: dict[str, NDArray[np.float64]]) -> Netwo
     one in floating point, and is then summed again, misses it by less than one ε for each of its states.
     """
     layout = network.dag.layout
-    printed = np.concatenate([layout.flat(tables[name]) for name in network.dag.names])
+    printed = network.theta.copy()
+    for i in layout.blocks:
+        printed[layout.slice(i)] = layout.flat(tables[network.dag.names[i]])
     miss = np.abs(layout.total(printed) - 1.0)[layout.group]
     rounding = np.finfo(np.float64).eps * np.array(layout.states)[layout.variable]
-    return Network(network.dag, np.where(miss <= rounding, printed, network.theta))
+    exact = np.where(miss <= rounding, printed[: layout.tables], network.theta[: layout.tables])
+    return Network(network.dag, np.concatenate([exact, network.theta[layout.tables :]]))
