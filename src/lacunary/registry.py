@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from os import PathLike
 from typing import Any
 
-__all__ = ["LENT", "borrow"]
+__all__ = ["LENT", "borrow", "page_of"]
 
 LENT = {
     "arc probabilities as a figure": "report.figures_arcs.figure",
@@ -22,6 +23,7 @@ LENT = {
     "fit as a figure": "report.figures.fit",
     "graph as a drawing": "report.drawing.drawing",
     "holes as a figure": "report.figures.holes",
+    "mixture as a page": "report.mixture_page.mixture_page",
     "network as a page": "workbench.page.page",
     "network as a widget": "workbench.widget.widget",
     "graph for bnlearn": "files.others.to_modelstring",
@@ -31,6 +33,7 @@ LENT = {
     "save": "files.store.save",
     "score of a mixture": "mixture.score.score_mixture",
     "shown in a notebook": "report.notebook.html",
+    "search as a page": "report.search_page.found_page",
     "sensitivity as a figure": "report.figures.sensitivity",
     "write whole": "files.whole.write_whole",
 }
@@ -42,3 +45,11 @@ def borrow(name: str) -> Callable[..., Any]:
     module, _, function = LENT[name].rpartition(".")
     found: Callable[..., Any] = getattr(import_module(f"lacunary.{module}"), function)
     return found
+
+
+def page_of(kind: str, path: str | PathLike[str] | None, thing: Any, *more: Any, **words: Any) -> str:
+    """Return a thing as a page of HTML that stands alone, and write it if a path is given."""
+    html = str(borrow(f"{kind} as a page")(thing, *more, **words))
+    if path is not None:
+        borrow("write whole")(path, html)
+    return html

@@ -263,7 +263,7 @@ def test_tables_with_labels(client: Client) -> None:
     assert (found["parents"], found["columns"]) == (list(lac.asia().dag.parents_of("dysp")), ["yes", "no"])
 
 
-@pytest.mark.parametrize("format", ["json", "bif", "xmlbif", "net"])
+@pytest.mark.parametrize("format", ["json", "bif", "xmlbif", "net", "xdsl", "dsc", "dne"])
 def test_models_go_out_and_come_in(client: Client, tmp_path: Path, format: str) -> None:
     key = client.post("/api/models/shipped", {"name": "asia"})["id"]
     _, data, _ = client.raw("GET", f"/api/models/{key}/export?format={format}")

@@ -13,6 +13,7 @@ import pytest
 import lacunary as lac
 from tests.workbench.browser import Watched, browser, missing
 from tests.workbench.client import Client, running
+from tests.workbench.pictures import check_picture
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "there is a browser")
 
@@ -212,3 +213,21 @@ def test_a_page_answers_without_a_server(chromium: Any, tmp_path: Path) -> None:
     assert watched.errors == []
     assert watched.hosts == {""}
     watched.close()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_main_screens_look_as_they_did(chromium: Any, tmp_path: Path, dark: bool) -> None:
+    with running(tmp_path / "space") as client:
+        table = client.post("/api/tables/shipped", {"name": "house_votes"})["id"]
+        model = client.post("/api/models/shipped", {"name": "asia"})["id"]
+        watched = Watched(chromium, dark=dark)
+        for screen, where, ready in (
+            ("table", f"table/{table}", ".holes .pattern"),
+            ("graph", f"graph/{model}", ".monitor .bar"),
+        ):
+            watched.page.goto("about:blank")
+            watched.page.goto(address(client, where))
+            watched.page.wait_for_selector(ready)
+            sleep(0.5)  # bars move to their places
+            check_picture(watched.page.screenshot(), f"{screen}-{'dark' if dark else 'light'}")
+        watched.close()

@@ -187,10 +187,14 @@ def test_a_downloaded_page_is_no_page_of_ours(client: Client) -> None:
     assert headers["content-type"] == "application/octet-stream"
 
 
-def test_other_machines_need_a_word_of_their_own() -> None:
-    refused = CliRunner().invoke(app, ["serve", "asia", "--host", "0.0.0.0"])
+@pytest.mark.parametrize("verb", [["serve", "asia"], ["workbench", "--no-browser"]])
+def test_other_machines_need_a_word_of_their_own(verb: list[str]) -> None:
+    refused = CliRunner().invoke(app, [*verb, "--host", "192.0.2.1"])
     assert refused.exit_code == 2
     assert "--anyone" in refused.output
+    refused = CliRunner().invoke(app, [*verb, "--host", "0.0.0.0", "--anyone"])
+    assert refused.exit_code == 2
+    assert "every address" in refused.output
 
 
 def test_what_the_host_header_may_be() -> None:

@@ -52,6 +52,12 @@ def do(bench: Bench) -> Do:
     return done
 
 
+def report(bench: Bench, found: dict[str, Any]) -> str:
+    """Return the page that a job wrote."""
+    [file] = found["result"]["files"]
+    return (bench.workspace.place("jobs", found["id"]) / file["file"]).read_text(encoding="utf-8")
+
+
 def test_classes(bench: Bench, do: Do, capsys: pytest.CaptureFixture[str]) -> None:
     found = do(**CLASSES)
     verb = lac.classes(lac.house_votes(), [1, 2], hidden="bloc", aside="party", starts=2)
@@ -62,8 +68,7 @@ def test_classes(bench: Bench, do: Do, capsys: pytest.CaptureFixture[str]) -> No
     network = bench.models.asked(best["id"]).model
     assert isinstance(network, lac.Network)
     assert network.theta.tolist() == verb.network.theta.tolist()
-    page = bench.workspace.place("jobs", found["id"]) / found["result"]["files"][0]["file"]
-    assert "<svg" in page.read_text(encoding="utf-8")
+    assert "<svg" in report(bench, found)
     assert json.loads(capsys.readouterr().out.splitlines()[0])["say"]
     script = bench.script(best["id"], {"crime": {"state": 1}}, ["bloc"])
     names: dict[str, Any] = {}
@@ -89,6 +94,7 @@ def test_search_with_arcs_by_hand(bench: Bench, do: Do) -> None:
     assert {tuple(arc) for arc in bench.model_shown(key)["arcs"]} == set(verb.dag.arcs)
     assert {(a["tail"], a["head"]): a["nats"] for a in bench.strengths(key)} == dict(verb.strengths)
     assert "required=[('party', 'crime')]" in script_of(bench.workspace, key, {}, [])
+    assert "What depends on what in" in report(bench, found)
 
 
 def test_a_graph_by_hand_and_its_comparison(bench: Bench, do: Do) -> None:
@@ -117,6 +123,7 @@ def test_a_mixture_and_the_holes_it_fills(bench: Bench, do: Do) -> None:
     verb = lac.fit_mixture(lac.house_votes(), components=[2], structure="empty")
     [key] = found["result"]["models"]
     assert bench.model_record(key)["estimates"][0]["value"] == verb.estimate.value
+    assert "2 components" in report(bench, found)
     filled = do(kind="impute", model=key, how="draw", copies=2)
     [file] = filled["result"]["files"]
     table = lac.read(bench.workspace.place("jobs", filled["id"]) / file["file"], kinds="discrete")

@@ -169,7 +169,7 @@ def mixture(
         keep_result(found, out)
         if report:
             waiting.say("drawing")
-            _write_page(found, table, report)
+            found.page(report, table=table)
     from lacunary.cli.mixture_text import summary, tell  # help must not wait for what this needs
 
     if json:
@@ -273,10 +273,3 @@ def _hidden(texts: Texts) -> dict[str, int | list[int] | str] | None:
         numbers = [] if value == "continuous" else _numbers(value, "--hidden")
         out[name] = value if not numbers else numbers[0] if len(numbers) == 1 else numbers
     return out or None
-
-
-def _write_page(found: lac.MixtureFit, table: lac.Table, path: str) -> None:
-    from lacunary.files import write_whole
-    from lacunary.report.mixture_page import mixture_page
-
-    write_whole(path, mixture_page(found, table))

@@ -113,7 +113,7 @@ def search(
         if drawing:
             _draw(found, drawing)
         if report:
-            _write_page(found, report)
+            found.page(report)
     if json:
         emit(_summary(found, {"out": out, "drawing": drawing, "report": report}))
     else:
@@ -156,13 +156,6 @@ def _draw(found: lac.SearchResult, path: str) -> None:
 
     title = f"{len(found.dag.names)} variables, {len(found.dag.arcs)} arcs"
     write_whole(path, drawing(found.dag, found.strengths, title=title))
-
-
-def _write_page(found: lac.SearchResult, path: str) -> None:
-    from lacunary.files import write_whole
-    from lacunary.report.search_page import found_page
-
-    write_whole(path, found_page(found))
 
 
 def _summary(found: lac.SearchResult, files: dict[str, str | None]) -> dict[str, Any]:

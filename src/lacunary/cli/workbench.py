@@ -29,7 +29,9 @@ TITLE = "What the page is headed; by default the file's name."
 def workbench(
     files: Annotated[list[str] | None, typer.Argument(metavar="FILE...", help=FILES)] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help=BROWSER)] = True,
+    host: Annotated[str, option(HOST, "ADDRESS")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help=PORT)] = 0,
+    anyone: Annotated[bool, typer.Option("--anyone", help=ANYONE)] = False,
     workspace: Annotated[str | None, option(FOLDER, "DIR")] = None,
     jobs: Annotated[int, typer.Option(min=1, max=64, help=JOBS)] = 2,
     memory: Annotated[float, typer.Option(min=0.5, help=MEMORY)] = 16.0,
@@ -40,13 +42,14 @@ def workbench(
     in the workspace, and is there again after the next start.
     """
     _needs_server()
+    _check_meant(host, anyone)
     from lacunary.workbench.jobs import JobLimits
     from lacunary.workbench.run import workbench as run
     from lacunary.workbench.workspace import default_folder
 
     folder = default_folder() if workspace is None else Path(workspace)
     limits = JobLimits(at_once=jobs, memory=int(memory * 2**30))
-    run(files or [], folder, port, browser, lambda line: show(line), limits)
+    run(files or [], folder, host, port, browser, lambda line: show(line), limits)
 
 
 @command("lacunary serve asia --port 8000")
@@ -61,14 +64,9 @@ def serve(
     Prints the address and the token that every request needs; /api/openapi.json describes the requests.
     """
     _needs_server()
-    from lacunary.workbench.run import LOOPBACK, serve_model
+    _check_meant(host, anyone)
+    from lacunary.workbench.run import serve_model
 
-    if host not in LOOPBACK and not anyone:
-        raise typer.BadParameter(
-            f"{host} can be reached by other machines; --anyone says that this is meant", param_hint="--host"
-        )
-    if host not in LOOPBACK:
-        complain(f"note: other machines can ask at {host}; whoever has the token is answered")
     serve_model(model, host, port, lambda line: show(line))
 
 
@@ -86,6 +84,24 @@ def page(
         )
     thing.page(out, title=title or Path(model).name.partition(".")[0])
     show(f"written: {out}")
+
+
+def _check_meant(host: str, anyone: bool) -> None:
+    """Refuse an address that other machines can reach, unless that is meant; then warn."""
+    from lacunary.workbench.run import LOOPBACK
+
+    if host in LOOPBACK:
+        return
+    if host in ("0.0.0.0", "::", "*"):
+        raise typer.BadParameter(
+            f"{host} is every address of this machine; name the one by which others reach it",
+            param_hint="--host",
+        )
+    if not anyone:
+        raise typer.BadParameter(
+            f"{host} can be reached by other machines; --anyone says that this is meant", param_hint="--host"
+        )
+    complain(f"note: other machines can ask at {host}; whoever has the token is answered")
 
 
 def _needs_server() -> None:

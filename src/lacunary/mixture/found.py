@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
 
 from lacunary.data.absent import Lean
 from lacunary.data.schema import Label
+from lacunary.data.table import Table
 from lacunary.data.wording import counted
 from lacunary.errors import ParameterError
 from lacunary.evidence.estimate import Estimate
@@ -19,7 +21,7 @@ from lacunary.mixture.learner import MixtureLearner, Parameters
 from lacunary.mixture.predict import Prediction, gibbs
 from lacunary.mixture.trail import MixtureTrail
 from lacunary.mixture.variational import posterior
-from lacunary.registry import borrow
+from lacunary.registry import borrow, page_of
 from lacunary.structure.plan import State, Tick
 from lacunary.structure.result import Trial as HiddenTrial
 from lacunary.structure.score import Structure
@@ -168,6 +170,19 @@ class MixtureFit(Lean):
         top = max(trial.value for trial in trials)
         near = [t for t in trials if top - t.value <= max(NEAR, NEAR_PART * abs(top))]
         return Stability(sum(t.met for t in near), sum(t.met for t in trials), len(trials))
+
+    def page(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        table: Table | None = None,
+        title: str = "Groups, and what depends on what in each",
+    ) -> str:
+        """Return a page with each component's graph, profile and parameters, and write it if a path is given.
+
+        The table, if it is given, is only counted.
+        """
+        return page_of("mixture", path, self, table, title=title)
 
     @property
     def degenerate(self) -> bool:

@@ -15,7 +15,7 @@ from lacunary.errors import ParameterError, TooWideError
 from lacunary.infer.answers import as_source
 from lacunary.maths.mixing import LEAST, chain_mean
 from lacunary.model.arrows import Arc
-from lacunary.registry import borrow
+from lacunary.registry import borrow, page_of
 from lacunary.structure.all_graphs import sum_of_graphs
 from lacunary.structure.chain import Chain, Draw, Setting, whole_rows
 from lacunary.structure.constraints import ArcsGiven, Constraints
@@ -178,9 +178,9 @@ class ArcProbabilities:
         """Return a figure: from each variable (rows) to each (columns), how probable the arc is."""
         return borrow("arc probabilities as a figure")(self)
 
-    def page(self, path: str | PathLike[str], *, title: str = "How sure of each arc") -> None:
-        """Write a page that stands alone: the figure, and every link with its probabilities."""
-        borrow("write whole")(path, borrow("arc probabilities as a page")(self, title))
+    def page(self, path: str | PathLike[str] | None = None, *, title: str = "How sure of each arc") -> str:
+        """Return a page: the figure, and every link with its probabilities; written if a path is given."""
+        return page_of("arc probabilities", path, self, title)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to a file, for `lacunary.load`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from lacunary.infer.network import Network
 from lacunary.learn.fit import fit
 from lacunary.model.arrows import Arc
 from lacunary.model.dag import Dag
-from lacunary.registry import borrow
+from lacunary.registry import borrow, page_of
 
 __all__ = ["SCHEDULE", "Round", "SearchResult", "Step", "StructuralResult", "Trial"]
 
@@ -183,6 +184,10 @@ class SearchResult(Lean):
             Round(str(dag), len(dag.arcs), 0, None, score, here, True, False),
             Round(str(self.dag), len(arcs), moves, self.score, self.score, there, changed, False),
         )
+
+    def page(self, path: str | PathLike[str] | None = None, *, title: str = "What depends on what") -> str:
+        """Return a page: the graph drawn, its arcs, the path of the search; written if a path is given."""
+        return page_of("search", path, self, title=title)
 
     @property
     def chosen(self) -> dict[str, int]:

@@ -15,7 +15,7 @@ from lacunary.data.table import HOLE, Table
 from lacunary.evidence.compare import Comparison
 from lacunary.infer.network import Network
 from lacunary.learn.fit import Fit
-from lacunary.registry import borrow
+from lacunary.registry import borrow, page_of
 from lacunary.study.levels import Levels, Shift
 from lacunary.study.profile import Candidate, Case, Contrast, Profile, candidate_record, profile_record
 
@@ -206,10 +206,7 @@ class Classes:
         ``title``, ``row``, ``cell`` and ``source`` say what it is about, what a row and a cell stand for
         ("member", "vote"), and where the data come from.
         """
-        html = str(borrow("classes as a page")(self, **words))
-        if path is not None:
-            borrow("write whole")(path, html)
-        return html
+        return page_of("classes", path, self, **words)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the best network to a file, as `lacunary.save` does: .json, .bif, .xmlbif, .net."""

@@ -242,8 +242,10 @@ def _models(bench: Bench) -> APIRouter:
     def script(key: str, asked: words.ScriptAsked) -> Any:
         return {"script": bench.script(key, words.given_of(asked.given), asked.targets)}
 
-    @route.get("/models/{key}/export", summary="The model as a file: json, bif, xmlbif or net; or as a page")
-    def export(key: str, format: Annotated[str, Query(pattern="^(json|bif|xmlbif|net|html)$")]) -> Response:
+    @route.get("/models/{key}/export", summary="The model as a file of some format, or as a page")
+    def export(
+        key: str, format: Annotated[str, Query(pattern="^(json|bif|xmlbif|net|xdsl|uai|dsc|dne|html)$")]
+    ) -> Response:
         path, name = bench.exported(key, format)
         return _download(path, name, after=lambda: shutil.rmtree(path.parent, ignore_errors=True))
 

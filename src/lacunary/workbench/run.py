@@ -76,7 +76,7 @@ class Server:
     @property
     def address(self) -> str:
         """Where it answers."""
-        return f"http://{self.host}:{self.port}/"
+        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}/"
 
     def run(self) -> None:
         """Answer until ended, by a signal or by `stop`."""
@@ -104,6 +104,7 @@ def _listening(host: str, port: int) -> socket.socket:
 def workbench(
     files: list[str],
     folder: Path,
+    host: str,
     port: int,
     browser: bool,
     say: Callable[[str], None],
@@ -114,7 +115,7 @@ def workbench(
     try:
         where = [_opened(bench, name) for name in files]
         make: Any = lambda token, hosts: Guard(application(bench), token, hosts)  # noqa: E731
-        server = Server(make, "127.0.0.1", port, lambda: bench.hub.tell({"type": "end"}))
+        server = Server(make, host, port, lambda: bench.hub.tell({"type": "end"}))
         url = f"{server.address}#token={server.token}" + (f"&open={where[0]}" if where else "")
         say(f"workspace: {bench.workspace.folder}")
         say(url)

@@ -117,6 +117,8 @@ def search(job: Job) -> dict[str, Any]:
     arcs = [{"tail": tail, "head": head, "nats": lost} for (tail, head), lost in found.strengths.items()]
     estimates = [{"method": "search score", "value": found.score, "kind": "approximation", "stderr": None}]
     job.keep(found.network, "graph", best=True, strengths=arcs, estimates=estimates, made="found.network")
+    name = job.asked["table_name"]
+    found.page(job.file("report.html", f"{name} graph.html"), title=f"What depends on what in {name}")
     return {"say": f"{len(found.dag.arcs)} arcs, score {found.score:.2f} nats by {found.method}"}
 
 
@@ -153,6 +155,9 @@ def mixture(job: Job) -> dict[str, Any]:
         curve=sorted(curve.items()),
         made="found.mixture",
     )
+    name = job.asked["table_name"]
+    page = job.file("report.html", f"{name} groups.html")
+    found.page(page, table=table, title=f"Groups in {name}, and what depends on what in each")
     return {"say": str(found).splitlines()[0]}
 
 
@@ -266,9 +271,10 @@ def impute(job: Job) -> dict[str, Any]:
     asked, table = job.options, job.table()
     job.tell({"part": 0.05, "say": "filling"})
     how, copies, seed = asked["how"], asked["copies"], asked["seed"]
+    numbered = "copy" if copies > 1 and "copy" not in table.schema.names else None
     if asked["model"]:
         thing = lac.load(job.folder.parent.parent / "models" / asked["model"] / "model.json")
-        filled = lac.impute(thing, table, how=how, copies=copies, rng=seed)
+        filled = lac.impute(thing, table, how=how, copies=copies, copy_column=numbered, rng=seed)
     else:
 
         def watch(done: int, total: int) -> None:
@@ -280,13 +286,8 @@ def impute(job: Job) -> dict[str, Any]:
                     }
                 )
 
-        filled = lac.impute(table, how=how, copies=copies, watch=watch, rng=seed)
+        filled = lac.impute(table, how=how, copies=copies, copy_column=numbered, watch=watch, rng=seed)
     frame: Any = filled.to_frame("polars")
-    if copies > 1:
-        import polars as pl
-
-        numbers = [1 + k // len(table) for k in range(len(filled))]
-        frame = frame.insert_column(0, pl.Series("copy", numbers))
     path = job.file("filled.csv", f"{job.asked['table_name']} filled.csv")
     lac.write_whole(path, frame.write_csv())
     return {"say": f"{int(table.holes.sum())} holes filled" + (f", {copies} copies" if copies > 1 else "")}
