@@ -20,7 +20,7 @@ from lacunary.workbench.workspace import Unknown, Workspace
 
 __all__ = ["Bench"]
 
-FORMATS = (".json", ".bif", ".xmlbif", ".bifxml", ".xml", ".net")
+FORMATS = (".json", ".bif", ".xmlbif", ".bifxml", ".xml", ".net", ".xdsl", ".uai", ".dsc", ".dne")
 TITLES = {
     "classes": "Hidden classes",
     "search": "Search for the graph",
