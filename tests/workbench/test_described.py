@@ -29,7 +29,7 @@ def send_all(app: Any) -> int:
 
     A failure of the server is an error. The stream of events is left out, as it never ends.
     """
-    schema = schemathesis.openapi.from_asgi("/api/openapi.json", app).exclude(path="/api/events")
+    schema: Any = schemathesis.openapi.from_asgi("/api/openapi.json", app).exclude(path="/api/events")
     operations = [found.ok() for found in schema.get_all_operations()]
     for operation in operations:
 

@@ -55,7 +55,8 @@ def do(bench: Bench) -> Do:
 def report(bench: Bench, found: dict[str, Any]) -> str:
     """Return the page that a job wrote."""
     [file] = found["result"]["files"]
-    return (bench.workspace.place("jobs", found["id"]) / file["file"]).read_text(encoding="utf-8")
+    path = bench.workspace.place("jobs", found["id"]) / str(file["file"])
+    return path.read_text(encoding="utf-8")
 
 
 def test_classes(bench: Bench, do: Do, capsys: pytest.CaptureFixture[str]) -> None:
