@@ -134,7 +134,7 @@ def test_every_estimate_knows_regressions() -> None:
         "path",
         "bridge",
         "chib",
-        "sandwich",  # it is for tables
+        "sandwich",
     }:  # which are tested with draws of theirs
         assert np.isfinite(weigh(graph, table, method).value)
 

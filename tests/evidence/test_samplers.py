@@ -154,9 +154,11 @@ def test_path_lies_between_its_bounds() -> None:
 
 def test_jackknife_of_a_mean_is_its_standard_error() -> None:
     numbers = np.array([1.0, 4.0, 2.0, 7.0])
-    value, error = jackknife(lambda which: float(numbers[which].mean()), 4)
+    value, error = jackknife(lambda which: float(numbers[which].mean()), 4, 10**6)
     assert value == 3.5
     assert error == pytest.approx(numbers.std(ddof=1) / 2)
+    _, wider = jackknife(lambda which: float(numbers[which].mean()), 4, 2)  # what one draw in two may miss
+    assert wider == pytest.approx(np.hypot(numbers.std(ddof=1) / 2, 0.5))
 
 
 def test_chib_terms() -> None:

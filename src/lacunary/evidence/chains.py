@@ -136,8 +136,9 @@ class NumericChains:
         Several temperatures at once if ``tau`` has more axes than the states' leading ones.
         """
         tau = np.asarray(tau)
-        evidence = complete_log_evidences(self.problem.belief, tau[..., None] * states[..., :-1])
-        return np.asarray(evidence + (1.0 - tau) * states[..., -1] + tau * self.problem.log_jacobian)
+        problem, scaled = self.problem, tau[..., None] * states[..., :-1]
+        evidence = complete_log_evidences(problem.belief, scaled, problem.known)
+        return np.asarray(evidence + (1.0 - tau) * states[..., -1] + tau * problem.log_jacobian)
 
     def check_room(self, chains: int, kept: int, keep: Sequence[str]) -> None:
         """Refuse to keep more than fits into memory."""
@@ -158,7 +159,7 @@ class NumericChains:
         return self.completions.draw(theta, 0.0 if start is None else 1.0, rng)
 
     def drawn(self, tau: float, states: Array, rng: np.random.Generator) -> Array:
-        """Draw parameters, for standardised columns, given completed rows; (states, size)."""
+        """Draw parameters for standardised columns, given completed rows; known ones stay; (states, size)."""
         belief, layout = self.problem.belief, self.problem.dag.layout
         scaled = tau * states[:, :-1]
         out = np.empty((len(states), layout.size))
@@ -167,7 +168,7 @@ class NumericChains:
         for i, family in belief.dag.numeric:
             posterior = belief.hyper(i) + layout.statistics(scaled, i)
             layout.records(out, i)[:] = family.draw(posterior, belief.surplus, rng)
-        return out
+        return self.problem.with_known(out)
 
 
 def lay_out(problem: Problem) -> TableChains | NumericChains:

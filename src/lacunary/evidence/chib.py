@@ -29,10 +29,10 @@ from lacunary.evidence.imputation import sequence
 from lacunary.evidence.population import Weights
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.schedule import straight
-from lacunary.infer.belief import Belief
+from lacunary.family.numeric import NumericFamily
 from lacunary.learn.align import Swap, relabelled
 from lacunary.maths import special
-from lacunary.maths.arrays import Array, Integers
+from lacunary.maths.arrays import Array, Booleans, Integers
 from lacunary.maths.pareto_tail import pareto_shape
 from lacunary.maths.special import log_rising
 from lacunary.model.dag import Dag
@@ -87,14 +87,14 @@ def chib(
     laid = lay_out(problem)
     states, log_z = _posterior(problem, laid, draws, burn, chains, rng)
     renamed, everything = relabellings(problem, most, rng)
-    ordinates = _log_ratios(problem.belief, states[..., :size], theta[renamed])
+    ordinates = _log_ratios(problem, states[..., :size], theta[renamed])
 
     def log_ratio(which: Integers) -> float:
         summed = logsumexp(ordinates[which], axis=(1, 2)) + log_z[which]
         return float(logsumexp(summed) - logsumexp(log_z[which]) - log(ordinates[0].size))
 
-    ratio, error = jackknife(log_ratio, chains)
-    log_prior = _log_prior_density(problem.belief, theta)
+    ratio, error = jackknife(log_ratio, chains, chains * draws // 2)
+    log_prior = _log_prior_density(problem, theta)
     terms = {
         "log-likelihood": float(problem.prepared.expect(theta[None]).log_likelihood[0]),
         "log prior density": log_prior,
@@ -171,28 +171,39 @@ def _center(problem: Problem, at: At | None) -> Array:
     for i, family in belief.dag.numeric:
         posterior = belief.hyper(i) + layout.statistics(counts, i)
         layout.records(theta, i)[:] = family.peak(posterior, belief.surplus)
-    return theta
+    return problem.with_known(theta)
 
 
-def _log_prior_density(belief: Belief, theta: Array) -> float:
-    """Return log p(θ); (size,)."""
-    layout = belief.dag.layout
+def _learned(problem: Problem) -> tuple[Booleans, list[tuple[int, NumericFamily]]]:
+    """Return which entries of tables are not known, and the numeric families that are not; (tables,)."""
+    known, layout, numeric = problem.known, problem.dag.layout, problem.dag.numeric
+    if known is None:
+        return np.ones(layout.tables, dtype=np.bool_), list(numeric)
+    return np.isnan(known[: layout.tables]), [(i, f) for i, f in numeric if np.isnan(known[layout.start[i]])]
+
+
+def _log_prior_density(problem: Problem, theta: Array) -> float:
+    """Return log p(θ) of what is learned; (size,)."""
+    belief, layout = problem.belief, problem.dag.layout
+    free, numeric = _learned(problem)
     alpha = belief.alpha[: layout.tables]
-    out = special.gammaln(layout.total(alpha)).sum() - special.gammaln(alpha).sum()
-    out += (alpha - 1.0) @ np.log(theta[: layout.tables])
-    for i, family in belief.dag.numeric:
+    sums = layout.total(alpha)[np.unique(layout.group[: layout.tables][free])]
+    out = special.gammaln(sums).sum() - special.gammaln(alpha[free]).sum()
+    out += (alpha[free] - 1.0) @ np.log(theta[: layout.tables][free])
+    for i, family in numeric:
         out += family.log_density(layout.records(theta, i), belief.hyper(i), belief.surplus).sum()
     return float(out)
 
 
-def _log_ratios(belief: Belief, statistics: Array, theta: Array) -> Array:
+def _log_ratios(problem: Problem, statistics: Array, theta: Array) -> Array:
     """Return log p(θ | completed rows) − log p(θ) for all pairs of rows and θ; (..., renamings)."""
-    layout = belief.dag.layout
-    alpha, counts = belief.alpha[: layout.tables], statistics[..., : layout.tables]
+    belief, layout = problem.belief, problem.dag.layout
+    free, numeric = _learned(problem)
+    alpha, counts = belief.alpha[: layout.tables], np.where(free, statistics[..., : layout.tables], 0.0)
     risen = log_rising(layout.total(alpha), layout.total(counts)).sum(axis=-1)
     risen = risen - log_rising(alpha, counts).sum(axis=-1)
-    out = counts @ np.log(theta[:, : layout.tables]).T + risen[..., None]
-    for i, family in belief.dag.numeric:
+    out = counts[..., free] @ np.log(theta[:, : layout.tables][:, free]).T + risen[..., None]
+    for i, family in numeric:
         prior = belief.hyper(i)
         posterior = prior + layout.statistics(statistics, i)
         for k, records in enumerate(layout.records(theta, i)):
@@ -206,9 +217,9 @@ def relabellings(problem: Problem, most: int, rng: np.random.Generator) -> tuple
 
     Each is an order of the parameters, θ[renaming]; (renamings, size). States may change names where a
     variable is hidden in every row, and such variables may change places where the arcs allow it. Renamings
-    under which the prior or shared tables would not be the same are left out.
+    under which the prior, shared tables or known parameters would not be the same are left out.
     """
-    dag, alpha = problem.dag, problem.sampled_alpha
+    dag, alpha, known = problem.dag, problem.sampled_alpha, problem.known
     hidden = np.flatnonzero(~problem.table.facts.shown & (np.array(dag.schema.sizes) > 1)).tolist()
     sizes = [dag.schema.sizes[v] for v in hidden]
     moves, all_moves = _swaps(dag, most)
@@ -225,7 +236,8 @@ def relabellings(problem: Problem, most: int, rng: np.random.Generator) -> tuple
     for swap, new in wanted:
         rename = dict(zip(hidden, new, strict=True))
         order, places = (relabelled(dag, swap, rename, statistics=told) for told in (False, True))
-        if order.min() >= 0 and np.array_equal(alpha[places], alpha):
+        same = order.min() >= 0 and np.array_equal(alpha[places], alpha)
+        if same and (known is None or np.array_equal(known[order], known, equal_nan=True)):
             kept.append(order)
     return np.array(kept or [np.arange(dag.layout.size)]), everything and all_moves
 

@@ -13,7 +13,7 @@ from lacunary.evidence.problem import Problem
 from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.mixing import LEAST, split_rhat
 
-__all__ = ["jackknife", "mixing_note", "said_rhat"]
+__all__ = ["jackknife", "mixing_note", "said_rhat", "with_unseen"]
 
 ENOUGH = 8
 """Chains from which a standard error has some meaning."""
@@ -21,22 +21,35 @@ ENOUGH = 8
 SMALL = 0.01
 """Pseudo-counts below which a state that no row is in is hardly ever drawn again."""
 
+CERTAIN = 1e-9
+"""Standard errors below this are of estimates that do not vary at all: rounding is all there is."""
+
 APART = 2.0
 """R̂ beyond which chains were apart: they vary three times as much between them as within."""
 
 
-def jackknife(estimate: Callable[[Integers], float], chains: int) -> tuple[float, float | None]:
+def jackknife(estimate: Callable[[Integers], float], chains: int, draws: int) -> tuple[float, float | None]:
     """Return the estimate from all chains and its standard error; None from a single chain.
 
     With θ_c the estimate without chain c, the squared error is (C − 1)/C · Σ (θ_c − mean θ)².
-    ``estimate`` takes the numbers of the chains to use. Draws within a chain may depend on one another.
+    ``estimate`` takes the numbers of the chains to use. Draws within a chain may depend on one another; to
+    the error comes what none of the ``draws`` of all chains may have met.
     """
     every = np.arange(chains)
     value = estimate(every)
     if chains < 2:
         return value, None
     without = np.array([estimate(np.delete(every, c)) for c in every])
-    return value, float(np.sqrt((chains - 1) / chains * ((without - without.mean()) ** 2).sum()))
+    seen = float(np.sqrt((chains - 1) / chains * ((without - without.mean()) ** 2).sum()))
+    return value, with_unseen(seen, draws)
+
+
+def with_unseen(stderr: float, draws: int) -> float:
+    """Return a standard error, and one part in as many as there are draws.
+
+    What is rarer than that none of them may have met, and then they agree though something is missing.
+    """
+    return float(np.hypot(stderr, 1.0 / draws)) if stderr > CERTAIN else stderr
 
 
 def mixing_note(problem: Problem, heights: Array) -> str:
@@ -74,6 +87,8 @@ def _least_pseudo_count(problem: Problem) -> float:
     alpha = [
         problem.belief.alpha[layout.slice(i)].min()
         for i, parents in enumerate(dag.parent_indices)
-        if layout.sizes[i] > 1 and any(open_columns[v] and layout.sizes[v] > 1 for v in (i, *parents))
+        if layout.sizes[i] > 1
+        and dag.names[i] not in (problem.fixed or ())
+        and any(open_columns[v] and layout.sizes[v] > 1 for v in (i, *parents))
     ]
     return float(min(alpha, default=np.inf))

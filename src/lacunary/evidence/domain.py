@@ -73,7 +73,7 @@ def _inside(problem: Problem, point: Point) -> Array:
     theta[: layout.tables] = layout.normalize(held)
     for i, _ in problem.dag.implied:  # whose weights stay what they are
         layout.states_first(theta[None], i)[:] = layout.states_first(point.theta[None], i)
-    return theta if problem.known is None else np.where(np.isnan(problem.known), theta, problem.known)
+    return problem.with_known(theta)
 
 
 def remainders(problem: Problem, counts: Array, basis: Basis) -> tuple[float, float]:

@@ -44,6 +44,10 @@ class Particles:
         """Return copies of some of them."""
         return Particles(self.counts[which], self.which[which], self.share[which], self.stream)
 
+    def put(self, which: Integers, other: Particles) -> None:
+        """Put others in the place of some of them."""
+        self.counts[which], self.which[which], self.share[which] = other.counts, other.which, other.share
+
 
 @dataclass(frozen=True, eq=False)
 class TableMover:
@@ -133,6 +137,10 @@ class Statistics:
         """Return copies of some of them."""
         return Statistics(self.counts[which])
 
+    def put(self, which: Integers, other: Statistics) -> None:
+        """Put others in the place of some of them."""
+        self.counts[which] = other.counts
+
 
 @dataclass(frozen=True, eq=False)
 class NumericMover:
@@ -174,6 +182,10 @@ class Points:
         """Return copies of some of them."""
         return Points(self.counts[which], self.prior[which], self.log[which])
 
+    def put(self, which: Integers, other: Points) -> None:
+        """Put others in the place of some of them."""
+        self.counts[which], self.prior[which], self.log[which] = other.counts, other.prior, other.log
+
 
 @dataclass(eq=False)
 class WalkMover:
@@ -191,7 +203,10 @@ class WalkMover:
 
     def begin(self, particles: int, rng: np.random.Generator) -> Points:
         """Return draws from the prior."""
-        points = self.walk.draw(particles, rng)
+        return self.at(self.walk.draw(particles, rng))
+
+    def at(self, points: Array) -> Points:
+        """Return particles at some points; (particles, size)."""
         return Points(points, self.walk.log_prior(points), self.walk.log_likelihood(points))
 
     def rise(self, low: float, high: float, state: Points) -> Array:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Generic, Protocol, TypeVar
 
@@ -56,6 +57,10 @@ class State(Protocol):
 
     def take(self: S, which: Integers) -> S:
         """Return copies of some of them; their random numbers go on as they would have."""
+        ...
+
+    def put(self: S, which: Integers, other: S) -> None:
+        """Put others in the place of some of them; their random numbers go on as they would have."""
         ...
 
 
@@ -117,12 +122,17 @@ class Weights:
     logs: Array
     enough: float = UNEVEN
 
-    @property
+    @cached_property
+    def relative(self) -> Array:
+        """Weights over the largest of their island; (islands, particles)."""
+        return np.asarray(np.exp(self.logs - self.logs.max(axis=1, keepdims=True)))
+
+    @cached_property
     def effective(self) -> Array:
         """(Σw)² / Σw² of each island; (islands,)."""
-        return np.asarray(np.exp(2 * logsumexp(self.logs, axis=1) - logsumexp(2 * self.logs, axis=1)))
+        return np.asarray(self.relative.sum(axis=1) ** 2 / (self.relative**2).sum(axis=1))
 
-    @property
+    @cached_property
     def uneven(self) -> Booleans:
         """Which islands' particles had better be drawn anew; (islands,)."""
         return np.asarray(self.effective < self.enough * self.logs.shape[1])
@@ -136,20 +146,35 @@ class Weights:
         islands, particles = self.logs.shape
         many = particles if many is None else many
         out: Integers = np.arange(islands)[:, None] * particles + np.arange(many)
-        for island in np.flatnonzero(self.uneven):
-            reach = np.cumsum(np.exp(self.logs[island] - logsumexp(self.logs[island])))[:-1]
-            at = rng.random(many) if pinned else (rng.random() + np.arange(many)) / many
-            out[island] = island * particles + np.searchsorted(reach, at)
-            if pinned:
-                out[island, 0] = island * particles
+        who = np.flatnonzero(self.uneven)
+        at = rng.random((len(who), many if pinned else 1))
+        at = at if pinned else (at + np.arange(many)) / many
+        reach = np.cumsum(self.relative[who], axis=1)
+        row, last = np.arange(len(who))[:, None], particles - 1
+        reach = row + reach / reach[:, -1:]  # the islands' intervals one after the other
+        found = np.searchsorted(reach.ravel(), (row + at).ravel()).reshape(at.shape)
+        out[who] = who[:, None] * particles + np.clip(found - row * particles, 0, last)
+        if pinned:
+            out[who, 0] = who * particles
         return np.asarray(out.ravel())
 
 
 def anneal(
-    mover: Mover[S], tau: Array, islands: int, particles: int, rng: np.random.Generator, moves: int = 1
+    mover: Mover[S],
+    tau: Array,
+    islands: int,
+    particles: int,
+    rng: np.random.Generator,
+    moves: int = 1,
+    ends: S | None = None,
 ) -> Annealed:
-    """Lead particles on islands from the base to the posterior."""
-    *_, last = climbing(mover, tau, islands, particles, rng, moves)
+    """Lead particles on islands from the base to the posterior.
+
+    With ``ends``, a draw from the posterior for each island, runs are conditional: one particle ends there,
+    led by a path backwards. Moves must then be reversible. The mean of exp(−log_z) is the inverse of the
+    evidence.
+    """
+    *_, last = climbing(mover, tau, islands, particles, rng, moves, ends=ends)
     total = last.log_z + log_mean(last.logs) + mover.log_constant
     steps = (len(tau) - 1) * islands * particles * moves
     return Annealed(total, last.state.counts, last.logs, steps)
@@ -173,23 +198,40 @@ def climbing(
     rng: np.random.Generator,
     moves: int = 1,
     always: bool = False,
+    ends: S | None = None,
 ) -> Iterator[Rung[S]]:
     """Lead particles from the base to the posterior, and stop at every temperature.
 
-    If ``always``, particles are drawn anew at every temperature, so that all count alike.
+    If ``always``, particles are drawn anew at every temperature, so that all count alike. With ``ends`` the
+    first particle of each island is on its way there.
     """
-    state = mover.begin(islands * particles, rng)
+    path = [] if ends is None else _backwards(mover, tau, ends, moves)
+    first, state = np.arange(islands) * particles, mover.begin(islands * particles, rng)
     logs, log_z = np.zeros((islands, particles)), np.zeros(islands)
+    if path:
+        state.put(first, path[0])
     yield Rung(0.0, state, logs, log_z)
-    for low, high in pairwise(tau.tolist()):
+    for k, (low, high) in enumerate(pairwise(tau.tolist())):
         logs = logs + mover.rise(low, high, state).reshape(logs.shape)
         weights = Weights(logs, 1.0 + 1e-9 if always else UNEVEN)
         if weights.uneven.any():
             log_z = log_z + np.where(weights.uneven, log_mean(logs), 0.0)
-            state = state.take(weights.drawn(rng))
+            state = state.take(weights.drawn(rng, bool(path)))
             logs = np.where(weights.uneven[:, None], 0.0, logs)
         mover.move(state, high, moves)
+        if path:
+            state.put(first, path[k + 1])
         yield Rung(high, state, logs, log_z)
+
+
+def _backwards(mover: Mover[S], tau: Array, ends: S, moves: int) -> list[S]:
+    """Return states at every temperature, by reversible moves from the last of them back to the base."""
+    path = [ends]
+    for high in tau[:0:-1].tolist():
+        before = path[-1].take(np.arange(len(ends.counts)))
+        mover.move(before, high, moves)
+        path.append(before)
+    return path[::-1]
 
 
 def schedule(mover: Mover[S], rng: np.random.Generator, particles: int = 64, moves: int = 1) -> Array:
@@ -238,4 +280,5 @@ def _next(mover: Mover[S], now: float, state: S, logs: Array) -> float:
 
 def log_mean(logs: Array) -> Array:
     """Return the log of the mean weight of each island; (islands,)."""
-    return np.asarray(logsumexp(logs, axis=1) - np.log(logs.shape[1]))
+    top = logs.max(axis=1)
+    return np.asarray(top + np.log(np.exp(logs - top[:, None]).mean(axis=1)))

@@ -128,14 +128,22 @@ class Problem(Lean):
         """Parameters that are fixed, for standardised columns, NaN elsewhere; (size,). None if none are."""
         return known_parameters(self.dag, self.held) if self.fixed else None
 
+    def with_known(self, theta: Array) -> Array:
+        """Return parameters with what is fixed in its place; (..., size)."""
+        return theta if self.known is None else np.where(np.isnan(self.known), theta, self.known)
+
     @cached_property
     def sampled_alpha(self) -> Array:
-        """The hyperparameters of tables, with so many rows behind known ones that these never change."""
+        """The hyperparameters of tables, with so many rows behind known ones that these never change.
+
+        What is known to be impossible has one of these rows: samplers that come from where all completions
+        are alike leave it gradually, and end where it is as rare as one in all of them.
+        """
         alpha = np.array(self.belief.alpha)
         if self.known is not None:
             tables = self.known[: self.dag.layout.tables]
             given = np.flatnonzero(~np.isnan(tables))
-            alpha[given] = np.maximum(tables[given], 1e-300) * CERTAIN
+            alpha[given] = np.maximum(tables[given] * CERTAIN, 1.0)
         return alpha
 
     @cached_property

@@ -112,9 +112,7 @@ class Walk:
         theta[:, self.tables] = np.exp(x - x.max(axis=1, keepdims=True, initial=-700.0))
         for i, place, family in self.blocks:
             layout.states_first(theta, i)[:] = family.table(points[:, place])
-        if self.problem.known is not None:
-            theta = np.where(np.isnan(self.problem.known), theta, self.problem.known)
-        return layout.normalize(theta)
+        return layout.normalize(self.problem.with_known(theta))
 
     def reach(self, tau: float) -> Array:
         """Return how far each number of a point goes, about, at an inverse temperature; (size,)."""

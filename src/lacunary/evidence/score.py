@@ -38,7 +38,7 @@ class Method(NamedTuple):
     need: str = ""
     """An attribute of `lacunary.family.protocol.Family`."""
     fixable: bool = True
-    """Not of estimates that draw all parameters."""
+    """Not where what is fixed would be charged for."""
     at: At = "map"
     """The point at which it is worked out unless told."""
 
@@ -57,10 +57,10 @@ METHODS: Mapping[str, Method] = {
     "variational": Method("variational.variational", "conjugate"),
     "sampled": Method("smc.sampled", "smooth"),
     "sandwich": Method("sandwich.sandwich", "smooth"),
-    "ais": Method("ais.ais", "smooth", fixable=False),
-    "path": Method("ladder.path", "conjugate", fixable=False),
-    "bridge": Method("ladder.bridge", "conjugate", fixable=False),
-    "chib": Method("chib.chib", "conjugate", fixable=False),
+    "ais": Method("ais.ais", "smooth"),
+    "path": Method("ladder.path", "conjugate"),
+    "bridge": Method("ladder.bridge", "conjugate"),
+    "chib": Method("chib.chib", "conjugate"),
 }
 """The estimates, by the names people call them; loaded when first asked for."""
 

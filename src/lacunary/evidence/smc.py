@@ -4,8 +4,9 @@ Sequential imputation begins at the prior and lets the rows of tables come in on
 gives an unbiased estimate, and islands are independent: their spread tells the error, t distributed. The
 same with a particle that ends where Gibbs sampling led it from variational optima is a second opinion, run
 shorter. Where completions are too many, or rows so many that it is far cheaper, annealing begins at the
-variational optima, in all their labellings. Graphs with numeric families are annealed from the prior, and
-those to which nothing is conjugate by a random walk.
+variational optima, in all their labellings. Graphs with numeric families are annealed from the prior, with
+runs that end where Gibbs sampling led from the MAP as a second opinion, and those to which nothing is
+conjugate by a random walk.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from scipy.special import logsumexp
 from lacunary.errors import ParameterError
 from lacunary.evidence.bases import Optima, optima
 from lacunary.evidence.chains import NumericChains, check_positive, lay_out
+from lacunary.evidence.diagnostics import with_unseen
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.exact import complete_log_evidences
 from lacunary.evidence.imputation import Sequence, sequence
-from lacunary.evidence.movers import NumericMover, WalkMover, from_prior
+from lacunary.evidence.movers import NumericMover, Statistics, WalkMover, from_prior
 from lacunary.evidence.population import Annealed, Mover, Weights, anneal, finer, schedule
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.random_walk import Walk
@@ -39,13 +41,16 @@ __all__ = [
     "LEAST",
     "LESS",
     "MORE",
+    "MOVES",
     "SPREAD",
     "SWEEPS",
     "Sampler",
     "fractional",
     "imputing",
+    "numeric_price",
     "sampled",
     "samplers",
+    "walk_price",
 ]
 
 ISLANDS = 16
@@ -75,11 +80,11 @@ FEW = 0.1
 CHEAPER = 4.0
 """Times that the first sampler may be dearer than another, which is the more likely to miss something."""
 
+MOVES = 50
+"""Moves of all parameters and holes that lead from a fit to a draw from the posterior."""
+
 SWEEPS = 200
 """Sweeps of collapsed Gibbs sampling that lead from a variational optimum to a draw from the posterior."""
-
-CERTAIN = 1e-12
-"""Standard errors that are rounding: nothing was drawn."""
 
 MIXED = 8
 """Particles of an island from which R̂ says something."""
@@ -134,14 +139,11 @@ class Sampler:
 
     @property
     def stderr(self) -> float:
-        """Its standard error: that of the mean, relative, and one part in as many as there are particles.
-
-        What is rarer than that none of them may have met, and then islands agree though something is missing.
-        """
+        """Its standard error: that of the mean, relative, and what no particle may have met."""
         assert self.found is not None
         relative = np.exp((self.value - self.log_z) if self.conditional else (self.log_z - self.value))
         seen = float(relative.std(ddof=1) / np.sqrt(len(relative)))
-        return float(np.hypot(seen, 1.0 / self.found.logs.size)) if seen > CERTAIN else seen
+        return with_unseen(seen, self.found.logs.size)
 
     def wanted(self, stderr: float) -> float:
         """Return how much more effort than the last would meet a standard error, by the spread of islands."""
@@ -203,20 +205,39 @@ def samplers(problem: Problem, rng: np.random.Generator) -> tuple[list[Sampler],
                 "in discrete networks only; use 'laplace' or 'variational'"
             )
         walk = Walk(problem)
-        price = 8.0 * walk.short * problem.table.facts.rows * problem.dag.layout.size
-        return [_annealing("random walk", WalkMover(walk, rng), price, rng)], None
+        return [_annealing("random walk", WalkMover(walk, rng), walk_price(walk), rng)], None
     laid = lay_out(problem)
     if isinstance(laid, NumericChains):
-        if problem.fixed:
-            raise ParameterError("'sampled' holds tables fixed in discrete networks only; use 'variational'")
-        price = 64.0 * len(laid.completions.row) * len(problem.dag.names)
-        return [_annealing("annealing from the prior", NumericMover(laid, rng), price, rng)], None
+        numeric, price = NumericMover(laid, rng), numeric_price(laid)
+        back = _annealing("annealing back to the fit", numeric, price, rng, _fitted(problem, numeric))
+        return [_annealing("annealing from the prior", numeric, price, rng), back], None
     peaks, rows = optima(problem, rng), sequence(problem)
     mover, price = peaks.mover(laid), _draw_price(problem, laid)
     ways = [] if rows is None else [imputing(rows), _settled(rows, peaks)]
     if mover is not None:
         ways.append(_annealing("annealing from variational optima", mover, price, rng))
     return ways or [_annealing("annealing from the prior", from_prior(laid), price, rng)], peaks
+
+
+def walk_price(walk: Walk) -> float:
+    """Return what one move of a random walk costs, in multiplications of an urn."""
+    return 8.0 * walk.short * walk.problem.table.facts.rows * walk.problem.dag.layout.size
+
+
+def numeric_price(laid: NumericChains) -> float:
+    """Return what one draw of all parameters and completions costs, in multiplications of an urn."""
+    return 64.0 * len(laid.completions.row) * len(laid.problem.dag.names)
+
+
+def _fitted(problem: Problem, mover: NumericMover) -> Callable[[int, np.random.Generator], Statistics]:
+    """Return what makes draws that Gibbs sampling led to the posterior from the MAP."""
+
+    def ends(islands: int, rng: np.random.Generator) -> Statistics:
+        state = Statistics(mover.chains.first(islands, problem.point("map").theta, rng))
+        mover.move(state, 1.0, MOVES)
+        return state
+
+    return ends
 
 
 def _draw_price(problem: Problem, laid: Walker) -> float:
@@ -260,8 +281,17 @@ def _settled(rows: Sequence, peaks: Optima) -> Sampler:
     return Sampler("sequential imputation from variational optima", attempt, imputing(rows).price, True)
 
 
-def _annealing(name: str, mover: Mover[Any], price: float, rng: np.random.Generator) -> Sampler:
-    """Return annealing along a path; more effort goes to temperatures and particles alike."""
+def _annealing(
+    name: str,
+    mover: Mover[Any],
+    price: float,
+    rng: np.random.Generator,
+    ends: Callable[[int, np.random.Generator], Any] | None = None,
+) -> Sampler:
+    """Return annealing along a path; more effort goes to temperatures and particles alike.
+
+    With ``ends``, which makes a draw from the posterior for each island, runs are conditional.
+    """
     tau: list[Array] = []
 
     def attempt(islands: int, effort: float, rng: np.random.Generator) -> Annealed:
@@ -270,9 +300,10 @@ def _annealing(name: str, mover: Mover[Any], price: float, rng: np.random.Genera
             if isinstance(mover, WalkMover):
                 mover.seeking = False
         more = effort**0.5
-        return anneal(mover, finer(tau[0], 2 * more), islands, round(LEAST * more), rng)
+        led = None if ends is None else ends(islands, rng)
+        return anneal(mover, finer(tau[0], 2 * more), islands, round(LEAST * more), rng, ends=led)
 
-    return Sampler(name, attempt, price)
+    return Sampler(name, attempt, price, ends is not None)
 
 
 def _grow(
