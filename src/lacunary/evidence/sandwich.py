@@ -217,9 +217,9 @@ def _twin_ends(
     while True:
         low, high, error = ends(there, back)
         off, now = max(abs(high - low), error) / wanted, len(there.log_z)
-        times = float(np.clip(BEYOND * off**2, LESS, MORE))
-        cost = (there.steps + back.steps) * price * times
-        if off <= 1.0 or spent + cost > budget:
+        room = (budget - spent) / ((there.steps + back.steps) * price)
+        times = min(float(np.clip(BEYOND * off**2, LESS, MORE)), room)
+        if off <= 1.0 or times < LESS:
             return low, high, error
         problem.say(f"the twin, {particles} particles on {now} islands", min(spent / budget, 1.0))
         if error * np.sqrt(now) > SPREAD:
