@@ -41,7 +41,7 @@ myst_heading_anchors = 4
 myst_links_external_new_tab = False
 
 napoleon_google_docstring = False
-napoleon_use_ivar = True
+napoleon_custom_sections = [("Attributes", "params_style")]
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_class_signature = "mixed"
@@ -77,7 +77,7 @@ html_theme_options = {
     "pygments_dark_style": "github-dark",
     "search_bar_text": "Search the manual",
 }
-html_sidebars = {"index": [], "comparison": [], "search": []}
+html_sidebars = {"index": [], "getting-started": [], "comparison": [], "search": []}
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

@@ -83,7 +83,8 @@ def page(name: str, guides: list[str]) -> str:
     if not inspect.isclass(thing):
         body = f".. autofunction:: lacunary.{name}\n"
     else:
-        body = f".. autoclass:: lacunary.{name}\n   :members:\n   :show-inheritance:\n"
+        bases = "   :show-inheritance:\n" if issubclass(thing, Exception) else ""
+        body = f".. autoclass:: lacunary.{name}\n   :members:\n{bases}"
     more = ", ".join(f":doc:`/{guide}`" for guide in guides)
     return f"{title}\n.. currentmodule:: lacunary\n\n{body}{_shown(name)}\n.. seealso:: {more}\n"
 
