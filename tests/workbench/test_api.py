@@ -60,7 +60,8 @@ def test_rows_of_a_pattern(client: Client, votes: str) -> None:
 
 def test_doubts_come_with_what_mends_them(client: Client) -> None:
     lines = [
-        f"{i},{'-9' if i % 7 == 0 else i * 0.5},{'ab'[i % 2]},{'1,5' if i % 2 else '2,5'}" for i in range(40)
+        f"{i},{'-9' if i % 7 == 0 else i * 0.5},{'ab'[i % 2]},{'1,500' if i % 2 else '2,500'}"
+        for i in range(40)
     ]
     data = "id;x;g;w\n" + "\n".join(line.replace(",", ";", 3) for line in lines)
     status, found = client.upload("/api/tables?name=doubtful.csv", data.encode())

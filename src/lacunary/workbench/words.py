@@ -92,7 +92,7 @@ class Settings(Body):
     rename: Annotated[
         dict[Name, Annotated[str, StringConstraints(min_length=1, max_length=200)]], Field(max_length=5000)
     ] = {}
-    decimal: Literal[".", ","] = "."
+    decimal: Literal[".", ","] | None = None
     weights: Name | None = None
 
 
