@@ -84,15 +84,14 @@ def laplace(
     if symmetry:
         _check_nothing_fixed(problem)
         check_symmetric(problem.belief)
-    point, missed = problem.point(at), 0.0
+    point, missed, bends = problem.point(at), 0.0, _Bends(problem)
     if not plain:
-        point, problem, missed = _in_domain(problem, point, dimension)
+        point, problem, missed = _in_domain(problem, point, dimension, bends)
     if not np.isfinite(point.log_likelihood):
         problem.prepared.check_possible(point.theta)
     rule = maximize_rule(problem.belief, "map", problem.basis, problem.held)
-    bent = curvature(problem.prepared, point.theta, problem.belief)
     _check_inside(problem, point)
-    log_det, slope, d = _gauss(problem, bent, rule.pseudo, point.where, dimension)
+    log_det, slope, d = _gauss(problem, bends.at(point), rule.pseudo, point.where, dimension)
     terms = {
         "log-likelihood": point.log_likelihood,
         "log prior density": float(rule.log_prior(point.theta[None])[0]),
@@ -116,16 +115,36 @@ def laplace(
     )
 
 
-def _in_domain(problem: Problem, point: Point, dimension: Charge) -> tuple[Point, Problem, float]:
+class _Bends:
+    """The curvature at the point asked about last: whether it is a peak, then its worth.
+
+    It does not depend on the basis.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self._last: tuple[Array, Curvature] | None = None
+
+    def at(self, point: Point) -> Curvature:
+        """Return the curvature at a point."""
+        if self._last is None or self._last[0] is not point.theta:
+            bent = curvature(self.problem.prepared, point.theta, self.problem.belief)
+            self._last = point.theta, bent
+        return self._last[1]
+
+
+def _in_domain(
+    problem: Problem, point: Point, dimension: Charge, bends: _Bends
+) -> tuple[Point, Problem, float]:
     """Return a point and a basis at which the formula holds, and what it still misses if that is much."""
     _check_inside(problem, point)
-    if dimension == "parameters" and not _is_peak(problem, point):
-        point = climbed(problem, point, lambda there: _is_peak(problem, there)) or point
+    if dimension == "parameters" and not _is_peak(problem, point, bends):
+        point = climbed(problem, point, lambda there: _is_peak(problem, there, bends)) or point
     missed, lost = remainders(problem, point.counts, problem.basis)
     if problem.basis == "probability" and abs(missed) > ENOUGH:
         softer = replace(problem, basis="softmax", given=None, _points={})
         where = f"map (softmax basis; in the probability basis Stirling's remainders are {missed:.2g} nats)"
-        return _in_domain(softer, replace(softer.point("map"), where=where), dimension)
+        return _in_domain(softer, replace(softer.point("map"), where=where), dimension, bends)
     if lost > ENOUGH:
         raise ParameterError(
             f"posterior counts at the point ({point.where}) are so small that Laplace's approximation misses "
@@ -135,12 +154,11 @@ def _in_domain(problem: Problem, point: Point, dimension: Charge) -> tuple[Point
     return point, problem, missed if abs(missed) > ENOUGH else 0.0
 
 
-def _is_peak(problem: Problem, point: Point) -> bool:
+def _is_peak(problem: Problem, point: Point, bends: _Bends) -> bool:
     """Tell whether a point is an inner peak to the accuracy that the formula needs."""
     rule = maximize_rule(problem.belief, "map", problem.basis, problem.held)
-    bent = curvature(problem.prepared, point.theta, problem.belief)
     try:
-        return _gauss(problem, bent, rule.pseudo, point.where, "parameters")[1] <= SLOPE
+        return _gauss(problem, bends.at(point), rule.pseudo, point.where, "parameters")[1] <= SLOPE
     except ParameterError:
         return False
 

@@ -180,7 +180,9 @@ class Board:
         arcs = self.sketch.arcs
         may_add = self.constraints.free & ~arcs & ~self.sketch.above & self._room()
         more, less = self.prior.steps(self.links)
-        charged = self.gain + np.where(self.prior.counted, np.where(arcs, less, more), 0.0)
+        charged = self.gain
+        if more or less:
+            charged = charged + np.where(self.prior.counted, np.where(arcs, less, more), 0.0)
         return np.where(may_add | (arcs & ~self.constraints.required), charged, -np.inf)
 
     def turns(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:

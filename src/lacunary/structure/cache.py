@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from math import log
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,17 @@ class Room:
         self.logs = np.log([variable.size or 1 for variable in schema])
         self.real = np.array([not variable.discrete for variable in schema], dtype=bool)
         self.most = float(np.log(MOST_CELLS / max(len(schema), 1)))
+        self._each, self._largest = self.logs.tolist(), float(self.logs.max(initial=0.0))
 
-    def full(self, child: int, parents: Parents) -> NDArray[np.bool_]:
-        """Tell which variables a family has no room for as further parents; (n,)."""
-        chosen = list(parents)
-        own = 2.0 * np.log(self.real[chosen].sum() + 3.0) if self.real[child] else self.logs[child]
-        out = self.logs + float(self.logs[chosen].sum() + own) > self.most
-        out[chosen] = False
+    def full(self, child: int, parents: Parents) -> NDArray[np.bool_] | None:
+        """Tell which variables a family has no room for as further parents; (n,). None: there is room."""
+        each, real = self._each, sum(map(self.real.item, parents))
+        size = 2.0 * log(real + 3.0) if self.real.item(child) else each[child]
+        size += sum(each[parent] for parent in parents)
+        if size + self._largest <= self.most:
+            return None
+        out = self.logs + size > self.most
+        out[list(parents)] = False
         return np.asarray(out)
 
 
@@ -109,8 +114,9 @@ class Cache:
         else:
             terms = self._terms(child, parents)
             toggled, own = terms[:-1], float(terms[-1])
-        if self.room is not None:
-            toggled = np.where(self.room.full(child, parents), -np.inf, toggled)
+        full = None if self.room is None else self.room.full(child, parents)
+        if full is not None:
+            toggled = np.where(full, -np.inf, toggled)
         toggled.flags.writeable = False
         return toggled, own
 
