@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import binom
 
 import lacunary as lac
 
@@ -116,6 +117,19 @@ def page(records: Sequence[Record]) -> Iterator[str]:
     for label, kept in _kinds(records):
         yield _line([f"loss, {label}", *(f"{1000 * loss(kept, m):.1f}" for m in methods)])
     yield f"\nRight most often over all cells but the printed design: **{decided(records)}**."
+    yield from _chance([r for r in records if r["design"] == PRINTED and r["method"] == "bic"])
+
+
+def _chance(found: Sequence[Record]) -> Iterator[str]:
+    """Say how often BIC would find four classes of the printed design as often, were its chance 5 in 100."""
+    if found:
+        many, draws = sum(r["chosen"] == r["classes"] for r in found), len(found)
+        chance = float(binom.sf(many - 1, draws, 0.05))
+        yield (
+            f"\nOf the printed design BIC found four classes in {many} of {draws} tables. Were its chance 5 "
+            f"in 100, so many or more would come out in {100 * chance:.0f} % of such experiments. "
+            "Likelihoods of four classes that were not climbed to the end would make it fewer, not more."
+        )
 
 
 def _line(cells: Iterable[object]) -> str:
