@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from lacunary.dependency.network import DependencyNetwork, learn_dependencies
     from lacunary.dependency.posterior import TransformedMixture
     from lacunary.errors import (
+        ApproximationWarning,
         BudgetError,
         FileError,
         GraphError,
@@ -148,6 +149,7 @@ _HOME = {
     "dependency.network": ("DependencyNetwork", "learn_dependencies"),
     "dependency.posterior": ("TransformedMixture",),
     "errors": (
+        "ApproximationWarning",
         "BudgetError",
         "FileError",
         "GraphError",
@@ -245,6 +247,7 @@ _MODULE = {name: module for module, names in _HOME.items() for name in names}
 __all__ = [
     "Adjustment",
     "Anneal",
+    "ApproximationWarning",
     "ArcProbabilities",
     "Around",
     "BDeu",

@@ -1,6 +1,7 @@
 """Every error a user can meet, by name. All are ``ValueError``, so a plain ``except`` works as well."""
 
 __all__ = [
+    "ApproximationWarning",
     "BudgetError",
     "FileError",
     "GraphError",
@@ -162,3 +163,7 @@ class FileError(LacunaryError):
     ...
     lacunary.errors.FileError: ...
     """
+
+
+class ApproximationWarning(UserWarning):
+    """Exact inference does not fit, and an approximation with a stated error takes its place."""

@@ -24,6 +24,7 @@ from typer.core import TyperGroup
 from lacunary.budget import check_engine, memory, ran_out
 from lacunary.data.wording import harmless
 from lacunary.errors import LacunaryError
+from lacunary.exactness import exactly
 
 __all__ = ["INTERRUPTED", "UNHEARD", "WRONG", "app", "command", "complain", "prompted"]
 
@@ -62,7 +63,12 @@ MEMORY = typer.Option(
     metavar="SIZE",
     rich_help_panel="Limits",
 )
-"""The option that every command has."""
+EXACT = typer.Option(
+    "--exact",
+    help="Refuse what does not fit exact inference, instead of drawing it with a stated error.",
+    rich_help_panel="Limits",
+)
+"""The options that every command has."""
 
 LISTED = re.compile(r"""\b(drop|hidden|holes|not_holes)=(\[(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|, )+\])""")
 """A list of texts in the library's advice."""
@@ -85,6 +91,7 @@ PROMPTED = (
     (r"\b(skip|delimiter|encoding)=…", r"--\1"),
     (r"\bskip_end=…", "--skip-end"),
     (r"\bskip_end=(\d+)", r"--skip-end \1"),
+    (r"\bexact=True\b", "--exact"),
     (r"\bquery='([^']*)'", r"--query '\1'"),
     (r"\blist it in hidden to add it", "add it with --hidden NAME=K"),
     (r"\bstarts=Draws\((\d+)\)", r"--starts \1"),
@@ -237,9 +244,12 @@ def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
         limit = given.pop("memory")
         if limit is not None:
             memory(limit)
+        forbidden = given.pop("exact")
         made = {name: hints[name](**{n: given.pop(n) for n in names}) for name, names in groups.items()}
-        return function(**given, **made)
+        with exactly(forbidden):
+            return function(**given, **made)
 
+    options["exact"] = _option("exact", Annotated[bool, EXACT], False)
     options["memory"] = _option("memory", Annotated[str | None, MEMORY], None)
     spread.__signature__ = Signature(list(options.values()))  # type: ignore[attr-defined]
     spread.__annotations__ = {name: option.annotation for name, option in options.items()}

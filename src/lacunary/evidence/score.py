@@ -16,6 +16,7 @@ from lacunary.errors import ParameterError
 from lacunary.evidence.charge import Charge
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import At, Problem, Tell
+from lacunary.exactness import announced
 from lacunary.family.protocol import Family
 from lacunary.infer.answers import as_source
 from lacunary.infer.belief import Dirichlet, Prior
@@ -73,6 +74,7 @@ NEEDS: Mapping[str, str] = {
 
 
 @budgeted
+@announced
 def score(
     model: Any,
     table: Any,
@@ -86,6 +88,7 @@ def score(
     stop: Stop | None = None,
     watch: Tell | None = None,
     rng: int | np.random.Generator = 0,
+    exact: bool = False,
     **options: Any,
 ) -> Estimate:
     """Return an estimate of log p(table | graph): how strongly data speak for a model, in nats.
@@ -119,6 +122,9 @@ def score(
         Called now and then with what is being done and how much of it is done, between 0 and 1 or None.
     **options
         What the method takes beside these; see its own documentation.
+    exact
+        Refuse, with a `TooWideError`, what does not fit exact inference, instead of drawing it by Gibbs
+        chains with a stated error, which an `ApproximationWarning` announces.
 
     Examples
     --------

@@ -106,6 +106,8 @@ class Distribution(Answer):
         The variables, one for each axis of ``probabilities``.
     probabilities
         They sum to one.
+    error
+        The standard error of each where they are Monte Carlo estimates; None where they are exact.
 
     Examples
     --------
@@ -117,6 +119,7 @@ class Distribution(Answer):
 
     variables: tuple[Variable, ...]
     probabilities: Array
+    error: Array | None = None
 
     def _repr_html_(self) -> str:
         return str(borrow("shown in a notebook")(self))
@@ -144,6 +147,8 @@ class Distribution(Answer):
     def __str__(self) -> str:
         names = ", ".join(v.name for v in self.variables)
         rows = [(str(states), f"{p:.4f}") for states, p in self.to_dict().items()]
+        if self.error is not None:
+            rows = [(label, f"{p} ± {e:.4f}") for (label, p), e in zip(rows, self.error.flat, strict=True)]
         width = max(len(label) for label, _ in rows)
         return "\n".join([f"p({names})", *(f"  {label:<{width}}  {p}" for label, p in rows)])
 

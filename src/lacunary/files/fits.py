@@ -35,6 +35,7 @@ def _encode_end(end: Start | Fit) -> dict[str, Any]:
         "iterations": end.iterations,
         "converged": end.converged,
         "trace": [_finite(value) for value in end.trace],
+        **({"error": end.error} if end.error else {}),
     }
 
 
@@ -45,6 +46,7 @@ def _decode_end(record: Record) -> dict[str, Any]:
         "iterations": record.integer("iterations"),
         "converged": record.flag("converged"),
         "trace": _trace(record),
+        "error": record.number("error") if "error" in record else 0.0,
     }
 
 

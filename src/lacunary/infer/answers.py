@@ -13,7 +13,8 @@ from lacunary.data.read import read
 from lacunary.data.schema import Label, Schema
 from lacunary.data.source import Source
 from lacunary.data.table import HOLE, Table, code_dtype
-from lacunary.errors import ImpossibleRowError, SchemaError
+from lacunary.errors import ImpossibleRowError, SchemaError, TooWideError
+from lacunary.exactness import announced
 from lacunary.family.distribution import Answer, Distribution, NormalMixture
 from lacunary.infer.asking import Eliminator, Engine, impossible
 from lacunary.infer.elimination import interpreted
@@ -52,7 +53,10 @@ class Answers:
         return prepare(self.dag, table)
 
     @budgeted
-    def query(self, *targets: str, given: Given | None = None, do: Given | None = None) -> Answer:
+    @announced
+    def query(
+        self, *targets: str, given: Given | None = None, do: Given | None = None, exact: bool = False
+    ) -> Answer:
         """Return the joint `Distribution` of some discrete variables given what is known of others.
 
         Of a continuous variable, asked about alone, it is a `NormalMixture`. What is given is a state or a
@@ -62,6 +66,9 @@ class Answers:
 
         ``do`` sets variables to states or values from outside: nothing that would have caused them does, and
         what is given is seen afterwards. This is what would happen only if arcs lead from causes to effects.
+
+        Where exact inference does not fit the answer is drawn by Gibbs chains and has an ``error``, which an
+        `ApproximationWarning` announces; with ``exact=True`` it is refused with a `TooWideError`.
 
         >>> import lacunary as lac
         >>> network = lac.asia()
@@ -96,13 +103,28 @@ class Answers:
                 raise SchemaError(family.asked())
         found: Any = None
         if not self.dag.continuous:
-            with interpreted():
-                found = Eliminator(self).joint(where, findings)
+            try:
+                with interpreted():
+                    found = Eliminator(self).joint(where, findings)
+            except TooWideError as why:
+                return self._sampled(where, findings, why)
         if found is None:
             return self._swept(where, findings)
         if not found.sum() > 0:
             raise impossible(findings, self)
         return Distribution(tuple(self.dag.schema.variables[v] for v in where), found)
+
+    def _sampled(self, where: list[int], findings: Findings, why: TooWideError) -> Distribution:
+        """Return the answer to a question from chains, with its error, where no tables fit."""
+        from lacunary.infer.rows import sampled_instead
+
+        model, case = hardened(self, findings)
+        rows = sampled_instead(model.dag, case, why)
+        [(found, error)] = rows.posteriors(model.parameters(), [where])
+        if not found.sum() > 0:
+            raise impossible(findings, self)
+        asked = tuple(self.dag.schema.variables[v] for v in where)
+        return Distribution(asked, found[0], error[0] if rows.sampled else None)
 
     def _swept(self, where: list[int], findings: Findings) -> Answer:
         """Return the answer to a question from the rows' own engine, as that of a table of one row."""
@@ -118,8 +140,9 @@ class Answers:
         return Distribution(tuple(self.dag.schema.variables[v] for v in where), probabilities)
 
     @budgeted
+    @announced
     def posterior(
-        self, table: Any, targets: Sequence[Target] | None = None
+        self, table: Any, targets: Sequence[Target] | None = None, exact: bool = False
     ) -> dict[Target, NDArray[np.float64]]:
         """Return the posterior of variables, or of sets of variables, in every row of a table.
 
@@ -129,6 +152,9 @@ class Answers:
             Rows with holes.
         targets
             Names, or tuples of names for joint posteriors; by default every variable.
+        exact
+            Refuse, with a `TooWideError`, what does not fit exact inference, instead of drawing it by Gibbs
+            chains with a stated error, which an `ApproximationWarning` announces.
 
         Returns
         -------
@@ -267,7 +293,12 @@ class Answers:
 
         # Rows that are asked once need not be laid out for sweeping first.
         distinct = rows.distinct
-        found = marginals_of(self.dag, self.parameters(), rows.codes[distinct.first], sets)
+        try:
+            found = marginals_of(self.dag, self.parameters(), rows.codes[distinct.first], sets)
+        except TooWideError as why:
+            from lacunary.infer.rows import sampled_instead
+
+            return sampled_instead(self.dag, rows, why).marginals(self.parameters(), sets)
         return [posterior[distinct.inverse] for posterior in found]
 
     def _asked(self, names: Sequence[str]) -> list[int]:

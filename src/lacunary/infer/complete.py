@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE, Table
+from lacunary.errors import TooWideError
 from lacunary.infer.gaussian import Conditioned
 from lacunary.infer.mixed import MixedRows, prepare_mixed
 from lacunary.infer.posterior import filled
+from lacunary.infer.rows import sampled_instead
 from lacunary.infer.unit import LeafUnit, Unit
 from lacunary.model.dag import Dag
 
-__all__ = ["completed", "completed_mixed"]
+__all__ = ["completed", "completed_mixed", "filled_numbers"]
 
 
 def completed(
@@ -25,10 +27,14 @@ def completed(
     Discrete holes take a draw from their joint posterior or, without a generator, their jointly most
     probable states, the continuous holes summed out. Given these, continuous holes take a draw or their mean.
     """
-    if dag.continuous:
-        return completed_mixed(prepare_mixed(dag, replace(table, weights=np.ones(len(table)))), theta, random)
-    seed = None if random is None else int(random.integers(2**63))
-    return filled(dag, theta, table.codes, seed=seed), table.reals
+    plain = replace(table, weights=np.ones(len(table)))
+    try:
+        if dag.continuous:
+            return completed_mixed(prepare_mixed(dag, plain), theta, random)
+        seed = None if random is None else int(random.integers(2**63))
+        return filled(dag, theta, table.codes, seed=seed), table.reals
+    except TooWideError as why:
+        return sampled_instead(dag, plain, why).completed(theta, random)
 
 
 def completed_mixed(
@@ -40,7 +46,17 @@ def completed_mixed(
     where = [dag.schema.index(name) for name in dag.discrete.names]
     codes = np.full((len(prepared.inverse), len(dag.schema)), HOLE, dtype=np.int32)
     codes[:, where] = filled(graph, inner, rows[prepared.inverse], seed=seed)[:, : len(where)]
-    seen = prepared.reals[prepared.inverse]
+    return codes, filled_numbers(dag, theta, codes, prepared.reals[prepared.inverse], random)
+
+
+def filled_numbers(
+    dag: Dag,
+    theta: NDArray[np.float64],
+    codes: NDArray[np.int32],
+    seen: NDArray[np.float64],
+    random: np.random.Generator | None,
+) -> NDArray[np.float64]:
+    """Return the reals of rows whose discrete cells are known, every hole drawn or at its mean."""
     # Of the rows as they now are, every configuration is known.
     known = prepare_mixed(dag, Table(dag.schema.reveal(), codes.copy(), seen))
     reals = np.array(seen)
@@ -51,7 +67,7 @@ def completed_mixed(
                 reals[:, unit.families[0]] = conditioned.filled(known.inverse, random)
             else:
                 _fill(unit, conditioned, known.inverse, reals, random)
-    return codes, reals
+    return reals
 
 
 def _fill(

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
 from lacunary.data.table import HOLE, Table
-from lacunary.errors import ImpossibleRowError
+from lacunary.errors import ImpossibleRowError, TooWideError
 from lacunary.infer.pack import Chunk, Packed, pack
 from lacunary.infer.parallel import in_parallel
 from lacunary.kernels.arena import Arena
@@ -132,6 +132,9 @@ class DiscreteRows:
         packed = self.packed.weighed(summed.astype(np.float64, copy=False))
         return replace(self, packed=packed, weight=float(np.sum(weights)))
 
+    def finer(self) -> None:
+        """Return nothing: these rows are exact."""
+
     def shifted(self, units: NDArray[np.float64]) -> DiscreteRows:
         """Return the rows themselves: states have no units."""
         return self
@@ -167,7 +170,13 @@ class DiscreteRows:
         from lacunary.infer.islands import chart  # which needs kernels of its own
 
         if not self._charted:  # which rows with other weights share
-            self._charted.append(chart(self.dag, self.packed.codes))
+            try:
+                self._charted.append(chart(self.dag, self.packed.codes))
+            except TooWideError as why:
+                from lacunary.infer.rows import sampled_instead
+
+                known = Table(self.dag.schema.reveal(), self.packed.codes, weights=self.packed.weights)
+                return cast("Islands", sampled_instead(self.dag, known, why).families(vector))
         return self._charted[0].under(vector, self.packed.weights)
 
     def marginals(

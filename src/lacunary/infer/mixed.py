@@ -34,7 +34,8 @@ from lacunary.model.dag import Dag
 from lacunary.model.stats import Batch
 
 if TYPE_CHECKING:
-    from lacunary.infer.spread import Spread, Triples
+    from lacunary.infer.filled import FilledRows
+    from lacunary.infer.spread import Triples
     from lacunary.infer.walker import Walker
 
 __all__ = ["MixedRows", "StandIn", "prepare_mixed"]
@@ -110,7 +111,7 @@ class MixedRows:
     weights: NDArray[np.float64]
     stand_ins: tuple[StandIn, ...]
     shift: NDArray[np.float64]
-    _spread: list[Spread] = field(default_factory=list, repr=False)
+    _filled: list[FilledRows] = field(default_factory=list, repr=False)
 
     def expect(self, potentials: NDArray[Any]) -> Batch:
         """Return expected statistics, (vectors, statistics size), and log-likelihood, (vectors,).
@@ -171,6 +172,9 @@ class MixedRows:
         """Return the same table with other row weights, not negative; all else is shared; (rows,)."""
         inner = self.inner.weighed(weights)
         return replace(self, inner=inner, weights=inner.packed.weights, weight=float(np.sum(weights)))
+
+    def finer(self) -> None:
+        """Return nothing: these rows are exact."""
 
     def shifted(self, units: NDArray[np.float64]) -> MixedRows:
         """Return the same rows with so much added to log-densities for every value seen; (variables,)."""
@@ -251,12 +255,12 @@ class MixedRows:
 
     def families(self, vector: NDArray[np.float64]) -> Triples:
         """Return what gives the expected statistics of any family, in the graph or not."""
-        from lacunary.infer.spread import Spread
+        from lacunary.infer.filled import FilledRows
 
-        if not self._spread:
+        if not self._filled:
             known = Table(self.dag.schema, self.codes, self.reals, self.weights)
-            self._spread.append(Spread(known))
-        return self._spread[0].under(self.dag, vector).triples(self.weights)
+            self._filled.append(FilledRows(known))
+        return self._filled[0].triples(self.dag, vector, self.weights)
 
     def score_covariance(
         self, vector: NDArray[np.float64]

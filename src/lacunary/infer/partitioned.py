@@ -138,6 +138,14 @@ def together(parts: Sequence[Table]) -> Table:
     return Table(parts[0].schema, codes, reals, weights, library=parts[0].library)
 
 
+def _can_be_finer(rows: Rows) -> bool:
+    return rows.finer() is not None
+
+
+def _finer(rows: Rows) -> Rows:
+    return rows.finer() or rows
+
+
 def _aligned(schema: Schema, table: Table) -> Table:
     return table.align(schema)
 
@@ -184,6 +192,12 @@ class PartitionedRows:
         """Return the E-step: the sum over parts."""
         found: Batch = in_tree(self.parts.each(methodcaller("expect", vectors)))
         return found
+
+    def finer(self) -> PartitionedRows | None:
+        """Return the same rows with a smaller Monte Carlo error; None where no part can be finer."""
+        if not any(self.parts.each(_can_be_finer)):
+            return None
+        return PartitionedRows(self.dag, self.parts.then(_finer))
 
     def families(self, vector: Array) -> Expected:
         """Return what gives the expected statistics of any family, in the graph or not."""

@@ -17,15 +17,18 @@ from numpy.typing import NDArray
 
 from lacunary.data.source import Source
 from lacunary.data.table import Table
+from lacunary.errors import TooWideError
+from lacunary.exactness import approximate, exact_only
 from lacunary.infer.engine import Asked, Distinct, prepare_discrete
 from lacunary.model.dag import Dag
 from lacunary.model.stats import Batch
 
 if TYPE_CHECKING:
     from lacunary.family.distribution import NormalMixture
+    from lacunary.infer.sampled import SampledRows
     from lacunary.infer.walker import Walker
 
-__all__ = ["Asked", "Distinct", "Expected", "Rows", "Sweep", "laid_by", "prepare"]
+__all__ = ["Asked", "Distinct", "Expected", "Rows", "Sweep", "laid_by", "prepare", "sampled_instead"]
 
 Array = NDArray[np.float64]
 
@@ -44,7 +47,14 @@ class Sweep(Protocol):
         ...
 
     def expect(self, vectors: NDArray[Any]) -> Batch:
-        """Return the E-step: expected statistics of the graph's families, and log-likelihoods."""
+        """Return the E-step: expected statistics of the graph's families, and log-likelihoods.
+
+        Where they are Monte Carlo estimates the batch has their standard errors.
+        """
+        ...
+
+    def finer(self) -> Sweep | None:
+        """Return the same rows with a smaller Monte Carlo error; None where it is small enough, or none."""
         ...
 
 
@@ -72,6 +82,10 @@ class Rows(Sweep, Protocol):
     @property
     def open_columns(self) -> NDArray[np.bool_]:
         """Which variables, of more than one state, are a hole in some row; (variables,)."""
+        ...
+
+    def finer(self) -> Rows | None:
+        """Return the same rows with a smaller Monte Carlo error; None where it is small enough, or none."""
         ...
 
     def families(self, vector: Array) -> Expected:
@@ -139,8 +153,12 @@ class Expected(Protocol):
 
 
 def prepare(dag: Dag, source: Source, *, budget: int | None = None) -> Rows:
-    """Lay rows out whose columns are the graph's variables; see `Table.align`."""
-    return laid_by(partial(_lay, budget), dag, source)
+    """Lay rows out whose columns are the graph's variables; see `Table.align`.
+
+    Where exact inference does not fit they are `lacunary.infer.sampled.SampledRows`, which is announced, or
+    forbidden: `lacunary.exactness`. What a ``budget`` that is given does not allow is refused.
+    """
+    return laid_by(partial(_lay, budget, exact_only() or budget is not None), dag, source)
 
 
 def laid_by(lay: Callable[[Dag, Table], Rows], dag: Dag, source: Source) -> Rows:
@@ -154,9 +172,22 @@ def laid_by(lay: Callable[[Dag, Table], Rows], dag: Dag, source: Source) -> Rows
     return rows
 
 
-def _lay(budget: int | None, dag: Dag, table: Table) -> Rows:
-    if dag.continuous:
-        from lacunary.infer.mixed import prepare_mixed  # loaded where there are continuous variables
+def _lay(budget: int | None, exact: bool, dag: Dag, table: Table) -> Rows:
+    try:
+        if dag.continuous:
+            from lacunary.infer.mixed import prepare_mixed  # loaded where there are continuous variables
 
-        return prepare_mixed(dag, table, budget=budget)
-    return prepare_discrete(dag, table, budget=budget)
+            return prepare_mixed(dag, table, budget=budget)
+        return prepare_discrete(dag, table, budget=budget)
+    except TooWideError as why:
+        return sampled_instead(dag, table, why, exact)
+
+
+def sampled_instead(dag: Dag, table: Table, why: TooWideError, exact: bool | None = None) -> SampledRows:
+    """Return rows for chains where no tree fits; where they draw, say so, or raise why, if forbidden."""
+    from lacunary.infer.sampled import prepare_sampled
+
+    made = prepare_sampled(dag, table, str(why))
+    if made.sampled:
+        approximate("what holes hold is drawn by Gibbs chains, with a stated error", why, exact)
+    return made

@@ -14,6 +14,7 @@ from lacunary.budget import budgeted
 from lacunary.data.fingerprint import digest, fingerprint, same_run
 from lacunary.data.source import Source
 from lacunary.errors import ParameterError
+from lacunary.exactness import announced
 from lacunary.family.regression import VARIANCE_FLOOR
 from lacunary.infer.answers import as_source
 from lacunary.infer.batches import Batches
@@ -50,6 +51,7 @@ DEFAULT_STARTS = 20
 
 
 @budgeted
+@announced
 def fit(
     dag: Dag | str,
     table: Any,
@@ -67,6 +69,7 @@ def fit(
     online: Online | int | bool | None = None,
     watch: Watch | None = None,
     rng: int | np.random.Generator = 0,
+    exact: bool = False,
 ) -> Fit:
     """Return the parameters of a graph, learned from a table in which any cell may be empty.
 
@@ -115,6 +118,9 @@ def fit(
         Called after every sweep with a `Progress`; a true answer ends the fit.
     rng
         Seed or generator for the random starts.
+    exact
+        Refuse, with a `TooWideError`, what does not fit exact inference, instead of drawing it by Gibbs
+        chains with a stated error, which an `ApproximationWarning` announces.
 
     Examples
     --------
@@ -276,6 +282,7 @@ def _fit(
         basis=basis,
         interrupted=interrupted,
         constant=rule.log_constant if isinstance(rule, Maximize) else 0.0,
+        error=best.error,
     )
 
 

@@ -28,7 +28,8 @@ class Start:
     """One climb: where it ended, how high, and how it got there.
 
     ``degenerate`` says of maximum likelihood that a regression's variance is as small as can be: the
-    likelihood has no maximum there, and how high the climb ended says nothing.
+    likelihood has no maximum there, and how high the climb ended says nothing. ``error`` is the standard
+    error of the log-likelihood where it is a Monte Carlo estimate, else 0.
     """
 
     network: Network
@@ -38,6 +39,7 @@ class Start:
     iterations: int
     converged: bool
     degenerate: bool = False
+    error: float = 0.0
 
     @property
     def entropy(self) -> float:
@@ -95,7 +97,8 @@ class Fit:
     log_likelihood
         log p(observed cells | parameters), in nats.
     trace
-        The objective of the chosen start, or else of the best, step by step; it never falls.
+        The objective of the chosen start, or else of the best, step by step; it never falls, but for noise
+        where it is a Monte Carlo estimate.
     converged
         Whether that start converged.
     iterations
@@ -117,6 +120,9 @@ class Fit:
         Whether the fit was ended from outside; ``fit(..., initial=this)`` goes on from here.
     doubts
         What is doubtful about the columns, in a line; see `Table.doubts`.
+    error
+        The standard error of the log-likelihood, and of the objective, where exact inference did not fit and
+        holes were drawn; 0 where they are exact.
     """
 
     network: Network
@@ -135,6 +141,7 @@ class Fit:
     prior: Prior = field(default_factory=Dirichlet)
     fixed: tuple[str, ...] = ()
     doubts: str = ""
+    error: float = 0.0
 
     def _repr_html_(self) -> str:
         return str(borrow("shown in a notebook")(self))
@@ -193,7 +200,7 @@ class Fit:
             chosen += f", {floored} degenerate and left out"
         return (
             f"fit by {self.method}: objective {self.objective:.4f}, "
-            f"log-likelihood {self.log_likelihood:.4f} nats; "
+            f"log-likelihood {self.log_likelihood:.4f}{f' ± {self.error:.2g}' if self.error else ''} nats; "
             f"{state} after {self.iterations} iterations, {chosen}"
             + (f"\nnote: {self.doubts}" if self.doubts else "")
         )

@@ -22,6 +22,7 @@ from lacunary.learn.standing import Standing, count, damage_named, flag, logarit
 from lacunary.learn.stop import Stop
 from lacunary.maths.arrays import Array, Booleans, Integers
 from lacunary.model.dag import Dag
+from lacunary.model.stats import Batch
 
 __all__ = ["Climb", "Progress", "Rule", "Watch", "climb"]
 
@@ -31,6 +32,13 @@ FAR = 300.0
 
 GROW, SHRINK = 4.0, 2.0
 """By how much the reach of leaps changes after one that succeeded and one that failed."""
+
+
+NOISE = 0.1
+"""A climb on an estimate is over once a step gains less than this share of the estimate's error."""
+
+NEAR = 3.0
+"""Climbs so many errors below the best, when all are over, are not gone on with on a finer estimate."""
 
 
 class Rule(Protocol):
@@ -83,6 +91,8 @@ class Climb:
         The objective after each accepted step, the first at the start itself.
     iterations
         Sweeps over the data.
+    error
+        The standard error of ``log_likelihood`` where it is a Monte Carlo estimate; 0 where it is exact.
     """
 
     point: Array
@@ -92,11 +102,20 @@ class Climb:
     trace: tuple[float, ...]
     iterations: int
     converged: bool
+    error: float = 0.0
 
     def start(self, dag: Dag, log_likelihood: float) -> Start:
         """Return what is kept of it in a fit, with the likelihood of its parameters."""
         network = Network(dag, self.theta)
-        return Start(network, self.objective, log_likelihood, self.trace, self.iterations, self.converged)
+        return Start(
+            network,
+            self.objective,
+            log_likelihood,
+            self.trace,
+            self.iterations,
+            self.converged,
+            error=self.error,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,14 +150,18 @@ class _Start:
         self.trace: list[float] = []
         self.iterations = 0
         self.converged = False
+        self.error = 0.0
 
-    def accept(self, point: Array, objective: float, log_likelihood: float, stop: Stop, judged: bool) -> bool:
+    def accept(
+        self, point: Array, objective: float, log_likelihood: float, error: float, stop: Stop, judged: bool
+    ) -> bool:
         """Take a point as the new place; tell whether the climb is over."""
-        before = self.objective
+        before, self.error = self.objective, error
         self.point, self.objective, self.log_likelihood = point, objective, log_likelihood
         self.trace.append(objective)
         if math.isfinite(before):
-            self.converged = judged and bool(stop.met(self.first, before, objective))
+            met = stop.met(self.first, before, objective) or objective - before < NOISE * error
+            self.converged = judged and bool(met)
             return self.converged
         self.first = objective
         # A row that is impossible after a step stays so: what has probability zero then is never counted.
@@ -147,23 +170,25 @@ class _Start:
     def plain(self) -> Callable[[], list[Any]]:
         """Return what writes the start as it is now, whatever becomes of it, as plain numbers."""
         now = (self.point, self.objective, self.first, self.log_likelihood, self.iterations, self.converged)
-        steps = len(self.trace)
+        steps, error = len(self.trace), [self.error] if self.error else []
 
         def written() -> list[Any]:
             point, objective, first, log, iterations, converged = now
             logs = [plain_log(value) for value in (objective, first, log)]
-            return [point.tolist(), *logs, iterations, converged, list(map(plain_log, self.trace[:steps]))]
+            trace = list(map(plain_log, self.trace[:steps]))
+            return [point.tolist(), *logs, iterations, converged, trace, *error]
 
         return written
 
     @classmethod
     def read(cls, number: int, plain: Any, size: int) -> _Start:
         """Return the start that `plain` wrote."""
-        point, objective, first, log, iterations, converged, trace = plain
+        point, objective, first, log, iterations, converged, trace, *error = plain
         start = cls(number, vector(point, size))
         start.objective, start.first, start.log_likelihood = map(logarithm, (objective, first, log))
         start.iterations, start.converged = count(iterations), flag(converged)
         start.trace = list(map(logarithm, trace))
+        start.error = vector(error, 1)[0] if error else 0.0
         return start
 
 
@@ -172,7 +197,14 @@ def _climbs(starts: list[_Start], rule: Rule) -> list[Climb]:
     theta = rule.parameters(np.array([start.point for start in starts]))
     return [
         Climb(
-            s.point.copy(), t.copy(), s.objective, s.log_likelihood, tuple(s.trace), s.iterations, s.converged
+            s.point.copy(),
+            t.copy(),
+            s.objective,
+            s.log_likelihood,
+            tuple(s.trace),
+            s.iterations,
+            s.converged,
+            s.error,
         )
         for s, t in zip(starts, theta, strict=True)
     ]
@@ -192,30 +224,40 @@ def climb(
 
     An interrupt from the keyboard, or a true answer from ``watch``, ends the climb with the best so far. With
     ``standing``, as `Progress` tells it, the climbs go on from there to the same end, bit for bit.
+
+    Where the objective is a Monte Carlo estimate, a climb is over once it gains no more than noise; when all
+    are, those near the best go on with more samples, as long as the rows can be `finer`.
     """
     points = points.copy()  # a row of which is kept by its start; every step makes new ones
     starts = active = [_Start(number, point) for number, point in enumerate(points)]
     leap = _Leap(cast(Smooth, rule), points) if accelerate else None
-    begun = 0
+    begun = grown = 0
     if standing is not None:
         with damage_named():
             begun, starts, active, points = _taken_up(standing, points, leap)
+            for _ in range(grown := count(standing.get("grown", 0))):
+                prepared = prepared.finer() or prepared
     try:
         for iteration in range(begun + 1, stop.iterations + 1 if active else 0):
             swept = prepared.expect(rule.potentials(points))
             log = swept.log_likelihood
             objective = rule.objective(points, log)
-            going, over = _accept(active, points, objective, log, stop, leap)
+            going, over = _accept(active, points, objective, log, _errors(swept), stop, leap)
             following = rule.step(_rows(points, going), _rows(swept.counts, going))
             if leap:
                 leap.ahead([active[k].number for k in going], following)
             if over:
                 active = _without(active, over)
             points = leap.points[[start.number for start in active]] if leap else following
+            if not active and swept.log_error is not None and (finer := prepared.finer()) is not None:
+                prepared, grown = finer, grown + 1
+                active = _near_the_best(starts)
+                points = np.array([start.point for start in active])
+                leap = _Leap(cast(Smooth, rule), np.array([s.point for s in starts])) if leap else None
             if watch is not None:
                 best = max(start.objective for start in starts)
                 climbs = partial(_climbs, starts, rule)
-                stand = _standing(iteration, starts, active, points, leap)
+                stand = _standing(iteration, starts, active, points, leap, grown)
                 told = Progress(prepared.dag, iteration, stop.iterations, len(active), best, climbs, stand)
                 # Not any true answer: what a print or a write returns must not end the fit.
                 if isinstance(answer := watch(told), bool | np.bool_) and answer:
@@ -228,7 +270,12 @@ def climb(
 
 
 def _standing(
-    iteration: int, starts: list[_Start], active: list[_Start], points: Array, leap: _Leap | None
+    iteration: int,
+    starts: list[_Start],
+    active: list[_Start],
+    points: Array,
+    leap: _Leap | None,
+    grown: int,
 ) -> Callable[[], Standing]:
     """Return what writes the climbs as they are now, between two sweeps."""
     written, numbers = [start.plain() for start in starts], [start.number for start in active]
@@ -241,6 +288,7 @@ def _standing(
             "active": numbers,
             "points": points.tolist(),
             "leap": None if leaps is None else leaps(),
+            **({"grown": grown} if grown else {}),
         }
 
     return stand
@@ -266,6 +314,7 @@ def _accept(
     points: Array,
     objective: Array,
     log_likelihood: Array,
+    errors: list[float],
     stop: Stop,
     leap: _Leap | None,
 ) -> tuple[list[int], list[int]]:
@@ -279,9 +328,23 @@ def _accept(
         start.iterations += 1
         if lost is None or not lost[k]:
             # What a leap gains says nothing of how far the top is: only plain steps are judged.
-            done = start.accept(points[k], value, log, stop, plain is None or bool(plain[k]))
+            done = start.accept(points[k], value, log, errors[k], stop, plain is None or bool(plain[k]))
             (over if done else going).append(k)
     return going, over
+
+
+def _near_the_best(starts: list[_Start]) -> list[_Start]:
+    """Return the starts that are worth a finer estimate, which is not to be compared with what they had."""
+    level = max(start.objective - NEAR * start.error for start in starts)
+    near = [start for start in starts if start.objective >= level]
+    for start in near:
+        start.objective = -math.inf
+    return near
+
+
+def _errors(swept: Batch) -> list[float]:
+    """Return the standard errors of log-likelihoods: zeros where they are exact."""
+    return [0.0] * len(swept) if swept.log_error is None else swept.log_error.tolist()
 
 
 def _without(active: list[_Start], over: list[int]) -> list[_Start]:

@@ -14,6 +14,7 @@ from lacunary.data.fingerprint import fingerprint
 from lacunary.data.schema import Variable
 from lacunary.data.source import Source, row_weights
 from lacunary.errors import GraphError, ParameterError, TableError
+from lacunary.exactness import announced
 from lacunary.infer.answers import as_source
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
 from lacunary.infer.empirical import stated
@@ -57,6 +58,7 @@ CLASSES = get_args(StructureClass)
 
 
 @budgeted
+@announced
 def fit_mixture(
     table: Any,
     *,
@@ -89,6 +91,7 @@ def fit_mixture(
     watch: WatchMixture | None = None,
     resume: MixtureTrail | None = None,
     rng: int | np.random.Generator = 0,
+    exact: bool = False,
 ) -> MixtureFit:
     """Return a mixture of networks, learned from a table, each with a structure of its own (TMCH98).
 
@@ -174,6 +177,9 @@ def fit_mixture(
         components and starts may be others; what is done already is not done again.
     rng
         Seed or generator of the starts.
+    exact
+        Refuse, with a `TooWideError`, what does not fit exact inference, instead of drawing it by Gibbs
+        chains with a stated error, which an `ApproximationWarning` announces.
 
     Examples
     --------

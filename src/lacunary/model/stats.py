@@ -34,12 +34,17 @@ class Stats:
         Σ over rows of weight · log p(observed cells), in nats.
     weight
         Σ over rows of weight: the sample size N.
+    error, log_error
+        Standard errors of ``counts`` and of ``log_likelihood`` where they are Monte Carlo estimates; None
+        where they are exact.
     """
 
     dag: Dag
     counts: Array
     log_likelihood: float
     weight: float
+    error: Array | None = None
+    log_error: float | None = None
 
     @classmethod
     def zero(cls, dag: Dag) -> Stats:
@@ -54,6 +59,8 @@ class Stats:
             self.counts + other.counts,
             self.log_likelihood + other.log_likelihood,
             self.weight + other.weight,
+            _both(self.error, other.error),
+            _both(self.log_error, other.log_error),
         )
 
     def table(self, name: str) -> Array:
@@ -82,18 +89,26 @@ class Batch:
         The statistics under each vector; (vectors, statistics size); complex at complex vectors.
     log_likelihood
         Log-likelihoods, −∞ where some row is impossible; (vectors,).
+    error, log_error
+        Standard errors of ``counts`` and of ``log_likelihood`` where they are Monte Carlo estimates, of the
+        same shapes; None where they are exact.
     """
 
     dag: Dag
     counts: NDArray[Any]
     log_likelihood: NDArray[Any]
     weight: float
+    error: Array | None = None
+    log_error: Array | None = None
 
     def __len__(self) -> int:
         return len(self.counts)
 
     def __getitem__(self, k: int) -> Stats:
-        return Stats(self.dag, self.counts[k], float(self.log_likelihood[k]), self.weight)
+        noise = (
+            () if self.error is None or self.log_error is None else (self.error[k], float(self.log_error[k]))
+        )
+        return Stats(self.dag, self.counts[k], float(self.log_likelihood[k]), self.weight, *noise)
 
     def __iter__(self) -> Iterator[Stats]:
         return (self[k] for k in range(len(self)))
@@ -104,4 +119,13 @@ class Batch:
             self.counts + other.counts,
             self.log_likelihood + other.log_likelihood,
             self.weight + other.weight,
+            _both(self.error, other.error),
+            _both(self.log_error, other.log_error),
         )
+
+
+def _both(one: Any, other: Any) -> Any:
+    """Return the standard error of a sum, of which either part may be exact."""
+    if one is None or other is None:
+        return other if one is None else one
+    return np.hypot(one, other)

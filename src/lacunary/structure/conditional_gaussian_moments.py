@@ -104,9 +104,10 @@ class Triples:
         many, which = _told_apart(self._codes, self._sizes, discrete)
         if many * (self.size + 1) ** 2 > LARGEST:
             return None
-        out = np.zeros((many, *self._moment.shape[1:]))
-        np.add.at(out, which, self._moment)
-        return out
+        # Sorted and added run by run: a place at a time, as `np.add.at` has it, is ten times as slow.
+        starts = np.cumsum(np.bincount(which, minlength=many))[:-1]
+        order = np.argsort(which, kind="stable")
+        return np.asarray(np.add.reduceat(self._moment[order], np.append(0, starts), axis=0))
 
 
 def _told_apart(

@@ -18,12 +18,15 @@ from numpy.typing import NDArray
 from lacunary.data.parts import Parts
 from lacunary.data.source import Source, in_tree, row_weights
 from lacunary.data.table import Table
-from lacunary.errors import TableError
+from lacunary.errors import TableError, TooWideError
 from lacunary.evidence.exact import complete_log_evidence, complete_log_likelihood
+from lacunary.exactness import exact_only
 from lacunary.family.regression import VARIANCE_FLOOR
 from lacunary.infer.belief import BDeu, Belief
+from lacunary.infer.complete import completed
 from lacunary.infer.completions import complete_statistics
 from lacunary.infer.empirical import stated
+from lacunary.infer.filled import FilledRows
 from lacunary.infer.islands import Islands, IslandSum
 from lacunary.infer.network import Network
 from lacunary.infer.posterior import filled
@@ -168,7 +171,7 @@ class Networks:
         # The rows are copied and pickled once; what they are laid out as can be worked out again.
         made: dict[str, Any] = {"_rows": {}, "_m_steps": {}, "_fitted": {}}
         return {
-            name: held for name, held in self.__dict__.items() if name not in ("spread", "_spreads")
+            name: held for name, held in self.__dict__.items() if name not in ("spread", "_filled_rows")
         } | made
 
     def draw(self, structures: Sequence[Structure], ess: float, rng: np.random.Generator) -> Vectors:
@@ -231,7 +234,11 @@ class Networks:
     ) -> tuple[NDArray[np.signedinteger], Array]:
         """Return codes and values of some rows with every hole drawn."""
         if not self.discrete:
-            return self.spread.under(dag, theta).draw(rows, rng)
+            try:
+                return self.spread.under(dag, theta).draw(rows, rng)
+            except TooWideError:  # a junction tree draws as well, and chains where it is too wide
+                mine = self.source.whole("drawing what holes hold").take(rows)
+                return completed(dag, theta, mine, rng)
         mine = self.source.whole("drawing what holes hold").take(rows)
         return filled(dag, theta, mine.codes, seed=int(rng.integers(2**63))), mine.reals
 
@@ -324,9 +331,9 @@ class Networks:
         return Spread(self.source.whole("drawing or predicting rows beside continuous variables"))
 
     @cached_property
-    def _spreads(self) -> Parts[Spread]:
-        """The same, for each part of the rows."""
-        return self.source.laid(Spread)
+    def _filled_rows(self) -> Parts[FilledRows]:
+        """The rows, spread or drawn where that is too many, for each part of them."""
+        return self.source.laid(partial(FilledRows, exact=exact_only()))
 
     @cached_property
     def units(self) -> Array:
@@ -341,20 +348,16 @@ class Networks:
         """Return what a network expects of any family, where rows count so often; (rows,)."""
         if not self.discrete:
             dag, counted = self.dag(structure), self.row_weights if weights is None else weights
-            ends = np.cumsum(self._spreads.each(_rows_of))[:-1]
+            ends = np.cumsum(self._filled_rows.each(len))[:-1]
             shares = np.split(counted, ends)
-            found: Triples = in_tree(self._spreads.each(partial(_triples, dag, theta), shares))
+            found: Triples = in_tree(self._filled_rows.each(partial(_triples, dag, theta), shares))
             return found.around(self.source.facts)
         rows = self.rows(structure)
         return cast(Islands | IslandSum, (rows if weights is None else rows.weighed(weights)).families(theta))
 
 
-def _rows_of(spread: Spread) -> int:
-    return len(spread.inverse)
-
-
-def _triples(dag: Dag, theta: Array, spread: Spread, weights: Array) -> Triples:
-    return spread.under(dag, theta).triples(weights)
+def _triples(dag: Dag, theta: Array, rows: FilledRows, weights: Array) -> Triples:
+    return rows.triples(dag, theta, weights)
 
 
 def standard(source: Source, prior: Any) -> tuple[Scale, Any]:

@@ -16,6 +16,7 @@ from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
 from lacunary.evidence.score import METHODS as ESTIMATES
 from lacunary.evidence.score import score as weigh
+from lacunary.exactness import announced
 from lacunary.family.registry import with_families
 from lacunary.infer.answers import as_source
 from lacunary.infer.belief import BDeu
@@ -48,6 +49,7 @@ MOST_ROUNDS = 200
 
 
 @budgeted
+@announced
 def search(
     table: Any,
     *,
@@ -70,6 +72,7 @@ def search(
     family: str | Mapping[str, str] | None = None,
     watch: WatchSearch | None = None,
     rng: int | np.random.Generator = 0,
+    exact: bool = False,
 ) -> StructuralResult:
     """Return the graph that explains a table best, as far as a search finds it.
 
@@ -132,6 +135,9 @@ def search(
         Called after every step with a `SearchProgress`; a true answer ends the search.
     rng
         Seed or generator of starts, and of the searches that draw.
+    exact
+        Refuse, with a `TooWideError`, what does not fit exact inference, instead of drawing it by Gibbs
+        chains with a stated error, which an `ApproximationWarning` announces.
 
     Examples
     --------

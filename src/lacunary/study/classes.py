@@ -13,6 +13,7 @@ from lacunary.data.fingerprint import Fingerprint, fingerprint, same_run
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.evidence.compare import Comparison, compare
+from lacunary.exactness import announced
 from lacunary.infer.answers import as_source
 from lacunary.infer.network import Network
 from lacunary.learn.fit import Fit, fit
@@ -37,6 +38,7 @@ Tell = Callable[[int, int, str], object]
 
 
 @budgeted
+@announced
 def classes(
     table: Any,
     components: int | Iterable[int] = range(1, 7),
@@ -48,6 +50,7 @@ def classes(
     watch: Watch | None = None,
     tell: Tell | None = None,
     resume: ClassesTrail | None = None,
+    exact: bool = False,
 ) -> Classes:
     """Return how many hidden classes of rows a table speaks for, and what each is like.
 
@@ -75,6 +78,9 @@ def classes(
     resume
         Go on from here: what `Checkpoint` wrote, loaded, with the same rows, name, starts and seed. What
         is fitted already is not fitted again; numbers of classes may be others.
+    exact
+        Refuse, with a `TooWideError`, what does not fit exact inference, instead of drawing it by Gibbs
+        chains with a stated error, which an `ApproximationWarning` announces.
 
     Raises
     ------

@@ -15,6 +15,7 @@ from lacunary.data.table import Table, code_dtype
 from lacunary.data.wording import listed
 from lacunary.dependency.network import learn_dependencies
 from lacunary.errors import ParameterError
+from lacunary.exactness import announced
 from lacunary.infer.answers import Answers, as_source
 from lacunary.infer.impute import How, checked, is_model, model_of
 from lacunary.infer.impute import impute as filled_by
@@ -23,6 +24,7 @@ from lacunary.study.written import written
 __all__ = ["impute"]
 
 
+@announced
 def impute(
     model: Any,
     table: Any = None,
@@ -34,6 +36,7 @@ def impute(
     watch: Callable[[int, int], object] | None = None,
     rng: int | np.random.Generator | None = None,
     out: str | os.PathLike[str] | None = None,
+    exact: bool = False,
 ) -> Table:
     """Return a table with every hole filled: ``impute(table)``, or ``impute(model, table)``.
 
@@ -71,6 +74,9 @@ def impute(
     out
         A folder to make, in which the parts of a scan are written, filled, as Parquet files; see
         `lacunary.scan`. What comes back is then the first part.
+    exact
+        Refuse, with a `TooWideError`, what does not fit exact inference, instead of drawing it by Gibbs
+        chains with a stated error, which an `ApproximationWarning` announces.
 
     Examples
     --------

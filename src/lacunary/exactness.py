@@ -1,0 +1,71 @@
+"""What happens where exact inference does not fit: an approximation that is announced, or a refusal.
+
+A verb that may fall back on chains says so once, with an `ApproximationWarning`, when it is done; asked with
+``exact=True`` it raises the error that says why exact inference does not fit.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from lacunary.errors import ApproximationWarning, TooWideError
+
+__all__ = ["announced", "approximate", "exact_only", "exactly"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_forbidden: ContextVar[bool] = ContextVar("exact only", default=False)
+_noted: ContextVar[list[str] | None] = ContextVar("approximations", default=None)
+
+
+def exact_only() -> bool:
+    """Return whether approximations are forbidden."""
+    return _forbidden.get()
+
+
+def approximate(what: str, why: TooWideError, exact: bool | None = None) -> None:
+    """Note that something is approximated because it does not fit; raise why, where that is forbidden."""
+    if exact_only() if exact is None else exact:
+        raise why
+    said, noted = f"{what}, because exact inference does not fit: {why}", _noted.get()
+    if noted is None:
+        _warn(said)
+    else:
+        noted.append(said)
+
+
+@contextmanager
+def exactly(exact: bool = True) -> Iterator[None]:
+    """Forbid approximations inside, or allow them; what is forbidden outside stays so."""
+    noted: list[str] = []
+    outer = _noted.get()
+    forbidding = _forbidden.set(exact or _forbidden.get())
+    noting = _noted.set(noted if outer is None else outer)
+    try:
+        yield
+        if outer is None and noted:
+            _warn(noted[0])
+    finally:
+        _forbidden.reset(forbidding)
+        _noted.reset(noting)
+
+
+def announced(verb: Callable[P, R]) -> Callable[P, R]:
+    """Return a verb that heeds its option ``exact``, and announces approximations once."""
+
+    @wraps(verb)
+    def within(*args: P.args, **options: P.kwargs) -> R:
+        with exactly(bool(options.get("exact", False))):
+            return verb(*args, **options)
+
+    return within
+
+
+def _warn(said: str) -> None:
+    warnings.warn(f"{said}\nexact=True forbids approximations", ApproximationWarning, stacklevel=4)

@@ -1,0 +1,327 @@
+"""Rows for Gibbs chains: a graph and its distinct rows, visited island by island under any parameters.
+
+`lacunary.kernels.gibbs` says what is done with a row; this module lays a graph, rows and parameters out for
+it, and adds up what was found, in an order that the rows alone decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.infer.engine import Distinct
+from lacunary.infer.parallel import in_parallel
+from lacunary.infer.shape import flat, starts
+from lacunary.kernels.gibbs import LEAF, LINEAR, NEVER, TABLE, Desk, Families, Found, Plan, Seen, visit
+from lacunary.model.dag import Dag
+
+__all__ = ["Chains", "Effort", "Visited"]
+
+Array = NDArray[np.float64]
+
+TASKS, NUMBERS = 16, 2**24
+"""Runs of rows that threads take, and numbers that the chains' statistics of all runs may take, about."""
+
+LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard holes are tried for.
+
+    Attributes
+    ----------
+    ways
+        An island whose discrete holes can be filled in no more ways is gone through, exactly.
+    chains
+        Else so many chains draw them, each by itself: their spread is the error.
+    steps, again
+        Steps from a chain's first draw to the posterior; four times as many, and that so many times at most,
+        while the chains' weights are uneven.
+    sweeps
+        Draws that are taken of each chain.
+    seed
+        Whatever chains draw depends on it, the row and the chain alone.
+    """
+
+    ways: int = 512
+    chains: int = 16
+    steps: int = 12
+    again: int = 3
+    sweeps: int = 6
+    seed: int = 0
+
+    def times(self, factor: int) -> Effort:
+        """Return so many times as many chains."""
+        return replace(self, chains=self.chains * factor)
+
+    @property
+    def plan(self) -> Plan:
+        """The same, as kernels take it."""
+        return Plan(self.ways, self.chains, self.steps, self.again, self.sweeps, np.uint64(self.seed))
+
+
+@dataclass(frozen=True, eq=False)
+class Visited:
+    """What was found of rows under one vector.
+
+    Attributes
+    ----------
+    statistics, error
+        Expected statistics, and the standard error of each; (statistics size,).
+    log, log_error
+        Log-evidence of each row, and its standard error; (rows,).
+    """
+
+    statistics: Array
+    error: Array
+    log: Array
+    log_error: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Chains:
+    """A graph and distinct rows over its variables, holes and all."""
+
+    dag: Dag
+    rows: Distinct
+    effort: Effort
+    sets: tuple[tuple[int, ...], ...] = ()
+
+    def posteriors(self, vector: Array, sets: Sequence[Sequence[int]]) -> list[tuple[Array, Array]]:
+        """Return the posterior of sets of discrete variables in each row, and its standard error.
+
+        Each is (rows, states of the first, …), all zero in an impossible row. To the kernel a set is a leaf
+        below its variables that is the same whatever they are.
+        """
+        asked = replace(self, sets=tuple(map(tuple, sets)))
+        found, error, log = asked._visited(vector, np.ones(len(self.rows.codes)))
+        out, sizes = [], self.dag.schema.sizes
+        for k, members in enumerate(sets):
+            shape = (log.shape[1], *(sizes[v] for v in members))
+            here = asked._leaf(len(self.dag.schema) + k)
+            possible = np.isfinite(log[0]).reshape(-1, *(1 for _ in members))
+            out.append((found[0, here].reshape(shape) * possible, error[here].reshape(shape) * possible))
+        return out
+
+    def visited(self, vector: Array) -> Visited:
+        """Return expected statistics and log-evidence under parameters, or potentials."""
+        found, _, log = self._visited(vector, self.rows.weights)
+        statistics = self._gathered(found)
+        error = statistics[1:].std(axis=0, ddof=1) / np.sqrt(self.effort.chains)
+        return Visited(statistics[0], error, log[0], np.sqrt(log[1]))
+
+    @cached_property
+    def sampled(self) -> bool:
+        """Whether some island has too many ways to be gone through; what chains say is exact else."""
+        little = replace(self.effort, chains=2, steps=1, again=0, sweeps=1)
+        seen = self._seen(None)
+        return bool(replace(self, effort=little)._swept(seen)[1].any())
+
+    def _visited(self, vector: Array, weights: Array) -> tuple[Array, Array, Array]:
+        """Return the kernel's statistics, first their mean, then each chain's; errors; log-evidence."""
+        counts, walked, log = self._swept(self._seen(vector)._replace(weight=weights.astype(np.float64)))
+        error = walked.std(axis=0, ddof=1) / np.sqrt(len(walked))
+        return np.concatenate([(counts + walked.mean(axis=0))[None], counts + walked]), error, log
+
+    def _swept(self, seen: Seen) -> tuple[Array, Array, Array]:
+        """Return the kernel's statistics, those that are exact and each chain's, and log-evidence."""
+        chains, places, log = self.effort.chains, len(seen.value), np.empty((2, len(seen.codes)))
+
+        def run(part: slice) -> tuple[Array, Array]:
+            found = Found(np.zeros(places), np.zeros((chains, places)), log[0], log[1], self._drawn(0))
+            visit(self._families, seen, self.effort.plan, self._desk(places), part.start, part.stop, found)
+            return found.counts, found.chains
+
+        done = in_parallel(run, self._runs(max(1, min(TASKS, NUMBERS // (chains * max(places, 1))))))
+        counts = sum((exact for exact, _ in done), np.zeros(places))
+        return counts, sum((each for _, each in done), np.zeros((chains, places))), log
+
+    def drawn(self, vector: Array, draws: int) -> tuple[NDArray[np.int32], Array]:
+        """Return draws of the rows' discrete cells, (rows, draws, variables), and the rows' log-evidence."""
+        seen, out = self._seen(vector), self._drawn(draws)
+        log, square, none = np.empty(len(out)), np.empty(len(out)), np.empty(0)
+
+        def run(part: slice) -> None:
+            found = Found(none, none.reshape(0, 0), log, square, out)
+            visit(self._families, seen, self.effort.plan, self._desk(0), part.start, part.stop, found)
+
+        in_parallel(run, self._runs(TASKS))
+        return out, log
+
+    def _runs(self, many: int) -> list[slice]:
+        """Cut the rows into so many runs, or a run for each."""
+        edges = np.linspace(0, len(self.rows.codes), min(many, max(len(self.rows.codes), 1)) + 1).astype(int)
+        return [slice(a, b) for a, b in pairwise(edges.tolist())]
+
+    def _drawn(self, draws: int) -> NDArray[np.int32]:
+        return np.empty((len(self.rows.codes), draws, len(self.dag.schema)), dtype=np.int32)
+
+    @cached_property
+    def _kinds(self) -> NDArray[np.int64]:
+        sizes = self.dag.schema.sizes
+        known = [
+            TABLE if size else LEAF if f.leaf else LINEAR
+            for f, size in zip(self.dag.families, sizes, strict=True)
+        ]
+        return np.array([*known, *(LEAF for _ in self.sets)], dtype=np.int64)
+
+    @cached_property
+    def _many(self) -> NDArray[np.int64]:
+        """How many configurations each family has."""
+        sizes = self.dag.schema.sizes
+        return np.array([*self.dag.layout.configurations, *(prod(sizes[v] for v in s) for s in self.sets)])
+
+    @cached_property
+    def _leaves(self) -> dict[int, int]:
+        """Where the numbers of leaves, which each row has for itself, begin."""
+        leaves = np.flatnonzero(self._kinds == LEAF)
+        sizes = len(self.rows.codes) * self._many[leaves]
+        return dict(
+            zip(
+                leaves.tolist(),
+                (self.dag.layout.statistics_size + np.cumsum(sizes) - sizes).tolist(),
+                strict=True,
+            )
+        )
+
+    @cached_property
+    def _families(self) -> Families:
+        dag, layout, kinds, n = self.dag, self.dag.layout, self._kinds, len(self.dag.schema)
+        table, sizes = kinds == TABLE, dag.schema.sizes
+        members = [m if table[i] else m[1:] for i, m in enumerate(layout.members)] + [*self.sets]
+        strides = [s if table[i] else s[1:] for i, s in enumerate(layout.strides)]
+        strides += [tuple(prod(sizes[v] for v in s[k + 1 :]) for k in range(len(s))) for s in self.sets]
+        columns = [(*layout.regressors[i], i) if kinds[i] == LINEAR else () for i in range(len(kinds))]
+        behind = [layout.start[i] if table[i] else self._leaves.get(i, -1) for i in range(len(kinds))]
+        place = np.arange(layout.statistics_size)
+        begun = [
+            int(layout.statistics(place, i)[0, 0]) if kinds[i] == LINEAR else b for i, b in enumerate(behind)
+        ]
+        asking = [[n + k for k, s in enumerate(self.sets) if i in s] for i in range(len(kinds))]
+        below = [*dag.child_indices, *(() for _ in self.sets)]
+        touch = [(i, *below[i], *asking[i]) for i in range(len(kinds))]
+        own = np.where(kinds == LINEAR, self._many, 0)
+        return Families(
+            kind=kinds,
+            size=np.array([*sizes, *(0 for _ in self.sets)], dtype=np.int64),
+            many=self._many,
+            member=_flat(members),
+            stride=_flat(strides),
+            member_start=starts(members).astype(np.int64),
+            column=_flat(columns),
+            column_start=starts(columns).astype(np.int64),
+            touch=_flat(touch),
+            touch_start=starts(touch).astype(np.int64),
+            start=np.array(begun, dtype=np.int64),
+            base=np.cumsum(own) - own,
+            order=np.array([*dag.order_indices, *range(n, len(kinds))], dtype=np.int64),
+        )
+
+    def _seen(self, vector: Array | None) -> Seen:
+        """Return the rows under parameters or potentials, by length; None: the rows, under nothing at all."""
+        layout, (codes, reals, weights), sets = self.dag.layout, self.rows, len(self.sets)
+        value = np.zeros(layout.statistics_size + len(codes) * int(self._many[self._kinds == LEAF].sum()))
+        total, constant = np.zeros(len(value)), np.zeros(int(self._many[self._kinds == LINEAR].sum()))
+        if vector is not None:
+            self._evaluate(vector, value, total, constant)
+        full = reals if reals.shape[1] else np.full(codes.shape, np.nan)
+        return Seen(
+            np.pad(codes, ((0, 0), (0, sets))).astype(np.int32),
+            np.pad(full, ((0, 0), (0, sets))),
+            weights.astype(np.float64),
+            value,
+            total,
+            constant,
+        )
+
+    def _evaluate(self, vector: Array, value: Array, total: Array, constant: Array) -> None:
+        """Write the numbers of families into their places."""
+        layout, tables = self.dag.layout, vector[: self.dag.layout.tables]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            total[: layout.tables] = np.maximum(np.log(layout.total(tables)), NEVER)[layout.group]
+            value[: layout.tables] = np.maximum(np.log(layout.normalize(tables)), NEVER)
+        for i in self.dag.continuous:
+            if self._kinds[i] == LEAF:
+                value[self._leaf(i)] = self._log_leaf(i, vector).ravel()
+                continue
+            at = int(self._families.base[i])
+            form, constant[at : at + self._many[i]] = _form(self.dag, vector, i)
+            layout.moments(value[: layout.statistics_size], i)[:] = form
+
+    def _leaf(self, i: int) -> slice:
+        start = self._leaves[i]
+        return slice(start, start + len(self.rows.codes) * int(self._many[i]))
+
+    def _log_leaf(self, i: int, vector: Array) -> Array:
+        """Return a leaf's log-densities; (rows, configurations)."""
+        layout, family, x = self.dag.layout, dict(self.dag.leaves)[i], self.rows.reals[:, i]
+        plain = len(vector) == layout.size
+        potentials = family.point(layout.records(vector, i)) if plain else layout.potentials(vector, i)
+        out, shown = np.zeros((len(x), layout.configurations[i])), ~np.isnan(x)
+        out[shown] = np.maximum(family.log_values(x[shown], potentials), NEVER).T
+        return out
+
+    def _gathered(self, found: Array) -> Array:
+        """Return statistics in their places, those of leaves gathered; (vectors, places)."""
+        layout, out = self.dag.layout, found[:, : self.dag.layout.statistics_size].copy()
+        for i, family in self.dag.leaves:
+            x = np.nan_to_num(self.rows.reals[:, i])
+            q = layout.configurations[i]
+            for weights, statistics in zip(found[:, self._leaf(i)], out, strict=True):
+                each = weights.reshape(len(x), q).T.ravel()
+                mine = layout.statistics(statistics, i)
+                family.gather(np.tile(x, q)[:, None], np.repeat(np.arange(q), len(x)), each, mine)
+        return out
+
+    def _desk(self, places: int) -> Desk:
+        n, sizes = len(self._kinds), self.dag.schema.sizes
+        records = max(self.effort.ways, self.effort.chains * self.effort.sweeps)
+
+        def whole() -> NDArray[np.int64]:
+            return np.full(n, -1, dtype=np.int64)
+
+        return Desk(
+            code=whole(),
+            island=whole(),
+            alone=np.zeros(n, dtype=np.bool_),
+            live=np.zeros(n, dtype=np.bool_),
+            home=whole(),
+            spot=whole(),
+            state=whole(),
+            family=whole(),
+            stamp=whole(),
+            matrix=np.empty((n, n)),
+            vector=np.empty(n),
+            z=np.empty(n + 1),
+            at=np.empty(n + 1, dtype=np.int64),
+            choice=np.empty(max(64, *sizes)),
+            record=np.empty((records, n), dtype=np.int32),
+            share=np.empty(records),
+            weight=np.empty(self.effort.chains),
+            part=np.zeros(places),
+            sum=np.zeros(places),
+            hit=np.empty(places, dtype=np.int64),
+            hits=np.empty(places, dtype=np.int64),
+            stream=np.empty(1, dtype=np.uint64),
+        )
+
+
+def _form(dag: Dag, vector: Array, i: int) -> tuple[Array, Array]:
+    """Return Q and g of a regression in each configuration; (q, m + 2, m + 2) and (q,)."""
+    layout = dag.layout
+    if len(vector) != layout.size:
+        return dag.number(i).form(layout.potentials(vector, i))
+    theta = layout.records(vector, i)
+    contrast = np.concatenate([-theta[:, :-1], np.ones((len(theta), 1))], axis=1) / np.sqrt(theta[:, -1:])
+    return contrast[:, :, None] * contrast[:, None, :], -0.5 * (LOG_2PI + np.log(theta[:, -1]))
+
+
+def _flat(lists: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    return np.asarray(flat(lists), dtype=np.int64)

@@ -1,0 +1,244 @@
+"""Rows by chains against exact inference: equal where islands are gone through, else within errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import lacunary as lac
+from lacunary.errors import ApproximationWarning, TooWideError
+from lacunary.exactness import exactly
+from lacunary.infer import filled, rows
+from lacunary.infer.asking import Eliminator
+from lacunary.infer.chains import Chains, Effort
+from lacunary.infer.filled import FilledRows
+from lacunary.infer.network import random_network
+from lacunary.infer.rows import prepare
+from lacunary.infer.sampled import prepare_sampled
+from lacunary.infer.spread import Spread
+from lacunary.learn.vbem import update_rule
+from lacunary.model.dag import Dag
+from tests.strategies import Case, mixed_cases
+
+CLOSE = 1e-7
+"""Two ways through doubles; the kernel squares residuals, which takes half the digits of their condition."""
+
+QUANTILE = 2.13
+"""Of Student's t with fifteen degrees of freedom: 97.5 %, as the error is told by sixteen chains."""
+
+ALL = Effort(ways=2**20)
+"""Every island is gone through."""
+
+NONE = Effort(ways=1)
+"""Every island is left to chains."""
+
+
+def problem(
+    seed: int, discrete: int = 6, continuous: int = 3, count: int = 20, holes: float = 0.4
+) -> tuple[lac.Network, lac.Table]:
+    """Return a random network, and rows drawn from it with holes at random."""
+    random = np.random.default_rng(seed)
+    kinds = [lac.Variable(f"d{i}", tuple(range(int(random.integers(2, 4))))) for i in range(discrete)]
+    kinds += [lac.Variable(f"x{i}", kind="continuous") for i in range(continuous)]
+    parents = [
+        tuple(
+            kinds[int(j)].name
+            for j in sorted(random.choice(i, min(i, int(random.integers(4))), replace=False))
+        )
+        for i in range(len(kinds))
+    ]
+    network = random_network(Dag(lac.Schema(tuple(kinds)), tuple(parents)), rng=seed)
+    return network, lac.make_holes(network.sample(count, rng=seed), holes, rng=seed)
+
+
+@pytest.fixture
+def too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no rows fit exact inference."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise TooWideError("all is too wide here")
+
+    monkeypatch.setattr("lacunary.infer.sampled.Effort", partial(Effort, ways=1))
+    monkeypatch.setattr(rows, "prepare_discrete", refuse)
+    monkeypatch.setattr("lacunary.infer.mixed.prepare_mixed", refuse)
+
+
+@settings(max_examples=40)
+@given(mixed_cases())
+def test_islands_that_are_gone_through_are_exact(case: Case) -> None:
+    network, table = case
+    exact, theta = prepare(network.dag, table), network.theta
+    tried = prepare_sampled(network.dag, table, "", ALL)
+    known, found = exact.expect(theta[None])[0], tried.expect(theta[None])[0]
+    np.testing.assert_allclose(found.counts, known.counts, rtol=CLOSE, atol=CLOSE * max(table.size, 1.0))
+    np.testing.assert_allclose(
+        tried.log_evidence(theta[None]), exact.log_evidence(theta[None]), rtol=CLOSE, atol=CLOSE
+    )
+    np.testing.assert_allclose(tried.observed, exact.observed)
+    assert list(tried.open_columns) == list(exact.open_columns)
+    assert found.log_error is None
+    assert not tried.sampled
+    sets = [(v,) for v, size in enumerate(network.dag.schema.sizes) if size]
+    for mine, (theirs, error) in zip(
+        exact.marginals(theta, sets), tried.posteriors(theta, sets), strict=True
+    ):
+        np.testing.assert_allclose(theirs[tried.inverse], mine, atol=CLOSE)
+        assert error.max(initial=0.0) < CLOSE
+
+
+def test_potentials_of_variational_bayes_are_taken_as_they_are() -> None:
+    network, table = problem(3)
+    rule = update_rule(lac.Dirichlet(1.0)(network.dag), None)
+    exact, tried = prepare(network.dag, table), prepare_sampled(network.dag, table, "", ALL)
+    potentials = rule.potentials(rule.begin(exact, network.theta[None]))
+    known, found = exact.expect(potentials), tried.expect(potentials)
+    np.testing.assert_allclose(found.counts, known.counts, rtol=CLOSE, atol=CLOSE)
+    np.testing.assert_allclose(found.log_likelihood, known.log_likelihood, rtol=CLOSE)
+
+
+def test_the_stated_errors_cover_what_is_exact() -> None:
+    """Over 24 problems: 95 % of statistics are meant to be covered; 90 % are asked for."""
+    covered, logs = [], []
+    for seed in range(24):
+        network, table = problem(seed, continuous=3 * (seed % 2))
+        known = prepare(network.dag, table).expect(network.theta[None])[0]
+        tried = prepare_sampled(network.dag, table, "", Effort(ways=1, seed=seed))
+        found = tried.expect(network.theta[None])[0]
+        assert found.error is not None
+        assert found.log_error is not None
+        noisy = found.error > 1e-9
+        off = np.abs(found.counts - known.counts)[noisy]
+        covered.append(np.mean(off <= QUANTILE * found.error[noisy]))
+        logs.append(abs(found.log_likelihood - known.log_likelihood) <= QUANTILE * found.log_error)
+    assert np.mean(covered) > 0.9
+    assert np.mean(logs) > 0.85  # of 24: two more misses than one in ten would be by chance once in ten times
+
+
+def test_bits_do_not_depend_on_threads() -> None:
+    network, table = problem(5)
+    tried = prepare_sampled(network.dag, table, "", NONE)
+    with lac.threads(1):
+        alone = tried.expect(network.theta[None])
+    with lac.threads(3):
+        together = tried.expect(network.theta[None])
+    assert np.array_equal(alone.counts, together.counts)
+    assert np.array_equal(alone.log_likelihood, together.log_likelihood)
+
+
+def test_draws_and_normals_are_those_of_the_posterior() -> None:
+    network, table = problem(2, count=6)
+    exact, tried = prepare(network.dag, table), prepare_sampled(network.dag, table, "", NONE)
+    theta, real = network.theta, list(network.dag.continuous)
+    drawn = Chains(network.dag, tried.rows, Effort(ways=2**20)).drawn(theta, 4000)[0]
+    for v, known in zip(range(6), exact.marginals(theta, [(v,) for v in range(6)]), strict=True):
+        share = np.stack([(drawn[:, :, v] == s).mean(axis=1) for s in range(known.shape[1])], axis=1)
+        # Four standard errors of a share of 4000 draws.
+        assert np.abs(share[tried.inverse] - known).max() < 4 * np.sqrt(0.25 / 4000)
+    for found, known in zip(tried.normals(theta, real), exact.normals(theta, real), strict=True):
+        assert np.abs(found.mean - known.mean).max() < 1.5 * max(known.sd.max(), 0.1)
+    codes, reals = tried.completed(theta, np.random.default_rng(0))
+    assert (codes[:, :6] >= 0).all()
+    assert not np.isnan(reals[:, real]).any()
+    assert tried.completed(theta, None)[0][:, :6].min() >= 0
+
+
+@pytest.mark.usefixtures("too_wide")
+def test_a_fit_that_does_not_fit_climbs_as_high_as_the_exact_one() -> None:
+    network, table = problem(7, count=150, holes=0.3, continuous=0)
+    known = _exactly_fitted(network, table)
+    with pytest.warns(ApproximationWarning, match="Gibbs chains"):
+        found = lac.fit(network.dag, table)
+    assert found.error > 0
+    assert "±" in str(found)
+    # What its parameters are worth, exactly: no further below the top than its noise.
+    assert known.log_likelihood - found.error * 4 < _log_likelihood(found.network, table)
+    assert abs(found.log_likelihood - _log_likelihood(found.network, table)) < 4 * found.error
+    with pytest.raises(TooWideError, match="all is too wide"):
+        lac.fit(network.dag, table, exact=True)
+
+
+def _exactly_fitted(network: lac.Network, table: lac.Table) -> lac.Fit:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows, "prepare_discrete", _prepare_discrete)
+        return lac.fit(network.dag, table)
+
+
+def _log_likelihood(network: lac.Network, table: lac.Table) -> float:
+    exact = _prepare_discrete(network.dag, table)
+    return float(exact.expect(network.theta[None]).log_likelihood[0])
+
+
+_prepare_discrete: Callable[..., rows.Rows] = rows.prepare_discrete
+
+
+@pytest.mark.usefixtures("too_wide")
+def test_what_no_tables_fit_is_asked_of_chains_and_says_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, table = lac.asia(), lac.make_holes(lac.asia().sample(5, rng=1), 0.4, rng=1)
+    given = {"dysp": "yes", "xray": "no"}
+    known, joint = network.query("lung", "bronc", given=given), Eliminator.joint
+
+    def refuse(*_: object) -> None:
+        raise TooWideError("it is wide")
+
+    monkeypatch.setattr(Eliminator, "joint", refuse)
+    monkeypatch.setattr("lacunary.infer.posterior.marginals_of", refuse)
+    with pytest.warns(ApproximationWarning, match="it is wide"):
+        found = network.query("lung", "bronc", given=given)
+    assert found.error is not None
+    assert "±" in str(found)
+    assert found.probabilities.sum() == pytest.approx(1.0)
+    assert np.abs(found.probabilities - known.probabilities).max() < 4 * found.error.max()  # of 512 chains
+    with pytest.raises(TooWideError, match="it is wide"):
+        network.query("lung", given=given, exact=True)
+    with pytest.warns(ApproximationWarning):
+        posteriors = network.posterior(table)
+    monkeypatch.setattr(Eliminator, "joint", joint)
+    for r in range(len(table)):
+        seen = {v.name: v.states[c] for v, c in zip(table.schema, table.codes[r], strict=True) if c >= 0}
+        for name in set(network.dag.names) - set(seen):
+            exact = network.query(name, given=seen).probabilities
+            assert np.abs(posteriors[name][r] - exact).max() < 0.1  # four errors of 512 chains, at most
+
+
+def test_rows_with_many_ways_are_drawn_where_families_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, table = problem(4, count=60)
+    known = Spread(table).under(network.dag, network.theta).triples()
+    monkeypatch.setattr(filled, "WAYS", 0)
+    monkeypatch.setattr(filled, "FEW", 4)
+    with pytest.warns(ApproximationWarning, match="drawn completions"):
+        some = FilledRows(table)
+    assert 0 < len(some.many) < len(table)
+    found = some.triples(network.dag, network.theta, table.weights)
+    mine, theirs = (each.statistics(network.dag)[: network.dag.layout.tables] for each in (found, known))
+    # A count over at most 60 rows, each a share of 32 draws: five standard errors.
+    assert np.abs(mine - theirs).max() < 5 * np.sqrt(60 * 0.25 / 32)
+    assert mine.sum() == pytest.approx(theirs.sum())
+    with exactly():
+        assert not len(FilledRows(table).many)
+
+
+def test_what_needs_exact_rows_is_refused_by_name() -> None:
+    network, table = problem(1)
+    tried = prepare_sampled(network.dag, table, "it is wide")
+    for asked in (
+        lambda: tried.expect(network.theta[None] + 0j),
+        lambda: tried.score_covariance(network.theta),
+        lambda: tried.walker("annealing", network.theta),
+    ):
+        with pytest.raises(TooWideError, match=r"needs exact inference.*it is wide"):
+            asked()
+
+
+def test_an_impossible_row_has_no_evidence_and_no_posterior() -> None:
+    dag = lac.dag("a -> b", states={"a": 2, "b": 2})
+    network = lac.Network.from_tables(dag, {"a": [0.5, 0.5], "b": [[1.0, 0.0], [1.0, 0.0]]})
+    table = lac.Table(dag.schema, np.array([[-1, 1], [-1, 0]], dtype=np.int8), np.empty((2, 0)), np.ones(2))
+    for effort in (ALL, NONE):
+        tried = prepare_sampled(dag, table, "", effort)
+        assert tried.log_evidence(network.theta[None])[0, 0] == -np.inf
+        assert tried.log_evidence(network.theta[None])[0, 1] == pytest.approx(0.0)
+        assert tried.marginals(network.theta, [(0,)])[0][0].sum() == 0.0
