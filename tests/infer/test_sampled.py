@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from lacunary.exactness import exactly
 from lacunary.infer import filled, rows
 from lacunary.infer.asking import Eliminator
 from lacunary.infer.chains import Chains, Effort
+from lacunary.infer.engine import prepare_discrete
 from lacunary.infer.filled import FilledRows
 from lacunary.infer.network import random_network
 from lacunary.infer.rows import prepare
@@ -138,8 +140,8 @@ def test_draws_and_normals_are_those_of_the_posterior() -> None:
         share = np.stack([(drawn[:, :, v] == s).mean(axis=1) for s in range(known.shape[1])], axis=1)
         # Four standard errors of a share of 4000 draws.
         assert np.abs(share[tried.inverse] - known).max() < 4 * np.sqrt(0.25 / 4000)
-    for found, known in zip(tried.normals(theta, real), exact.normals(theta, real), strict=True):
-        assert np.abs(found.mean - known.mean).max() < 1.5 * max(known.sd.max(), 0.1)
+    for mine, theirs in zip(tried.normals(theta, real), exact.normals(theta, real), strict=True):
+        assert np.abs(mine.mean - theirs.mean).max() < 1.5 * max(theirs.sd.max(), 0.1)
     codes, reals = tried.completed(theta, np.random.default_rng(0))
     assert (codes[:, :6] >= 0).all()
     assert not np.isnan(reals[:, real]).any()
@@ -172,14 +174,15 @@ def _log_likelihood(network: lac.Network, table: lac.Table) -> float:
     return float(exact.expect(network.theta[None]).log_likelihood[0])
 
 
-_prepare_discrete: Callable[..., rows.Rows] = rows.prepare_discrete
+_prepare_discrete: Callable[..., rows.Rows] = prepare_discrete
 
 
 @pytest.mark.usefixtures("too_wide")
 def test_what_no_tables_fit_is_asked_of_chains_and_says_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
     network, table = lac.asia(), lac.make_holes(lac.asia().sample(5, rng=1), 0.4, rng=1)
     given = {"dysp": "yes", "xray": "no"}
-    known, joint = network.query("lung", "bronc", given=given), Eliminator.joint
+    known: Any = network.query("lung", "bronc", given=given)
+    joint = Eliminator.joint
 
     def refuse(*_: object) -> None:
         raise TooWideError("it is wide")
@@ -187,7 +190,7 @@ def test_what_no_tables_fit_is_asked_of_chains_and_says_its_error(monkeypatch: p
     monkeypatch.setattr(Eliminator, "joint", refuse)
     monkeypatch.setattr("lacunary.infer.posterior.marginals_of", refuse)
     with pytest.warns(ApproximationWarning, match="it is wide"):
-        found = network.query("lung", "bronc", given=given)
+        found: Any = network.query("lung", "bronc", given=given)
     assert found.error is not None
     assert "±" in str(found)
     assert found.probabilities.sum() == pytest.approx(1.0)
@@ -200,8 +203,10 @@ def test_what_no_tables_fit_is_asked_of_chains_and_says_its_error(monkeypatch: p
     for r in range(len(table)):
         seen = {v.name: v.states[c] for v, c in zip(table.schema, table.codes[r], strict=True) if c >= 0}
         for name in set(network.dag.names) - set(seen):
-            exact = network.query(name, given=seen).probabilities
-            assert np.abs(posteriors[name][r] - exact).max() < 0.1  # four errors of 512 chains, at most
+            exact: Any = network.query(name, given=seen)
+            assert (
+                np.abs(posteriors[name][r] - exact.probabilities).max() < 0.1
+            )  # four errors of 512 chains, at most
 
 
 def test_rows_with_many_ways_are_drawn_where_families_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
