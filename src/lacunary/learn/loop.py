@@ -160,7 +160,8 @@ class _Start:
         self.point, self.objective, self.log_likelihood = point, objective, log_likelihood
         self.trace.append(objective)
         if math.isfinite(before):
-            met = stop.met(self.first, before, objective) or objective - before < NOISE * error
+            noise = error > 0 and objective - before < NOISE * error
+            met = noise or stop.met(self.first, before, objective)
             self.converged = judged and bool(met)
             return self.converged
         self.first = objective
