@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from lacunary.files.whole import write_whole
-from tests.campaign import calibration, determinism, exactness, faults, fuzz, mutants
+from tests.campaign import calibration, determinism, exactness, faults, fuzz, kills, mutants
 from tests.campaign.run import page, run
 
 ALL = {
@@ -18,6 +18,7 @@ ALL = {
         fuzz.CAMPAIGN,
         faults.CAMPAIGN,
         determinism.CAMPAIGN,
+        kills.CAMPAIGN,
         mutants.CAMPAIGN,
     )
 }

@@ -1,0 +1,199 @@
+"""Workers that are killed, stopped or added, and schedulers that are killed: the same bits, and no hang."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lacunary as lac
+from lacunary.data import recipe
+from tests.campaign.run import Campaign, Found
+
+PATIENCE = 300.0
+"""Seconds after which what was disturbed counts as hanging."""
+
+ROWS, PART = 500, 100
+
+Work = Callable[[Any], bytes]
+
+
+def work(rng: np.random.Generator, index: int) -> Found:
+    """Disturb one piece of work at a random moment; every learner and every fault has its turn."""
+    learner = (_fit, _online)[index % 2]
+    fault = (_kill, _kill, _kill_both, _stop, _add)[index // 2 % 5]
+    seed = int(rng.integers(10_000))
+    with tempfile.TemporaryDirectory() as made, _small_parts():
+        folder = _written(Path(made), seed)
+        if index % 10 == 9:
+            return Found(_scheduler_killed(folder, seed, rng))
+        return Found(_disturbed(partial(learner, folder, seed), fault, rng))
+
+
+@contextmanager
+def _small_parts() -> Iterator[None]:
+    before, recipe.MOST = recipe.MOST, PART
+    try:
+        yield
+    finally:
+        recipe.MOST = before
+
+
+def _network(seed: int) -> lac.Network:
+    return lac.random_network(lac.random_dag(7, 0.3, 2, rng=seed), rng=seed)
+
+
+def _written(folder: Path, seed: int) -> Path:
+    """Write rows whose different ones are many, so that parts are learned from."""
+    table = lac.make_holes(_network(seed).sample(ROWS, rng=seed), 0.2, rng=seed)
+    table.take(slice(0, 130)).to_frame("polars").write_parquet(folder / "a.parquet")
+    table.take(slice(130, None)).to_frame("polars").write_parquet(folder / "b.parquet")
+    return folder
+
+
+def _rows(folder: Path, seed: int, client: Any) -> lac.Scan:
+    rows = lac.scan(folder, schema=_network(seed).dag.schema, client=client)
+    assert len(rows.every) == ROWS // PART
+    return rows
+
+
+def _fit(folder: Path, seed: int, client: Any, **more: Any) -> bytes:
+    stop = lac.Stop(iterations=15)
+    found = lac.fit(_network(seed).dag, _rows(folder, seed, client), stop=stop, **more)
+    return found.network.theta.tobytes()
+
+
+def _online(folder: Path, seed: int, client: Any) -> bytes:
+    return _fit(folder, seed, client, online=50)
+
+
+def _disturbed(learn: Work, fault: Callable[[Any, Any], None], rng: np.random.Generator) -> int:
+    """Return how many comparisons held: of an undisturbed run, and of one with a fault at a random moment."""
+    import distributed
+
+    wanted = learn(None)
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        begun = monotonic()
+        assert _in_time(partial(learn, client)) == wanted, "two workers say something else"
+        moment = float(rng.uniform(0.0, monotonic() - begun))
+        timer = threading.Timer(moment, fault, (cluster, client))
+        timer.start()
+        assert _in_time(partial(learn, client)) == wanted, f"{fault.__name__} after {moment:.2f} s"
+        timer.join()
+    return 2
+
+
+def _in_time(function: Callable[[], Any]) -> Any:
+    """Return what a function returns, or raise what it raises; an error if it hangs."""
+    told: list[Any] = []
+
+    def run() -> None:
+        try:
+            told.append((True, function()))
+        except BaseException as problem:
+            told.append((False, problem))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    assert told, f"it hangs: no answer after {PATIENCE:.0f} s"
+    well, answer = told[0]
+    if not well:
+        raise answer
+    return answer
+
+
+def _workers(cluster: Any) -> list[int]:
+    return [nanny.pid for nanny in cluster.workers.values() if nanny.pid]
+
+
+def _kill(cluster: Any, client: Any) -> None:
+    os.kill(random.choice(_workers(cluster)), signal.SIGKILL)
+
+
+def _kill_both(cluster: Any, client: Any) -> None:
+    for pid in _workers(cluster):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _stop(cluster: Any, client: Any) -> None:
+    """A slow worker: it stands still for a while."""
+    pid = _workers(cluster)[0]
+    os.kill(pid, signal.SIGSTOP)
+    sleep(2.0)
+    os.kill(pid, signal.SIGCONT)
+
+
+def _add(cluster: Any, client: Any) -> None:
+    cluster.scale(3)
+
+
+def _scheduler_killed(folder: Path, seed: int, rng: np.random.Generator) -> int:
+    """A scheduler that is killed is said by name; from the checkpoint the fit goes on to the same bits."""
+    wanted, kept = _fit(folder, seed, None), folder / "climbs.json"
+    keep = lac.Checkpoint(kept, seconds=0)
+    last = int(rng.integers(2, 8))
+    with _cluster(folder) as (client, scheduler):
+
+        def watch(progress: lac.Progress) -> None:
+            keep(progress)
+            if progress.iteration == last:
+                scheduler.kill()
+
+        with pytest.raises(lac.SourceError, match="checkpoint"):
+            _in_time(lambda: _fit(folder, seed, client, watch=watch))
+    with _cluster(folder) as (client, _):
+        later = _in_time(lambda: _fit(folder, seed, client, initial=lac.load(kept)))
+    assert later == wanted, f"the scheduler killed after sweep {last}"
+    return 2
+
+
+@contextmanager
+def _cluster(folder: Path) -> Iterator[tuple[Any, subprocess.Popen[bytes]]]:
+    """A scheduler and two workers in processes of their own."""
+    import distributed
+
+    place = folder / "scheduler.json"
+    place.unlink(missing_ok=True)
+    quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    where = ["--scheduler-file", str(place)]
+    with ExitStack() as stack:
+        commands = [
+            ["scheduler", "--port", "0", "--no-dashboard", *where],
+            *[["worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "60", *where]]
+            * 2,
+        ]
+        started = []
+        for name, *options in commands:
+            command = [sys.executable, "-m", f"distributed.cli.dask_{name}", *options]
+            started.append(subprocess.Popen(command, **quiet))
+            stack.callback(started[-1].wait)
+            stack.callback(started[-1].kill)
+        client = distributed.Client(scheduler_file=str(place), timeout=60)
+        stack.callback(client.close, timeout=1)
+        yield client, started[0]
+
+
+CAMPAIGN = Campaign(
+    "kills",
+    "Fits, by all rows and by mini-batches, on a Dask cluster with a fault at a random moment: a worker "
+    "killed, both killed, one that stands still, one added; a scheduler killed, and the fit resumed.",
+    (20, 200),
+    work,
+)
