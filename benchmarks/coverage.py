@@ -1,18 +1,22 @@
 """Whether intervals from filled tables hold what they promise: coefficients after multiple imputation.
 
-``python -m benchmarks.coverage`` draws tables from regressions that are known, weak effects among them, takes
-cells out at random and depending on other columns, fills them `COPIES` times by `lacunary.impute` with
-``how="draw"``, fits the regression to each filled table, pools by Rubin's rules (with Barnard and Rubin's
-degrees of freedom), and prints for each coefficient its bias, how often the 95 % interval holds the truth,
-and the mean standard error over the coefficient's own standard deviation; beside it the same for the rows
-without holes alone.
+``python -m benchmarks.coverage --keep replicates.jsonl`` adds replicates and writes ``coverage.md``. It draws
+tables from regressions that are known, weak effects among them, takes cells out at random and depending on
+other columns, fills them `COPIES` times by `lacunary.impute` with ``how="draw"``, fits the regression to each
+filled table, pools by Rubin's rules (with Barnard and Rubin's degrees of freedom), and writes for each
+coefficient its bias, how often the 95 % interval holds the truth, and the mean standard error over the
+coefficient's own standard deviation; beside it the same for the rows without holes alone.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from time import process_time
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +25,22 @@ from scipy.stats import t as student
 
 import lacunary as lac
 
-__all__ = ["SETTINGS", "Pooled", "pooled", "run"]
+__all__ = ["SETTINGS", "Pooled", "page", "pooled", "replicate"]
 
 COPIES = 10
+FEWEST = 20
+"""Replicates below which a setting is not told of."""
+
+INTRODUCTION = """# Coefficients after multiple imputation
+
+`python -m benchmarks.coverage --keep replicates.jsonl` adds replicates to those that are kept and writes this
+page: 250 rows, a quarter of the cells of every covariate and a tenth of the response's missing (of the
+response none where holes depend on it), ten copies. *Error* is the mean standard error over the estimates'
+own standard deviation, which n replicates tell to about 1/√(2n) of itself. *Dropped* are the rows without
+holes alone.
+"""
 HEAD = (
-    "| setting | missing depends on | coefficient | bias | coverage | error "
+    "| setting | missing depends on | replicates | coefficient | bias | coverage | error "
     "| dropped: bias | coverage | error |"
 )
 ROWS = 250
@@ -135,46 +150,67 @@ def filled(rows: Array, setting: Setting, seed: int) -> list[Array]:
     return list(np.column_stack(columns).reshape(COPIES, len(rows), -1))
 
 
-def run(name: str, depends: bool, replicates: int, first: int = 0) -> list[str]:
-    """Return the lines of one setting."""
-    setting = SETTINGS[name]
-    ours, dropped = [], []
-    for seed in range(first, first + replicates):
-        rng = np.random.default_rng([7, seed])
-        rows = setting.draw(rng)
-        held = holed(rows, rng, depends)
-        ours.append(pooled(filled(held, setting, seed), setting.logistic))
-        whole = held[~np.isnan(held).any(axis=1)]
-        slope, spread = fitted(whole, setting.logistic)
-        reach = np.full(len(slope), student.ppf(0.975, len(whole) - len(slope)))
-        dropped.append(Pooled(slope, np.sqrt(np.diag(spread)), reach))
-    lines = []
-    for k, truth in enumerate(setting.truth):
-        cells = [name, "other columns" if depends else "nothing", f"b{k} = {truth:g}"]
-        for found in (ours, dropped):
-            estimate = np.array([one.estimate[k] for one in found])
-            error = np.array([one.error[k] for one in found])
-            reach = error * np.array([one.reach[k] for one in found])
+def replicate(name: str, depends: bool, seed: int) -> dict[str, Any]:
+    """Return what one table comes to: estimate, error and reach of every coefficient, filled and dropped."""
+    setting, rng = SETTINGS[name], np.random.default_rng([7, seed])
+    rows = setting.draw(rng)
+    held = holed(rows, rng, depends)
+    began = process_time()
+    ours = pooled(filled(held, setting, seed), setting.logistic)
+    seconds = process_time() - began
+    whole = held[~np.isnan(held).any(axis=1)]
+    slope, spread = fitted(whole, setting.logistic)
+    reach = np.full(len(slope), student.ppf(0.975, len(whole) - len(slope)))
+    dropped = Pooled(slope, np.sqrt(np.diag(spread)), reach)
+    both = {
+        way: [one.estimate.tolist(), one.error.tolist(), one.reach.tolist()]
+        for way, one in (("filled", ours), ("dropped", dropped))
+    }
+    return {"setting": name, "depends": depends, "seed": seed, "seconds": seconds, **both}
+
+
+def lines(name: str, depends: bool, kept: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield the lines of one setting."""
+    some = [one for one in kept if (one["setting"], one["depends"]) == (name, depends)]
+    if len(some) < FEWEST:
+        return
+    for k, truth in enumerate(SETTINGS[name].truth):
+        cells = [name, "other columns" if depends else "nothing", str(len(some)), f"b{k} = {truth:g}"]
+        for way in ("filled", "dropped"):
+            estimate, error, reach = np.array([one[way] for one in some])[:, :, k].T
             bias = estimate.mean() - truth
             shown = f"{bias:+.3f}" + (f" ({bias / truth:+.0%})" if truth else "")
-            cells += [shown, f"{np.mean(np.abs(estimate - truth) <= reach):.1%}"]
+            cells += [shown, f"{np.mean(np.abs(estimate - truth) <= error * reach):.1%}"]
             cells += [f"{error.mean() / estimate.std(ddof=1):.2f}"]
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
+        yield f"| {' | '.join(cells)} |"
+
+
+def page(kept: Sequence[dict[str, Any]]) -> str:
+    """Return the page of all replicates that are kept."""
+    told = [line for name in SETTINGS for depends in (False, True) for line in lines(name, depends, kept)]
+    return "\n".join([INTRODUCTION, HEAD, f"|---|---|--:|---|{'--:|' * 6}", *told, ""])
 
 
 def main() -> None:
-    """Print the table."""
+    """Add replicates to those that are kept, a few of every setting by turns, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replicates", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0, help="the first replicate's seed")
+    parser.add_argument("--keep", default="coverage.jsonl")
+    parser.add_argument("--out", default=str(Path(__file__).parent / "coverage.md"))
     parser.add_argument("settings", nargs="*", help=f"any of: {', '.join(SETTINGS)}")
     chosen = parser.parse_args()
-    print(HEAD)
-    print("|---|---|---|--:|--:|--:|--:|--:|--:|")
-    for name in chosen.settings or list(SETTINGS):
-        for depends in (False, True):
-            print("\n".join(run(name, depends, chosen.replicates, chosen.first)), flush=True)
+    file = Path(chosen.keep)
+    kept = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    known = {(one["setting"], one["depends"], one["seed"]) for one in kept}
+    for seed in range(chosen.first, chosen.first + chosen.replicates):
+        for name in chosen.settings or SETTINGS:
+            for depends in (False, True):
+                if (name, depends, seed) not in known:
+                    kept.append(replicate(name, depends, seed))
+                    with file.open("a") as into:
+                        into.write(json.dumps(kept[-1]) + "\n")
+    Path(chosen.out).write_text(page(kept))
 
 
 if __name__ == "__main__":

@@ -104,11 +104,12 @@ class Constraints:
         for tail, head in dag.arcs if dag is not None else ():
             arcs[self.schema.index(tail), self.schema.index(head)] = True
         _refuse(self.schema, arcs & ~self.free, "is in the start, but forbidden")
-        arcs |= self.required
-        try:
-            Dag.from_arcs(self.schema, _arcs(self.schema, arcs))
-        except GraphError as problem:
-            raise GraphError(f"the start and the required arcs do not go together: {problem}") from None
+        if (self.required & ~arcs).any():
+            arcs |= self.required
+            try:
+                Dag.from_arcs(self.schema, _arcs(self.schema, arcs))
+            except GraphError as problem:
+                raise GraphError(f"the start and the required arcs do not go together: {problem}") from None
         many = np.flatnonzero(arcs.sum(axis=0) > self.max_parents)
         if many.size:
             raise GraphError(
