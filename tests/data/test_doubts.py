@@ -85,6 +85,10 @@ def test_every_verb_says_it_and_uses_the_column() -> None:
     assert lac.fit_mixture(table, components=1, structure="empty").doubts == expected
     assert expected in lac.impute(table.select(["a", "c", "id"])).notes[0]
     assert "identifier of the rows" in str(table.describe())
+    chances = lac.arc_probabilities(table)
+    assert chances.doubts == expected
+    assert f"note: {expected}" in str(chances)
+    assert lac.average_graphs(table, draws=1, burn=0).doubts == expected
 
 
 def test_classes_say_it() -> None:

@@ -59,7 +59,8 @@ def _decode(record: Record) -> ArcProbabilities:
         link_error=squares.get("link_error", zeros),
         rhat=squares.get("rhat"),
         effective=squares.get("effective"),
-        **logs,
+        log_rhat=logs.get("log_rhat"),
+        log_effective=logs.get("log_effective"),
     )
 
 

@@ -110,6 +110,8 @@ class Places:
         covariance = np.divide(moment, total, out=np.zeros_like(moment), where=total > 0)
         spread = np.array([self._scale[i][1] for i in columns])
         values, vectors = np.linalg.eigh(covariance / np.outer(spread, spread))
+        if not values.max() > 0:  # no column varies
+            return None
         return np.asarray(vectors / np.sqrt(np.maximum(values, LEAST * values.max())))
 
     def _column(self, table: Table, i: int) -> Array:

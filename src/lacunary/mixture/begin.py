@@ -275,7 +275,7 @@ def judged(
     ended: list[Entrant] = []
     for entrant in chain(first, waiting):
         ended = sorted([*ended, leg(entrant, STEPS)], key=_height)
-        if len(ended) >= winners + MET and all(_same(ended[0], other) for other in ended[1:MET]):
+        if sum(_same(ended[0], other) for other in ended) >= MET and len(_together(ended)) >= winners:
             break
     return _together(ended)[:winners]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Literal
 
@@ -64,6 +64,8 @@ class ArcProbabilities:
         Of chains: split R̂ and effective number of draws of each arc; (n, n).
     log_rhat, log_effective
         The same of log p(rows | graph) + log p(graph).
+    doubts
+        What is doubtful about the columns, in a line; see `Table.doubts`.
     """
 
     names: tuple[str, ...]
@@ -78,6 +80,7 @@ class ArcProbabilities:
     effective: Array | None = None
     log_rhat: float | None = None
     log_effective: float | None = None
+    doubts: str = ""
 
     @property
     def links(self) -> Array:
@@ -151,7 +154,8 @@ class ArcProbabilities:
         count = len(self.names) * (len(self.names) - 1) // 2
         rest = count - len(lines)
         more = [f"{rest} more, each at most {self._most_left(len(lines)):.3f}"] if rest else []
-        return "\n".join([f"probabilities of {count} links ({self.note()})", *lines, *more])
+        doubts = [f"note: {self.doubts}"] if self.doubts else []
+        return "\n".join([f"probabilities of {count} links ({self.note()})", *lines, *more, *doubts])
 
     __repr__ = __str__
 
@@ -250,8 +254,10 @@ def arc_probabilities(
     graphs = StructurePrior.of(structure_prior, constraints)
     setting = Setting.of(rows, prior, graphs, constraints)
     if method == "exact" or (method is None and _cheap(rows, constraints, graphs)):
-        return _exact(setting)
-    return _sampled(setting, error, chains, draws, watch, np.random.default_rng(rng))
+        found = _exact(setting)
+    else:
+        found = _sampled(setting, error, chains, draws, watch, np.random.default_rng(rng))
+    return replace(found, doubts=str(getattr(rows, "doubts", "")))
 
 
 def _cheap(rows: Source, constraints: Constraints, graphs: StructurePrior) -> bool:

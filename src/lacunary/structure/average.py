@@ -8,7 +8,7 @@ the belief p(θ | G, x), with which rows are told.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,11 @@ class GraphAverage(Ensemble):
     """
 
     arcs: ArcProbabilities
+
+    @property
+    def doubts(self) -> str:
+        """What is doubtful about the columns, in a line; see `Table.doubts`."""
+        return self.arcs.doubts
 
 
 @budgeted
@@ -114,4 +119,5 @@ def average_graphs(
         kept.append(mine[burn:])
     taken = [mine[step] for step in range(length) for mine in kept][:draws]
     models = tuple(setting.scale.believed_outside(draw.belief) for draw in taken)
-    return GraphAverage(models, np.full(draws, 1.0 / draws), diagnosed(setting, kept))
+    arcs = replace(diagnosed(setting, kept), doubts=str(getattr(rows, "doubts", "")))
+    return GraphAverage(models, np.full(draws, 1.0 / draws), arcs)
