@@ -408,6 +408,7 @@ def test_no_family_grows_larger_than_it_can_be_fitted() -> None:
     assert max(cells) <= np.exp(room.most) * (1 + 1e-9)
     assert found.network.theta.size == sum(cells)
     full = room.full(0, (1, 2, 3))
+    assert full is not None
     assert full[4:].all()
     assert not full[[1, 2, 3]].any()
     # What is required is not refused by the search, but no fit takes it.
