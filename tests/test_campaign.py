@@ -57,7 +57,7 @@ def test_an_unnamed_error_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def target(data: bytes, folder: Path) -> None:
         raise KeyError("no such thing")
 
-    monkeypatch.setattr(fuzz, "_targets", lambda: {"one": ([b"x"], target)})
+    monkeypatch.setattr(fuzz, "targets", lambda: {"one": ([b"x"], target)})
     with pytest.raises(AssertionError, match="one: KeyError: 'no such thing'; input b"):
         fuzz.work(np.random.default_rng(0), 0)
 
@@ -83,8 +83,13 @@ def test_what_is_surer_than_right_is_noticed() -> None:
 
 
 def test_mutants_differ_from_the_original_in_one_place() -> None:
-    assert sum(len(mutants._mutants(module)) for module in list(mutants.TESTS)[:2]) > 20
+    assert len(mutants.chosen("maths")) > 100
     original = ast.unparse(ast.parse(Path(mutants._source("maths.special")).read_text()))
     for mutant, tree in mutants.made("maths.special"):
         lines = zip(original.splitlines(), ast.unparse(tree).splitlines(), strict=True)
         assert sum(one != two for one, two in lines) == 1, mutant
+
+
+def test_every_reason_is_of_a_mutant_there_is() -> None:
+    made = {str(mutant) for group in mutants.GROUPS for mutant, _ in mutants.chosen(group)}
+    assert mutants.survivors() <= made, mutants.survivors() - made

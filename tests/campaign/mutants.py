@@ -1,16 +1,21 @@
 """Mutants: small changes of meaning in the code, each of which some test must notice.
 
-A mutant is one changed operator or number in one function. It is made in a copied process, by giving the
-function another code object, and the tests of its module are run there; a mutant that all of them pass has
-survived, and is a failure unless ``survivors.txt`` says why no test can tell it from the original.
+A mutant is one changed operator or number in one function. The tests of a package run once, in a process of
+their own, which notes the lines that each comes to. Then each mutant is made in a copy of that process, by
+giving the function another code object, and the tests that come to its line are run, the fastest first, until
+one fails. A mutant that all of them pass has survived, and is a failure unless ``survivors.txt`` says why no
+test can tell it from the original.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
+import functools
 import gc
+import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -20,43 +25,56 @@ from functools import cache
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from types import CodeType, FunctionType
+from time import process_time
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import numpy as np
 
 from tests.campaign.run import Campaign, Found
 
-PATIENCE = 150
-"""Seconds of the clock after which a mutant that does not end has been noticed."""
+BATCH = 17
+"""Mutants of a piece."""
 
-QUIET = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
-"""Hypothesis was loaded before pytest was."""
+SHORT, ENOUGH = 4.0, 15.0
+"""Seconds of the processor that a test may take to be used here, and the tests of one mutant together."""
 
 PLAIN = "kernels"
-"""Modules whose functions are compiled: their mutants run as plain Python, in a process of their own."""
+"""The package whose functions are compiled: its mutants run as plain Python."""
 
-TESTS = {
-    "maths.special": ["tests/maths/test_special.py", "tests/test_edges.py"],
-    "maths.regression": ["tests/maths/test_regression.py"],
-    "maths.normal_wishart": ["tests/maths/test_normal_wishart.py"],
-    "maths.pareto": ["tests/maths/test_pareto.py"],
-    "maths.mixing": ["tests/maths/test_mixing.py"],
-    "family.regression": ["tests/infer/test_mixed.py", "tests/learn/test_mixed_fit.py"],
-    "evidence.exact": ["tests/evidence/test_exact.py"],
-    "evidence.laplace": ["tests/evidence/test_laplace.py"],
-    "evidence.symmetry": ["tests/evidence/test_symmetry.py"],
-    "structure.board": ["tests/structure/test_board.py", "tests/structure/test_structure_prior.py"],
-    "structure.prior": ["tests/structure/test_structure_prior.py"],
-    "structure.schedule": ["tests/structure/test_schedule.py"],
-    "structure.discrete": ["tests/structure/test_discrete.py"],
-    "structure.counter": ["tests/structure/test_discrete.py"],
-    "structure.gaussian": ["tests/structure/test_gaussian.py"],
-    "mixture.products": ["tests/mixture/test_products.py"],
-    "mixture.noise": ["tests/mixture/test_noise.py"],
-    "mixture.begin": ["tests/mixture/test_begin.py"],
-    "kernels.swept": ["tests/kernels/test_swept.py", "tests/structure/test_gaussian.py"],
+GROUPS: dict[str, tuple[str, str]] = {
+    "kernels": (
+        "swept gaussian graph walk islands island_tables island_counts impute count families complete "
+        "normalize logs",
+        "kernels/test_swept kernels/test_gaussian kernels/test_graph kernels/test_walk kernels/test_islands "
+        "kernels/test_impute kernels/test_count kernels/test_plain kernels/test_rows structure/test_gaussian "
+        "infer/test_extremes",
+    ),
+    "maths": (
+        "special regression normal_wishart pareto mixing moments",
+        "maths/test_special maths/test_regression maths/test_normal_wishart maths/test_pareto "
+        "maths/test_mixing test_edges",
+    ),
+    "family": (
+        "regression poisson uniform sigmoid",
+        "family/test_poisson family/test_uniform family/test_sigmoid learn/test_mixed_fit",
+    ),
+    "evidence": (
+        "exact laplace symmetry share",
+        "evidence/test_exact evidence/test_laplace evidence/test_symmetry evidence/test_share",
+    ),
+    "structure": (
+        "climb board prior schedule discrete counter gaussian",
+        "structure/test_board structure/test_structure_prior structure/test_schedule "
+        "structure/test_discrete structure/test_gaussian structure/test_climb",
+    ),
+    "mixture": (
+        "products noise begin evidence",
+        "mixture/test_products mixture/test_noise mixture/test_begin mixture/test_prior "
+        "mixture/test_evidence",
+    ),
 }
+"""Packages: modules that are changed, and files of tests."""
 
 COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -81,20 +99,39 @@ class Mutant:
     before: str
     after: str
     line: str
+    lines: range
 
     def __str__(self) -> str:
         return f"{self.module} {self.function}: {self.before} → {self.after} in {self.line}"
 
 
 def work(rng: np.random.Generator, index: int) -> Found:
-    """Make one mutant of the next module, and run the tests."""
-    module = list(TESTS)[index % len(TESTS)]
-    mutants = _mutants(module)
-    number = int(rng.integers(len(mutants)))
-    mutant = mutants[number]
-    if str(mutant) in survivors() or noticed(mutant, number):
-        return Found(1)
-    raise AssertionError(f"survived: {mutant}")
+    """Make some mutants of the next package; which ones does not depend on the seed, and none comes twice."""
+    group, first = list(GROUPS)[index % len(GROUPS)], BATCH * (index // len(GROUPS))
+    alone = {"LACUNARY_THREADS": "1", "OMP_NUM_THREADS": "1", "HYPOTHESIS_PROFILE": "quick"}
+    plain = {"NUMBA_DISABLE_JIT": "1"} if group == PLAIN else {}
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "tests.campaign.mutants", group, str(first), str(BATCH)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **alone, **plain},
+    )
+    assert ran.returncode == 0, ran.stderr[-400:]
+    told = json.loads(ran.stdout.splitlines()[-1])
+    survived = [each for each in told["survived"] if each not in survivors()]
+    if survived:
+        raise AssertionError(f"{len(survived)} of {told['made']} survived: {'; '.join(survived)}")
+    return Found(told["made"])
+
+
+def chosen(group: str) -> list[tuple[Mutant, int]]:
+    """Return all mutants of a package, with their numbers in their modules, in a fixed mixed order."""
+    every = []
+    for k, name in enumerate(GROUPS[group][0].split()):
+        mutants = _mutants(f"{group}.{name}")
+        drawn = np.random.default_rng(len(name)).permutation(len(mutants))
+        every += [(turn, k, mutants[number], int(number)) for turn, number in enumerate(drawn)]
+    return [(mutant, number) for _, _, mutant, number in sorted(every, key=lambda each: each[:2])]
 
 
 @cache
@@ -119,12 +156,16 @@ def made(module: str) -> Iterator[tuple[Mutant, ast.Module]]:
                 before, after = ast.unparse(node), ast.unparse(other)
                 if before != after:
                     yield (
-                        Mutant(
-                            module, name, place, before, after, lines[getattr(node, "lineno", 1) - 1].strip()
-                        ),
+                        Mutant(module, name, place, before, after, *_place(node, lines)),
                         _with(tree, node, other),
                     )
                     place += 1
+
+
+def _place(node: Any, lines: list[str]) -> tuple[str, range]:
+    """Return the line of a node, and the numbers of all its lines."""
+    first = getattr(node, "lineno", 1)
+    return lines[first - 1].strip(), range(first, getattr(node, "end_lineno", first) + 1)
 
 
 def _source(module: str) -> str:
@@ -215,49 +256,104 @@ def _copied(tree: ast.Module) -> ast.Module:
     return found
 
 
-def noticed(mutant: Mutant, number: int) -> bool:
-    """Tell whether a test fails, or none ends, with the mutant in place."""
-    if mutant.module.startswith(PLAIN):
-        command = [sys.executable, "-m", "tests.campaign.mutants", mutant.module, str(number)]
+class Trial:
+    """A plugin of pytest that runs all tests once, and then some of them for every mutant."""
+
+    def __init__(self, group: str, first: int, many: int) -> None:
+        self.mutants = chosen(group)[first : first + many]
+        self.files = {_source(mutant.module): mutant.module for mutant, _ in self.mutants}
+        self.reached: dict[tuple[str, int], set[int]] = {}
+        self.seconds: list[float] = []
+        self.here: set[tuple[str, int]] = set()
+        self.survived: list[str] = []
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        """Run the tests, and the mutants."""
+        for number, item in enumerate(session.items):
+            self._look(number, item)
+        for mutant, number in self.mutants:
+            if not self._noticed(session.items, mutant, number):
+                self.survived.append(str(mutant))
+                print(f"survived: {mutant}", file=sys.stderr, flush=True)
+        return True
+
+    def _look(self, number: int, item: Any) -> None:
+        """Run a test and note the lines it comes to, if it passes soon."""
+        self.here.clear()
+        began = process_time()
+        signal.signal(signal.SIGPROF, _too_long)
+        signal.setitimer(signal.ITIMER_PROF, SHORT)
+        sys.settrace(self._entered)
         try:
-            ran = subprocess.run(command, timeout=PATIENCE, env={**os.environ, "NUMBA_DISABLE_JIT": "1"})
-            return _told(ran.returncode)
-        except subprocess.TimeoutExpired:
-            return True
-    import_module(f"lacunary.{mutant.module}")
-    child = os.fork()
-    if child == 0:  # pragma: no cover - in another process
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(PATIENCE)
-        code = 99
-        try:
-            code = tried(mutant.module, number)
+            passed = _passes(item)
         finally:
-            os._exit(code)
-    return _told(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            sys.settrace(None)
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
+        self.seconds.append(process_time() - began)
+        for place in self.here if passed else ():
+            self.reached.setdefault(place, set()).add(number)
+
+    def _entered(self, frame: FrameType, event: str, given: Any) -> Any:
+        return self._stepped if frame.f_code.co_filename in self.files else None
+
+    def _stepped(self, frame: FrameType, event: str, given: Any) -> Any:
+        if event == "line":
+            self.here.add((self.files[frame.f_code.co_filename], frame.f_lineno))
+        return self._stepped
+
+    def _noticed(self, items: list[Any], mutant: Mutant, number: int) -> bool:
+        """Tell whether a test that comes to a mutant's lines fails, or does not end, with it in place."""
+        coming = set[int]().union(*(self.reached.get((mutant.module, line), ()) for line in mutant.lines))
+        tests = sorted(coming, key=lambda test: self.seconds[test])
+        spent = np.cumsum([self.seconds[test] for test in tests])
+        tests = tests[: max(int(np.sum(spent < ENOUGH)), 1)]
+        child = os.fork()
+        if child == 0:  # pragma: no cover - in another process
+            code = 99
+            try:
+                most = 10 + 10 * int(sum(self.seconds[test] for test in tests))
+                resource.setrlimit(resource.RLIMIT_CPU, (most, most))
+                _put(mutant, number)
+                code = 0 if all(_passes(items[test]) for test in tests) else 1
+            finally:
+                os._exit(code)
+        ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        assert ended in (0, 1) or ended < 0, f"the tests did not run: exit code {ended} of {mutant}"
+        return ended != 0
 
 
-def _told(code: int) -> bool:
-    """Tell what an end means: 0, all passed; 1, one failed; a signal, it took too long."""
-    assert code in (0, 1) or code < 0, f"the tests did not run: exit code {code}"
-    return code != 0
+def _too_long(*given: object) -> None:
+    raise TimeoutError("the test takes too long to be used here")
 
 
-def tried(module: str, number: int) -> int:
-    """Put a mutant in place in this process, run its module's tests, and return what pytest returns."""
+def _passes(item: Any) -> bool:
+    from _pytest.runner import runtestprotocol
+
+    return not any(report.failed for report in runtestprotocol(item, log=False, nextitem=None))
+
+
+def _put(mutant: Mutant, number: int) -> None:
+    """Put a mutant in place in this process, and forget what was kept of the original's answers."""
+    loaded = import_module(f"lacunary.{mutant.module}")
+    _, tree = next(islice(made(mutant.module), number, None))
+    codes = dict(_codes(compile(tree, loaded.__file__ or "", "exec", dont_inherit=True)))
+    for thing in gc.get_objects():
+        if isinstance(thing, FunctionType):
+            if thing.__module__ == loaded.__name__ and thing.__code__.co_qualname == mutant.function:
+                thing.__code__ = codes[mutant.function]
+        elif isinstance(thing, functools._lru_cache_wrapper) and thing.__module__.startswith("lacunary"):
+            thing.cache_clear()
+
+
+def _main(group: str, first: int, many: int) -> int:
+    """Run the tests of a package and some of its mutants; say what survived as the last line."""
     import pytest
 
-    loaded = import_module(f"lacunary.{module}")
-    mutant, tree = next(islice(made(module), number, None))
-    codes = dict(_codes(compile(tree, loaded.__file__ or "", "exec", dont_inherit=True)))
-    for function in (thing for thing in gc.get_objects() if isinstance(thing, FunctionType)):
-        known = function.__code__
-        if function.__module__ == loaded.__name__ and known.co_qualname == mutant.function:
-            function.__code__ = codes[mutant.function]
-    silent = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silent, 1)
-    os.dup2(silent, 2)
-    return int(pytest.main(["-x", "-q", "-n0", "-p", "no:cacheprovider", *QUIET, *TESTS[module]]))
+    trial = Trial(group, first, many)
+    files = [f"tests/{name}.py" for name in GROUPS[group][1].split()]
+    ended = pytest.main(["-q", "-n0", "-p", "no:cacheprovider", "-W", "ignore", *files], [trial])
+    print(json.dumps({"made": len(trial.mutants), "survived": trial.survived}), flush=True)
+    return 0 if ended in (0, 5) else int(ended)
 
 
 def _codes(code: CodeType) -> Iterator[tuple[str, CodeType]]:
@@ -270,11 +366,11 @@ def _codes(code: CodeType) -> Iterator[tuple[str, CodeType]]:
 CAMPAIGN = Campaign(
     "mutants",
     "One changed operator or number in one function of kernels, formulas, families, evidence, structure or "
-    "mixtures: its module's tests must fail. Survivors are listed below, or in "
+    "mixtures: a test that comes to its line must fail. Survivors are listed below, or in "
     "`tests/campaign/survivors.txt` with the reason why they change nothing.",
-    (19, 380),
+    (len(GROUPS), 3 * len(GROUPS)),
     work,
 )
 
 if __name__ == "__main__":
-    sys.exit(tried(sys.argv[1], int(sys.argv[2])))
+    sys.exit(_main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))

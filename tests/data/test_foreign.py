@@ -20,6 +20,7 @@ import pyreadstat
 import pytest
 
 import lacunary as lac
+from lacunary.data.apart import reading
 
 ROWS: dict[str, list[Any]] = {
     "name": ["ä", "b", "ä", None, "b", "ä"],
@@ -218,3 +219,59 @@ def test_sheets_and_tables_are_named_where_there_are_several(tmp_path: Path) -> 
         lac.read(tmp_path / "x.db")
     with pytest.raises(lac.FileError, match="no such column"):
         lac.read(tmp_path / "x.db", query="select absent from people")
+
+
+def test_a_library_that_breaks_down_is_no_end_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reader of .sav files is written in C: it runs apart, and a file that ends it is refused."""
+    broken = tmp_path / "python"
+    broken.write_text("#!/bin/sh\nkill -SEGV $$\n")
+    broken.chmod(0o700)
+    (tmp_path / "x.sav").write_bytes(b"$FL2")
+    monkeypatch.setattr("sys.executable", str(broken))
+    with pytest.raises(lac.FileError, match=r"x\.sav cannot be read as sav; .* broke down"):
+        lac.read(tmp_path / "x.sav")
+
+
+class Panic(BaseException):
+    """As libraries in Rust raise it."""
+
+
+def test_whatever_a_library_raises_is_a_named_error(tmp_path: Path) -> None:
+    for problem in (Panic("range end"), RuntimeError(""), UnicodeDecodeError("utf-8", b"x", 0, 1, "no")):
+        refused = pytest.raises(lac.FileError, match=r"x\.arrow cannot be read as arrow; it is damaged")
+        with refused, reading(tmp_path / "x.arrow", "arrow"):
+            raise problem
+    for through in (KeyboardInterrupt, MemoryError, lac.SchemaError):
+        with pytest.raises(through), reading(tmp_path / "x.arrow", "arrow"):
+            raise through
+
+
+def test_damage_inside_a_container_is_named(tmp_path: Path) -> None:
+    """A sheet whose cells are nowhere, text that is not UTF-8, an archive whose member has no name."""
+    make_excel(tmp_path / "a.xlsx")
+    with zipfile.ZipFile(tmp_path / "a.xlsx") as whole, zipfile.ZipFile(tmp_path / "b.xlsx", "w") as out:
+        for name in whole.namelist():
+            out.writestr(name, whole.read(name).replace(b"r='A2'", b"r='!2'"))
+    with sqlite3.connect(tmp_path / "b.sqlite") as link:
+        link.execute("create table t (a text)")
+        link.execute("insert into t values (cast(x'b3b3' as text))")
+    link.close()
+    (tmp_path / "b.json").write_bytes(b'{"a": ["\xf3"]}')
+    with zipfile.ZipFile(tmp_path / "b.zip", "w") as out:
+        out.writestr(zipfile.ZipInfo("x"), "a\n1\n")
+    data = (tmp_path / "b.zip").read_bytes()
+    (tmp_path / "b.zip").write_bytes(
+        data[: data.index(b"PK\1\2") + 28] + b"\0\0" + data[data.index(b"PK\1\2") + 30 :]
+    )
+    for name in ("b.xlsx", "b.sqlite", "b.json", "b.zip"):
+        with pytest.raises(lac.FileError, match=name):
+            lac.read(tmp_path / name)
+
+
+def test_a_stream_that_never_ends_is_refused() -> None:
+    with pytest.raises(lac.FileError, match="a line of more than"):
+        lac.read("/dev/zero")
+    with lac.memory("1 kB"), pytest.raises(lac.BudgetError, match="what was read so far"):
+        lac.read("/dev/urandom")

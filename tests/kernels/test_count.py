@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
+import mpmath
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from lacunary.kernels import count
+from lacunary.kernels.compile import bare
 from lacunary.kernels.families import BDEU, DIRICHLET, LIKELIHOOD, block_terms, nested_terms
 from tests import naive_kernels
 
@@ -156,3 +158,19 @@ def test_nested_terms(law: tuple[int, float, float]) -> None:
     without = [counts.sum(axis=parent) for parent in range(3)]
     wanted = [defined(law, t.reshape(-1, 3), math.prod(t.shape[:-1])) for t in [*without, counts]]
     np.testing.assert_allclose(out, wanted, rtol=LOG_GAMMA)
+
+
+@bare
+def log_rising(a: float, n: float, base: float) -> float:
+    """What only kernels can call."""
+    return count.log_rising(a, n, base)
+
+
+@pytest.mark.parametrize("a", [1.0, 999.0, 1000.0, 1234.5, 1e6, 1e12])
+@pytest.mark.parametrize("n", [0.5, 1.0, 7.0, 1e4])
+def test_rising_factorials_keep_their_digits(a: float, n: float) -> None:
+    """log Γ(a + n) − log Γ(a), with forty digits; below the border two logarithms cancel."""
+    with mpmath.workdps(40):
+        wanted = float(mpmath.loggamma(mpmath.mpf(a) + n) - mpmath.loggamma(a))
+    found = log_rising(a, n, math.lgamma(a))
+    assert found == pytest.approx(wanted, rel=1e-14 if a >= 1000 else 1e-11, abs=1e-12)

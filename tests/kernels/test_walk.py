@@ -72,6 +72,17 @@ def test_walk(seed: int) -> None:
     assert found.log_weights[0] == pytest.approx(log_weight, rel=ROUNDING)
 
 
+@pytest.mark.parametrize("kept", ["trace", "counts", "log_theta"])
+def test_what_is_not_to_be_kept_is_not_written(kept: str) -> None:
+    """Of the three only one has room; the others are arrays without rows."""
+    laid = walker(holey(1))
+    tau = np.linspace(0.0, 1.0, 13) ** 2
+    both = laid.walk(tau, [6], every=2, keep=("trace", "counts", "log_theta"))
+    one = laid.walk(tau, [6], every=2, keep=(kept,))
+    assert np.array_equal(getattr(one, kept), getattr(both, kept))
+    assert np.array_equal(one.log_weights, both.log_weights)
+
+
 @pytest.mark.parametrize("tune", [0.0, 0.4])
 @pytest.mark.parametrize("seed", range(2))
 def test_wander(seed: int, tune: float) -> None:

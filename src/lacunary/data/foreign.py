@@ -23,10 +23,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from lacunary.budget import reserve
+from lacunary.data.apart import read_apart, reading
 from lacunary.data.bounded import Bounded
 from lacunary.data.rewrite import rewrite
 from lacunary.data.tidy import CONTROL, Opening, look
-from lacunary.errors import FileError, ParameterError
+from lacunary.errors import BudgetError, FileError, ParameterError
 
 __all__ = ["FOREIGN", "TEXT", "check_plain", "foreign", "is_text", "is_url", "laid_down", "other_encoding"]
 
@@ -102,32 +104,27 @@ def _needed(module: str, extra: str, what: str) -> Any:
 
 def _sheet(path: Path, sheet: str | None) -> tuple[Any, str]:
     fastexcel = _needed("fastexcel", "files", "a spreadsheet")
-    try:
+    with reading(path, "a spreadsheet"):
         reader = fastexcel.read_excel(str(path))
-    except Exception as problem:  # its errors have a common class in some versions only
-        raise FileError(f"{path} cannot be read as a spreadsheet: {str(problem).splitlines()[0]}") from None
-    names = list(reader.sheet_names)
-    if sheet is not None and sheet not in names:
-        raise FileError(f"{path} has no sheet {sheet!r}; it has {', '.join(map(repr, names))}")
-    chosen = names[0] if sheet is None else sheet
+        names = list(reader.sheet_names)
+        if sheet is not None and sheet not in names:
+            raise FileError(f"{path} has no sheet {sheet!r}; it has {', '.join(map(repr, names))}")
+        chosen = names[0] if sheet is None else sheet
+        frame = reader.load_sheet(chosen).to_polars()
     others = (
         f"; others are {', '.join(n for n in names if n != chosen)}"
         if sheet is None and len(names) > 1
         else ""
     )
-    return reader.load_sheet(chosen).to_polars(), f"read from the sheet {chosen!r}{others}"
+    return frame, f"read from the sheet {chosen!r}{others}"
 
 
 def _package(path: Path, suffix: str) -> tuple[Any, str]:
-    pyreadstat = _needed("pyreadstat", "files", f"a {suffix} file")
-    _needed("pandas", "files", f"a {suffix} file")
+    for module in ("pyreadstat", "pandas"):
+        _needed(module, "files", f"a {suffix} file")
     name = {".zsav": "sav", ".xpt": "xport"}.get(suffix, suffix[1:])
     options = {} if suffix in (".sas7bdat", ".xpt") else {"apply_value_formats": True}
-    try:
-        frame, about = getattr(pyreadstat, f"read_{name}")(str(path), **options)
-    except Exception as problem:  # whatever the library raises, of no class of its own
-        raise FileError(f"{path} cannot be read as {suffix[1:]}: {problem}") from None
-    labelled = [n for n in (getattr(about, "variable_value_labels", None) or {}) if n in frame.columns]
+    frame, labelled = read_apart(path, f"read_{name}", options)
     said = f"value labels of {', '.join(labelled)} are the states" if labelled else "no value labels"
     return frame, f"{said}; cells with declared missing codes are holes"
 
@@ -135,13 +132,12 @@ def _package(path: Path, suffix: str) -> tuple[Any, str]:
 def _records(path: Path) -> tuple[Any, str]:
     if path.stat().st_size > MOST_JSON:
         raise FileError(f"{path} is larger than {MOST_JSON} bytes; save it as .parquet or .csv")
-    text = path.read_bytes().decode("utf-8-sig", "strict") if path.suffix.lower() == ".json" else None
     try:
-        if text is None:
-            lines = path.read_text(encoding="utf-8-sig").splitlines()
-            found: Any = [json.loads(line) for line in lines if line.strip()]
+        text = path.read_text(encoding="utf-8-sig")
+        if path.suffix.lower() == ".json":
+            found: Any = json.loads(text)
         else:
-            found = json.loads(text)
+            found = [json.loads(line) for line in text.splitlines() if line.strip()]
     except (ValueError, RecursionError) as problem:
         raise FileError(f"{path} is not JSON: {problem}") from None
     if isinstance(found, dict) and len(lists := [v for v in found.values() if isinstance(v, list)]) == 1:
@@ -164,7 +160,7 @@ def _database(engine: str, path: str, query: str | None) -> tuple[Any, str]:
         raise FileError(f"{path!r} does not exist; a database is named as {engine}:///path/to/file.db")
     if engine == "duckdb":
         duckdb = _needed("duckdb", "duckdb", "a DuckDB file")
-        with duckdb.connect(path, read_only=True) as link:
+        with reading(path, "a DuckDB file"), duckdb.connect(path, read_only=True) as link:
             chosen = query or _only_table([r[0] for r in link.execute("show tables").fetchall()], path)
             return link.execute(chosen).pl(), f"read by {chosen}"
     try:
@@ -179,7 +175,7 @@ def _database(engine: str, path: str, query: str | None) -> tuple[Any, str]:
             rows = cursor.fetchall()
         finally:
             link.close()
-    except sqlite3.Error as problem:
+    except (sqlite3.Error, UnicodeDecodeError) as problem:
         raise FileError(f"{path}: {problem}; the query was {query!r}") from None
     if len(set(names)) < len(names):
         raise FileError(f"the query returns two columns of one name: {', '.join(names)}; name them with 'as'")
@@ -276,11 +272,8 @@ class _Encoded(io.RawIOBase):
 def _copied(raw: BinaryIO, name: Path, folder: Path) -> tuple[Path, Path, tuple[str, ...]]:
     """Write a stream to a file, unpacked; return it, what it is called, and what was done."""
     whole = folder / f"packed{''.join(name.suffixes[-2:])}"
-    with open(whole, "wb") as out:
-        bounded = Bounded(raw, name, None, lines=False)
-        while piece := bounded.read(PIECE):
-            out.write(piece)
     suffix = name.suffix.lower()
+    _write(raw, whole, name, lines=suffix in TEXT)
     if suffix not in PACKED:
         return whole, name, ()
     inner, name = _unpacked(whole, name, folder)
@@ -288,6 +281,18 @@ def _copied(raw: BinaryIO, name: Path, folder: Path) -> tuple[Path, Path, tuple[
     target = folder / f"table{''.join(name.suffixes[-2:]).lower() if known else '.csv'}"
     shutil.move(inner, target)
     return target, name if known else name.with_suffix(".csv"), (f"unpacked from {suffix[1:]}",)
+
+
+def _write(raw: BinaryIO, target: Path, name: Path, lines: bool) -> None:
+    """Write a stream to a file; one that never ends is refused, as nothing could hold what it says."""
+    try:
+        with open(target, "wb") as out:
+            bounded = Bounded(raw, name, None, lines=lines)
+            while piece := bounded.read(PIECE):
+                out.write(piece)
+                reserve(bounded.read_so_far, f"{name}: what was read so far", "read fewer rows")
+    except OSError as problem:
+        raise FileError(f"{name} cannot be read: {problem.strerror or problem}") from None
 
 
 def _unpacked(whole: Path, name: Path, folder: Path) -> tuple[Path, Path]:
@@ -310,6 +315,8 @@ def _unpacked(whole: Path, name: Path, folder: Path) -> tuple[Path, Path]:
             with open(target, "wb") as out:
                 while piece := bounded.read(PIECE):
                     out.write(piece)
-    except (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile, RuntimeError) as problem:
+    except (FileError, BudgetError):
+        raise
+    except Exception as problem:  # an archive that is damaged raises whatever it comes upon
         raise FileError(f"{name} is broken {suffix[1:]}: {problem}") from None
     return target, inner

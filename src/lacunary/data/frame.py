@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.budget import reserve
+from lacunary.data.apart import reading
 from lacunary.data.column import Column, Labels, Moments, Source, at_midnight, of_array, of_values
 from lacunary.data.large import coded
 from lacunary.data.schema import Label, Variable
@@ -92,14 +93,13 @@ def arrow_file(path: Path) -> Source:
 
 def _read(path: Path, ask: Callable[[], T]) -> T:
     """Return what a file says, or raise an error that says it is damaged."""
-    from polars.exceptions import DuplicateError, PolarsError
+    from polars.exceptions import DuplicateError
 
-    try:
-        return ask()
-    except DuplicateError as error:
-        raise SchemaError(f"names of columns must be distinct: {error}") from None
-    except (PolarsError, OSError, ValueError) as error:
-        raise FileError(f"{path} is damaged: {error}") from None
+    with reading(path, path.suffix[1:]):
+        try:
+            return ask()
+        except DuplicateError as error:
+            raise SchemaError(f"names of columns must be distinct: {error}") from None
 
 
 def _dictionaries(path: Path, magic: bytes, names: Sequence[str]) -> dict[str, Column]:

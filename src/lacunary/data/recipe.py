@@ -151,7 +151,7 @@ def look_through(path: str, folders: Sequence[str]) -> File:
     try:
         schema = frame.collect_schema()
         rows = int(frame.select(_length()).collect().item())
-    except Exception as error:
+    except (Exception, _panic()) as error:
         raise _damaged(path, error) from None
     holds = tuple(map(_holds, schema.dtypes()))
     return _checked(File(path, kind, rows, stamp, tuple(schema.names()), keys, holds=holds))
@@ -261,7 +261,7 @@ def _segment(segment: Segment, names: Sequence[str]) -> pl.DataFrame:
     else:
         try:
             frame = _lazy(file.path, file.kind).select(mine).slice(segment.first, segment.rows).collect()
-        except Exception as error:
+        except (Exception, _panic()) as error:
             raise _damaged(f"{segment}{_row_group(segment)}", error) from None
     frame = frame.with_columns(pl.lit(value or None, dtype=pl.String).alias(key) for key, value in file.keys)
     if frame.height != segment.rows:
@@ -304,7 +304,14 @@ def _row_group(segment: Segment) -> str:
     return ""
 
 
-def _damaged(where: str, error: Exception) -> FileError:
+def _panic() -> type[BaseException]:
+    """Return what polars raises where it breaks down, which is no `Exception`."""
+    import polars as pl
+
+    return pl.exceptions.PanicException
+
+
+def _damaged(where: str, error: BaseException) -> FileError:
     told = str(error).strip().splitlines() or [type(error).__name__]
     return FileError(f"{where}: the file is damaged, or is not what its suffix says: {told[0][:200]}")
 
