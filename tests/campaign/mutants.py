@@ -19,9 +19,9 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -146,8 +146,8 @@ def _mutants(module: str) -> list[Mutant]:
     return [mutant for mutant, _ in made(module)]
 
 
-def made(module: str) -> Iterator[tuple[Mutant, ast.Module]]:
-    """Yield every mutant of a module with its tree."""
+def made(module: str) -> Iterator[tuple[Mutant, Callable[[], ast.Module]]]:
+    """Yield every mutant of a module, with what makes its tree."""
     text = Path(_source(module)).read_text(encoding="utf-8")
     tree, lines, place = ast.parse(text), text.splitlines(), 0
     for name, function in _functions(tree):
@@ -157,7 +157,7 @@ def made(module: str) -> Iterator[tuple[Mutant, ast.Module]]:
                 if before != after:
                     yield (
                         Mutant(module, name, place, before, after, *_place(node, lines)),
-                        _with(tree, node, other),
+                        partial(_with, tree, node, other),
                     )
                     place += 1
 
@@ -335,8 +335,8 @@ def _passes(item: Any) -> bool:
 def _put(mutant: Mutant, number: int) -> None:
     """Put a mutant in place in this process, and forget what was kept of the original's answers."""
     loaded = import_module(f"lacunary.{mutant.module}")
-    _, tree = next(islice(made(mutant.module), number, None))
-    codes = dict(_codes(compile(tree, loaded.__file__ or "", "exec", dont_inherit=True)))
+    _, make = next(islice(made(mutant.module), number, None))
+    codes = dict(_codes(compile(make(), loaded.__file__ or "", "exec", dont_inherit=True)))
     for thing in gc.get_objects():
         if isinstance(thing, FunctionType):
             if thing.__module__ == loaded.__name__ and thing.__code__.co_qualname == mutant.function:
