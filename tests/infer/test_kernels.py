@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
+from unittest import mock
 
 import numpy as np
 from hypothesis import given
@@ -12,10 +14,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE, Table
+from lacunary.infer import forest as forest_module
+from lacunary.infer.forest import Ground
+from lacunary.infer.forest import trace as forest_of
 from lacunary.infer.pack import Packed, pack
 from lacunary.infer.plan import JunctionTree, junction_tree
 from lacunary.kernels.pack import Slab, distinct_lists, fill_offsets
-from lacunary.kernels.trace import Forest, Scopes, Tree, count_touched, trace_patterns
+from lacunary.kernels.trace import Forest, Scopes
 from lacunary.model.make import dag
 from tests import naive
 from tests.strategies import Case, cases, loaded_cases, seeds
@@ -84,34 +89,31 @@ def trace(
     tree: JunctionTree, scopes: Sequence[Sequence[int]], sizes: Sequence[int], patterns: NDArray[np.bool_]
 ) -> list[list[Node]]:
     """The nodes of each pattern."""
-    member, member_start = ragged(tree.cliques)
-    shared, shared_start = ragged(tree.separators)
-    flat, start = ragged(scopes)
-    arrays = Tree(member, member_start, shared, shared_start, np.array(tree.parent, dtype=np.int32))
-    none = np.zeros(0, dtype=np.int32)
-    listed = Scopes(flat, none, start, none, np.array(tree.home, dtype=np.int32))
-    room, links = count_touched(member, member_start, patterns), count_touched(flat, start, patterns)
-    assert room == sum(any(pattern[list(clique)]) for pattern in patterns for clique in tree.cliques)
-    out = Forest(
-        member=np.zeros(sum(patterns[:, list(clique)].sum() for clique in tree.cliques), dtype=np.int32),
-        member_start=np.zeros(room + 1, dtype=np.int64),
-        up=np.zeros(room, dtype=np.int32),
-        edge=np.zeros(room, dtype=np.int32),
-        scope=np.zeros(links, dtype=np.int32),
-        scope_start=np.zeros(room + 1, dtype=np.int64),
-        node_start=np.zeros(len(patterns) + 1, dtype=np.int64),
-    )
-    trace_patterns(arrays, listed, np.array(sizes, dtype=np.int64), patterns, out)
-    return [
-        [_node(tree, out, n) for n in range(first, last)] for first, last in pairwise(out.node_start.tolist())
-    ]
+    ground = Ground.of(scopes_of(scopes, len(sizes)), sizes, range(len(sizes)), tree)
+    return nodes_of(forest_of(ground, patterns))
 
 
-def _node(tree: JunctionTree, forest: Forest, n: int) -> Node:
-    up = int(forest.up[n])
-    open_ = frozenset(forest.member[forest.member_start[n] : forest.member_start[n + 1]].tolist())
-    joint = frozenset(tree.separators[forest.edge[n]]) & open_ if up >= 0 else frozenset()
-    return Node(open_, up, joint, forest.scope[forest.scope_start[n] : forest.scope_start[n + 1]].tolist())
+def scopes_of(scopes: Sequence[Sequence[int]], variables: int) -> Scopes:
+    """Scopes as arrays, without places."""
+    member, start = ragged(scopes)
+    user, user_start = ragged([[s for s, scope in enumerate(scopes) if v in scope] for v in range(variables)])
+    zeros = np.zeros(len(scopes), dtype=np.int32)
+    return Scopes(member, np.zeros_like(member), start, zeros, user, user_start)
+
+
+def nodes_of(forest: Forest) -> list[list[Node]]:
+    """The nodes of each pattern."""
+    ends = pairwise(forest.node_start.tolist())
+    return [[_node(forest, n) for n in range(first, last)] for first, last in ends]
+
+
+def _node(forest: Forest, n: int) -> Node:
+    def listed(name: str) -> list[int]:
+        start, sort = getattr(forest, f"{name}_start"), forest.sort[n]
+        items: list[int] = getattr(forest, name)[start[sort] : start[sort + 1]].tolist()
+        return items
+
+    return Node(frozenset(listed("member")), int(forest.up[n]), frozenset(listed("joint")), listed("scope"))
 
 
 @st.composite
@@ -132,7 +134,12 @@ def forests(draw: st.DrawFn) -> tuple[list[list[int]], list[int], NDArray[np.boo
 def test_traced_patterns(case: tuple[list[list[int]], list[int], NDArray[np.bool_]]) -> None:
     scopes, sizes, patterns = case
     tree = junction_tree(scopes, sizes, range(len(sizes)))
-    for nodes, pattern in zip(trace(tree, scopes, sizes, patterns), patterns, strict=True):
+    assert_trees(trace(tree, scopes, sizes, patterns), scopes, patterns)
+
+
+def assert_trees(traced: list[list[Node]], scopes: list[list[int]], patterns: NDArray[np.bool_]) -> None:
+    """Each pattern has a junction tree of its open variables that holds what is open of every scope."""
+    for nodes, pattern in zip(traced, patterns, strict=True):
         open_ = set(np.flatnonzero(pattern).tolist()) & {v for scope in scopes for v in scope}
         assert {v for node in nodes for v in node.variables} == open_
         # Every scope with an open variable belongs to one node, which holds its open variables.
@@ -152,6 +159,17 @@ def test_traced_patterns(case: tuple[list[list[int]], list[int], NDArray[np.bool
             assert sum(v in node.variables and v not in node.joint for node in nodes) == 1
 
 
+@given(forests())
+def test_trees_of_their_own(case: tuple[list[list[int]], list[int], NDArray[np.bool_]]) -> None:
+    """Where every pattern is called wide and its own tree cheaper, each has one, as sound as a shared one."""
+    scopes, sizes, patterns = case
+    tree = junction_tree(scopes, sizes, range(len(sizes)))
+    ground = Ground.of(scopes_of(scopes, len(sizes)), sizes, range(len(sizes)), tree)
+    with mock.patch.multiple(forest_module, WIDE=0, CHEAPER=math.inf):
+        found = nodes_of(forest_of(ground, patterns))
+    assert_trees(found, scopes, patterns)
+
+
 def test_more_nodes_than_open_variables() -> None:
     """Nodes not worth merging are kept, also where the variable that made their clique is observed."""
     scopes = [[0, 1]] * 100 + [[1, 2]] * 100 + [[2]] * 100 + [[0]] * 100
@@ -167,7 +185,7 @@ def test_more_nodes_than_open_variables() -> None:
 def cell(slab: Slab, c: int) -> tuple[object, ...]:
     """All that makes a cell what it is."""
 
-    def part(values: NDArray[np.signedinteger], start: NDArray[np.int64]) -> tuple[int, ...]:
+    def part(values: NDArray[np.signedinteger], start: NDArray[np.signedinteger]) -> tuple[int, ...]:
         return tuple(values[start[c] : start[c + 1]].tolist())
 
     return (
@@ -187,7 +205,7 @@ def below(slab: Slab, c: int) -> list[int]:
 
 def packed_rows(case: Case) -> tuple[Packed, Table]:
     network, table = case
-    return pack(network.dag, table.codes, table.weights), table
+    return pack(network.dag, table.codes, table.weights, whole=True), table
 
 
 @given(st.one_of(cases(), loaded_cases()))

@@ -35,9 +35,9 @@ def joined(hidden: int) -> tuple[Dag, Table]:
     return graph, Table(schema, row)
 
 
-@pytest.mark.parametrize(("hidden", "needed"), [(40, 2.0**40 * 64), (70, 2.0**70 * 64)])
+@pytest.mark.parametrize(("hidden", "needed"), [(40, 2.0**40 * 8), (70, 2.0**70 * 8)])
 def test_a_clique_that_is_too_wide_is_refused_before_it_is_allocated(hidden: int, needed: float) -> None:
-    """64 bytes a configuration: eight lanes of eight bytes each."""
+    """Eight bytes a configuration, as one parameter vector needs."""
     graph, table = joined(hidden)
     tracemalloc.start()
     with pytest.raises(TooWideError) as refused:
@@ -54,19 +54,19 @@ def test_a_clique_that_is_too_wide_is_refused_before_it_is_allocated(hidden: int
 def test_the_budget_can_be_set() -> None:
     graph, table = joined(12)
     prepare(graph, table)
-    with pytest.raises(TooWideError, match=r"about 262 kB"):  # 2¹² · 64 bytes
-        prepare(graph, table, budget=2**12 * 64 - 1)
+    with pytest.raises(TooWideError, match=r"about 32.8 kB"):  # 2¹² · 8 bytes
+        prepare(graph, table, budget=2**12 * 8 - 1)
 
 
 def test_many_cliques_are_refused_together() -> None:
-    """Each is small, but a row needs all of them at once: 200 cliques of 2⁹ configurations, 64 bytes each."""
+    """Each is small, but a row needs all of them at once: 200 cliques of 2⁹ configurations, 8 bytes each."""
     names = [f"X{i}" for i in range(208)]
     schema = Schema(tuple(Variable(name, (0, 1)) for name in names))
     graph = Dag.from_parents(schema, {name: names[max(i - 8, 0) : i] for i, name in enumerate(names)})
     table = Table(schema, np.full((1, len(names)), HOLE, dtype=np.int8))
     prepare(graph, table)
     with pytest.raises(TooWideError):
-        prepare(graph, table, budget=200 * 2**9 * 64)
+        prepare(graph, table, budget=200 * 2**9 * 8)
 
 
 def test_observed_variables_do_not_widen_a_clique() -> None:

@@ -33,7 +33,7 @@ RARE = 1e-4
 def test_cells_multiply_to_the_probability_of_every_completion(case: Case) -> None:
     """Whichever way its holes are filled, a row's cells name the parameters of each family with a hole."""
     network, table = case
-    rows, layout, sizes = prepare_discrete(network.dag, table), network.dag.layout, table.schema.sizes
+    rows, layout, sizes = prepare_discrete(network.dag, table).whole(), network.dag.layout, table.schema.sizes
     packed = rows.packed
     for chunk in packed.chunks:
         slab, kinds = chunk.slab, packed.kinds
@@ -81,7 +81,7 @@ def network() -> Network:
 def test_complete_finds_the_most_probable(network: Network) -> None:
     codes = np.array(network.sample(40, rng=1).codes)
     codes[np.random.default_rng(2).random(codes.shape) < 0.6] = HOLE
-    rows = prepare_discrete(network.dag, Table(network.dag.schema, codes))
+    rows = prepare_discrete(network.dag, Table(network.dag.schema, codes)).whole()
     out = filled(rows, network.theta, None)
     for row, states in zip(rows.packed.codes.tolist(), out.tolist(), strict=True):
         best = naive.best_probability(network, row)
@@ -92,7 +92,7 @@ def test_complete_finds_the_most_probable(network: Network) -> None:
 
 def test_complete_draws_from_the_posterior(network: Network) -> None:
     codes = np.array([[HOLE, HOLE, 1, HOLE, 0, HOLE]], dtype=np.int8)
-    rows = prepare_discrete(network.dag, Table(network.dag.schema, codes))
+    rows = prepare_discrete(network.dag, Table(network.dag.schema, codes)).whole()
     seen = Counter(tuple(filled(rows, network.theta, seed)[0].tolist()) for seed in range(1, 4001))
     whole = naive.evidence(network, codes[0].tolist())
     chances = {
@@ -173,7 +173,7 @@ CASES |= {f"relay from {i} {n}": relay(n, i, j) for n in (150, 215) for i, j in 
 def test_find_underflow(case: tuple[Network, NDArray[np.int8]]) -> None:
     """A sweep is doubted just where plain logarithms say that more than e^-40 of a root may be missing."""
     network, codes = case
-    rows = prepare_discrete(network.dag, Table(network.dag.schema, codes))
+    rows = prepare_discrete(network.dag, Table(network.dag.schema, codes)).whole()
     (chunk,), packed = rows.packed.chunks, rows.packed
     room, cells = rows.room(chunk, 1, np.dtype(np.float64)), len(chunk.weight)
     numbers, doubt, counts = (
@@ -197,7 +197,7 @@ def test_both_answers_are_asked_for() -> None:
     """Among the cases are some that lost what matters and some that are only unlikely."""
     verdicts = set()
     for network, codes in CASES.values():
-        rows = prepare_discrete(network.dag, Table(network.dag.schema, codes))
+        rows = prepare_discrete(network.dag, Table(network.dag.schema, codes)).whole()
         with np.errstate(divide="ignore"):
             log_theta = np.log(network.theta).tolist()
         roots = naive_kernels.may_be_lost(rows.packed, rows.packed.chunks[0], log_theta)

@@ -6,22 +6,22 @@ alone, each chunk adds into a place of its own, and the places are added in orde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
-from lacunary.data.table import HOLE, Table
+from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import ImpossibleRowError, TooWideError
 from lacunary.infer.pack import Chunk, Packed, pack
 from lacunary.infer.parallel import in_parallel
 from lacunary.kernels.arena import Arena
 from lacunary.kernels.cell import Room
-from lacunary.kernels.lanes import COMPLEX_LANES, LANES
+from lacunary.kernels.lanes import COMPLEX_LANES
 from lacunary.kernels.logs import sweep_logs
 from lacunary.kernels.sweep import sweep
 from lacunary.model.dag import Dag
@@ -42,6 +42,8 @@ __all__ = [
     "observed_log",
     "prepare_discrete",
 ]
+
+T = TypeVar("T")
 
 CACHE_LINE = 64
 """Bytes that memory hands out at once."""
@@ -88,7 +90,7 @@ class DiscreteRows:
 
     dag: Dag
     packed: Packed
-    inverse: NDArray[np.int64]
+    inverse: NDArray[np.signedinteger]
     weight: float
     _spare: list[Room] = field(default_factory=list, repr=False)
     _charted: list[Charted] = field(default_factory=list, repr=False)
@@ -106,22 +108,34 @@ class DiscreteRows:
             One parameter vector a row, each at most one, not necessarily normalised, zeros allowed;
             complex for derivatives; (vectors, layout size).
         """
-        counts = np.empty(potentials.shape, dtype=potentials.dtype)
-        counts[:] = self.packed.constant
-        log_likelihood = _dot_log(self.packed, potentials)
-        tasks = [(block, chunk) for block in _blocks(potentials) for chunk in self.packed.chunks]
-        for (block, _), (part, log) in zip(tasks, in_parallel(self._sweep, tasks), strict=True):
+        places = self.packed.recipe.places
+        wide = places.widened(potentials)
+        counts = np.empty(wide.shape, dtype=wide.dtype)
+        counts[:] = self.packed.counted
+        log_likelihood = _dot_log(self.packed, wide)
+        for (block, _), (part, log) in self._each(self._sweep, wide):
             counts[block.where] += part[: block.used]
             log_likelihood[block.where] += log[: block.used]
-        return Batch(self.dag, counts, log_likelihood, self.weight)
+        return Batch(self.dag, places.narrowed(counts, potentials, wide), log_likelihood, self.weight)
 
     def log_evidence(self, potentials: NDArray[Any]) -> NDArray[Any]:
         """Return the log-probability of each row's observed cells; (vectors, rows of the table)."""
-        rows = observed_log(self.packed, potentials)
-        tasks = [(block, chunk) for block in _blocks(potentials) for chunk in self.packed.chunks]
-        for (block, chunk), log in zip(tasks, in_parallel(self._roots, tasks), strict=True):
+        wide = self.packed.recipe.places.widened(potentials)
+        rows = observed_log(self.packed, wide)
+        for (block, chunk), log in self._each(self._roots, wide):
             rows[block.where, chunk.rows] += log[: block.used]
         return np.asarray(rows[:, self.inverse])
+
+    def _each(
+        self, sweep: Callable[[tuple[_Block, Chunk]], T], wide: NDArray[Any]
+    ) -> Iterator[tuple[tuple[_Block, Chunk], T]]:
+        """Yield what a sweep of every chunk under every vector gives, in the order of chunks."""
+        blocks: dict[int, list[_Block]] = {}
+        for chunks in self.packed.stretches:
+            for lanes in {chunk.lanes for chunk in chunks} - blocks.keys():
+                blocks[lanes] = _blocks(wide, lanes)
+            tasks = [(block, chunk) for chunk in chunks for block in blocks[chunk.lanes]]
+            yield from zip(tasks, in_parallel(sweep, tasks), strict=True)
 
     def weighed(self, weights: NDArray[np.float64]) -> DiscreteRows:
         """Return the same table with other row weights, not negative; (rows of the table,).
@@ -134,6 +148,11 @@ class DiscreteRows:
 
     def finer(self) -> None:
         """Return nothing: these rows are exact."""
+
+    def whole(self) -> DiscreteRows:
+        """Return the same rows with a cell for every hole, all in memory: what completions are drawn from."""
+        packed = pack(self.dag, self.packed.codes, self.packed.weights, whole=True)
+        return replace(self, packed=packed, _spare=[])
 
     def shifted(self, units: NDArray[np.float64]) -> DiscreteRows:
         """Return the rows themselves: states have no units."""
@@ -162,7 +181,7 @@ class DiscreteRows:
 
     def gathered(self, purpose: str) -> Distinct:
         """Return the distinct rows; they are in one place, whatever they are needed for."""
-        codes = self.packed.codes
+        codes = self.packed.codes.astype(np.int32)
         return Distinct(codes, np.empty((len(codes), 0)), self.packed.weights)
 
     def families(self, vector: NDArray[np.float64]) -> Islands:
@@ -239,7 +258,7 @@ class DiscreteRows:
         room, cells = self.room(chunk, width, dtype), len(chunk.weight)
         numbers = np.zeros((cells + 2, width), dtype=dtype)
         log, total, scale = numbers[:cells], numbers[cells], numbers[cells + 1]
-        suspect, cells_of = np.zeros(width, dtype=np.bool_), (self.packed.arena, chunk.arena, chunk.weight)
+        suspect, cells_of = np.zeros(width, dtype=np.bool_), (chunk.kinds_arena, chunk.arena, chunk.weight)
         if sweep(*cells_of, block.potential, *room, counts, log, total, scale, suspect, block.lanes):
             for lane in np.flatnonzero(suspect[: block.used]).tolist():
                 log[:, lane], total[lane] = _sweep_with_care(block, cells_of, room, counts, lane)
@@ -251,20 +270,23 @@ class DiscreteRows:
     ) -> NDArray[np.float64]:
         """Sweep one chunk under one parameter vector, adding its readouts to ``counts``.
 
-        Returns the log of each row's factors with holes; see `observed_log` for the others.
+        Returns the log of each row's factors with holes; see `observed_log` for the others. ``theta`` has the
+        sums of `Places`.
         """
-        log, _ = self._run(_blocks(theta[None])[0], chunk, counts)
+        log, _ = self._run(_blocks(theta[None], 1)[0], chunk, counts)
         return np.asarray(_row_sums(chunk, log)[0])
 
     def room(self, chunk: Chunk, width: int, dtype: np.dtype[Any]) -> Room:
         """Return working memory that fits, used before if possible: fresh memory costs page faults."""
         value, shared, cells = chunk.value_room * width, chunk.shared_room * width, len(chunk.weight)
+        power = int(chunk.kinds.size.max(initial=0)) * width
         for _ in range(len(self._spare)):
             try:
                 room = self._spare.pop()
             except IndexError:  # another thread took it
                 break
             fits = room.value.size >= value and room.message.size >= shared and len(room.normalizer) > cells
+            fits = fits and room.power.size >= power
             if fits and room.value.dtype == dtype and room.normalizer.shape[2] == width:
                 return room
         return Room(
@@ -272,7 +294,7 @@ class DiscreteRows:
             message=_aligned(shared, dtype),
             belief=_aligned(shared, dtype),
             normalizer=np.empty((cells + 1, 2, width)),
-            power=np.empty(int(self.packed.kinds.size.max(initial=0)) * width, dtype=np.int64),
+            power=np.empty(power, dtype=np.int64),
         )
 
 
@@ -280,7 +302,8 @@ def prepare_discrete(dag: Dag, table: Table, *, budget: int | None = None) -> Di
     """Lay out a table for a graph without continuous variables; see `lacunary.infer.rows.prepare`."""
     distinct = table.distinct
     packed = pack(dag, table.codes[distinct.first], distinct.weights, budget=budget)
-    return DiscreteRows(dag, packed, distinct.inverse, table.size)
+    inverse = distinct.inverse.astype(code_dtype([len(distinct.first)]))
+    return DiscreteRows(dag, packed, inverse, table.size)
 
 
 def _sweep_with_care(
@@ -333,13 +356,16 @@ def observed_in(schema: Schema, codes: NDArray[np.signedinteger]) -> str:
     return ", ".join(seen[:8]) + (", …" if len(seen) > 8 else "")
 
 
-def observed_log(packed: Packed, potentials: NDArray[Any]) -> NDArray[Any]:
-    """Return, for each distinct row, the log of its fully observed factors; (vectors, rows)."""
+def observed_log(packed: Packed, wide: NDArray[Any]) -> NDArray[Any]:
+    """Return, for each distinct row, the log of its fully observed factors; (vectors, rows).
+
+    ``wide`` are potentials with the sums of `Places`; (vectors, places).
+    """
     with np.errstate(divide="ignore"):
-        logs = np.log(potentials)
-    out = np.zeros((len(potentials), len(packed.codes)), dtype=potentials.dtype)
-    for start, (rows, places) in zip(packed.dag.layout.start, packed.observed, strict=True):
-        out[:, rows] += logs[:, start + places]
+        logs = np.log(wide)
+    out = np.zeros((len(wide), len(packed.codes)), dtype=wide.dtype)
+    for rows, places in packed.observed:
+        out[:, rows] += logs[:, places]
     return out
 
 
@@ -352,10 +378,10 @@ class _Block(NamedTuple):
     lanes: tuple[int, ...]
 
 
-def _blocks(potentials: NDArray[Any]) -> list[_Block]:
+def _blocks(potentials: NDArray[Any], lanes: int) -> list[_Block]:
     """Cut the vectors into blocks of as many lanes as one sweep carries; the last is filled up."""
     vectors = len(potentials)
-    width = COMPLEX_LANES if np.iscomplexobj(potentials) else (1 if vectors == 1 else LANES)
+    width = COMPLEX_LANES if np.iscomplexobj(potentials) else (1 if vectors == 1 else lanes)
     blocks = []
     for first in range(0, vectors, width):
         part = potentials[first : first + width]
@@ -379,7 +405,7 @@ def _aligned(size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 def _dot_log(packed: Packed, potentials: NDArray[Any]) -> NDArray[Any]:
     """Return Σ constant · log potential for each vector; nothing counted is nothing whatever the log."""
-    places, counted = packed.counted
+    places, counted = packed.nonzero
     if not len(places):
         return np.zeros(len(potentials), dtype=potentials.dtype)
     with np.errstate(divide="ignore"):

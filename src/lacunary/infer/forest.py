@@ -1,75 +1,248 @@
-"""The junction tree restricted to the open variables of every hole pattern; see `lacunary.kernels.trace`."""
+"""Junction trees restricted to the open variables of every hole pattern; see `lacunary.kernels.trace`.
+
+One tree for all patterns lets rows share most of what they have in common. But it must hold every family of
+all variables that are open somewhere, so that many a pattern is wider in it than it need be. A pattern that
+is wide in the shared tree is given a tree of its own, over what is open in it, where that is cheaper.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.infer.elimination import interpreted
 from lacunary.infer.parallel import in_parallel
 from lacunary.infer.plan import JunctionTree
-from lacunary.infer.shape import flat, starts
-from lacunary.kernels.trace import Forest, Scopes, Tree, count_touched, trace_patterns
+from lacunary.infer.shape import flat, list_sums, starts
+from lacunary.kernels import orders
+from lacunary.kernels.trace import Forest, Scopes, Trees, trace_patterns
 
-__all__ = ["trace"]
+__all__ = ["Ground", "by_pattern", "sort_sizes", "trace"]
 
 PATTERNS = 2048
 """Hole patterns that are traced together; others are traced at the same time."""
 
+WIDE = 2**13
+"""Configurations in all nodes of a pattern above which a tree of its own is looked for."""
 
-def trace(
-    tree: JunctionTree, scopes: Scopes, sizes: NDArray[np.int64], patterns: NDArray[np.bool_]
-) -> Forest:
-    """Restrict the tree to the open variables of each pattern."""
-    arrays = Tree(
-        member=flat(tree.cliques),
-        member_start=starts(tree.cliques),
-        shared=flat(tree.separators),
-        shared_start=starts(tree.separators),
-        parent=np.array(tree.parent, dtype=np.int32),
-    )
+CHEAPER = 0.7
+"""How much of the shared tree's configurations one of its own may take: rows share less in their own."""
+
+NO_TARGETS = np.empty(0, dtype=np.int64)
+
+
+class Ground(NamedTuple):
+    """What trees stand on: scopes, numbers of states, ranks of variables within cliques, the shared tree."""
+
+    scopes: Scopes
+    sizes: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    shared: Trees
+
+    @classmethod
+    def of(cls, scopes: Scopes, sizes: Sequence[int], rank: Sequence[int], tree: JunctionTree) -> Ground:
+        """Return the ground with this tree for all patterns."""
+        shared = _trees(
+            (flat(tree.cliques), starts(tree.cliques)),
+            (flat(tree.separators), starts(tree.separators)),
+            np.array(tree.parent, dtype=np.int32),
+            np.array([0, len(tree.cliques)], dtype=np.int64),
+            np.array([tree.home], dtype=np.int32).reshape(1, -1),
+            len(sizes),
+        )
+        return cls(scopes, np.array(sizes, dtype=np.int64), np.array(rank, dtype=np.int64), shared)
+
+
+def trace(ground: Ground, patterns: NDArray[np.bool_]) -> Forest:
+    """Restrict the shared tree, or one of its own, to the open variables of each pattern."""
     parts = [patterns[first : first + PATTERNS] for first in range(0, len(patterns), PATTERNS)] or [patterns]
-    return _joined(list(in_parallel(lambda part: _trace_some(arrays, scopes, sizes, part), parts)))
+    traced = in_parallel(lambda part: _trace_some(ground, part), parts)
+    return _joined([(part, len(part.member_start) - 1) for part in traced])
 
 
-def _trace_some(tree: Tree, scopes: Scopes, sizes: NDArray[np.int64], patterns: NDArray[np.bool_]) -> Forest:
-    nodes = count_touched(tree.member, tree.member_start, patterns)  # before any are merged
+def sort_sizes(forest: Forest, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the number of configurations of each sort of nodes."""
+    if len(forest.member_start) == 1:
+        return np.empty(0)
+    return np.multiply.reduceat(sizes[forest.member].astype(np.float64), forest.member_start[:-1])
+
+
+def _trace_some(ground: Ground, patterns: NDArray[np.bool_]) -> Forest:
+    forest = _traced(ground, ground.shared, patterns, np.zeros(len(patterns), dtype=np.int64))
+    cost = _costs(forest, ground.sizes)
+    wide = np.flatnonzero(cost > WIDE)
+    if not len(wide):
+        return forest
+    trees = _own_trees(ground, patterns[wide])
+    alone = _traced(ground, trees, patterns[wide], np.arange(len(wide)))
+    better = np.flatnonzero(_costs(alone, ground.sizes) < CHEAPER * cost[wide])
+    which = np.zeros(len(patterns), dtype=np.int64)
+    which[wide[better]] = 1 + better
+    return _traced(ground, _end_to_end(ground.shared, trees), patterns, which)
+
+
+def by_pattern(values: NDArray[Any], forest: Forest) -> NDArray[np.float64]:
+    """Add over the nodes of each pattern what nodes of each sort have."""
+    return np.diff(np.concatenate([[0.0], np.cumsum(values[forest.sort])])[forest.node_start])
+
+
+def _costs(forest: Forest, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the number of configurations of all nodes of each pattern."""
+    return by_pattern(sort_sizes(forest, sizes), forest)
+
+
+def _traced(ground: Ground, trees: Trees, patterns: NDArray[np.bool_], which: NDArray[np.int64]) -> Forest:
+    nodes = int(np.diff(trees.clique_start)[which].sum())  # before any are merged
+
+    def within(start: NDArray[np.int64]) -> int:
+        return int(np.diff(start[trees.clique_start])[which].sum())
+
+    def ragged(room: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        return np.empty(room, dtype=np.int32), np.zeros(nodes + 2, dtype=np.int64)
+
     out = Forest(
-        member=np.zeros(int(patterns.sum(axis=0)[tree.member].sum()), dtype=np.int32),
-        member_start=np.zeros(nodes + 1, dtype=np.int64),
-        up=np.zeros(nodes, dtype=np.int32),
-        edge=np.zeros(nodes, dtype=np.int32),
-        scope=np.zeros(count_touched(scopes.member, scopes.member_start, patterns), dtype=np.int32),
-        scope_start=np.zeros(nodes + 1, dtype=np.int64),
-        node_start=np.zeros(len(patterns) + 1, dtype=np.int64),
+        np.empty(nodes, dtype=np.int32),
+        np.empty(nodes, dtype=np.int32),
+        np.zeros(len(patterns) + 1, dtype=np.int64),
+        *ragged(within(trees.member_start) + len(ground.sizes)),
+        *ragged(within(trees.shared_start) + len(ground.sizes)),
+        *ragged((len(patterns) + 1) * len(ground.scopes.start)),
     )
-    trace_patterns(tree, scopes, sizes, patterns, out)
+    sorts = trace_patterns(trees, ground.scopes, ground.sizes, patterns, which, out)
+    return _joined([(out, sorts)])
+
+
+def _joined(parts: list[tuple[Forest, int]]) -> Forest:
+    """Return the nodes of several sets of patterns as one, without the room that was left over."""
+    used = [int(part.node_start[-1]) for part, _ in parts]
+    nodes, sorts = np.cumsum([0, *used]), np.cumsum([0, *(many for _, many in parts)], dtype=np.int32)
+
+    def ragged(name: str) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        first = [getattr(part, f"{name}_start")[: many + 1] for part, many in parts]
+        ends = np.cumsum([0, *(start[-1] for start in first)])
+        listed = [getattr(part, name)[: start[-1]] for (part, _), start in zip(parts, first, strict=True)]
+        begun = [start[:-1] + at for start, at in zip(first, ends, strict=False)]
+        return np.concatenate(listed), np.concatenate([*begun, ends[-1:]])
+
+    return Forest(
+        np.concatenate([part.sort[:n] + at for (part, _), n, at in zip(parts, used, sorts, strict=False)]),
+        np.concatenate([part.up[:n] for (part, _), n in zip(parts, used, strict=True)]),
+        np.concatenate(
+            [part.node_start[:-1] + at for (part, _), at in zip(parts, nodes, strict=False)] + [nodes[-1:]]
+        ),
+        *ragged("member"),
+        *ragged("joint"),
+        *ragged("scope"),
+    )
+
+
+def _trees(
+    members: tuple[NDArray[np.int32], NDArray[np.int64]],
+    shared: tuple[NDArray[np.int32], NDArray[np.int64]],
+    parent: NDArray[np.int32],
+    clique_start: NDArray[np.int64],
+    home: NDArray[np.int32],
+    variables: int,
+) -> Trees:
+    """Return trees that also know in which cliques and separators each variable lies."""
+    tree = np.repeat(np.arange(len(clique_start) - 1), np.diff(clique_start))
+
+    def lying(items: NDArray[np.int32], start: NDArray[np.int64]) -> tuple[Any, Any]:
+        clique = np.repeat(np.arange(len(tree)), np.diff(start))
+        key = tree[clique] * variables + items
+        many = np.bincount(key, minlength=(len(clique_start) - 1) * variables)
+        begin = np.concatenate([[0], np.cumsum(many)])
+        within = (clique - clique_start[tree[clique]])[np.argsort(key, kind="stable")].astype(np.int32)
+        places = np.arange(len(clique_start) - 1)[:, None] * variables + np.arange(variables + 1)
+        return within, begin[places]
+
+    return Trees(*members, *shared, parent, clique_start, home, *lying(*members), *lying(*shared))
+
+
+def _own_trees(ground: Ground, patterns: NDArray[np.bool_]) -> Trees:
+    """Return a tree for each pattern over its open variables."""
+    scopes, rank = ground.scopes, ground.rank
+    graph = scopes.member_start, scopes.member.astype(np.int64)
+    weight = np.log(np.maximum(ground.sizes, 1))
+    steps = [_steps(graph, pattern, weight) for pattern in patterns]
+    lengths = np.array([len(chain) for chain, _, _ in steps], dtype=np.int64)
+    clique_start = np.concatenate([[0], np.cumsum(lengths)])
+    position = np.full(patterns.shape, -1, dtype=np.int64)  # of the clique in which a variable is summed out
+    for t, (chain, _, _) in enumerate(steps):
+        position[t, chain] = np.arange(len(chain))[::-1]  # what is summed out last is the root
+    own = np.concatenate([chain for chain, _, _ in steps])
+    tree = np.repeat(np.arange(len(steps)), lengths)
+    clique = clique_start[tree] + position[tree, own]
+    around = np.concatenate([np.diff(at) for _, at, _ in steps])
+    ring = np.concatenate([listed for _, _, listed in steps])
+    shared, shared_start = _lists(np.repeat(clique, around), ring, rank, len(own))
+    member, member_start = _lists(
+        np.concatenate([np.repeat(clique, around), clique]), np.concatenate([ring, own]), rank, len(own)
+    )
+    tops = np.repeat(tree, np.diff(shared_start))
+    return _trees(
+        (member, member_start),
+        (shared, shared_start),
+        _last(position[tops, shared], shared_start).astype(np.int32),
+        clique_start,
+        np.array([_last(at[scopes.member], scopes.member_start) for at in position], dtype=np.int32),
+        len(ground.sizes),
+    )
+
+
+def _steps(
+    graph: tuple[NDArray[np.int64], NDArray[np.int64]],
+    pattern: NDArray[np.bool_],
+    weight: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], ...]:
+    """Return the open variables in the cheapest order found, and what each stands with then."""
+    start, member = graph
+    wanted, seen = list_sums(pattern[member], start) > 0, ~pattern
+    with interpreted():
+        found = [orders.order(start, member, wanted, seen, weight, NO_TARGETS, how) for how in range(3)]
+    best: tuple[NDArray[np.int64], ...] = min(found, key=lambda steps: _total(steps, weight))
+    return best
+
+
+def _total(steps: tuple[NDArray[np.int64], ...], weight: NDArray[np.float64]) -> float:
+    chain, at, ring = steps
+    wide = weight[chain] + np.diff(np.concatenate([[0.0], np.cumsum(weight[ring])])[at])
+    return float(np.exp(np.minimum(wide, 700.0)).sum())
+
+
+def _lists(
+    of: NDArray[np.int64], items: NDArray[np.int64], rank: NDArray[np.int64], many: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return items list by list, in the order of ranks, and where each of so many lists starts."""
+    order = np.lexsort((rank[items], of))
+    start = np.concatenate([[0], np.cumsum(np.bincount(of, minlength=many))])
+    return items[order].astype(np.int32), start
+
+
+def _last(values: NDArray[np.int64], start: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the largest value of each list, −1 of an empty one."""
+    out, filled = np.full(len(start) - 1, -1, dtype=np.int64), np.flatnonzero(np.diff(start))
+    if len(filled):
+        out[filled] = np.maximum.reduceat(values, start[filled])
     return out
 
 
-def _joined(parts: list[Forest]) -> Forest:
-    """Return the nodes of several sets of patterns as one, without the room that was left over."""
-    used = [int(part.node_start[-1]) for part in parts]
-    nodes, scopes = np.cumsum([0, *used]), np.cumsum([0, *(len(part.scope) for part in parts)])
-    opened = [int(part.member_start[n]) for part, n in zip(parts, used, strict=True)]
-    members = np.cumsum([0, *opened])
+def _end_to_end(one: Trees, two: Trees) -> Trees:
+    """Return the trees of both."""
 
-    def all_of(name: str) -> NDArray[Any]:
-        return np.concatenate([getattr(part, name)[:n] for part, n in zip(parts, used, strict=True)])
+    def ragged(name: str) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        starts = getattr(one, f"{name}_start"), getattr(two, f"{name}_start")
+        joined = np.concatenate([starts[0], starts[1][1:] + starts[0][-1]])
+        return np.concatenate([getattr(one, name), getattr(two, name)]), joined
 
-    return Forest(
-        member=np.concatenate([part.member[:n] for part, n in zip(parts, opened, strict=True)]),
-        member_start=np.concatenate(
-            [p.member_start[:n] + at for p, n, at in zip(parts, used, members, strict=False)] + [members[-1:]]
-        ),
-        up=all_of("up"),
-        edge=all_of("edge"),
-        scope=np.concatenate([part.scope for part in parts]),
-        scope_start=np.concatenate(
-            [p.scope_start[:n] + at for p, n, at in zip(parts, used, scopes, strict=False)] + [scopes[-1:]]
-        ),
-        node_start=np.concatenate(
-            [p.node_start[:-1] + at for p, at in zip(parts, nodes, strict=False)] + [nodes[-1:]]
-        ),
+    return _trees(
+        ragged("member"),
+        ragged("shared"),
+        np.concatenate([one.parent, two.parent]),
+        np.concatenate([one.clique_start, two.clique_start[1:] + one.clique_start[-1]]),
+        np.concatenate([one.home, two.home]),
+        one.holder_start.shape[1] - 1,
     )

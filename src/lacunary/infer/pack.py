@@ -7,7 +7,7 @@ variables open) owns its offset tables, whatever patterns and rows it turns up i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from lacunary.budget import room
 from lacunary.data.pickling import given_state
-from lacunary.data.table import HOLE, unique_rows
-from lacunary.infer.forest import trace
+from lacunary.data.table import HOLE, code_dtype, unique_rows
+from lacunary.infer.forest import Ground, by_pattern, sort_sizes, trace
 from lacunary.infer.parallel import in_parallel
-from lacunary.infer.plan import JunctionTree, junction_tree
+from lacunary.infer.places import Places
+from lacunary.infer.plan import junction_tree
 from lacunary.infer.shape import Nodes, flat, list_sums, refuse, sort_nodes, starts
 from lacunary.kernels.arena import Arena, arena_of_cells, arena_of_kinds, cells_of, kinds_of
 from lacunary.kernels.cell import Kinds, Spots
@@ -39,6 +40,15 @@ before they grow instead: within a chunk rows share cells, so few large ones do 
 ROOTS = 1024
 """Configurations of roots that are kept until they are read together."""
 
+WIDE = 2**22
+"""Configurations of a chunk above which parameter vectors are swept one by one: eight would need much."""
+
+FAR = 8 * 2**31
+"""Bytes of working memory that can be reached: places in it are 32-bit numbers."""
+
+CELL, LINK, ENTRY = 128, 16, 4
+"""Bytes that a node takes at most while it is laid out, each of its scopes, and an entry of a table."""
+
 NO_REALS = np.empty((0, 0))
 
 
@@ -50,22 +60,28 @@ class Chunk:
     ----------
     rows
         Which of the packed rows these are.
+    kinds_arena
+        What the cells are made of, in one piece, which the chunks of a stretch share; see `kinds`.
     arena, weight
         The cells in one piece, as a sweep takes them, and their weights.
     value_room, shared_room
         How much working memory there must be.
+    lanes
+        How many parameter vectors are swept together at most.
     """
 
     rows: slice
+    kinds_arena: Arena
     arena: Arena
     weight: NDArray[np.float64]
     value_room: int
     shared_room: int
+    lanes: int = LANES
 
-    @classmethod
-    def of(cls, rows: slice, slab: Slab, spots: Spots, value_room: int, shared_room: int) -> Chunk:
-        """Return a chunk of these cells, whose arrays are copied."""
-        return cls(rows, arena_of_cells(slab, spots), slab.weight, value_room, shared_room)
+    @cached_property
+    def kinds(self) -> Kinds:
+        """What the cells are made of, as views of its arena."""
+        return kinds_of(self.kinds_arena)
 
     @cached_property
     def _cells(self) -> tuple[Slab, Spots]:
@@ -87,64 +103,152 @@ class Chunk:
 
 
 @dataclass(frozen=True, eq=False)
+class Recipe:
+    """How rows are laid out, which depends on the table alone.
+
+    Attributes
+    ----------
+    places
+        Where the families stand, and which holes are summed out beforehand.
+    ground
+        Scopes, sizes and the tree that all patterns share.
+    width
+        How many places each row's readouts take; none where rows add to counts.
+    budget
+        Bytes that may be used.
+    """
+
+    dag: Dag
+    places: Places
+    ground: Ground
+    width: int
+    budget: int
+
+    def lay(
+        self, codes: NDArray[np.signedinteger], weights: NDArray[np.float64], cuts: Sequence[slice]
+    ) -> tuple[tuple[Chunk, ...], NDArray[np.float64]]:
+        """Lay a stretch of rows out, cut into chunks; also return the counts of fully observed families."""
+        whole = slice(cuts[0].start, cuts[-1].stop)
+        patterns, pattern = self.patterns(codes[whole])
+        return self.laid(codes, weights, cuts, trace(self.ground, patterns), pattern)
+
+    def patterns(self, codes: NDArray[np.signedinteger]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Return the different patterns of open variables, and which of them each row has."""
+        is_open = (codes == HOLE) & ~self.places.summed
+        first, pattern = unique_rows(-is_open.view(np.int8), np.ones(is_open.shape[1], np.int64), NO_REALS)
+        return is_open[first], pattern
+
+    def laid(
+        self,
+        codes: NDArray[np.signedinteger],
+        weights: NDArray[np.float64],
+        cuts: Sequence[slice],
+        forest: Forest,
+        pattern: NDArray[np.int64],
+    ) -> tuple[tuple[Chunk, ...], NDArray[np.float64]]:
+        """Do as `lay` with the nodes of all patterns, and the pattern of each row from the first cut on."""
+        separate = self.width > 0
+        nodes = sort_nodes(self.dag, self.ground.scopes, forest, separate=separate, budget=self.budget)
+        kinds_arena, first = arena_of_kinds(nodes.kinds), cuts[0].start
+        many = np.diff(forest.node_start), by_pattern(np.diff(forest.scope_start), forest)
+
+        def lay(part: slice) -> tuple[Chunk, NDArray[np.float64]]:
+            coded, mine = self.places.coded(codes[part]), pattern[part.start - first : part.stop - first]
+            room = int(many[0][mine].sum()), int(many[1][mine].sum())
+            return _chunk(self, part, forest, nodes, kinds_arena, room, coded, weights[part], mine)
+
+        found = list(in_parallel(lay, cuts))
+        constant = sum((observed for _, observed in found), start=np.zeros(self.places.size))
+        return tuple(chunk for chunk, _ in found), constant
+
+
+@dataclass(frozen=True, eq=False)
 class Packed:
     """Rows ready to be swept under any parameters of one graph.
 
     Attributes
     ----------
-    arena
-        What the cells of all chunks are made of, in one piece; see `kinds`.
-    chunks
-        The rows, in parts that can be swept apart from each other.
-    scopes
-        The families as arrays, for looking up observed cells.
-    constant
-        Counts of fully observed families over all rows, which no parameter changes; (layout size,).
+    recipe
+        How the rows are laid out.
+    cuts
+        Runs of rows, stretch by stretch, that can be swept apart from each other.
+    kept
+        The chunks of each stretch; None where they are laid out anew for each sweep, for want of memory.
+    counted
+        Counts of fully observed families over all rows, which no parameter changes; (places,).
     codes, weights
         The rows' states, ``HOLE`` where open, and weights; (rows, variables) and (rows,).
     """
 
-    dag: Dag
-    arena: Arena
-    chunks: tuple[Chunk, ...]
-    scopes: Scopes
-    constant: NDArray[np.float64]
-    codes: NDArray[np.int32]
+    recipe: Recipe
+    cuts: tuple[tuple[slice, ...], ...]
+    kept: tuple[tuple[Chunk, ...] | None, ...]
+    counted: NDArray[np.float64]
+    codes: NDArray[np.signedinteger]
     weights: NDArray[np.float64]
 
     def __getstate__(self) -> dict[str, Any]:
         # Views are not copied beside what they are views of.
         return given_state(self)
 
-    @cached_property
+    @property
+    def dag(self) -> Dag:
+        """The graph."""
+        return self.recipe.dag
+
+    @property
+    def stretches(self) -> Iterator[tuple[Chunk, ...]]:
+        """The chunks, some at a time: those that are not kept are laid out when it is their turn."""
+        for cuts, kept in zip(self.cuts, self.kept, strict=True):
+            yield self.recipe.lay(self.codes, self.weights, cuts)[0] if kept is None else kept
+
+    @property
+    def chunks(self) -> tuple[Chunk, ...]:
+        """All chunks at once."""
+        return tuple(chunk for chunks in self.stretches for chunk in chunks)
+
+    @property
+    def arena(self) -> Arena:
+        """What the cells of the first stretch are made of, in one piece."""
+        return next(self.stretches)[0].kinds_arena
+
+    @property
     def kinds(self) -> Kinds:
-        """What the cells of all chunks are made of, as views of the arena."""
-        return kinds_of(self.arena)
+        """What the cells of the first stretch are made of, as views of the arena."""
+        return next(self.stretches)[0].kinds
 
     @cached_property
-    def counted(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def constant(self) -> NDArray[np.float64]:
+        """Counts of the families that rows show whole; (layout size,)."""
+        return self.recipe.places.shown(self.counted)
+
+    @cached_property
+    def nonzero(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Where the constant counts are not zero, and what they are there."""
-        places = np.flatnonzero(self.constant)
-        return places, self.constant[places]
+        places = np.flatnonzero(self.counted)
+        return places, self.counted[places]
 
     @cached_property
     def observed(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """For each family, the rows in which it is fully observed and where they lead in its table."""
-        layout, found = self.dag.layout, []
-        for members, strides in zip(layout.members, layout.strides, strict=True):
-            codes = self.codes[:, members]
+        """For each family, the rows in which nothing of it is open and where they lead among all places."""
+        layout, places, found = self.dag.layout, self.recipe.places, []
+        coded = places.coded(self.codes)
+        for members, strides, start in zip(layout.members, layout.strides, places.start, strict=True):
+            codes = coded[:, members]
             rows = np.flatnonzero((codes != HOLE).all(axis=1))
-            found.append((rows, codes[rows] @ np.array(strides)))
+            found.append((rows, start + codes[rows] @ np.array(strides)))
         return found
 
     def weighed(self, weights: NDArray[np.float64]) -> Packed:
         """Return the same rows with other weights; (rows,)."""
-        layout, constant = self.dag.layout, np.zeros(self.dag.layout.size)
-        for i, (rows, places) in enumerate(self.observed):
-            table = constant[layout.slice(i)]
-            table += np.bincount(places, weights[rows], minlength=len(table))
-        chunks = tuple(_weighed_chunk(chunk, weights[chunk.rows]) for chunk in self.chunks)
-        return replace(self, chunks=chunks, constant=constant, weights=weights)
+        counted = np.zeros(self.recipe.places.size)
+        for rows, places in self.observed:
+            counted += np.bincount(places, weights[rows], minlength=len(counted))
+        kept = tuple(
+            chunks and tuple(_weighed_chunk(chunk, weights[chunk.rows]) for chunk in chunks)
+            for chunks in self.kept
+        )
+        return replace(self, kept=kept, counted=counted, weights=weights)
 
 
 def _weighed_chunk(chunk: Chunk, weights: NDArray[np.float64]) -> Chunk:
@@ -161,8 +265,9 @@ def pack(
     *,
     targets: Sequence[Sequence[int]] | None = None,
     budget: int | None = None,
+    whole: bool = False,
 ) -> Packed:
-    """Lay rows out along the graph's junction tree.
+    """Lay rows out along junction trees of the graph.
 
     Parameters
     ----------
@@ -172,128 +277,187 @@ def pack(
         Sets of variables whose joint posterior is read out of each row, into a place of its own;
         by default the families are read out, into places that all rows share.
     budget
-        Bytes that may be used, by default all there are; a network that needs more raises `TooWideError`.
+        Bytes that may be used, by default all there are; rows that need more together are laid out anew for
+        each sweep, some at a time, and a row that needs more by itself raises `TooWideError`.
+    whole
+        Keep all chunks, and in them a configuration of every hole, as completions need it.
     """
     budget = room() if budget is None else budget
-    rows = np.array(codes, dtype=np.int32, order="C")
-    rows[:, [i for i, size in enumerate(dag.schema.sizes) if size == 1]] = 0  # known without looking
-    is_open = rows == HOLE
-    scopes, tree = _plan(dag, is_open.any(axis=0), targets or ())
-    first, pattern = unique_rows(
-        np.where(is_open, HOLE, 0), np.ones(len(dag.schema), dtype=np.int64), NO_REALS
-    )
-    sizes = np.array(dag.schema.sizes, dtype=np.int64)
-    forest = trace(tree, scopes, sizes, is_open[first])
-    nodes = sort_nodes(dag, tree, scopes, forest, separate=targets is not None, budget=budget)
-    width = sum(int(np.prod([dag.schema.sizes[v] for v in target])) for target in targets or ())
+    sizes = dag.schema.sizes
+    rows = np.array(codes, dtype=code_dtype(sizes), order="C")
+    rows[:, [i for i, size in enumerate(sizes) if size == 1]] = 0  # known without looking
+    ever_open = (rows == HOLE).any(axis=0)
+    summed = ever_open & _childless(dag, targets or ()) & (not whole)
+    recipe = _recipe(dag, Places(dag.layout, summed), ever_open & ~summed, targets or (), budget)
+    patterns, pattern = recipe.patterns(rows)
+    forest = trace(recipe.ground, patterns)
+    size = sort_sizes(forest, recipe.ground.sizes)
+    _check_widest(dag, forest, size, budget)
     weight = np.array(weights, dtype=np.float64)
-
-    def lay(part: slice) -> tuple[Chunk, NDArray[np.float64]]:
-        return _chunk(dag, part, forest, nodes, scopes, width, rows, weight, pattern)
-
-    laid = list(in_parallel(lay, _parts(forest, nodes.kinds.size[nodes.kind], pattern)))
-    for chunk, _ in laid:
-        _check_room(dag, nodes.kinds, chunk, budget)
-    constant = sum((observed for _, observed in laid), start=np.zeros(dag.layout.size))
-    chunks, arena = tuple(chunk for chunk, _ in laid), arena_of_kinds(nodes.kinds)
-    return Packed(dag, arena, chunks, scopes, constant, rows, weight)
+    cuts = _parts(forest, size, pattern)
+    stretches = [cuts] if whole else _stretches(forest, size, pattern, cuts, budget)
+    if len(stretches) == 1:
+        chunks, counted = recipe.laid(rows, weight, cuts, forest, pattern)
+        return Packed(recipe, (tuple(cuts),), (chunks,), counted, rows, weight)
+    del forest
+    return _in_stretches(recipe, rows, weight, stretches)
 
 
-def _plan(
-    dag: Dag, ever_open: NDArray[np.bool_], targets: Sequence[Sequence[int]]
-) -> tuple[Scopes, JunctionTree]:
+def _in_stretches(
+    recipe: Recipe,
+    codes: NDArray[np.signedinteger],
+    weights: NDArray[np.float64],
+    stretches: Sequence[Sequence[slice]],
+) -> Packed:
+    """Lay rows out some at a time, and keep as many stretches as half of the budget holds."""
+    kept: list[tuple[Chunk, ...] | None] = []
+    counted, left = np.zeros(recipe.places.size), recipe.budget / 2
+    for cuts in stretches:
+        chunks, constant = recipe.lay(codes, weights, cuts)
+        counted += constant
+        left -= chunks[0].kinds_arena.nbytes + sum(c.arena.nbytes + c.weight.nbytes for c in chunks)
+        kept.append(chunks if left >= 0 else None)
+    return Packed(recipe, tuple(map(tuple, stretches)), tuple(kept), counted, codes, weights)
+
+
+def _childless(dag: Dag, targets: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
+    """Return which variables nothing but their own family depends on, nor is asked about; (variables,)."""
+    asked = {v for target in targets for v in target}
+    return np.array([not children and i not in asked for i, children in enumerate(dag.child_indices)])
+
+
+def _recipe(
+    dag: Dag,
+    places: Places,
+    ever_open: NDArray[np.bool_],
+    targets: Sequence[Sequence[int]],
+    budget: int,
+) -> Recipe:
     """Find a junction tree over the variables that are ever open, and list the scopes it must hold."""
     layout, sizes = dag.layout, dag.schema.sizes
-    members, strides, start = list(layout.members), list(layout.strides), list(layout.start)
-    at = 0
+    members, strides, start = list(layout.members), list(layout.strides), list(places.start)
+    width = 0
     for target in targets:
         below = np.cumprod([1, *(sizes[v] for v in reversed(target))])[::-1]
         members.append(tuple(target))
         strides.append(tuple(int(b) for b in below[1:]))
-        start.append(at)
-        at += int(below[0])
+        start.append(width)
+        width += int(below[0])
     rank = np.empty(len(sizes), dtype=np.int64)
     rank[list(dag.order_indices)] = np.arange(len(sizes))[::-1]
     tree = junction_tree([[v for v in scope if ever_open[v]] for scope in members], sizes, rank.tolist())
-    return Scopes(
+    scopes = Scopes(
         member=flat(members),
         stride=flat(strides),
         member_start=starts(members),
         start=np.array(start, dtype=np.int32),
-        home=np.array(tree.home, dtype=np.int32),
-    ), tree
+        user=_users(members),
+        user_start=np.concatenate([[0], np.cumsum(np.bincount(flat(members), minlength=len(sizes)))]),
+    )
+    return Recipe(dag, places, Ground.of(scopes, sizes, rank.tolist(), tree), width, budget)
 
 
-def _parts(forest: Forest, size: NDArray[np.int64], pattern: NDArray[np.int64]) -> list[slice]:
+def _users(members: Sequence[Sequence[int]]) -> NDArray[np.int32]:
+    """Return the scopes of which each variable is a member, variable by variable."""
+    scope = np.repeat(np.arange(len(members)), [len(one) for one in members])
+    return scope[np.argsort(flat(members), kind="stable")].astype(np.int32)
+
+
+def _check_widest(dag: Dag, forest: Forest, size: NDArray[np.float64], budget: int) -> None:
+    """Refuse a node that would need too much working memory by itself."""
+    if size.size and size.max() * 8 > budget:
+        widest = int(size.argmax())
+        clique = forest.member[forest.member_start[widest] : forest.member_start[widest + 1]]
+        refuse(dag, clique.tolist(), float(size.max()) * 8, budget)
+
+
+def _parts(forest: Forest, size: NDArray[np.float64], pattern: NDArray[np.int64]) -> list[slice]:
     """Cut the rows into parts of about equal work, neither too small to hand out nor too large to keep.
 
     The cut depends on the rows alone, so that sums come out the same on any number of threads.
     """
-    cost = list_sums((3 + np.diff(forest.scope_start)) * (size + 4), forest.node_start)
+    cost = by_pattern((3 + np.diff(forest.scope_start)) * (size + 4), forest)
     work = np.cumsum(cost[pattern])
     total = int(work[-1]) if len(work) else 0
     parts = max(min(total // CHUNK_WORK, CHUNKS), total // (2 * CHUNK_WORK), 1)
     cuts = np.searchsorted(work, np.arange(1, parts) * (total / parts))
     edges = np.unique(np.concatenate([[0], cuts, [len(pattern)]]))
-    return [slice(int(a), int(b)) for a, b in pairwise(edges)]
+    return [slice(int(a), int(b)) for a, b in pairwise(edges)] or [slice(0, 0)]
+
+
+def _stretches(
+    forest: Forest, size: NDArray[np.float64], pattern: NDArray[np.int64], cuts: Sequence[slice], budget: int
+) -> list[list[slice]]:
+    """Join parts into stretches that are laid out together, each of which takes a quarter of the budget."""
+    scopes = np.diff(forest.scope_start)
+    tables = by_pattern(ENTRY * size * (scopes + 2), forest) / np.bincount(pattern)  # shared by its rows
+    needed = (by_pattern(CELL + LINK * scopes, forest) + tables)[pattern]
+    filled = np.cumsum(needed) // (budget / 4)
+    if not len(filled) or filled[-1] == 0:
+        return [list(cuts)]
+    group = [int(filled[max(part.stop - 1, 0)]) for part in cuts]
+    return [[part for part, g in zip(cuts, group, strict=True) if g == which] for which in sorted(set(group))]
 
 
 def _chunk(
-    dag: Dag,
+    recipe: Recipe,
     rows: slice,
     forest: Forest,
     nodes: Nodes,
-    scopes: Scopes,
-    width: int,
+    kinds_arena: Arena,
+    room: tuple[int, int],
     codes: NDArray[np.int32],
     weights: NDArray[np.float64],
     pattern: NDArray[np.int64],
 ) -> tuple[Chunk, NDArray[np.float64]]:
-    """Lay some rows out as cells; also return the counts of their fully observed families."""
-    mine = pattern[rows]
-    many = int(np.diff(forest.node_start)[mine].sum())
-    links = int(np.diff(forest.scope_start[forest.node_start])[mine].sum())
-    separate = width > 0
-    constant = np.zeros(dag.layout.size)
+    """Lay some rows out as cells; also return the counts of their fully observed families.
+
+    ``room`` are the nodes and scopes of all rows, which are more than the cells and links that they share.
+    """
+    many, links = room
+    separate = recipe.width > 0
+    constant = np.zeros(recipe.places.size)
     out = Slab(
         kind=np.empty(many + 1, dtype=np.int32),
         base=np.empty(links, dtype=np.int32),
-        base_start=np.zeros(many + 2, dtype=np.int64),
+        base_start=np.zeros(many + 2, dtype=np.int32),
         read=np.empty(links if separate else 0, dtype=np.int32),
-        read_start=np.zeros(many + 2, dtype=np.int64),
+        read_start=np.zeros(many + 2, dtype=np.int32),
         child=np.empty(many, dtype=np.int32),
-        above=np.empty(many, dtype=np.int64),
-        child_start=np.zeros(many + 2, dtype=np.int64),
+        above=np.empty(many, dtype=np.int32),
+        child_start=np.zeros(many + 2, dtype=np.int32),
         weight=np.empty(many + 1),
         root=np.empty(many, dtype=np.int32),
-        root_start=np.zeros(len(mine) + 1, dtype=np.int64),
+        root_start=np.zeros(len(pattern) + 1, dtype=np.int32),
     )
     cells = lay_rows(
         forest,
         nodes.kind,
         nodes.above,
-        scopes,
-        len(dag.schema),
-        width,
-        codes[rows],
-        weights[rows],
-        mine,
+        recipe.ground.scopes,
+        len(recipe.dag.schema),
+        recipe.width,
+        codes,
+        weights,
+        pattern,
         constant,
         out,
     )
     slab = _trimmed(out, cells, separate)
     spots, value_room = _spots(nodes, slab)
     shared_room = int(nodes.kinds.shared[slab.kind].sum())
-    return Chunk.of(rows, slab, spots, value_room, shared_room), constant
+    lanes = _lanes(recipe, nodes.kinds, value_room + 2 * shared_room)
+    arena = arena_of_cells(slab, spots)
+    return Chunk(rows, kinds_arena, arena, slab.weight, value_room, shared_room, lanes), constant
 
 
-def _check_room(dag: Dag, kinds: Kinds, chunk: Chunk, budget: int) -> None:
-    """Refuse a chunk whose cells would need too much working memory together."""
-    needed = (chunk.value_room + 2.0 * chunk.shared_room) * 8 * LANES
-    if needed > budget:
+def _lanes(recipe: Recipe, kinds: Kinds, wide: int) -> int:
+    """Return how many parameter vectors a chunk is swept under together; refuse it if not even one fits."""
+    if wide * 8 > min(recipe.budget, FAR):
         shape = kinds.shape[kinds.size.argmax()]
         clique = kinds.member[kinds.member_start[shape] : kinds.member_start[shape + 1]]
-        refuse(dag, clique.tolist(), needed, budget)
+        refuse(recipe.dag, clique.tolist(), wide * 8.0, recipe.budget)
+    return LANES if wide <= WIDE and wide * 8 * LANES <= recipe.budget else 1
 
 
 def _spots(nodes: Nodes, slab: Slab) -> tuple[Spots, int]:
@@ -303,14 +467,16 @@ def _spots(nodes: Nodes, slab: Slab) -> tuple[Spots, int]:
     kept = np.where(is_root, 0, size)
     scratch = int(kept.sum())
     shared = kinds.shared[slab.kind]
-    shared_at = np.cumsum(shared) - shared
+    shared_at = (np.cumsum(shared) - shared).astype(np.int32)
     led = list_sums(slab.above >= 0, slab.child_start)
     largest = int(size[is_root].max(initial=1))
     turns = max(min(ROOTS // largest, int(is_root.sum())), 1)
     spots = Spots(
-        value=np.where(is_root, scratch + np.cumsum(is_root) % turns * largest, np.cumsum(kept) - kept),
+        value=np.where(
+            is_root, scratch + np.cumsum(is_root) % turns * largest, np.cumsum(kept) - kept
+        ).astype(np.int32),
         shared=shared_at,
-        child_message=shared_at[slab.child].astype(np.int32),
+        child_message=shared_at[slab.child],
         plain=nodes.plain[slab.kind] & (led == 0),
     )
     return spots, scratch + turns * largest

@@ -52,15 +52,17 @@ class Reader:
     def read(self, vector: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return each row's log-probability and posteriors side by side; (rows,) and (rows, Σ states)."""
         packed, width = self.rows.packed, int(self.edges[-1])
-        log = observed_log(packed, vector[None])[0]
+        wide = packed.recipe.places.widened(vector[None])
+        log = observed_log(packed, wide)[0]
         out = np.zeros((len(log), width))
 
         def read(chunk: Chunk) -> None:
             part = np.zeros((chunk.rows.stop - chunk.rows.start) * width)
-            log[chunk.rows] += self.rows.run(vector, chunk, part)
+            log[chunk.rows] += self.rows.run(wide[0], chunk, part)
             out[chunk.rows] = part.reshape(-1, width)
 
-        in_parallel(read, packed.chunks)
+        for chunks in packed.stretches:
+            in_parallel(read, chunks)
         return log, out
 
     def posteriors(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -122,10 +124,10 @@ def filled(
 
     With a ``seed`` each row takes a draw from its posterior, otherwise its jointly most probable states.
     """
-    packed = pack(dag, codes, np.ones(len(codes)))
+    packed = pack(dag, codes, np.ones(len(codes)), whole=True)
     prepared = DiscreteRows(dag, packed, np.arange(len(codes)), float(len(codes)))
     sizes = np.array(dag.schema.sizes, dtype=np.int64)
-    out, draws = packed.codes.copy(), seed is not None
+    out, draws = packed.codes.astype(np.int32), seed is not None
     with np.errstate(divide="ignore"):
         log = np.log(theta)
 

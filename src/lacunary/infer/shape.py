@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 
 from lacunary.budget import said
 from lacunary.errors import TooWideError
-from lacunary.infer.plan import JunctionTree
 from lacunary.kernels.cell import Kinds
-from lacunary.kernels.lanes import LANES
 from lacunary.kernels.pack import distinct_lists, fill_offsets
 from lacunary.kernels.trace import Forest, Scopes
 from lacunary.model.dag import Dag
@@ -39,32 +37,32 @@ class Nodes:
     plain: NDArray[np.bool_]
 
 
-def sort_nodes(
-    dag: Dag, tree: JunctionTree, scopes: Scopes, forest: Forest, *, separate: bool, budget: int
-) -> Nodes:
+def sort_nodes(dag: Dag, scopes: Scopes, forest: Forest, *, separate: bool, budget: int) -> Nodes:
     """Find what the nodes have in common; with ``separate`` readouts, families are not read out."""
-    shapes = _shapes(dag, forest, budget)
-    kind, first = _distinct_kinds(forest, shapes)
+    shapes = _shapes(dag, forest)
+    joint, example = _distinct(forest.joint, forest.joint_start)
+    joints = _lists(forest.joint, forest.joint_start, example)
+    kind, first = _distinct_kinds(forest, shapes, joint)
     lengths = np.diff(forest.scope_start)[first]
     ends = np.concatenate([[0], np.cumsum(lengths)])
     scope = forest.scope[np.arange(ends[-1]) + np.repeat(forest.scope_start[first] - ends[:-1], lengths)]
-    shape = shapes.of_node[first]
-    inner = np.flatnonzero(forest.up[first] >= 0)
+    shape = shapes.of_sort[first]
+    inner = np.flatnonzero(np.diff(forest.joint_start)[first])
     joined = np.flatnonzero(forest.up >= 0)
     parent = np.repeat(forest.node_start[:-1], np.diff(forest.node_start))[joined] + forest.up[joined]
-    goals = scopes.home.size + len(tree.cliques)  # a table leads to a scope or to a separator
+    goals = len(scopes.start) + len(joints)  # a table leads to a scope or to what nodes have in common
     keys = np.concatenate(
         [
             np.repeat(shape, lengths) * goals + scope,
-            shape[inner] * goals + scopes.home.size + forest.edge[first[inner]],
-            shapes.of_node[parent] * goals + scopes.home.size + forest.edge[joined],
+            shape[inner] * goals + len(scopes.start) + joint[first[inner]],
+            shapes.of_sort[forest.sort[parent]] * goals + len(scopes.start) + joint[forest.sort[joined]],
         ]
     )
-    tables = _tables(dag, tree, scopes, shapes, keys, goals, budget)
+    tables = _tables(dag, joints, scopes, shapes, keys, goals, budget)
     links, owned = len(scope), len(scope) + len(inner)
     own, shared = np.full(len(first), -1), np.zeros(len(first), dtype=np.int64)
     own[inner], shared[inner] = tables.place[links:owned], tables.reach[links:owned]
-    above = np.zeros(len(kind), dtype=np.int64)
+    above = np.zeros(len(forest.sort), dtype=np.int64)
     above[joined] = tables.short[owned:]
     factor = scope < len(dag.schema)
     read = ~factor if separate else factor
@@ -84,28 +82,29 @@ def sort_nodes(
     led = list_sums(kinds.link_table >= 0, kinds.link_start) + list_sums(
         kinds.read_table >= 0, kinds.read_start
     )
-    return Nodes(kinds, kind, above, led == 0)
+    return Nodes(kinds, kind[forest.sort], above, led == 0)
 
 
 @dataclass(frozen=True)
 class _Shapes:
-    """The different sets of open variables that nodes have: which node has which, members and sizes."""
+    """The different sets of open variables that nodes have: which sort has which, members and sizes."""
 
-    of_node: NDArray[np.int64]
+    of_sort: NDArray[np.int64]
     members: list[tuple[int, ...]]
     size: NDArray[np.int64]
 
 
-def _shapes(dag: Dag, forest: Forest, budget: int) -> _Shapes:
-    of_node, first = _distinct(forest.member, forest.member_start)
-    members = [
-        tuple(forest.member[forest.member_start[n] : forest.member_start[n + 1]].tolist()) for n in first
-    ]
-    sizes = np.array(dag.schema.sizes, dtype=np.float64)
-    size = np.array([sizes[list(m)].prod() for m in members])
-    if size.size and size.max() * 8 * LANES > budget:
-        refuse(dag, members[int(size.argmax())], float(size.max()) * 8 * LANES, budget)
-    return _Shapes(of_node, members, size.astype(np.int64))
+def _shapes(dag: Dag, forest: Forest) -> _Shapes:
+    of_sort, first = _distinct(forest.member, forest.member_start)
+    members = _lists(forest.member, forest.member_start, first)
+    sizes = np.array(dag.schema.sizes, dtype=np.int64)
+    return _Shapes(of_sort, members, np.array([sizes[list(m)].prod() for m in members], dtype=np.int64))
+
+
+def _lists(
+    items: NDArray[np.int32], start: NDArray[np.int64], which: NDArray[np.int64]
+) -> list[tuple[int, ...]]:
+    return [tuple(items[start[n] : start[n + 1]].tolist()) for n in which]
 
 
 def refuse(dag: Dag, clique: Sequence[int], needed: float, budget: int) -> None:
@@ -118,14 +117,16 @@ def refuse(dag: Dag, clique: Sequence[int], needed: float, budget: int) -> None:
     )
 
 
-def _distinct_kinds(forest: Forest, shapes: _Shapes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give the different (shape, edge, scopes) of nodes numbers; return each node's, and a node for each."""
-    nodes = len(forest.edge)
+def _distinct_kinds(
+    forest: Forest, shapes: _Shapes, joint: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give the different (shape, joint, scopes) numbers; return that of each sort, and a sort for each."""
+    sorts = len(joint)
     lengths = np.diff(forest.scope_start)
     start = np.concatenate([[0], np.cumsum(lengths + 2)])
     token = np.empty(int(start[-1]), dtype=np.int32)
-    token[start[:-1]], token[start[:-1] + 1] = shapes.of_node, forest.edge
-    token[np.arange(len(forest.scope)) + 2 * (np.repeat(np.arange(nodes), lengths) + 1)] = forest.scope
+    token[start[:-1]], token[start[:-1] + 1] = shapes.of_sort, joint
+    token[np.arange(len(forest.scope)) + 2 * (np.repeat(np.arange(sorts), lengths) + 1)] = forest.scope
     return _distinct(token, start)
 
 
@@ -150,7 +151,7 @@ class _Tables:
 
 def _tables(
     dag: Dag,
-    tree: JunctionTree,
+    joints: list[tuple[int, ...]],
     scopes: Scopes,
     shapes: _Shapes,
     keys: NDArray[np.int64],
@@ -166,7 +167,7 @@ def _tables(
     sizes = np.array(dag.schema.sizes, dtype=np.int64)
     variables = _padded(shapes.members)[shape]
     places = np.where(variables >= 0, sizes[variables], 1)
-    steps, reach = _steps(tree, scopes, variables, places, unique % goals)
+    steps, reach = _steps(joints, scopes, variables, places, unique % goals)
     is_plain = ((steps == _radix(places)) | (variables < 0)).all(axis=1)
     members = shapes.members
     lengths = np.concatenate([[0], np.cumsum((variables >= 0).sum(axis=1))])
@@ -178,7 +179,7 @@ def _tables(
 
 
 def _steps(
-    tree: JunctionTree,
+    joints: list[tuple[int, ...]],
     scopes: Scopes,
     variables: NDArray[np.int64],
     places: NDArray[np.int64],
@@ -189,7 +190,7 @@ def _steps(
     ``variables`` and ``places`` are the open variables of each table's shape, padded with −1, and their
     sizes, padded with 1; (tables, width).
     """
-    families = scopes.home.size
+    families = len(scopes.start)
     steps, reach = np.zeros_like(variables), np.zeros(len(variables), dtype=np.int64)
     led = np.flatnonzero(goal < families)
     bounds = scopes.member_start[goal[led]], scopes.member_start[goal[led] + 1]
@@ -200,7 +201,7 @@ def _steps(
             variables[there] == scopes.member[entry, None], scopes.stride[entry, None], 0
         )
     joint = np.flatnonzero(goal >= families)
-    shared = _padded(tree.separators)[goal[joint] - families]
+    shared = _padded(joints)[goal[joint] - families]
     common = (variables[joint][:, :, None] == np.where(shared >= 0, shared, -2)[:, None, :]).any(axis=2)
     counted = np.where(common, places[joint], 1)
     steps[joint] = np.where(common, _radix(counted), 0)
@@ -234,9 +235,9 @@ def _number(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int6
     return np.flatnonzero(present), rank[keys]
 
 
-def list_sums(values: NDArray[Any], start: NDArray[np.int64]) -> NDArray[np.int64]:
+def list_sums(values: NDArray[Any], start: NDArray[np.signedinteger]) -> NDArray[np.int64]:
     """Sum the values of each list, given where the lists start."""
-    return np.diff(np.concatenate([[0], np.cumsum(values)])[start])
+    return np.asarray(np.diff(np.concatenate([[0], np.cumsum(values)])[start]))
 
 
 def flat(lists: Sequence[Sequence[int]]) -> NDArray[np.int32]:

@@ -23,6 +23,7 @@ from lacunary.errors import ImpossibleRowError, ParameterError, TooWideError
 from lacunary.infer.engine import DiscreteRows
 from lacunary.infer.pack import Chunk
 from lacunary.infer.parallel import in_parallel
+from lacunary.kernels.arena import arena_of_cells
 from lacunary.kernels.cell import Room, Spots
 from lacunary.kernels.pack import Slab
 from lacunary.kernels.population import Bases, move
@@ -251,7 +252,8 @@ def walker_of(rows: DiscreteRows, alpha: NDArray[np.float64]) -> Walker:
     ways = is_open @ np.log(np.array(rows.dag.schema.sizes, dtype=np.float64))
     alpha = np.array(alpha)
     target = Target(alpha, layout.group, layout.total(alpha), packed.constant, float(packed.weights @ ways))
-    return Walker(rows, _joined(packed.chunks), target)
+    whole = rows.whole()
+    return Walker(whole, _joined(whole.packed.chunks), target)
 
 
 def _gathered(done: Sequence[_Walk]) -> Walks:
@@ -274,10 +276,10 @@ def _joined(chunks: Sequence[Chunk]) -> Chunk:
     shared = np.cumsum([0, *(c.shared_room for c in chunks)])
     value = np.cumsum([0, *(c.value_room for c in chunks)])
 
-    def listed(starts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    def listed(starts: list[NDArray[np.int32]]) -> NDArray[np.int32]:
         ends = np.cumsum([0, *(s[-1] for s in starts)])
         return np.concatenate([[0], *(s[1:] + e for s, e in zip(starts, ends, strict=False))]).astype(
-            np.int64
+            np.int32
         )
 
     def shifted(arrays: Sequence[NDArray[Any]], by: NDArray[np.int64]) -> NDArray[Any]:
@@ -304,4 +306,5 @@ def _joined(chunks: Sequence[Chunk]) -> Chunk:
         plain=np.concatenate([s.plain for s in spots]),
     )
     rows = slice(chunks[0].rows.start, chunks[-1].rows.stop)
-    return Chunk.of(rows, slab, places, int(value[-1]), int(shared[-1]))
+    arena = arena_of_cells(slab, places)
+    return Chunk(rows, chunks[0].kinds_arena, arena, slab.weight, int(value[-1]), int(shared[-1]))

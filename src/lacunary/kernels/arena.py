@@ -28,8 +28,8 @@ ALIGNMENT = 64
 LONG, SHORT, TRUTH = np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_)
 
 KINDS = (LONG, LONG, LONG, LONG, LONG, LONG, LONG, LONG, LONG, SHORT, SHORT)
-SLAB = (SHORT, SHORT, LONG, SHORT, LONG, SHORT, LONG, LONG, SHORT, LONG)  # all but the weights
-SPOTS = (LONG, LONG, SHORT, TRUTH)
+SLAB = (SHORT,) * 10  # all but the weights
+SPOTS = (SHORT, SHORT, SHORT, TRUTH)
 
 
 def arena_of_kinds(kinds: Kinds) -> Arena:
@@ -115,19 +115,19 @@ def cells_in(arena: Any, weight: Any) -> tuple[Slab, Spots]:
     slab = Slab(
         _part(arena, short, 0),
         _part(arena, short, 1),
-        _part(arena, arena, 2),
+        _part(arena, short, 2),
         _part(arena, short, 3),
-        _part(arena, arena, 4),
+        _part(arena, short, 4),
         _part(arena, short, 5),
-        _part(arena, arena, 6),
-        _part(arena, arena, 7),
+        _part(arena, short, 6),
+        _part(arena, short, 7),
         weight,
         _part(arena, short, 8),
-        _part(arena, arena, 9),
+        _part(arena, short, 9),
     )
     spots = Spots(
-        _part(arena, arena, 10),
-        _part(arena, arena, 11),
+        _part(arena, short, 10),
+        _part(arena, short, 11),
         _part(arena, short, 12),
         _part(arena, truth, 13),
     )

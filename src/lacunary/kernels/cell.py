@@ -59,8 +59,8 @@ class Spots(NamedTuple):
     tells that configuration i of cell c stands i after every base and message: no table is needed.
     """
 
-    value: NDArray[np.int64]
-    shared: NDArray[np.int64]
+    value: NDArray[np.int32]
+    shared: NDArray[np.int32]
     child_message: NDArray[np.int32]
     plain: NDArray[np.bool_]
 

@@ -23,6 +23,7 @@ __all__ = [
     "LANES",
     "U",
     "add",
+    "add_led",
     "add_run",
     "gather_product",
     "multiply",
@@ -112,6 +113,28 @@ def add_run(dst: Any, i: Any, src: Any, j: Any, count: int, lanes: Any) -> None:
         add_lanes(dst, i + k, src, j + k)
     for k in range(whole, count):
         dst[U(i + k)] += src[U(j + k)]
+
+
+@inlined
+def add_led(dst: Any, base: Any, offsets: Any, table: Any, src: Any, at: Any, size: int, lanes: Any) -> None:
+    """Add ``size`` entries from ``at`` on to where a table leads from ``base`` on.
+
+    Of one lane, neighbours that lead to the same place are added up first: an addition to memory would wait
+    for the one before.
+    """
+    if len(lanes) > 1:
+        for i in range(size):
+            add(dst, (base + offsets[U(table + i)]) * len(lanes), src, at + i * len(lanes), lanes)
+        return
+    last, held = np.int64(offsets[U(table)]), src[U(at)]
+    for i in range(1, size):
+        here = np.int64(offsets[U(table + i)])
+        if here != last:
+            dst[U(base + last)] += held
+            last, held = here, src[U(at + i)]
+        else:
+            held += src[U(at + i)]
+    dst[U(base + last)] += held
 
 
 def _over_links(begin: Any, step: Any, end: Any, many: int) -> Any:

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.kernels.compile import bare, inlined
+from lacunary.kernels.hashing import MIX, slots_for
 from lacunary.kernels.trace import Forest, Scopes
 
 __all__ = ["Slab", "distinct_lists", "fill_offsets", "lay_rows"]
-
-MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Slab(NamedTuple):
@@ -31,15 +30,15 @@ class Slab(NamedTuple):
 
     kind: NDArray[np.int32]
     base: NDArray[np.int32]
-    base_start: NDArray[np.int64]
+    base_start: NDArray[np.int32]
     read: NDArray[np.int32]
-    read_start: NDArray[np.int64]
+    read_start: NDArray[np.int32]
     child: NDArray[np.int32]
-    above: NDArray[np.int64]
-    child_start: NDArray[np.int64]
+    above: NDArray[np.int32]
+    child_start: NDArray[np.int32]
     weight: NDArray[np.float64]
     root: NDArray[np.int32]
-    root_start: NDArray[np.int64]
+    root_start: NDArray[np.int32]
 
 
 def fill_offsets(
@@ -107,12 +106,7 @@ def distinct_lists(
     List n holds ``token[start[n]]`` … ``token[start[n + 1] − 1]``; ``out[n]`` takes its number and
     ``first[number]`` the first list of that number.
     """
-    return _distinct_lists(token, start, out, first, _slots(start.size - 1))
-
-
-def _slots(many: int) -> NDArray[np.int64]:
-    """Return a hash table for so many, empty: a power of two of places, at least half of them spare."""
-    return np.full(1 << max(2 * many - 1, 15).bit_length(), -1, dtype=np.int64)
+    return _distinct_lists(token, start, out, first, slots_for(start.size - 1))
 
 
 @bare
@@ -140,25 +134,6 @@ def _distinct_lists(token: Any, start: Any, out: Any, first: Any, slots: Any) ->
     return found
 
 
-@inlined
-def _lead(scopes: Scopes, codes: NDArray[np.int32], r: int, s: int) -> Any:
-    """Where the observed cells of row r lead in the table of scope s."""
-    at = np.int64(scopes.start[s])
-    for m in range(scopes.member_start[s], scopes.member_start[s + 1]):
-        code = codes[r, scopes.member[m]]
-        if code > 0:
-            at += code * scopes.stride[m]
-    return at
-
-
-@inlined
-def _observed(scopes: Scopes, codes: NDArray[np.int32], r: int, s: int) -> bool:
-    for m in range(scopes.member_start[s], scopes.member_start[s + 1]):
-        if codes[r, scopes.member[m]] < 0:
-            return False
-    return True
-
-
 def lay_rows(
     forest: Forest,
     kind_of_node: NDArray[np.int64],
@@ -180,7 +155,7 @@ def lay_rows(
     open variable add the row's weight to ``constant``. Returns the number of cells.
     """
     nodes = np.full((3, int(np.diff(forest.node_start).max(initial=0))), -1, dtype=np.int64)
-    slots = _slots(out.kind.size)
+    slots, lead = slots_for(out.kind.size), np.empty(scopes.start.size, dtype=np.int64)
     numbers = (families, width)
     return _lay_rows(
         forest,
@@ -194,6 +169,7 @@ def lay_rows(
         constant,
         out,
         nodes,
+        lead,
         slots,
     )
 
@@ -212,6 +188,7 @@ def _lay_rows(
     constant: Any,
     out: Any,
     nodes: Any,
+    lead: Any,
     slots: Any,
 ) -> int:
     """Do what `lay_rows` says.
@@ -230,6 +207,8 @@ def _lay_rows(
         Written: the cells, with the roots of each row.
     nodes
         Room, −1: by node of a row its cell, its first child, and its parent's next; (3, most nodes).
+    lead
+        Room: where the observed cells of the row at hand lead in the table of each scope; (scopes,).
     slots
         A hash table, empty: numbers of cells; a power of two.
     """
@@ -241,14 +220,26 @@ def _lay_rows(
         first = forest.node_start[pattern[r]]
         last = forest.node_start[pattern[r] + 1]
         roots = out.root_start[r]
+        for s in range(lead.size):
+            at, whole = np.int64(scopes.start[s]), s < families
+            for m in range(scopes.member_start[s], scopes.member_start[s + 1]):
+                code = codes[r, scopes.member[m]]
+                if code > 0:
+                    at += code * np.int64(scopes.stride[m])
+                elif code < 0:
+                    whole = False
+            lead[s] = at
+            if whole:
+                constant[at] += weights[r]
         for n in range(last - 1, first - 1, -1):
             b = out.base_start[cells]
             q = out.read_start[cells]
             c = out.child_start[cells]
             h = np.uint64(kind_of_node[n])
-            for k in range(forest.scope_start[n], forest.scope_start[n + 1]):
+            sort = forest.sort[n]
+            for k in range(forest.scope_start[sort], forest.scope_start[sort + 1]):
                 s = forest.scope[k]
-                at = _lead(scopes, codes, r, s)
+                at = lead[s]
                 if s < families:
                     out.base[b] = at
                     b += 1
@@ -288,9 +279,6 @@ def _lay_rows(
                 out.root[roots] = cell
                 roots += 1
         out.root_start[r + 1] = roots
-        for s in range(families):
-            if _observed(scopes, codes, r, s):
-                constant[_lead(scopes, codes, r, s)] += weights[r]
     return int(cells)
 
 

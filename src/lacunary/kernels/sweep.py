@@ -15,7 +15,7 @@ import numpy as np
 from lacunary.kernels.arena import cells_in, kinds_in
 from lacunary.kernels.cell import LARGE, SMALL, Kinds, Room, Spots, fill, fill_with_care, total
 from lacunary.kernels.compile import bare, called, inlined
-from lacunary.kernels.lanes import LANES, U, add, add_run, multiply, scatter_sum, scatter_sum_twice
+from lacunary.kernels.lanes import LANES, U, add_led, add_run, multiply, scatter_sum, scatter_sum_twice
 from lacunary.kernels.pack import Slab
 from lacunary.kernels.underflow import FAR, find_underflow
 
@@ -60,16 +60,14 @@ def read(
         if table < 0:
             add_run(counts, (base + done) * width, value, at + done, (size - done) * width, lanes)
         else:
-            for i in range(size):
-                add(counts, (base + offsets[U(table + i)]) * width, value, at + i * width, lanes)
+            add_led(counts, base, offsets, table, value, at, size, lanes)
     for k in range(slab.child_start[c], slab.child_start[c + 1]):
         child_message = np.int64(spots.child_message[U(k)])
         above = -1 if plain else slab.above[U(k)]
         if above < 0:
             add_run(belief, (child_message + done) * width, value, at + done, (size - done) * width, lanes)
         else:
-            for i in range(size):
-                add(belief, (child_message + offsets[U(above + i)]) * width, value, at + i * width, lanes)
+            add_led(belief, child_message, offsets, above, value, at, size, lanes)
 
 
 @inlined
@@ -232,9 +230,8 @@ def sweep(
         for j in range(s, s + kinds.shared[kind] * width):
             message[U(j)] = 0.0
             belief[U(j)] = 0.0
-        for i in range(size):
-            multiply(value, at + i * width, scale, 0, lanes)
-            add(message, s + offsets[U(own + i)] * width, value, at + i * width, lanes)
+        _scale(value, at, size, scale, lanes)
+        add_led(message, np.int64(spots.shared[c]), offsets, own, value, at, size, lanes)
     if far:
         far = find_underflow(kinds, slab, spots, potential, room, root_log, suspect, np.int64(width))
     if counts.size == 0:
