@@ -26,11 +26,13 @@ from benchmarks import (
     reading,
     selection,
     structure,
+    wide,
 )
 from benchmarks.measure import Effort, Line, machine
 
 THEMES: dict[str, ModuleType] = {
     "em": em,
+    "wide": wide,
     "hidden_root": hidden_root,
     "posteriors": posteriors,
     "queries": queries,

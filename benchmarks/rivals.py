@@ -64,15 +64,21 @@ def pyagrum_network(network: lac.Network) -> Any:
     return twin
 
 
-def pyagrum_em(start: Any, cases: Sequence[Case]) -> Callable[[int], Any]:
-    """Return the run of some EM iterations, maximum likelihood, from exactly this start."""
+def pyagrum_em(start: Any, cases: Sequence[Case], *, smoothing: bool = False) -> Callable[[int], Any]:
+    """Return the run of some EM iterations from exactly this start, maximum likelihood unless smoothed.
+
+    Without smoothing it refuses rows in which a configuration of parents never occurs.
+    """
     names = list(start.names())
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rows.csv"
         with path.open("w", newline="") as file:
             csv.writer(file).writerows([names, *([case.get(name, "?") for name in names] for case in cases)])
         learner = gum.BNLearner(str(path), start, ["?"])  # reads the file here and now
-    learner.useNoPrior()
+    if smoothing:
+        learner.useSmoothingPrior(1)
+    else:
+        learner.useNoPrior()
 
     def run(iterations: int) -> Any:
         learner.useEM(1e-300, 0.0)  # a criterion it cannot meet, and no noise on the start
