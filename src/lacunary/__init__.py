@@ -124,6 +124,7 @@ if TYPE_CHECKING:
     from lacunary.study.impute import impute
     from lacunary.study.missingness import McarTest, Missingness, mcar_test, missingness
     from lacunary.study.pool import Pooled, pool
+    from lacunary.study.predictive import CheckedStatistic, PredictiveCheck, predictive_check
     from lacunary.study.result import Classes
     from lacunary.study.trail import ClassesTrail
 
@@ -233,6 +234,7 @@ _HOME = {
     "structure.walk": ("SearchProgress", "Trail"),
     "study.classes": ("classes",),
     "study.pool": ("Pooled", "pool"),
+    "study.predictive": ("CheckedStatistic", "PredictiveCheck", "predictive_check"),
     "study.missingness": ("McarTest", "Missingness", "mcar_test", "missingness"),
     "study.class_report": ("ClassReport", "class_report"),
     "study.class_tests": ("BootstrapLrt", "bootstrap_lrt"),
@@ -255,6 +257,7 @@ __all__ = [
     "BestFirst",
     "BootstrapLrt",
     "BudgetError",
+    "CheckedStatistic",
     "Checkpoint",
     "ClassAnswers",
     "ClassEffects",
@@ -301,6 +304,7 @@ __all__ = [
     "Partitioned",
     "Poisson",
     "Pooled",
+    "PredictiveCheck",
     "PriorNetwork",
     "Progress",
     "Regression",
@@ -383,6 +387,7 @@ __all__ = [
     "parameter_sensitivity",
     "pool",
     "posterior_mean",
+    "predictive_check",
     "prior_network",
     "query_class",
     "random_dag",

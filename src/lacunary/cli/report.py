@@ -25,6 +25,7 @@ STEPS = "Covariates: with the classes (1), or after them (3)."
 CORRECTION = "Of three steps: for assignments that are wrong."
 CLUSTER = "The column of what was drawn together; errors are then robust."
 STRATUM = "The column of the strata that clusters were drawn in."
+CHECKS = "Tables drawn from the posterior, with which the rows are compared."
 OUT = "The parameters: .csv, .tex (LaTeX, booktabs), .txt."
 
 
@@ -40,6 +41,7 @@ def report(
     errors: Annotated[Literal["curvature", "robust", "bootstrap", "posterior"], option(ERRORS)] = "curvature",
     replicates: Annotated[int, option(REPLICATES, "N", min=0)] = 0,
     lrt: Annotated[int, option(LRT, "N", min=0)] = 0,
+    checks: Annotated[int, option(CHECKS, "N", min=0)] = 0,
     draws: Annotated[int, option(DRAWS, "N", min=2)] = 200,
     covariate: Annotated[Texts, option(COVARIATE, "COLUMN")] = None,
     outcome: Annotated[Texts, option(OUTCOME, "COLUMN")] = None,
@@ -60,7 +62,7 @@ def report(
 
     --json prints: classes, rows, log_likelihood, parameters, criteria, absolute, p_values, entropy_r2,
     classification, classification_error, average_posterior, residuals, estimates, related (covariates and
-    outcomes), lrt, out.
+    outcomes), checks, lrt, out.
     """
     if steps not in (1, 3):
         raise typer.BadParameter(f"{steps} is neither 1 nor 3", param_hint="--steps")
@@ -99,14 +101,17 @@ def report(
             if lrt
             else None
         )
+        compared = (
+            lac.predictive_check(found.fit, items, tables=checks, watch=watch, rng=rng) if checks else None
+        )
         if out:
             form = out.rpartition(".")[2]
             text = {"csv": found.to_csv, "tex": found.to_latex}.get(form, lambda: str(found))()
             lac.write_whole(out, text if text.endswith("\n") else text + "\n")
     if json:
-        emit({**_plain(found), **_more(told, test), "out": out})
+        emit({**_plain(found), **_more(told, test, compared), "out": out})
         return
-    for said in (found, *told, test):
+    for said in (found, *told, compared, test):
         if said is not None:
             show(str(said))
             show("")
@@ -141,9 +146,15 @@ def _finite(record: dict[str, Any]) -> dict[str, Any]:
     return {key: None if value != value else value for key, value in record.items()}
 
 
-def _more(told: list[Any], test: lac.BootstrapLrt | None) -> dict[str, Any]:
+def _more(
+    told: list[Any], test: lac.BootstrapLrt | None, compared: lac.PredictiveCheck | None
+) -> dict[str, Any]:
     def plain(one: Any) -> dict[str, Any]:
         numbers = [_finite(asdict(effect)) for effect in one.effects]
         return {"title": one.title, "effects": numbers, "wald": one.wald, "dof": one.dof, "p": one.p}
 
-    return {"related": [plain(one) for one in told], "lrt": asdict(test) if test else None}
+    return {
+        "related": [plain(one) for one in told],
+        "checks": [_finite(asdict(one)) for one in compared.statistics] if compared else None,
+        "lrt": asdict(test) if test else None,
+    }

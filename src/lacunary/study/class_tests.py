@@ -13,6 +13,7 @@ import numpy as np
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ParameterError
 from lacunary.infer.answers import as_source
+from lacunary.infer.network import Network
 from lacunary.learn.fit import fit
 from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
@@ -90,10 +91,9 @@ def _pair(network: Any, hidden: str, one: str, two: str) -> Array:
     return np.asarray(np.einsum("c,ca,cb->ab", weights, network.table(one), network.table(two)))
 
 
-def simulated(found: ClassFit, rng: np.random.Generator) -> Table:
-    """Return rows drawn from the model, as many as there are, with the same holes and weights."""
-    rows = found.table
-    drawn = found.network.sample(len(rows), rng).select(rows.schema.names)
+def simulated(network: Network, rows: Table, rng: np.random.Generator) -> Table:
+    """Return rows drawn from a network, as many as there are, with the same holes and weights."""
+    drawn = network.sample(len(rows), rng).select(rows.schema.names)
     codes = np.where(rows.holes, HOLE, drawn.codes) if drawn.codes.size else drawn.codes
     reals = np.where(rows.holes, np.nan, drawn.reals) if drawn.reals.size else drawn.reals
     return Table(rows.schema, codes.astype(drawn.codes.dtype), reals, rows.weights)
@@ -112,7 +112,7 @@ def bootstrap_fit(
     for k in range(replicates):
         if watch is not None:
             watch(k, replicates)
-        other = refitted(found.network, simulated(found, rng), found.hidden)
+        other = refitted(found.network, simulated(found.network, found.table, rng), found.hidden)
         for name, value in absolute_fit(other).items():
             if name != "dof":
                 beyond[name] += value >= own[name]
@@ -181,7 +181,7 @@ def bootstrap_lrt(
     for k in range(replicates):
         if watch is not None:
             watch(k, replicates)
-        other = simulated(less, random)
+        other = simulated(less.network, rows, random)
         small = refitted(less.network, other, hidden).log_likelihood
         large = refitted(more.network, other, hidden, starts=refits, rng=random).log_likelihood
         drawn.append(max(0.0, 2 * (large - small)))
