@@ -224,7 +224,7 @@ def test_questions_ask_the_same_budget() -> None:
         with pytest.raises(
             BudgetError, match="an order of 10000 unobserved variables would need about 500 MB"
         ):
-            chain.query(f"v{many - 1}")
+            chain.query(f"v{many - 1}", exact=True)
         assert chain.query("v9", given={"v7": 0}).probabilities.sum() == pytest.approx(1.0)
 
 

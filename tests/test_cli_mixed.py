@@ -168,7 +168,6 @@ def test_models_are_weighed_and_searched() -> None:
         (("query", "birds.json", "mass", "wing"), "mass is continuous: ask about it alone"),
         (("impute", "birds.csv", "birds.json"), "birds.csv is a table, but here a model is meant"),
         (("convert", "birds.json", "o.bif"), "continuous variable 'mass'"),
-        (("convert", "birds.json", "o.net"), "continuous variable 'mass'"),
         (("convert", "birds.json", "o.xmlbif"), "continuous variable 'mass'"),
         (("fit", "birds.csv", "mass -> species"), "mass is continuous and cannot be a parent of species"),
         (("fit", "far.csv", "x -> y"), "x, row 2: infinite values"),

@@ -144,7 +144,7 @@ class TooWideError(BudgetError):
     >>> import lacunary as lac
     >>> wide = lac.dag("; ".join(f"A{i} B{j} -> C{i}_{j}" for i in range(40) for j in range(40)))
     >>> seen = {f"C{i}_{j}": 1 for i in range(40) for j in range(40)}
-    >>> lac.random_network(wide, rng=0).query("A0", given=seen)
+    >>> lac.random_network(wide, rng=0).query("A0", given=seen, exact=True)
     Traceback (most recent call last):
     ...
     lacunary.errors.TooWideError: ...
@@ -166,4 +166,13 @@ class FileError(LacunaryError):
 
 
 class ApproximationWarning(UserWarning):
-    """Exact inference does not fit, and an approximation with a stated error takes its place."""
+    """Exact inference does not fit, and an approximation with a stated error takes its place.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import lacunary as lac
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", lac.ApproximationWarning)  # rather nothing than that
+    ...     answer = lac.asia().query("lung")
+    """

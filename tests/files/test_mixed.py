@@ -114,7 +114,7 @@ def test_checkpoints_hold_the_units_of_the_data(found: lac.Fit, tmp_path: Path) 
         np.testing.assert_array_equal(kept.theta, start.network.theta)
 
 
-@pytest.mark.parametrize("suffix", [".bif", ".xmlbif", ".net"])
+@pytest.mark.parametrize("suffix", [".bif", ".xmlbif"])
 def test_discrete_formats_name_the_continuous_variable(suffix: str, tmp_path: Path) -> None:
     with pytest.raises(lac.FileError, match=r"continuous variable 'mass'.*\.json"):
         lac.save(native.parse(GARDEN), tmp_path / f"x{suffix}")

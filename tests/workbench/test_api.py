@@ -67,8 +67,7 @@ def test_doubts_come_with_what_mends_them(client: Client) -> None:
     status, found = client.upload("/api/tables?name=doubtful.csv", data.encode())
     assert status == 200
     mends = {key for note in found["notes"] for mend in note["mends"] for key in mend}
-    assert "drop" in mends
-    assert {c["name"]: c["kind"] for c in found["columns"]}["w"] == "continuous"  # 2,5 is two and a half
+    assert {"drop", "decimal"} <= mends  # 1,500 may be a thousand and a half, or one and a half
     wanted = {"drop": ["id"], "decimal": ",", "kinds": {"g": "discrete"}, "rename": {"x": "dose"}}
     status, changed = client.ask("PUT", f"/api/tables/{found['id']}", wanted)
     assert status == 200

@@ -217,9 +217,11 @@ def _twin_ends(
     while True:
         low, high, error = ends(there, back)
         off, now = max(abs(high - low), error) / wanted, len(there.log_z)
+        if off <= 1.0:  # where nothing is missing no step was needed
+            return low, high, error
         room = (budget - spent) / ((there.steps + back.steps) * price)
         times = min(float(np.clip(BEYOND * off**2, LESS, MORE)), room)
-        if off <= 1.0 or times < LESS:
+        if times < LESS:
             return low, high, error
         problem.say(f"the twin, {particles} particles on {now} islands", min(spent / budget, 1.0))
         if error * np.sqrt(now) > SPREAD:

@@ -104,6 +104,8 @@ class Triples:
         many, which = _told_apart(self._codes, self._sizes, discrete)
         if many * (self.size + 1) ** 2 > LARGEST:
             return None
+        if not len(which):
+            return np.zeros((many, *self._moment.shape[1:]))
         # Sorted and added run by run: a place at a time, as `np.add.at` has it, is ten times as slow.
         starts = np.cumsum(np.bincount(which, minlength=many))[:-1]
         order = np.argsort(which, kind="stable")
