@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lacunary.data.column import Labels, Moments, Numbers, at_midnight
 from lacunary.data.table import HOLE
 
-__all__ = ["PARTS", "Dated", "dated", "iso", "measured", "moments_of", "parts"]
+__all__ = ["PARTS", "Dated", "dated", "iso", "measured", "moments_of", "parts", "seconds_of"]
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -285,6 +285,12 @@ def measured(moments: Moments, unit: str | None = None) -> Numbers:
     if moments.kind in ("dates", "times"):
         name = f"{word} since {_shown(start, moments)}"
     return Numbers(moments.name, (moments.seconds - start) / SECONDS[word], unit or name)
+
+
+def seconds_of(values: NDArray[np.float64], unit: str) -> NDArray[np.float64] | None:
+    """Return the seconds that `measured` made numbers of; None if the unit is none of time."""
+    found = _parsed(unit)
+    return None if found is None else values * SECONDS[found[0]] + found[1]
 
 
 def _natural(moments: Moments, seen: NDArray[np.float64]) -> tuple[str, float]:

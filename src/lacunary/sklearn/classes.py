@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lacunary.data.schema import Kind
-from lacunary.infer.belief import Prior
-from lacunary.learn.fit import Method
-from lacunary.learn.select import Select
-from lacunary.learn.start import Starts
 from lacunary.model.make import naive_bayes
-from lacunary.sklearn.model import Array, Groups, Unknown, free_name
+from lacunary.sklearn.model import Array, Fitted, Groups, free_name
 
 __all__ = ["LatentClassModel"]
 
 
-class LatentClassModel(Groups):
+@dataclass(eq=False, repr=False)
+class LatentClassModel(Groups, Fitted):
     """A hidden class above all columns, which are independent given it.
 
     Parameters
@@ -55,21 +51,7 @@ class LatentClassModel(Groups):
     True
     """
 
-    def __init__(
-        self,
-        n_classes: int = 2,
-        *,
-        method: Method = "map",
-        prior: Prior | None = None,
-        starts: int | Starts | None = None,
-        select: Select = "best",
-        kinds: Kind | Mapping[str, Kind] | None = None,
-        handle_unknown: Unknown = "error",
-        max_iter: int = 2000,
-        tol: float = 1e-8,
-        random_state: Any = 0,
-    ) -> None:
-        self._keep(locals())
+    n_classes: int = 2
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the classes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,22 +12,19 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from lacunary.data.schema import Kind, Label, Variable
+from lacunary.data.schema import Label, Variable
 from lacunary.data.table import Table, code_dtype
 from lacunary.errors import SchemaError
-from lacunary.infer.belief import Prior
 from lacunary.infer.network import Network
-from lacunary.learn.fit import Method
-from lacunary.learn.select import Select
-from lacunary.learn.start import Starts
 from lacunary.model.dag import Dag
 from lacunary.model.make import States
-from lacunary.sklearn.model import Array, Model, Unknown, graph_of
+from lacunary.sklearn.model import Array, Fitted, graph_of
 
 __all__ = ["BayesianNetworkModel"]
 
 
-class BayesianNetworkModel(ClassifierMixin, Model):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class BayesianNetworkModel(ClassifierMixin, Fitted):  # type: ignore[misc]
     """A classifier: a Bayesian network over the columns and the target, asked for the target given the rest.
 
     Parameters
@@ -58,23 +55,10 @@ class BayesianNetworkModel(ClassifierMixin, Model):  # type: ignore[misc]
     array(['yes'], dtype='<U3')
     """
 
-    def __init__(
-        self,
-        graph: str | Dag | None = None,
-        *,
-        target: str = "y",
-        hidden: Mapping[str, States] | None = None,
-        method: Method = "map",
-        prior: Prior | None = None,
-        starts: int | Starts | None = None,
-        select: Select = "best",
-        kinds: Kind | Mapping[str, Kind] | None = None,
-        handle_unknown: Unknown = "error",
-        max_iter: int = 2000,
-        tol: float = 1e-8,
-        random_state: Any = 0,
-    ) -> None:
-        self._keep(locals())
+    graph: str | Dag | None = None
+    _: KW_ONLY
+    target: str = "y"
+    hidden: Mapping[str, States] | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the network's probabilities."""

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils._set_output import _get_output_config
 
-from lacunary.data.schema import Kind
 from lacunary.dependency.network import DependencyNetwork, learn_dependencies
 from lacunary.errors import ParameterError
-from lacunary.infer.belief import Prior
 from lacunary.infer.ensemble import Ensemble
 from lacunary.infer.impute import How, impute
 from lacunary.infer.network import Network
-from lacunary.learn.fit import Method
-from lacunary.learn.select import Select
-from lacunary.learn.start import Starts
 from lacunary.model.dag import Dag
 from lacunary.model.make import States, naive_bayes
-from lacunary.sklearn.model import Array, Model, Unknown, free_name, graph_of
+from lacunary.sklearn.model import Fitted, free_name, graph_of
+from lacunary.sklearn.patch import patched_array, patched_frame
 from lacunary.structure.average import average_graphs
 
 __all__ = ["NetworkImputer"]
 
 
-class NetworkImputer(OneToOneFeatureMixin, TransformerMixin, Model):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class NetworkImputer(OneToOneFeatureMixin, TransformerMixin, Fitted):  # type: ignore[misc]
     """Fill the holes of a table with what a Bayesian network says about them.
 
     Parameters
@@ -63,24 +62,11 @@ class NetworkImputer(OneToOneFeatureMixin, TransformerMixin, Model):  # type: ig
     array([1., 1.])
     """
 
-    def __init__(
-        self,
-        graph: str | Dag | None = None,
-        *,
-        n_classes: int | None = None,
-        hidden: Mapping[str, States] | None = None,
-        how: How = "mode",
-        method: Method = "map",
-        prior: Prior | None = None,
-        starts: int | Starts | None = None,
-        select: Select = "best",
-        kinds: Kind | Mapping[str, Kind] | None = None,
-        handle_unknown: Unknown = "error",
-        max_iter: int = 2000,
-        tol: float = 1e-8,
-        random_state: Any = 0,
-    ) -> None:
-        self._keep(locals())
+    graph: str | Dag | None = None
+    _: KW_ONLY
+    n_classes: int | None = None
+    hidden: Mapping[str, States] | None = None
+    how: How = "mode"
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the networks, or the probabilities of one, from the rows, holes and all."""
@@ -102,25 +88,17 @@ class NetworkImputer(OneToOneFeatureMixin, TransformerMixin, Model):  # type: ig
         self.model_ = self.network_
         return self
 
-    def transform(self, X: Any) -> Array:
-        """Return the rows with their holes filled and nothing else changed; (rows, columns)."""
+    def transform(self, X: Any) -> Any:
+        """Return the rows with their holes filled and nothing else changed; (rows, columns).
+
+        An array unless ``set_output`` asks for frames, whose columns keep the types of those of a frame.
+        """
         table = self._table(X)
         if self.how == "probability":
             raise ParameterError("how must be 'mode', 'mean' or 'draw': probabilities would be other columns")
         rng = np.random.default_rng(self._rng())
-        filled = impute(self.model_, table, how=self.how, rng=rng).to_frame("dict")
-        cells = np.asarray(X)
-        columns = [
-            _patched(cells[:, place], table.holes[:, table.schema.index(name)], filled[name])
-            for place, name in enumerate(self.schema_.names)
-        ]
-        return np.column_stack(columns)
-
-
-def _patched(column: Array, holes: NDArray[np.bool_], filled: Sequence[Any]) -> Array:
-    """Return a column with its holes taken from another."""
-    if not holes.any():
-        return column
-    out = column.astype(object) if column.dtype.kind in "USO" else column.copy()  # texts may be longer
-    out[holes] = np.array(filled, dtype=out.dtype)[holes]
-    return out
+        filled = impute(self.model_, table, how=self.how, rng=rng)
+        if not hasattr(X, "columns"):
+            return patched_array(np.asarray(X), table, filled)
+        frame, wanted = patched_frame(X, table, filled), _get_output_config("transform", self)["dense"]
+        return frame.to_numpy() if wanted == "default" else getattr(frame, f"to_{wanted}")()

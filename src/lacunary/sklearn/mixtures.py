@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lacunary.data.schema import Kind
 from lacunary.learn.stop import Stop
 from lacunary.mixture.fit import SCHEDULE, StructureClass, fit_mixture
 from lacunary.mixture.found import MixtureFit
 from lacunary.mixture.noise import NoiseGiven
-from lacunary.sklearn.model import Array, Groups, Unknown
+from lacunary.sklearn.model import Array, Groups
 from lacunary.structure.constraints import ArcsGiven
 from lacunary.structure.prior import DEFAULT, PriorGiven
 
 __all__ = ["MixtureOfDags"]
 
 
+@dataclass(eq=False, repr=False)
 class MixtureOfDags(Groups):
     """A mixture of Bayesian networks, each with a structure of its own (TMCH98).
 
@@ -60,33 +61,26 @@ class MixtureOfDags(Groups):
     True
     """
 
-    def __init__(
-        self,
-        n_components: int | str | Iterable[int] = "auto",
-        *,
-        structure: StructureClass = "learn",
-        noise: NoiseGiven = False,
-        hidden: Mapping[str, int] | None = None,
-        prior: Any = None,
-        structure_prior: PriorGiven = DEFAULT,
-        starts: int | None = None,
-        required: ArcsGiven = (),
-        forbidden: ArcsGiven = (),
-        max_parents: int | None = None,
-        schedule: str = SCHEDULE,
-        until: Literal["structure", "score"] = "structure",
-        kinds: Kind | Mapping[str, Kind] | None = None,
-        handle_unknown: Unknown = "error",
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        random_state: Any = 0,
-    ) -> None:
-        self._keep(locals())
+    n_components: int | str | Iterable[int] = "auto"
+    _: KW_ONLY
+    structure: StructureClass = "learn"
+    noise: NoiseGiven = False
+    hidden: Mapping[str, int] | None = None
+    prior: Any = None
+    structure_prior: PriorGiven = DEFAULT
+    starts: int | None = None
+    required: ArcsGiven = ()
+    forbidden: ArcsGiven = ()
+    max_parents: int | None = None
+    schedule: str = SCHEDULE
+    until: Literal["structure", "score"] = "structure"
+    max_iter: int = 1000
+    tol: float = 1e-6
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the components, their structures and their number."""
         table, _ = self._rows(X, sample_weight)
-        self.fit_: MixtureFit = fit_mixture(  # type: ignore[assignment]
+        self.fit_: MixtureFit = fit_mixture(
             table,
             components=self.n_components,
             structure=self.structure,

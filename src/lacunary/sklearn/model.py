@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -16,36 +16,30 @@ from lacunary.data.read import read
 from lacunary.data.schema import Kind, Schema, Variable
 from lacunary.data.table import HOLE, Table, positions
 from lacunary.errors import ParameterError
+from lacunary.infer.belief import Prior
 from lacunary.infer.network import Network
-from lacunary.learn.fit import Fit, fit
+from lacunary.learn.fit import Fit, Method, fit
+from lacunary.learn.select import Select
+from lacunary.learn.start import Starts
 from lacunary.learn.stop import Stop
 from lacunary.model.dag import Dag
 from lacunary.model.make import States, dag
 
-__all__ = ["Array", "Groups", "Model", "Unknown", "free_name", "graph_of"]
+__all__ = ["Array", "Fitted", "Groups", "Model", "free_name", "graph_of"]
 
 Unknown = Literal["error", "hole"]
 Array = NDArray[Any]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Model(BaseEstimator):  # type: ignore[misc]
-    """What the estimators have in common: rows become a table, a graph is fitted to it.
+    """What the estimators have in common: rows become a table; its fields are its parameters."""
 
-    Attributes
-    ----------
-    network_
-        The fitted network.
-    fit_
-        All that `lacunary.fit` found.
-    n_iter_, converged_
-        Sweeps over the data, and whether they were enough.
-    """
-
-    def _keep(self, given: Mapping[str, Any]) -> None:
-        """Keep a constructor's parameters, its ``locals()``, under their names, as scikit-learn wants."""
-        for name, value in given.items():
-            if name != "self":
-                setattr(self, name, value)
+    kinds: Kind | Mapping[str, Kind] | None = None
+    handle_unknown: Unknown = "error"
+    max_iter: int = 2000
+    tol: float = 1e-8
+    random_state: Any = 0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -53,23 +47,6 @@ class Model(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         tags.non_deterministic = False
         return tags
-
-    def _learn(self, graph: Dag, table: Table) -> None:
-        """Fit a graph to a table and keep what was found."""
-        stop = Stop(relative=self.tol, iterations=self.max_iter)
-        self.fit_: Fit = fit(
-            graph,
-            table,
-            method=self.method,
-            prior=self.prior,
-            starts=self.starts,
-            select=self.select,
-            stop=stop,
-            rng=self._rng(),
-        )
-        self.network_: Network = self.fit_.network
-        self.n_iter_ = max(self.fit_.iterations, 1)
-        self.converged_ = self.fit_.converged
 
     def _rng(self) -> int | np.random.Generator:
         """Return the seed as `lacunary.fit` takes it: a number means the same there as here."""
@@ -115,6 +92,43 @@ class Model(BaseEstimator):  # type: ignore[misc]
             for name, column in columns.items()
             if name in self.schema_
         }
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Fitted(Model):
+    """What the estimators have in common whose graph is fitted by `lacunary.fit`.
+
+    Attributes
+    ----------
+    network_
+        The fitted network.
+    fit_
+        All that `lacunary.fit` found.
+    n_iter_, converged_
+        Sweeps over the data, and whether they were enough.
+    """
+
+    method: Method = "map"
+    prior: Prior | None = None
+    starts: int | Starts | None = None
+    select: Select = "best"
+
+    def _learn(self, graph: Dag, table: Table) -> None:
+        """Fit a graph to a table and keep what was found."""
+        stop = Stop(relative=self.tol, iterations=self.max_iter)
+        self.fit_: Fit = fit(
+            graph,
+            table,
+            method=self.method,
+            prior=self.prior,
+            starts=self.starts,
+            select=self.select,
+            stop=stop,
+            rng=self._rng(),
+        )
+        self.network_: Network = self.fit_.network
+        self.n_iter_ = max(self.fit_.iterations, 1)
+        self.converged_ = self.fit_.converged
 
 
 class Groups(DensityMixin, Model):  # type: ignore[misc]
