@@ -238,7 +238,7 @@ def test_questions_and_tables_at_the_prompt(files: tuple[Path, Path], tmp_path: 
     "arguments",
     [
         ("fit", "--hidden", "h=2", "--starts", 2, "--figure", "f.svg", "--out", "f.json"),
-        ("classes", "--numbers", "1..2", "--starts", 2, "--report", "c.html"),
+        ("classes", "--components", "1..2", "--starts", 2, "--report", "c.html"),
         ("search", "--max-parents", 1, "--report", "s.html", "--drawing", "s.svg"),
         ("arcs", "--max-parents", 1, "--chains", 2, "--draws", 4, "--rng", 1, "--report", "a.html"),
         ("mixture", "--components", 2, "--structure", "empty", "--starts", 1, "--report", "m.html"),

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import command
+from lacunary.cli.app import command, complain
 from lacunary.cli.arguments import MODELS, Data, Json, Reading, option, written
 from lacunary.cli.checkpoints import CHECKPOINT, Checkpoints, keep_result, resumed
 from lacunary.cli.problem import Seed
@@ -19,19 +19,19 @@ __all__ = ["classes"]
 
 NUMBERS = "How many classes to try: a range, or a list with commas."
 ASIDE = "A column that is not used to find classes, but shown beside them."
-RESUME = "Go on from a checkpoint, with the same table and options; --numbers may be others."
+RESUME = "Go on from a checkpoint, with the same table and options; --components may be others."
 OUT = "The best network: .json, .bif, .xmlbif, .net."
 
 
 @command(
-    "lacunary classes house_votes --aside party --numbers 1..3 --report classes.html --out classes.json",
-    "lacunary classes soybean --aside class --hidden kind --numbers 2,3 --starts 2 --json",
+    "lacunary classes house_votes --aside party --components 1..3 --report classes.html --out classes.json",
+    "lacunary classes soybean --aside class --hidden kind --components 2,3 --starts 2 --json",
 )
 def classes(
     data: Data,
     reading: Reading,
     hidden: Annotated[str, option("What to call the class.", "NAME")] = "class",
-    numbers: Annotated[str, option(NUMBERS, "1..8")] = "1..6",
+    components: Annotated[str, option(NUMBERS, "1..8")] = "1..6",
     aside: Annotated[str | None, option(ASIDE, "COLUMN")] = None,
     starts: Annotated[int, typer.Option(min=1, help="Random starts for each number of classes.")] = 20,
     rng: Seed = 0,
@@ -40,6 +40,7 @@ def classes(
     checkpoint: Annotated[str | None, written(CHECKPOINT, (".json",))] = None,
     resume: Annotated[str | None, option(RESUME, "FILE")] = None,
     json: Json = False,
+    numbers: Annotated[str | None, option("The old name of --components.", "1..8", hidden=True)] = None,
 ) -> None:
     """Find hidden classes of rows: how many there are, what each is like, who is in them. Every row counts.
 
@@ -50,7 +51,9 @@ def classes(
     candidates (with log_evidence by estimate), favourites, best, criterion, classes, measured (mean and sd of
     continuous columns by class), cases, out, report.
     """
-    tried, keep = numbers_of("--numbers", numbers), Checkpoints(checkpoint)
+    if numbers is not None:
+        complain("note: --numbers is deprecated, and will go; it is called --components, as elsewhere")
+    tried, keep = numbers_of("--components", numbers or components), Checkpoints(checkpoint)
     with Waiting(f"reading {data}") as waiting:
         from lacunary.report.classes_text import text
         from lacunary.report.words import Words
@@ -81,7 +84,7 @@ def classes(
         return
     show(text(found, Words(**words)))
     if found.number == max(tried) > 1:
-        show(f"--numbers {max(tried)}..{2 * max(tried)} tries more.")
+        show(f"--components {max(tried)}..{2 * max(tried)} tries more.")
     for path in (path for path in (out, report) if path):
         show(f"written: {path}")
     if not out and not report:

@@ -39,7 +39,7 @@ COMMANDS = (
     ("search", "mixed.csv"),
     ("mixture", "continuous.csv", "--components", "1-2"),
     ("mixture", "holes.csv", "--components", "2"),
-    ("classes", "holes.csv", "--numbers", "1..2", "--starts", "2"),
+    ("classes", "holes.csv", "--components", "1..2", "--starts", "2"),
     ("impute", "holes.csv", "--out", "filled.csv"),
     ("impute", "mixed.csv", "--out", "both.csv"),
     ("arcs", "complete.csv"),
