@@ -11,11 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, islice
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from lacunary.data.source import Source, joined
 from lacunary.errors import ParameterError
@@ -27,13 +25,10 @@ from lacunary.mixture.learner import MixtureLearner, Parameters
 from lacunary.structure.plan import State
 from lacunary.structure.score import FamilyScore, Structure
 
-__all__ = ["Beginning", "Beginnings", "Entrant", "begun_from", "halved", "judged", "same_groups"]
+__all__ = ["Beginning", "Beginnings", "Entrant", "begun_from", "halved"]
 
 TURNS = 3
 """How often holes are filled anew under groups of rows that stay as they are."""
-
-MET = 2
-"""Entrants that must come to the same before no more of them are tried."""
 
 STEPS = 2
 """Steps of EM in the first round of a tournament; in every further one twice as many."""
@@ -54,9 +49,6 @@ Forest = Callable[[Sequence[FamilyScore]], Sequence[Structure]]
 
 SAME = 1e-7
 """Estimates that differ by less than this part of their size, after as many steps, are of one beginning."""
-
-TOGETHER = 0.99
-"""The part of all rows that must be in the same groups for these to be the same."""
 
 ALIKE = 1e-4
 """The same where the components' graphs, which were looked for, are the same as well."""
@@ -100,8 +92,6 @@ class Entrant:
         How many beginnings it stands for: those that came to the same are one.
     fixed
         Whether its graphs were given and not looked for.
-    owner
-        The component that each row most probably comes from, where that tells entrants apart; (rows,).
     """
 
     how: str
@@ -109,7 +99,6 @@ class Entrant:
     value: float = -np.inf
     met: int = 1
     fixed: bool = True
-    owner: Integers | None = None
 
 
 class Beginnings:
@@ -253,35 +242,11 @@ def halved(
     alive, steps = list(entrants), STEPS
     while len(alive) > winners:
         ended = [leg(entrant, steps) for entrant in alive]
-        ended = _together(sorted(ended, key=_height))
+        ended = _together(sorted(ended, key=lambda one: -one.value))
         if len(ended) <= winners:
             return ended
         alive, steps = ended[: max(winners, len(ended) // part)], 2 * steps
     return alive
-
-
-def judged(
-    entrants: Iterable[Entrant], winners: int, leg: Callable[[Entrant, int], Entrant]
-) -> list[Entrant]:
-    """Return the winners, best first, after one leg each; one that stands alone is not judged.
-
-    Entrants are made and climb one after the other, and no more of them once the best so far was met by
-    several: where groups are plain to see, all beginnings lead to them.
-    """
-    waiting = iter(entrants)
-    first = list(islice(waiting, winners + 1))
-    if len(first) <= winners:
-        return first
-    ended: list[Entrant] = []
-    for entrant in chain(first, waiting):
-        ended = sorted([*ended, leg(entrant, STEPS)], key=_height)
-        if sum(_same(ended[0], other) for other in ended) >= MET and len(_together(ended)) >= winners:
-            break
-    return _together(ended)[:winners]
-
-
-def _height(entrant: Entrant) -> float:
-    return -entrant.value
 
 
 def begun_from(given: Any, rows: Source, noisy: bool) -> Beginning:
@@ -316,19 +281,10 @@ def _together(entrants: Sequence[Entrant]) -> list[Entrant]:
 
 
 def _same(one: Entrant, two: Entrant) -> bool:
-    """Whether two entrants have come to the same groups of rows; where rows do not tell, as high."""
-    if one.owner is not None and two.owner is not None:
-        return same_groups(one.owner, two.owner)
+    """Whether two entrants have come to the same: as high, or all but as high with the same graphs."""
     own, other = sorted(one.state.structures), sorted(two.state.structures)
     near = ALIKE if own == other and not two.fixed else SAME
     return abs(one.value - two.value) <= near * abs(two.value)
-
-
-def same_groups(one: Integers, two: Integers) -> bool:
-    """Whether rows are in the same groups, but for a few, whatever the groups' numbers."""
-    shared = np.zeros((one.max(initial=0) + 1, two.max(initial=0) + 1))
-    np.add.at(shared, (one, two), 1.0)
-    return bool(shared[linear_sum_assignment(shared, maximize=True)].sum() >= TOGETHER * len(one))
 
 
 def _of(place: Places) -> str:

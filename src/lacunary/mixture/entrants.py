@@ -6,7 +6,7 @@ variables out and puts them back, which costs more than all rounds together, is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -14,8 +14,7 @@ from itertools import islice
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from lacunary.maths.arrays import Integers
-from lacunary.mixture.begin import Beginning, Beginnings, Entrant, halved, judged
+from lacunary.mixture.begin import Beginning, Beginnings, Entrant, halved
 from lacunary.mixture.learner import MixtureLearner, Parameters
 from lacunary.structure.climb import Greedy
 from lacunary.structure.hidden import start_of
@@ -27,14 +26,17 @@ from lacunary.structure.walk import structure_of
 
 __all__ = ["Entrants"]
 
-SPLITS, MERGES = 1, 2
+SPLITS, MERGES = 2, 3
 """Components split, and pairs merged, in a tournament."""
 
-EXCHANGES = 3
-"""Exchanges of rows with which one tries again."""
+MORE = 3
+"""Exchanges of rows, draws of k-means++, and draws around the fit to all rows, with which one tries again."""
 
 ROUNDS = 2
 """Rounds of EM and search before entrants are judged: the first is without arcs, and says little."""
+
+LAST = 1000
+"""Entrants with structures are judged once: this many times fewer than all go on, but for the winners."""
 
 
 class Entrants:
@@ -89,17 +91,12 @@ class Entrants:
     def first(self, many: int, member: bool) -> Iterator[Entrant]:
         """Yield groups of rows, and a draw around the fit to all rows; of a member, merged groups alone.
 
-        Where structures are looked for, members of the class have begun with merged groups already.
+        Where structures are looked for, members of the class have begun with the plain geometry already.
         """
         learned = self.plan.structure == "learn"
-        places = [p for p in (self.begin.sphered, self.begin.plain) if p is not None]
+        places = [p for p in (self.begin.sphered, None if learned else self.begin.plain) if p is not None]
         draws = 0 if member else 1
-        groups = (
-            self.begin.k_means(many, range(draws), places[0])
-            if learned
-            else self.begin.groups(many, draws, places)
-        )
-        for beginning in groups if many > 1 else [self._all]:
+        for beginning in self.begin.groups(many, draws, places) if many > 1 else [self._all]:
             yield self.early(beginning, many)
         if not member:
             yield self.drawn(many, 0)
@@ -116,8 +113,16 @@ class Entrants:
 
     def exchanged(self, model: Parameters, many: int, turn: int) -> Iterator[Entrant]:
         """Yield a mixture with rows exchanged between components."""
-        for beginning in self.begin.exchanged(model, range(EXCHANGES * turn, EXCHANGES * (turn + 1))):
+        for beginning in self.begin.exchanged(model, range(MORE * turn, MORE * (turn + 1))):
             yield self.entrant(beginning, many)
+
+    def fresh(self, many: int, turn: int) -> Iterator[Entrant]:
+        """Yield further groups by k-means++, and further draws around the fit to all rows."""
+        numbers = range(MORE * turn + 1, MORE * (turn + 1) + 1)
+        for beginning in self.begin.k_means(many, numbers, self.begin.sphered or self.begin.plain):
+            yield self.early(beginning, many)
+        for number in numbers:
+            yield self.drawn(many, number)
 
     def drawn(self, many: int, number: int) -> Entrant:
         """Return a draw around the fit to all rows."""
@@ -156,28 +161,24 @@ class Entrants:
             return runner.begin(model, model.models.structures)
         return replace(runner.begin(model, structures), place=steps.index("complete"))
 
-    def winners(self, entrants: Iterable[Entrant], many: int, winners: int) -> list[Entrant]:
+    def winners(self, entrants: Sequence[Entrant], many: int, winners: int) -> list[Entrant]:
         """Return the entrants that climb to the end, best first."""
-        if self.plan.structure == "learn":
-            return judged(entrants, winners, self.leg(many))
-        return halved(list(entrants), winners, self.leg(many))
+        part = LAST if self.plan.structure == "learn" else 3
+        return halved(entrants, winners, self.leg(many), part)
 
     def leg(self, many: int) -> Callable[[Entrant, int], Entrant]:
         """Return a step of the tournament: EM where structures are fixed, else a round of EM and search."""
         runner = self.runner(many, self.rough)
 
         def climbed(entrant: Entrant, steps: int) -> Entrant:
-            if self.plan.structure != "learn":
-                state, _ = self.learner.climb(runner.notes, entrant.state, steps)
-                return replace(entrant, state=state, value=self.worth(state))
-            state = [entrant.state, *islice(runner.run(entrant.state), ROUNDS)][-1]
-            return replace(entrant, state=state, value=self.worth(state), owner=self.owner(state.model))
+            state = entrant.state
+            if self.plan.structure == "learn":
+                state = [state, *islice(runner.run(state), ROUNDS)][-1]
+            else:
+                state, _ = self.learner.climb(runner.notes, state, steps)
+            return replace(entrant, state=state, value=self.worth(state))
 
         return climbed
-
-    def owner(self, model: Parameters) -> Integers:
-        """Return the component that each row most probably comes from, the noise last; (rows,)."""
-        return np.asarray(self.learner.log_densities(model).argmax(axis=1))
 
     def worth(self, state: State) -> float:
         """Return what a mixture is worth where it is: estimate and log prior; nothing if degenerate."""

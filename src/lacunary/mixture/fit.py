@@ -39,6 +39,7 @@ from lacunary.structure.best_first import BestFirst
 from lacunary.structure.climb import Greedy
 from lacunary.structure.constraints import ArcsGiven, Constraints
 from lacunary.structure.default import MOST, exact_seconds
+from lacunary.structure.exact import Exact
 from lacunary.structure.gaussian import Normal
 from lacunary.structure.hidden import trials, with_hidden
 from lacunary.structure.method import SearchMethod, method_of
@@ -101,9 +102,8 @@ def fit_mixture(
     table
         The rows: a table, a frame, an array or a path.
     components
-        How many; several numbers to try; or "auto": grow from one until the estimate has fallen twice, or
-        once and mixtures of fixed structures fall too; then go back as long as merging two components finds a
-        better smaller mixture.
+        How many; several numbers to try; or "auto": grow from one until the estimate has fallen twice, then
+        go back as long as merging two components finds a better smaller mixture.
     structure
         "learn" (MDAG), "tree", "empty" (variables independent within a component, MDIAG) or "complete"
         (full covariance matrices, MFULL). By default "learn", or what a code in ``shared`` names. A graph or
@@ -136,11 +136,10 @@ def fit_mixture(
     starts
         How many winners of a short tournament climb to the end for each number of components, by default one.
         In it are groups of rows by k-means++ and hierarchical merging, a component of the best smaller
-        mixture split, and a draw; where structures are learned, the best mixture of empty, tree or complete
-        structures that began so. No more enter once two have come to the same groups of rows. Only numbers
-        near the best have their structures searched to the end, and are tried again with rows exchanged
-        between components. ``Around(20)`` climbs from 20 draws around the fit to all rows instead, as in
-        TMCH98.
+        mixture split, and a draw; where structures are learned, mixtures of empty, tree and complete
+        structures that began so. Only numbers near the best have their structures searched to the end, and
+        the best is tried again: from rows exchanged between its components, groups and draws. ``Around(20)``
+        climbs from 20 draws around the fit to all rows instead, as in TMCH98.
     ess
         How many rows the belief around the fit to all rows is worth, from which draws are made.
     begin_weights
@@ -160,8 +159,7 @@ def fit_mixture(
         The search behind ``S*``. "reinsert", the default, and others follow a climb the first time that it
         leaves every structure as it is; "greedy" (the algorithm as published), "best-first" and "anneal", and
         `Greedy` with restarts, are the step itself. Where none is named, the components of the best mixture
-        have the best of all graphs in the end, if these are found in seconds, else those of a tabu search.
-        See `lacunary.search`.
+        have the best of all graphs in the end, if these are found in seconds. See `lacunary.search`.
     until
         Learning ends when no "structure" changes, or when the "score" of a round does not rise.
     stop
@@ -239,9 +237,9 @@ def fit_mixture(
             graphs=graphs, begin_weights=begin_weights,
         )  # fmt: skip
         growth = Growth(learner, plan, full, begin, ess, _seed(rng), watch, described, resume)
-        growth.ends = named is None and constraints.max_parents > 1 and growth.entrants.rough is not plan
-        if growth.ends and len(full.schema) <= MOST:
-            growth.seconds = exact_seconds(full, constraints)
+        few = len(full.schema) <= MOST and constraints.max_parents > 1
+        if few and named is None and growth.entrants.rough is not plan:
+            growth.last, growth.seconds = Exact(), exact_seconds(full, constraints)
         growth.entrants.graphs, growth.drawn_weights = graphs, begin_weights == "draws"
         if initial is not None:
             growth.entrants.initial = begun = begun_from(initial, full, learner.noise is not None)

@@ -3,17 +3,16 @@
 Every number of components has a tournament of beginnings (`lacunary.mixture.entrants`), whose winners climb.
 Where structures are learned, the classes with fixed structures are members of the class: what they come to is
 where the search for structures begins, so that it ends no lower. Growing may go back: two components of a
-mixture merged may be a better smaller one than was found on the way. The dearest searches are for the numbers
-that may still be best: these are tried again at the end, with rows exchanged between components, and have a
-last search for graphs, for the best of all where that is cheap.
+mixture merged may be a better smaller one than was found on the way. The dearest search is for the numbers
+that may still be best; the best of these is tried again at the end, from other beginnings, and where finding
+the best of all graphs is cheap its components have theirs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from lacunary.data.source import Source
 from lacunary.evidence.estimate import Estimate
 from lacunary.learn.around import Around
 from lacunary.learn.stop import Stop
-from lacunary.mixture.begin import Beginnings, Entrant, same_groups
+from lacunary.mixture.begin import Beginnings, Entrant
 from lacunary.mixture.entrants import Entrants
 from lacunary.mixture.evidence import annealed, laplace
 from lacunary.mixture.found import MixtureFit, MixtureProgress, Origin, Trial, WatchMixture
@@ -30,9 +29,8 @@ from lacunary.mixture.learner import MixtureLearner
 from lacunary.mixture.tied import Tied
 from lacunary.mixture.trail import KeptTrial, MixtureTrail
 from lacunary.mixture.variational import posterior
-from lacunary.structure.climb import Tabu
 from lacunary.structure.default import CHEAP
-from lacunary.structure.exact import Exact
+from lacunary.structure.method import SearchMethod
 from lacunary.structure.plan import Plan, State, Tick
 from lacunary.structure.resume import decode_state, encode_state, plan_settings
 from lacunary.structure.run import Runner
@@ -55,26 +53,26 @@ MOST = 100
 WINNERS = 1
 """Beginnings that climb to the end for each number of components, unless told."""
 
-NEARLY = Stop(share=1e-3, relative=1e-7, iterations=20)
+NEARLY = Stop(share=1e-4, relative=1e-8, iterations=200)
 """When EM of a member has converged: the search for structures goes on from there."""
 
 WIDEST = 100
 """Variables up to which components with all arcs are tried before structures are learned."""
 
-TURNS = 3
-"""How often, at most, a number is tried again; it ends where nothing better is found."""
+LEAST_TURNS, TURNS = 2, 4
+"""How often, at least and at most, a number is tried again; it ends where nothing better is found."""
 
-CLOSE = 15.0
-"""Mixtures below the best by fewer nats are searched to the end; numbers beside the best are tried again."""
+FRESH = 2
+"""New groups and draws that climb to the end in such a turn, for each exchange of rows that does."""
+
+CLOSE = 10.0
+"""Numbers of components below the best by fewer nats are tried again, too."""
 
 REACH = 2.0
 """A number may be best if it is beside the best, or below by this many times what the last search gained."""
 
-FURTHER, BACK = 1, 20
+FURTHER, BACK = 2, 20
 """Rounds, or steps of EM, after which a mixture made by merging must be the best of its number to go on."""
-
-LAST = Tabu(restarts=4)
-"""The last search for the graphs of the best mixtures, where the best of all graphs is dear to find."""
 
 REPEATED = 2
 """About how many searches for the best of all graphs it takes until none changes."""
@@ -95,12 +93,6 @@ class Growth:
     starts
         How many winners of each tournament climb to the end; or draws around the fit to all rows, all of
         which do, as in TMCH98.
-
-    Attributes
-    ----------
-    ends, seconds
-        Whether the best mixtures have a last search for graphs, and about how long finding the best of all
-        graphs of a component takes.
     """
 
     def __init__(
@@ -124,10 +116,10 @@ class Growth:
         self.done: list[Trial] = []
         self.whole: Growth | None = None
         self.drawn_weights = False
-        self.ends, self.seconds = False, np.inf
+        self.last: SearchMethod | None = None
+        self.seconds = np.inf
         self._begun: dict[tuple[int, int], Trial] = {}
         self._left: set[tuple[int, int]] = set()
-        self._rises: list[float] = []
         self._under_way: KeptTrial | None = None
         self.earlier: dict[tuple[int, int], KeptTrial] = {}
         if resume is not None:
@@ -191,17 +183,10 @@ class Growth:
             idle = 0 if value > before + ROUNDING * abs(value) else idle + 1
             stale = 0 if value > top else stale + 1
             before, top = value, max(top, value)
-            if idle >= PATIENCE or stale >= STALE or (idle and not self._may_rise(many + 1)):
+            if idle >= PATIENCE or stale >= STALE:
                 break
         if self.draws is None:
             self._back()
-
-    def _may_rise(self, many: int) -> bool:
-        """Whether so many components may be better than one fewer, by the members, which are cheap."""
-        if self.draws is not None or not self.members:
-            return True
-        one, other = (self._whole_value(self._of_members(number)[1]) for number in (many - 1, many))
-        return other > one
 
     def _back(self) -> None:
         """Go down from the best number: two components of a larger mixture merged may be a better smaller."""
@@ -222,24 +207,22 @@ class Growth:
 
     def _refine(self) -> None:
         """Go on to the end with all that may still be best: climbs were left before their dearest search."""
+        gain = np.inf
         while True:
             top = max(self.done, key=_worth)
             left = [t for t in self.done if (t.asked, t.start) in self._left]
-            near = [t for t in left if t.value >= top.value - CLOSE or self._may_reach(t, top)]
+            near = [t for t in left if abs(t.asked - top.asked) <= 1 or t.value + REACH * gain >= top.value]
             if not near:
                 return
-            self._gone_on(max(near, key=_worth))
-
-    def _may_reach(self, trial: Trial, top: Trial) -> bool:
-        """Whether the last search may take a trial above the best, by what it gained so far."""
-        gain = max(self._rises, default=np.inf)
-        return (trial.asked, trial.start) in self._left and trial.value + REACH * gain >= top.value
+            trial = max(near, key=_worth)
+            refined = self._gone_on(trial)
+            rise = refined.value - trial.value
+            gain = rise if gain == np.inf else max(gain, rise)
 
     def _gone_on(self, trial: Trial) -> Trial:
         """Climb to the end from where a trial was left, which it then stands for."""
         self._left.remove((trial.asked, trial.start))
         refined = self._learn(trial.asked, self._continued(trial), trial.winners, self.plan)
-        self._rises.append(refined.value - trial.value)
         self.done.remove(min(trial, refined, key=_worth))
         return refined
 
@@ -251,53 +234,41 @@ class Growth:
         return Entrant(trial.how, replace(state, place=steps.index("complete")), trial.value, trial.met)
 
     def _try_again(self) -> None:
-        """Try the best number and those beside it that are all but as good again, while that gains."""
+        """Try numbers that are best or all but best again, as long as that finds a better mixture."""
         if self.entrants.initial is not None or self.learner.labels is not None or self.whole is not None:
             return
-        for many in self._near():
-            for turn in range(TURNS):
-                best = self.best(many)
-                if best.components != many or many < 2 or best.degenerate:
-                    break
-                self._turn(best, turn)
-                if self.best(many).value <= best.value + ROUNDING * abs(best.value):
-                    break
-
-    def _near(self) -> list[int]:
-        """Return the best number of components, and those beside it that are all but as good."""
         top = max(self.done, key=_worth)
-        beside = {trial.asked for trial in self.done} & {top.asked - 1, top.asked + 1}
-        return [top.asked, *(many for many in sorted(beside) if self.best(many).value >= top.value - CLOSE)]
+        near = {trial.asked for trial in self.done if trial.value >= top.value - CLOSE}
+        for many in sorted(near, key=lambda many: -self.best(many).value):
+            for turn in range(TURNS):
+                before = self.best(many)
+                if before.components != many or many < 2 or before.degenerate:
+                    break
+                self._turn(before, turn)
+                risen = self.best(many).value > before.value + ROUNDING * abs(before.value)
+                if turn + 1 >= LEAST_TURNS and not risen:
+                    break
 
     def _turn(self, best: Trial, turn: int) -> None:
-        """Climb from the best exchange of rows, unless it leads back to what is known."""
-        assert best.origin is not None
-        owner = self.entrants.owner(best.origin.model)
-        entrants = self.entrants.exchanged(best.origin.model, best.asked, turn)
-        for found in self.entrants.winners(entrants, best.asked, self._winners):
-            known = found.owner is not None and same_groups(owner, found.owner)
-            if known and found.value <= self.best(best.asked).value:
-                self._meet(best.asked, found.met)
-                continue
-            trial = self._learn(best.asked, found)
-            if self._may_reach(trial, self.best(best.asked)):
-                self._gone_on(trial)
+        """Climb from the best exchange of rows, and from the best new groups and draws.
 
-    def _meet(self, many: int, times: int) -> None:
-        """Note that further beginnings have led to the best mixture of so many components."""
-        best = self.best(many)
-        self.done[self.done.index(best)] = replace(best, met=best.met + times)
+        They are judged apart: what was searched to the end is high at once, wherever it leads.
+        """
+        assert best.origin is not None
+        exchanged = list(self.entrants.exchanged(best.origin.model, best.asked, turn))
+        fresh = list(self.entrants.fresh(best.asked, turn))
+        for entrants, winners in ((exchanged, self._winners), (fresh, FRESH * self._winners)):
+            for found in self.entrants.winners(entrants, best.asked, winners):
+                self._learn(best.asked, found, plan=self.plan)
 
     def _finish(self) -> None:
-        """Look for better graphs of the best mixtures' components: the best of all, where that is cheap."""
-        for many in self._near() if self.ends else ():
-            best = self.best(many)
-            cheap = REPEATED * best.components * self.seconds <= CHEAP
-            if best.degenerate or (cheap and many != max(self.done, key=_worth).asked):
-                continue
-            plan = replace(self.plan, method=Exact() if cheap else LAST, refine="always")
-            found = self._learn(best.asked, self._continued(best), best.winners, plan)
-            self.done.remove(min(best, found, key=_worth))
+        """Look for the best of all graphs of the best mixture's components, where that is cheap."""
+        best = max(self.done, key=_worth)
+        if self.last is None or best.degenerate or REPEATED * best.components * self.seconds > CHEAP:
+            return
+        plan = replace(self.plan, method=self.last, refine="always")
+        found = self._learn(best.asked, self._continued(best), best.winners, plan)
+        self.done.remove(min(best, found, key=_worth))
 
     @property
     def _winners(self) -> int:
@@ -324,33 +295,31 @@ class Growth:
         """Whether an earlier run has all winners of a number of components, begun or over."""
         return winners > 0 and all((many, start) in self.earlier for start in range(winners))
 
-    def _entering(self, many: int) -> Iterator[Entrant]:
-        """Yield what enters the tournament of a number of components: the best of the members first."""
+    def _entering(self, many: int) -> list[Entrant]:
+        """Return what enters the tournament of a number of components."""
         only = self.entrants.known(many)
         if only is not None:
-            yield only
-            return
-        floor = None
-        if self.members:
-            member, trial = self._of_members(many)
+            return [only]
+        floor, out = None, []
+        for member, trial in self._of_members(many):
             assert trial.origin is not None
             how, model = f"{trial.how}, {member.plan.structure} structures", trial.origin.model
-            floor = (model, model.models.structures, self._whole_value(trial))
+            own = model.models.structures
+            floor = floor or (model, own, trial.estimate.value + self.plan.log_prior(own))
             state = self.entrants.searching(model, (self.entrants.first_structure,) * trial.components)
-            yield Entrant(how, replace(state, best=floor), met=trial.met, fixed=False)
+            out.append(Entrant(how, state, met=trial.met, fixed=False))
         smaller = [t for t in self.done if t.asked < many and t.components == many - 1]
-        split: Iterable[Entrant] = ()
         if smaller:
             origin = max(smaller, key=_worth).origin
             assert origin is not None
-            split = self.entrants.split(origin.model, many)
-        for entrant in chain(split, self.entrants.first(many, self.whole is not None)):
-            yield replace(entrant, state=replace(entrant.state, best=floor))
+            out += self.entrants.split(origin.model, many)
+        out += self.entrants.first(many, self.whole is not None)
+        return [replace(entrant, state=replace(entrant.state, best=floor)) for entrant in out]
 
-    def _of_members(self, many: int) -> tuple[Growth, Trial]:
-        """Return the members' best mixture of so many components."""
+    def _of_members(self, many: int) -> list[tuple[Growth, Trial]]:
+        """Return the members' mixtures of so many components, the best first."""
         found = [(member, member.best(many)) for member in self.members]
-        return max(found, key=lambda pair: self._whole_value(pair[1]))
+        return sorted(found, key=lambda pair: -self._whole_value(pair[1]))
 
     def _whole_value(self, trial: Trial) -> float:
         """Return what a member's mixture is worth as one of this class: with the prior of its graphs."""
@@ -391,8 +360,6 @@ class Growth:
         ended = estimate.value + self.plan.log_prior(state.structures)
         if state.best is not None and state.best[2] > ended:
             state = replace(state, model=state.best[0], structures=state.best[1])
-            state, over = self.learner.climb(self._runner(many, start, self.plan).notes, state, None)
-            state = replace(state, converged=over)
             estimate = self._estimate(state)
         return Trial(
             many,
