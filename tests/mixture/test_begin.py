@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import lacunary as lac
-from lacunary.mixture.begin import Beginnings, Entrant, halved, judged, same_groups
+from lacunary.mixture.begin import Beginnings, Entrant, halved
 from lacunary.mixture.engine import engine_of
 from lacunary.mixture.learner import MixtureLearner
 from lacunary.structure.plan import State
@@ -48,33 +45,6 @@ def test_a_tournament_keeps_the_best_and_counts_what_met() -> None:
     assert legs[:9] == [2] * 9
 
 
-def test_no_more_enter_once_two_have_come_to_the_same_groups() -> None:
-    owners = [np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([1, 1, 0, 0]), np.array([0, 1, 1, 0])]
-    entered: list[int] = []
-
-    def entering() -> Iterator[Entrant]:
-        for number, owner in enumerate(owners):
-            entered.append(number)
-            yield Entrant(str(number), State(None, ()), float(-number), owner=owner)
-
-    [best] = judged(entering(), 1, lambda entrant, steps: entrant)
-    assert (best.how, best.met, entered) == ("0", 2, [0, 1, 2])
-    [alone] = judged(list(entering())[:1], 1, lambda entrant, steps: replace(entrant, value=np.nan))
-    assert alone.value == 0.0  # one that stands alone is not judged
-    assert [one.how for one in judged(entering(), 2, lambda entrant, steps: entrant)] == ["0", "1"]
-
-
-def test_groups_are_the_same_whatever_their_numbers() -> None:
-    one = np.repeat([0, 1, 2], 100)
-    two = np.repeat([2, 0, 1], 100)
-    assert same_groups(one, two)
-    two[:3] = 0  # of 300 rows three may be elsewhere, four may not
-    assert same_groups(one, two)
-    two[:4] = 0
-    assert not same_groups(one, two)
-    assert not same_groups(one, np.zeros(300, dtype=np.int64))
-
-
 @pytest.mark.parametrize("holes", [0.0, 0.2])
 def test_no_answer_is_below_the_classes_that_are_members(holes: float) -> None:
     table = continuous(two_groups(30, seed=5, holes=holes))
@@ -102,8 +72,3 @@ def test_noise_does_not_take_every_row() -> None:
     bounds = (float(x.min()) - 0.1, float(x.max()) + 0.1)
     found = lac.fit_mixture(x, components=[1, 2], noise=bounds)
     assert found.mixture.weights[-1] < 0.2
-
-
-def test_rows_that_are_all_alike_are_one_group() -> None:
-    same = continuous(np.ones((6, 3)))
-    assert len(lac.fit_mixture(same, components=3).mixture.components) == 1
