@@ -163,6 +163,15 @@ def test_a_fit_that_does_not_fit_climbs_as_high_as_the_exact_one() -> None:
         lac.fit(network.dag, table, exact=True)
 
 
+@pytest.mark.usefixtures("too_wide")
+@pytest.mark.filterwarnings("ignore::lacunary.errors.ApproximationWarning")
+def test_a_fit_broken_off_where_chains_grow_says_how_high_it_was() -> None:
+    network, table = problem(7, count=30, holes=0.3, continuous=0)
+    sweeps = [lac.fit(network.dag, table, stop=lac.Stop(iterations=n)) for n in range(2, 10)]
+    assert all(np.isfinite(found.objective) for found in sweeps)
+    assert any(found.converged for found in sweeps)  # with the first chains: more have taken over
+
+
 def _exactly_fitted(network: lac.Network, table: lac.Table) -> lac.Fit:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows, "prepare_discrete", _prepare_discrete)

@@ -156,7 +156,8 @@ class _Start:
         self, point: Array, objective: float, log_likelihood: float, error: float, stop: Stop, judged: bool
     ) -> bool:
         """Take a point as the new place; tell whether the climb is over."""
-        before, self.error = self.objective, error
+        # A start that has converged goes on with a finer estimate, not to be compared with the one before.
+        before, self.error = -math.inf if self.converged else self.objective, error
         self.point, self.objective, self.log_likelihood = point, objective, log_likelihood
         self.trace.append(objective)
         if math.isfinite(before):
@@ -164,7 +165,7 @@ class _Start:
             met = noise or stop.met(self.first, before, objective)
             self.converged = judged and bool(met)
             return self.converged
-        self.first = objective
+        self.first, self.converged = objective, False
         # A row that is impossible after a step stays so: what has probability zero then is never counted.
         return self.iterations > 1 and before == objective == -math.inf
 
@@ -335,12 +336,9 @@ def _accept(
 
 
 def _near_the_best(starts: list[_Start]) -> list[_Start]:
-    """Return the starts that are worth a finer estimate, which is not to be compared with what they had."""
+    """Return the starts that are worth a finer estimate."""
     level = max(start.objective - NEAR * start.error for start in starts)
-    near = [start for start in starts if start.objective >= level]
-    for start in near:
-        start.objective = -math.inf
-    return near
+    return [start for start in starts if start.objective >= level]
 
 
 def _errors(swept: Batch) -> list[float]:
