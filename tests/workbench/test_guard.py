@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from lacunary.cli import app
 from lacunary.workbench.guard import Limits, hosts_of
+from lacunary.workbench.run import Server
 from tests.workbench.client import Client, running
 
 SMALL = Limits(json=10_000, upload=50_000)
@@ -195,6 +196,13 @@ def test_other_machines_need_a_word_of_their_own(verb: list[str]) -> None:
     refused = CliRunner().invoke(app, [*verb, "--host", "0.0.0.0", "--anyone"])
     assert refused.exit_code == 2
     assert "every address" in refused.output
+
+
+def test_answers_do_not_wait_to_be_sent_together() -> None:
+    """Asyncio sets TCP_NODELAY on connections whose socket says that it is TCP, and on no others."""
+    server = Server(lambda token, hosts: None, "127.0.0.1", 0)
+    assert server.socket.proto == socket.IPPROTO_TCP
+    server.socket.close()
 
 
 def test_what_the_host_header_may_be() -> None:

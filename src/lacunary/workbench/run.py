@@ -90,7 +90,9 @@ class Server:
 
 def _listening(host: str, port: int) -> socket.socket:
     try:
-        found = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+        # Named as TCP, or asyncio would not turn Nagle's algorithm off: answers would wait 40 ms now and then.
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind((host, port))
         found.listen(128)  # whoever comes before all is loaded waits, and is answered
