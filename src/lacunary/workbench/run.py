@@ -90,7 +90,7 @@ class Server:
 
 def _listening(host: str, port: int) -> socket.socket:
     try:
-        # Named as TCP, or asyncio would not turn Nagle's algorithm off: answers would wait 40 ms now and then.
+        # Named as TCP, or asyncio leaves Nagle's algorithm on, and answers wait 40 ms now and then.
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
