@@ -7,6 +7,7 @@ __all__ = [
     "GraphError",
     "ImpossibleRowError",
     "LacunaryError",
+    "NoEstimateError",
     "ParameterError",
     "SchemaError",
     "SourceError",
@@ -92,6 +93,22 @@ class ParameterError(LacunaryError):
     Traceback (most recent call last):
     ...
     lacunary.errors.ParameterError: ...
+    """
+
+
+class NoEstimateError(ParameterError):
+    """An estimate of the evidence that does not hold for this model and these rows, whatever its options.
+
+    `compare` keeps the other estimates, and says in a line what was refused.
+
+    Examples
+    --------
+    >>> import lacunary as lac
+    >>> rows = lac.read({"x": ["a", "a", "a", "b"], "y": ["c", "d", "c", "c"]})
+    >>> lac.score("x -> y", rows, "laplace", at="ml")
+    Traceback (most recent call last):
+    ...
+    lacunary.errors.NoEstimateError: ...
     """
 
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from lacunary.data.datasets import house_votes
+from lacunary.data.read import read
 from lacunary.data.table import Table
-from lacunary.errors import ParameterError, SchemaError
+from lacunary.errors import NoEstimateError, ParameterError, SchemaError
 from lacunary.evidence.compare import Comparison, compare
 from lacunary.evidence.score import METHODS
 from lacunary.evidence.score import score as weigh
@@ -167,3 +168,38 @@ def test_what_a_fit_held_fixed_is_not_counted(votes: Table) -> None:
     # 1 + 6 · 2 probabilities; one of them is given.
     assert [row["parameters"] for row in found.rows()] == [13, 12]
     assert [line.split()[1] for line in str(found).splitlines()[2:]] == ["13", "12"]
+
+
+@pytest.fixture(scope="module")
+def half() -> Comparison:
+    """Compare two graphs by Laplace at maximum likelihood, where one has a probability of zero."""
+    rows = read({"x": ["a", "a", "a", "b"] * 9, "y": ["c", "d", "c", "c"] * 9})
+    return compare({"joined": "x -> y", "apart": "x; y"}, rows, ["laplace", "exact"], at="ml")
+
+
+def test_an_estimate_that_does_not_hold_leaves_the_others(half: Comparison) -> None:
+    assert half.estimated("laplace") == ("apart",)
+    assert "is zero" in half.refused["joined"]["laplace"]
+    assert np.isnan(half.values("laplace")).tolist() == [True, False]
+    assert half.best() == half.best("exact") == "joined"  # what every model has an estimate of decides
+    line = next(row for row in half.rows() if (row["model"], row["method"]) == ("joined", "laplace"))
+    assert (line["kind"], line["log_evidence"], line["rank"]) == ("refused", None, None)
+    assert "refused" in str(half)
+    assert "nan" not in str(half).lower()
+    assert "laplace of joined" in half.warnings()[0]
+    half.plot()
+
+
+def test_an_estimate_that_lacks_a_model_tells_no_probabilities(half: Comparison) -> None:
+    assert all(share.probability is None for share in half.shares("laplace"))
+    assert half.first("laplace") == ()
+    with pytest.raises(NoEstimateError, match="no estimate of joined"):
+        half.best("laplace")
+    with pytest.raises(ParameterError, match="no estimate of joined"):
+        half.average("laplace")
+
+
+def test_where_nothing_holds_the_reason_is_raised() -> None:
+    rows = read({"x": ["a", "a", "a", "b"] * 9, "y": ["c", "d", "c", "c"] * 9})
+    with pytest.raises(NoEstimateError, match="is zero"):
+        compare(["x -> y"], rows, ["laplace"], at="ml")

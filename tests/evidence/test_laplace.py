@@ -318,7 +318,7 @@ def test_probability_basis_needs_alpha_above_one(bad: float) -> None:
 
 def test_the_border_is_refused() -> None:
     problem = pose(dag("A"), [[0], [0]], [1, 1])
-    with pytest.raises(ParameterError, match="are zero; on the border"):
+    with pytest.raises(ParameterError, match="is zero; on the border"):
         laplace(problem, at="ml")
 
 

@@ -21,7 +21,7 @@ from math import factorial, log, prod
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunary.errors import ParameterError, TooWideError
+from lacunary.errors import NoEstimateError, TooWideError
 from lacunary.evidence.chains import NumericChains, TableChains, check_positive, lay_out, seeds
 from lacunary.evidence.diagnostics import jackknife, mixing_note
 from lacunary.evidence.estimate import Estimate
@@ -156,7 +156,7 @@ def _check_mirrors(dag: Dag) -> None:
     """Refuse hidden continuous variables: a chain sees one of their signs and rotations."""
     for variable in dag.schema:
         if variable.hidden and not variable.discrete:
-            raise ParameterError(
+            raise NoEstimateError(
                 f"'chib' would have to average over every sign and rotation of {variable.name}, which is "
                 "hidden and continuous; use 'ais', 'path' or 'bridge'"
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from lacunary.budget import budgeted
 from lacunary.data.absent import Absent
 from lacunary.data.frame import frame_of
 from lacunary.data.source import Source
-from lacunary.errors import ParameterError, SchemaError
+from lacunary.errors import BudgetError, NoEstimateError, ParameterError, SchemaError
 from lacunary.evidence.bounded import unbounded
 from lacunary.evidence.charge import Charge, dimensions
 from lacunary.evidence.estimate import Estimate
@@ -55,11 +55,13 @@ class Comparison:
     methods
         The estimates, in the order asked for.
     estimates
-        For each model, its estimate by each method.
+        For each model, its estimate by each method that holds for it.
     log_prior
         Log prior probability of each model.
     problems
         What was weighed, of all models but mixtures.
+    refused
+        For each model, why a method has no estimate of it.
     """
 
     models: Mapping[str, Any]
@@ -67,6 +69,7 @@ class Comparison:
     estimates: Mapping[str, Mapping[str, Estimate]]
     log_prior: Array
     problems: Mapping[str, Problem]
+    refused: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def doubts(self) -> str:
@@ -82,14 +85,17 @@ class Comparison:
         return dimensions(self.problems[name], "parameters")
 
     def values(self, method: str) -> Array:
-        """Return the estimates of one method, in the models' order."""
+        """Return the estimates of one method, in the models' order; NaN where there is none."""
         if method not in self.methods:
             raise ParameterError(f"{method!r} was not compared; compared were {', '.join(self.methods)}")
-        return np.array([self.estimates[name][method].value for name in self.models])
+        found = (self.estimates[name].get(method) for name in self.models)
+        return np.array([np.nan if one is None else one.value for one in found])
 
     def shares(self, method: str) -> tuple[Share, ...]:
         """Return each model's posterior probability by one method, with what its error leaves open."""
         self.values(method)
+        if self._refused(method):
+            return tuple(Share(None, 0.0, 1.0, self._doubt(method)) for _ in self.models)
         return shares(self._by(method), self.log_prior, [self.floor(name) for name in self.models])
 
     def probabilities(self, method: str) -> Array:
@@ -112,25 +118,47 @@ class Comparison:
 
     def too_low(self, name: str, method: str) -> bool:
         """Tell whether an estimate is wrong: below a proven bound by more than two standard errors."""
-        return proven_too_low(self.estimates[name][method], self.floor(name))
+        found = self.estimates[name].get(method)
+        return found is not None and proven_too_low(found, self.floor(name))
 
     def best(self, method: str | None = None) -> str:
-        """Return the name of the model of highest estimate and prior, by the first method unless told."""
-        return list(self.models)[int(np.argmax(self.values(method or self.methods[0]) + self.log_prior))]
+        """Return the name of the model of highest estimate and prior, by the first method unless told.
+
+        Of the methods, that is the first that has an estimate of every model.
+        """
+        chosen = method or next((m for m in self.methods if not self._refused(m)), self.methods[0])
+        values = self.values(chosen)
+        if missing := self._refused(chosen):
+            raise NoEstimateError(f"{chosen!r} has no estimate of {self._named(missing)}; ask by another")
+        return list(self.models)[int(np.argmax(values + self.log_prior))]
 
     def first(self, method: str) -> tuple[str, ...]:
         """Return the models of highest posterior probability.
 
         They are several where they differ by rounding or less than their error alone, and none where
-        the errors are not to be trusted.
+        the errors are not to be trusted or a model has no estimate.
         """
-        found, floors = self._by(method), [self.floor(name) for name in self.models]
-        if len(found) > 1 and doubt(found, floors):
+        if self._doubt(method) and len(self.models) > 1:
             return ()
+        found = self._by(method)
         return tuple(n for n, top in zip(self.models, tied(found, self.log_prior), strict=True) if top)
 
     def _by(self, method: str) -> list[Estimate]:
-        return [self.estimates[name][method] for name in self.models]
+        """Return the estimates of one method, of all models that have one."""
+        return [found[method] for found in map(self.estimates.__getitem__, self.models) if method in found]
+
+    def estimated(self, method: str) -> tuple[str, ...]:
+        """Return the models of which a method has an estimate; `refused` says why it has none of others."""
+        return tuple(name for name in self.models if method in self.estimates[name])
+
+    def _refused(self, method: str) -> list[str]:
+        return [name for name in self.models if method not in self.estimates[name]]
+
+    def _doubt(self, method: str) -> str:
+        """Return why a method does not tell how probable models are; nothing if it does."""
+        if missing := self._refused(method):
+            return f"there is no estimate of {self._named(missing)}"
+        return doubt(self._by(method), [self.floor(name) for name in self.models])
 
     def favourites(self) -> dict[str, tuple[str, ...]]:
         """Return the models that some estimate puts first, each with these estimates."""
@@ -158,8 +186,7 @@ class Comparison:
         """
         chosen = method or self.methods[0]
         self.values(chosen)
-        reason = doubt(self._by(chosen), [self.floor(name) for name in self.models])
-        if reason:
+        if reason := self._doubt(chosen):
             raise ParameterError(
                 f"{chosen!r} does not tell how probable models are: {reason}; average by another"
             )
@@ -191,24 +218,25 @@ class Comparison:
             known = self.shares(method)
             ranks = (-self.values(method)).argsort().argsort() + 1
             for i, name in enumerate(self.models):
-                found = self.estimates[name][method]
+                found = self.estimates[name].get(method)
                 out.append(
                     {
                         "model": name,
                         "method": method,
-                        "log_evidence": found.value,
-                        "stderr": found.stderr,
-                        "kind": found.kind,
-                        "where": found.where,
+                        "log_evidence": found and found.value,
+                        "stderr": found and found.stderr,
+                        "kind": found.kind if found else "refused",
+                        "where": found and found.where,
                         "too_low": self.too_low(name, method),
-                        "trustworthy": bool(found.details.get("trustworthy", True)),
+                        "trustworthy": found is not None and bool(found.details.get("trustworthy", True)),
                         "probability": known[i].probability,
                         "probability_low": known[i].low,
                         "probability_high": known[i].high,
-                        "rank": int(ranks[i]),
+                        "rank": int(ranks[i]) if found else None,
                         "parameters": self.parameters(name),
-                        "dimension": found.dimension,
-                        "seconds": found.seconds,
+                        "dimension": found and found.dimension,
+                        "seconds": found and found.seconds,
+                        "note": self.refused.get(name, {}).get(method) or known[i].note,
                     }
                 )
         return out
@@ -250,7 +278,9 @@ class Comparison:
 
     def _cell(self, name: str, method: str) -> str:
         """Return an estimate with its error and marks: * the first, ↓ proven too low, ? not to be trusted."""
-        found = self.estimates[name][method]
+        found = self.estimates[name].get(method)
+        if found is None:
+            return "refused "
         error = "" if found.stderr is None else f" ± {found.stderr:.2g}"
         marks = "↓" * self.too_low(name, method) + "?" * (not found.details.get("trustworthy", True))
         return f"{found.value:.2f}{error}{marks}{'*' if name in self.first(method) else ' '}"
@@ -261,8 +291,13 @@ class Comparison:
         for method in self.methods:
             low = [name for name in self.models if self.too_low(name, method)]
             doubted = [
-                n for n in self.models if not self.estimates[n][method].details.get("trustworthy", True)
+                name
+                for name in self.models
+                if method in self.estimates[name]
+                and not self.estimates[name][method].details.get("trustworthy", True)
             ]
+            if refused := self._refused(method):
+                out.append(f"{method} of {self._named(refused)}: {self.refused[refused[0]][method]}")
             if low:
                 by = max(self.floor(name) - self.estimates[name][method].value for name in low)
                 out.append(
@@ -310,7 +345,8 @@ def compare(
     table
         Rows with holes: a table, a frame, an array or a path.
     methods
-        Which estimates to make; see `lacunary.score`. Those that stand on a fit share it.
+        Which estimates to make; see `lacunary.score`. Those that stand on a fit share it. One that does not
+        hold for some model is left out there, with the reason, and tells no probabilities.
     model_prior
         Prior probabilities of the models, uniform unless given.
     options
@@ -344,17 +380,23 @@ def compare(
     for problem in problems.values():
         problem.endless = endless  # all models are compared at the same kind of point
     estimates: dict[str, dict[str, Estimate]] = {name: {} for name in named}
+    refused: dict[str, dict[str, str]] = {name: {} for name in named}
     tasks = [(name, method) for name in named for method in methods]
     for done, (name, method) in enumerate(tasks):
         if watch is not None:
             watch(done, len(tasks), f"{name}: {method}")
         further = (options or {}).get(method, {})
-        if name in problems:
-            estimates[name][method] = estimate(problems[name], method, shared, further)
-        else:
-            how = {"prior": prior, "at": at, "stop": stop, "rng": rng, **further}
-            estimates[name][method] = borrow("score of a mixture")(named[name], rows, method, **how)
-    return Comparison(dags, tuple(methods), estimates, log_prior, problems)
+        try:
+            if name in problems:
+                estimates[name][method] = estimate(problems[name], method, shared, further)
+            else:
+                how = {"prior": prior, "at": at, "stop": stop, "rng": rng, **further}
+                estimates[name][method] = borrow("score of a mixture")(named[name], rows, method, **how)
+        except (NoEstimateError, BudgetError) as error:
+            refused[name][method] = str(error)
+            if sum(map(len, refused.values())) == len(tasks):  # nothing is left to compare
+                raise
+    return Comparison(dags, tuple(methods), estimates, log_prior, problems, refused)
 
 
 def _shown(model: Any) -> Dag | Mixture:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from lacunary.data.table import HOLE
-from lacunary.errors import ParameterError, TooWideError
+from lacunary.errors import NoEstimateError, TooWideError
 from lacunary.evidence.problem import Problem
 from lacunary.infer.completions import complete_statistics
 from lacunary.maths.arrays import Array, Booleans, Integers
@@ -94,7 +94,7 @@ def _sorted(problem: Problem) -> tuple[list[_Row], Array]:
             rows += [_Row(codes[r], reals[r], float(weights[r]), tuple(hollow), families) for r in places]
     for row in rows:
         if row.weight != round(row.weight):
-            raise ParameterError("exact enumeration needs whole weights: half a row has no completions")
+            raise NoEstimateError("exact enumeration needs whole weights: half a row has no completions")
     return sorted(rows, key=lambda row: row.tables(dag.schema.sizes)), base
 
 
@@ -110,7 +110,7 @@ def _check(problem: Problem, hollow: list[int]) -> None:
     """Refuse continuous holes, which cannot be enumerated, where something below them is observed."""
     for i in hollow:
         if not problem.dag.schema.variables[i].discrete:
-            raise ParameterError(
+            raise NoEstimateError(
                 f"{problem.dag.names[i]} is continuous and has holes above what is observed: its completions "
                 "cannot be enumerated, and there is no closed form; use 'ais' for an unbiased estimate, or "
                 "'variational' for a lower bound"

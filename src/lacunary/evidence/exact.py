@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import logsumexp, xlogy
 
-from lacunary.errors import ParameterError
+from lacunary.errors import NoEstimateError, ParameterError
 from lacunary.evidence.count_tables import BUDGET, count_tables
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import Problem
@@ -198,7 +198,7 @@ def _told_by_rows(problem: Problem, i: int, leaf: LeafFamily) -> float:
     table = problem.table.whole(f"exact evidence of {leaf.name} families")
     certain, possible = showing(problem.dag, table, i)
     if not np.array_equal(certain, possible):
-        raise ParameterError(
+        raise NoEstimateError(
             f"a parent of {problem.dag.names[i]}, which is {leaf.phrase}, is a hole in a row that shows it: "
             "there is no closed form; use 'bic' or 'draper'"
         )

@@ -19,7 +19,8 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
-from lacunary.errors import ParameterError
+from lacunary.data.wording import counted
+from lacunary.errors import NoEstimateError, ParameterError
 from lacunary.evidence.charge import Charge, dimensions
 from lacunary.evidence.domain import ENOUGH, SLOPE, climbed, remainders
 from lacunary.evidence.estimate import Estimate
@@ -146,7 +147,7 @@ def _in_domain(
         where = f"map (softmax basis; in the probability basis Stirling's remainders are {missed:.2g} nats)"
         return _in_domain(softer, replace(softer.point("map"), where=where), dimension, bends)
     if lost > ENOUGH:
-        raise ParameterError(
+        raise NoEstimateError(
             f"posterior counts at the point ({point.where}) are so small that Laplace's approximation misses "
             f"about {missed:.2g} nats, and how much exactly is not known; use 'sampled', 'variational' or a "
             "prior such as Dirichlet(1)"
@@ -205,9 +206,12 @@ def _check_inside(problem: Problem, point: Point) -> None:
     free = True if problem.known is None else np.isnan(problem.known[tables])
     zero = int(np.count_nonzero((point.theta[tables] < BORDER) & free))
     if zero:
-        raise ParameterError(
-            f"{zero} parameters of the point ({point.where}) are zero; on the border of the parameter space "
-            "Laplace's approximation does not hold: use at='map', whose prior keeps parameters inside"
+        many = (
+            f"{counted(zero, 'probability')} of the point ({point.where}) {'is' if zero == 1 else 'are'} zero"
+        )
+        raise NoEstimateError(
+            f"{many}; on the border of the parameter space Laplace's approximation does not hold: use "
+            "at='map', whose prior keeps parameters inside"
         )
 
 
@@ -227,7 +231,7 @@ def _gauss(
     scale = np.sqrt(np.abs(np.diag(pulled)))
     lower = _factor(pulled, scale)
     if lower is None:
-        raise ParameterError(_no_peak(problem, pulled, where))
+        raise NoEstimateError(_no_peak(problem, pulled, where))
     b = solve_triangular(lower, gradient / scale, lower=True, check_finite=False)
     log_det = 2 * float(np.log(np.diag(lower)).sum() + np.log(scale).sum())
     return log_det - stretch, float(b @ b) / 2, len(b)
@@ -300,7 +304,7 @@ def _most_curved(
     values, vectors = np.linalg.eigh(matrix)
     kept, along = values[len(values) - rank :], vectors[:, len(values) - rank :]
     if np.any(kept <= _rounding(len(values)) * np.abs(values).max(initial=0.0)):
-        raise ParameterError(_no_peak(problem, bent.softmax_information(pseudo, problem.basis), where))
+        raise NoEstimateError(_no_peak(problem, bent.softmax_information(pseudo, problem.basis), where))
     b = along.T @ gradient
     return float(np.log(kept).sum()), float(np.sum(b**2 / kept)) / 2, rank
 

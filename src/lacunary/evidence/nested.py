@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from lacunary.data.schema import Schema
-from lacunary.errors import ParameterError
+from lacunary.errors import NoEstimateError, ParameterError
 from lacunary.evidence.problem import Problem
 from lacunary.maths.arrays import Array
 from lacunary.maths.singular import class_coefficient, factor_coefficient, two_class_coefficient
@@ -72,12 +72,12 @@ def nested(problem: Problem, phi: Phi = "default", coefficients: Coefficients = 
         half = np.array([[dag.free / 2.0]])
         return Nested((dag,), half, np.ones((1, 1)), np.ones((1, 1)), np.ones(1), "a regular model: BIC")
     if any(dag.parents_of(variable.name) for variable in hidden):
-        raise ParameterError(f"sBIC knows hidden classes and factors that have no parents; {REST}")
+        raise NoEstimateError(f"sBIC knows hidden classes and factors that have no parents; {REST}")
     if len(hidden) == 1 and hidden[0].discrete:
         return _classes(problem, hidden[0].name, phi, coefficients)
     if not any(variable.discrete for variable in hidden):
         return _factors(dag, coefficients)
-    raise ParameterError(
+    raise NoEstimateError(
         f"sBIC knows one hidden class, or hidden factors, not {len(hidden)} variables; {REST}"
     )
 
@@ -186,7 +186,7 @@ def _factors(dag: Dag, coefficients: Coefficients) -> Nested:
     seen = [v for v in dag.schema if not v.hidden]
     plain = all(not v.discrete and set(dag.parents_of(v.name)) == set(hidden) for v in seen)
     if not plain or dag.tied or dag.family:
-        raise ParameterError(
+        raise NoEstimateError(
             f"sBIC knows factors that are parents of every observed variable, with no other arcs; {REST}"
         )
     if coefficients == "exact":

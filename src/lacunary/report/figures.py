@@ -79,11 +79,13 @@ def evidence(comparison: Comparison) -> Figure:
             ]
         )
         order = np.argsort(x, kind="stable")
-        tops = [float(np.max(comparison.values(method))) for method in comparison.methods]
-        floor = min(_floor(comparison.values(method)) for method in comparison.methods)
-        for place, method in enumerate(comparison.methods):
-            values = comparison.values(method)
-            errors = [comparison.estimates[name][method].stderr or 0.0 for name in comparison.models]
+        found = {m: comparison.values(m) for m in comparison.methods if comparison.estimated(m)}
+        tops = [float(np.nanmax(values)) for values in found.values()]
+        floor = min(_floor(values[~np.isnan(values)]) for values in found.values())
+        for place, (method, values) in enumerate(found.items()):
+            errors = [
+                getattr(one.get(method), "stderr", None) or 0.0 for one in comparison.estimates.values()
+            ]
             axes.errorbar(
                 x[order],
                 values[order],
@@ -93,7 +95,7 @@ def evidence(comparison: Comparison) -> Figure:
                 marker=style.MARKS[place % len(style.MARKS)],
                 label=method_name(method),
             )
-        highest = np.max([comparison.values(method) for method in comparison.methods], axis=0)
+        highest = np.fmax.reduce(list(found.values()), axis=0)
         for at, value in zip(x, highest, strict=True):
             if value < floor:
                 _label_far(axes, float(at), float(value), floor, max(tops))

@@ -70,7 +70,7 @@ def classes(job: Job) -> dict[str, Any]:
     names = dict(zip(found.comparison.models, found.candidates, strict=True))
     for label, candidate in names.items():
         best = candidate.classes == found.number
-        estimates = [estimate_of(found.comparison.estimates[label][m]) for m in found.comparison.methods]
+        estimates = [estimate_of(one) for one in found.comparison.estimates[label].values()]
         plural = "class" if candidate.classes == 1 else "classes"
         job.keep(
             found.network if best else candidate.fit.network,
