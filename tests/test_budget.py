@@ -8,6 +8,7 @@ import resource
 import subprocess
 import sys
 import tracemalloc
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +215,32 @@ def test_inference_asks_the_same_budget() -> None:
     graph = lac.dag(f"{' '.join(names)} -> C", states=2, hidden=names)
     with lac.memory(budget._resident() + 100 * 2**20), pytest.raises(BudgetError, match=r"about 268 MB"):
         lac.fit(graph, {"C": [0]})  # four vectors of 2²³ numbers
+
+
+@pytest.mark.parametrize(
+    "verb", [lac.fit, lac.search, lac.fit_mixture, lac.score, lac.compare, lac.classes, lac.impute]
+)
+def test_a_verb_has_a_limit_of_its_own(verb: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def inner(*args: Any, **options: Any) -> None:
+        seen.append(room())
+        raise MemoryError
+
+    assert "memory" in signature(verb).parameters
+    limited = budgeted(inner)
+    monkeypatch.setattr(budget, "_resident", lambda: 0)
+    with pytest.raises(BudgetError, match="memory ran out"):
+        limited(memory="100 MB")
+    assert seen == [10**8]
+    assert budget._set == []  # it comes back, although the verb failed
+
+
+def test_a_verb_keeps_to_its_limit() -> None:
+    names = [f"H{i}" for i in range(22)]
+    graph = lac.dag(f"{' '.join(names)} -> C", states=2, hidden=names)
+    with pytest.raises(BudgetError, match=r"about 268 MB"):
+        lac.fit(graph, {"C": [0]}, memory=budget._resident() + 100 * 2**20)
 
 
 def test_questions_ask_the_same_budget() -> None:

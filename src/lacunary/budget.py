@@ -12,11 +12,12 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from functools import wraps
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 from lacunary.errors import BudgetError, LacunaryError, ParameterError
 
@@ -135,14 +136,15 @@ def check_engine() -> None:
 
 
 def budgeted(verb: Callable[P, R]) -> Callable[P, R]:
-    """Return a verb that says by name where memory ran out, whatever had asked for it."""
+    """Return a verb that heeds its option ``memory``, and says by name where memory ran out."""
 
     @wraps(verb)
     def within(*args: P.args, **options: P.kwargs) -> R:
         check_engine()
-        began = monotonic()
+        began, limit = monotonic(), cast("str | float | None", options.get("memory"))
         try:
-            found = verb(*args, **options)
+            with nullcontext() if limit is None else memory(limit):
+                found = verb(*args, **options)
         except LacunaryError as problem:
             log.debug("%s refused after %.3g s: %s", verb.__name__, monotonic() - began, problem)
             raise

@@ -332,6 +332,7 @@ def compare(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     watch: Callable[[int, int, str], object] | None = None,
     rng: int = 0,
+    memory: str | float | None = None,
 ) -> Comparison:
     """Return how strongly a table speaks for each of several models of the same observed variables.
 
@@ -355,6 +356,9 @@ def compare(
         Called with how many estimates are done, how many there are, and what is being done.
     prior, at, dimension, basis, starts, stop, rng
         As in `lacunary.score`.
+    memory
+        The most memory that the process may use meanwhile, such as "2 GB"; rows that do not fit are laid out
+        piece by piece, to the same numbers. See `memory`.
 
     Examples
     --------

@@ -89,6 +89,7 @@ def score(
     watch: Tell | None = None,
     rng: int | np.random.Generator = 0,
     exact: bool = False,
+    memory: str | float | None = None,
     **options: Any,
 ) -> Estimate:
     """Return an estimate of log p(table | graph): how strongly data speak for a model, in nats.
@@ -125,6 +126,9 @@ def score(
     exact
         Refuse, with a `TooWideError`, what does not fit exact inference, instead of drawing it by Gibbs
         chains with a stated error, which an `ApproximationWarning` announces.
+    memory
+        The most memory that the process may use meanwhile, such as "2 GB"; rows that do not fit are laid out
+        piece by piece, to the same numbers. See `memory`.
 
     Examples
     --------

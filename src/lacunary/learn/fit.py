@@ -70,6 +70,7 @@ def fit(
     watch: Watch | None = None,
     rng: int | np.random.Generator = 0,
     exact: bool = False,
+    memory: str | float | None = None,
 ) -> Fit:
     """Return the parameters of a graph, learned from a table in which any cell may be empty.
 
@@ -121,6 +122,9 @@ def fit(
     exact
         Refuse, with a `TooWideError`, what does not fit exact inference, instead of drawing it by Gibbs
         chains with a stated error, which an `ApproximationWarning` announces.
+    memory
+        The most memory that the process may use meanwhile, such as "2 GB"; rows that do not fit are laid out
+        piece by piece, to the same numbers. See `memory`.
 
     Examples
     --------

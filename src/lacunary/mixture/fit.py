@@ -92,6 +92,7 @@ def fit_mixture(
     resume: MixtureTrail | None = None,
     rng: int | np.random.Generator = 0,
     exact: bool = False,
+    memory: str | float | None = None,
 ) -> MixtureFit:
     """Return a mixture of networks, learned from a table, each with a structure of its own (TMCH98).
 
@@ -180,6 +181,9 @@ def fit_mixture(
     exact
         Refuse, with a `TooWideError`, what does not fit exact inference, instead of drawing it by Gibbs
         chains with a stated error, which an `ApproximationWarning` announces.
+    memory
+        The most memory that the process may use meanwhile, such as "2 GB"; rows that do not fit are laid out
+        piece by piece, to the same numbers. See `memory`.
 
     Examples
     --------

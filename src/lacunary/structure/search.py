@@ -73,6 +73,7 @@ def search(
     watch: WatchSearch | None = None,
     rng: int | np.random.Generator = 0,
     exact: bool = False,
+    memory: str | float | None = None,
 ) -> StructuralResult:
     """Return the graph that explains a table best, as far as a search finds it.
 
@@ -138,6 +139,9 @@ def search(
     exact
         Refuse, with a `TooWideError`, what does not fit exact inference, instead of drawing it by Gibbs
         chains with a stated error, which an `ApproximationWarning` announces.
+    memory
+        The most memory that the process may use meanwhile, such as "2 GB"; rows that do not fit are laid out
+        piece by piece, to the same numbers. See `memory`.
 
     Examples
     --------

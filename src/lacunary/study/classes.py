@@ -51,6 +51,7 @@ def classes(
     tell: Tell | None = None,
     resume: ClassesTrail | None = None,
     exact: bool = False,
+    memory: str | float | None = None,
 ) -> Classes:
     """Return how many hidden classes of rows a table speaks for, and what each is like.
 
@@ -81,6 +82,9 @@ def classes(
     exact
         Refuse, with a `TooWideError`, what does not fit exact inference, instead of drawing it by Gibbs
         chains with a stated error, which an `ApproximationWarning` announces.
+    memory
+        The most memory that the process may use meanwhile, such as "2 GB"; rows that do not fit are laid out
+        piece by piece, to the same numbers. See `memory`.
 
     Raises
     ------

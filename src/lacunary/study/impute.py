@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lacunary.budget import budgeted
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import Table, code_dtype
 from lacunary.data.wording import listed
@@ -24,6 +25,7 @@ from lacunary.study.written import written
 __all__ = ["impute"]
 
 
+@budgeted
 @announced
 def impute(
     model: Any,
@@ -37,6 +39,7 @@ def impute(
     rng: int | np.random.Generator | None = None,
     out: str | os.PathLike[str] | None = None,
     exact: bool = False,
+    memory: str | float | None = None,
 ) -> Table:
     """Return a table with every hole filled: ``impute(table)``, or ``impute(model, table)``.
 
@@ -77,6 +80,9 @@ def impute(
     exact
         Refuse, with a `TooWideError`, what does not fit exact inference, instead of drawing it by Gibbs
         chains with a stated error, which an `ApproximationWarning` announces.
+    memory
+        The most memory that the process may use meanwhile, such as "2 GB"; rows that do not fit are laid out
+        piece by piece, to the same numbers. See `memory`.
 
     Examples
     --------
