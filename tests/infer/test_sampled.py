@@ -183,6 +183,32 @@ def _log_likelihood(network: lac.Network, table: lac.Table) -> float:
     return float(exact.expect(network.theta[None]).log_likelihood[0])
 
 
+@pytest.mark.usefixtures("too_wide")
+def test_an_engine_answers_by_chains_where_no_tables_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    given, network = {"dysp": "yes", "xray": "no"}, lac.asia()
+    exact: Any = network.engine(given).marginals()
+    likeliest, log = network.explain(given), network.log_density(given)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise TooWideError("it is wide")
+
+    monkeypatch.setattr("lacunary.infer.elimination.Families.plan", refuse)
+    engine = network.engine(given)
+    with pytest.warns(ApproximationWarning, match="it is wide"):
+        found = engine.marginals()
+    for name, answer in found.items():
+        drawn: Any = answer
+        assert np.abs(drawn.probabilities - exact[name].probabilities).max() < 4 * drawn.error.max() + 1e-12
+    assert network.explain(given) == likeliest  # rows are completed by themselves
+    with pytest.warns(ApproximationWarning):
+        assert network.log_density(given) == pytest.approx(log, abs=0.1)  # of sixteen chains
+    wide = lac.dag("; ".join(f"A{i} B{j} -> C{i}_{j}" for i in range(40) for j in range(40)))
+    seen = {f"C{i}_{j}": 1 for i in range(40) for j in range(40)}
+    monkeypatch.undo()
+    with pytest.raises(TooWideError, match="open together"):
+        lac.random_network(wide, rng=0).explain(seen, exact=True)
+
+
 _prepare_discrete: Callable[..., rows.Rows] = prepare_discrete
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,24 +108,26 @@ class Answers:
                 with interpreted():
                     found = Eliminator(self).joint(where, findings)
             except TooWideError as why:
-                return self._sampled(where, findings, why)
+                return self._sampled([where], findings, why)[0]
         if found is None:
             return self._swept(where, findings)
         if not found.sum() > 0:
             raise impossible(findings, self)
         return Distribution(tuple(self.dag.schema.variables[v] for v in where), found)
 
-    def _sampled(self, where: list[int], findings: Findings, why: TooWideError) -> Distribution:
-        """Return the answer to a question from chains, with its error, where no tables fit."""
+    def _sampled(self, sets: list[list[int]], findings: Findings, why: TooWideError) -> list[Distribution]:
+        """Return the joint posteriors of some sets from chains, with errors, where no tables fit."""
         from lacunary.infer.rows import sampled_instead
 
         model, case = hardened(self, findings)
         rows = sampled_instead(model.dag, case, why)
-        [(found, error)] = rows.posteriors(model.parameters(), [where])
-        if not found.sum() > 0:
-            raise impossible(findings, self)
-        asked = tuple(self.dag.schema.variables[v] for v in where)
-        return Distribution(asked, found[0], error[0] if rows.sampled else None)
+        out = []
+        for where, (found, error) in zip(sets, rows.posteriors(model.parameters(), sets), strict=True):
+            if not found.sum() > 0:
+                raise impossible(findings, self)
+            asked = tuple(self.dag.schema.variables[v] for v in where)
+            out.append(Distribution(asked, found[0], error[0] if rows.sampled else None))
+        return out
 
     def _swept(self, where: list[int], findings: Findings) -> Answer:
         """Return the answer to a question from the rows' own engine, as that of a table of one row."""
@@ -205,18 +208,23 @@ class Answers:
 
     def _log_given(self, findings: Findings) -> float:
         if not self.dag.continuous:
-            with interpreted():
+            with interpreted(), suppress(TooWideError):  # the rows' engine says then what can be said
                 found = Eliminator(self).log_evidence(findings)
-            if found is not None:
-                return found
+                if found is not None:
+                    return found
         model, case = hardened(self, findings)
         return float(model.prepared(case).log_evidence(model.parameters()[None])[0, 0])
 
     @budgeted
-    def explain(self, given: Given | None = None, do: Given | None = None) -> dict[str, Label]:
+    @announced
+    def explain(
+        self, given: Given | None = None, do: Given | None = None, exact: bool = False
+    ) -> dict[str, Label]:
         """Return the jointly most probable states of all variables given what is known of some.
 
-        Continuous variables take their means given these states. ``do`` sets variables; see `query`.
+        Continuous variables take their means given these states. ``do`` sets variables; see `query`. Where
+        exact inference does not fit these are the most probable states that Gibbs chains met, which an
+        `ApproximationWarning` announces; with ``exact=True`` it is refused with a `TooWideError`.
         """
         if do:
             model, known = self._with_causes_cut(do, given)
@@ -226,7 +234,7 @@ class Answers:
     def _explained(self, findings: Findings) -> dict[str, Label]:
         found = None
         if not self.dag.continuous:
-            with interpreted():
+            with interpreted(), suppress(TooWideError):
                 found = Eliminator(self).explanation(findings)
         if found is not None:
             return {v.name: v.states[code] for v, code in zip(self.dag.schema, found, strict=True)}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lacunary.data.schema import Label
-from lacunary.errors import ImpossibleRowError
+from lacunary.errors import ImpossibleRowError, TooWideError
 from lacunary.family.distribution import Answer, Distribution
 from lacunary.infer.elimination import Families, Plan, Run, Tables, families_of, interpreted
 from lacunary.infer.findings import Findings, Given
@@ -111,7 +111,8 @@ class Engine:
     """Questions to one model while what is given is set, changed and taken back.
 
     Made by `Network.engine`. What is given may be a state, several states of which it is one, or a likelihood
-    of each state (soft evidence). Only what a change touches is worked out again.
+    of each state (soft evidence). Only what a change touches is worked out again. Where exact inference does
+    not fit, answers are drawn and have an ``error``, which an `ApproximationWarning` announces.
 
     >>> import lacunary as lac
     >>> engine = lac.asia().engine({"smoke": "yes"})
@@ -223,8 +224,12 @@ class Engine:
         dag = self.model.dag
         if dag.continuous:
             return {name: self.model._answered((name,), self._findings) for name in dag.names}
-        with interpreted():
-            found = self._propagated()
+        try:
+            with interpreted():
+                found = self._propagated()
+        except TooWideError as why:
+            every = self.model._sampled([[v] for v in range(len(dag.schema))], self._findings, why)
+            return dict(zip(dag.names, every, strict=True))
         if found is None:
             return {name: self.model._answered((name,), self._findings) for name in dag.names}
         for v, state in self._findings.states.items():

@@ -37,8 +37,11 @@ Array = NDArray[np.float64]
 DRAWS = 32
 """Completions that are drawn of each row where no single statistic is asked for."""
 
-ASKED, MANY = 512, 2**15
-"""Chains for questions about single rows, and draws of all rows together that may cost as much."""
+FIRST, ASKED, MANY = 64, 512, 2**15
+"""Chains for questions about single rows, first and at most, and of all rows together."""
+
+FINE = 0.003
+"""The largest standard error of a posterior that first chains may leave; else more are asked."""
 
 FINEST = 256
 """The most chains of each row that learning grows to."""
@@ -129,14 +132,19 @@ class SampledRows:
         return [found[self.inverse] for found, _ in self.posteriors(vector, targets)]
 
     def posteriors(self, vector: Array, targets: Sequence[Sequence[int]]) -> list[tuple[Array, Array]]:
-        """Return the posterior of sets of discrete variables in each distinct row, and its standard error."""
-        return replace(self._chains, effort=self._harder).posteriors(vector, targets)
+        """Return the posterior of sets of discrete variables in each distinct row, and its standard error.
 
-    @property
-    def _harder(self) -> Effort:
-        """What is tried for questions, which are asked once, of rows that may be few."""
-        chains = min(ASKED, max(MANY // max(len(self.rows.codes), 1), self.effort.chains))
-        return replace(self.effort, chains=chains)
+        Questions are asked once, of rows that may be few: there are more chains than for learning, and eight
+        times as many where the first leave much open.
+        """
+        most = min(ASKED, max(MANY // max(len(self.rows.codes), 1), self.effort.chains))
+        out: list[tuple[Array, Array]] = []
+        for chains in dict.fromkeys((min(FIRST, most), most)):
+            asked = replace(self._chains, effort=replace(self.effort, chains=chains))
+            out = asked.posteriors(vector, targets)
+            if max((error.max(initial=0.0) for _, error in out), default=0.0) <= FINE:
+                break
+        return out
 
     def ask(self, targets: Sequence[Sequence[int]]) -> Asked:
         """Return a question about sets of discrete variables that can be put under many vectors."""
