@@ -11,7 +11,8 @@ from scipy.integrate import quad
 from scipy.stats import multivariate_t
 
 import lacunary as lac
-from lacunary.dependency.conditional import noise, student
+from lacunary.dependency.columns import columns
+from lacunary.dependency.conditional import Effort, conditional, noise, student
 from lacunary.dependency.forest import forest
 from lacunary.dependency.linear import GRID, line
 from lacunary.dependency.monotone import monotone, straight
@@ -212,3 +213,21 @@ def test_a_straight_transform_has_mean_zero_and_variance_one() -> None:
     x = np.array([2.0, 4.0, 9.0])
     assert straight(x).forward(x).mean() == pytest.approx(0.0)
     assert straight(x).forward(x).std() == pytest.approx(1.0)
+
+
+def test_proper_draws_of_states_make_no_dependence_weaker() -> None:
+    """The mean log-odds of drawn regressions rise as the regression's own: nothing flat is mixed in."""
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((150, 1))
+    codes = (rng.random(150) < 1 / (1 + np.exp(-0.8 * x[:, 0]))).astype(np.int64)
+    table = lac.read({"s": codes.astype(str), "x": x[:, 0]}, kinds={"s": "discrete", "x": "continuous"})
+    column, bins = columns(table)[0], np.zeros((150, 1), dtype=np.uint8)
+    at = np.array([[-2.0], [2.0]])
+    drawn = []
+    for _ in range(200):
+        known = conditional(column, x, bins, codes.astype(np.float64), Effort(0, proper=True), rng)
+        chance = known.probabilities(at, bins[:2])[:, 1]  # type: ignore[union-attr]
+        drawn.append(np.diff(np.log(chance / (1 - chance)))[0] / 4)
+    own = softmax(x, codes, 2, 0.1)
+    spread = np.sqrt(np.linalg.inv(own.curvature)[1, 1])
+    assert np.mean(drawn) == pytest.approx(-own.weights[1, 0], abs=4 * spread / np.sqrt(200))

@@ -241,8 +241,11 @@ def _states(
     if effort.trees:
         trees = forest(bins, np.eye(size)[codes], effort.trees, 2, rng)
         told[3] = _chances(trees.left_out)
+    if effort.proper and (odds is not None or number is not None):
+        told[0] = None  # what does not depend on the others would make every dependence weaker
     weights = _pooled(told, codes)
-    gain = _in_errors(_log_told(told, weights, codes) - _log_told(told[:3], _pooled(told[:3], codes), codes))
+    bare = told[:3]
+    gain = _in_errors(_log_told(told, weights, codes) - _log_told(bare, _pooled(bare, codes), codes))
     return States(shares, odds, number, trees, weights, gain)
 
 
