@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import warnings
@@ -19,10 +20,21 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.estimator_checks import check_estimator
 
 import lacunary as lac
-from lacunary.sklearn import BayesianNetworkModel, LatentClassModel, NetworkImputer
+from lacunary.sklearn import (
+    BayesianNetworkModel,
+    LatentClassModel,
+    MixtureOfDags,
+    NetworkImputer,
+    NetworkRegressor,
+)
 from tests import naive
 
 ROUNDING = 1e-12
+
+LONG = pytest.mark.skipif(
+    os.environ.get("HYPOTHESIS_PROFILE") != "campaign",
+    reason="takes minutes: HYPOTHESIS_PROFILE=campaign pytest tests/sklearn",
+)
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +45,16 @@ def votes() -> pd.DataFrame:
 
 @pytest.mark.parametrize(
     "estimator",
-    [LatentClassModel(starts=1), BayesianNetworkModel(starts=1), NetworkImputer(n_classes=2, starts=1)],
-    ids=lambda estimator: type(estimator).__name__,
+    [
+        BayesianNetworkModel(),
+        LatentClassModel(starts=1),
+        NetworkImputer(),
+        NetworkImputer(n_classes=2, starts=1),
+        NetworkRegressor(),
+        pytest.param(LatentClassModel(), marks=LONG),
+        pytest.param(MixtureOfDags(), marks=LONG),
+    ],
+    ids=repr,
 )
 def test_it_passes_scikit_learn_s_checks(estimator: Any) -> None:
     """No check is expected to fail; the one on array APIs is skipped where their libraries are missing."""

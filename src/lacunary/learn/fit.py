@@ -39,7 +39,7 @@ from lacunary.learn.vbem import Update, update_rule
 from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
 
-__all__ = ["Fit", "Start", "fit", "reselect"]
+__all__ = ["Fit", "Start", "fit", "reselect", "rule_for"]
 
 Method = Literal["ml", "map", "variational"]
 
@@ -223,6 +223,12 @@ def reselect(
     prepared = scale.prepare(found.dag, scale.source(rows))
     inside = moved(found, scale.inward)
     return outside(_selected(inside, choice, prepared, rule, belief, fixed), scale)
+
+
+def rule_for(found: Fit, scale: Scale) -> Maximize | Update:
+    """Return the step by which a fit was made, for more rows in the same units."""
+    belief = scale.believed_inside(found.prior(found.dag))
+    return _rule(belief, scale, found.method, found.basis, None, 0.0)
 
 
 def _rule(

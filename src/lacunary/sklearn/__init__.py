@@ -13,5 +13,6 @@ from lacunary.sklearn.classes import LatentClassModel
 from lacunary.sklearn.classifier import BayesianNetworkModel
 from lacunary.sklearn.imputer import NetworkImputer
 from lacunary.sklearn.mixtures import MixtureOfDags
+from lacunary.sklearn.regressor import NetworkRegressor
 
-__all__ = ["BayesianNetworkModel", "LatentClassModel", "MixtureOfDags", "NetworkImputer"]
+__all__ = ["BayesianNetworkModel", "LatentClassModel", "MixtureOfDags", "NetworkImputer", "NetworkRegressor"]

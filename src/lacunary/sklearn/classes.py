@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from lacunary.data.table import Table
+from lacunary.model.dag import Dag
 from lacunary.model.make import naive_bayes
 from lacunary.sklearn.model import Array, Fitted, Groups, free_name
 
@@ -33,13 +35,15 @@ class LatentClassModel(Groups, Fitted):
         The most sweeps, and the relative change of the objective at which they stop.
     random_state
         Seed of the starts.
+    verbose
+        Whether to print how far learning is, every two seconds.
 
     Attributes
     ----------
     network_, fit_
-        The fitted network, and all that `lacunary.fit` found.
+        The fitted network, and all that `lacunary.fit` found; after ``partial_fit``, in the first batch.
     n_iter_, converged_
-        Sweeps over the data, and whether they were enough.
+        Sweeps over the data, and whether they were enough; after ``partial_fit`` the number of batches.
 
     Examples
     --------
@@ -56,8 +60,22 @@ class LatentClassModel(Groups, Fitted):
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the classes."""
         table, _ = self._rows(X, sample_weight)
-        self._learn(naive_bayes(table.schema, free_name("class", table.schema), self.n_classes), table)
+        self._learn(self._graph(table), table)
         return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from one more batch of rows, by online EM; see `lacunary.Online`.
+
+        The first batch, which is fitted whole, decides about columns and states. What ``fit`` learned is
+        forgotten.
+        """
+        if hasattr(self, "stream_"):
+            return self._continue(self._more(X, sample_weight)[0])
+        table, _ = self._rows(X, sample_weight)
+        return self._begin(self._graph(table), table)
+
+    def _graph(self, table: Table) -> Dag:
+        return naive_bayes(table.schema, free_name("class", table.schema), self.n_classes)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of every class for every row; (rows, classes)."""

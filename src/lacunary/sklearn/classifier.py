@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils import check_consistent_length, column_or_1d
-from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.multiclass import check_classification_targets
 
-from lacunary.data.schema import Label, Variable
-from lacunary.data.table import HOLE, Table, code_dtype
-from lacunary.errors import ParameterError, SchemaError
-from lacunary.infer.network import Network
+from lacunary.data.schema import Variable
+from lacunary.data.table import Table
+from lacunary.errors import StateError
 from lacunary.model.dag import Dag
-from lacunary.model.make import States
-from lacunary.sklearn.model import Array, Fitted, graph_of
-from lacunary.structure.search import search
+from lacunary.sklearn.model import Array
+from lacunary.sklearn.supervised import Supervised
 
 __all__ = ["BayesianNetworkModel"]
 
 
 @dataclass(eq=False, repr=False)
-class BayesianNetworkModel(ClassifierMixin, Fitted):  # type: ignore[misc]
+class BayesianNetworkModel(ClassifierMixin, Supervised):  # type: ignore[misc]
     """A classifier: a Bayesian network over the columns and the target, asked for the target given the rest.
 
     Parameters
@@ -40,7 +35,7 @@ class BayesianNetworkModel(ClassifierMixin, Fitted):  # type: ignore[misc]
         What the target is called in the graph.
     hidden
         Variables of the graph that are never observed, by name with their states.
-    method, prior, starts, select, kinds, handle_unknown, max_iter, tol, random_state
+    method, prior, starts, select, kinds, handle_unknown, max_iter, tol, random_state, verbose
         As for `LatentClassModel`.
 
     Attributes
@@ -59,82 +54,50 @@ class BayesianNetworkModel(ClassifierMixin, Fitted):  # type: ignore[misc]
     array(['yes'], dtype='<U3')
     """
 
-    graph: str | Dag | None = None
-    _: KW_ONLY
-    target: str = "y"
-    hidden: Mapping[str, States] | None = None
+    def partial_fit(
+        self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from one more batch of rows, by online EM; see `lacunary.Online`.
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn the network's probabilities."""
-        if y is None:
-            raise ValueError("BayesianNetworkModel requires y to be passed, but the target y is None")
-        table, kept = self._rows(X, sample_weight)
-        labels = column_or_1d(y, warn=True)
-        check_consistent_length(kept, labels)
-        known = kept & ~_missing(labels)
-        if not known.any():
-            raise ValueError("y has no label: at least one row must have one")
-        check_classification_targets(labels[known])
-        if self.target in table.schema:
-            raise SchemaError(
-                f"a column is called {self.target!r} like the target; give another name: target=…"
+        The first batch decides about columns, states and, if it is learned, the graph; labels that it lacks
+        are declared by ``classes``. What ``fit`` learned is forgotten.
+        """
+        if hasattr(self, "stream_"):
+            return self._continue(self._next(X, y, sample_weight))
+        whole = self._first(X, y, sample_weight, classes)
+        return self._begin(self._graph(whole), whole)
+
+    def _variable(self, known: Array, declared: ArrayLike | None) -> Variable:
+        check_classification_targets(known)
+        self.classes_ = np.unique(known if declared is None else np.asarray(declared))
+        return Variable(self.target, tuple(self.classes_.tolist()))
+
+    def _coded(self, known: Array) -> Array:
+        places = np.searchsorted(self.classes_, known).clip(max=len(self.classes_) - 1)
+        if strange := known[self.classes_[places] != known].tolist():
+            raise StateError(
+                f"y has {strange[0]!r}, which is none of its labels; "
+                "declare all in the first call: partial_fit(X, y, classes=[…])"
             )
-        self.classes_, found = np.unique(labels[known], return_inverse=True)
-        codes = np.full(len(labels), HOLE)
-        codes[known] = found
-        whole = _with_target(table, self.target, self.classes_.tolist(), codes[kept])
-        self._learn(self._graph(whole), whole)
-        return self
+        return np.asarray(places)
 
     def _graph(self, whole: Table) -> Dag:
-        """Return the graph that is given, or the one that explains columns and target best."""
-        if self.graph not in ("tan", "search"):
-            return graph_of(self.graph, whole.schema, self.hidden, above=self.target)
-        if self.hidden:
-            raise ParameterError("hidden variables need a graph: give arrows, not 'tan' or 'search'")
+        if self.graph != "tan":
+            return super()._graph(whole)
         columns = [name for name in whole.schema.names if name != self.target]
-        tan: dict[str, Any] = {"required": [(self.target, name) for name in columns], "max_parents": 2}
-        return search(whole, rng=self._rng(), **(tan if self.graph == "tan" else {})).dag
+        return self._searched(whole, required=[(self.target, name) for name in columns], max_parents=2)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of every label for every row, given its observed cells; (rows, classes)."""
         table = self._table(X)
         return self._unlabelled().posterior(table, [self.target])[self.target]
 
-    def _unlabelled(self) -> Network:
-        """Return the network with the target hidden."""
-        known = self.network_.dag
-        unseen = Dag(known.schema.hide([self.target]), known.parents, known.tied, known.family)
-        return Network(unseen, self.network_.theta)
-
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the logarithms of `predict_proba`; (rows, classes)."""
         with np.errstate(divide="ignore"):  # a label may be impossible
             return np.log(self.predict_proba(X))
 
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """Return the log-density of each row's observed cells, whatever its label; (rows,)."""
-        table = self._table(X)  # refuses to be asked before it was fitted
-        return self._unlabelled().log_probability(table)
-
     def predict(self, X: Any) -> Array:
         """Return the most probable label of every row; (rows,)."""
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
-
-
-def _missing(labels: Array) -> NDArray[np.bool_]:
-    """Return which labels are not known: those that are None, NaN or, in pandas, NA."""
-    if labels.dtype.kind not in "fO":
-        return np.zeros(len(labels), dtype=np.bool_)
-    absent = [each is None or is_pandas_na(each) or is_scalar_nan(each) for each in labels.tolist()]
-    return np.array(absent, dtype=np.bool_)
-
-
-def _with_target(table: Table, name: str, labels: Sequence[Label], codes: NDArray[np.int64]) -> Table:
-    """Return the table with the target as its last column."""
-    schema = table.schema.extend([Variable(name, tuple(labels))])
-    wide = np.column_stack([table.codes, codes]).astype(code_dtype(schema.sizes))
-    empty = np.full((len(table), 1), np.nan)
-    reals = np.column_stack([table.reals, empty]) if table.reals.shape[1] else table.reals
-    return replace(table, schema=schema, codes=wide, reals=reals)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.metaestimators import available_if
 
+from lacunary.data.table import Table
 from lacunary.dependency.network import DependencyNetwork, learn_dependencies
 from lacunary.errors import ParameterError
 from lacunary.infer.ensemble import Ensemble
@@ -43,7 +45,7 @@ class NetworkImputer(OneToOneFeatureMixin, TransformerMixin, Fitted):  # type: i
     how
         "mode": the most probable state of each hole given the row's observed cells; "mean": the same, but
         numbers take their mean; "draw": one joint draw for all holes of a row, as multiple imputation needs.
-    method, prior, starts, select, kinds, handle_unknown, max_iter, tol, random_state
+    method, prior, starts, select, kinds, handle_unknown, max_iter, tol, random_state, verbose
         As for `LatentClassModel`. Without a graph and classes only prior, kinds, handle_unknown and
         random_state are looked at.
 
@@ -67,33 +69,67 @@ class NetworkImputer(OneToOneFeatureMixin, TransformerMixin, Fitted):  # type: i
     n_classes: int | None = None
     hidden: Mapping[str, States] | None = None
     how: How = "mode"
+    model_: Network | Ensemble | DependencyNetwork = field(init=False)
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the networks, or the probabilities of one, from the rows, holes and all."""
-        table, _ = self._rows(X, sample_weight)
-        self.model_: Network | Ensemble | DependencyNetwork
-        if self.graph is None and self.n_classes is None:
-            if self.prior is None:
-                self.model_ = learn_dependencies(table, proper=self.how == "draw", rng=self._rng())
-            else:
-                self.model_ = average_graphs(table, prior=self.prior, rng=self._rng())
-            self.n_iter_, self.converged_ = 1, True
-            return self
-        if self.graph is None:
-            assert self.n_classes is not None
-            graph = naive_bayes(table.schema, free_name("class", table.schema), self.n_classes)
+        self._learned(X, sample_weight)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Any:
+        """Learn from the rows and return them with their holes filled; see `transform`."""
+        table = self._learned(X, sample_weight)
+        return self._output(X, table if sample_weight is None else self._table(X))
+
+    def _graphless(self) -> bool:
+        return self.graph is None and self.n_classes is None
+
+    @available_if(lambda self: not self._graphless())  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from one more batch of rows, by online EM; there must be a graph or classes.
+
+        The first batch, which is fitted whole, decides about columns and states. What ``fit`` learned is
+        forgotten.
+        """
+        if hasattr(self, "stream_"):
+            self._continue(self._more(X, sample_weight)[0])
         else:
-            graph = graph_of(self.graph, table.schema, self.hidden)
-        self._learn(graph, table)
+            table, _ = self._rows(X, sample_weight)
+            self._begin(self._dag(table), table)
         self.model_ = self.network_
         return self
+
+    def _learned(self, X: Any, sample_weight: ArrayLike | None) -> Table:
+        """Learn, and return the rows that were learned from."""
+        table, _ = self._rows(X, sample_weight)
+        if not self._graphless():
+            self._learn(self._dag(table), table)
+            self.model_ = self.network_
+            return table
+        how: Any = {"watch": self._watch(), "rng": self._rng()}
+        if self.prior is None:
+            self.model_ = learn_dependencies(table, proper=self.how == "draw", **how)
+        else:
+            self.model_ = average_graphs(table, prior=self.prior, **how)
+        self.n_iter_, self.converged_ = 1, True
+        return table
+
+    def _dag(self, table: Table) -> Dag:
+        """Return the graph that is given, or a class above all columns."""
+        if self.graph is not None:
+            return graph_of(self.graph, table.schema, self.hidden)
+        assert self.n_classes is not None  # else there would be no graph
+        return naive_bayes(table.schema, free_name("class", table.schema), self.n_classes)
 
     def transform(self, X: Any) -> Any:
         """Return the rows with their holes filled and nothing else changed; (rows, columns).
 
         An array unless ``set_output`` asks for frames, whose columns keep the types of those of a frame.
         """
-        table = self._table(X)
+        return self._output(X, self._table(X))
+
+    def _output(self, X: Any, table: Table) -> Any:
+        """Return rows, which were read as a table, with their holes filled."""
         if self.how == "probability":
             raise ParameterError("how must be 'mode', 'mean' or 'draw': probabilities would be other columns")
         rng = np.random.default_rng(self._rng())

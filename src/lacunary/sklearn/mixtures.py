@@ -37,8 +37,8 @@ class MixtureOfDags(Groups):
         As for `LatentClassModel`.
     max_iter, tol
         The most steps of EM at a time, and the change over the change since the start at which it stops.
-    random_state
-        Seed of the starts.
+    random_state, verbose
+        As for `LatentClassModel`.
 
     Attributes
     ----------
@@ -95,6 +95,7 @@ class MixtureOfDags(Groups):
             schedule=self.schedule,
             until=self.until,
             stop=Stop(share=self.tol, iterations=self.max_iter),
+            watch=self._watch(),
             rng=self._rng(),
         )
         self.mixture_ = self.fit_.mixture

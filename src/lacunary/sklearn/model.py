@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,8 +22,10 @@ from lacunary.learn.fit import Fit, Method, fit
 from lacunary.learn.select import Select
 from lacunary.learn.start import Starts
 from lacunary.learn.stop import Stop
+from lacunary.learn.stream import Stream
 from lacunary.model.dag import Dag
 from lacunary.model.make import States, dag
+from lacunary.sklearn.verbose import Spoken
 
 __all__ = ["Array", "Fitted", "Groups", "Model", "free_name", "graph_of"]
 
@@ -40,6 +42,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
     max_iter: int = 2000
     tol: float = 1e-8
     random_state: Any = 0
+    verbose: int = 0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -56,6 +59,10 @@ class Model(BaseEstimator):  # type: ignore[misc]
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
+    def _watch(self) -> Spoken | None:
+        """Return what prints how far learning is, if that is wanted."""
+        return Spoken(type(self).__name__) if self.verbose else None
+
     def _rows(self, X: Any, sample_weight: ArrayLike | None) -> tuple[Table, NDArray[np.bool_]]:
         """Return the rows to learn from as a table, and which they are; its variables are kept."""
         source, names = self._source(X, reset=True)
@@ -65,6 +72,15 @@ class Model(BaseEstimator):  # type: ignore[misc]
         table, kept = _counted(read(source, kinds=kinds), sample_weight)
         self.schema_: Schema = table.schema
         return table, kept
+
+    def _more(self, X: Any, sample_weight: ArrayLike | None) -> tuple[Table, NDArray[np.bool_]]:
+        """Return more rows to learn from, over the variables there are, and which they are."""
+        table = self._table(X)
+        if sample_weight is None:
+            return table, np.ones(len(table), dtype=np.bool_)
+        weights = _weights(sample_weight, len(table))
+        kept = weights > 0
+        return replace(table.take(kept), weights=weights[kept]), kept
 
     def _table(self, X: Any) -> Table:
         """Return rows as a table over the variables that were learned from."""
@@ -103,9 +119,9 @@ class Fitted(Model):
     network_
         The fitted network.
     fit_
-        All that `lacunary.fit` found.
+        All that `lacunary.fit` found; after ``partial_fit``, in the first batch.
     n_iter_, converged_
-        Sweeps over the data, and whether they were enough.
+        Sweeps over the data, and whether they were enough; after ``partial_fit`` the number of batches.
     """
 
     method: Method = "map"
@@ -115,20 +131,39 @@ class Fitted(Model):
 
     def _learn(self, graph: Dag, table: Table) -> None:
         """Fit a graph to a table and keep what was found."""
-        stop = Stop(relative=self.tol, iterations=self.max_iter)
-        self.fit_: Fit = fit(
-            graph,
-            table,
-            method=self.method,
-            prior=self.prior,
-            starts=self.starts,
-            select=self.select,
-            stop=stop,
-            rng=self._rng(),
-        )
+        if hasattr(self, "stream_"):
+            del self.stream_  # batches of before are forgotten
+        self.fit_: Fit = fit(graph, table, **self._options())
         self.network_: Network = self.fit_.network
         self.n_iter_ = max(self.fit_.iterations, 1)
         self.converged_ = self.fit_.converged
+
+    def _begin(self, graph: Dag, table: Table) -> Self:
+        """Fit a graph to the first batch of rows."""
+        self.stream_ = Stream(graph, table, **self._options())
+        self.fit_ = self.stream_.first
+        return self._streamed()
+
+    def _continue(self, table: Table) -> Self:
+        """Learn from one more batch of rows."""
+        self.stream_.take(table)
+        return self._streamed()
+
+    def _streamed(self) -> Self:
+        self.network_ = self.stream_.network
+        self.n_iter_, self.converged_ = self.stream_.batches, self.stream_.first.converged
+        return self
+
+    def _options(self) -> dict[str, Any]:
+        """Return how to fit, as `lacunary.fit` takes it."""
+        names = ("method", "prior", "starts", "select")
+        stop = Stop(relative=self.tol, iterations=self.max_iter)
+        return {
+            **{name: getattr(self, name) for name in names},
+            "stop": stop,
+            "watch": self._watch(),
+            "rng": self._rng(),
+        }
 
 
 class Groups(DensityMixin, Model):  # type: ignore[misc]
@@ -170,12 +205,18 @@ def _counted(table: Table, sample_weight: ArrayLike | None) -> tuple[Table, NDAr
     """Return the table with weights, and which rows are kept: those of weight zero are as if not there."""
     if sample_weight is None:
         return table, np.ones(len(table), dtype=np.bool_)
-    weights = _check_sample_weight(sample_weight, np.empty((len(table), 1)), ensure_non_negative=True)
-    kept = np.asarray(weights > 0)
+    weights = _weights(sample_weight, len(table))
+    kept = weights > 0
     if not kept.all():
         kinds: dict[str, Kind] = {v.name: v.kind for v in table.schema}
         table = read(table.take(kept).to_frame("dict"), kinds=kinds)
-    return replace(table, weights=np.asarray(weights[kept], dtype=np.float64)), kept
+    return replace(table, weights=weights[kept]), kept
+
+
+def _weights(given: ArrayLike, rows: int) -> NDArray[np.float64]:
+    """Return the rows' weights, checked as scikit-learn does."""
+    weights = _check_sample_weight(given, np.empty((rows, 1)), ensure_non_negative=True)
+    return np.asarray(weights, dtype=np.float64)
 
 
 def _seen(values: list[Any], variable: Variable) -> list[Any]:

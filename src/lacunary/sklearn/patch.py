@@ -47,6 +47,8 @@ def _values(filled: Table, name: str, where: NDArray[np.intp]) -> NDArray[Any]:
 
 def _patched(column: nw.Series[Any], where: NDArray[np.intp], values: Any, variable: Variable) -> Any:
     """Return a column with values put in; one of whole numbers becomes one of reals if it must."""
+    if column.implementation.is_pandas_like() and _named(column.dtype):
+        return _categories(column, where, values)
     if not variable.discrete:
         values = _moments(column.dtype, values, variable.unit)
         if column.dtype.is_integer() and not np.all(values == np.round(values)):
@@ -55,8 +57,16 @@ def _patched(column: nw.Series[Any], where: NDArray[np.intp], values: Any, varia
             values = values.astype(str)
     new = nw.new_series(column.name, values.tolist() if values.dtype == object else values,
                         backend=column.implementation)  # fmt: skip
-    loose = column.dtype == nw.Object or (column.implementation.is_pandas_like() and _named(column.dtype))
-    return column.scatter(where, new if loose else _cast(new, column.dtype))
+    return column.scatter(where, new if column.dtype == nw.Object else _cast(new, column.dtype))
+
+
+def _categories(column: nw.Series[Any], where: NDArray[np.intp], values: Any) -> Any:
+    """Return a column of pandas' categories with values put in, by their codes: pandas would look each up."""
+    native = column.to_native()
+    codes, kept = native.array.codes.copy(), native.array.dtype
+    codes[where] = kept.categories.get_indexer(values)
+    filled = type(native.array).from_codes(codes, dtype=kept)
+    return nw.from_native(native._constructor(filled, index=native.index, name=native.name), series_only=True)
 
 
 def _named(dtype: Any) -> bool:
