@@ -12,6 +12,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 FOLDER = Path(__file__).parents[2] / "results"
+SAID = {"not": "not reproduced", "undecided": "not decided", "wrong": "wrong in print"}
 SHOWN = ("*.html", "*.csv", "*.txt", "*.svg", "*.png")
 
 
@@ -26,8 +27,8 @@ class Verdicts(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
-        kinds = ("reproduced", "near", "not", "answered")
-        head = "".join(f"<th>{kind}</th>" for kind in kinds)
+        kinds = ("reproduced", "near", "not", "wrong", "undecided", "noted", "open", "answered")
+        head = "".join(f"<th>{SAID.get(kind, kind)}</th>" for kind in kinds)
         rows = "".join(
             f'<tr><td><a href="results/{key}/index.html">{key.upper()}</a></td>'
             + "".join(f"<td>{verdicts(key).get(kind, 0)}</td>" for kind in kinds)

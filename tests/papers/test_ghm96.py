@@ -31,14 +31,14 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def test_the_two_numbers_that_are_wrong_and_no_other(verdicts: dict[str, str]) -> None:
     """Both have a one-line proof, in docs/papers.md."""
     ranks = [k for k in verdicts if k.startswith(("fan-", "w-", "autoclass", "gaussian", "sigmoid"))]
-    assert [k for k in ranks if verdicts[k] == "not"] == ["w-5", "gaussian-w"]
+    assert [k for k in ranks if verdicts[k] == "wrong"] == ["w-5", "gaussian-w"]
     assert all(verdicts[k] == "reproduced" for k in ranks if k not in ("w-5", "gaussian-w"))
 
 
 def test_conjectures_and_map(verdicts: dict[str, str]) -> None:
     for claim in ("conjecture-1-2n", "theorem-2", "formula", "ten-points"):
         assert verdicts[claim] == "reproduced"
-    assert verdicts["only-one"] == "not"
+    assert verdicts["only-one"] == "noted"
 
 
 def test_kinds_of_cells() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import linregress
 
-from lacunary.papers import blocks, error_of_mean, least_squares, minus, sweep, verdict_if
+from lacunary.papers import blocks, error_of_mean, least_squares, minus, sweep
 from tests.papers.counting import double
 
 
@@ -32,6 +32,5 @@ def test_blocks_cover_what_is_left() -> None:
     assert [u.arguments["first"] for u in blocks(double, {}, 5, 10, first=5)] == [5]
 
 
-def test_verdicts_on_statements() -> None:
-    assert [verdict_if(True), verdict_if(False, True), verdict_if(False)] == ["reproduced", "near", "not"]
+def test_minus_signs_are_true_ones() -> None:
     assert minus("-1 to -2") == "\N{MINUS SIGN}1 to \N{MINUS SIGN}2"

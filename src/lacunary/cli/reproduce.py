@@ -47,13 +47,15 @@ def reproduce(
 ) -> None:
     """Redo the tables, figures and claims of the papers this library stands on, beside the printed numbers.
 
-    Writes FOLDER/KEY/index.html with every claim marked reproduced, near or not, and the tables and figures
-    as files. Work that is finished is kept in FOLDER/work: after an interruption the same command goes on
-    where it was.
+    Writes FOLDER/KEY/index.html with every claim and its verdict (reproduced, near, not, wrong in print, not
+    decided), and the tables and figures as files. Work that is finished is kept in FOLDER/work: after an
+    interruption the same command goes on where it was. Claims that a run does not ask keep the answers of
+    an earlier one in the same FOLDER, and say so.
 
     --json prints, for each paper: paper, page, units, done, seconds, verdicts (by claim).
     """
     from lacunary.papers import keys
+    from lacunary.papers.claims import VERDICTS, said
 
     records = [_one(name, size, Path(out), jobs, so_far) for name in (keys() if key == "all" else [key])]
     if json:
@@ -61,9 +63,7 @@ def reproduce(
         return
     for record in records:
         counts = Counter(record["verdicts"].values())
-        told = ", ".join(
-            f"{counts[v]} {v}" for v in ("reproduced", "near", "not", "open", "answered") if counts[v]
-        )
+        told = ", ".join(f"{counts[v]} {said(v)}" for v in VERDICTS if counts[v])
         show(f"{record['paper']}: {told}; {record['seconds']:.0f} s of work\n  {record['page']}")
 
 

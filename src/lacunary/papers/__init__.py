@@ -6,7 +6,8 @@ this frame. Two files are needed, and nothing needs to be registered.
 ``claims.toml`` holds what was printed: ``[paper]`` with ``title``, ``authors``, ``machine`` (what theirs ran
 on) and ``notes`` (paragraphs on what had to be assumed), then for every number or statement a ``[[claim]]``
 as `Claim` spells out: ``id``, ``where``, ``says``, ``printed`` (a number; nothing if it is a statement),
-``tolerance`` and ``why``.
+``tolerance``, ``why`` and ``flat``: what an answer that knows nothing would have got. docs/verdicts.md has
+the rule by which all of them are judged.
 
 ``run.py`` holds ``PAPER = Paper(units, outcome)``:
 
@@ -25,12 +26,24 @@ as `Claim` spells out: ``id``, ``where``, ``says``, ``printed`` (a number; nothi
 
 from __future__ import annotations
 
-from lacunary.papers.claims import Claim, Found, Judged, Verdict, held, stated, verdict_if
+from lacunary.papers.claims import (
+    LUCK,
+    Claim,
+    Found,
+    Judged,
+    Verdict,
+    all_of,
+    compared,
+    most_of,
+    stated,
+    tail,
+)
 from lacunary.papers.outcome import Drawing, Listing, Outcome, Paper, Size, keys, paper
 from lacunary.papers.sample import error_of_mean, least_squares, minus
 from lacunary.papers.work import Record, Results, Unit, blocks, carry_out, kept_under, seed_of, sweep
 
 __all__ = [
+    "LUCK",
     "Claim",
     "Drawing",
     "Found",
@@ -43,17 +56,19 @@ __all__ = [
     "Size",
     "Unit",
     "Verdict",
+    "all_of",
     "blocks",
     "carry_out",
+    "compared",
     "error_of_mean",
-    "held",
     "kept_under",
     "keys",
     "least_squares",
     "minus",
+    "most_of",
     "paper",
     "seed_of",
     "stated",
     "sweep",
-    "verdict_if",
+    "tail",
 ]

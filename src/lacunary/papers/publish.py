@@ -17,7 +17,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from lacunary import __version__, write_whole
-from lacunary.papers.claims import Claim, Judged, judge
+from lacunary.papers.claims import VERDICTS, Claim, Judged, judge, said
+from lacunary.papers.earlier import kept_answers, kept_pictures
 from lacunary.papers.outcome import Cell, Listing, Outcome, Size
 from lacunary.papers.sample import minus
 
@@ -61,10 +62,52 @@ def told(judged: Judged) -> str:
         f"then {claim.then}" if claim.then else "",
         f"now {time_text(judged)}" if time_text(judged) else "",
     ]
-    head = f"{judged.verdict.upper()}: {claim.says}{where} [{claim.id}]"
-    rest = ["; ".join(filter(None, numbers)), claim.why and f"Tolerance: {claim.why}.", judged.note]
+    head = f"{said(judged.verdict).upper()}: {claim.says}{where} [{claim.id}]"
+    why = claim.why and f"{'Tolerance' if judged.margin is not None else 'Test'}: {claim.why}."
+    rest = ["; ".join(filter(None, numbers)), why, judged.note, judged.power, stands(judged)]
     lines = [head, *("    " + line for line in rest if line)]
     return "".join(fill(line, 110, subsequent_indent="    ") + "\n" for line in lines)
+
+
+def stands(judged: Judged) -> str:
+    """Return what stands behind an answer, and which library found it if it was an earlier one."""
+    found = judged.found
+    if found is None:
+        return ""
+    behind = f"Behind it: {found.behind}." if found.behind else ""
+    return f"{behind} {f'Of an earlier run: {found.run}.' if found.run else ''}".strip()
+
+
+SUMMARY = {
+    "reproduced": "What holds",
+    "near": "What nearly holds",
+    "not": "What does not hold here",
+    "wrong": "What is wrong in print, with a proof",
+    "undecided": "What we could not decide",
+    "open": "What this run did not ask",
+}
+
+
+def summary(judged: Sequence[Judged]) -> list[tuple[str, list[str]]]:
+    """Return, for each kind of verdict, what was so judged: claims from one place together."""
+    out = []
+    for verdict, title in SUMMARY.items():
+        places: dict[str, list[str]] = {}
+        for one in judged:
+            if one.verdict == verdict:
+                places.setdefault(one.claim.where, []).append(one.claim.says)
+        total = Counter(one.claim.where for one in judged if one.verdict not in ("noted", "answered"))
+        lines = [
+            f"{where}: {'; '.join(says) if len(says) <= TOLD else f'{len(says)} of {total[where]} claims'}"
+            for where, says in places.items()
+        ]
+        if lines:
+            out.append((title, lines))
+    return out
+
+
+TOLD = 4
+"""Claims from one place that a summary spells out; more are counted."""
 
 
 def in_columns(listing: Listing) -> str:
@@ -106,28 +149,45 @@ class Edition:
 def publish(folder: Path, edition: Edition, claims: Sequence[Claim], outcome: Outcome) -> list[Judged]:
     """Write everything into a folder and return the verdicts."""
     outcome = replace(outcome, listings=[each for each in outcome.listings if each.rows])
-    judged = [judge(claim, outcome.found.get(claim.id)) for claim in claims]
     strangers = set(outcome.found) - {claim.id for claim in claims}
     assert not strangers, f"answers to claims that claims.toml does not have: {sorted(strangers)}"
     folder.mkdir(parents=True, exist_ok=True)
+    known = kept_answers(folder / "claims.csv", claims) | dict(outcome.found)
+    judged = [judge(claim, known.get(claim.id)) for claim in claims]
     for listing in outcome.listings:
         write_whole(folder / f"{listing.name}.csv", _csv(listing))
         write_whole(folder / f"{listing.name}.txt", in_columns(listing))
     write_whole(folder / "claims.csv", _csv(verdicts(judged)))
     write_whole(folder / "claims.txt", "\n".join(told(one) for one in judged))
     drawn = _draw(folder, outcome)
-    write_whole(folder / "index.html", _page(edition, judged, outcome, drawn))
+    old = kept_pictures(folder, {drawing.name for drawing in outcome.drawings})
+    write_whole(folder / "index.html", _page(edition, judged, outcome, drawn, old))
     return judged
 
 
 def verdicts(judged: Sequence[Judged]) -> Listing:
     """Return the claims with their verdicts as a listing."""
-    columns = ("claim", "where", "says", "verdict", "printed", "ours", "error", "margin", "why", "note")
-    rows = []
+    heads = (
+        "claim",
+        "where",
+        "says",
+        "verdict",
+        "printed",
+        "ours",
+        "error",
+        "low",
+        "high",
+        "margin",
+        "chance",
+    )
+    columns = (*heads, "behind", "power", "run", "why", "note")
+    rows: list[tuple[Cell, ...]] = []
     for j in judged:
-        claim, ours = j.claim, (j.found.value, j.found.error) if j.found else (None, None)
-        printed = (claim.id, claim.where, claim.says, j.verdict, claim.printed)
-        rows.append((*printed, *ours, j.margin, claim.why, j.note))
+        claim, found = j.claim, j.found
+        rows.append((claim.id, claim.where, claim.says, j.verdict, claim.printed,
+                     *((found.value, found.error, *(found.span or (None, None))) if found else (None,) * 4),
+                     j.margin, found.chance if found else None, found.behind if found else None, j.power,
+                     (found.run or __version__) if found else None, claim.why, j.note))  # fmt: skip
     return Listing("claims", "Every claim and its verdict", columns, rows)
 
 
@@ -151,7 +211,13 @@ def _csv(listing: Listing) -> str:
     return text.getvalue()
 
 
-def _page(edition: Edition, judged: Sequence[Judged], outcome: Outcome, drawn: Mapping[str, Markup]) -> str:
+def _page(
+    edition: Edition,
+    judged: Sequence[Judged],
+    outcome: Outcome,
+    drawn: Mapping[str, Markup],
+    old: Mapping[str, str],
+) -> str:
     environment = Environment(
         loader=PackageLoader("lacunary.papers", ""),
         autoescape=True,
@@ -159,12 +225,22 @@ def _page(edition: Edition, judged: Sequence[Judged], outcome: Outcome, drawn: M
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"cell": cell, "error": error_text, "time": time_text}
+    environment.filters |= {
+        "cell": cell,
+        "error": error_text,
+        "time": time_text,
+        "said": said,
+        "stands": stands,
+    }
     return environment.get_template("page.html.jinja").render(
         edition=edition,
-        printed=[j for j in judged if not j.claim.ours],
+        printed=[j for j in judged if not (j.claim.ours or j.claim.fact)],
         ours=[j for j in judged if j.claim.ours],
-        count=Counter(j.verdict for j in judged if not j.claim.ours),
+        noted=[j for j in judged if j.claim.fact],
+        count=[(v, n) for v in VERDICTS[:-1] if (n := sum(j.verdict == v for j in judged))],
+        summary=summary(judged),
+        earlier=sum(bool(j.found and j.found.run) for j in judged),
+        old=old,
         outcome=outcome,
         drawn=drawn,
     )

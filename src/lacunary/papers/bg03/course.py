@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from lacunary.papers import Found, Listing, Record, Results, stated
+from lacunary.papers import Found, Listing, Record, Results, most_of, stated, tail
 from lacunary.papers.bg03.summary import NAMES, scored
-from lacunary.papers.bg03.work import AVERAGED, LENGTHS, ROWS, SIZES, TRUE, anneal, bounds_block
+from lacunary.papers.bg03.work import AVERAGED, LENGTHS, ROWS, SIZES, TRUE, anneal, bounds_block, structures
 
 MOVES = {
     "metropolis": "AIS by Metropolis moves, as in print",
     "gibbs": "AIS by Gibbs moves, the library's own",
 }
+
+MANY = len(structures())
+ONE = "one true setting"
 
 Shares = dict[str, dict[str, list[tuple[int, float, float]]]]
 """By panel and method: rows, share of first places, its standard error."""
@@ -81,23 +84,23 @@ def _rank_claims(
     earlier = when is not None and (then is None or when < then)
     differ = [n for n in vb if vb[n] != bic[n]]
     better = sum(vb[n] < bic[n] for n in differ)
-    share = better / len(differ) if differ else 0.0
     small = [n for n in ais if n < ROWS]
     won = sum(ais[n] <= min(vb[n], bic[n]) for n in small)
     means = {name: float(np.mean([ranks[name][n] for n in small])) for name in ("ais", "vb", "bic")}
-    ahead = means["ais"] < min(means["vb"], means["bic"])
     listed = "mean ranks: " + ", ".join(f"{NAMES[name]} {mean:.1f}" for name, mean in means.items())
     lapses, own = (_lapses(ranks[name]) for name in ("ais", "gibbs"))
     told = f"{lapses} lapses; {own} with the library's sampler"
-    sizes = f"{better} of {len(differ)} sizes at which they differ"
+    nested = f"{ONE}; {len(vb)} sizes, each of which contains the smaller ones"
     return {
-        "all-find": stated(f"{first} of 3 at {last} rows", first == 3, first == 2, each),
-        "vb-before-bic": stated(
-            f"{when or 'never'} and {then or 'never'}", earlier, when is not None and when == then
+        "all-find": stated(
+            f"{first} of 3 at {last} rows", first == 3, note=each, chance=1 / MANY**3, behind=ONE
         ),
-        "vb-better": stated(sizes, share >= 0.8, share >= 0.6),
-        "ais-small": stated(f"{won} of {len(small)} sizes", 2 * won > len(small), ahead, listed),
-        "ais-noisy": stated(told, lapses > own, lapses > 0, f"{len(ranks['gibbs'])} sizes"),
+        "vb-before-bic": stated(f"{when or 'never'} and {then or 'never'}", earlier, chance=0.5, behind=ONE),
+        "vb-better": most_of(better, len(differ), "sizes at which they differ", behind=nested),
+        "ais-small": most_of(won, len(small), "sizes", listed, behind=nested),
+        "ais-noisy": stated(
+            told, lapses > own, note=f"{len(vb)} sizes", chance=tail(lapses, lapses + own), behind=nested
+        ),
     }
 
 
@@ -149,8 +152,9 @@ def length_found(results: Results) -> dict[str, Found]:
     for name, level in (("to-bic", levels["BIC"]), ("to-vb", levels["VB lower bound"])):
         steps, theirs = _first_above(runs, level), _first_above(own, level)
         note = f"Gibbs moves: {theirs or 'not within the lengths tried'}"
-        never = Found(f"more than {max(runs)}", verdict="not", note=note)
-        found[name] = never if steps is None else Found(steps, note=note)
+        behind = f"ten chains of each of {len(runs)} lengths; {ONE}"
+        never = Found(f"more than {max(runs)}", verdict="not", note=note, behind=behind)
+        found[name] = never if steps is None else Found(steps, note=note, behind=behind)
     if max(runs) == LENGTHS[-1]:
         found["converge"] = _agreement(runs, own)
     return found
@@ -166,7 +170,8 @@ def _agreement(runs: dict[int, Record], own: dict[int, Record]) -> Found:
     spans = {name: float(np.ptp([*end["log_weights"], end["started"]])) for name, end in ends.items()}
     span = spans["Metropolis"]
     note = "; ".join(f"{name} {value:.1f} nats from lowest to highest" for name, value in spans.items())
-    return stated(f"within {span:.1f} nats at {max(runs)} steps", span <= 3, span <= 6, note)
+    told, behind = f"within {span:.1f} nats at {max(runs)} steps", f"eleven chains; {ONE}"
+    return stated(told, span <= 3, note=note, chance=0.0, behind=behind)
 
 
 def averaged(results: Results) -> tuple[Listing, dict[str, Found], Shares]:

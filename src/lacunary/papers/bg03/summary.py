@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from lacunary.papers import Found, Listing, Results, stated
+from lacunary.papers import Found, Listing, Results, all_of, stated
 from lacunary.papers.bg03.work import ROWS, TRUE, bounds_block, evidence_block, graph, score_block, structures
 
 NAMES = {"map": "MAP", "bic": "BIC", "vb": "VB", "ais": "AIS", "gibbs": "AIS, Gibbs"}
 """Methods as they are shown: AIS is BG03's, Gibbs the library's own sampler."""
+
+BEHIND = f"one true setting, {len(structures())} structures, {ROWS} rows"
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +87,12 @@ def _trends(here: Scored) -> dict[str, Found]:
     for name, method, sign in (("map-up", "map", 1), ("bic-down", "bic", -1)):
         scores = here.columns[method]
         trend, late = (float(spearmanr(parameters[x], scores[x])[0]) for x in (slice(None), many))
+        chance = float(spearmanr(parameters, scores)[1])
         turned = f"{late:.2f} among structures with at least as many parameters as the true one"
         clear = sign * trend > 0.5
-        found[name] = stated(f"correlation {trend:.2f}", clear, sign * trend > 0, "" if clear else turned)
+        found[name] = stated(
+            f"correlation {trend:.2f}", clear, note="" if clear else turned, chance=chance, behind=BEHIND
+        )
     return found
 
 
@@ -95,18 +100,18 @@ def _at_480(here: Scored, evidence: NDArray[np.float64] | None) -> dict[str, Fou
     """Compare with the evidence of all structures: by many long chains, or while some are missing by few."""
     ais, vb, bic, best = (here.columns[name] for name in ("ais", "vb", "bic", "gibbs"))
     best = best if evidence is None else evidence
-    many, above, close = len(ais), int((ais > vb).sum()), np.abs(vb - best) < np.abs(bic - best)
+    many, close = len(ais), np.abs(vb - best) < np.abs(bic - best)
     gap = best - vb
     far = f"mean distance from the evidence: VB {gap.mean():.1f}, BIC {(best - bic).mean():.1f} nats"
     out = {
-        "ais-above-vb": stated(f"{above} of {many}", above == many, above >= 0.95 * many),
-        "vb-close": stated(f"{int(close.sum())} of {many}", close.all(), close.mean() >= 0.9, far),
+        "ais-above-vb": all_of(int((ais > vb).sum()), many, "", behind=BEHIND),
+        "vb-close": all_of(int(close.sum()), many, "", far, behind=BEHIND),
         "tightness": Found(f"{gap.mean():.1f} nats on average, {gap[here.true]:.1f} for the true structure"),
     }
     note = "" if evidence is None else _true_rank(evidence, ais, here.true)
     for method in ("vb", "ais"):
         rank = here.rank(method) or 0
-        out[f"{method}-480"] = stated(f"rank {rank}", rank == 1, rank <= 0.03 * many, note)
+        out[f"{method}-480"] = stated(f"rank {rank}", rank == 1, note=note, chance=1 / many, behind=BEHIND)
     return out
 
 
@@ -123,14 +128,14 @@ def _true_rank(evidence: NDArray[np.float64], ais: NDArray[np.float64], true: in
 def _times(here: Scored) -> dict[str, Found]:
     ours = "on one core shared with other work; 16 accelerated starts"
     out, spent = {}, {}
-    for name, claim, then, note in (
-        ("map", "time-bic", 200.0, ours),
-        ("vb", "time-vb", 575.0, ours),
-        ("ais", "time-ais", 55_000.0, "one chain each"),
+    for name, claim, note in (
+        ("map", "time-bic", ours),
+        ("vb", "time-vb", ours),
+        ("ais", "time-ais", "one chain each"),
     ):
         spent[name] = seconds = float(here.columns[f"{name}_seconds"].sum())
-        out[claim] = stated(f"{seconds:.0f} s", seconds <= then, note=note, seconds=seconds)
+        out[claim] = Found(f"{seconds:.0f} s", note=note, seconds=seconds)
     ratio = spent["ais"] / spent["vb"]
     note = "the sampler became faster by far more than EM did; 16 starts of VB are counted"
-    out["faster"] = stated(f"{ratio:.1f} times", 33 <= ratio <= 300, ratio > 1, note)
+    out["faster"] = Found(f"{ratio:.1f} times", note=note)
     return out

@@ -7,7 +7,19 @@ from itertools import pairwise
 
 import numpy as np
 
-from lacunary.papers import Found, Results, error_of_mean, minus, stated
+from lacunary.papers import (
+    LUCK,
+    Found,
+    Results,
+    Verdict,
+    all_of,
+    compared,
+    error_of_mean,
+    minus,
+    most_of,
+    stated,
+    tail,
+)
 from lacunary.papers.ch96.curves import (
     FIGURES,
     ROWS,
@@ -23,8 +35,8 @@ from lacunary.papers.ch96.curves import (
 from lacunary.papers.ch96.work import free, reality
 
 OTHERS = SCORES[1:]
-ENOUGH = 7
-"""Settings of ten in which a score must do as well as BIC to be called more accurate."""
+SHUFFLES = 200
+"""Of a curve's values, to see how often peaks stand where they are by chance."""
 
 
 def answers(results: Results) -> dict[str, Found]:
@@ -58,43 +70,99 @@ def _even(known: list[Curve]) -> str:
 def _delta(own: list[Curve], score: str) -> Found:
     mean, spread, error = mean_delta(own, score)
     models = len({curve.model for curve in own})
-    note = f"± {spread:.1f} over {len(own)} data sets of {models} model{'s' if models > 1 else ''}."
+    behind = f"{len(own)} data sets of {models} model{'s' if models > 1 else ''}"
+    note = f"± {spread:.1f} over data sets."
     ends = sum(chosen(curve.of(score)) in (min(curve.values), max(curve.values)) for curve in own)
     if ends:
         note += f" In {ends} the choice is at an end of the range tried."
-    return Found(round(mean, 3), error, note=note)
+    return Found(round(mean, 3), error, note=note, behind=behind)
 
 
 def _biases(known: list[Curve]) -> dict[str, Found]:
     """Return what is said of the mean Δc of each score in each setting."""
     own = {s: [curve for curve in known if curve.setting == s] for s in SETTINGS}
-    table = {s: {score: mean_delta(own[s], score)[0] for score in OTHERS} for s in dict.fromkeys(own)}
-    near = {s: sum(abs(row[s]) <= abs(row["bic"]) + 1e-9 for row in table.values()) for s in OTHERS[:3]}
-    overall = {s: float(np.mean([row[s] for row in table.values()])) for s in OTHERS}
-    cs, mled, draper = (overall[s] for s in OTHERS[:3])
-    above = sum(row["bic"] > 0 for row in table.values())
-    large = {c: table[Setting(64, c, 400)] for c in (16, 32)}
-    better = [abs(row["draper"]) < abs(row["cheeseman-stutz"]) for row in large.values()]
+    bic = [mean_delta(curves, "bic")[0] for curves in own.values()]
+    above, below = sum(mean > 0 for mean in bic), sum(mean < 0 for mean in bic)
+    overall = {s: _over_models(known, [s]) for s in OTHERS}
+    told = "; ".join(f"{s}: " + minus(f"{mean:+.2f}") for s, (mean, _) in overall.items())
+    note, many = f"Mean Δc over models: {told}.", _models(known)
+    by_c = {c: [curve for curve in known if curve.setting == Setting(64, c, 400)] for c in (16, 32)}
+    large = [
+        (f"c = {c}", *_over_models(curves, ["cheeseman-stutz", "draper"], absolute=True))
+        for c, curves in by_c.items()
+    ]
     wide = [curve for curve in known if curve.setting.n >= 32]
-    same = float(np.mean([delta(c, "mled") == delta(c, "cheeseman-stutz") for c in wide]))
-    told = "; ".join(f"{s}: " + minus(f"{v:+.2f}") for s, v in overall.items())
-    note = f"Mean Δc over settings: {told}."
-    both = "; ".join(
-        f"c = {c}: CS {row['cheeseman-stutz']:+.1f}, Draper {row['draper']:+.1f}" for c, row in large.items()
-    )
     return {
-        "accuracy": stated(
-            ", ".join(f"{s} {count} of {len(table)}" for s, count in near.items()),
-            min(near.values()) >= ENOUGH,
-            sorted(near.values())[1] >= ENOUGH,
-            "Settings in which a score's mean Δc is no further from zero than BIC's.",
+        "accuracy": _nearer(known, many),
+        "bic-simple": stated(
+            f"positive in {above}, negative in {below} of {len(bic)}",
+            above == 0,
+            note=note,
+            chance=tail(below, above + below),
+            behind=many,
         ),
-        "bic-simple": stated(f"positive in {above} of {len(table)}", above == 0, above == 1, note),
-        "cs-complex": stated(round(cs, 2), cs > 0 and mled > 0, cs > 0, note),
-        "draper-simple": stated(round(draper, 2), draper < 0, note=note),
-        "mled-cs": stated(f"{same:.0%} the same", same >= 0.95, same >= 0.8),
-        "large-c": stated(both, all(better), any(better)),
+        "cs-complex": compared(((s, *overall[s]) for s in OTHERS[:2]), note, behind=many),
+        "draper-simple": compared([("Draper", -overall["draper"][0], overall["draper"][1])], behind=many),
+        "mled-cs": _agreeing(
+            [delta(c, "mled") == delta(c, "cheeseman-stutz") for c in wide], _unlike(wide), _models(wide)
+        ),
+        "large-c": compared(large, behind=_models([c for curves in by_c.values() for c in curves])),
     }
+
+
+def _models(known: list[Curve]) -> str:
+    """Return what stands behind an answer: models and data sets."""
+    models = {(curve.setting, curve.model) for curve in known}
+    return f"{len(models)} models, {len(known)} data sets"
+
+
+def _over_models(known: list[Curve], scores: list[str], absolute: bool = False) -> tuple[float, float]:
+    """Return the mean over models of Δc of a score, less that of another if there is one, and its error.
+
+    Every setting counts alike; models are what is independent.
+    """
+    means: dict[Setting, dict[int, list[float]]] = {}
+    for curve in known:
+        values = [abs(delta(curve, s)) if absolute else delta(curve, s) for s in scores]
+        value = float(values[0] - values[1] if len(values) > 1 else values[0])
+        means.setdefault(curve.setting, {}).setdefault(curve.model, []).append(value)
+    own = [[float(np.mean(v)) for v in models.values()] for models in means.values()]
+    error = float(np.sqrt(sum(error_of_mean(each) ** 2 for each in own)) / len(own))
+    return float(np.mean([np.mean(each) for each in own])), error
+
+
+def _nearer(known: list[Curve], behind: str) -> Found:
+    """Return over how many models each score is nearer to Laplace's choice than BIC, by sign tests."""
+    told, verdicts, worst = [], [], 0.0
+    for score in OTHERS[:3]:
+        gaps: dict[tuple[Setting, int], int] = {}
+        for c in known:
+            place = (c.setting, c.model)
+            gaps[place] = gaps.get(place, 0) + abs(delta(c, "bic")) - abs(delta(c, score))
+        nearer, apart = sum(g > 0 for g in gaps.values()), sum(g != 0 for g in gaps.values())
+        one = most_of(nearer, apart, f"models ({score})")
+        told.append(str(one.value))
+        verdicts.append(one.verdict)
+        worst = max(worst, one.chance or 0.0)
+    verdict: Verdict = (
+        "not" if "not" in verdicts else "undecided" if "undecided" in verdicts else "reproduced"
+    )
+    note = "Models on which a score is nearer to Laplace's choice than BIC is, of those that differ."
+    return Found(", ".join(told), verdict=verdict, chance=worst, note=note, behind=behind)
+
+
+def _unlike(known: list[Curve]) -> float:
+    """Return how often two scores agree that are not the same: BIC and CS."""
+    return float(np.mean([delta(c, "bic") == delta(c, "cheeseman-stutz") for c in known]))
+
+
+def _agreeing(same: list[bool], by: float, behind: str, note: str = "") -> Found:
+    """Return whether choices agree in 95 % of the cases, and how often less like ones would."""
+    share, need = float(np.mean(same)), int(np.ceil(0.95 * len(same)))
+    note = f"{note} BIC and CS agree in {by:.0%}.".strip()
+    return stated(
+        f"{share:.0%} the same", sum(same) >= need, note=note, chance=tail(need, len(same), by), behind=behind
+    )
 
 
 def _sharpness(own: list[Curve], score: str) -> float:
@@ -119,28 +187,58 @@ def _peaks(known: list[Curve]) -> dict[str, Found]:
         told = "; ".join(f"{score}: " + ", ".join(f"{v:.0f}" for v in row) for score, row in table.items())
         note = f"Nats by which the score at c exceeds that of its neighbours: {told}."
         many = f"{sum(rises)} of {len(rises)} steps"
-        found[claim] = stated(many, all(rises), np.mean(rises) >= 0.8, note)
+        settings = [c for c in known if c.setting in FIGURES[figure]]
+        found[claim] = stated(many, all(rises), note=note, chance=1 / 24, behind=_models(settings))
     return found | _two_peaks([c for c in known if c.setting.c >= 16])
 
 
 def _two_peaks(large: list[Curve]) -> dict[str, Found]:
-    widest = [curve for curve in large if curve.setting.c == 32]
-    both = {s: float(np.mean([_has_two(c.of(s), c.setting.c) for c in large])) for s in SCORES}
-    first = {
-        s: float(np.mean([chosen(c.of(s)) < 0.75 * c.setting.c for c in widest]))
-        for s in ("laplace", "draper", "bic")
-    }
-    at_c = [abs(chosen(c.of("cheeseman-stutz")) - c.setting.c) <= c.setting.c / 4 for c in widest]
-    second = float(np.mean(at_c))
-    counts = [value > 0.5 for value in both.values()]
-    half = [value > 0.5 for value in first.values()]
-    note = f"Share of {len(large)} data sets with c = 16 and 32 in which a score has both."
-    of_widest = f"Share of {len(widest)} data sets with c = 32."
+    """Return what the curves of c = 16 and 32 say, a model at a time: of one model, its first data set."""
+    firsts = [curve for curve in large if curve.data == 0]
+    widest = [curve for curve in firsts if curve.setting.c == 32]
+    both = {s: [_has_two(c.of(s), c.setting.c) for c in firsts] for s in SCORES}
+    shuffled = float(np.mean([_by_chance(c) for c in firsts]))
+    first = {s: [chosen(c.of(s)) < 0.75 * c.setting.c for c in widest] for s in ("laplace", "draper", "bic")}
+    second = {"CS": [_around(chosen(c.of("cheeseman-stutz")), c.setting.c) for c in widest]}
+    below = float(np.mean([k < 0.75 * c.setting.c for c in widest for k in c.values]))
+    within = float(np.mean([_around(k, c.setting.c) for c in widest for k in c.values]))
     return {
-        "two-peaks": stated(_shares(both), all(counts), any(counts), note),
-        "first-peak": stated(_shares(first), all(half), any(half), of_widest),
-        "second-peak": stated(f"{second:.0%}", second > 0.5, note=f"Of {len(widest)} data sets."),
+        "two-peaks": _mostly(both, shuffled, _models(firsts), "Values in any order have both in"),
+        "first-peak": _mostly(first, below, _models(widest), "Of the states tried are such"),
+        "second-peak": _mostly(second, within, _models(widest), "Of the states tried are such"),
     }
+
+
+def _around(k: int, c: int) -> bool:
+    """Tell whether a number of states is within a quarter of c."""
+    return abs(k - c) <= c / 4
+
+
+def _mostly(holds: dict[str, list[bool]], by: float, behind: str, what: str) -> Found:
+    """Return whether something holds in most models for each score, and for more than by chance."""
+    verdicts: list[Verdict] = []
+    worst = 0.0
+    for each in holds.values():
+        count, many = sum(each), len(each)
+        up = tail(count, many, by)
+        few = 2 * count < many and tail(many - count, many) <= LUCK
+        verdicts.append("reproduced" if 2 * count > many and up <= LUCK else "not" if few else "undecided")
+        worst = max(worst, up)
+    verdict: Verdict = (
+        "not" if "not" in verdicts else "undecided" if "undecided" in verdicts else "reproduced"
+    )
+    told = _shares({name: float(np.mean(each)) for name, each in holds.items()})
+    return Found(told, verdict=verdict, chance=worst, note=f"{what} {by:.0%}.", behind=behind)
+
+
+def _by_chance(curve: Curve) -> float:
+    """Return how often a curve has both peaks if its values are put in any order."""
+    values = curve.of("laplace")
+    random = np.random.default_rng(0)
+    tries = (
+        dict(zip(values, random.permutation(list(values.values())), strict=True)) for _ in range(SHUFFLES)
+    )
+    return float(np.mean([_has_two(each, curve.setting.c) for each in tries]))
 
 
 def _has_two(values: dict[int, float], c: int) -> bool:
@@ -164,7 +262,11 @@ def _shapes(known: list[Curve]) -> dict[str, Found]:
         return {}
     typical = float(np.median(ratios))
     note = f"Median over {len(ratios)} points; the largest tenth is above {np.quantile(ratios, 0.9):.1%}."
-    return {"alike": stated(f"{typical:.1%}", typical < 0.02, typical < 0.05, note)}
+    return {
+        "alike": stated(
+            f"{typical:.1%}", typical < 0.02, note=note, chance=0.0, behind=f"{len(ratios)} points"
+        )
+    }
 
 
 def _epsilons(known: list[Curve]) -> dict[str, Found]:
@@ -178,10 +280,23 @@ def _epsilons(known: list[Curve]) -> dict[str, Found]:
                 moves.append(float(np.mean([delta(a, score) - delta(b, score) for a, b in pairs])))
     if not moves:
         return {}
-    calm = float(np.mean([abs(m) <= 0.5 for m in moves]))
-    most = max(abs(move) for move in moves)
-    note = f"Share of {len(moves)} means of Δc that move by at most half a state; one moves by {most:.1f}."
-    return {"epsilon": stated(f"{calm:.0%}", calm >= 0.9, calm >= 0.7, note)}
+    calm, need = sum(abs(m) <= 0.5 for m in moves), int(np.ceil(0.9 * len(moves)))
+    most, alike = max(abs(move) for move in moves), _unmoved(by)
+    note = f"One moves by {most:.1f}. Data sets of one model differ by no more in {alike:.0%}."
+    told, behind = f"{calm} of {len(moves)} means of Δc", f"{len(moves)} means over data sets of one model"
+    chance = tail(need, len(moves), alike)
+    return {"epsilon": stated(told, calm >= need, note=note, chance=chance, behind=behind)}
+
+
+def _unmoved(by: dict[tuple[Setting, int, float], Curve]) -> float:
+    """Return how often Δc of two data sets of one model differ by at most half a state."""
+    pairs = [
+        abs(delta(a, s) - delta(b, s)) <= 0.5
+        for (setting, data, epsilon), a in by.items()
+        if epsilon == 0.01 and (b := by.get((setting, data + 1, epsilon)))
+        for s in OTHERS
+    ]
+    return float(np.mean(pairs)) if pairs else 1.0
 
 
 def _points(known: list[Curve]) -> dict[str, Found]:
@@ -191,7 +306,9 @@ def _points(known: list[Curve]) -> dict[str, Found]:
     none = sum(run["scores"]["laplace"] is None for run in runs)
     share = float(np.mean(ended))
     found = {
-        "converged": Found(share, note=f"{ended.count(False)} of {len(ended)} runs did not."),
+        "converged": Found(
+            share, note=f"{ended.count(False)} runs did not.", behind=f"{len(ended)} runs of EM"
+        ),
         "refusals": Found(
             f"{polished} of {len(runs)} runs", note=f"{none} reached no peak even when EM went on."
         ),
@@ -204,16 +321,18 @@ def _points(known: list[Curve]) -> dict[str, Found]:
     ]
     gaps = [abs(run["ml"]["bic"] - run["scores"]["bic"]) for run in runs if "ml" in run]
     if same:
-        share = float(np.mean(same))
-        note = f"Of {len(same)} choices the same; BIC differs by {np.median(gaps):.2f} nats (median)."
-        found["map-ml"] = stated(f"{share:.0%}", share >= 0.95, share >= 0.8, note)
+        note = f"BIC differs by {np.median(gaps):.2f} nats (median)."
+        found["map-ml"] = _agreeing(same, _unlike(known), f"{len(same)} choices", note)
     return found
 
 
 def _ranks(results: Results) -> dict[str, Found]:
     ranks = [record.value for record in results.of(free)]
     off = sum(value["rank"] != value["parameters"] for value in ranks)
-    return {"dimension": stated(f"{off} of {len(ranks)} models differ", off == 0)} if ranks else {}
+    if not ranks:
+        return {}
+    told, behind = f"{off} of {len(ranks)} models differ", f"{len(ranks)} models"
+    return {"dimension": stated(told, off == 0, chance=0.0, behind=behind)}
 
 
 def _realities(results: Results) -> dict[str, Found]:
@@ -231,14 +350,17 @@ def _realities(results: Results) -> dict[str, Found]:
     rising = list(means.values())
     arcs = float(np.mean([r.value["arcs"] for r in own]))
     return {
-        "reality-states": stated(f"{sum(votes)} of {len(votes)}", all(votes), np.mean(votes) > 0.5),
+        "reality-states": all_of(sum(votes), len(votes), "choices", by=1 / 6, behind=f"{len(own)} models"),
         "reality": Found(
             means[12, 3],
             error_of_mean(deltas[12, 3]),
-            note=f"± {spread[12, 3]:.0f} over {len(own)} models; {arcs:.0f} arcs with nothing hidden.",
+            note=f"± {spread[12, 3]:.0f} over models; {arcs:.0f} arcs with nothing hidden.",
+            behind=f"{len(own)} models of 800 rows",
             seconds=float(np.mean([r.seconds for r in own])),
         ),
-        "reality-size": stated(told, all(b > a for a, b in pairwise(rising)), rising[-1] > rising[0]),
+        "reality-size": stated(
+            told, all(b > a for a, b in pairwise(rising)), chance=1 / 24, behind=f"{len(records)} models"
+        ),
     }
 
 

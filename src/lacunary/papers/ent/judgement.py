@@ -103,12 +103,6 @@ def friedman(values: ArrayLike, *, level: float = 0.01) -> Friedman:
 
 RESAMPLES = 500
 LEVEL = 0.01
-ROUNDING, NEAR = 0.005, 0.05
-"""Of printed medians: half of the last digit, and what still counts as near."""
-
-VAGUE = 0.05
-"""Standard error of a relative median above which agreement with print means nothing."""
-
 MANY = 100
 """Experiments below which a difference that is not significant means nothing."""
 
@@ -172,17 +166,6 @@ class Cell:
         return " < ".join(" & ".join(place) for place in self.places) + more
 
 
-def number_verdict(ours: float, error: float, printed: float) -> Verdict:
-    """Judge a relative median: chance in both numbers, and rounding, are allowed for.
-
-    Agreement within an error that would agree with nearly anything leaves the claim open.
-    """
-    gap = abs(ours - printed) - 1e-9  # printed numbers are decimal
-    if gap <= 1.96 * np.sqrt(2) * error + ROUNDING:
-        return "reproduced" if error <= VAGUE else "open"
-    return "near" if gap <= NEAR else "not"
-
-
 def rank_verdict(cell: Cell, printed: Places) -> Verdict:
     """Judge a ranking: the same places; or else mean ranks in the printed order.
 
@@ -201,11 +184,11 @@ def rank_verdict(cell: Cell, printed: Places) -> Verdict:
             for i, one in enumerate(cell.methods)
             for j, other in enumerate(cell.methods)
         )
-        return "not" if wrong else "open"
+        return "not" if wrong else "undecided"
     return "near" if ordered else "not"
 
 
 def worst(verdicts: Sequence[Verdict]) -> Verdict:
     """Return the worst of several verdicts on parts of a claim."""
-    order: tuple[Verdict, ...] = ("reproduced", "near", "open", "not")
+    order: tuple[Verdict, ...] = ("reproduced", "near", "undecided", "not")
     return max(verdicts, key=order.index)

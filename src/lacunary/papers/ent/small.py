@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import lacunary as lac
-from lacunary.papers import Found, Listing, Results, Verdict, error_of_mean, verdict_if
+from lacunary.papers import Found, Listing, Results, Verdict, error_of_mean
 from lacunary.papers.ent.experiment import (
     ITERATIONS,
     SEED,
@@ -22,8 +22,8 @@ from lacunary.papers.ent.experiment import (
     distances,
     starting_points,
 )
-from lacunary.papers.ent.judgement import Cell, Places, rank_verdict, worst
-from lacunary.papers.ent.summary import median_found, with_error
+from lacunary.papers.ent.judgement import LEVEL, Cell, Places, rank_verdict, worst
+from lacunary.papers.ent.summary import behind, median_found, with_error
 
 BN1 = {"one": "A -> U -> T <- E <- B", "both": "A -> U E; B -> U E; U -> T <- E"}
 """The arcs of BN1 as assumed, and the variant in which U and E have both parents."""
@@ -161,7 +161,7 @@ def bn1(results: Results) -> tuple[Listing, dict[str, Found]]:
     found |= _bn1_shares(results)
     if len(worse) == len(BN1_MEDIANS):
         verdicts, told_worse = zip(*worse, strict=True)
-        found["bn1-worse"] = Found("; ".join(told_worse), verdict=worst(verdicts))
+        found["bn1-worse"] = Found("; ".join(told_worse), verdict=worst(verdicts), chance=LEVEL)
     note = (
         "Median KL from the truth over that of the best start; joint, and the part in the tables of U and E. "
         "Print has n = 100 and n = 300, and the arcs are assumed. Rows with climbs broken off after a few "
@@ -180,7 +180,10 @@ def _worse(cell: Cell) -> tuple[Verdict, str]:
     top, best = cell.methods.index("global"), cell.methods.index("best")
     ratio, error = cell.relative("global")
     ranks = f"ranks {cell.test.ranks[best]:.2f} and {cell.test.ranks[top]:.2f}"
-    return verdict_if(cell.test.better(best, top), ratio > 1), f"{ranks}, ratio {with_error(ratio, error)}"
+    found: Verdict = "reproduced" if cell.test.better(best, top) else "undecided"
+    if cell.test.better(top, best):
+        found = "not"
+    return found, f"{ranks}, ratio {with_error(ratio, error)}, {behind(cell)}"
 
 
 def _bn1_shares(results: Results) -> dict[str, Found]:
@@ -192,8 +195,8 @@ def _bn1_shares(results: Results) -> dict[str, Found]:
     sure = f"{sum(certified)} of {len(gain)} global maxima are certified to 1e-6 nats"
     spread = f"median {np.median(gain):.2%}, highest {gain.max():.2%}; {sure}"
     return {
-        "bn1-missing": Found(float(missing.mean()), error_of_mean(missing)),
-        "bn1-gain": Found(float(gain.mean()), error_of_mean(gain), note=spread),
+        "bn1-missing": Found(float(missing.mean()), error_of_mean(missing), behind=f"{len(missing)} tables"),
+        "bn1-gain": Found(float(gain.mean()), error_of_mean(gain), note=spread, behind=f"{len(gain)} tables"),
     }
 
 
@@ -232,5 +235,6 @@ def _solver_found(
         f"{prefix}-{method}": median_found(cell, method, value, see) for method, value in printed.items()
     }
     ranks = ", ".join(f"{m} {r:.2f}" for m, r in zip(cell.methods, cell.test.ranks, strict=True))
-    verdict = rank_verdict(cell, places)
-    return found | {f"{prefix}-rank": Found(cell.told, verdict=verdict, note=f"mean ranks: {ranks}")}
+    verdict, note = rank_verdict(cell, places), f"mean ranks: {ranks}"
+    ranking = Found(cell.told, verdict=verdict, chance=LEVEL, note=note, behind=behind(cell))
+    return found | {f"{prefix}-rank": ranking}

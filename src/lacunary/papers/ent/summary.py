@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from lacunary.papers import Found, Listing, Results, Verdict, stated
-from lacunary.papers.ent.experiment import METHODS, NETWORKS, SETTINGS, table_block
-from lacunary.papers.ent.judgement import Cell, Places, number_verdict, rank_verdict
+from lacunary.papers import Found, Listing, Results, Verdict, all_of, stated, tail
+from lacunary.papers.ent.experiment import METHODS, NETWORKS, SETTINGS, STARTS, table_block
+from lacunary.papers.ent.judgement import LEVEL, Cell, Places, rank_verdict
 
 MEDIANS = {
     "asia": {
@@ -33,6 +34,9 @@ LEAF_TIE: Places = (("average", "entropy"), ("best",))
 """The two rankings that occur in print; the second only on leaves, of ALARM and of random networks."""
 
 METRICS = ("joint", "leaf")
+NEAR = 0.05
+"""A gap from print that is worth a note."""
+
 TITLES = {
     "asia": "Table 1: Asia",
     "alarm": "Table 2: ALARM",
@@ -88,11 +92,13 @@ def with_error(value: float, error: float) -> str:
 def median_found(cell: Cell, method: str, printed: float, see: str = "stopping") -> Found:
     """Return the answer to one relative median."""
     value, error = cell.relative(method)
-    verdict = number_verdict(value, error, printed)
-    note = f"{len(cell.values)} experiments"
-    if verdict == "not":
-        note += f"; the gain is {'greater' if value < printed else 'smaller'} than printed: see {see}"
-    return Found(value, error, verdict, note)
+    note = f"The gain is {'greater' if value < printed else 'smaller'} than printed: see {see}."
+    return Found(value, error, note=note if abs(value - printed) > NEAR else "", behind=behind(cell))
+
+
+def behind(*cells: Cell) -> str:
+    """Return how many experiments stand behind an answer."""
+    return f"{' + '.join(str(len(cell.values)) for cell in cells)} experiments of {STARTS} starts"
 
 
 def table_found(results: Results) -> dict[str, Found]:
@@ -115,7 +121,8 @@ def _ranking(network: str, metric: str, cells: Mapping[Setting, Cell]) -> Found:
     same, verdict = _as_printed(list(cells.values()), ties)
     if verdict == "not" and network == "asia":
         told += ". Climbed to the end all starts meet, and nothing is left to choose: see stopping"
-    return Found(f"{same} of {len(cells)} settings as printed", verdict=verdict, note=told)
+    value = f"{same} of {len(cells)} settings as printed"
+    return Found(value, verdict=verdict, chance=LEVEL, note=told, behind=behind(*cells.values()))
 
 
 def _as_printed(cells: list[Cell], ties: int) -> tuple[int, Verdict]:
@@ -129,7 +136,7 @@ def _as_printed(cells: list[Cell], ties: int) -> tuple[int, Verdict]:
     pairs = [(other,) if not ties else (one, other) for one, other in zip(tied, apart, strict=True)]
     if any(set(pair) == {"not"} for pair in pairs):
         return same, "not"
-    return same, "open" if any("open" in pair for pair in pairs) else "near"
+    return same, "undecided" if any("undecided" in pair for pair in pairs) else "near"
 
 
 def remarks(results: Results) -> dict[str, Found]:
@@ -156,7 +163,7 @@ def _harder(ratios: Mapping[Setting, list[float]]) -> Found:
         f"n = {rows}, {missing:.0%}: {a:.2f} / {e:.2f}" for (rows, missing), (a, e) in ratios.items()
     )
     told = f"{sum(lower)} of 4 ratios fall, {sum(wider)} of 2 gaps widen"
-    return stated(told, all(lower + wider), all(lower), note)
+    return stated(told, all(lower + wider), note=note, chance=tail(6, 6), behind="four settings")
 
 
 def _range(ratios: Mapping[str, Mapping[Setting, list[float]]]) -> Found:
@@ -167,4 +174,4 @@ def _range(ratios: Mapping[str, Mapping[Setting, list[float]]]) -> Found:
     ]
     below = int((both < 1).sum())
     note = f"{below} of {both.size} ratios are below one"
-    return stated(" and ".join(gains), below == both.size, below >= both.size - 2, note)
+    return replace(all_of(below, both.size, "", note, behind="four settings"), value=" and ".join(gains))

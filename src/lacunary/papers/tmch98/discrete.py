@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import lacunary as lac
-from lacunary.papers import Found, Listing, Record, Results, error_of_mean, minus, seed_of, stated
+from lacunary.papers import (
+    Found,
+    Listing,
+    Record,
+    Results,
+    Verdict,
+    all_of,
+    error_of_mean,
+    minus,
+    seed_of,
+    stated,
+    tail,
+)
 from lacunary.papers.tmch98.compare import chosen
 from lacunary.papers.tmch98.images import digit_mixture, timed_mixture, vehicle_mixture
 from lacunary.papers.tmch98.recovery import recovered
@@ -188,11 +201,31 @@ def _schedule_found(results: Results) -> dict[str, Found]:
         better = sum(mean > 2 * error for mean, error in gaps.values())
         told = f"clearly worse on {worse}, better on {better} of {len(gaps)}"
         note = "; ".join(f"{where}: {mean:+.2f} ± {error:.2f}" for where, (mean, error) in gaps.items())
+        behind = "; ".join(f"{where}: {len(scores)} seeds" for where, scores in data.items())
+        one = stated(
+            told, 2 * worse > len(gaps), note=note, chance=tail(worse, len(gaps), 0.023), behind=behind
+        )
         if claim == "one-step":
-            found[claim] = stated(told, worse > len(gaps) / 2, worse > better, note)
+            found[claim] = one if worse or better else replace(one, verdict="undecided")
         else:
-            found[claim] = stated(told, not better, better <= len(gaps) / 3, note)
+            found[claim] = _enough(one, data, gaps, better)
     return found
+
+
+ENOUGH = 0.005
+"""What convergence may bring, as a share of the score, for ten steps to be called enough."""
+
+
+def _enough(
+    one: Found, data: dict[str, list[dict[str, float]]], gaps: dict[str, tuple[float, float]], better: int
+) -> Found:
+    """Return whether ten steps are as good as convergence: never clearly worse, and the intervals narrow."""
+    narrow = all(
+        mean + 2 * error <= ENOUGH * abs(np.mean([s["(EM)^10"] for s in data[where]]))
+        for where, (mean, error) in gaps.items()
+    )
+    verdict: Verdict = "not" if better else "reproduced" if narrow else "undecided"
+    return replace(one, verdict=verdict, chance=0.0)
 
 
 def _hidden_found(results: Results) -> dict[str, Found]:
@@ -202,7 +235,7 @@ def _hidden_found(results: Results) -> dict[str, Found]:
     none = sum(run["empty"]["near"] == 0 for run in runs)
     full = np.mean([run["arcs from H"]["near"] for run in runs])
     note = f"with arcs from the hidden variable at the start {full:.1f} of 6 remain on average"
-    return {"empty-start": stated(f"no arc in {none} of {len(runs)} runs", none == len(runs), note=note)}
+    return {"empty-start": all_of(none, len(runs), "runs without an arc", note, behind=f"{len(runs)} tables")}
 
 
 def _vote_found(results: Results) -> dict[str, Found]:

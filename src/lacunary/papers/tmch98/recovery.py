@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 import lacunary as lac
-from lacunary.papers import Found, Listing, Record, Results, error_of_mean, held, seed_of, stated, verdict_if
+from lacunary.papers import Found, Listing, Record, Results, all_of, error_of_mean, most_of, seed_of
 from lacunary.papers.tmch98.tables import ARCS, SIZES, TABLE_2, Pair, belief, gold, labelled
 
 Prior = Literal["section 6", "default"]
@@ -174,31 +174,31 @@ def _line(size: int, runs: list[Record]) -> list[Any]:
 def structure_found(results: Results) -> dict[str, Found]:
     """Return answers about Table 2: a printed value is one draw, to be found among ours."""
     found: dict[str, Found] = {}
-    for size, (k, weight, printed) in TABLE_2.items():
+    for size, (_, _, printed) in TABLE_2.items():
         runs = _runs(results, size)
         if len(runs) < 2:
             continue
-        found[f"k-{size}"] = _among([run.value["k"] for run in runs], k)
-        found[f"weight-{size}"] = _among([round(run.value["weight"], 2) for run in runs], weight, 0.01)
+        found[f"k-{size}"] = _among([run.value["k"] for run in runs])
+        found[f"weight-{size}"] = _among([round(run.value["weight"], 2) for run in runs])
         for c in range(3):
             values = [float(v) for v in differences(results, size, c)]
             if printed[c] is None:
                 missing = len(runs) - len(values)
-                told = f"not found in {missing} of {len(runs)}"
-                found[f"comp{c + 1}-{size}"] = stated(told, missing >= len(runs) / 2, missing > 0)
+                seeds = f"{len(runs)} seeds"
+                found[f"comp{c + 1}-{size}"] = most_of(missing, len(runs), "without it", behind=seeds)
             elif values:
-                found[f"comp{c + 1}-{size}"] = _among(values, float(printed[c] or 0))
+                found[f"comp{c + 1}-{size}"] = _among(values)
     return found | _statements(results)
 
 
-def _among(values: list[Any], printed: float, step: float = 1.0) -> Found:
-    """Return the mean; reproduced if print lies in our middle 90 %, near if one step beside our range."""
+def _among(values: list[Any]) -> Found:
+    """Return the mean, and the middle 90 % in which print should lie."""
     low, high = np.quantile(values, [0.05, 0.95], method="closest_observation")
-    inside = low - 1e-9 <= printed <= high + 1e-9
-    beside = min(values) - step - 1e-9 <= printed <= max(values) + step + 1e-9
     error = error_of_mean(values) if len(values) > 1 else None
-    note = f"over {len(values)} seeds from {min(values):g} to {max(values):g}"
-    return Found(round(float(np.mean(values)), 2), error, verdict_if(inside, beside), note)
+    note = f"from {min(values):g} to {max(values):g}"
+    span = (float(low) - 1e-9, float(high) + 1e-9)
+    mean = round(float(np.mean(values)), 2)
+    return Found(mean, error, span=span, note=note, behind=f"{len(values)} seeds")
 
 
 def _parts(results: Results, variant: str = "", above: int = 0) -> list[dict[str, int]]:
@@ -216,12 +216,16 @@ def _statements(results: Results) -> dict[str, Found]:
     found: dict[str, Found] = {}
     large, every, runs = _parts(results, above=375), _parts(results), _runs(results, 375)
     if large:
-        found["extra-only"] = held(_only_extra(large), len(large), "components")
+        behind = f"{len(large)} components of more than 375 rows"
+        found["extra-only"] = all_of(_only_extra(large), len(large), "components", behind=behind)
     if len(runs) > 1:
         found["low-as-375"] = _recovered_at(runs)
     if every:
-        close = sum(part["changes"] <= 4 for part in every)
-        found["close"] = held(close, len(every), "components within 4 arcs, the most in print")
+        off = [part["changes"] for part in every]
+        behind = f"{len(off)} components that were found"
+        found["close"] = Found(
+            float(np.mean(off)), error_of_mean(off), note=f"at most {max(off)}", behind=behind
+        )
     alone = [record.value for record in results.of(unmixed) if record.arguments["rows"] > 375]
     if alone:
         greedy, exact = (
@@ -243,4 +247,4 @@ def _recovered_at(runs: list[Record]) -> Found:
     three = [run for run in runs if run.value["k"] >= 3 and None not in run.value["components"]]
     right = sum(all(part["changes"] <= 1 for part in run.value["components"]) for run in three)
     note = f"three components or more in {len(three)} of {len(runs)}"
-    return stated(f"{right} of {len(runs)} seeds", right > len(runs) / 2, right > 0, note)
+    return most_of(right, len(runs), "seeds", note, behind=f"{len(runs)} seeds")

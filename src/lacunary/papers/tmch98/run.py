@@ -82,7 +82,7 @@ def outcome(results: Results) -> Outcome:
     from lacunary.papers.tmch98.figures import drawings  # plotting takes a second to import
 
     found = digit_found(results)
-    gains = {name: float(found[name].value) for name in GAINS if name in found}
+    gains = {name: found[name] for name in GAINS if name in found}
     found |= path_found(results) | face_found(results) | car_found(results, gains)
     found |= structure_found(results) | more_found(results)
     listings = [*digit_listings(results), path_listing(results), *car_listings(results)]
