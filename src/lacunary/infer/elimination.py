@@ -7,7 +7,6 @@ order the rest is summed out, both in `lacunary.kernels.orders`, and `collect` s
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from lacunary.budget import SMALL, reserve
 from lacunary.errors import TooWideError
 from lacunary.kernels import buckets, orders
-from lacunary.kernels.promote import is_promoted, promote
+from lacunary.kernels.promote import is_due, is_promoted, promote, spend
 from lacunary.model.dag import Dag
 
 __all__ = ["Families", "Plan", "Tables", "families_of", "interpreted"]
@@ -40,24 +39,28 @@ WIDE = 4096
 PAIR = 5
 """Bytes that every pair of open variables takes while an order is chosen."""
 
-PATIENCE = 0.3
-"""Seconds that a process spends on plain functions before it loads compiled ones."""
-
-_spent = [0.0]
+MANY = 2000
+"""Members of families above which an order is not looked for by plain functions."""
 
 
 class interpreted:
-    """A block that runs the kernels: as plain functions at first, compiled once that has cost `PATIENCE`."""
+    """A block that runs the kernels: as plain functions at first, compiled once that pays.
+
+    ``members`` is how many variables the families at hand have, all counted, where they may be many.
+    """
+
+    def __init__(self, members: int = 0) -> None:
+        self._many = members > MANY
 
     def __enter__(self) -> None:
-        if not is_promoted(buckets) and (_spent[0] > PATIENCE or "lacunary.kernels.compile" in sys.modules):
+        if not is_promoted(buckets) and (self._many or is_due(buckets.collect)):
             promote(orders)
             promote(buckets)
         self._began = 0.0 if is_promoted(buckets) else time.perf_counter()
 
     def __exit__(self, *_: object) -> None:
         if self._began:
-            _spent[0] += time.perf_counter() - self._began
+            spend(time.perf_counter() - self._began)
 
 
 @dataclass(frozen=True, eq=False)

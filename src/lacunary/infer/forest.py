@@ -201,7 +201,7 @@ def _steps(
     """Return the open variables in the cheapest order found, and what each stands with then."""
     start, member = graph
     wanted, seen = list_sums(pattern[member], start) > 0, ~pattern
-    with interpreted():
+    with interpreted(len(member)):
         found = [orders.order(start, member, wanted, seen, weight, NO_TARGETS, how) for how in range(3)]
     best: tuple[NDArray[np.int64], ...] = min(found, key=lambda steps: _total(steps, weight))
     return best

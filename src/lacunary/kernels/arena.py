@@ -8,17 +8,29 @@ and no addresses, so it may be copied, pickled and sent elsewhere. The named tup
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
+from numba import extending, types
+from numba.np import numpy_support
 from numpy.typing import NDArray
 
 from lacunary.kernels.cell import Kinds, Spots
-from lacunary.kernels.compile import unfolded
+from lacunary.kernels.compile import COMPILES, inlined
 from lacunary.kernels.pack import Slab
 
-__all__ = ["Arena", "arena_of_cells", "arena_of_kinds", "cells_in", "cells_of", "kinds_in", "kinds_of"]
+__all__ = [
+    "Arena",
+    "arena_of_cells",
+    "arena_of_kinds",
+    "cells_in",
+    "cells_of",
+    "count_in",
+    "kinds_in",
+    "kinds_of",
+]
 
 Arena = NDArray[np.int64]
 
@@ -30,6 +42,13 @@ LONG, SHORT, TRUTH = np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_)
 KINDS = (LONG, LONG, LONG, LONG, LONG, LONG, LONG, LONG, LONG, SHORT, SHORT)
 SLAB = (SHORT,) * 10  # all but the weights
 SPOTS = (SHORT, SHORT, SHORT, TRUTH)
+
+intrinsic: Any = extending.intrinsic
+LONGS: Any = types.Array(types.int64, 1, "C")
+KIND_POINTERS, CELL_POINTERS = (
+    [types.CPointer(types.uint8 if one is TRUTH else numpy_support.from_dtype(one)) for one in all_]
+    for all_ in (KINDS, SLAB + SPOTS)
+)
 
 
 def arena_of_kinds(kinds: Kinds) -> Arena:
@@ -83,52 +102,51 @@ def _rounded(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
-@unfolded
-def _part(arena: Any, items: Any, k: int) -> Any:
-    """Return the k-th array of the arena; ``items`` is the arena in the array's own type."""
-    return items[arena[2 * k] : arena[2 * k + 1]]
+def _pointers(context: Any, builder: Any, arena: Any, items: Sequence[Any]) -> list[Any]:
+    """Return where the arrays of an arena begin, given the types of pointers to them."""
+    buffer, found = context.make_array(LONGS)(context, builder, arena).data, []
+    for k, item in enumerate(items):
+        start = builder.load(builder.gep(buffer, [ir.IntType(64)(2 * k)]))
+        found.append(builder.gep(builder.bitcast(buffer, context.get_value_type(item)), [start]))
+    return found
 
 
-@unfolded
-def kinds_in(arena: Any) -> Kinds:
-    """Do as `kinds_of` inside a kernel."""
-    short = arena.view(np.int32)
-    return Kinds(
-        _part(arena, arena, 0),
-        _part(arena, arena, 1),
-        _part(arena, arena, 2),
-        _part(arena, arena, 3),
-        _part(arena, arena, 4),
-        _part(arena, arena, 5),
-        _part(arena, arena, 6),
-        _part(arena, arena, 7),
-        _part(arena, arena, 8),
-        _part(arena, short, 9),
-        _part(arena, short, 10),
-    )
+def _kinds_in(typing: Any, arena: Any) -> Any:
+    result = types.NamedTuple(KIND_POINTERS, Kinds)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.make_tuple(builder, result, _pointers(context, builder, arguments[0], KIND_POINTERS))
+
+    return result(LONGS), generate
 
 
-@unfolded
-def cells_in(arena: Any, weight: Any) -> tuple[Slab, Spots]:
-    """Do as `cells_of` inside a kernel."""
-    short, truth = arena.view(np.int32), arena.view(np.bool_)
-    slab = Slab(
-        _part(arena, short, 0),
-        _part(arena, short, 1),
-        _part(arena, short, 2),
-        _part(arena, short, 3),
-        _part(arena, short, 4),
-        _part(arena, short, 5),
-        _part(arena, short, 6),
-        _part(arena, short, 7),
-        weight,
-        _part(arena, short, 8),
-        _part(arena, short, 9),
-    )
-    spots = Spots(
-        _part(arena, short, 10),
-        _part(arena, short, 11),
-        _part(arena, short, 12),
-        _part(arena, truth, 13),
-    )
-    return slab, spots
+def _cells_in(typing: Any, arena: Any, weight: Any) -> Any:
+    many, before = len(SLAB), Slab._fields.index("weight")
+    held = CELL_POINTERS[:many]
+    slab = types.NamedTuple([*held[:before], weight, *held[before:]], Slab)
+    spots = types.NamedTuple(CELL_POINTERS[many:], Spots)
+    result = types.Tuple([slab, spots])
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        found = _pointers(context, builder, arguments[0], CELL_POINTERS)
+        cells = [*found[:before], arguments[1], *found[before:many]]
+        both = (slab, cells), (spots, found[many:])
+        return context.make_tuple(builder, result, [context.make_tuple(builder, *one) for one in both])
+
+    return result(LONGS, weight), generate
+
+
+kinds_in: Callable[[Any], Kinds] = intrinsic(_kinds_in) if COMPILES else kinds_of
+"""Does as `kinds_of` inside a kernel, with pointers for arrays.
+
+A kernel indexes them as it does arrays; they have no length, and so there is little to compile.
+"""
+
+cells_in: Callable[[Any, Any], tuple[Slab, Spots]] = intrinsic(_cells_in) if COMPILES else cells_of
+"""Does as `cells_of` inside a kernel, with pointers for arrays."""
+
+
+@inlined
+def count_in(arena: Any) -> Any:
+    """Return how many cells lie in an arena."""
+    return arena[1] - arena[0]

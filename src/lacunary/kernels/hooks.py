@@ -20,7 +20,7 @@ from llvmlite import binding
 from lacunary.kernels import store
 from lacunary.kernels.compiling import listeners
 
-__all__ = ["PRESENT", "compiled_by"]
+__all__ = ["PRESENT", "compiled_by", "is_stored"]
 
 try:
     from numba.core import caching, compiler, options
@@ -71,6 +71,25 @@ def _publicly(njit: Any, function: Callable[..., object], settings: dict[str, An
         numba.config.CACHE_DIR = before
 
 
+def is_stored(function: Callable[..., object]) -> bool:
+    """Whether there is code for a kernel on disk, for whatever types."""
+    return _name(function) in _stored()
+
+
+@cache
+def _stored() -> frozenset[str]:
+    """Return the kernels for which there is code on disk, as this process met it."""
+    found: set[str] = set()
+    for place in _shelves():
+        with suppress(OSError):
+            found.update(file.name.rpartition("-")[0] for file in place.iterdir())
+    return frozenset(found)
+
+
+def _name(function: Callable[..., object]) -> str:
+    return f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
+
+
 class _Stored:
     """Machine code on disk, looked for when it is needed; stands in for `numba.core.caching.Cache`.
 
@@ -78,7 +97,7 @@ class _Stored:
     """
 
     def __init__(self, function: Callable[..., object], makes_arrays: bool) -> None:
-        self._name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
+        self._name = _name(function)
         self._makes_arrays = makes_arrays
 
     def _file(self, place: Path, signature: Any, target: Any) -> Any:

@@ -150,10 +150,7 @@ def _over_links(begin: Any, step: Any, end: Any, many: int) -> Any:
     ) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             vector = ir.VectorType(ir.DoubleType(), many)
-            data = [
-                context.make_array(signature.args[which])(context, builder, arguments[which]).data
-                for which in (0, 2, 3)
-            ]
+            data = [_data(context, builder, signature.args[k], arguments[k]) for k in (0, 2, 3)]
 
             def place(pointer: Any, where: Any) -> Any:
                 return builder.bitcast(builder.gep(pointer, [where]), vector.as_pointer())
@@ -179,6 +176,12 @@ def _over_links(begin: Any, step: Any, end: Any, many: int) -> Any:
         return types.void(run, whole, array, base, whole, whole, whole), generate
 
     return intrinsic(operation)
+
+
+def _data(context: Any, builder: Any, kind: Any, array: Any) -> Any:
+    """Return where an array begins; it may be a pointer already."""
+    pointed = isinstance(kind, types.CPointer)
+    return array if pointed else context.make_array(kind)(context, builder, array).data
 
 
 def _load(builder: Any, pointer: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lacunary.kernels.arena import cells_in, kinds_in
+from lacunary.kernels.arena import cells_in, count_in, kinds_in
 from lacunary.kernels.cell import Kinds, Spots
 from lacunary.kernels.compile import bare, inlined
 from lacunary.kernels.lanes import U
@@ -102,10 +102,10 @@ def sweep_logs(
     """
     kinds = kinds_in(kinds_arena)
     slab, spots = cells_in(cells_arena, weight)
-    offsets = kinds.offsets
+    offsets, cells = kinds.offsets, count_in(cells_arena)
     # Going up, ``value`` and ``message`` of cells before c hold logarithms, but roots their posterior; once a
     # cell has sent, its ``belief`` is zero and then the sum of what the roots read so far believe.
-    for c in range(slab.kind.size):
+    for c in range(cells):
         kind, at, s = slab.kind[c], spots.value[c], spots.shared[c]
         size, own = kinds.size[kind], kinds.own[kind]
         top = fill_logs(kinds, slab, spots, c, log, value, message)
@@ -128,7 +128,7 @@ def sweep_logs(
             read(kinds, slab, spots, c, at, value, belief, counts, lanes)
     if counts.size == 0:
         return
-    for c in range(slab.kind.size - 1, -1, -1):  # parents first: the belief of cell c is whole
+    for c in range(cells - 1, -1, -1):  # parents first: the belief of cell c is whole
         kind, at, s = slab.kind[c], spots.value[c], spots.shared[c]
         own = kinds.own[kind]
         if own < 0:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.kernels.compile import bare, inlined
+from lacunary.kernels.compile import inlined, patient
 from lacunary.kernels.hashing import MIX, slots_for
 from lacunary.kernels.trace import Forest, Scopes
 
@@ -60,7 +60,7 @@ def fill_offsets(
     _fill_offsets(member, member_start, sizes, step, step_start, shape, out, out_start, digit)
 
 
-@bare
+@patient
 def _fill_offsets(
     member: Any,
     member_start: Any,
@@ -109,7 +109,7 @@ def distinct_lists(
     return _distinct_lists(token, start, out, first, slots_for(start.size - 1))
 
 
-@bare
+@patient
 def _distinct_lists(token: Any, start: Any, out: Any, first: Any, slots: Any) -> int:
     found, room = 0, slots.size
     for n in range(start.size - 1):
@@ -174,7 +174,7 @@ def lay_rows(
     )
 
 
-@bare
+@patient
 def _lay_rows(
     forest: Any,
     kind_of_node: Any,

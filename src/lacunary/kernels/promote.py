@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from threading import Lock
 from types import FunctionType, ModuleType
 
-__all__ = ["is_promoted", "promote"]
+__all__ = ["LOADING", "PATIENCE", "is_due", "is_promoted", "promote", "spend"]
+
+LOADING = 0.3
+"""Seconds that a process spends on plain functions before it loads compiled ones, if they are on disk."""
+
+PATIENCE = 2.0
+"""Seconds that it spends on them before they are compiled, which takes a few times as long."""
 
 _promoted: set[str] = set()
+_spent = [0.0]
 _lock = Lock()
+
+
+def spend(seconds: float) -> None:
+    """Count seconds that were spent on plain functions."""
+    _spent[0] += seconds
+
+
+def is_due(function: Callable[..., object]) -> bool:
+    """Return whether enough was spent, or a plain function's compiled form is on disk and quick to load."""
+    if _spent[0] >= PATIENCE:
+        return True
+    if _spent[0] <= LOADING and "lacunary.kernels.compile" not in sys.modules:
+        return False
+    from lacunary.kernels.hooks import is_stored
+
+    return is_stored(function)
 
 
 def is_promoted(module: ModuleType) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lacunary.kernels.arena import cells_in, kinds_in
+from lacunary.kernels.arena import cells_in, count_in, kinds_in
 from lacunary.kernels.cell import LARGE, SMALL, Kinds, Room, Spots, fill, fill_with_care, total
 from lacunary.kernels.compile import bare, called, inlined
 from lacunary.kernels.lanes import LANES, U, add_led, add_run, multiply, scatter_sum, scatter_sum_twice
@@ -166,7 +166,7 @@ def sweep(
     kinds = kinds_in(kinds_arena)
     slab, spots = cells_in(cells_arena, weight)
     room = Room(value, message, belief, normalizer, power)
-    width, offsets, cells, far = len(lanes), kinds.offsets, slab.kind.size, False
+    width, offsets, cells, far = len(lanes), kinds.offsets, count_in(cells_arena), False
     product, log = normalizer[cells, 0], normalizer[cells, 1]  # those of the cell at hand
     # Types are told: a bare 0 or True has a type of its own, for which all would be compiled again.
     unread: Any = np.int64(0)  # roots are read some at a time, so that the counts stay at hand meanwhile
@@ -233,7 +233,7 @@ def sweep(
         _scale(value, at, size, scale, lanes)
         add_led(message, np.int64(spots.shared[c]), offsets, own, value, at, size, lanes)
     if far:
-        far = find_underflow(kinds, slab, spots, potential, room, root_log, suspect, np.int64(width))
+        far = find_underflow(kinds, slab, spots, cells, potential, room, root_log, suspect, np.int64(width))
     if counts.size == 0:
         return far
     for roots in (True, False):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.kernels.compile import bare, inlined
+from lacunary.kernels.compile import inlined, patient
 from lacunary.kernels.hashing import MIX, slots_for
 
 __all__ = ["Forest", "Scopes", "Trees", "trace_patterns"]
@@ -120,7 +120,7 @@ def trace_patterns(
     return int(_trace_patterns(trees, scopes, sizes, is_open, which, room, wide, touched, slots, out))
 
 
-@bare
+@patient
 def _trace_patterns(
     trees: Any,
     scopes: Any,

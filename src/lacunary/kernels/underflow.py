@@ -54,6 +54,7 @@ def find_underflow(
     kinds: Kinds,
     slab: Slab,
     spots: Spots,
+    cells: Any,
     potential: Any,
     room: Room,
     root_log: Any,
@@ -70,7 +71,7 @@ def find_underflow(
         if not suspect[b]:
             continue
         suspect[b] = False
-        for c in range(slab.kind.size):  # no root before c lost anything that matters in this lane
+        for c in range(cells):  # no root before c lost anything that matters in this lane
             kind, at = slab.kind[c], spots.value[c]
             lost, below = -np.inf, 0.0  # log (δ₁ + … + δₙ), and log of what was divided out below
             for k in range(slab.child_start[c], slab.child_start[c + 1]):
