@@ -86,7 +86,7 @@ class _Ours:
 
     def __init__(self, values: NDArray[np.float64], structure: str) -> None:
         table = lac.read(values)
-        self.learner = MixtureLearner(engine_of(table, None), table.weights)
+        self.learner = MixtureLearner(engine_of(table, None))
         self.rows = len(values)
         one = tuple(tuple(range(child)) if structure == "complete" else () for child in range(VARIABLES))
         self.structures = (one,) * COMPONENTS

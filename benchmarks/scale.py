@@ -2,8 +2,9 @@
 
 Two tables are made, both with 30 % of all cells missing at random:
 
-- ``alarm``: rows of the ALARM network (37 variables), in files of 2¹⁸ rows; file k is drawn with seed k and
-  its holes with seed k. Hardly two rows are equal, so that every row is laid out.
+- ``alarm``: rows of the ALARM network (37 variables), in files of 2¹⁸ rows. File k has the rows that
+  ``lacunary sample alarm --rows 262144 --rng k`` draws, and holes made with seed k. Hardly two rows are
+  equal, so that every row is laid out.
 - ``binary``: ten binary variables of a random network. One file of 10⁷ rows is drawn and copied under as many
   names as are asked for: what is measured is reading, grouping and fitting, not drawing.
 
@@ -95,21 +96,35 @@ def anonymous() -> int:
     return 0
 
 
+def mapped_files() -> int:
+    """Return how many bytes of files that have no name any more this process has mapped."""
+    lines = [line.split() for line in Path("/proc/self/maps").read_text().splitlines()]
+    ends = [line[0].split("-") for line in lines if line[-1] == "(deleted)"]
+    return sum(int(last, 16) - int(first, 16) for first, last in ends)
+
+
 @dataclass
 class Measured:
-    """What one run took: seconds of the clock and of the processor, bytes of anonymous memory."""
+    """What one run took: seconds of the clock and of the processor, bytes of anonymous memory and of files.
+
+    ``first`` is the first pass, in which rows are read again and laid out; ``mapped`` is what of them lies in
+    files without a name.
+    """
 
     what: str
     rows: int
     parts: int
     starts: int
     scan: float
+    scan_cpu: float
     first: float
+    first_cpu: float
     passes: list[float]
     passes_cpu: list[float]
     total: float
     cpu: float
     memory: int
+    mapped: int
     log_likelihood: float
 
 
@@ -142,12 +157,15 @@ def measure(what: str, folder: Path, memory: str, starts: int, iterations: int) 
         len(rows.every),
         starts,
         scanned - begun,
+        cpus[0] - cpu,
         times[1] - times[0],
+        cpus[1] - cpus[0],
         [b - a for a, b in pairwise(times[1:])],
         [b - a for a, b in pairwise(cpus[1:])],
         perf_counter() - begun,
         process_time() - cpu,
         max(watched.most, anonymous()),
+        mapped_files(),
         found.log_likelihood,
     )
 

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import lacunary as lac
+from lacunary.data.parts import itself
+from lacunary.data.source import Source
 from lacunary.learn import places
 from lacunary.learn.places import Places
+from lacunary.maths.arrays import Integers
 
 
 def rows() -> lac.Table:
@@ -41,9 +44,13 @@ def test_neither_order_nor_parts_nor_repetition_change_groups(
     shuffled = table.take(order)
     parted = lac.Partitioned([table.take(slice(0, 25)), table.take(slice(25, 60))])
     twice = table.take(np.repeat(np.arange(60), 2))
-    expected = Places(table).k_means(3, np.random.default_rng(1))
-    np.testing.assert_array_equal(Places(shuffled).k_means(3, np.random.default_rng(1)), expected[order])
-    np.testing.assert_array_equal(Places(parted).k_means(3, np.random.default_rng(1)), expected)
-    np.testing.assert_array_equal(Places(twice).k_means(3, np.random.default_rng(1)), np.repeat(expected, 2))
-    merged = Places(table).merged(3)
-    np.testing.assert_array_equal(Places(shuffled).merged(3), merged[order])
+
+    def groups(source: Source) -> Integers:
+        return np.concatenate(Places(source).k_means(3, np.random.default_rng(1)).each(itself))
+
+    expected = groups(table)
+    np.testing.assert_array_equal(groups(shuffled), expected[order])
+    np.testing.assert_array_equal(groups(parted), expected)
+    np.testing.assert_array_equal(groups(twice), np.repeat(expected, 2))
+    [merged], [other] = (Places(source).merged(3).each(itself) for source in (table, shuffled))
+    np.testing.assert_array_equal(other, merged[order])

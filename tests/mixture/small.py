@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.parts import Parts
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table
+from lacunary.structure.shares import Shares, all_of, cut
 
 
 def continuous(values: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> Table:
@@ -14,6 +18,11 @@ def continuous(values: NDArray[np.float64], weights: NDArray[np.float64] | None 
     schema = Schema(tuple(Variable(f"x{i}", kind="continuous") for i in range(values.shape[1])))
     codes = np.full(values.shape, HOLE, dtype=np.int8)
     return Table(schema, codes, values.copy(), np.empty(0) if weights is None else weights.copy())
+
+
+def owned(engine: Any, shares: NDArray[np.float64]) -> Parts[Shares]:
+    """Return shares of an engine's rows, (rows, components), where the rows are."""
+    return all_of(engine.row_weights, cut(shares, engine.row_weights))
 
 
 def two_groups(rows: int = 120, seed: int = 0, holes: float = 0.0) -> NDArray[np.float64]:

@@ -6,29 +6,33 @@ import numpy as np
 import pytest
 
 import lacunary as lac
+from lacunary.data.parts import itself
 from lacunary.mixture.begin import Beginnings, Entrant, halved
 from lacunary.mixture.engine import engine_of
 from lacunary.mixture.learner import MixtureLearner
 from lacunary.structure.plan import State
-from tests.mixture.small import continuous, two_groups
+from tests.mixture.small import continuous, owned, two_groups
 
 
 def test_the_component_that_holds_two_groups_is_split() -> None:
     x = np.vstack([two_groups(60), two_groups(60)[:60] + np.array([40.0, 0.0, 0.0, 0.0])])
     table = continuous(x)
-    learner = MixtureLearner(engine_of(table, None), table.weights)
+    learner = MixtureLearner(engine_of(table, None))
     begin = Beginnings(learner, table, 200.0, 0)
     owner = np.repeat([0, 1, 1], 60)  # the second component holds the second and third group
-    model, _ = learner.given(begin.drawn([((),) * 4] * 2, 0), np.eye(2)[owner], 1)
+    model, _ = learner.given(begin.drawn([((),) * 4] * 2, 0), owned(learner.engine, np.eye(2)[owner]), 1)
     split = next(begin.split(model, 1))
-    assert split.shares.shape == (180, 3)
-    np.testing.assert_allclose(split.shares.sum(axis=1), 1.0)
-    halves = {tuple(row) for row in np.round(split.shares[60:, 1:])}
+    [shares] = split.shares.each(itself)
+    assert shares.shape == (180, 3)
+    assert split.many == 3
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    halves = {tuple(row) for row in np.round(shares[60:, 1:])}
     assert halves == {(1.0, 0.0), (0.0, 1.0)}
-    apart = np.abs(split.shares[60:120].mean(axis=0) - split.shares[120:].mean(axis=0))
+    apart = np.abs(shares[60:120].mean(axis=0) - shares[120:].mean(axis=0))
     assert apart[1] == pytest.approx(1.0, abs=0.05)  # a row or two may lie between
-    merged = next(begin.merged(learner.given(begin.drawn([((),) * 4] * 3, 0), split.shares, 1)[0], 1))
-    assert merged.shares.shape == (180, 2)
+    known = learner.shared(split.shares)
+    merged = next(begin.merged(learner.given(begin.drawn([((),) * 4] * 3, 0), known, 1)[0], 1))
+    assert [part.shape for part in merged.shares.each(itself)] == [(180, 2)]
 
 
 def test_a_tournament_keeps_the_best_and_counts_what_met() -> None:

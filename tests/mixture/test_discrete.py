@@ -43,7 +43,7 @@ def test_without_arcs_it_is_a_network_with_a_hidden_class(rows: Table) -> None:
 
 
 def test_a_step_never_loses(rows: Table) -> None:
-    learner = MixtureLearner(Networks(rows), rows.weights, noise_of(True, rows))
+    learner = MixtureLearner(Networks(rows), noise_of(True, rows))
     structures = [((), (0,), (), ()), ((), (), (0, 1), (2,))]
     model = learner.begin(structures, 20.0, np.random.default_rng(0))
     before = -np.inf

@@ -15,7 +15,7 @@ from lacunary.mixture.evidence import annealed, laplace
 from lacunary.mixture.learner import Completed, MixtureLearner, Parameters
 from lacunary.mixture.noise import noise_of
 from lacunary.structure.score import Structure
-from tests.mixture.small import continuous, two_groups
+from tests.mixture.small import continuous, owned, two_groups
 
 GRAPHS: tuple[Structure, ...] = (((), (0,), ()), ((), (), (1,)))
 """Two components with different graphs over three variables."""
@@ -23,7 +23,7 @@ GRAPHS: tuple[Structure, ...] = (((), (0,), ()), ((), (), (1,)))
 
 def learner_of(table: lac.Table, noise: bool = False) -> tuple[MixtureLearner, Parameters]:
     bounds = noise_of((-20.0, 20.0), table) if noise else None
-    learner = MixtureLearner(engine_of(table, None), table.weights, bounds)
+    learner = MixtureLearner(engine_of(table, None), bounds)
     return learner, learner.begin(GRAPHS, 50.0, np.random.default_rng(0))
 
 
@@ -32,8 +32,8 @@ def summed(table: lac.Table, learner: MixtureLearner, model: Parameters) -> floa
     many, logs = len(model.weights), []
     for owner in product(range(many), repeat=len(table)):
         shares = (np.array(owner)[:, None] == np.arange(many)).astype(np.float64)
-        statistics = learner.engine.statistics(model.models, shares[:, : len(GRAPHS)])
-        completed = Completed(shares, shares.sum(axis=0), statistics, 0.0)
+        known = owned(learner.engine, shares)
+        completed = Completed(known, shares.sum(axis=0), learner.engine.statistics(model.models, known), 0.0)
         units = np.log(table.reals.std(axis=0)).sum() * shares[:, : len(GRAPHS)].sum()
         logs.append(learner.log_evidence(completed, GRAPHS) - units)
     return float(logsumexp(logs))
@@ -79,9 +79,8 @@ def test_a_mixture_of_one_graph_has_what_its_network_has() -> None:
     graphs, logs = found.chosen.origin.structures, []
     for owner in product(range(2), repeat=len(table)):
         shares = np.eye(2)[list(owner)]
-        completed = Completed(
-            shares, shares.sum(axis=0), learner.engine.statistics(model.models, shares), 0.0
-        )
+        known = owned(learner.engine, shares)
+        completed = Completed(known, shares.sum(axis=0), learner.engine.statistics(model.models, known), 0.0)
         logs.append(learner.log_evidence(completed, graphs))
     # The network sums over its hidden class in its own way; both are sums of exact numbers.
     assert lac.score(found, table, "exact", weights=2.0).value == pytest.approx(logsumexp(logs), abs=1e-9)

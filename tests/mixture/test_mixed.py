@@ -15,7 +15,7 @@ from lacunary.mixture.learner import MixtureLearner, Parameters
 from lacunary.mixture.noise import noise_of
 from lacunary.structure.networks import Networks, Vectors
 from lacunary.structure.score import Structure, total
-from tests.mixture.small import continuous, two_groups
+from tests.mixture.small import continuous, owned, two_groups
 
 
 def groups(rows: int = 200, seed: int = 0, holes: float = 0.1) -> Table:
@@ -51,7 +51,7 @@ STRUCTURES: list[Structure] = [((), (0,), (0,), (2,)), ((1,), (), (0, 1), (1, 2)
 @pytest.mark.parametrize("noise", [False, True])
 def test_a_step_never_loses(noise: bool) -> None:
     table = groups(50)
-    learner = MixtureLearner(Networks(table), table.weights, noise_of(noise, table))
+    learner = MixtureLearner(Networks(table), noise_of(noise, table))
     model = learner.begin(STRUCTURES, 20.0, np.random.default_rng(0))
     before = -np.inf
     for _ in range(25):
@@ -68,9 +68,9 @@ def test_on_continuous_rows_it_is_the_gaussian_engine() -> None:
     drawn = plain.draw(graphs, 50.0, np.random.default_rng(1))
     thetas = [ours.scale.inward(n.dag, n.theta) for n in plain.networks(drawn)]
     same(
-        MixtureLearner(plain, table.weights),
+        MixtureLearner(plain),
         drawn,
-        MixtureLearner(ours, table.weights),
+        MixtureLearner(ours),
         Vectors(tuple(graphs), tuple(thetas)),
     )
 
@@ -80,7 +80,7 @@ def test_on_discrete_rows_it_is_the_discrete_engine() -> None:
     graphs: list[Structure] = [((), (0,), (0, 1), ()), ((3,), (), (0, 1), (1,))]
     plain = Networks(table)
     drawn = plain.draw(graphs, 20.0, np.random.default_rng(1))
-    same(MixtureLearner(plain, table.weights), drawn, MixtureLearner(Networks(table), table.weights), drawn)
+    same(MixtureLearner(plain), drawn, MixtureLearner(Networks(table)), drawn)
 
 
 def same(plain: MixtureLearner, theirs: Any, ours: MixtureLearner, mine: Any) -> None:
@@ -91,8 +91,8 @@ def same(plain: MixtureLearner, theirs: Any, ours: MixtureLearner, mine: Any) ->
     np.testing.assert_allclose(one.log_evidence(theirs), two.log_evidence(mine), **close)
     assert one.log_prior(theirs) == pytest.approx(two.log_prior(mine), rel=1e-8)
     assert one.dimension(graphs) == two.dimension(graphs)
-    shares = np.random.default_rng(2).dirichlet([1.0, 1.0], size=len(plain.row_weights))
-    left, right = one.statistics(theirs, shares), two.statistics(mine, shares)
+    shares = np.random.default_rng(2).dirichlet([1.0, 1.0], size=sum(one.row_weights.each(len)))
+    left, right = one.statistics(theirs, owned(one, shares)), two.statistics(mine, owned(two, shares))
     np.testing.assert_allclose(one.fit(left, theirs), two.fit(right, mine), **close)
     for graph in (graphs, others):  # their own families, and such as are in no graph
         for a, b, parents in zip(one.scores(left), two.scores(right), graph, strict=True):
@@ -128,7 +128,7 @@ def test_the_order_of_rows_changes_nothing() -> None:
 
 def test_the_order_of_components_changes_nothing() -> None:
     table = groups(60)
-    learner = MixtureLearner(Networks(table), table.weights, noise_of(True, table))
+    learner = MixtureLearner(Networks(table), noise_of(True, table))
     model = learner.begin(STRUCTURES, 20.0, np.random.default_rng(0))
     models, turned = model.models, STRUCTURES[::-1]
     other = Parameters(Vectors(tuple(turned), models.thetas[::-1]), model.weights, model.noise)

@@ -78,7 +78,7 @@ def test_the_prior_density_is_that_of_the_families(table: Table) -> None:
 
 
 def test_a_step_never_loses(table: Table) -> None:
-    learner = MixtureLearner(Gaussian(table), table.weights, noise_of(True, table))
+    learner = MixtureLearner(Gaussian(table), noise_of(True, table))
     model = learner.begin(STRUCTURES, 200.0, np.random.default_rng(3))
     before = -np.inf
     for _ in range(60):

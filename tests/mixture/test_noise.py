@@ -10,6 +10,7 @@ from scipy.integrate import quad
 
 import lacunary as lac
 from lacunary.mixture.noise import noise_of
+from lacunary.structure.shares import all_of, weights_of
 from tests.mixture.small import continuous, two_groups
 
 
@@ -39,7 +40,7 @@ def test_noise_predicts_from_the_rows_it_owns() -> None:
     noise = noise_of(belief(), table)
     assert noise is not None
     new = continuous(np.array([[4.0, 4.0], [0.1, np.nan]]))
-    found = noise.log_predictive(np.array([1.0, 1.0, 0.0]), new)
+    found = noise.log_predictive(all_of(weights_of(table), [np.array([[1.0], [1.0], [0.0]])]), new)
     after = belief().update(table.reals[:2])
     np.testing.assert_allclose(found, after.log_predictive(new.reals).sum(axis=1), rtol=1e-12)
 

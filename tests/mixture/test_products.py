@@ -10,6 +10,7 @@ import lacunary as lac
 from lacunary.infer.gaussian import GaussianRows
 from lacunary.mixture import products
 from lacunary.mixture.gaussian import Gaussian, Seen
+from tests.mixture.small import owned
 
 ROWS, WIDTH = 60, 4
 
@@ -35,7 +36,7 @@ def test_moments_are_sums_of_weighted_squares(engine: Gaussian) -> None:
     expected = [
         sum(share * np.outer(row, row) for share, row in zip(own, z, strict=True)) for own in shares.T
     ]
-    found = engine.statistics(models, shares)
+    found = engine.statistics(models, owned(engine, shares))
     np.testing.assert_allclose(found, expected, atol=1e-12)  # sums of 60 numbers of size one
 
 
@@ -45,7 +46,8 @@ def test_complete_graphs_are_solved_by_one_factor(engine: Gaussian) -> None:
     structures = [tuple(tuple(sorted(o[: o.index(v)])) for v in range(WIDTH)) for o in orders]
     shares = np.random.default_rng(2).dirichlet(np.ones(2), ROWS)
     models = engine.maximize(
-        engine.statistics(engine.draw(structures, 20.0, np.random.default_rng(1)), shares), structures
+        engine.statistics(engine.draw(structures, 20.0, np.random.default_rng(1)), owned(engine, shares)),
+        structures,
     )
     z, belief = standard(engine), engine.belief
     for c, structure in enumerate(structures):
@@ -83,7 +85,7 @@ def test_densities_without_arcs(engine: Gaussian, narrow: float) -> None:
 
 def only(engine: Gaussian) -> Seen:
     """The one part of a table."""
-    found: list[Seen] = engine.seen.parts.each(lambda part: part)
+    found: list[Seen] = engine.seen.each(lambda part: part)
     return found[0]
 
 

@@ -22,7 +22,7 @@ from lacunary.mixture.noise import noise_of
 from lacunary.mixture.sharing import EIGEN, Sharing
 from lacunary.mixture.tied import variances
 from lacunary.structure.score import Structure
-from tests.mixture.small import continuous, two_groups
+from tests.mixture.small import continuous, owned, two_groups
 
 EMPTY: Structure = ((), (), (), ())
 COMPLETE: Structure = ((), (0,), (0, 1), (0, 1, 2))
@@ -33,7 +33,7 @@ LIGHT = lac.NormalWishart(nu=1e-9)
 def ours(x: np.ndarray, code: str, structure: Structure, means: np.ndarray, steps: int) -> float:
     """Return the log-likelihood after steps of EM from these means and the data's variances."""
     table = continuous(x)
-    learner = MixtureLearner(engine_of(table, LIGHT, Sharing.of(code)), table.weights, ess=1e-9)
+    learner = MixtureLearner(engine_of(table, LIGHT, Sharing.of(code)), ess=1e-9)
     plain = Gaussian(table, LIGHT)
     centred = (means - plain.scale.centre) / plain.scale.spread
     spread = np.diag(x.var() / plain.scale.spread**2)
@@ -87,9 +87,7 @@ CODES = ["".join(code) for code in product("EV", "EVI", "EV")]
 def test_a_step_never_loses(code: str) -> None:
     table = continuous(two_groups(20, holes=0.15))
     structures: list[Structure] = [COMPLETE if code in EIGEN else ((), (0,), (0, 1), (2,))] * 3
-    learner = MixtureLearner(
-        engine_of(table, None, Sharing.of(code)), table.weights, noise_of(True, table), equal=True
-    )
+    learner = MixtureLearner(engine_of(table, None, Sharing.of(code)), noise_of(True, table), equal=True)
     model, before = learner.begin(structures, 50.0, np.random.default_rng(1)), -np.inf
     for _ in range(12):
         completed = learner.expect(model)
@@ -157,10 +155,10 @@ def three_groups() -> tuple[np.ndarray, np.ndarray]:
 def at_the_top(x: np.ndarray, groups: np.ndarray, code: str) -> tuple[float, int]:
     """Return the log-likelihood where EM ends from these groups, and the number of parameters."""
     table, many = continuous(x), int(groups.max()) + 1
-    learner = MixtureLearner(engine_of(table, LIGHT, Sharing.of(code)), table.weights, ess=1e-9)
+    learner = MixtureLearner(engine_of(table, LIGHT, Sharing.of(code)), ess=1e-9)
     one = COMPLETE if Sharing.structure_of(code) == "complete" else EMPTY
     drawn = learner.begin([one] * many, 200.0, np.random.default_rng(0))
-    model, _ = learner.given(drawn, np.eye(many)[groups], 1)
+    model, _ = learner.given(drawn, owned(learner.engine, np.eye(many)[groups]), 1)
     before, now = -np.inf, learner.expect(model)
     while now.log_likelihood - before > 1e-10:
         before, now = now.log_likelihood, learner.expect(learner.maximize(now, [one] * many))

@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     from lacunary.data.source import Source
     from lacunary.data.table import Table
 
-__all__ = ["Facts", "co_moments", "hole_patterns", "quantiles", "state_weights"]
+__all__ = [
+    "Facts",
+    "below",
+    "co_moments",
+    "condensed",
+    "hole_patterns",
+    "quantiles",
+    "sketched",
+    "state_weights",
+]
 
 Array = NDArray[np.float64]
 
@@ -205,26 +214,34 @@ def quantiles(source: Source, name: str, shares: Sequence[float] | Array) -> Arr
     Exact for up to `KEPT` different values; beyond, every merging of parts moves ranks by
     at most 1 / KEPT.
     """
-    values, weight = source.fold(partial(_sorted, source.schema.index(name)), _condensed)
+    return below(source.fold(partial(_sorted, source.schema.index(name)), condensed), shares)
+
+
+def below(sketch: tuple[Array, Array], shares: Sequence[float] | Array) -> Array:
+    """Return the values below which such shares of all weight lie, from what `sketched` kept; (shares,)."""
+    values, weight = sketch
     if not len(values):
         return np.full(len(shares), np.nan)
-    below = np.cumsum(weight)
-    place = np.searchsorted(below, np.asarray(shares) * below[-1], side="left")
+    total = np.cumsum(weight)
+    place = np.searchsorted(total, np.asarray(shares) * total[-1], side="left")
     return np.asarray(values[np.minimum(place, len(values) - 1)])
 
 
 def _sorted(column: int, table: Table) -> tuple[Array, Array]:
     x = table.reals[:, column]
     there = ~np.isnan(x) & (table.weights > 0)
-    values, which = np.unique(x[there], return_inverse=True)
-    weight = np.bincount(which, table.weights[there], minlength=len(values)).astype(np.float64)
-    return _thinned(values, weight)
+    return sketched(x[there], table.weights[there])
 
 
-def _condensed(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:
-    values, which = np.unique(np.concatenate([a[0], b[0]]), return_inverse=True)
-    weight = np.bincount(which, np.concatenate([a[1], b[1]]), minlength=len(values)).astype(np.float64)
-    return _thinned(values, weight)
+def sketched(x: Array, weights: Array) -> tuple[Array, Array]:
+    """Return different values, in order, and their weights; neighbours become one where they are many."""
+    values, which = np.unique(x, return_inverse=True)
+    return _thinned(values, np.bincount(which, weights, minlength=len(values)).astype(np.float64))
+
+
+def condensed(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Return what `sketched` keeps of the values of two parts."""
+    return sketched(np.concatenate([a[0], b[0]]), np.concatenate([a[1], b[1]]))
 
 
 def _thinned(values: Array, weight: Array) -> tuple[Array, Array]:

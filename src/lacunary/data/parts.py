@@ -12,17 +12,20 @@ import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import IO, Any, Generic, Protocol, TypeVar
+from typing import IO, Any, Generic, Protocol, TypeVar, Union, cast
 from weakref import finalize
 
-__all__ = ["Here", "Keep", "Lazy", "Parts"]
+__all__ = ["Deferred", "Here", "Keep", "Lazy", "Own", "Parts", "itself"]
 
 R = TypeVar("R")
 S = TypeVar("S")
 T = TypeVar("T")
 R_co = TypeVar("R_co", covariant=True)
+
+Own = Union[Sequence[Any], "Parts[Any]"]
+"""What is given to parts, one each."""
 
 SPARE = 0.05
 """Share of a disk that is left free: a full one hurts everybody on the machine."""
@@ -31,16 +34,24 @@ SPARE = 0.05
 class Parts(Protocol[R_co]):
     """Numbered parts that are somewhere: here, on disk, or on other machines."""
 
+    @property
+    def near(self) -> bool:
+        """Whether parts are in memory here, so that it costs nothing to keep what is made of them."""
+        ...
+
     def __len__(self) -> int:
         """Return how many parts there are."""
         ...
 
-    def each(self, function: Callable[..., T], *own: Sequence[Any]) -> list[T]:
-        """Return what a function says of every part, in order; ``own`` are further arguments, one a part."""
+    def each(self, function: Callable[..., T], *own: Own) -> list[T]:
+        """Return what a function says of every part, in order.
+
+        ``own`` are further arguments, one a part: in a sequence, or what was made of the same parts before.
+        """
         ...
 
-    def then(self, function: Callable[..., S], *own: Sequence[Any], keep: bool = True) -> Parts[S]:
-        """Return what a function makes of every part, which stays where the part is.
+    def then(self, function: Callable[..., S], *own: Own, keep: bool = True) -> Parts[S]:
+        """Return what a function makes of every part, which stays where the part is; ``own`` as above.
 
         Where parts are made when asked for, ``keep`` says whether it is worth keeping for the next time.
         """
@@ -56,15 +67,20 @@ class Here(Generic[R]):
     """Parts in memory."""
 
     parts: tuple[R, ...]
+    near = True
 
     def __len__(self) -> int:
         return len(self.parts)
 
-    def each(self, function: Callable[..., T], *own: Sequence[Any]) -> list[T]:
-        """Return what a function says of every part."""
-        return [function(*arguments) for arguments in zip(self.parts, *own, strict=True)]
+    def __getitem__(self, k: int) -> R:
+        return self.parts[k]
 
-    def then(self, function: Callable[..., S], *own: Sequence[Any], keep: bool = True) -> Parts[S]:
+    def each(self, function: Callable[..., T], *own: Own) -> list[T]:
+        """Return what a function says of every part."""
+        given: Any = own
+        return [function(*arguments) for arguments in zip(self.parts, *given, strict=True)]
+
+    def then(self, function: Callable[..., S], *own: Own, keep: bool = True) -> Parts[S]:
         """Return what a function makes of every part, all at once."""
         return Here(tuple(self.each(function, *own)))
 
@@ -79,10 +95,11 @@ class Lazy(Generic[R]):
     Those that are ``fleeting`` are not kept, but what is made of them is.
     """
 
-    def __init__(
-        self, make: Callable[..., R], keep: Keep, *own: Sequence[Any], fleeting: bool = False
-    ) -> None:
-        self.make, self.keep, self.own, self.fleeting = make, keep, own, fleeting
+    near = False
+
+    def __init__(self, make: Callable[..., R], keep: Keep, *own: Own, fleeting: bool = False) -> None:
+        self.make, self.keep, self.fleeting = make, keep, fleeting
+        self.own: Any = own
         self.kept: list[_Slot | None] = [None] * len(own[0])
 
     def __len__(self) -> int:
@@ -98,11 +115,12 @@ class Lazy(Generic[R]):
             self.kept[k] = self.keep.put(made)
         return made
 
-    def each(self, function: Callable[..., T], *own: Sequence[Any]) -> list[T]:
+    def each(self, function: Callable[..., T], *own: Own) -> list[T]:
         """Return what a function says of every part; one part at a time is in use."""
-        return [function(self[k], *(arguments[k] for arguments in own)) for k in range(len(self))]
+        given: Any = own
+        return [function(self[k], *(arguments[k] for arguments in given)) for k in range(len(self))]
 
-    def then(self, function: Callable[..., S], *own: Sequence[Any], keep: bool = True) -> Parts[S]:
+    def then(self, function: Callable[..., S], *own: Own, keep: bool = True) -> Parts[S]:
         """Return what a function will make of every part."""
         make = partial(_after, self, function)
         return Lazy(make, self.keep, range(len(self)), *own, fleeting=not keep)
@@ -114,6 +132,46 @@ class Lazy(Generic[R]):
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy makes its parts again: what was kept is no part of what is copied or pickled.
         return partial(Lazy, fleeting=self.fleeting), (self.make, self.keep, *self.own)
+
+
+class Deferred(Generic[R]):
+    """Parts that are made once somebody asks, which often nobody does."""
+
+    def __init__(self, make: Callable[[], Parts[R]]) -> None:
+        self.make = make
+
+    @cached_property
+    def parts(self) -> Parts[R]:
+        """The parts."""
+        return self.make()
+
+    @property
+    def near(self) -> bool:
+        """Whether they are in this process's memory."""
+        return self.parts.near
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __getitem__(self, k: int) -> R:
+        return cast("Lazy[R]", self.parts)[k]
+
+    def each(self, function: Callable[..., T], *own: Own) -> list[T]:
+        """Return what a function says of every part."""
+        return self.parts.each(function, *own)
+
+    def then(self, function: Callable[..., S], *own: Own, keep: bool = True) -> Parts[S]:
+        """Return what a function makes of every part."""
+        return self.parts.then(function, *own, keep=keep)
+
+    def only(self, which: Sequence[int]) -> Parts[R]:
+        """Return some of the parts."""
+        return self.parts.only(which)
+
+
+def itself(part: T) -> T:
+    """Return a part as it is."""
+    return part
 
 
 def _after(parts: Lazy[Any], function: Callable[..., S], k: int, *own: Any) -> S:

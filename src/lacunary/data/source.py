@@ -70,8 +70,8 @@ class Source(Protocol):
         """Return what a function says of each part, merged in the order of the parts; by default added."""
         ...
 
-    def laid(self, function: Callable[[Table], T]) -> Parts[T]:
-        """Return what a function makes of each part, which stays where the part is."""
+    def laid(self, function: Callable[[Table], T], keep: bool = True) -> Parts[T]:
+        """Return what a function makes of each part, which stays where the part is; see `Parts.then`."""
         ...
 
     def whole(self, purpose: str) -> Table:
@@ -121,7 +121,7 @@ def one_table(source: Source) -> Table | None:
 
 
 def row_weights(source: Source) -> NDArray[np.float64]:
-    """Return how often each row counts; (rows,)."""
+    """Return how often each row counts, all in one place; (rows,)."""
     return source.fold(attrgetter("weights"), joined)
 
 

@@ -248,7 +248,7 @@ class Table:
         """Return what a function says of the table: it has one part, so there is nothing to merge."""
         return function(self)
 
-    def laid(self, function: Callable[[Table], T]) -> Here[T]:
+    def laid(self, function: Callable[[Table], T], keep: bool = True) -> Here[T]:
         """Return what a function makes of the table: its one part."""
         return Here((function(self),))
 

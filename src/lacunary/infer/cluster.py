@@ -11,10 +11,11 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Generic, TypeVar
 
-from lacunary.data.parts import Parts
+from lacunary.data.parts import Deferred, Own, Parts
 from lacunary.errors import LacunaryError, SourceError
 
 __all__ = ["OnCluster", "agreed", "connected", "versions"]
@@ -30,13 +31,15 @@ LOST = ("KilledWorker", "CommClosedError", "CancelledError", "FutureCancelledErr
 class OnCluster(Generic[R]):
     """Parts that lie on the workers, each where it was made."""
 
+    near = False
+
     def __init__(self, client: Any, futures: Sequence[Any]) -> None:
         self.client, self.futures = client, futures
 
     @classmethod
     def made(cls, client: Any, make: Callable[[Any], R], recipes: Iterable[Any]) -> OnCluster[R]:
         """Return what workers make of recipes; what of these lies on the cluster already is a future."""
-        return cls(client, [_submit(client, _called, make, recipe) for recipe in recipes])
+        return cls(client, _mapped(client, make, [list(recipes)]))
 
     def __reduce__(self) -> tuple[type[_Elsewhere], tuple[int]]:
         # What works on a part may know of the source; it cannot reach the other parts from where it is.
@@ -45,11 +48,11 @@ class OnCluster(Generic[R]):
     def __len__(self) -> int:
         return len(self.futures)
 
-    def each(self, function: Callable[..., T], *own: Sequence[Any]) -> list[T]:
+    def each(self, function: Callable[..., T], *own: Own) -> list[T]:
         """Return what a function says of every part, in order."""
         return _gathered(self.client, self._sent(function, own))
 
-    def then(self, function: Callable[..., S], *own: Sequence[Any], keep: bool = True) -> Parts[S]:
+    def then(self, function: Callable[..., S], *own: Own, keep: bool = True) -> Parts[S]:
         """Return what a function makes of every part, which stays on the worker."""
         return OnCluster(self.client, self._sent(function, own))
 
@@ -57,13 +60,14 @@ class OnCluster(Generic[R]):
         """Return some of the parts."""
         return OnCluster(self.client, [self.futures[k] for k in which])
 
-    def _sent(self, function: Callable[..., Any], own: Sequence[Sequence[Any]]) -> list[Any]:
-        tasks = zip(self.futures, *own, strict=True)
-        return [_submit(self.client, _called, function, *task) for task in tasks]
+    def _sent(self, function: Callable[..., Any], own: Sequence[Own]) -> list[Any]:
+        return _mapped(self.client, function, [self.futures, *map(_listed, own)])
 
 
 class _Elsewhere:
     """Parts that lie on a cluster, as another process sees them."""
+
+    near = False
 
     def __init__(self, many: int) -> None:
         self.many = many
@@ -84,8 +88,21 @@ class _Elsewhere:
         return _Elsewhere(len(which))
 
 
-def _submit(client: Any, work: Callable[..., Any], *arguments: Any) -> Any:
-    return client.submit(work, os.getpid(), *arguments, pure=False)
+def _mapped(client: Any, function: Callable[..., Any], arguments: Sequence[Sequence[Any]]) -> list[Any]:
+    """Return a future for every part; all are sent in one message, and the function once."""
+    assert len({len(one) for one in arguments}) == 1
+    futures: list[Any] = client.map(partial(_called, os.getpid(), function), *arguments, pure=False)
+    return futures
+
+
+def _listed(own: Own) -> Sequence[Any]:
+    """Return what is given to parts as a list: futures, where it lies on the workers."""
+    while isinstance(own, Deferred):
+        own = own.parts
+    if isinstance(own, OnCluster):
+        return list(own.futures)
+    listed: Any = own
+    return [listed[k] for k in range(len(listed))]
 
 
 def _called(home: int, function: Callable[..., Any], part: Any, *own: Any) -> Any:

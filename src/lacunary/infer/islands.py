@@ -7,10 +7,11 @@ islands (docs/structural-em.md). One pass over the rows counts a set together wi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
+from math import prod
 from operator import attrgetter, methodcaller
 
 import numpy as np
@@ -41,6 +42,12 @@ LIMIT = 2**14
 
 ISLAND_BUDGET = 2**31
 """Bytes that the tables of all rows' islands may take together before a network is refused as too wide."""
+
+Members = tuple[int, ...]
+"""A set of variables, in the order in which their counts are asked for."""
+
+ROOM = 2**21
+"""Expected counts that come from parts in one go, and about as many that are remembered (16 MiB each)."""
 
 ROWS_AT_ONCE = 4096
 """Rows that one thread counts together; the cut depends on the rows alone, so sums do not on threads."""
@@ -199,20 +206,57 @@ class Islands:
         return sum(parts, start=np.zeros(below * columns)).reshape(below, columns)
 
 
-@dataclass(frozen=True, eq=False)
 class IslandSum:
-    """Islands of several parts of the rows, wherever they are; counts are added when they are asked for."""
+    """Islands of several parts of the rows, wherever they are; counts are added when they are asked for.
 
-    schema: Schema
-    parts: Parts[Islands]
+    A question costs a way to all parts and back. Who knows what will be asked next says so by `announce`:
+    once the first of it is asked, as much of the rest as there is room for comes with it.
+    """
+
+    def __init__(self, schema: Schema, parts: Parts[Islands]) -> None:
+        self.schema, self.parts = schema, parts
+        self._announced: dict[Members, bool] = {}
+        self._known: dict[Members, tuple[bool, NDArray[np.float64]]] = {}
+
+    def announce(self, sets: Iterable[Members], others: bool) -> None:
+        """Say what will be asked for: counts of these sets of variables, alone or with each other one."""
+        self._announced = dict.fromkeys((s for s in sets if not self._has(s, others)), others)
 
     def counts(self, members: Sequence[int]) -> NDArray[np.float64]:
         """Return `Islands.counts` of all parts."""
-        return in_tree(self.parts.each(methodcaller("counts", members)))
+        key = tuple(members)
+        if not self._has(key, False):
+            self._ask(key, False)
+        wide, known = self._known[key]
+        own = known[:, -1] if wide else known[:, 0]  # the same numbers, to the last bit
+        return own.reshape([self.schema.sizes[v] for v in key]).copy()
 
     def counts_with_others(self, members: Sequence[int]) -> NDArray[np.float64]:
         """Return `Islands.counts_with_others` of all parts."""
-        return in_tree(self.parts.each(methodcaller("counts_with_others", members)))
+        key = tuple(members)
+        if not self._has(key, True):
+            self._ask(key, True)
+        return self._known[key][1]
+
+    def _has(self, key: Members, others: bool) -> bool:
+        return key in self._known and (self._known[key][0] or not others)
+
+    def _ask(self, key: Members, others: bool) -> None:
+        """Ask all parts for a set, and for those announced behind it, in one go."""
+        asked, cells = {key: others or self._announced.get(key, False)}, self._cells(key, True)
+        for other, wide in self._announced.items() if key in self._announced else ():
+            cells += self._cells(other, wide)
+            if cells > ROOM:
+                break
+            asked.setdefault(other, wide)
+        found = in_tree(self.parts.each(partial(_several, asked)), _added)
+        if sum(known.size for _, known in self._known.values()) > ROOM:
+            self._known.clear()
+        self._known |= {one: (asked[one], counts) for one, counts in zip(asked, found, strict=True)}
+        self._announced = {one: wide for one, wide in self._announced.items() if one not in asked}
+
+    def _cells(self, key: Members, wide: bool) -> int:
+        return prod(self.schema.sizes[v] for v in key) * (sum(self.schema.sizes) + 1 if wide else 1)
 
     def statistics(self, dag: Dag) -> NDArray[np.float64]:
         """Return the expected counts of one graph's families, in the places of its layout; (size,)."""
@@ -222,6 +266,18 @@ class IslandSum:
     def size(self) -> float:
         """N: the sum of the rows' weights."""
         return float(in_tree(self.parts.each(attrgetter("size"))))
+
+
+def _several(asked: Mapping[Members, bool], islands: Islands) -> list[NDArray[np.float64]]:
+    """Return the counts of several sets, each alone or with others; one line a configuration of the set."""
+    return [
+        islands.counts_with_others(members) if wide else islands.counts(members).reshape(-1, 1)
+        for members, wide in asked.items()
+    ]
+
+
+def _added(a: list[NDArray[np.float64]], b: list[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+    return [one + two for one, two in zip(a, b, strict=True)]
 
 
 def _workspace(n: int, room: tuple[int, int], places: int, answer: Answer) -> Workspace:

@@ -30,7 +30,7 @@ from lacunary.infer.walker import Walker
 from lacunary.model.dag import Dag
 from lacunary.model.stats import Batch
 
-__all__ = ["Parted", "Partitioned", "PartitionedRows", "together"]
+__all__ = ["Parted", "Partitioned", "PartitionedRows", "in_parts", "together"]
 
 T = TypeVar("T")
 Array = NDArray[np.float64]
@@ -76,9 +76,9 @@ class Parted:
         """Return what a function says of each part, merged in the order of the parts."""
         return in_tree(self.tables.each(function), merge)
 
-    def laid(self, function: Callable[[Table], T]) -> Parts[T]:
+    def laid(self, function: Callable[[Table], T], keep: bool = True) -> Parts[T]:
         """Return what a function makes of each part, which stays where the part is."""
-        return self.tables.then(function)
+        return self.tables.then(function, keep=keep)
 
     def prepare(self, dag: Dag, lay: Callable[[Dag, Table], Rows]) -> PartitionedRows:
         """Lay every part out for a graph, where it is."""
@@ -136,6 +136,11 @@ def together(parts: Sequence[Table]) -> Table:
         np.concatenate([getattr(part, what) for part in parts]) for what in ("codes", "reals", "weights")
     )
     return Table(parts[0].schema, codes, reals, weights, library=parts[0].library)
+
+
+def in_parts(rows: Rows) -> Parts[Rows]:
+    """Return the parts of rows, wherever they are; rows that are no sum are one part."""
+    return rows.parts if isinstance(rows, PartitionedRows) else Here((rows,))
 
 
 def _can_be_finer(rows: Rows) -> bool:

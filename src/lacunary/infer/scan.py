@@ -17,7 +17,7 @@ import numpy as np
 
 from lacunary.budget import parsed, room, said
 from lacunary.data.assemble import assemble, known_columns
-from lacunary.data.parts import Here, Keep, Lazy, Parts
+from lacunary.data.parts import Here, Keep, Lazy, Parts, itself
 from lacunary.data.read import Reading
 from lacunary.data.recipe import KINDS, File, Segment, look_through, parts_of, raw, runs_of
 from lacunary.data.remote import found as remote_files
@@ -106,7 +106,7 @@ class Scan(Parted):
                 f"more than a quarter of the memory ({said(self.memory)}); take fewer rows, or ask for what "
                 "adds over rows"
             )
-        return together(self.every.each(_itself))
+        return together(self.every.each(itself))
 
 
 def scan(
@@ -138,6 +138,7 @@ def scan(
         is.
     client
         A Dask client: parts are read, laid out and worked on by its workers, which must see the same files.
+        Rows that make one part alone are worked on here.
     watch
         Called with what is being done, how many steps of it are done, and how many there are.
     reading
@@ -163,13 +164,13 @@ def scan(
     final = how.settled(settled.schema)
     make = partial(_made, raw=opened.raw, how=final, names=names, untyped=untyped)
     distinct = few_rows(settled, partial(_table, how=final, untyped=untyped))
-    if client is None:
-        every: Parts[Table] = Lazy(make, Keep(int(HELD * room_for_rows)), opened.parts)
-    else:
+    every: Parts[Table] = Lazy(make, Keep(int(HELD * room_for_rows)), opened.parts)
+    if client is not None:
         from lacunary.infer.cluster import OnCluster, agreed
 
         agreed(client)
-        every = OnCluster.made(client, make, map(opened.resolve, opened.parts))
+        if len(opened.parts) > 1:  # of one part many workers make no more than one
+            every = OnCluster.made(client, make, map(opened.resolve, opened.parts))
     return Scan(settled, every, opened.rows, room_for_rows, distinct)
 
 
@@ -267,10 +268,6 @@ def _table(frame: pl.DataFrame, how: Reading, untyped: frozenset[str]) -> Table:
 
 def _aligned(schema: Schema, table: Table) -> Table:
     return table.align(schema)
-
-
-def _itself(table: Table) -> Table:
-    return table
 
 
 def _watched(parts: Iterable[Any], watch: Watch, many: int) -> Iterator[Any]:

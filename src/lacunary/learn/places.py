@@ -7,18 +7,21 @@ row counts twice or is there twice changes anything. All rows then go to the nea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
 
 from lacunary.data.facts import co_moments, state_weights
-from lacunary.data.source import Source, distinct_rows, joined, merged_rows
+from lacunary.data.parts import Parts
+from lacunary.data.schema import Schema
+from lacunary.data.source import Source, distinct_rows, merged_rows
 from lacunary.data.table import Table
 from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.cluster import Ward, centres_of, k_means, nearest
 
-__all__ = ["DRAWN", "Places"]
+__all__ = ["DRAWN", "Places", "Points", "fewer"]
 
 DRAWN = 2000
 """Different rows among which groups are looked for."""
@@ -57,24 +60,20 @@ class Places:
         rows = self.source.fold(_fewest, _merged)
         return self.points(rows), rows.weights
 
-    def points(self, table: Table) -> Array:
-        """Return rows as points, NaN where a cell is a hole; (rows, width)."""
-        parts = [self._column(table, i) for i in self.used]
-        out = np.concatenate(parts, axis=1) if parts else np.zeros((len(table), 0))
-        if self._turn is None:
-            return out
-        turned = np.nan_to_num(out[:, self._continuous]) @ self._turn  # a hole stands for the mean
-        return np.concatenate([turned, np.delete(out, self._continuous, axis=1)], axis=1)
+    @cached_property
+    def points(self) -> Points:
+        """What makes points of rows."""
+        return Points(self.source.schema, self.used, self._scale, self._turn, tuple(self._continuous))
 
-    def nearest(self, centres: Array) -> Integers:
-        """Return which centre each row of the source is nearest to; (rows,)."""
-        return self.source.fold(partial(_nearest, self, centres), joined)
+    def nearest(self, centres: Array) -> Parts[Integers]:
+        """Return which centre each row of the source is nearest to, where the rows are; (rows,)."""
+        return self.source.laid(partial(_nearest, self.points, centres), keep=False)
 
-    def k_means(self, groups: int, rng: np.random.Generator) -> Integers:
+    def k_means(self, groups: int, rng: np.random.Generator) -> Parts[Integers]:
         """Return which group of k-means each row belongs to; (rows,)."""
         return self.nearest(k_means(*self.drawn, groups, rng))
 
-    def merged(self, groups: int) -> Integers:
+    def merged(self, groups: int) -> Parts[Integers]:
         """Return which group of hierarchical merging each row is nearest to; (rows,)."""
         return self.nearest(self.merged_centres(groups))
 
@@ -114,15 +113,6 @@ class Places:
             return None
         return np.asarray(vectors / np.sqrt(np.maximum(values, LEAST * values.max())))
 
-    def _column(self, table: Table, i: int) -> Array:
-        centre, spread = self._scale[i]
-        variable = self.source.schema.variables[i]
-        if not variable.discrete:
-            return np.asarray((table.reals[:, [i]] - centre) / spread)
-        shown = (table.codes[:, [i]] == np.arange(variable.size)).astype(np.float64) / spread
-        shown[table.holes[:, i]] = np.nan
-        return np.asarray(shown)
-
     @cached_property
     def _scale(self) -> dict[int, tuple[float, float]]:
         """Centre and spread of a column; of a discrete one the root of its states' variances together."""
@@ -138,8 +128,47 @@ class Places:
         return out
 
 
-def _nearest(places: Places, centres: Array, table: Table) -> Integers:
-    return nearest(places.points(table), centres)
+@dataclass(frozen=True, eq=False)
+class Points:
+    """What makes points of rows: all that parts must know to do it by themselves.
+
+    Attributes
+    ----------
+    schema, used
+        The variables, and which of them count.
+    scale
+        Centre and spread of each of these.
+    turn, continuous
+        What standardised continuous columns are multiplied by, if anything, and where they stand.
+    """
+
+    schema: Schema
+    used: tuple[int, ...]
+    scale: dict[int, tuple[float, float]]
+    turn: Array | None
+    continuous: tuple[int, ...]
+
+    def __call__(self, table: Table) -> Array:
+        """Return rows as points, NaN where a cell is a hole; (rows, width)."""
+        parts = [self._column(table, i) for i in self.used]
+        out = np.concatenate(parts, axis=1) if parts else np.zeros((len(table), 0))
+        if self.turn is None:
+            return out
+        turned = np.nan_to_num(out[:, list(self.continuous)]) @ self.turn  # a hole stands for the mean
+        return np.concatenate([turned, np.delete(out, list(self.continuous), axis=1)], axis=1)
+
+    def _column(self, table: Table, i: int) -> Array:
+        centre, spread = self.scale[i]
+        variable = self.schema.variables[i]
+        if not variable.discrete:
+            return np.asarray((table.reals[:, [i]] - centre) / spread)
+        shown = (table.codes[:, [i]] == np.arange(variable.size)).astype(np.float64) / spread
+        shown[table.holes[:, i]] = np.nan
+        return np.asarray(shown)
+
+
+def _nearest(points: Points, centres: Array, table: Table) -> Integers:
+    return nearest(points(table), centres)
 
 
 def _fewest(table: Table) -> Table:
@@ -159,12 +188,28 @@ def _kept(rows: Table) -> Table:
 
 def _hashes(rows: Table) -> Integers:
     """Return a number for each row that its cells determine, spread over all numbers; (rows,)."""
-    out = np.zeros(len(rows), dtype=np.uint64)
-    reals = np.where(np.isnan(rows.reals), np.nan, rows.reals + 0.0)  # one zero, one hole
-    columns = [
-        *rows.codes.T.astype(np.uint64),
-        *np.ascontiguousarray(reals.T).view(np.uint64),
-    ]
+    return _scattered([*rows.codes.T.astype(np.uint64), *_words(rows.reals)])
+
+
+def fewer(points: Array, weights: Array) -> tuple[Array, Array]:
+    """Return at most `DRAWN` different points and their weights: a draw that any division into parts shares.
+
+    In an order that depends on the points alone.
+    """
+    found, first, which = np.unique(_scattered(_words(points)), return_index=True, return_inverse=True)
+    total = np.bincount(which.ravel(), weights, minlength=len(found)).astype(np.float64)
+    return points[first[:DRAWN]], total[:DRAWN]
+
+
+def _words(numbers: Array) -> list[Integers]:
+    """Return the columns of numbers as words of bits; there is one zero, and one hole."""
+    plain = np.where(np.isnan(numbers), np.nan, numbers + 0.0)
+    return list(np.ascontiguousarray(plain.T).view(np.uint64))
+
+
+def _scattered(columns: Sequence[Integers]) -> Integers:
+    """Return a number for each line of columns, spread over all numbers; (rows,)."""
+    out: Integers = np.zeros(len(columns[0]) if columns else 0, dtype=np.uint64)
     for column in columns:
         out = (out ^ column) * np.uint64(0x9E3779B97F4A7C15)
         out ^= out >> np.uint64(29)

@@ -10,20 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from lacunary.data.source import Source, joined
+from lacunary.data.facts import below, condensed, sketched
+from lacunary.data.source import Source, in_tree
 from lacunary.errors import ParameterError
-from lacunary.infer.mixture import Mixture, shared_out
-from lacunary.learn.places import Places
-from lacunary.maths.arrays import Array, Booleans, Integers
+from lacunary.infer.mixture import Mixture
+from lacunary.learn.places import Places, fewer
+from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.cluster import k_means, nearest, squares
 from lacunary.mixture.learner import MixtureLearner, Parameters
 from lacunary.structure.plan import State
 from lacunary.structure.score import FamilyScore, Structure
+from lacunary.structure.shares import ByRow, Shares, all_of
 
 __all__ = ["Beginning", "Beginnings", "Entrant", "begun_from", "halved"]
 
@@ -64,6 +66,8 @@ class Beginning:
         What they come from, in words.
     shares
         How far each row belongs to each component, the noise left out; (rows, components).
+    many
+        How many components there are.
     structures
         The graphs that components have already, if any.
     noise
@@ -71,9 +75,10 @@ class Beginning:
     """
 
     how: str
-    shares: Array
+    shares: ByRow
+    many: int
     structures: tuple[Structure, ...] | None = None
-    noise: Array | None = None
+    noise: ByRow | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,14 +132,16 @@ class Beginnings:
     def groups(self, many: int, draws: int, places: Sequence[Places]) -> Iterator[Beginning]:
         """Yield groups of rows: by hierarchical merging, and by so many draws of k-means++."""
         for place in places:
-            yield Beginning(f"hierarchical merging{_of(place)}", _owned(place.merged(many), many))
+            owned = place.merged(many).then(partial(_owned, many))
+            yield Beginning(f"hierarchical merging{_of(place)}", owned, many)
             yield from self.k_means(many, range(draws), place)
 
     def k_means(self, many: int, draws: Iterable[int], place: Places) -> Iterator[Beginning]:
         """Yield groups of rows by k-means++, of draws by their numbers."""
         for draw in draws:
             rng = np.random.default_rng([self.seed, many, 1, int(place.sphere), draw])
-            yield Beginning(f"k-means{_of(place)}", _owned(place.k_means(many, rng), many))
+            owned = place.k_means(many, rng).then(partial(_owned, many))
+            yield Beginning(f"k-means{_of(place)}", owned, many)
 
     def split(self, model: Parameters, most: int) -> Iterator[Beginning]:
         """Yield a mixture's shares with one component split in two, those that fit worst first.
@@ -142,71 +149,59 @@ class Beginnings:
         A component fits badly where two groups of its rows lie far apart for how wide they are: what two
         means leave of the squares about one, with columns in units of the component's own spread.
         """
-        shares = self._shares(model)
-        heavy = [c for c in range(shares.shape[1]) if self.learner.row_weights @ shares[:, c] >= LEAST_ROWS]
-        halves = {c: self._halves(self.learner.row_weights * shares[:, c], c, shares.shape[1]) for c in heavy}
+        own, many = model.models.structures, len(model.models.structures)
+        shares = all_of(self.learner.engine.row_weights, self.learner.belongs(model))
+        points = self.source.laid(self.plain.points, keep=False)
+        first = in_tree(points.each(_levels, shares), _level_sums)
+        heavy = [c for c in range(many) if first[0][c] >= LEAST_ROWS]
+        total = np.maximum(first[1], TINY)
+        means, least = first[2] / total, 0.5 * first[3]
+        second = in_tree(points.each(partial(_about, means, least), shares), _about_sums)
+        spreads = np.sqrt(np.maximum(second[0] / total, FLAT))
+        halves = {c: self._halves(*second[1][c], means[c], spreads[c], c, many) for c in heavy}
         for c in sorted(halves, key=lambda c: halves[c][0])[:most]:
-            second = halves[c][1]
-            new = np.column_stack([shares, shares[:, c] * second])
-            new[:, c] *= ~second
-            own = model.models.structures
-            yield Beginning("a component split", new, (*own, own[c]))
+            cut = partial(_split, c, means[c], spreads[c], halves[c][1])
+            yield Beginning("a component split", points.then(cut, shares), many + 1, (*own, own[c]))
 
-    @cached_property
-    def _points(self) -> Array:
-        return np.concatenate(self.source.fold(lambda table: (self.plain.points(table),)))
-
-    def _halves(self, weight: Array, c: int, many: int) -> tuple[float, Booleans]:
-        """Return what two means leave of a component's squares, and which rows are nearer to the second."""
-        seen, x = ~np.isnan(self._points), np.nan_to_num(self._points)
-        total = np.maximum(weight @ seen, np.finfo(np.float64).tiny)
-        mean = weight @ x / total
-        spread = np.sqrt(np.maximum(weight @ np.where(seen, x - mean, 0.0) ** 2 / total, FLAT))
-        own, mine = (self._points - mean) / spread, weight > 0.5 * weight.max()
-        order = np.lexsort(np.nan_to_num(own[mine]).T)  # whatever the order of rows
-        part, counted = own[mine][order], weight[mine][order]
+    def _halves(
+        self, points: Array, weights: Array, mean: Array, spread: Array, c: int, many: int
+    ) -> tuple[float, Array]:
+        """Return what two means leave of a component's squares, and these means; of points that are its."""
+        own = (points - mean) / spread
+        order = np.lexsort(np.nan_to_num(own).T)  # whatever the order of rows
+        part, counted = own[order], weights[order]
         centres = k_means(part, counted, 2, np.random.default_rng([self.seed, many, 2, c]))
         apart = counted @ squares(part, centres).min(axis=1)
         whole = counted @ squares(part, np.zeros((1, part.shape[1])))[:, 0]
-        return float(apart / max(whole, FLAT)), nearest(own, centres) == 1
+        return float(apart / max(whole, FLAT)), centres
 
     def merged(self, model: Parameters, most: int) -> Iterator[Beginning]:
         """Yield a mixture's shares with two components made one, those that share most rows first."""
-        shares = self._shares(model)
-        many = shares.shape[1]
-        size = np.sqrt((shares**2).sum(axis=0)) + 1e-300
-        alike = (shares / size).T @ (shares / size)
+        shares, own = self.learner.belongs(model), model.models.structures
+        many, product = len(own), in_tree(shares.each(_product))
+        size = np.sqrt(np.diagonal(product)) + 1e-300
+        alike = product / size / size[:, None]
         pairs = [(-alike[a, b], a, b) for a in range(many) for b in range(a + 1, many)]
         for _, a, b in sorted(pairs)[:most]:
-            new = np.delete(shares, b, axis=1)
-            new[:, a] += shares[:, b]
-            own = model.models.structures
-            yield Beginning("two components merged", new, (*own[:b], *own[b + 1 :]))
+            new = shares.then(partial(_merged, a, b))
+            yield Beginning("two components merged", new, many - 1, (*own[:b], *own[b + 1 :]))
 
     def exchanged(self, model: Parameters, draws: Iterable[int]) -> Iterator[Beginning]:
         """Yield a mixture's shares with some rows of one component given to another.
 
         Those that lie farthest in a direction drawn at random, whatever the order of rows.
         """
-        shares, own = self._shares(model), model.models.structures
-        points = np.nan_to_num(self._points)
+        own = model.models.structures
+        shares = all_of(self.learner.engine.row_weights, self.learner.belongs(model))
+        points = self.source.laid(self.plain.points, keep=False)
         for draw in draws:
             rng = np.random.default_rng([self.seed, len(own), 3, draw])
-            one, two = rng.choice(len(own), 2, replace=False)
-            along = points @ rng.normal(size=points.shape[1])
-            order, weight = np.argsort(along), self.learner.row_weights * shares[:, one]
-            below = np.cumsum(weight[order])
-            edge = along[order][min(int(np.searchsorted(below, KEPT * below[-1])), len(order) - 1)]
-            new = shares.copy()
-            new[:, two] += shares[:, one] * (along > edge)
-            new[:, one] *= along <= edge
-            yield Beginning("rows exchanged", new, own)
-
-    def _shares(self, model: Parameters) -> Array:
-        """Return which component each row belongs to, the noise left out; (rows, components)."""
-        logs = self.learner.log_densities(model)
-        many = logs.shape[1] - (model.noise is not None)
-        return shared_out(logs[:, :many])[0]
+            one, two = (int(c) for c in rng.choice(len(own), 2, replace=False))
+            way: Array = rng.normal(size=self.plain.drawn[0].shape[1:])
+            sketch = in_tree(points.each(partial(_along, way, one), shares), condensed)
+            edge = float(below(sketch, [KEPT])[0])
+            new = points.then(partial(_exchanged, way, edge, one, two), shares)
+            yield Beginning("rows exchanged", new, len(own), own)
 
     def drawn(self, structures: Sequence[Structure], start: int) -> Parameters:
         """Return a draw around the fit to all rows, the noise with a small share."""
@@ -214,16 +209,13 @@ class Beginnings:
         model = self.learner.begin(structures, self.ess, rng)
         if model.noise is None:
             return model
-        weights = self.learner.shared(np.full((1, len(structures)), 1.0 / len(structures)))[0]
-        return replace(model, weights=weights)
+        many, noise = len(structures), self.learner.first_noise
+        return replace(model, weights=np.append(np.full(many, 1.0 / many) * (1.0 - noise), noise))
 
     def entered(self, beginning: Beginning, first: Structure, forest: Forest | None) -> Parameters:
         """Return the parameters that go with groups of rows, for a structure or for the best forests."""
-        many = beginning.shares.shape[1]
-        drawn = self.drawn(beginning.structures or (first,) * many, 0)
-        shares = self.learner.shared(beginning.shares)
-        if beginning.noise is not None:
-            shares = np.column_stack([beginning.shares, beginning.noise])
+        drawn = self.drawn(beginning.structures or (first,) * beginning.many, 0)
+        shares = self.learner.shared(beginning.shares, beginning.noise)
         model, completed = self.learner.given(drawn, shares, 1 if self.complete else TURNS)
         return (
             model
@@ -259,13 +251,92 @@ def begun_from(given: Any, rows: Source, noisy: bool) -> Beginning:
             "the mixture to start from is over other variables, or in another order: "
             f"{', '.join(mixture.schema.names[:5])}… and {', '.join(rows.schema.names[:5])}…"
         )
-    shares = rows.fold(lambda table: mixture.responsibilities(table), joined)
     many = len(mixture.components)
-    own, noise = shares[:, :many], shares[:, many:]
     structures = tuple(tuple(tuple(sorted(ps)) for ps in c.dag.parent_indices) for c in mixture.components)
-    if noisy and noise.shape[1]:
-        return Beginning("the mixture given", own, structures, noise[:, 0])
-    return Beginning("the mixture given", own / np.maximum(own.sum(axis=1, keepdims=True), TINY), structures)
+    shares = rows.laid(mixture.responsibilities)
+    if noisy and mixture.noise is not None:
+        own, noise = shares.then(partial(_first, many)), shares.then(_last)
+        return Beginning("the mixture given", own, many, structures, noise)
+    return Beginning("the mixture given", shares.then(partial(_alone, many)), many, structures)
+
+
+def _first(many: int, shares: Array) -> Array:
+    return shares[:, :many]
+
+
+def _last(shares: Array) -> Array:
+    return shares[:, -1]
+
+
+def _alone(many: int, shares: Array) -> Array:
+    """Return the shares of components as if there were no noise."""
+    own = shares[:, :many]
+    return np.asarray(own / np.maximum(own.sum(axis=1, keepdims=True), TINY))
+
+
+Levels = tuple[Array, Array, Array, Array]
+"""Of each component the weight, the weight and the sum of each coordinate, and the greatest weight."""
+
+About = tuple[Array, list[tuple[Array, Array]]]
+"""Squares about each component's mean, and of each some points that are its, with their weights."""
+
+
+def _levels(points: Array, shares: Shares) -> Levels:
+    weight, seen = shares.shares * shares.weights[:, None], ~np.isnan(points)
+    most = weight.max(axis=0, initial=0.0)
+    return weight.sum(axis=0), weight.T @ seen, weight.T @ np.nan_to_num(points), most
+
+
+def _level_sums(a: Levels, b: Levels) -> Levels:
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2], np.maximum(a[3], b[3])
+
+
+def _about(means: Array, least: Array, points: Array, shares: Shares) -> About:
+    squared, own, seen = [], [], ~np.isnan(points)
+    for c, mean in enumerate(means):
+        weight = shares.of(c)
+        squared.append(weight @ np.where(seen, points - mean, 0.0) ** 2)
+        mine = weight > least[c]
+        own.append(fewer(points[mine], weight[mine]))
+    return np.array(squared), own
+
+
+def _about_sums(a: About, b: About) -> About:
+    return a[0] + b[0], [_both(one, two) for one, two in zip(a[1], b[1], strict=True)]
+
+
+def _both(one: tuple[Array, Array], two: tuple[Array, Array]) -> tuple[Array, Array]:
+    return fewer(np.concatenate([one[0], two[0]]), np.concatenate([one[1], two[1]]))
+
+
+def _split(c: int, mean: Array, spread: Array, centres: Array, points: Array, shares: Shares) -> Array:
+    """Return shares with those of a component that are nearer to the second centre put beside the others."""
+    second = nearest((points - mean) / spread, centres) == 1
+    new = np.column_stack([shares.shares, shares.shares[:, c] * second])
+    new[:, c] *= ~second
+    return new
+
+
+def _product(shares: Array) -> Array:
+    return np.asarray(shares.T @ shares)
+
+
+def _merged(a: int, b: int, shares: Array) -> Array:
+    new = np.delete(shares, b, axis=1)
+    new[:, a] += shares[:, b]
+    return np.asarray(new)
+
+
+def _along(way: Array, one: int, points: Array, shares: Shares) -> tuple[Array, Array]:
+    return sketched(np.nan_to_num(points) @ way, shares.of(one))
+
+
+def _exchanged(way: Array, edge: float, one: int, two: int, points: Array, shares: Shares) -> Array:
+    """Return shares with what of a component lies beyond an edge given to another."""
+    along, new = np.nan_to_num(points) @ way, shares.shares.copy()
+    new[:, two] += shares.shares[:, one] * (along > edge)
+    new[:, one] *= along <= edge
+    return np.asarray(new)
 
 
 def _together(entrants: Sequence[Entrant]) -> list[Entrant]:
@@ -291,5 +362,5 @@ def _of(place: Places) -> str:
     return " of uncorrelated columns" if place.sphere else ""
 
 
-def _owned(labels: Integers, many: int) -> Array:
+def _owned(many: int, labels: Integers) -> Array:
     return np.asarray((labels[:, None] == np.arange(many)).astype(np.float64))

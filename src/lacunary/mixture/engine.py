@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.parts import Parts
 from lacunary.data.schema import Schema
 from lacunary.data.source import Source
 from lacunary.data.table import Table
@@ -26,6 +27,7 @@ from lacunary.structure.gaussian import Normal
 from lacunary.structure.leaves import leaf_names
 from lacunary.structure.networks import Networks
 from lacunary.structure.score import FamilyScore, Structure
+from lacunary.structure.shares import ByRow, Owners, Shares
 
 __all__ = ["Engine", "Rows", "engine_of"]
 
@@ -52,12 +54,25 @@ class Engine(Rows, Protocol):
         """The variables."""
         ...
 
+    @property
+    def row_weights(self) -> ByRow:
+        """How often each row counts; (rows,)."""
+        ...
+
+    def parts(self, structures: Sequence[Structure]) -> Parts[Owners]:
+        """Return the rows, as components with these structures see them, part by part."""
+        ...
+
     def draw(self, structures: Sequence[Structure], ess: float, rng: np.random.Generator) -> Any:
         """Return models drawn around the fit of one component to all rows, worth ``ess`` rows."""
         ...
 
-    def statistics(self, models: Any, shares: NDArray[np.float64]) -> Any:
-        """Return expected statistics of the complete model; shares are (rows, components)."""
+    def statistics(self, models: Any, shares: Parts[Shares]) -> Any:
+        """Return expected statistics of the complete model, given how far rows belong to components."""
+        ...
+
+    def expected(self, models: Any, sums: NDArray[np.float64], shares: Parts[Shares]) -> Any:
+        """Return the same, given what `Owners.statistics` of all parts add up to."""
         ...
 
     def maximize(self, statistics: Any, structures: Sequence[Structure]) -> Any:

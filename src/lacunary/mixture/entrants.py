@@ -14,6 +14,7 @@ from itertools import islice
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from lacunary.maths.arrays import Array, Booleans
 from lacunary.mixture.begin import Beginning, Beginnings, Entrant, halved
 from lacunary.mixture.learner import MixtureLearner, Parameters
 from lacunary.structure.climb import Greedy
@@ -82,8 +83,7 @@ class Entrants:
         if self.initial is not None:
             return self.entrant(self.initial, many)
         if labels is not None:  # rows whose class is missing are nobody's at first
-            alone = labels & (labels.sum(axis=1) == 1)[:, None]
-            return self.entrant(Beginning("the classes", alone.astype(np.float64)), many)
+            return self.entrant(Beginning("the classes", labels.then(_alone), many), many)
         if many == 1 and self.learner.noise is None:
             return self.entrant(self._all, many)
         return None
@@ -202,7 +202,7 @@ class Entrants:
 
     @cached_property
     def _all(self) -> Beginning:
-        return Beginning("all rows", np.ones((len(self.learner.row_weights), 1)))
+        return Beginning("all rows", self.learner.engine.row_weights.then(_whole), 1)
 
     def _entered(self, how: str, state: State) -> Entrant:
         return Entrant(how, state, fixed=self.plan.fixed)
@@ -219,3 +219,12 @@ class Entrants:
         if self.plan.shared:
             return [tuple(best_forest(Sum(scores), rules, self.plan.prior))] * len(scores)
         return [tuple(best_forest(score, rules, self.plan.prior)) for score in scores]
+
+
+def _alone(labels: Booleans) -> Array:
+    """Return ones where a row's component is known."""
+    return np.asarray((labels & (labels.sum(axis=1) == 1)[:, None]).astype(np.float64))
+
+
+def _whole(weights: Array) -> Array:
+    return np.ones((len(weights), 1))

@@ -13,14 +13,15 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import logsumexp
 
+from lacunary.data.parts import Parts, itself
 from lacunary.errors import ParameterError
 from lacunary.evidence.estimate import Estimate
-from lacunary.infer.mixture import shared_out
 from lacunary.maths.arrays import Array, Integers
 from lacunary.mixture.gaussian import Gaussian, Gaussians
 from lacunary.mixture.learner import Completed, MixtureLearner, Parameters
 from lacunary.mixture.tied import Tied
 from lacunary.structure.score import Structure
+from lacunary.structure.shares import Shares, all_of, cut
 
 __all__ = ["annealed", "check_annealed", "check_laplace", "laplace"]
 
@@ -63,8 +64,12 @@ def check_annealed(learner: MixtureLearner, holes: bool) -> None:
             "annealed importance sampling of a mixture needs rows without holes or hidden variables; "
             "choose='cheeseman-stutz', 'variational' or 'laplace'"
         )
-    if np.any(learner.row_weights != 1.0):
+    if any(learner.engine.row_weights.each(_weighed)):
         raise ParameterError("sampling draws each row once; repeat rows instead of weighting them")
+
+
+def _weighed(weights: Array) -> bool:
+    return bool(np.any(weights != 1.0))
 
 
 def laplace(learner: MixtureLearner, model: Parameters, structures: Sequence[Structure]) -> Estimate:
@@ -84,7 +89,7 @@ def laplace(learner: MixtureLearner, model: Parameters, structures: Sequence[Str
             "the mixture is at no inner peak, so that Laplace's approximation does not hold; take fewer "
             "components, or choose='cheeseman-stutz'"
         )
-    likelihood = float(learner.row_weights @ shared_out(learner.log_densities(model))[1])
+    likelihood = learner.log_likelihood(model)
     free = len(point)
     terms = {
         "log-likelihood": likelihood,
@@ -238,16 +243,18 @@ class _Annealing:
     def __init__(self, learner: MixtureLearner, model: Parameters, structures: Sequence[Structure]) -> None:
         self.learner, self.model, self.structures = learner, model, tuple(structures)
         self.many, self.width = len(structures), len(model.weights)
-        rows = len(learner.row_weights)
+        rows = sum(learner.engine.row_weights.each(len))
         self.allowed = np.ones((rows, self.width), dtype=bool)
         if learner.labels is not None:
-            self.allowed[:, : self.many] = learner.labels
+            self.allowed[:, : self.many] = np.concatenate(learner.labels.each(itself))
         self.even = np.log(self.allowed.sum(axis=1)).sum()
-        first = np.zeros((rows, self.many))
+        first = np.zeros((rows, self.width))
         first[:, 0] = 1.0
         known = learner.engine.log_evidence(model.models)[:, 0].sum()
         #: What the units of a row's cells add to its log-density.
-        self.units = float(known - learner.engine.fit(self._statistics(first), model.models)[0]) / rows
+        self.units = (
+            float(known - learner.engine.fit(self._statistics(self._placed(first)), model.models)[0]) / rows
+        )
 
     def chain(self, steps: int, rng: np.random.Generator) -> float:
         """Return the log-weight of one chain."""
@@ -265,12 +272,18 @@ class _Annealing:
     def _evidence(self, shares: Array, tau: float) -> tuple[Completed, float]:
         """Return τ of the completed rows, and the log of p(θ) p(owners, rows | θ)^τ even^(1 − τ), θ out."""
         part = tau * shares
-        completed = Completed(part, part.sum(axis=0), self._statistics(part[:, : self.many]), -np.inf)
+        placed = self._placed(part)
+        completed = Completed(placed, part.sum(axis=0), self._statistics(placed), -np.inf)
         jacobian = self.units * float(part[:, : self.many].sum())
         value = self.learner.log_evidence(completed, self.structures) + jacobian - (1.0 - tau) * self.even
         return completed, value
 
-    def _statistics(self, shares: Array) -> object:
+    def _placed(self, shares: Array) -> Parts[Shares]:
+        """Return shares in the parts where their rows are."""
+        weights = self.learner.engine.row_weights
+        return all_of(weights, cut(shares, weights))
+
+    def _statistics(self, shares: Parts[Shares]) -> object:
         return self.learner.engine.statistics(self.model.models, shares)
 
     def _moved(self, completed: Completed, shares: Array, tau: float, rng: np.random.Generator) -> Integers:
@@ -283,7 +296,7 @@ class _Annealing:
         model = Parameters(
             learner.engine.sample(completed.statistics, self.structures, rng),
             gammas / gammas.sum(),
-            learner.noise.draw(completed.shares[:, -1], rng) if learner.noise else None,
+            learner.noise.draw(completed.shares, rng) if learner.noise else None,
         )
         return _drawn(np.where(self.allowed, tau * learner.log_densities(model), -np.inf), rng)
 

@@ -10,9 +10,10 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 
 from lacunary.budget import budgeted, reserve
-from lacunary.data.fingerprint import fingerprint
+from lacunary.data.fingerprint import fingerprint, rows_digest
+from lacunary.data.recipe import MOST as PART
 from lacunary.data.schema import Variable
-from lacunary.data.source import Source, row_weights
+from lacunary.data.source import Source, one_table
 from lacunary.errors import GraphError, ParameterError, TableError
 from lacunary.exactness import announced
 from lacunary.infer.answers import as_source
@@ -216,7 +217,6 @@ def fit_mixture(
         by = _choice(choose, sharing, ml)
         learner = MixtureLearner(
             engine_of(full, MAXIMUM if ml else _stated(prior, every, given), sharing, "bic" if ml else "bd"),
-            row_weights(full),
             noise_of(noise, full),
             LIGHT if ml else weights,
             noise_share,
@@ -236,7 +236,8 @@ def fit_mixture(
         begin = starts if isinstance(starts, Around) else _count("starts", starts or WINNERS)
         described = partial(
             fingerprint, full, prior=prior, noise=noise, noise_share=float(noise_share),
-            weights=float(weights), shared=sharing, choose=by, known_components=labels.allowed,
+            weights=float(weights), shared=sharing, choose=by,
+            known_components=rows_digest(every) if labels.classes else None,
             fitted_by="ml" if ml else "map", structure=kind,
             graphs=graphs, begin_weights=begin_weights,
         )  # fmt: skip
@@ -247,7 +248,7 @@ def fit_mixture(
         growth.entrants.graphs, growth.drawn_weights = graphs, begin_weights == "draws"
         if initial is not None:
             growth.entrants.initial = begun = begun_from(initial, full, learner.noise is not None)
-            return growth.run([begun.shares.shape[1]])
+            return growth.run([begun.many])
         if labels.classes:
             return replace(growth.run([len(labels.classes)]), classes=labels.classes)
         return growth.run(_how_many(components, graphs, full))
@@ -373,6 +374,7 @@ def _check_choice(learner: MixtureLearner, rows: Source) -> None:
         check_laplace(learner)
     if learner.by == "ais":
         check_annealed(learner, bool(rows.facts.holes.any() or rows.schema.hidden))
+        rows.whole("annealed importance sampling of a mixture")
 
 
 def _numbers(components: int | str | Iterable[int], rows: Source) -> list[int]:
@@ -386,7 +388,8 @@ def _numbers(components: int | str | Iterable[int], rows: Source) -> list[int]:
     if not numbers:
         raise ParameterError("components names no number to try")
     most = max(map(int, numbers))
-    needed = 8.0 * most * (4 * len(row_weights(rows)) + 2 * len(rows.schema) ** 2)  # shares; second moments
+    some = len(rows) if one_table(rows) is not None else min(len(rows), PART)
+    needed = 8.0 * most * (4 * some + 2 * len(rows.schema) ** 2)  # shares; second moments
     reserve(needed, f"a mixture of {most} components", "take fewer components")
     return [int(many) for many in numbers]
 

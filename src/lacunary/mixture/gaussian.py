@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from lacunary.data.parts import Parts
 from lacunary.data.schema import Schema
-from lacunary.data.source import Source, in_tree, row_weights
+from lacunary.data.source import Source, in_tree
 from lacunary.data.table import Table
 from lacunary.family.regression import VARIANCE_FLOOR
 from lacunary.infer.gaussian import Forms, GaussianRows
@@ -31,6 +31,7 @@ from lacunary.model.dag import Dag
 from lacunary.structure.gaussian import BGe, GaussianBIC, Normal
 from lacunary.structure.networks import standard
 from lacunary.structure.score import FamilyScore, Parents, Structure, total
+from lacunary.structure.shares import Owners, Shares, cut, everything, summed, weights_of
 from lacunary.structure.walk import read_structure
 
 __all__ = ["Gaussian", "Gaussians"]
@@ -99,7 +100,7 @@ class Seen:
             logs = self.rows.log_evidence(models.forms)
         return np.asarray(logs + self.units[:, None])
 
-    def moments(self, models: Gaussians, weights: Array) -> Array:
+    def statistics(self, models: Gaussians, weights: Array) -> Array:
         """Return Σ over rows of weight · E[z zᵀ | observed cells]; (components, n + 1, n + 1)."""
         return self.rows.moments(models.forms, weights)
 
@@ -117,39 +118,6 @@ class Seen:
                     z[:, pattern.holes] = z @ slope.T + rng.standard_normal((len(z), len(spread))) @ spread.T
                 out[c] += z.T @ z
         return out
-
-
-class SeenParts:
-    """Rows in parts: what they say stands one after the other, or is added up."""
-
-    def __init__(self, parts: Parts[Seen]) -> None:
-        self.parts = parts
-        sizes, complete = zip(*parts.each(_extent), strict=True)
-        self.ends = np.cumsum(sizes)[:-1]
-        #: Whether no row has a hole.
-        self.complete = all(complete)
-
-    def log_evidence(self, models: Gaussians) -> Array:
-        """Return the log-density of each row's observed cells; (rows, components)."""
-        return np.concatenate(self.parts.each(methodcaller("log_evidence", models)))
-
-    def moments(self, models: Gaussians, weights: Array) -> Array:
-        """Return Σ over rows of weight · E[z zᵀ | observed cells]; (components, n + 1, n + 1)."""
-        return in_tree(self.parts.each(partial(_moments, models), np.split(weights, self.ends)))
-
-    def completed(self, models: Gaussians, owner: Index, rng: np.random.Generator) -> Array:
-        """Return the moments of rows whose holes are drawn; see `Seen.completed`."""
-        many = len(self.parts)
-        seeds = [rng] if many == 1 else [int(rng.integers(2**63)) for _ in range(many)]
-        return in_tree(self.parts.each(partial(_completed, models), np.split(owner, self.ends), seeds))
-
-
-def _extent(seen: Seen) -> tuple[int, bool]:
-    return len(seen.rows), seen.rows.complete
-
-
-def _moments(models: Gaussians, seen: Seen, weights: Array) -> Array:
-    return seen.moments(models, weights)
 
 
 def _completed(models: Gaussians, seen: Seen, owner: Index, seed: Any) -> Array:
@@ -174,11 +142,12 @@ class Gaussian:
         self, source: Source, prior: Normal | None = None, criterion: Literal["bd", "bic"] = "bd"
     ) -> None:
         self.source, self.schema, self.criterion = source, source.schema, criterion
-        self.weights = row_weights(source)
+        #: How often each row counts; (rows,).
+        self.row_weights = weights_of(source)
         check_squares(source)
         self.scale, inside = standard(source, prior)
         self.belief = inside.about
-        self.seen = SeenParts(source.laid(partial(Seen, self.scale)))
+        self.seen: Parts[Seen] = source.laid(partial(Seen, self.scale))
         self._normalizers: dict[tuple[int, Parents], float] = {}
         self._moments: dict[Structure, Array] = {}
 
@@ -192,17 +161,25 @@ class Gaussian:
         around = np.repeat(moment[None] * (ess / divisor), len(structures), axis=0)
         return self._regressions(around, structures, lambda part, dof: regression.draw(part, dof, rng), ess)
 
+    def parts(self, structures: Sequence[Structure]) -> Parts[Owners]:
+        """Return the rows, as components see them, part by part."""
+        return self.seen
+
     def log_evidence(self, models: Gaussians) -> Array:
         """Return the log-density of each row's observed cells, in the data's units; (rows, components)."""
-        return self.seen.log_evidence(models)
+        return np.concatenate(self.seen.each(methodcaller("log_evidence", models)))
 
     def others(self, table: Table) -> Seen:
         """Return other rows, as these components see them."""
         return Seen(self.scale, table)
 
-    def statistics(self, models: Gaussians, shares: Array) -> Array:
+    def statistics(self, models: Gaussians, shares: Parts[Shares]) -> Array:
         """Return expected moments of the complete model; (components, n + 1, n + 1)."""
-        return self.seen.moments(models, shares * self.weights[:, None])
+        return summed(self.seen, models, shares)
+
+    def expected(self, models: Gaussians, sums: Array, shares: Parts[Shares]) -> Array:
+        """Return expected moments, which are sums over rows."""
+        return sums
 
     def maximize(self, statistics: Array, structures: Sequence[Structure]) -> Gaussians:
         """Return the regressions at the mode; with α = ν + n their divisor is N + ν."""
@@ -235,7 +212,9 @@ class Gaussian:
 
         ``owner`` is −1 for rows that no component owns; (rows,). The moments are (components, n + 1, n + 1).
         """
-        return self.seen.completed(models, owner, rng)
+        many = len(self.seen)
+        seeds = [rng] if many == 1 else [int(rng.integers(2**63)) for _ in range(many)]
+        return in_tree(self.seen.each(partial(_completed, models), cut(owner, self.row_weights), seeds))
 
     def log_prior(self, models: Gaussians) -> float:
         """Return the log prior density, in the coordinates (intercept, coefficients/σ², 1/σ²)."""
@@ -312,12 +291,12 @@ class Gaussian:
         return self._moments[structure]
 
     def _worked_out(self, structure: Structure) -> Array:
-        everything = np.ones((len(self.weights), 1))
+        rows = everything(self.row_weights)
         model = self.maximize(np.zeros((1, *self.belief.moments.shape)), [structure])
-        moment = self.statistics(model, everything)
-        for _ in range(0 if self.seen.complete else POOLED):
+        moment = self.statistics(model, rows)
+        for _ in range(POOLED if self.source.facts.holes.any() else 0):
             before, model = model, self.maximize(moment, [structure])
-            moment = self.statistics(model, everything)
+            moment = self.statistics(model, rows)
             if np.abs(model.root - before.root).max() < TOLERANCE * np.abs(model.root).max():
                 break
         return np.asarray(moment[0])

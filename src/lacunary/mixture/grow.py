@@ -177,7 +177,7 @@ class Growth:
 
     def _grow(self) -> None:
         before, top, idle, stale = -np.inf, -np.inf, 0, 0
-        for many in range(1, min(MOST, int(self.learner.row_weights.sum())) + 1):
+        for many in range(1, min(MOST, int(self.learner.size)) + 1):
             value = self._try(many)
             # A mixture whose new component lost its rows ends where the last one did, up to rounding.
             idle = 0 if value > before + ROUNDING * abs(value) else idle + 1

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Label
-from lacunary.data.source import Source, joined
+from lacunary.data.source import Source
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ParameterError, TableError
+from lacunary.structure.shares import ByRow
 
 __all__ = ["Labels", "labelled"]
 
@@ -27,15 +28,13 @@ class Labels:
         The states, in the order of the components; none where the class is no column.
     allowed
         Whether a row may come from a component: all where its class is missing; (rows, components).
+    known
+        Whether the class of every row is known.
     """
 
     classes: tuple[Label, ...] = ()
-    allowed: NDArray[np.bool_] | None = None
-
-    @property
-    def known(self) -> bool:
-        """Whether the class of every row is known."""
-        return self.allowed is not None and bool((self.allowed.sum(axis=1) == 1).all())
+    allowed: ByRow | None = None
+    known: bool = False
 
 
 def labelled(rows: Source, given: str | None, components: object, noise: object) -> tuple[Source, Labels]:
@@ -47,14 +46,16 @@ def labelled(rows: Source, given: str | None, components: object, noise: object)
         raise ParameterError(f"given names a discrete column with two states or more, and {given} is none")
     if components != "auto" or noise is not False:
         raise ParameterError(f"the components are the states of {given}; leave components and noise out")
-    codes = rows.fold(partial(_column, rows.schema.index(given)), joined)
+    place = rows.schema.index(given)
     rest = [name for name in rows.schema.names if name != given]
     if not rest:
         raise TableError(f"there is no column beside {given} to tell its states by")
+    allowed = rows.laid(partial(_allowed, place, column.size))
     return rows.mapped(methodcaller("select", rest)), Labels(
-        column.states, (codes == HOLE) | (codes == np.arange(column.size))
+        column.states, allowed, not rows.facts.holes[place]
     )
 
 
-def _column(i: int, table: Table) -> NDArray[np.signedinteger]:
-    return table.codes[:, i, None]
+def _allowed(i: int, many: int, table: Table) -> NDArray[np.bool_]:
+    codes = table.codes[:, i, None]
+    return np.asarray((codes == HOLE) | (codes == np.arange(many)))

@@ -7,15 +7,19 @@ the shares observed (TMCH98 sections 3–5). Mixture weights are at their mode i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from functools import cached_property, partial
+from operator import attrgetter
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
+from lacunary.data.parts import Deferred, Own, Parts
 from lacunary.data.schema import Schema
+from lacunary.data.source import in_tree
 from lacunary.evidence.bic import bic_terms
 from lacunary.evidence.cheeseman_stutz import expected_terms
 from lacunary.evidence.estimate import Estimate
@@ -25,8 +29,9 @@ from lacunary.mixture.engine import Engine
 from lacunary.mixture.noise import Bounds
 from lacunary.structure.plan import Notes, State, Weighed
 from lacunary.structure.score import FamilyScore, Structure
+from lacunary.structure.shares import ByRow, Owners, Shares, all_of, counted, everything
 
-__all__ = ["CONVERGED", "Choice", "Completed", "MixtureLearner", "Parameters"]
+__all__ = ["CONVERGED", "Choice", "Completed", "MixtureLearner", "Parameters", "Told"]
 
 Array = NDArray[np.float64]
 
@@ -61,7 +66,7 @@ class Completed:
     Attributes
     ----------
     shares
-        p(component | row), the noise last; (rows, components).
+        p(component | row), the noise last, where the rows are.
     counts
         Σ over rows of weight · share; (components,).
     statistics
@@ -70,10 +75,42 @@ class Completed:
         log p(observed cells | parameters), in nats.
     """
 
-    shares: Array
+    shares: Parts[Shares]
     counts: Array
     statistics: Any
     log_likelihood: float
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What an E-step adds up over rows.
+
+    Attributes
+    ----------
+    counts
+        Σ of weight · share; (components,).
+    sums
+        What the components expect of their rows: `Owners.statistics`.
+    log_likelihood
+        log p(observed cells | parameters), in nats.
+    """
+
+    counts: Array
+    sums: Array
+    log_likelihood: float
+
+    def __add__(self, other: Told) -> Told:
+        return Told(
+            self.counts + other.counts, self.sums + other.sums, self.log_likelihood + other.log_likelihood
+        )
+
+
+class Stepped(Protocol):
+    """Whoever has rows for components, part by part."""
+
+    def parts(self, structures: Sequence[Structure]) -> Parts[Owners]:
+        """Return the rows, as components with these structures see them."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +121,6 @@ class MixtureLearner:
     ----------
     engine
         Components on the rows of the table.
-    row_weights
-        How often each row counts; (rows,).
     noise
         The noise on the same rows, or none.
     ess
@@ -96,7 +131,7 @@ class MixtureLearner:
         Whether all components have the same weight.
     labels
         Which components each row may come from, where something is known of it, such as the class in a
-        multinet; (rows, components), the noise left out.
+        multinet; (rows, components) of truth values, the noise left out.
     by
         The estimate by which mixtures are chosen.
     ml
@@ -106,15 +141,19 @@ class MixtureLearner:
     """
 
     engine: Engine
-    row_weights: Array
     noise: Bounds | None = None
     ess: float = 1.0
     noise_share: float = 0.01
     equal: bool = False
-    labels: NDArray[np.bool_] | None = None
+    labels: ByRow | None = None
     by: Choice = "cheeseman-stutz"
     ml: bool = False
     exact: bool = False
+
+    @cached_property
+    def size(self) -> float:
+        """N: the sum of the rows' weights."""
+        return float(in_tree(self.engine.row_weights.each(np.sum)))
 
     def alpha(self, components: int) -> Array:
         """Return the hyperparameters of the weights, the noise last."""
@@ -128,67 +167,106 @@ class MixtureLearner:
     ) -> Parameters:
         """Return a start: models drawn around the fit to all rows, weights equal or drawn evenly from all."""
         many = len(structures) + (self.noise is not None)
-        noise = self.noise.maximize(np.ones(len(self.row_weights))) if self.noise else None
+        noise = self.noise.maximize(everything(self.engine.row_weights)) if self.noise else None
         models = self.engine.draw(structures, ess, rng)
         return Parameters(models, rng.dirichlet(np.ones(many)) if drawn else np.full(many, 1.0 / many), noise)
 
-    def shared(self, groups: Array) -> Array:
-        """Return shares of components whose noise begins small, the noise last; from (rows, components).
+    def shared(self, groups: ByRow, noise: ByRow | None = None) -> Parts[Shares]:
+        """Return shares of components, the noise last; from (rows, components).
 
-        Begun with as much as a component, the noise would take rows before components have found theirs.
+        Where that of the noise is not known it begins small: begun with as much as a component, the noise
+        would take rows before components have found theirs.
         """
+        weights = self.engine.row_weights
+        if noise is not None:
+            return weights.then(_beside_noise, groups, noise)
         if self.noise is None:
-            return groups
-        noise = np.full(len(groups), min(self.noise_share, MOST_NOISE))
-        return np.column_stack([groups * (1.0 - noise[:, None]), noise])
+            return all_of(weights, groups)
+        return weights.then(partial(_with_noise, self.first_noise), groups)
 
-    def given(self, drawn: Parameters, shares: Array, turns: int) -> tuple[Parameters, Completed]:
+    @property
+    def first_noise(self) -> float:
+        """The share with which the noise begins beside groups of rows."""
+        return min(self.noise_share, MOST_NOISE)
+
+    def given(self, drawn: Parameters, shares: Parts[Shares], turns: int) -> tuple[Parameters, Completed]:
         """Return the parameters that go with shares, the noise last, and what these expect of the rows.
 
         What holes hold is expected under parameters, at first those drawn: both take turns.
         """
-        structures, many = drawn.models.structures, len(drawn.models.structures)
-        model, counts = drawn, self.row_weights @ shares
+        structures = drawn.models.structures
+        model, counts = drawn, counted(shares)
         for _ in range(turns):
-            expected = self.engine.statistics(model.models, shares[:, :many])
+            expected = self.engine.statistics(model.models, shares)
             completed = Completed(shares, counts, expected, -np.inf)
             model = self.maximize(completed, structures)
         return model, completed
 
     def log_densities(self, model: Parameters) -> Array:
-        """Return log weight + log p(observed cells | component), the noise last; (rows, components)."""
-        logs = self.engine.log_evidence(model.models)
-        if model.noise is not None and self.noise is not None:
-            logs = np.column_stack([logs, self.noise.log_density(model.noise)])
-        with np.errstate(divide="ignore"):
-            logs = np.asarray(logs + np.log(model.weights))
-        return self.known(logs)
+        """Return log weight + log p(observed cells | component), the noise last; (rows, components).
 
-    def known(self, logs: Array) -> Array:
-        """Return log-densities without those of components that a row's label excludes."""
-        if self.labels is None:
-            return logs
-        out = logs.copy()
-        out[:, : self.labels.shape[1]][~self.labels] = -np.inf
-        return out
+        All in one place, for what does not add over rows.
+        """
+        parts, work, beside = self._asked(model, _log_densities)
+        return np.concatenate(parts.each(work, *beside))
+
+    def log_likelihood(self, model: Parameters) -> float:
+        """Return log p(observed cells | parameters), in nats."""
+        parts, work, beside = self._asked(model, _log_likelihood)
+        return float(in_tree(parts.each(work, *beside)))
+
+    def belongs(self, model: Parameters) -> ByRow:
+        """Return which component each row belongs to, the noise left out; (rows, components)."""
+        own = replace(model, noise=None, weights=model.weights[: len(model.models.structures)])
+        parts, work, beside = self._asked(own, _belongs)
+        return parts.then(work, *beside)
 
     def expect(self, model: Parameters) -> Completed:
-        """Return shares and expected statistics of the complete model under the model."""
-        shares, rows = _shared_out(self.log_densities(model))
-        own = shares[:, : shares.shape[1] - (model.noise is not None)]
-        return Completed(
-            shares,
-            self.row_weights @ shares,
-            self.engine.statistics(model.models, own),
-            float(self.row_weights @ rows),
+        """Return shares and expected statistics of the complete model under the model.
+
+        All in one pass over the parts: what adds up comes back. Shares stay where the rows are, or are worked
+        out again there, should they be asked for.
+        """
+        with np.errstate(divide="ignore"):
+            shares, told = self.step(self.engine, model.models, np.log(model.weights), model.noise)
+        statistics = self.engine.expected(model.models, told.sums, shares)
+        return Completed(shares, told.counts, statistics, told.log_likelihood)
+
+    def step(
+        self, engine: Stepped, models: Any, log_weights: Array, noise: Noise | None
+    ) -> tuple[Parts[Shares], Told]:
+        """Return shares under log-weights and models, and what they add up to."""
+        parts, work, beside = (
+            engine.parts(models.structures),
+            partial(_expected, models, log_weights),
+            self._beside(noise),
         )
+        if parts.near:
+            shares = parts.then(work, *beside)
+            return shares, in_tree(shares.each(attrgetter("told")))
+        told = in_tree(parts.each(partial(_told, work), *beside))
+        return Deferred(partial(parts.then, work, *beside)), told
+
+    def _asked(
+        self, model: Parameters, work: Callable[..., Any]
+    ) -> tuple[Parts[Owners], Callable[..., Any], list[Own]]:
+        """Return parts, what is to be done with each under a model, and what it needs beside its rows."""
+        with np.errstate(divide="ignore"):
+            asked = partial(work, model.models, np.log(model.weights))
+        return self.engine.parts(model.models.structures), asked, self._beside(model.noise)
+
+    def _beside(self, noise: Noise | None) -> list[Own]:
+        """Return what a part needs beside its rows: weights, labels, and log-densities under the noise."""
+        none = [None] * len(self.engine.row_weights)
+        densities = none if noise is None or self.noise is None else self.noise.log_density(noise)
+        return [self.engine.row_weights, none if self.labels is None else self.labels, densities]
 
     def maximize(self, completed: Completed, structures: Sequence[Structure]) -> Parameters:
         """Return the model of highest posterior density, were the shares observed."""
         return Parameters(
             self.engine.maximize(completed.statistics, structures),
             self.mean_weights(completed.counts, len(structures)),
-            self.noise.maximize(completed.shares[:, -1]) if self.noise else None,
+            self.noise.maximize(completed.shares) if self.noise else None,
         )
 
     def log_prior(self, model: Parameters) -> float:
@@ -204,19 +282,15 @@ class MixtureLearner:
 
     def bic(self, model: Parameters, structures: Sequence[Structure]) -> Estimate:
         """Return the log-likelihood less (log N)/2 for every parameter; higher is better."""
-        _, rows = shared_out(self.log_densities(model))
-        terms = bic_terms(
-            float(self.row_weights @ rows), self.dimension(structures), float(self.row_weights.sum())
-        )
+        terms = bic_terms(self.log_likelihood(model), self.dimension(structures), self.size)
         return self._estimate("bic", terms, structures)
 
     def cheeseman_stutz(self, model: Parameters, structures: Sequence[Structure]) -> Estimate:
         """Return the Cheeseman–Stutz estimate; the two dimensions are taken as equal."""
         completed = self.expect(model)
-        shares = completed.shares[:, -1] if self.noise else np.zeros(0)
         fit = float(xlogy(completed.counts, model.weights).sum())
         fit += float(self.engine.fit(completed.statistics, model.models).sum())
-        fit += self.noise.fit(shares, model.noise) if self.noise and model.noise else 0.0
+        fit += self.noise.fit(completed.shares, model.noise) if self.noise and model.noise else 0.0
         evidence = self.log_evidence(completed, structures)
         terms = expected_terms(evidence, fit, completed.log_likelihood)
         if self.exact:  # what is expected is what is observed
@@ -236,7 +310,7 @@ class MixtureLearner:
         """Return the evidence of the expected data, the criterion of the search (TMCH98 eq. 7 and 12)."""
         total = self._owners(completed.counts, len(structures))
         total += self.engine.log_complete_evidence(completed.statistics, structures)
-        return total + (self.noise.log_evidence(completed.shares[:, -1]) if self.noise else 0.0)
+        return total + (self.noise.log_evidence(completed.shares) if self.noise else 0.0)
 
     def mean_weights(self, counts: Array, many: int) -> Array:
         """Return (N_c + α_c)/(N + Σα): the mode in the softmax basis, and the mean."""
@@ -336,6 +410,49 @@ class MixtureLearner:
         if weights.shape != (many + (noise is not None),) or not many:
             raise ValueError(f"{len(weights)} weights for {many} components")
         return Parameters(self.engine.decode(plain["models"]), weights, noise)
+
+
+def _log_densities(
+    models: Any, log_weights: Array, rows: Owners, weights: Array, labels: Any, noise: Array | None
+) -> Array:
+    """Return log weight + log-density of a part's rows, −inf where a row's label excludes a component."""
+    logs = rows.log_evidence(models)
+    if noise is not None:
+        logs = np.column_stack([logs, noise])
+    logs = np.asarray(logs + log_weights)
+    if labels is not None:
+        logs[:, : labels.shape[1]][~labels] = -np.inf
+    return logs
+
+
+def _log_likelihood(models: Any, log_weights: Array, rows: Owners, weights: Array, *beside: Any) -> float:
+    return float(weights @ shared_out(_log_densities(models, log_weights, rows, weights, *beside))[1])
+
+
+def _belongs(models: Any, log_weights: Array, rows: Owners, *beside: Any) -> Array:
+    return shared_out(_log_densities(models, log_weights, rows, *beside))[0]
+
+
+def _expected(models: Any, log_weights: Array, rows: Owners, weights: Array, *beside: Any) -> Shares:
+    """Return the shares of a part's rows, and what they add up to."""
+    shares, logs = _shared_out(_log_densities(models, log_weights, rows, weights, *beside))
+    own = Shares(shares, weights).weighed(len(models.structures))
+    told = Told(np.asarray(weights @ shares), rows.statistics(models, own), float(weights @ logs))
+    return Shares(shares, weights, told)
+
+
+def _told(work: Callable[..., Shares], *part: Any) -> Told:
+    told: Told = work(*part).told
+    return told
+
+
+def _with_noise(share: float, weights: Array, groups: Array) -> Shares:
+    noise = np.full(len(groups), share)
+    return Shares(np.column_stack([groups * (1.0 - noise[:, None]), noise]), weights)
+
+
+def _beside_noise(weights: Array, groups: Array, noise: Array) -> Shares:
+    return Shares(np.column_stack([groups, noise]), weights)
 
 
 def _shared_out(logs: Array) -> tuple[Array, Array]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.source import Source
+from lacunary.data.parts import Parts, itself
+from lacunary.data.source import Source, in_tree
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, TableError
 from lacunary.infer.mixture import Noise
 from lacunary.maths.pareto import Pareto
+from lacunary.structure.shares import ByRow, Shares
 
 __all__ = ["Bounds", "NoiseGiven", "noise_of"]
 
@@ -26,11 +28,11 @@ DEFAULT_ALPHA = 2.0
 
 
 class Bounds:
-    """Uniform noise on the rows of one table.
+    """Uniform noise on the rows of one source.
 
     Parameters
     ----------
-    table
+    source
         The rows.
     low, high
         Bounds, of continuous variables; (variables,).
@@ -38,37 +40,41 @@ class Bounds:
         What is believed of them, or none if they are fixed.
     """
 
-    def __init__(self, table: Table, low: Array, high: Array, belief: Pareto | None = None) -> None:
-        self.table, self.belief = table, belief
-        self.fixed = Noise(table.schema, low, high)
-        self.columns = np.flatnonzero([not v.discrete for v in table.schema])
-        self._last = self.fixed, self.fixed.log_density(table)
+    def __init__(self, source: Source, low: Array, high: Array, belief: Pareto | None = None) -> None:
+        self.tables: Parts[Table] = source.laid(itself, keep=False)
+        self.schema, self.belief = source.schema, belief
+        self.fixed = Noise(source.schema, low, high)
+        self.columns = np.flatnonzero([not v.discrete for v in source.schema])
+        self._last = self.fixed, self.tables.then(self.fixed.log_density)
 
-    def log_density(self, noise: Noise) -> Array:
+    def log_density(self, noise: Noise) -> ByRow:
         """Return the log-density of each row; kept, as bounds seldom change from step to step; (rows,)."""
         if noise is not self._last[0]:
-            self._last = noise, noise.log_density(self.table)
+            self._last = noise, self.tables.then(noise.log_density)
         return self._last[1]
 
-    def maximize(self, shares: Array) -> Noise:
-        """Return the noise with the narrowest bounds that hold all it shares in, and what is believed."""
+    def maximize(self, shares: Parts[Shares]) -> Noise:
+        """Return the noise with the narrowest bounds that hold all it shares in, and what is believed.
+
+        Of shares the last is the noise's, here and below.
+        """
         if self.belief is None:
             return self.fixed
         low, high = self.fixed.low.copy(), self.fixed.high.copy()
         low[self.columns], high[self.columns] = self._after(shares).peak
         last = self._last[0]
         same = np.array_equal(low, last.low) and np.array_equal(high, last.high)
-        return last if same else Noise(self.table.schema, low, high)
+        return last if same else Noise(self.schema, low, high)
 
-    def draw(self, shares: Array, rng: np.random.Generator) -> Noise:
+    def draw(self, shares: Parts[Shares], rng: np.random.Generator) -> Noise:
         """Return the noise with bounds drawn from their posterior given the rows it owns."""
         if self.belief is None:
             return self.fixed
         low, high = self.fixed.low.copy(), self.fixed.high.copy()
         low[self.columns], high[self.columns] = self._after(shares).draw(rng)
-        return Noise(self.table.schema, low, high)
+        return Noise(self.schema, low, high)
 
-    def log_predictive(self, shares: Array, rows: Table) -> Array:
+    def log_predictive(self, shares: Parts[Shares], rows: Table) -> Array:
         """Return log p(new row | the rows the noise owns), bounds integrated out; (rows,)."""
         if self.belief is None:
             return self.fixed.log_density(rows)
@@ -81,7 +87,7 @@ class Bounds:
             return 0.0
         return float(self.belief.log_density(noise.low[self.columns], noise.high[self.columns]).sum())
 
-    def log_evidence(self, shares: Array) -> float:
+    def log_evidence(self, shares: Parts[Shares]) -> float:
         """Return the log evidence of the rows as far as they are noise."""
         if self.belief is None:
             return self.fit(shares, self.fixed)
@@ -89,28 +95,49 @@ class Bounds:
         gained = float((after.log_normalizer - self.belief.log_normalizer).sum())
         return gained + self._states(shares)
 
-    def fit(self, shares: Array, noise: Noise) -> float:
+    def fit(self, shares: Parts[Shares], noise: Noise) -> float:
         """Return Σ share · log-density."""
-        logs, counted = self.log_density(noise), shares > 0
-        return float(self.table.weights[counted] * shares[counted] @ logs[counted])
+        return in_tree(shares.each(_fit, self.log_density(noise)))
 
     @property
     def free(self) -> int:
         """How many bounds are learned."""
         return 0 if self.belief is None else 2 * len(self.columns)
 
-    def _after(self, shares: Array) -> Pareto:
+    def _after(self, shares: Parts[Shares]) -> Pareto:
+        """Return the belief after the rows as far as they are noise, one part of them after the other."""
         assert self.belief is not None
-        return self.belief.update(self.table.reals[:, self.columns], shares * self.table.weights)
+        gained = self.tables.each(partial(_gained, self.belief, self.columns), shares)
+        return in_tree(gained, partial(_both, self.belief))
 
-    def _states(self, shares: Array) -> float:
+    def _states(self, shares: Parts[Shares]) -> float:
         """Return what the discrete variables, uniform over their states, add to the log evidence."""
-        return -float((shares * self.table.weights) @ (~self.table.holes @ self._sizes))
+        return -in_tree(self.tables.each(partial(_states, self._sizes), shares))
 
     @cached_property
     def _sizes(self) -> Array:
         """The log number of states of each discrete variable, zero for others; (variables,)."""
-        return np.array([np.log(v.size) if v.discrete else 0.0 for v in self.table.schema])
+        return np.array([np.log(v.size) if v.discrete else 0.0 for v in self.schema])
+
+
+def _fit(shares: Shares, logs: Array) -> float:
+    own = shares.shares[:, -1]
+    noisy = own > 0
+    return float(shares.weights[noisy] * own[noisy] @ logs[noisy])
+
+
+def _gained(belief: Pareto, columns: NDArray[np.int64], table: Table, shares: Shares) -> Pareto:
+    return belief.update(table.reals[:, columns], shares.shares[:, -1] * table.weights)
+
+
+def _both(before: Pareto, a: Pareto, b: Pareto) -> Pareto:
+    """Return the belief after the rows of two parts, given the beliefs after each."""
+    alpha = a.alpha + (b.alpha - before.alpha)
+    return Pareto(alpha, np.minimum(a.low, b.low), np.maximum(a.high, b.high))
+
+
+def _states(sizes: Array, table: Table, shares: Shares) -> float:
+    return float((shares.shares[:, -1] * table.weights) @ (~table.holes @ sizes))
 
 
 def noise_of(given: NoiseGiven, source: Source) -> Bounds | None:
@@ -121,8 +148,7 @@ def noise_of(given: NoiseGiven, source: Source) -> Bounds | None:
     """
     if given is False:
         return None
-    table = source.whole("a noise component")
-    variables = table.schema.variables
+    variables = source.schema.variables
     columns = np.flatnonzero([not v.discrete for v in variables])
     low, high = np.zeros(len(variables)), np.ones(len(variables))
     if isinstance(given, Pareto):
@@ -130,15 +156,15 @@ def noise_of(given: NoiseGiven, source: Source) -> Bounds | None:
             raise ParameterError(f"the belief about bounds must be about {len(columns)} continuous variables")
         low[columns], high[columns] = given.low, given.high
         belief = Pareto(*(np.broadcast_to(a, len(columns)) for a in (given.alpha, given.low, given.high)))
-        return Bounds(table, low, high, belief)
+        return Bounds(source, low, high, belief)
     if given is True and not all(variables[c].bounds for c in columns):
-        low[columns], high[columns] = _range(table, columns)
+        low[columns], high[columns] = _range(source, columns)
         return Bounds(
-            table, low, high, Pareto(np.full(len(columns), DEFAULT_ALPHA), low[columns], high[columns])
+            source, low, high, Pareto(np.full(len(columns), DEFAULT_ALPHA), low[columns], high[columns])
         )
     for c in columns:
         low[c], high[c] = _bounds(given, variables[c].name, variables[c].bounds)
-    return Bounds(table, low, high)
+    return Bounds(source, low, high)
 
 
 def _bounds(given: object, name: str, declared: tuple[float, float] | None) -> tuple[float, float]:
@@ -153,14 +179,24 @@ def _bounds(given: object, name: str, declared: tuple[float, float] | None) -> t
     raise ParameterError(f"noise must be True, (low, high), or such bounds by name, not {given!r}")
 
 
-def _range(table: Table, columns: NDArray[np.int64]) -> tuple[Array, Array]:
-    seen = ~np.isnan(table.reals[:, columns])
-    low = np.min(table.reals[:, columns], axis=0, where=seen, initial=np.inf)
-    high = np.max(table.reals[:, columns], axis=0, where=seen, initial=-np.inf)
+def _range(source: Source, columns: NDArray[np.int64]) -> tuple[Array, Array]:
+    reached = partial(_reached, columns)
+    low, high = source.fold(reached, _wider)
     for c, a, b in zip(columns, low, high, strict=True):
         if not a < b:
             raise TableError(
-                f"{table.schema.names[c]} does not vary, so noise has no range there; leave the column out, "
+                f"{source.schema.names[c]} does not vary, so noise has no range there; leave the column out, "
                 "or give the bounds of the noise"
             )
     return low, high
+
+
+def _reached(columns: NDArray[np.int64], table: Table) -> tuple[Array, Array]:
+    """Return the least and the greatest value of columns."""
+    seen = ~np.isnan(table.reals[:, columns])
+    low = np.min(table.reals[:, columns], axis=0, where=seen, initial=np.inf)
+    return low, np.max(table.reals[:, columns], axis=0, where=seen, initial=-np.inf)
+
+
+def _wider(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:
+    return np.minimum(a[0], b[0]), np.maximum(a[1], b[1])

@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from lacunary.data.parts import Parts, itself
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.infer.mixture import Noise, shared_out
 from lacunary.mixture.learner import MixtureLearner, Parameters
 from lacunary.structure.score import Structure
+from lacunary.structure.shares import Shares, all_of, cut
 
 __all__ = ["Prediction", "gibbs"]
 
@@ -77,7 +79,8 @@ def gibbs(
             continue
         density = others.log_evidence(drawn.models)
         if learner.noise is not None and drawn.noise is not None:
-            density = np.column_stack([density, learner.noise.log_predictive(owned, rows)])
+            owners = _placed(learner, owned)
+            density = np.column_stack([density, learner.noise.log_predictive(owners, rows)])
         logs[step - burn] = logsumexp(density + np.log(weights), axis=1)
     mean = logsumexp(logs, axis=0) - np.log(draws)
     parts = [
@@ -99,7 +102,7 @@ def _chain(
     """
     noisy = model.noise is not None
     alpha = learner.alpha(len(structures))
-    repeats = _whole(learner.row_weights)
+    repeats = _whole(np.concatenate(learner.engine.row_weights.each(itself)))
     for _ in range(steps):
         shares, _ = shared_out(learner.log_densities(model))
         owner = (rng.random((len(shares), 1)) > np.cumsum(shares, axis=1)[:, :-1]).sum(axis=1)
@@ -118,7 +121,13 @@ def _chain(
 
 def _drawn_noise(learner: MixtureLearner, owned: Array, rng: np.random.Generator) -> Noise:
     assert learner.noise is not None
-    return learner.noise.draw(owned, rng)
+    return learner.noise.draw(_placed(learner, owned), rng)
+
+
+def _placed(learner: MixtureLearner, owned: Array) -> Parts[Shares]:
+    """Return which rows are the noise's in the parts where they are."""
+    weights = learner.engine.row_weights
+    return all_of(weights, cut(owned[:, None], weights))
 
 
 def _whole(weights: Array) -> Array:

@@ -17,16 +17,16 @@ from scipy.special import digamma, gammaln, logsumexp
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.infer.belief import BDeu, Belief
-from lacunary.infer.mixture import Noise, shared_out
+from lacunary.infer.mixture import Noise
 from lacunary.infer.prior import Standardised
 from lacunary.learn.stop import Stop
-from lacunary.learn.vbem import Update, update_rule
+from lacunary.learn.vbem import update_rule
 from lacunary.mixture.engine import Engine
 from lacunary.mixture.gaussian import Gaussian
 from lacunary.mixture.learner import MixtureLearner, Parameters
 from lacunary.mixture.student import log_predictive
 from lacunary.mixture.tied import Tied
-from lacunary.structure.networks import Networks
+from lacunary.structure.networks import Networks, Vectors
 from lacunary.structure.score import Structure
 
 __all__ = ["Posterior", "posterior"]
@@ -84,34 +84,26 @@ def posterior(
     """Return the approximate posterior that climbing from a model's shares leads to."""
     engine, many = _any_kind(learner.engine), len(structures)
     updates = [update_rule(engine.belief(structure), None) for structure in structures]
-    shares, _ = shared_out(learner.log_densities(model))
     networks = learner.engine.networks(model.models)
     vectors = [engine.scale.inward(n.dag, n.theta) for n in networks]
-    noise = model.noise.log_density(learner.noise.table) if model.noise and learner.noise else None
+    with np.errstate(divide="ignore"):
+        log_weights = np.log(model.weights)
     bounds: list[float] = []
+    _, told = learner.step(engine, Vectors(tuple(structures), tuple(vectors)), log_weights, model.noise)
     for _ in range(stop.iterations):
-        counts = learner.row_weights @ shares
+        counts, own = told.counts, engine.split(structures, told.sums)
         points = [
-            _updated(engine, update, s, v, shares[:, c] * learner.row_weights)
-            for c, (update, s, v) in enumerate(zip(updates, structures, vectors, strict=True))
+            np.asarray(update.improve(mine[None])[0]) for update, mine in zip(updates, own, strict=True)
         ]
         vectors = [update.potentials(p[None])[0] for update, p in zip(updates, points, strict=True)]
         log_weights, apart = _weights(learner, counts, many)
-        logs = [engine.rows(s).log_evidence(v[None])[0] for s, v in zip(structures, vectors, strict=True)]
-        logs += [] if noise is None else [noise]
-        shares, rows = shared_out(learner.known(np.stack(logs, axis=1) + log_weights))
+        _, told = learner.step(engine, Vectors(tuple(structures), tuple(vectors)), log_weights, model.noise)
         apart += sum(float(update.divergence(p[None])[0]) for update, p in zip(updates, points, strict=True))
-        bounds.append(float(learner.row_weights @ rows) - apart)
+        bounds.append(told.log_likelihood - apart)
         if len(bounds) > 1 and stop.met(bounds[0], bounds[-2], bounds[-1]):
             break
     weights = learner.mean_weights(counts, many)
     return Posterior(engine, tuple(structures), tuple(points), weights, model.noise, tuple(bounds))
-
-
-def _updated(engine: Networks, update: Update, structure: Structure, vector: Array, weights: Array) -> Array:
-    """Return a component's hyperparameters, given what it expects of its rows."""
-    counts = engine.rows(structure).weighed(weights).expect(vector[None]).counts
-    return np.asarray(update.improve(counts)[0])
 
 
 def _weights(learner: MixtureLearner, counts: Array, many: int) -> tuple[Array, float]:

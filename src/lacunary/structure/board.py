@@ -11,7 +11,7 @@ from lacunary.kernels.graph import best_move
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.move import Add, Move, Remove, Reverse
 from lacunary.structure.prior import StructurePrior
-from lacunary.structure.score import FamilyScore, Parents
+from lacunary.structure.score import FamilyScore, Parents, announce
 from lacunary.structure.sketch import Sketch
 
 __all__ = ["Board", "Kept"]
@@ -57,6 +57,7 @@ class Board:
         n = len(parents)
         self.sketch = Sketch(parents)
         self.links = self._links()
+        announce(self.score, enumerate(parents))
         self.terms = np.array([self.score.family(child, tuple(ps)) for child, ps in enumerate(parents)])
         self.gain = np.full((n, n), -np.inf)
         self._stale = set(range(n))
@@ -66,7 +67,9 @@ class Board:
     def jump(self, parents: Sequence[Parents]) -> None:
         """Go to another graph; only families that differ are scored."""
         there = [tuple(ps) for ps in parents]
-        for child in self.sketch.become(there):
+        changed = list(self.sketch.become(there))
+        announce(self.score, [(child, there[child]) for child in changed])
+        for child in changed:
             self.terms[child] = self.score.family(child, there[child])
             self._stale.add(child)
             self._value = self._tie = None
@@ -136,6 +139,7 @@ class Board:
             self.links += 1 if isinstance(move, Add) else -1
         self.sketch.apply(move)
         self._value = self._tie = None
+        announce(self.score, [(child, self.sketch.parents[child]) for child in move.children])
         for child in move.children:
             term = self.score.family(child, self.sketch.parents[child])
             delta += term - self.terms.item(child)
@@ -163,6 +167,7 @@ class Board:
         if not self._stale:
             return
         toggled, parents = self.score.toggled, self.sketch.parents
+        announce(self.score, [(child, parents[child]) for child in sorted(self._stale)])
         for child in sorted(self._stale):
             there = toggled(child, parents[child])
             # From one family without a score to another nothing is gained.

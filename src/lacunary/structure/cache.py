@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from math import log
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
 from lacunary.learn.check import MOST_CELLS
-from lacunary.structure.score import FamilyScore, Parents
+from lacunary.structure.score import FamilyScore, Parents, announce
 
 __all__ = ["Cache", "Room"]
 
@@ -71,6 +71,15 @@ class Cache:
     def allowed(self) -> NDArray[np.bool_]:
         """Which arcs can be, ``[parent, child]``."""
         return self.score.allowed
+
+    @property
+    def announce(self) -> Callable[[Sequence[Key], bool], None] | None:
+        """What tells the score which families it will be asked for; none where that is nothing to it."""
+        return None if getattr(self.score, "announce", None) is None else self._announce
+
+    def _announce(self, families: Sequence[Key], toggled: bool) -> None:
+        known: Collection[Key] = self._toggled if toggled else self._family
+        announce(self.score, [family for family in families if family not in known], toggled)
 
     def family(self, child: int, parents: Parents) -> float:
         """Return the child's term.

@@ -21,7 +21,7 @@ from lacunary.errors import TooWideError
 from lacunary.structure.climb import forward
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.prior import StructurePrior, best_by_links
-from lacunary.structure.score import FamilyScore, Parents, Structure
+from lacunary.structure.score import FamilyScore, Parents, Structure, announce
 from lacunary.structure.walk import Walk
 
 __all__ = ["Exact", "Tables", "asked_sets", "asked_size", "best_graph"]
@@ -81,15 +81,17 @@ class Tables:
         """Score the child's families."""
         terms, score, most = self.terms[child], self.score, self.constraints.max_parents
         bits = np.array([_packed(child, (other,)) for other in range(self.n)])
-        for parents, others in asked_sets(self._candidates(child), most):
+        sets = list(asked_sets(self._candidates(child), most))
+        announce(score, [(child, parents) for parents, _ in sets])
+        for parents, others in sets:
             place = _packed(child, parents)
             terms[place] = score.family(child, parents)
             if others:
                 terms[place ^ bits[others]] = score.toggled(child, parents)[others]
-        sets = np.arange(len(terms), dtype=np.int64)
+        numbers = np.arange(len(terms), dtype=np.int64)
         required = _packed(child, tuple(map(int, np.flatnonzero(self.constraints.required[:, child]))))
-        size = sum((sets >> bit) & 1 for bit in range(self.n - 1))
-        terms[((sets & required) != required) | (size > most)] = -np.inf
+        size = sum((numbers >> bit) & 1 for bit in range(self.n - 1))
+        terms[((numbers & required) != required) | (size > most)] = -np.inf
 
     def _candidates(self, child: int) -> list[int]:
         return np.flatnonzero(self.constraints.free[:, child] & self.score.allowed[:, child]).tolist()

@@ -7,6 +7,7 @@ present graph or not, are read off the rows' islands (`lacunary.infer.islands`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Literal
 
@@ -67,6 +68,13 @@ class ExpectedCounts:
     def counts(self, child: int, parents: Parents) -> Array:
         """Return E[N_jk] of a family: parents first, in the order given, the child last."""
         return self.islands.counts((*parents, child))
+
+    def announce(self, families: Sequence[tuple[int, Parents]], toggled: bool) -> None:
+        """Tell the islands which families will be asked for, where they lie in many places."""
+        if isinstance(self.islands, IslandSum):
+            most = CELLS // (int(self._first[-1]) + 1 if toggled else 1)
+            some = [(*parents, child) for child, parents in families if self._cells(child, parents) <= most]
+            self.islands.announce(some, toggled)
 
     def family(self, child: int, parents: Parents) -> float:
         """Return the child's term, given its parents."""

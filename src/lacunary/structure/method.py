@@ -20,7 +20,7 @@ from lacunary.structure.constraints import Constraints
 from lacunary.structure.exact import Exact
 from lacunary.structure.prior import StructurePrior
 from lacunary.structure.reinsert import Reinsert
-from lacunary.structure.score import FamilyScore, Parents, Structure
+from lacunary.structure.score import FamilyScore, Parents, Structure, announce
 from lacunary.structure.tree import Tree, best_forest
 from lacunary.structure.walk import Halt, Trail, Walk, WatchSearch
 
@@ -101,6 +101,7 @@ def method_of(method: str | SearchMethod) -> SearchMethod:
 def strengths(score: FamilyScore, names: tuple[str, ...], structure: Structure) -> dict[Arc, float]:
     """Return what the score would lose without each arc of a graph, in nats."""
     out: dict[Arc, float] = {}
+    announce(score, [family for family in enumerate(structure) if family[1]])
     for child, parents in enumerate(structure):
         if parents:
             lost = score.family(child, parents) - score.toggled(child, parents)

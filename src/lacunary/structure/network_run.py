@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lacunary.data.fingerprint import same_run
 from lacunary.data.schema import Schema
@@ -27,6 +29,7 @@ from lacunary.structure.result import StructuralResult
 from lacunary.structure.resume import decode_state, encode_state
 from lacunary.structure.run import Runner
 from lacunary.structure.score import FamilyScore, Structure
+from lacunary.structure.shares import everything
 from lacunary.structure.tree import best_forest
 from lacunary.structure.walk import SearchProgress, Trail, WatchSearch, dag_of, is_enough, structure_of
 
@@ -115,11 +118,11 @@ class NetworkLearner:
         the evidence, whose two terms in log N cancel, as the expected data have all parameters to charge for.
         """
         end = self._climbed(model, self.stop)
-        model = Vectors(model.structures, (end.theta,))
-        [expected] = self.expect(model)
-        evidence = expected.log_evidence(model.structures[0])
+        [structure], model = model.structures, Vectors(model.structures, (end.theta,))
+        swept = self.networks.rows(structure).expect(end.theta[None])
+        expected = Expected(self.networks, structure, end.theta, swept=np.asarray(swept.counts[0]))
+        evidence, log = expected.log_evidence(structure), swept[0].log_likelihood
         fit = float(self.networks.fit([expected], model)[0])
-        log = self.networks.rows(model.structures[0]).expect(end.theta[None])[0].log_likelihood
         return Weighed(sum(expected_terms(evidence, fit, log).values()), model, log)
 
     def enlarged(self, model: Vectors) -> list[Expected] | None:
@@ -130,13 +133,13 @@ class NetworkLearner:
         it is, and what an arc gains, which grows with the square, f² times; the rows in which both are seen
         speak for it with f. None if nothing is missing.
         """
-        facts, weights = self.networks.source.facts, self.networks.row_weights
+        facts = self.networks.source.facts
         seen = [not variable.hidden for variable in self.schema]
         holes = 1.0 - float(facts.seen[seen].mean()) / facts.weight
         if not facts.holes[seen].any() or not 0.0 < holes < 1.0:
             return None
-        weights = weights / (1.0 - holes) ** 2
-        return [Expected(self.networks, model.structures[0], model.thetas[0], weights)]
+        oftener = everything(self.networks.row_weights.then(partial(_divided, (1.0 - holes) ** 2)))
+        return [Expected(self.networks, model.structures[0], model.thetas[0], oftener)]
 
     def encode(self, model: Vectors) -> dict[str, Any]:
         """Return parameters as lists of numbers."""
@@ -148,6 +151,10 @@ class NetworkLearner:
         if len(model.thetas) != 1:
             raise ValueError("one network was expected")
         return model
+
+
+def _divided(by: float, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    return weights / by
 
 
 class NetworkRun:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from operator import methodcaller
 from typing import Any, Literal, Protocol, TypeVar, cast
 
 import numpy as np
@@ -29,6 +30,7 @@ from lacunary.infer.empirical import stated
 from lacunary.infer.filled import FilledRows
 from lacunary.infer.islands import Islands, IslandSum
 from lacunary.infer.network import Network
+from lacunary.infer.partitioned import in_parts
 from lacunary.infer.posterior import filled
 from lacunary.infer.prior import standardised
 from lacunary.infer.rows import Rows
@@ -40,11 +42,13 @@ from lacunary.model.dag import Dag
 from lacunary.structure.expected import ExpectedCounts
 from lacunary.structure.expected_moments import moment_score
 from lacunary.structure.score import FamilyScore, Structure, total
+from lacunary.structure.shares import ByRow, Owners, Shares, everything, summed, weights_of
 from lacunary.structure.walk import dag_of, read_structure
 
-__all__ = ["Criterion", "Expected", "Networks", "Statistics", "Vectors", "standard"]
+__all__ = ["Criterion", "Expected", "NetworkRows", "Networks", "Statistics", "Vectors", "standard"]
 
 Array = NDArray[np.float64]
+Key = TypeVar("Key")
 Value = TypeVar("Value")
 Criterion = Literal["bd", "bic"]
 """How families are scored on expected statistics: by their evidence under the prior, or by BIC."""
@@ -77,26 +81,34 @@ class Expected:
     ----------
     networks, structure, theta
         The network.
-    weights
-        How often each row counts for it, (rows,); by default as the table says.
+    shares, column
+        How far rows belong to it, and which of the networks there it is; by default rows count as the table
+        says.
+    swept
+        Expected statistics of its own families, if they are known.
     """
 
     networks: Networks
     structure: Structure
     theta: Array
-    weights: Array | None = None
+    shares: Parts[Shares] | None = None
+    column: int = 0
+    swept: Array | None = None
 
     @cached_property
     def own(self) -> Array:
         """Expected statistics of the network's own families, in the places of its layout."""
+        if self.swept is not None:
+            return self.swept
         rows = self.networks.rows(self.structure)
-        weighed = rows if self.weights is None else rows.weighed(self.weights)
-        return np.asarray(weighed.expect(self.theta[None]).counts[0])
+        if self.shares is None:
+            return np.asarray(rows.expect(self.theta[None]).counts[0])
+        return in_tree(in_parts(rows).each(partial(_swept, self.theta, self.column), self.shares))
 
     @cached_property
     def families(self) -> Triples | Islands | IslandSum:
         """What the expected statistics of any family are read off."""
-        return self.networks.families(self.structure, self.theta, self.weights)
+        return self.networks.families(self.structure, self.theta, self.shares, self.column)
 
     @cached_property
     def score(self) -> FamilyScore:
@@ -165,11 +177,12 @@ class Networks:
         self._dags: dict[Structure, Dag] = {}
         self._m_steps: dict[Structure, Maximize] = {}
         self._rows: dict[Structure, Rows] = {}
+        self._parts: dict[tuple[Structure, ...], Parts[Owners]] = {}
         self._fitted: dict[Structure, Fitted] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         # The rows are copied and pickled once; what they are laid out as can be worked out again.
-        made: dict[str, Any] = {"_rows": {}, "_m_steps": {}, "_fitted": {}}
+        made: dict[str, Any] = {"_rows": {}, "_parts": {}, "_m_steps": {}, "_fitted": {}}
         return {
             name: held for name, held in self.__dict__.items() if name not in ("spread", "_filled_rows")
         } | made
@@ -183,18 +196,31 @@ class Networks:
             thetas.append(around.drawn(belief, _kept(self._fitted, structure, 32, make), rng)[0])
         return Vectors(tuple(structures), tuple(thetas))
 
+    def parts(self, structures: Sequence[Structure]) -> Parts[Owners]:
+        """Return the rows, as networks with these graphs see them, part by part."""
+        return _kept(self._parts, tuple(structures), 2, partial(self._together, structures))
+
+    def _together(self, structures: Sequence[Structure]) -> Parts[Owners]:
+        first, *others = [in_parts(self.rows(structure)) for structure in structures]
+        return first.then(NetworkRows, *others, keep=False)
+
     def log_evidence(self, models: Vectors) -> Array:
         """Return log p(observed cells | network) for each row, in the data's units; (rows, networks)."""
-        pairs = zip(models.structures, models.thetas, strict=True)
-        return np.column_stack([self.rows(s).log_evidence(t[None])[0] for s, t in pairs])
+        return np.concatenate(self.parts(models.structures).each(methodcaller("log_evidence", models)))
 
-    def statistics(self, models: Vectors, shares: Array) -> list[Expected]:
-        """Return what each network expects its share of the rows to hold; shares are (rows, networks)."""
-        weights = (shares * self.row_weights[:, None]).T
-        return [
-            Expected(self, s, t, np.ascontiguousarray(w))
-            for s, t, w in zip(models.structures, models.thetas, weights, strict=True)
-        ]
+    def statistics(self, models: Vectors, shares: Parts[Shares]) -> list[Expected]:
+        """Return what each network expects its share of the rows to hold."""
+        return self.expected(models, summed(self.parts(models.structures), models, shares), shares)
+
+    def expected(self, models: Vectors, sums: Array, shares: Parts[Shares]) -> list[Expected]:
+        """Return the same, given what networks expect of their own families, one after the other."""
+        each = zip(models.structures, models.thetas, self.split(models.structures, sums), strict=True)
+        return [Expected(self, s, t, shares, c, mine) for c, (s, t, mine) in enumerate(each)]
+
+    def split(self, structures: Sequence[Structure], sums: Array) -> list[Array]:
+        """Return the statistics of each network, given those of all one after the other."""
+        sizes = [self.dag(structure).layout.statistics_size for structure in structures]
+        return np.split(sums, np.cumsum(sizes)[:-1])
 
     def maximize(self, statistics: Sequence[Statistics], structures: Sequence[Structure]) -> Vectors:
         """Return the networks of highest posterior density given statistics, in the softmax basis."""
@@ -226,7 +252,7 @@ class Networks:
         for c, (structure, theta) in enumerate(zip(models.structures, models.thetas, strict=True)):
             mine = np.flatnonzero(owner == c)
             codes, reals = self._filled(self.dag(structure), theta, mine, rng)
-            out.append(_Complete(self, codes, reals, self.row_weights[mine]))
+            out.append(_Complete(self, codes, reals, row_weights(self.source)[mine]))
         return out
 
     def _filled(
@@ -321,9 +347,9 @@ class Networks:
         return _kept(self._rows, structure, self.keep_rows, make)
 
     @cached_property
-    def row_weights(self) -> Array:
+    def row_weights(self) -> ByRow:
         """How often each row counts; (rows,)."""
-        return row_weights(self.source)
+        return weights_of(self.source)
 
     @cached_property
     def spread(self) -> Spread:
@@ -343,21 +369,51 @@ class Networks:
         return np.asarray(-(seen @ np.log(self.scale.spread[: seen.shape[1]])))
 
     def families(
-        self, structure: Structure, theta: Array, weights: Array | None = None
+        self, structure: Structure, theta: Array, shares: Parts[Shares] | None = None, column: int = 0
     ) -> Triples | Islands | IslandSum:
-        """Return what a network expects of any family, where rows count so often; (rows,)."""
+        """Return what a network expects of any family, where rows belong to it so far."""
         if not self.discrete:
-            dag, counted = self.dag(structure), self.row_weights if weights is None else weights
-            ends = np.cumsum(self._filled_rows.each(len))[:-1]
-            shares = np.split(counted, ends)
-            found: Triples = in_tree(self._filled_rows.each(partial(_triples, dag, theta), shares))
-            return found.around(self.source.facts)
+            owned = everything(self.row_weights) if shares is None else shares
+            each = self._filled_rows.each(partial(_triples, self.dag(structure), theta, column), owned)
+            return in_tree(each).around(self.source.facts)
         rows = self.rows(structure)
-        return cast(Islands | IslandSum, (rows if weights is None else rows.weighed(weights)).families(theta))
+        if shares is None:
+            return cast(Islands | IslandSum, rows.families(theta))
+        islands = in_parts(rows).then(partial(_islands, theta, column), shares)
+        return IslandSum(self.schema, islands)
 
 
-def _triples(dag: Dag, theta: Array, rows: FilledRows, weights: Array) -> Triples:
-    return rows.triples(dag, theta, weights)
+class NetworkRows:
+    """Rows of one part, laid out for several networks; see `lacunary.structure.shares.Owners`."""
+
+    def __init__(self, *rows: Rows) -> None:
+        self.rows = rows
+
+    def log_evidence(self, models: Vectors) -> Array:
+        """Return log p(observed cells | network) for each row; (rows, networks)."""
+        pairs = zip(self.rows, models.thetas, strict=True)
+        return np.column_stack([rows.log_evidence(theta[None])[0] for rows, theta in pairs])
+
+    def statistics(self, models: Vectors, weights: Array) -> Array:
+        """Return the expected statistics of each network's own families, one after the other."""
+        each = zip(self.rows, models.thetas, weights.T, strict=True)
+        return np.concatenate([_expected(rows, theta, np.ascontiguousarray(w)) for rows, theta, w in each])
+
+
+def _expected(rows: Rows, theta: Array, weights: Array) -> Array:
+    return np.asarray(rows.weighed(weights).expect(theta[None]).counts[0])
+
+
+def _swept(theta: Array, column: int, rows: Rows, shares: Shares) -> Array:
+    return _expected(rows, theta, shares.of(column))
+
+
+def _islands(theta: Array, column: int, rows: Rows, shares: Shares) -> Islands:
+    return cast(Islands, rows.weighed(shares.of(column)).families(theta))
+
+
+def _triples(dag: Dag, theta: Array, column: int, rows: FilledRows, shares: Shares) -> Triples:
+    return rows.triples(dag, theta, shares.of(column))
 
 
 def standard(source: Source, prior: Any) -> tuple[Scale, Any]:
@@ -374,7 +430,7 @@ def standard(source: Source, prior: Any) -> tuple[Scale, Any]:
     return scale, standardised(known, names, *scale.of_columns(where))
 
 
-def _kept(store: dict[Structure, Value], structure: Structure, most: int, make: Callable[[], Value]) -> Value:
+def _kept(store: dict[Key, Value], structure: Key, most: int, make: Callable[[], Value]) -> Value:
     """Return what belongs to a structure, made if it is not kept; the oldest makes room."""
     if structure not in store:
         while len(store) >= most:

@@ -61,6 +61,16 @@ class FamilyScore(Protocol):
         ...
 
 
+def announce(score: FamilyScore, families: Iterable[tuple[int, Iterable[int]]], toggled: bool = True) -> None:
+    """Tell a score which families it will be asked for next, alone or toggled too.
+
+    To most scores that is nothing; one whose rows lie in many places asks them all at once.
+    """
+    told = getattr(score, "announce", None)
+    if told is not None:
+        told([(child, tuple(sorted(parents))) for child, parents in families], toggled)
+
+
 @dataclass(frozen=True, eq=False)
 class Sum:
     """The sum of several scores: of one structure for all components of a mixture."""
@@ -81,6 +91,11 @@ class Sum:
         """Return the child's term, given its parents."""
         return sum(score.family(child, parents) for score in self.scores)
 
+    def announce(self, families: Sequence[tuple[int, Parents]], toggled: bool) -> None:
+        """Tell all scores which families they will be asked for."""
+        for score in self.scores:
+            announce(score, families, toggled)
+
     def toggled(self, child: int, parents: Parents) -> NDArray[np.float64]:
         """Return the child's term with each variable put in or taken out of its parents; (n,)."""
         return np.asarray(sum(score.toggled(child, parents) for score in self.scores))
@@ -95,6 +110,7 @@ def toggle(parents: Parents, other: int) -> Parents:
 
 def total(score: FamilyScore, parents: Sequence[Iterable[int]]) -> float:
     """Return the score of a whole graph, given the parents of each variable."""
+    announce(score, enumerate(parents), toggled=False)
     return float(sum(score.family(child, tuple(sorted(ps))) for child, ps in enumerate(parents)))
 
 

@@ -18,7 +18,7 @@ from lacunary.errors import GraphError
 from lacunary.structure.climb import forward
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.prior import StructurePrior, best_by_links
-from lacunary.structure.score import FamilyScore, Parents, Structure, total
+from lacunary.structure.score import FamilyScore, Parents, Structure, announce, total
 from lacunary.structure.walk import Walk
 
 __all__ = ["Tree", "as_good_forest", "best_branching", "best_forest"]
@@ -55,6 +55,7 @@ def best_forest(
         raise GraphError(
             f"{constraints.schema.names[many[0]]} has two required parents; in a tree it has one"
         )
+    announce(score, [(j, ()) for j in range(n)])
     alone = np.array([score.family(j, ()) for j in range(n)])
     gains = np.array([score.toggled(j, ()) - alone[j] for j in range(n)]).reshape(n, n).T
     if _even(gains, alone, constraints, known):

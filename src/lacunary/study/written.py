@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lacunary.data.parts import itself
 from lacunary.data.source import Source
 from lacunary.data.table import Table
 from lacunary.errors import FileError, ParameterError
@@ -31,7 +32,7 @@ def written(model: Any, rows: Any, folder: Path, how: How, copies: int, rng: Any
     if folder.exists():
         raise FileError(f"{folder} exists already; give a folder that does not")
     source: Source = as_source(rows)
-    parts = source.every if hasattr(source, "every") else source.laid(_itself)
+    parts = source.every if hasattr(source, "every") else source.laid(itself)
     random = np.random.default_rng(rng)
     seeds = [int(random.integers(2**63)) for _ in range(len(parts))]
     partial_folder = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
@@ -59,7 +60,3 @@ def _part(model: Any, folder: Path, how: How, copies: int, table: Table, number:
         name = f"part-{number:06}.parquet" if copies == 1 else f"copy-{copy + 1}-part-{number:06}.parquet"
         filled.to_frame("polars").write_parquet(folder / name)
     return filled.head(SHOWN)
-
-
-def _itself(table: Table) -> Table:
-    return table
