@@ -13,6 +13,9 @@ __all__ = ["COUNT", "Alike"]
 FEW_ROWS = 2**20
 """Different rows that are kept; where there are more, rows are learned from part by part."""
 
+SHORT = 2**12
+"""Rows up to which different ones come in the order in which they first stand there, as people name them."""
+
 LEAST = 64
 """Rows up to which it does not matter how many are different."""
 
@@ -71,8 +74,8 @@ def _different(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     counted = pl.col(COUNT).sum() if COUNT in whole.columns else pl.len().cast(pl.Float64).alias(COUNT)
     key = _key(whole.select(names))
     if key is None:
-        return whole.group_by(names).agg(counted)
-    grouped = whole.with_columns(key.alias("\0key")).group_by("\0key")
+        return whole.group_by(names, maintain_order=whole.height <= SHORT).agg(counted)
+    grouped = whole.with_columns(key.alias("\0key")).group_by("\0key", maintain_order=whole.height <= SHORT)
     return grouped.agg(*(pl.col(name).first() for name in names), counted).drop("\0key")
 
 

@@ -19,7 +19,7 @@ from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.data.wording import counted, listed, meant
 from lacunary.errors import LacunaryError, SchemaError, TableError
 
-__all__ = ["Assembled", "Refused", "assemble", "known_columns", "row_weights"]
+__all__ = ["Assembled", "Refused", "assemble", "known_columns", "row_weights", "unnamed", "weight_column"]
 
 
 @dataclass(frozen=True)
@@ -211,13 +211,17 @@ def _wanted(
             f"there is no column{missing} to read; the columns are " + ", ".join(map(repr, names))
         )
     times = Counter(wanted)
-    refused = [_unnamed(names, name) for name in times if not name or times[name] > 1]
+    refused = [
+        Refused(names.index(name), name, unnamed(name, names.index(name)))
+        for name in times
+        if not name or times[name] > 1
+    ]
     unclear = {column.name for column in refused}
     return [name for name in wanted if name not in unclear], refused
 
 
-def _unnamed(names: tuple[str, ...], name: str) -> Refused:
-    place = names.index(name)
+def unnamed(name: str, place: int = 0) -> SchemaError:
+    """Return that two columns have one name, or that the one at a place has none, and what helps."""
     if name:
         what = (
             f"two columns are called {name!r}; they must differ: give names=[…], join several "
@@ -228,7 +232,7 @@ def _unnamed(names: tuple[str, ...], name: str) -> Refused:
             f"column {place + 1} has no name; name it with names=[…], join several header lines with "
             "header=2, or leave it out with drop=['']"
         )
-    return Refused(place, name, SchemaError(what))
+    return SchemaError(what)
 
 
 def known_columns(names: tuple[str, ...], asked: Iterable[str], where: str) -> None:
@@ -250,6 +254,12 @@ def _weight_column(column: Column, declared: Declared) -> NDArray[np.float64]:
     if empty.any():
         raise TableError(f"{column.name}, row {int(np.argmax(empty)) + 1}: a weight must not be a hole")
     return numbers.values.copy()
+
+
+def weight_column(opened: Source, declared: Declared, name: str) -> NDArray[np.float64]:
+    """Return how often each row counts, as a column says."""
+    [column] = opened.columns([name], declared.marks)
+    return _weight_column(column, declared)
 
 
 def row_weights(weights: ArrayLike, rows: int) -> NDArray[np.float64]:

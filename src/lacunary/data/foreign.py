@@ -30,7 +30,18 @@ from lacunary.data.rewrite import rewrite
 from lacunary.data.tidy import CONTROL, Opening, look
 from lacunary.errors import BudgetError, FileError, ParameterError
 
-__all__ = ["FOREIGN", "TEXT", "check_plain", "foreign", "is_text", "is_url", "laid_down", "other_encoding"]
+__all__ = [
+    "FOREIGN",
+    "PACKED",
+    "TEXT",
+    "check_plain",
+    "foreign",
+    "is_text",
+    "is_url",
+    "laid_down",
+    "other_encoding",
+    "unpacked_file",
+]
 
 TEXT = (".csv", ".tsv", ".tab", ".txt", ".data", ".dat")
 
@@ -281,6 +292,12 @@ def _copied(raw: BinaryIO, name: Path, folder: Path) -> tuple[Path, Path, tuple[
     target = folder / f"table{''.join(name.suffixes[-2:]).lower() if known else '.csv'}"
     shutil.move(inner, target)
     return target, name if known else name.with_suffix(".csv"), (f"unpacked from {suffix[1:]}",)
+
+
+def unpacked_file(path: Path, name: Path, folder: Path) -> tuple[Path, Path, tuple[str, ...]]:
+    """Write what a compressed file holds to a folder; return it, what it is called, and what was done."""
+    with open(path, "rb") as raw:
+        return _copied(raw, name, folder)
 
 
 def _write(raw: BinaryIO, target: Path, name: Path, lines: bool) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Frame: TypeAlias = pd.DataFrame | pl.DataFrame | pa.Table | dict[str, list[Label | None]]
 
-__all__ = ["arrow_file", "frame_of", "from_frame", "to_frame"]
+__all__ = ["arrow_file", "column_of", "frame_of", "from_frame", "to_frame"]
 
 T = TypeVar("T")
 
@@ -124,6 +124,13 @@ def _check_size(path: Path, magic: bytes, columns: int) -> None:
     # A column of one value is nothing in a file, and a number in every row of a table.
     size = max(3.0 * path.stat().st_size, 8.0 * rows * columns)
     reserve(size, f"{path}: its table", "read fewer rows or columns")
+
+
+def column_of(series: Any) -> Column:
+    """Return one column of a frame."""
+    import narwhals as nw
+
+    return _column(str(series.name), nw.from_native(series, series_only=True))
 
 
 def _column(name: str, series: Any) -> Column:

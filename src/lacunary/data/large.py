@@ -20,7 +20,7 @@ from lacunary.data.table import HOLE
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["BLOCK", "LARGE", "coded", "columns_of", "is_plain"]
+__all__ = ["BLOCK", "LARGE", "TEXTS", "coded", "columns_of", "is_plain", "is_regular"]
 
 LARGE = 2**18
 """Bytes from which a file is worth loading polars for."""
@@ -168,7 +168,7 @@ def _measures(texts: pl.Series) -> bool:
     return values is not None and bool(np.isfinite(values).all()) and not looks_pointed(cells)
 
 
-def _counts_match(path: Path, delimiter: str, width: int, wanted: Sequence[str]) -> bool:
+def _counts_match(path: Path, delimiter: str, width: int, wanted: Sequence[object]) -> bool:
     """Whether a file without quotes has as many delimiters as its lines need, and all columns are wanted.
 
     Where all are wanted polars refuses a line with too many cells, so that none can have too few.
@@ -189,6 +189,11 @@ def is_plain(block: bytes, delimiter: str, width: int) -> bool:
     ended = block if block.endswith(b"\n") else block + b"\n"
     told = _scan(b"\n", ended, b"\n", ord(delimiter), 0, 0, width)
     return told == (0, 0) and b"\n\n" not in ended and b"\n\r\n" not in ended
+
+
+def is_regular(path: Path, delimiter: str, width: int) -> bool:
+    """Whether a file can be read some rows at a time: its lines and quotes are where all readers see them."""
+    return _counts_match(path, delimiter, width, range(width)) or _is_regular(path, delimiter, width)
 
 
 def _is_regular(path: Path, delimiter: str, width: int) -> bool:

@@ -34,7 +34,7 @@ from lacunary.data.table import Table
 from lacunary.data.tidy import Opening
 from lacunary.errors import FileError, LacunaryError, SchemaError
 
-__all__ = ["HOLES", "Reading", "examine", "read"]
+__all__ = ["HOLES", "Reading", "examine", "read", "settings_of"]
 
 HOLES = ("", "NA", "NaN", "?")
 """Cells that are holes unless told otherwise."""
@@ -193,13 +193,13 @@ def examine(source: Any, **settings: Any) -> Description:
     """
     if isinstance(source, Table):
         return describe(read(source, **settings))
-    spelling = Spelling(**_taken(settings, Spelling))
-    opening = Opening(**_taken(settings, Opening))
+    spelling = Spelling(**settings_of(Spelling, settings))
+    opening = Opening(**settings_of(Opening, settings))
     found = _assembled(source, Reading(**settings, spelling=spelling, opening=opening))
     return describe(found.table, found.refused, found.names)
 
 
-def _taken(settings: dict[str, Any], kind: type[Spelling] | type[Opening]) -> dict[str, Any]:
+def settings_of(kind: type[Spelling] | type[Opening], settings: dict[str, Any]) -> dict[str, Any]:
     """Take out of settings those that a kind of settings has."""
     return {f.name: settings.pop(f.name) for f in fields(kind) if f.name in settings}
 

@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from lacunary.data.delimited import HEAD, delimiter_of, header_of, opened, regular_rows
+from lacunary.data.assemble import unnamed
+from lacunary.data.delimited import regular_rows
 from lacunary.data.large import BLOCK, is_plain
+from lacunary.data.plainly import is_delimited, plain_path, plainly
 from lacunary.data.remote import here, is_remote, remote_stamp
+from lacunary.data.tidy import Opening
 from lacunary.data.wording import counted
 from lacunary.errors import FileError, SchemaError
 
@@ -62,8 +65,11 @@ class File:
         Columns that the names of its folders give, as ``year=2024`` does, and their values.
     holds
         What each column holds, in a word; of text files nothing is said.
-    delimiter, starts
-        Of text: what parts cells, and the bytes at which every `STRIDE`-th row begins; the end is the last.
+    delimiter, starts, opening
+        Of text: what parts cells, the bytes at which every `STRIDE`-th row begins (the end is the last), and
+        how it is written again, if it is not in order.
+    said, notes
+        Of text: what was done to it, and what is doubtful about it, a sentence each.
     """
 
     path: str
@@ -75,6 +81,9 @@ class File:
     delimiter: str = ","
     starts: tuple[int, ...] = ()
     holds: tuple[str, ...] = ()
+    opening: Opening | None = None
+    said: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -83,7 +92,7 @@ class File:
 
     def segment(self, first: int, rows: int) -> Segment:
         """Return some rows of the file."""
-        here = replace(self, starts=())
+        here = replace(self, starts=(), said=(), notes=())
         if self.kind != "text":
             return Segment(here, first, rows)
         block = first // STRIDE
@@ -133,20 +142,20 @@ def runs_of(counts: Sequence[int], width: int) -> list[list[tuple[int, int, int]
     return runs
 
 
-def look_through(path: str, folders: Sequence[str]) -> File:
+def look_through(path: str, folders: Sequence[str], opening: Opening | None = None) -> File:
     """Return a file's length and columns; text is read through once.
 
-    ``folders`` are those below the one that is scanned, whose names may give columns.
+    ``folders`` are those below the one that is scanned, whose names may give columns; ``opening`` says how
+    text is opened.
     """
-    kind = KINDS.get(PurePosixPath(path).suffix.lower())
+    kind = "text" if is_delimited(path) else KINDS.get(PurePosixPath(path).suffix.lower())
     if kind is None:
         raise FileError(
-            f"{path}: scans take files that end in {', '.join(KINDS)}; unpack compressed text first, or "
-            "read the file into memory with lac.read"
+            f"{path}: scans take files that end in {', '.join(KINDS)}; read it into memory with lac.read"
         )
     keys, stamp = tuple(_keys(folders)), _stamp(path)
     if kind == "text":
-        return _text(path, stamp, keys)
+        return _text(path, stamp, keys, opening or Opening())
     frame = _lazy(path, kind)
     try:
         schema = frame.collect_schema()
@@ -172,8 +181,7 @@ def _holds(kind: pl.DataType) -> str:
 
 def _checked(file: File) -> File:
     if len(set(file.columns)) < len(file.columns):
-        twice = next(name for k, name in enumerate(file.columns) if name in file.columns[:k])
-        raise SchemaError(f"{file.path}: two columns are called {twice!r}; names must be distinct")
+        raise unnamed(next(name for k, name in enumerate(file.columns) if name in file.columns[:k]))
     return file
 
 
@@ -194,15 +202,24 @@ def _stamp(path: str) -> tuple[int, int]:
     return told.st_size, told.st_mtime_ns
 
 
-def _text(path: str, stamp: tuple[int, int], keys: tuple[tuple[str, str], ...]) -> File:
-    local = Path(here(path))
-    with opened(local) as file:
-        head = file.read(HEAD)
-        delimiter = delimiter_of(local, head)
-        file.seek(0)
-        names = header_of(local, csv.reader(file, delimiter=delimiter, strict=True))
-    starts, rows = _row_starts(local, blanks=len(names) == 1)
-    return _checked(File(path, "text", rows, stamp, names, keys, delimiter, tuple(starts)))
+def _text(path: str, stamp: tuple[int, int], keys: tuple[tuple[str, str], ...], how: Opening) -> File:
+    plain = plainly(path, how)
+    starts, rows = _row_starts(Path(plain.path), blanks=len(plain.names) == 1)
+    return _checked(
+        File(
+            path,
+            "text",
+            rows,
+            stamp,
+            plain.names,
+            keys,
+            plain.delimiter,
+            tuple(starts),
+            opening=plain.opening,
+            said=plain.said,
+            notes=plain.notes,
+        )
+    )
 
 
 def _row_starts(path: Path, blanks: bool) -> tuple[list[int], int]:
@@ -320,7 +337,7 @@ def _text_rows(segment: Segment) -> pl.DataFrame:
     """Return the rows of a text file, all cells as text; what polars would read otherwise is read slowly."""
     import polars as pl
 
-    with open(here(segment.file.path), "rb") as file:
+    with open(plain_path(segment.file.path, segment.file.opening), "rb") as file:
         file.seek(segment.begin)
         block = file.read(segment.end - segment.begin)
     names, delimiter = segment.file.names, segment.file.delimiter

@@ -12,16 +12,19 @@ import os
 import shutil
 import tempfile
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path, PurePosixPath
 from threading import Lock
-from typing import Any
+from typing import Any, Generic, TypeVar
 from weakref import finalize
 
 from lacunary.errors import FileError, SourceError
 
-__all__ = ["found", "here", "is_remote", "remote_stamp"]
+__all__ = ["Copies", "found", "here", "is_remote", "remote_stamp"]
+
+T = TypeVar("T")
 
 KEPT = 4
 """Files that are kept on this machine at a time."""
@@ -62,26 +65,31 @@ def remote_stamp(address: str) -> tuple[int, int]:
 
 def here(path: str) -> str:
     """Return where a file can be read on this machine, fetching it if it lies elsewhere."""
-    return _FETCHED.path(path) if is_remote(path) else path
+    if not is_remote(path):
+        return path
+    return _FETCHED.entry((path, remote_stamp(path)), partial(_fetch, path))
 
 
-class _Fetched:
-    """The last few files that were fetched, in a folder that goes with the process."""
+class Copies(Generic[T]):
+    """The last few files that were fetched or written, in a folder that goes with the process.
+
+    A copy is known by its path, or by what begins with its path.
+    """
 
     def __init__(self) -> None:
-        self.files: OrderedDict[tuple[str, tuple[int, int]], str] = OrderedDict()
+        self.files: OrderedDict[Hashable, T] = OrderedDict()
         self.folder, self.lock, self.process = "", Lock(), 0
 
-    def path(self, address: str) -> str:
-        stamp = remote_stamp(address)
+    def entry(self, key: Hashable, make: Callable[[str], T]) -> T:
+        """Return what a key stands for, made in a folder if it is not known."""
         with self.lock:
             self._settle()
-            known = self.files.get((address, stamp))
+            known = self.files.get(key)
             if known is None:
-                known = self.files[address, stamp] = self._fetch(address)
+                known = self.files[key] = make(self.folder)
                 while len(self.files) > KEPT:
-                    os.unlink(self.files.popitem(last=False)[1])
-            self.files.move_to_end((address, stamp))
+                    os.unlink(_path(self.files.popitem(last=False)[1]))
+            self.files.move_to_end(key)
             return known
 
     def _settle(self) -> None:
@@ -90,16 +98,21 @@ class _Fetched:
             self.files.clear()
             finalize(self, _removed, self.folder, os.getpid())
 
-    def _fetch(self, address: str) -> str:
-        handle, path = tempfile.mkstemp(Path(address).suffix, dir=self.folder)
-        os.close(handle)
-        with _named(address):
-            files, inside = _opened(address)
-            files.get_file(inside, path)
-        return path
+
+_FETCHED: Copies[str] = Copies()
 
 
-_FETCHED = _Fetched()
+def _path(copy: Any) -> str:
+    return str(copy if isinstance(copy, str) else copy[0])
+
+
+def _fetch(address: str, folder: str) -> str:
+    handle, path = tempfile.mkstemp(Path(address).suffix, dir=folder)
+    os.close(handle)
+    with _named(address):
+        files, inside = _opened(address)
+        files.get_file(inside, path)
+    return path
 
 
 def _removed(folder: str, process: int) -> None:

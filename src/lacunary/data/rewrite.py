@@ -70,9 +70,10 @@ def _rows(text: Any, found: Tidied, how: Opening, name: Path, counts: _Counts) -
     kept = [k for k in range(len(names)) if k not in found.empty]
     counts.empty = len(names) - len(kept)
     yield [names[k] for k in kept]
+    marked = ["\ufeff" + last[0], *last[1:]] if last else []  # of a file that was put behind another
     waiting: deque[tuple[int, list[str]]] = deque()  # the last rows are no rows, and need not be as long
     for line, row in chain(first, records):
-        if row == last:
+        if row and row in (last, marked):
             counts.headers += 1
             continue
         if not any(map(str.strip, row)) and len(row) < 2:

@@ -97,12 +97,15 @@ class Spelled(NamedTuple):
         How texts were read, by an example or two.
     doubt
         What else they might be, and what to say then; empty if nothing is open.
+    dialect
+        What parts thousands, and what comes before decimals.
     """
 
     values: NDArray[np.float64]
     unit: str
     said: str
     doubt: str = ""
+    dialect: Dialect = Dialect("", ".")
 
 
 DIALECTS = [
@@ -138,7 +141,7 @@ def spelled(texts: Sequence[str], how: Spelling) -> Spelled | None:
     if not doubt and how.decimal == "," and fits[chosen].group == "" and _looks_grouped(bodies):
         doubt = f"{texts[0]!r} is read as {values[0]:.12g}, with a decimal comma; thousands=',' reads whole"
         doubt += " thousands"
-    return Spelled(values, unit, _examples(texts, values, cells), doubt)
+    return Spelled(values, unit, _examples(texts, values, cells), doubt, fits[chosen])
 
 
 def different_units(texts: Sequence[str]) -> tuple[str, ...]:

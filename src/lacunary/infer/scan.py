@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lacunary.budget import parsed, room, said
-from lacunary.data.assemble import assemble, known_columns
+from lacunary.data.assemble import assemble, known_columns, unnamed, weight_column
 from lacunary.data.parts import Here, Keep, Lazy, Parts, itself
-from lacunary.data.read import Reading
+from lacunary.data.read import Reading, settings_of
 from lacunary.data.recipe import KINDS, File, Segment, look_through, parts_of, raw, runs_of
 from lacunary.data.remote import found as remote_files
 from lacunary.data.remote import is_remote
 from lacunary.data.schema import Schema
-from lacunary.data.settle import Settled, columns_of, few_rows, settle
-from lacunary.data.table import Table
+from lacunary.data.settle import Reader, Settled, columns_of, few_rows, settle, settle_one
+from lacunary.data.spelling import Spelling
+from lacunary.data.table import HOLE, Table, code_dtype
+from lacunary.data.tidy import Opening
 from lacunary.data.wording import counted, listed
 from lacunary.errors import FileError, LacunaryError, SchemaError, SourceError, TableError
 from lacunary.infer.partitioned import Parted, together
@@ -142,8 +147,11 @@ def scan(
     watch
         Called with what is being done, how many steps of it are done, and how many there are.
     reading
-        How columns are read: ``kinds``, ``holes``, ``not_holes``, ``states``, ``ordered``, ``drop``, and
-        ``weights`` (the name of a column); see `read`.
+        How files and columns are read, as of `read`: ``kinds``, ``holes``, ``not_holes``, ``states``,
+        ``ordered``, ``drop``, and ``weights`` (the name of a column); ``decimal``, ``thousands``, ``dates``
+        and ``day_first``; ``encoding``, ``comment``, ``header``, ``names``, ``delimiter``, ``quote``,
+        ``escape``, ``skip``, ``skip_end`` and ``ragged``. With a schema numbers that are text must be
+        plain, unless ``decimal`` or ``thousands`` is said.
 
     Examples
     --------
@@ -155,15 +163,25 @@ def scan(
     >>> visits = lac.scan(folder)
     >>> found = lac.fit(lac.asia().dag, visits)
     """
-    how = Reading(schema=schema, spelling=None, **reading)
+    spelling = Spelling(**settings_of(Spelling, reading))
+    opening = Opening(**settings_of(Opening, reading))
+    how = Reading(schema=schema, **reading, spelling=spelling)
     room_for_rows = int(room() / 2) if memory is None else parsed(memory, "memory")
     told = watch or (lambda *_: None)
-    opened = _frame(source, client) if _is_frame(source) else _files(source, told)
+    opened = _frame(source, client) if _is_frame(source) else _files(source, told, opening)
     names, untyped = _columns(opened, how)
     settled = Settled(schema) if schema is not None else _settled(opened, names, untyped, how, told)
-    final = how.settled(settled.schema)
-    make = partial(_made, raw=opened.raw, how=final, names=names, untyped=untyped)
-    distinct = few_rows(settled, partial(_table, how=final, untyped=untyped))
+    for note in (*opened.notes, *settled.misread):
+        warnings.warn(note, stacklevel=2)
+    settled = replace(
+        settled,
+        decisions=(*opened.said, *settled.decisions),
+        notes=(*opened.notes, *settled.notes),
+    )
+    final = replace(how.settled(settled.schema), spelling=_later(opened, spelling))
+    read = partial(_table, how=final, untyped=untyped, readers=settled.readers)
+    make = partial(_made, raw=opened.raw, names=names, read=read)
+    distinct = few_rows(settled, read)
     every: Parts[Table] = Lazy(make, Keep(int(HELD * room_for_rows)), opened.parts)
     if client is not None:
         from lacunary.infer.cluster import OnCluster, agreed
@@ -187,6 +205,8 @@ class _Opened(NamedTuple):
         Makes of a recipe a frame of some columns.
     resolve
         Makes of a recipe what can be sent to a cluster.
+    said, notes
+        What was done to text files, and what is doubtful about them.
     """
 
     names: tuple[str, ...]
@@ -195,15 +215,33 @@ class _Opened(NamedTuple):
     parts: Sequence[Any]
     raw: Callable[[Any, Sequence[str]], pl.DataFrame]
     resolve: Callable[[Any], Any] = lambda recipe: recipe
+    said: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
-def _files(source: Any, watch: Watch) -> _Opened:
+def _files(source: Any, watch: Watch, opening: Opening) -> _Opened:
     """Return the rows of files."""
-    files = _looked_through(list(_paths(source)), watch)
+    files = _looked_through(list(_paths(source)), watch, opening)
     text = {name for file in files if file.kind == "text" for name in file.names}
     text |= {key for file in files for key, _ in file.keys}
     rows = sum(file.rows for file in files)
-    return _Opened(files[0].columns, frozenset(text), rows, parts_of(files), raw)
+    said, notes = (_of_files(files, what) for what in ("said", "notes"))
+    return _Opened(files[0].columns, frozenset(text), rows, parts_of(files), raw, said=said, notes=notes)
+
+
+def _of_files(files: Sequence[File], what: str) -> tuple[str, ...]:
+    """Return what is said of files, with their names where they are several."""
+    alone = len(files) == 1
+    return tuple(note if alone else f"{file.path}: {note}" for file in files for note in getattr(file, what))
+
+
+def _later(opened: _Opened, spelling: Spelling) -> Spelling | None:
+    """Return how numbers of a part are read that are not looked up.
+
+    All parts must be read alike: what a part leaves open must not be decided by that part.
+    """
+    told = spelling.decimal is not None or spelling.thousands is not None
+    return spelling if told or len(opened.parts) == 1 else None
 
 
 def _frame(source: Any, client: Any) -> _Opened:
@@ -235,6 +273,9 @@ def _settled(
     opened: _Opened, names: Sequence[str], untyped: frozenset[str], how: Reading, watch: Watch
 ) -> Settled:
     """Return the variables, by one pass over all rows."""
+    if len(opened.parts) == 1:
+        [frame] = _watched([opened.raw(opened.parts[0], names)], watch, 1)
+        return settle_one(frame, names, how.declared(tuple(names)), untyped, how.weights)
     frames = _watched((opened.raw(part, names) for part in opened.parts), watch, len(opened.parts))
     variables = [name for name in names if name != how.weights]
     return settle(frames, variables, how.declared(tuple(names)), untyped, alike=how.weights is None)
@@ -243,13 +284,12 @@ def _settled(
 def _made(
     part: Any,
     raw: Callable[[Any, Sequence[str]], pl.DataFrame],
-    how: Reading,
     names: Sequence[str],
-    untyped: frozenset[str],
+    read: Callable[[pl.DataFrame], Table],
 ) -> Table:
     """Return a part as a table; what is wrong with it is said with the rows of the files it is made of."""
     try:
-        return _table(raw(part, names), how, untyped)
+        return read(raw(part, names))
     except FileError:
         raise
     except LacunaryError as problem:
@@ -257,13 +297,47 @@ def _made(
         raise type(problem)(f"{where}: {problem}" if where else str(problem)) from None
 
 
-def _table(frame: pl.DataFrame, how: Reading, untyped: frozenset[str]) -> Table:
+def _table(
+    frame: pl.DataFrame, how: Reading, untyped: frozenset[str], readers: Mapping[str, Reader]
+) -> Table:
+    """Return rows as a table: columns whose values are known are looked up, all others are read."""
     schema = how.schema or Schema(())
     if not frame.height:
         return Table(schema, np.empty((0, len(schema)), dtype=np.int8))
-    declared = how.declared(tuple(frame.columns))
-    drop = [name for name in how.drop if name in frame.columns]
-    return assemble(columns_of(frame, untyped), declared, how.weights, drop, schema).whole.align(schema)
+    known = dict(_looked_up(frame, untyped, readers))
+    rest = frame.drop([name for name in readers if name in frame.columns])
+    others = Schema(tuple(variable for variable in schema if variable.name not in known))
+    table, weights = Table(Schema(()), np.empty((0, 0), dtype=np.int8)), np.ones(frame.height)
+    if len(others):
+        drop = [name for name in how.drop if name in rest.columns]
+        declared = replace(how, schema=others).declared(tuple(rest.columns))
+        found = assemble(columns_of(rest, untyped), declared, how.weights, drop, others).whole
+        table, weights = found.align(others), found.weights
+    elif isinstance(how.weights, str):
+        weights = weight_column(columns_of(rest, untyped), how.declared(tuple(rest.columns)), how.weights)
+    return table if not known else _put_in(table, known, schema, weights)
+
+
+def _looked_up(
+    frame: pl.DataFrame, untyped: frozenset[str], readers: Mapping[str, Reader]
+) -> Iterator[tuple[str, NDArray[Any]]]:
+    for name, reader in readers.items():
+        column = frame[name]
+        yield from reader.read(column.str.strip_chars() if name in untyped else column).items()
+
+
+def _put_in(table: Table, known: Mapping[str, NDArray[Any]], schema: Schema, weights: Any) -> Table:
+    """Return a table with the columns that were looked up, in the order of the schema."""
+    codes = np.full((len(weights), len(schema)), HOLE, dtype=code_dtype(schema.sizes))
+    reals = np.full((len(weights), 0 if all(v.discrete for v in schema) else len(schema)), np.nan)
+    for place, variable in enumerate(schema):
+        own = codes if variable.discrete else reals
+        if variable.name in known:
+            own[:, place] = known[variable.name]
+        else:
+            other = table.codes if variable.discrete else table.reals
+            own[:, place] = other[:, table.schema.index(variable.name)]
+    return Table(schema, codes, reals, weights, library="polars")
 
 
 def _aligned(schema: Schema, table: Table) -> Table:
@@ -313,11 +387,13 @@ def _here(text: str) -> list[tuple[str, tuple[str, ...]]]:
     return [(str(p), p.relative_to(root).parts[:-1]) for p in sorted(found)]
 
 
-def _looked_through(paths: Sequence[tuple[str, tuple[str, ...]]], watch: Watch) -> list[File]:
+def _looked_through(
+    paths: Sequence[tuple[str, tuple[str, ...]]], watch: Watch, opening: Opening
+) -> list[File]:
     files = []
     for done, (path, folders) in enumerate(paths):
         watch("looking through files", done, len(paths))
-        files.append(look_through(path, folders))
+        files.append(look_through(path, folders, opening))
     watch("looking through files", len(paths), len(paths))
     for file in files[1:]:
         _check_alike(files[0], file)
@@ -346,9 +422,11 @@ def _check_alike(first: File, file: File) -> None:
 def _columns(opened: _Opened, how: Reading) -> tuple[tuple[str, ...], frozenset[str]]:
     """Return the columns that are read, and those of them that hold text because their file does."""
     drop = {how.drop} if isinstance(how.drop, str) else set(how.drop)
-    known_columns(opened.names, drop, "drop")
+    known_columns(opened.names, drop - {""}, "drop")  # an empty column without a name is gone
     known_columns(opened.names, [how.weights] if isinstance(how.weights, str) else [], "weights")
     wanted = tuple(name for name in opened.names if name not in drop)
+    if "" in wanted:
+        raise unnamed("", wanted.index(""))
     if how.schema is not None:
         wanted = tuple(name for name in wanted if name in how.schema or name == how.weights)
     if not wanted:
