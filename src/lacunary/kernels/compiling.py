@@ -1,10 +1,41 @@
-"""Who wants to know of kernels that are compiled, as nothing on disk has them."""
+"""While kernels are compiled, as nothing on disk has them: who wants to know, and signals that must wait."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
-__all__ = ["listeners"]
+__all__ = ["listeners", "uninterrupted"]
 
 listeners: list[Callable[[str], None]] = []
 """Each is told the name of a kernel before it is compiled."""
+
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""What may end a run."""
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold signals that may end a run back until the block is over.
+
+    An interrupt in the midst of a compilation is lost in a callback from C, or leaves the compiler with half
+    a function that it believes to be whole.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handlers = {number: signal.getsignal(number) for number in SIGNALS}
+    waiting: list[tuple[int, Any]] = []
+    held = [number for number, handler in handlers.items() if callable(handler)]
+    for number in held:
+        signal.signal(number, lambda *arrived: waiting.append(arrived))
+    try:
+        yield
+    finally:
+        for number in held:
+            signal.signal(number, handlers[number])
+        for number, frame in waiting[:1]:
+            handlers[number](number, frame)  # type: ignore[operator, misc]

@@ -18,7 +18,7 @@ import numba
 from llvmlite import binding
 
 from lacunary.kernels import store
-from lacunary.kernels.compiling import listeners
+from lacunary.kernels.compiling import listeners, uninterrupted
 
 __all__ = ["PRESENT", "compiled_by", "is_stored"]
 
@@ -51,8 +51,21 @@ def compiled_by(function: Callable[..., object], makes_arrays: bool, settings: d
         if hasattr(made, "_cache"):
             if _is_kernel(function):
                 made._cache = _Stored(function, makes_arrays)
-            return made
-    return _publicly(njit, function, settings)
+            return _unbroken(made)
+    return _unbroken(_publicly(njit, function, settings))
+
+
+def _unbroken(made: Any) -> Any:
+    """Return a dispatcher whose compilations no signal breaks off; a plain function as it is."""
+    compile_ = getattr(made, "compile", None)
+    if compile_ is not None:
+
+        def whole(signature: Any) -> Any:
+            with uninterrupted():
+                return compile_(signature)
+
+        made.compile = whole
+    return made
 
 
 def _is_kernel(function: Callable[..., object]) -> bool:
