@@ -135,6 +135,15 @@ def test_words_of_sizes() -> None:
     assert [said(2e12), said(22.4e9), said(3e6), said(1500)] == ["2 TB", "22.4 GB", "3 MB", "1.5 kB"]
 
 
+def test_a_library_that_does_not_say_what_failed_is_taken_to_have_run_out() -> None:
+    @budgeted
+    def multiply() -> None:
+        raise SystemError("<ufunc 'multiply'> returned NULL without setting an exception")
+
+    with pytest.raises(BudgetError, match="multiply: memory ran out"):
+        multiply()
+
+
 def test_a_verb_names_what_ran_out() -> None:
     @budgeted
     def verb() -> None:

@@ -93,14 +93,14 @@ def test_rules_reach_the_verb(two: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--components", "0"], 2, "is not auto"),
-        (["--components", "3-1"], 2, "is not auto"),
+        (["--components", "0"], 2, "numbers lie between 1 and"),
+        (["--components", "3-1"], 2, "3-1 is reversed; write 1..3"),
         (["--components", "two"], 2, "is not auto"),
         (["--components", "500"], 1, "500 components for 120 rows"),
         (["--schedule", "((EM)^10 Ec S* M"], 1, "goes wrong at character 1"),
         (["--required", "a -> b", "--forbidden", "a -> b"], 1, "both required and forbidden"),
         (["--hidden", "H"], 2, "give the number of states"),
-        (["--hidden", "H=two"], 2, "is not continuous, 3, 1-6 or 1,2,4"),
+        (["--hidden", "H=two"], 2, "is not continuous, 3, 1..6 or 1,2,4"),
         (["--starts", "2", "--around", "2"], 2, "not both"),
         (["--structure", "a -> e"], 1, "e"),
         (["--choose", "laplace", "--noise"], 1, "give the bounds"),

@@ -150,13 +150,17 @@ def budgeted(verb: Callable[P, R]) -> Callable[P, R]:
             raise
         except MemoryError as problem:
             raise ran_out(verb.__name__, problem) from problem
+        except SystemError as problem:
+            if "exception" in str(problem):  # a library whose allocation failed, and that forgot to say so
+                raise ran_out(verb.__name__, problem) from problem
+            raise
         log.debug("%s took %.3g s", verb.__name__, monotonic() - began)
         return found
 
     return within
 
 
-def ran_out(what: str, problem: MemoryError) -> BudgetError:
+def ran_out(what: str, problem: MemoryError | SystemError) -> BudgetError:
     """Return the error that memory ran out in the midst of something."""
     asked = f" ({problem})" if str(problem) else ""
     return BudgetError(

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ HOLED = ("a,b,c\n" + "x,1,0\ny,,1\n,2,0\nx,2,\ny,1,1\n" * 8).encode()
 
 def work(rng: np.random.Generator, index: int) -> Found:
     """Make one fault happen; each piece has the next fault's turn."""
-    fault = (_killed, _ended, _full, _no_memory, _clock, _two)[index % 6]
+    fault = (_killed, _ended, _full, _no_memory, _no_object, _clock, _two)[index % 7]
     with tempfile.TemporaryDirectory() as folder:
         return Found(fault(rng, Path(folder)))
 
@@ -61,21 +62,18 @@ def _killed(rng: np.random.Generator, folder: Path) -> int:
     return 2
 
 
+LONG = (
+    ("fit", "t.csv", "--hidden", "h=3", "--starts", "4000", "--iterations", "400"),
+    ("search", "t.csv", "--hidden", "h=2", "--starts", "400"),
+    ("mixture", "t.csv", "--components", "1..8", "--starts", "200"),
+    ("classes", "t.csv", "--components", "1..12", "--starts", "4000"),
+)
+"""Commands that are not over before they are ended."""
+
+
 def _ended(rng: np.random.Generator, folder: Path) -> int:
-    """SIGTERM in the midst of a fit: exit code 130 (or it was done), and what is written can be read."""
-    ran = _started(
-        folder,
-        "fit",
-        "t.csv",
-        "--hidden",
-        "h=3",
-        "--starts",
-        "4000",
-        "--out",
-        "f.json",
-        "--iterations",
-        "400",
-    )
+    """SIGTERM in the midst of a command: exit code 130 (or it was done), and what is written can be read."""
+    ran = _started(folder, *LONG[int(rng.integers(len(LONG)))], "--out", "f.json")
     time.sleep(float(rng.uniform(1.0, 6.0)))
     ran.send_signal(signal.SIGTERM)
     _, err = ran.communicate(timeout=120)
@@ -148,6 +146,52 @@ def _no_memory(rng: np.random.Generator, folder: Path) -> int:
     return 1
 
 
+LACKING = """
+import warnings, numpy as np, lacunary as lac
+from _testcapi import remove_mem_hooks, set_nomemory
+warnings.simplefilter('ignore')
+asia = lac.asia()
+table = lac.make_holes(asia.sample(60, rng=1), 0.2, rng=1)
+mixed = lac.read({{'x': [1.0, 2.5, None, 3.1, 0.4, 2.2] * 6, 's': ['a', 'b', 'a', None, 'b', 'a'] * 6}})
+dag = lac.naive_bayes(table.schema, 'h', 2)
+verbs = [
+    lambda: lac.fit(dag, table, starts=2),
+    lambda: lac.search(table, max_parents=1),
+    lambda: lac.score(dag, table, 'laplace', starts=2),
+    lambda: asia.query('lung', given={{'smoke': 'yes'}}),
+    lambda: asia.posterior(table),
+    lambda: lac.fit_mixture(mixed, components=[1, 2]),
+    lambda: lac.impute(mixed, rng=0),
+    lambda: lac.read({{'x': ['1', '2', 'x']}}),
+]
+rng = np.random.default_rng({seed})
+for verb in verbs:
+    verb()
+for trial in range(40):
+    verb, number = verbs[trial % len(verbs)], int(10 ** rng.uniform(0.5, 5.0))
+    set_nomemory(number, number + 1)
+    try:
+        verb()
+    except lac.BudgetError:
+        pass
+    finally:
+        remove_mem_hooks()
+print('as promised')
+"""
+
+
+def _no_object(rng: np.random.Generator, folder: Path) -> int:
+    """One allocation of an object fails, at a random point of a verb: it is done, or refused by name."""
+    if find_spec("_testcapi") is None:  # pragma: no cover - some builds of Python lack it
+        return 0
+    code = LACKING.format(seed=int(rng.integers(2**31)))
+    ran = _started(folder, code=code, OMP_NUM_THREADS="1", LACUNARY_THREADS="1")
+    out, err = ran.communicate(timeout=300)
+    assert ran.returncode == 0, err[-1000:]
+    assert out == b"as promised\n", out
+    return 40
+
+
 def _clock(rng: np.random.Generator, folder: Path) -> int:
     """Clocks that jump, back too, change no number and stop nothing."""
     table = lac.make_holes(lac.asia().sample(60, rng=1), 0.2, rng=1)
@@ -190,9 +234,9 @@ def _two(rng: np.random.Generator, folder: Path) -> int:
 
 CAMPAIGN = Campaign(
     "faults",
-    "Writers killed with SIGKILL, fits ended with SIGTERM, disks full at each step of a writing, address "
-    "space that ends somewhere in a fit, clocks that jump, two processes on one output: no damaged file, no "
-    "traceback, no other number.",
-    (30, 1200),
+    "Writers killed with SIGKILL, commands ended with SIGTERM, disks full at each step of a writing, address "
+    "space that ends somewhere in a fit, single allocations that fail at random points of verbs, clocks "
+    "that jump, two processes on one output: no damaged file, no traceback, no other number.",
+    (35, 1400),
     work,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,7 @@ __all__ = [
     "graph_of",
     "is_arrows",
     "is_model",
+    "numbers_of",
     "opened",
     "option",
     "pairs",
@@ -51,6 +53,9 @@ FIGURES = (".svg", ".png")
 SHIPPED_NETWORKS = ("asia", "alarm")
 SHIPPED_TABLES = ("house_votes", "soybean")
 ARROWS = ("->", "<-", "→", "←", ";")
+
+MOST_STATES = 10_000
+"""The largest number of states, classes or components that may be asked for."""
 
 SIGNS = {"tab": "\t", "\\t": "\t", "blank": " ", "space": " ", "comma": ",", "semicolon": ";"}
 """Delimiters that may be called by name."""
@@ -375,3 +380,20 @@ def _suffix(path: str) -> str:
     """Return a file's suffix, without a .gz behind it."""
     last = Path(path).suffix.lower()
     return Path(path).with_suffix("").suffix.lower() if last == ".gz" else last
+
+
+def numbers_of(option: str, text: str, also: str = "") -> list[int]:
+    """Return the numbers that 3, 1..6, 1-6 or 1,2,4 stand for; ``also`` is what else may be written."""
+    numbers: list[int] = []
+    for part in text.split(","):
+        span = re.fullmatch(r"\s*(\d+)\s*(?:(?:\.\.|-)\s*(\d+)\s*)?", part)
+        if not span:
+            other = f"{also}, " if also else ""
+            raise typer.BadParameter(f"{text!r} is not {other}3, 1..6 or 1,2,4", param_hint=option)
+        first, last = int(span[1]), int(span[2] or span[1])
+        if first > last:
+            raise typer.BadParameter(f"{part.strip()} is reversed; write {last}..{first}", param_hint=option)
+        if first < 1 or last > MOST_STATES:
+            raise typer.BadParameter(f"numbers lie between 1 and {MOST_STATES}", param_hint=option)
+        numbers += range(first, last + 1)
+    return list(dict.fromkeys(numbers))

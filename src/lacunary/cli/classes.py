@@ -9,10 +9,9 @@ import typer
 
 import lacunary as lac
 from lacunary.cli.app import command, complain
-from lacunary.cli.arguments import MODELS, Data, Json, Reading, option, written
+from lacunary.cli.arguments import MODELS, Data, Json, Reading, numbers_of, option, written
 from lacunary.cli.checkpoints import CHECKPOINT, Checkpoints, keep_result, resumed
 from lacunary.cli.problem import Seed
-from lacunary.cli.score import numbers_of
 from lacunary.cli.show import Waiting, emit, show
 
 __all__ = ["classes"]

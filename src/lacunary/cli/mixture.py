@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Annotated, Any, Literal
 
 import typer
@@ -18,6 +17,7 @@ from lacunary.cli.arguments import (
     Texts,
     check_out,
     is_arrows,
+    numbers_of,
     option,
     pairs,
     structure_prior_of,
@@ -72,7 +72,7 @@ RESUME = "Go on from a checkpoint, with the same table and options, and keep wri
 
 
 @command(
-    "lacunary mixture house_votes --drop party --components 1-3 --max-parents 1 --out groups.json",
+    "lacunary mixture house_votes --drop party --components 1..3 --max-parents 1 --out groups.json",
     "lacunary mixture house_votes --drop party --components 2 --structure tree --report groups.html",
     "lacunary mixture house_votes --drop party --components auto --structure empty --json",
     "lacunary mixture house_votes --checkpoint groups-so-far.json --components 2 --max-parents 1",
@@ -81,7 +81,7 @@ RESUME = "Go on from a checkpoint, with the same table and options, and keep wri
 )
 def mixture(
     data: Data,
-    components: Annotated[str, option(COMPONENTS, "auto|K|1-6|1,2,4")] = "auto",
+    components: Annotated[str, option(COMPONENTS, "auto|K|1..6|1,2,4")] = "auto",
     noise: Annotated[bool, typer.Option("--noise", help=NOISE)] = False,
     noise_bounds: Annotated[tuple[float, float] | None, option(BOUNDS, "LOW HIGH")] = None,
     structure: Annotated[Texts, option(STRUCTURE, "KIND|ARROWS|MODEL", panel=GRAPHS)] = None,
@@ -95,7 +95,7 @@ def mixture(
     ] = None,
     tier: Annotated[Texts, option(TIER, "A,B,…", panel=GRAPHS)] = None,
     family: Annotated[Texts, option(FAMILY, "NAME=FAMILY", panel=GRAPHS)] = None,
-    hidden: Annotated[Texts, option(HIDDEN, "NAME=K|1-3|continuous", panel=GRAPHS)] = None,
+    hidden: Annotated[Texts, option(HIDDEN, "NAME=K|1..3|continuous", panel=GRAPHS)] = None,
     shared: Annotated[Text, option(SHARED, "WHAT,…|CODE", panel=GRAPHS)] = None,
     given: Annotated[Text, option(GIVEN, "COLUMN")] = None,
     initial: Annotated[Text, option(INITIAL, "MIXTURE", panel=LEARNING)] = None,
@@ -134,7 +134,7 @@ def mixture(
     """
     checkpoint = check_out(checkpoint or resume, (".json",))
     how = {
-        "components": "auto" if components == "auto" else _numbers(components, "--components"),
+        "components": "auto" if components == "auto" else numbers_of("--components", components, "auto"),
         "structure": _structure(structure),
         "tiers": [[name.strip() for name in group.split(",")] for group in tier or ()] or None,
         "family": pairs("--family", family) or None,
@@ -204,19 +204,6 @@ def _progress(progress: lac.MixtureProgress) -> str:
     )
 
 
-def _numbers(text: str, where: str) -> list[int]:
-    """Return the numbers that a text such as 3, 1-6 or 1,2,4 stands for."""
-    numbers: list[int] = []
-    for part in text.split(","):
-        match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part)
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
-        if not match or not 1 <= first <= last <= 10_000:
-            also = "auto, " if where == "--components" else "continuous, "
-            raise typer.BadParameter(f"{text!r} is not {also}3, 1-6 or 1,2,4", param_hint=where)
-        numbers += range(first, last + 1)
-    return list(dict.fromkeys(numbers))
-
-
 def _structure(texts: Texts) -> Any:
     """Return a class of structures by name, or the graphs that arrows and model files stand for."""
     if not texts:
@@ -267,9 +254,9 @@ def _hidden(texts: Texts) -> dict[str, int | list[int] | str] | None:
     out: dict[str, int | list[int] | str] = {}
     alone = next((text for text in texts or () if "=" not in text), None)
     if alone is not None:
-        told = f"give the number of states, or its kind: {alone}=2, {alone}=1-3, {alone}=continuous"
+        told = f"give the number of states, or its kind: {alone}=2, {alone}=1..3, {alone}=continuous"
         raise typer.BadParameter(told, param_hint="--hidden")
     for name, value in pairs("--hidden", texts or ()).items():
-        numbers = [] if value == "continuous" else _numbers(value, "--hidden")
+        numbers = [] if value == "continuous" else numbers_of("--hidden", value, "continuous")
         out[name] = value if not numbers else numbers[0] if len(numbers) == 1 else numbers
     return out or None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
@@ -18,6 +17,7 @@ from lacunary.cli.arguments import (
     Reading,
     graph_of,
     is_arrows,
+    numbers_of,
     option,
     pairs_of_states,
     written,
@@ -25,14 +25,12 @@ from lacunary.cli.arguments import (
 from lacunary.cli.problem import ModelOrClasses, Prior, Seed, Starts, prior_of, problem_of, starts_of
 from lacunary.cli.show import Waiting, draw, emit, show
 
-__all__ = ["candidates_of", "compare", "dimension", "numbers_of", "score"]
+__all__ = ["candidates_of", "compare", "dimension", "score"]
 
 ESTIMATES = (
     "exact, map, bic, draper, sbic, laplace, prequential, mled, cheeseman-stutz, variational; "
     "by sampling: sampled, sandwich, wbic, ais, path, bridge, chib"
 )
-MOST_STATES = 1000
-
 EFFECTIVE = "Charge for the effective dimension: --charge generic."
 CHARGE = (
     "What to charge for: parameters; their rank, generic or at the estimate; that of what rows show, data."
@@ -229,20 +227,6 @@ def candidates_of(
         return {f"{hidden}={k}": lac.naive_bayes(table.schema, hidden, k) for k in numbers}, table
     problems = {text: problem_of(data, text, {}, reading) for text in models}
     return {text: dag for text, (dag, _) in problems.items()}, table
-
-
-def numbers_of(option: str, text: str) -> list[int]:
-    """Return 1..8 or 1,2,4 as numbers."""
-    span = re.fullmatch(r"\s*(\d+)\s*\.\.\s*(\d+)\s*", text)
-    try:
-        chosen = range(int(span[1]), int(span[2]) + 1) if span else [int(part) for part in text.split(",")]
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not 1..8 or 1,2,4", param_hint=option) from None
-    if span and not chosen:
-        raise typer.BadParameter(f"{text.strip()} is reversed; write {span[2]}..{span[1]}", param_hint=option)
-    if min(chosen) < 1 or max(chosen) > MOST_STATES:
-        raise typer.BadParameter(f"numbers of states lie between 1 and {MOST_STATES}", param_hint=option)
-    return list(chosen)
 
 
 def _charge(

@@ -8,9 +8,9 @@ import typer
 
 import lacunary as lac
 from lacunary.cli.app import command
-from lacunary.cli.arguments import FIGURES, Data, Json, Reading, option, written
+from lacunary.cli.arguments import FIGURES, Data, Json, Reading, numbers_of, option, written
 from lacunary.cli.problem import Seed, Starts, starts_of
-from lacunary.cli.score import CLASSES, METHODS, candidates_of, numbers_of
+from lacunary.cli.score import CLASSES, METHODS, candidates_of
 from lacunary.cli.show import Waiting, draw, emit, show
 
 __all__ = ["sensitivity"]
