@@ -94,7 +94,7 @@ def test_page_and_text_show_means_and_spreads(birds: lac.Classes) -> None:
 
 
 def test_columns_that_are_all_continuous_have_a_page_too(birds: lac.Classes) -> None:
-    found = lac.classes(birds.table.select(["mass", "wing"]), components=[2], starts=1)
+    found = lac.classes(birds.table.whole("a test").select(["mass", "wing"]), components=[2], starts=1)
     assert "measured" in found.page()
 
 

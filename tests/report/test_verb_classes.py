@@ -30,7 +30,7 @@ def test_it_holds_fits_comparison_and_responsibilities(found: lac.Classes) -> No
 def test_rows_go_to_their_most_probable_class(found: lac.Classes) -> None:
     labels = found.assign()
     assert labels == [found.labels[k] for k in found.posterior.argmax(axis=1)]
-    assert found.assign(found.table.take(slice(7))) == labels[:7]
+    assert found.assign(found.table.whole("a test").take(slice(7))) == labels[:7]
 
 
 def test_it_prints_as_tables(found: lac.Classes) -> None:

@@ -61,7 +61,7 @@ def _holes(study: Classes, words: Words) -> Text:
     rows, lost = len(study.table), len(study.table) - study.complete
     return Text(
         f"{rows} {words.row}s, {len(study.table.schema)} {words.cell}s each; {study.holes} of the "
-        f"{study.table.holes.size} {words.cell}s are missing. "
+        f"{rows * len(study.table.schema)} {words.cell}s are missing. "
         f"Dropping incomplete {words.row}s would lose {lost} of {rows}, with {study.wasted} {words.cell}s "
         "that were observed. Here nothing is dropped."
     )

@@ -277,8 +277,9 @@ def class_report(
 
 def _fitted(model: Any, table: Any, hidden: str, starts: int, random: np.random.Generator) -> ClassFit:
     if isinstance(model, Classes):
-        climbed = refitted(model.network, model.table, model.hidden)
-        return class_fit(climbed.network, model.table, model.hidden)
+        rows = model.table.whole("a report on classes")
+        climbed = refitted(model.network, rows, model.hidden)
+        return class_fit(climbed.network, rows, model.hidden)
     if table is None:
         raise ParameterError("a report needs the rows as well: class_report(model, table)")
     rows = as_source(table).whole("a report on classes")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import methodcaller
 from string import ascii_uppercase
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from lacunary.budget import budgeted
 from lacunary.data.fingerprint import Fingerprint, fingerprint, same_run
-from lacunary.data.table import Table
+from lacunary.data.source import Source
 from lacunary.errors import ParameterError
 from lacunary.evidence.compare import Comparison, compare
 from lacunary.exactness import announced
@@ -100,9 +101,9 @@ def classes(
     >>> blocs.posterior.shape, blocs.assign()[:2]
     ((435, 2), ['B', 'B'])
     """
-    whole = as_source(table).whole("a report on classes")
-    used = whole.select([name for name in whole.schema.names if name != aside])
-    kept = None if aside is None else whole.select([aside])
+    rows = as_source(table)
+    used = rows.mapped(methodcaller("select", [name for name in rows.schema.names if name != aside]))
+    kept = None if aside is None else rows.mapped(methodcaller("select", [aside]))
     if kept is not None and not kept.schema.variables[0].discrete:
         raise ParameterError(
             f"{aside} is continuous; what is kept aside must be discrete: read the table with "
@@ -118,12 +119,11 @@ def classes(
     candidates = _candidates(numbers, fits, compared)
     best = max(candidates, key=lambda candidate: candidate.log_evidence[deciding(used)])
     network = _by_size(best.fit.network, used, hidden)
-    posterior = network.posterior(used, [hidden])[hidden]
-    return Classes(used, hidden, kept, candidates, compared, network, posterior)
+    return Classes(used, hidden, kept, candidates, compared, network)
 
 
 def _fits(
-    table: Table,
+    table: Source,
     hidden: str,
     numbers: Sequence[int],
     starts: int,
@@ -173,7 +173,7 @@ def _candidates(numbers: Sequence[int], fits: Sequence[Fit], compared: Compariso
     )
 
 
-def _by_size(network: Network, table: Table, hidden: str) -> Network:
+def _by_size(network: Network, table: Source, hidden: str) -> Network:
     """Return the network with its classes named A, B, … from the most probable on."""
     order = np.argsort(-network.table(hidden), kind="stable")
     k = len(order)

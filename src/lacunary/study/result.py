@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import cached_property, partial
 from os import PathLike
 from typing import Any, Literal
 
@@ -11,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Label, Variable
-from lacunary.data.table import HOLE, Table
+from lacunary.data.source import Source
+from lacunary.data.table import HOLE
 from lacunary.evidence.compare import Comparison
 from lacunary.infer.network import Network
 from lacunary.learn.fit import Fit
 from lacunary.registry import borrow, page_of
+from lacunary.study.glance import Glance, Spot, every_row, glance, most_unusual, responsibilities
 from lacunary.study.levels import Levels, Shift
 from lacunary.study.profile import Candidate, Case, Contrast, Profile, candidate_record, profile_record
 
@@ -35,7 +38,7 @@ CONTRASTS = 3
 """How many variables are named for each class."""
 
 
-def deciding(table: Table) -> str:
+def deciding(table: Source) -> str:
     """Return the estimate by which the number of classes of a table's rows is recommended."""
     return DECIDES if all(variable.discrete for variable in table.schema) else DENSITIES
 
@@ -53,29 +56,40 @@ class Classes:
     hidden
         What the class is called.
     aside
-        The table of a column that was kept aside, to see what the classes mean.
+        The column that was kept aside, to see what the classes mean.
     candidates
         A fit for every number of classes that was tried, with estimates of its evidence.
     comparison
         The candidates weighed against each other by several estimates.
     network
         The best candidate's network, its classes renamed A, B, … from the largest on.
-    posterior
-        The rows' responsibilities, p(class | the row's observed cells); (rows, classes).
     """
 
-    table: Table
+    table: Source
     hidden: str
-    aside: Table | None
+    aside: Source | None
     candidates: tuple[Candidate, ...]
     comparison: Comparison
     network: Network
-    posterior: NDArray[np.float64]
+
+    @cached_property
+    def posterior(self) -> NDArray[np.float64]:
+        """The rows' responsibilities, p(class | the row's observed cells); (rows, classes).
+
+        They are worked out when they are asked for; all else here is known without having them in one place.
+        """
+        found = every_row(self.table).each(partial(responsibilities, self.network, self.hidden))
+        return np.concatenate(found)
+
+    @cached_property
+    def _seen(self) -> Glance:
+        """What the rows say of the classes."""
+        return glance(self.network, self.hidden, self.table, self.aside)
 
     @property
     def doubts(self) -> str:
         """What is doubtful about the columns, in a line; see `Table.doubts`."""
-        return self.table.doubts
+        return str(getattr(self.table, "doubts", ""))
 
     @property
     def best(self) -> Candidate:
@@ -117,18 +131,17 @@ class Classes:
     @property
     def holes(self) -> int:
         """How many cells are empty."""
-        return int(self.table.holes.sum())
+        return self._seen.holes
 
     @property
     def complete(self) -> int:
         """How many rows have no hole."""
-        return int((~self.table.holes.any(axis=1)).sum())
+        return self._seen.complete
 
     @property
     def wasted(self) -> int:
         """How many observed cells dropping the incomplete rows would have thrown away."""
-        incomplete = self.table.holes.any(axis=1)
-        return int((~self.table.holes[incomplete]).sum())
+        return self._seen.wasted
 
     def chance(self, name: str) -> NDArray[np.float64]:
         """Return p(variable | class); (classes, states)."""
@@ -169,14 +182,8 @@ class Classes:
     def cases(self) -> tuple[Case, ...]:
         """A few rows worth looking at."""
         return tuple(
-            Case(
-                row,
-                why,
-                self._aside_of(row),
-                int(self.table.holes[row].sum()),
-                tuple(self.posterior[row].tolist()),
-            )
-            for row, why in self._worth_a_look()
+            Case(spot.row, why, self._aside_of(spot), spot.holes, spot.chances)
+            for spot, why in self._worth_a_look()
         )
 
     def assign(self, table: Any = None) -> list[Label]:
@@ -243,7 +250,7 @@ class Classes:
         return {**asdict(case), "row": case.row + 1, "probabilities": chances}
 
     def _profile(self, k: int) -> Profile:
-        size = float(self.table.weights @ self.posterior[:, k])
+        size = float(self._seen.sizes[k])
         contrasts = sorted(
             (self._contrast(k, variable) for variable in self.table.schema),
             key=lambda contrast: -contrast.apart,
@@ -266,39 +273,34 @@ class Classes:
     def _aside_in(self, k: int) -> dict[Label, float]:
         if self.aside is None:
             return {}
-        codes = self.aside.codes[:, 0]
-        weight = self.table.weights * self.posterior[:, k]
-        counted = [float(weight[codes == code].sum()) for code in range(self.aside.schema.sizes[0])]
+        counted = self._seen.aside[k].tolist()
         total = sum(counted) or 1.0
         return {
             s: count / total for s, count in zip(self.aside.schema.variables[0].states, counted, strict=True)
         }
 
-    def _aside_of(self, row: int) -> Label | None:
-        if self.aside is None or self.aside.codes[row, 0] == HOLE:
+    def _aside_of(self, spot: Spot) -> Label | None:
+        if self.aside is None or spot.aside == HOLE:
             return None
-        return self.aside.schema.variables[0].states[int(self.aside.codes[row, 0])]
+        return self.aside.schema.variables[0].states[spot.aside]
 
-    def _worth_a_look(self) -> Iterator[tuple[int, str]]:
+    def _worth_a_look(self) -> Iterator[tuple[Spot, str]]:
         """Go over rows to show, each once, with the reason."""
-        holes = self.table.holes.sum(axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            doubt = -np.where(self.posterior > 0, self.posterior * np.log(self.posterior), 0.0).sum(axis=1)
-        fullest = holes == holes.min()
-        chosen = {int(np.where(fullest, doubt, np.inf).argmin()): "clear"}
-        chosen.setdefault(int(np.where(fullest, doubt, -1.0).argmax()), "in between")
+        seen, whole = self._seen, len(self.table.schema)
+        chosen = {spot.row: (spot, "clear") for spot in seen.clear}
+        chosen |= {s.row: (s, "in between") for s in seen.between if s.row not in chosen}
         if self.aside is not None:
-            chosen.setdefault(int(self._surprise().argmax()), f"unusual {self.aside.schema.names[0]}")
-        for row in np.argsort(-holes, kind="stable")[:3].tolist():
-            if holes[row]:
-                chosen.setdefault(
-                    row, "many missing" if holes[row] < len(self.table.schema) else "all missing"
-                )
-        yield from chosen.items()
+            spot = self._unusual
+            chosen.setdefault(spot.row, (spot, f"unusual {self.aside.schema.names[0]}"))
+        for spot in seen.full:
+            if spot.holes:
+                why = "many missing" if spot.holes < whole else "all missing"
+                chosen.setdefault(spot.row, (spot, why))
+        yield from chosen.values()
 
-    def _surprise(self) -> NDArray[np.float64]:
-        """Return how rare each row's aside state is in its probable class; (rows,)."""
+    @cached_property
+    def _unusual(self) -> Spot:
+        """The row whose aside state is rarest in its probable class."""
         assert self.aside is not None
         shares = np.array([list(profile.aside.values()) for profile in self.profiles])
-        expected = np.take_along_axis(self.posterior @ shares, np.maximum(self.aside.codes[:, :1], 0), axis=1)
-        return np.where(self.aside.codes[:, 0] == HOLE, 0.0, 1.0 - expected[:, 0])
+        return most_unusual(self.network, self.hidden, self.table, self.aside, shares)

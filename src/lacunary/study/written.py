@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from lacunary.data.parts import itself
 from lacunary.data.source import Source
 from lacunary.data.table import Table
 from lacunary.errors import FileError, ParameterError
 from lacunary.infer.answers import as_source
 from lacunary.infer.impute import How, checked
 from lacunary.infer.impute import impute as filled_by
+from lacunary.study.glance import every_row
 
 __all__ = ["written"]
 
@@ -32,7 +32,7 @@ def written(model: Any, rows: Any, folder: Path, how: How, copies: int, rng: Any
     if folder.exists():
         raise FileError(f"{folder} exists already; give a folder that does not")
     source: Source = as_source(rows)
-    parts = source.every if hasattr(source, "every") else source.laid(itself)
+    parts = every_row(source)
     random = np.random.default_rng(rng)
     seeds = [int(random.integers(2**63)) for _ in range(len(parts))]
     partial_folder = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
