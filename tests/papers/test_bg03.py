@@ -79,7 +79,7 @@ def test_without_arcs_all_scores_are_known_in_closed_form() -> None:
     assert line["bic"] == pytest.approx(greatest - (2 + 16) / 2 * np.log(rows), abs=1e-4)
     # The bound settles for one way to fill the hidden columns, the evidence has them all.
     assert line["vb"] <= evidence + 1e-6
-    assert line["gibbs"] == pytest.approx(evidence, abs=5 * line["gibbs_error"] + 1e-6)
+    assert line["evidence"] == pytest.approx(evidence, abs=5 * line["evidence_error"] + 1e-6)
     # A chain of a random walk with 16 384 steps errs by a few tenths of a nat on 18 parameters and 40 rows.
     assert line["ais"] == pytest.approx(evidence, abs=1.5)
 
@@ -132,23 +132,24 @@ def made_up() -> Results:
     """Return scores in which the true structure is first by VB from 480 rows on, by BIC from 1120."""
     records = []
     true = structures().index(TRUE["apart"])
-    since = {"vb": 480, "bic": 1120, "ais": 320, "gibbs": 320, "map": 10**9}
+    since = {"vb": 480, "bic": 1120, "ais": 320, "evidence": 320, "map": 10**9}
     for rows in SIZES:
         lines = []
         for i, code in enumerate(structures()):
             free = graph(code).layout.free
-            line: dict[str, Any] = {"structure": list(code), "parameters": free, "gibbs_error": 0.1}
+            line: dict[str, Any] = {"structure": list(code), "parameters": free, "evidence_error": 0.1}
             for method, base in (
                 ("map", 30.0 + free),
                 ("bic", -40.0 - free),
                 ("vb", -10.0),
                 ("ais", 0.0),
-                ("gibbs", 0.0),
+                ("evidence", 0.0),
             ):
                 first = i == true and rows >= since[method]
                 behind = 0.01 * i + (0.5 if i == true else 0.0)
                 line[method] = base + (200.0 if first else -behind)
-            line |= {f"{name}_seconds": 1.0 for name in ("map", "vb", "ais", "gibbs")}
+            line |= {f"{name}_seconds": 1.0 for name in ("map", "vb", "ais", "vb_start")}
+            line["evidence_certain"] = 1.0
             lines.append(line)
         arguments = {"parents": "apart", "alpha": 1.0, "setting": 0, "rows": rows}
         records.append(Record("score_block", arguments, lines, 1.0))

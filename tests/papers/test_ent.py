@@ -21,7 +21,7 @@ from lacunary.papers.ent.experiment import (
 )
 from lacunary.papers.ent.judgement import Cell, rank_verdict
 from lacunary.papers.ent.run import EXPERIMENTS, PAPER
-from lacunary.papers.ent.small import BN1_MEDIANS, BN2_MEDIANS, bn1_block, bn2_block
+from lacunary.papers.ent.small import BN1_MEDIANS, BN2_MEDIANS, bn1_block, bn1_truth, bn2_block
 from lacunary.papers.ent.summary import LEAF_TIE, MEDIANS, THREE
 from lacunary.papers.outcome import claims_of
 
@@ -85,7 +85,7 @@ def test_experiments_of_the_full_size_are_all_there_and_do_not_repeat() -> None:
                 if setting.items() <= unit.arguments.items()
                 for i in range(unit.arguments["count"])
             ]
-            assert sorted(numbers) == list(range(EXPERIMENTS[network]))
+            assert sorted(numbers) == list(range(EXPERIMENTS))
     assert {unit.key("1") for unit in PAPER.units("glance")} <= {
         unit.key("1") for unit in PAPER.units("full")
     }
@@ -119,6 +119,15 @@ def cell(*values: float, experiments: int = 120) -> Cell:
     found = Cell.of(ordered(*values, experiments=experiments), METHODS)
     assert found is not None
     return found
+
+
+def test_rare_truths_give_the_printed_share_of_holes() -> None:
+    rng = np.random.default_rng(3)
+    for arcs in ("one", "both"):
+        shares = [bn1_truth(arcs, rng, rare=True).query("T").probabilities[1] for _ in range(40)]
+        # within 10 and 20 %; the mean of forty is within four errors (0.03 / √40) of 15 %, give or take skew
+        assert 0.1 < min(shares) < max(shares) < 0.2
+        assert np.mean(shares) == pytest.approx(0.15, abs=0.02)
 
 
 def test_verdicts_on_rankings() -> None:

@@ -50,7 +50,12 @@ def test_kinds_of_cells() -> None:
 
 def test_slopes_are_those_of_straight_lines() -> None:
     records = [
-        Record("grow", {"kind": "regular", "n": 4, "k": 2, "rows": rows}, {"ais": 1.0, "plain": value}, 0.0)
+        Record(
+            "grow",
+            {"kind": "regular", "n": 4, "k": 2, "rows": rows},
+            {"evidence": 1.0, "certain": True, "plain": value},
+            0.0,
+        )
         for rows in (10, 100, 300, 1000)
         for value in (5.0 - 0.5 * np.log(rows) if rows > 10 else 99.0,) * 2
     ]

@@ -169,7 +169,8 @@ def test_gains_are_relative_to_the_others_score_and_averaged() -> None:
                 "tried": [tried(1, -5.0, score - 1, False, each), tried(2, -4.0, score, True, each)],
                 "seconds": 2.0,
             }
-            records.append(Record("digit_mixture", {"digit": digit, "kind": kind, "seed": 0}, value, 3.0))
+            arguments = {"digit": digit, "kind": kind, "seed": 0, "starts": "default"}
+            records.append(Record("digit_mixture", arguments, value, 3.0))
     found = digit_found(Results(tuple(records)))
     assert found["gain-full"].value == pytest.approx(15.0)
     # Every score has an error of 1, which two of make √2 % of 100, averaged over three; seven are missing.

@@ -113,6 +113,13 @@ def test_what_cannot_fail_is_noted_and_what_is_proven_wrong_is_wrong() -> None:
     assert judge(eleven, Found(11)).verdict == "reproduced"  # then our proof would be what is wrong
 
 
+def test_a_verdict_stands_if_every_reading_has_it() -> None:
+    gain = claim(printed=0.9, tolerance=0.01, flat=(1.0,))
+    assert judge(gain, Found(0.9, readings=(Found(0.905), Found(0.895)))).verdict == "reproduced"
+    assert judge(gain, Found(0.9, readings=(Found(0.5),))).verdict == "undecided"
+    assert judge(gain, Found(0.5, readings=(Found(0.6),))).verdict == "not"
+
+
 def test_power_is_told_in_words() -> None:
     assert judge(claim(printed=9), Found(9)).power == "Any other number fails."
     assert judge(SLOPE, Found(0.0, 0.05)).power == "Slope of the other: -0.5 would be not reproduced."

@@ -138,6 +138,8 @@ class Found:
         How long it took.
     run
         The library that found it, if it was an earlier one.
+    readings
+        The answers under other readings of what print leaves open; a verdict stands only if it is theirs too.
     """
 
     value: float | str
@@ -149,6 +151,7 @@ class Found:
     behind: str = ""
     seconds: float | None = None
     run: str = ""
+    readings: tuple[Found, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -258,10 +261,17 @@ def judge(claim: Claim, found: Found | None) -> Judged:
         return Judged(claim, None, "open")
     if claim.ours:
         return Judged(claim, found, "answered")
+    if len({_verdict(claim, reading) for reading in (found, *found.readings)}) > 1:
+        return Judged(claim, found, "undecided")
+    verdict = _verdict(claim, found)
+    number = not (isinstance(claim.printed, str) or isinstance(found.value, str) or found.span)
+    return Judged(claim, found, verdict, _margin(claim, found) if number else None)
+
+
+def _verdict(claim: Claim, found: Found) -> Verdict:
     statement = isinstance(claim.printed, str) or isinstance(found.value, str)
     verdict = _statement(found) if statement else _number(claim, found)
-    margin = None if statement or found.span else _margin(claim, found)
-    return Judged(claim, found, "wrong" if claim.wrong and verdict == "not" else verdict, margin)
+    return "wrong" if claim.wrong and verdict == "not" else verdict
 
 
 def _statement(found: Found) -> Verdict:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 from lacunary.papers import Outcome, Paper, Results, Size, Unit, blocks, sweep
 from lacunary.papers.bg03.course import averaged, left_of_two, length_found, length_listing, rank_listing
 from lacunary.papers.bg03.summary import figure_one
 from lacunary.papers.bg03.work import (
     AVERAGED,
+    FEW,
     LENGTHS,
     ROWS,
     SIZES,
     TRUE,
     anneal,
     bounds_block,
-    evidence_block,
     score_block,
     structures,
 )
@@ -25,8 +26,11 @@ ALL = len(structures())
 SOME = (40, 160, 320, 640, 1120, 2560, 10240)
 """Sizes at which the other reading of the true structure is ranked, beside 480."""
 
-SETTINGS = {("apart", 1.0): 4, ("shared", 1.0): 2, ("apart", 0.5): 2, ("shared", 0.5): 2}
-"""How many true parameter settings there are by structure and hyperparameter, beside that of the figures."""
+SETTINGS = 30
+"""True parameter settings of each structure and hyperparameter, beside that of the figures."""
+
+WHOLE = 4
+"""Settings that are scored at all sizes; the others at 480 rows."""
 
 
 def units(size: Size) -> Iterator[Unit]:
@@ -38,7 +42,7 @@ def units(size: Size) -> Iterator[Unit]:
         short = {"parents": "apart", "rows": 40, "chains": 3}
         yield from sweep(anneal, short, moves=("gibbs", "metropolis"), steps=LENGTHS[:2])
     elif size == "glance":
-        yield from _scored("apart", ROWS, steps=2048)
+        yield from _scored("apart", ROWS, steps=2048, error=0.0)
         yield from _annealed(LENGTHS[:7])
         for rows in (80, 1120):
             yield from _bounds("apart", 1.0, 0, rows)
@@ -49,26 +53,24 @@ def units(size: Size) -> Iterator[Unit]:
 def _everything() -> Iterator[Unit]:
     yield from _scored("apart", ROWS)
     yield from _annealed(LENGTHS)
-    long = {"parents": "apart", "rows": ROWS, "steps": 4096, "chains": 8}
-    yield from blocks(evidence_block, long, 8, ALL)
     for rows in (n for n in SIZES if n != ROWS):
         yield from _scored("apart", rows)
     yield from _scored("shared", ROWS)
     for rows in SOME:
         yield from _bounds("shared", 1.0, 0, rows)
-    for setting in range(1, max(SETTINGS.values()) + 1):
-        for (parents, alpha), many in SETTINGS.items():
-            for rows in AVERAGED if setting <= many else ():
-                yield from _bounds(parents, alpha, setting, rows)
+    for setting in range(1, SETTINGS + 1):
+        for parents, alpha in product(TRUE, (1.0, 0.5)):
+            for rows in AVERAGED if setting <= WHOLE else (ROWS,):
+                yield from _bounds(parents, alpha, setting, rows, starts=FEW)
 
 
-def _scored(parents: str, rows: int, **options: int) -> Iterator[Unit]:
+def _scored(parents: str, rows: int, **options: float) -> Iterator[Unit]:
     same = {"parents": parents, "alpha": 1.0, "setting": 0, "rows": rows, **options}
     return blocks(score_block, same, 17, ALL)
 
 
-def _bounds(parents: str, alpha: float, setting: int, rows: int) -> Iterator[Unit]:
-    same = {"parents": parents, "alpha": alpha, "setting": setting, "rows": rows}
+def _bounds(parents: str, alpha: float, setting: int, rows: int, **options: int) -> Iterator[Unit]:
+    same = {"parents": parents, "alpha": alpha, "setting": setting, "rows": rows, **options}
     return blocks(bounds_block, same, 68, ALL)
 
 
@@ -88,4 +90,4 @@ def outcome(results: Results) -> Outcome:
     return Outcome(listings, list(drawings(results)), found)
 
 
-PAPER = Paper(units, outcome)
+PAPER = Paper(units, outcome, edition=2)

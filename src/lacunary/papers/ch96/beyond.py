@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from math import lgamma
 from typing import Any
 
 import numpy as np
@@ -13,34 +12,39 @@ from lacunary.papers.ch96.curves import SCORES, SETTINGS, TABLE_2, Curve, Settin
 from lacunary.papers.ch96.work import reference, weigh
 
 NAMES = (*SCORES, "variational")
-ONE_PEAK = ("laplace", "cheeseman-stutz", "variational")
-"""Scores that see one of the k! peaks of a model with k states."""
+ONE_PEAK = ("laplace", "cheeseman-stutz")
+"""Scores that see one of several equal peaks; the variational bound counts them itself."""
+
+CERTAIN = 1.0
+"""Standard error of log p(D), in nats, up to which it is a reference; beyond it nothing is decided."""
 
 
 class Reference:
     """The evidence of one model on one data set, and the scores there that are known.
 
-    Scores are those at the best of 64 climbs, log k! added where one sees one of k! peaks; the evidence is
-    the larger of annealing and the variational bound with its copies.
+    Scores are those at the best of 64 climbs; where one sees one of several peaks, the log of the number of
+    ways to name the classes that rows are in is added. The evidence is sampled, and ``certain`` tells
+    whether it may serve as a reference.
     """
 
     def __init__(self, record: Record) -> None:
         a = record.arguments
         self.setting, self.k = Setting(a["n"], a["c"], a["rows"]), int(a["k"])
         self.value: dict[str, Any] = record.value
-        copies = lgamma(self.k + 1)
         known = record.value["scores"] | {"variational": record.value["variational"]}
         self.scores: dict[str, float] = {
-            name: known[name] + (copies if name in ONE_PEAK else 0.0)
+            name: known[name] + (record.value["labellings"] if name in ONE_PEAK else 0.0)
             for name in NAMES
             if known[name] is not None
         }
-        self.evidence = float(max(self.value["ais"], self.scores["variational"]))
+        self.evidence, self.error = float(self.value["evidence"]), float(self.value["stderr"] or 0.0)
+        self.certain = bool(self.value["trustworthy"]) and self.error <= CERTAIN
 
     @property
     def errors(self) -> dict[str, float]:
-        """The scores less the evidence."""
-        return {name: score - self.evidence for name, score in self.scores.items()}
+        """The scores less the evidence, where that is certain to the size of the difference."""
+        gaps = {name: score - self.evidence for name, score in self.scores.items()}
+        return {name: gap for name, gap in gaps.items() if self.certain and abs(gap) > 2 * self.error}
 
 
 def references(results: Results) -> dict[Setting, list[Reference]]:
@@ -58,11 +62,14 @@ def closeness(results: Results) -> Listing:
     for setting, own in references(results).items():
         for one in own:
             errors = {name: round(error, 2) for name, error in one.errors.items()}
-            by = "annealing" if one.evidence == one.value["ais"] else "variational"
-            found = (round(one.evidence, 2), by, round(one.value["ess"], 1))
-            rows.append((*setting, one.k, *found, *map(errors.get, NAMES)))
-    heads = ("n", "c", "N", "k", "log p(D)", "by", "chains that count")
-    note = "Scores at the best of 64 climbs; log k! is added to Laplace, CS and the variational bound."
+            found = (round(one.evidence, 2), round(one.error, 2), "yes" if one.certain else "no")
+            rows.append((*setting, one.k, one.value["occupied"], *found, *map(errors.get, NAMES)))
+    heads = ("n", "c", "N", "k", "occupied", "log p(D)", "± s.e.", "certain")
+    note = (
+        "Scores at the best of 64 climbs; the number of ways to name occupied classes is counted in for "
+        "Laplace, CS and the variational bound. Empty: not decided, as the evidence is not certain to the "
+        "size of the difference."
+    )
     return Listing("closeness", "Scores less log evidence, in nats", (*heads, *NAMES), rows, note)
 
 
@@ -80,31 +87,57 @@ def _close(known: dict[Setting, list[Reference]]) -> dict[str, Found]:
     for own in known.values():
         for name in NAMES:
             gaps = [one.errors[name] for one in own if name in one.errors]
+            if not gaps:
+                continue
             errors[name] += gaps
             shapes[name] += [gap - float(np.mean(gaps)) for gap in gaps]
     told = "; ".join(f"{name} {minus(f'{np.median(e):+.0f}')}" for name, e in errors.items())
     scatter = "; ".join(f"{name} {np.sqrt(np.mean(np.square(s))):.0f}" for name, s in shapes.items())
-    note = f"Root mean square error of the curves' shape (less each curve's mean error): {scatter}."
-    return {"closeness": Found(f"median error in nats: {told}", note=note)}
+    every = [one for own in known.values() for one in own]
+    sure = f"{sum(one.certain for one in every)} of {len(every)} references are certain to a nat"
+    if not any(errors.values()):
+        return {"closeness": Found("not decided", note=f"{sure}.")}
+    note = f"Root mean square error of the curves' shape (less each curve's mean error): {scatter}. {sure}."
+    return {"closeness": Found(f"median error in nats: {told}", note=note, behind="one data set a setting")}
 
 
 def _choices(known: dict[Setting, list[Reference]]) -> dict[str, Found]:
     moves: dict[str, list[int]] = {name: [] for name in NAMES}
-    for own in known.values():
+    decided = [own for own in known.values() if _decided(own)]
+    for own in decided:
         truth = chosen({one.k: one.evidence for one in own})
         for name in NAMES:
             values = {one.k: one.scores[name] for one in own if name in one.scores}
             moves[name].append(chosen(values) - truth)
+    sure = f"The evidence's own choice is certain in {len(decided)} of {len(known)} settings."
+    if not decided:
+        return {"choices": Found("not decided", note=sure)}
     told = "; ".join(f"{name} {np.mean(np.abs(m)):.1f}" for name, m in moves.items())
     listed = "; ".join(f"{name}: {', '.join(f'{d:+d}' for d in m)}" for name, m in moves.items())
-    note = f"One data set a setting, {len(known)} settings. Each: {listed}.".replace("-", "−")
+    note = f"{sure} Each: {listed}.".replace("-", "−")
     return {"choices": Found(f"mean distance from the evidence's choice, in states: {told}", note=note)}
 
 
+def _decided(own: list[Reference]) -> bool:
+    """Tell whether the highest evidence is certain, and above all others by more than two standard errors."""
+    best = max(own, key=lambda one: one.evidence)
+    return all(one.certain for one in own) and all(
+        best.evidence - one.evidence > 2 * float(np.hypot(best.error, one.error))
+        for one in own
+        if one is not best
+    )
+
+
 def _second(known: dict[Setting, list[Reference]]) -> dict[str, Found]:
-    told, real = [], []
+    told, real, unsure = [], [], 0
     for setting, own in known.items():
         if setting.c < 16 or len(own) < 4:
+            continue
+        if not _decided(own):
+            unsure += 1
+            told.append(
+                f"c = {setting.c}: {sum(one.certain for one in own)} of {len(own)} points are certain"
+            )
             continue
         best = chosen({one.k: one.evidence for one in own})
         peak = max(own, key=lambda one: one.evidence).evidence
@@ -114,7 +147,8 @@ def _second(known: dict[Setting, list[Reference]]) -> dict[str, Found]:
     if not told:
         return {}
     answer = "yes: it is the only one" if all(real) else "in part" if any(real) else "no"
-    note = "; ".join(told) + ". By annealing, which does not stand on one peak."
+    answer = "not decided" if unsure else answer
+    note = "; ".join(told) + ". By samplers that do not stand on one peak."
     return {"real-peak": Found(answer, note=note)}
 
 

@@ -153,7 +153,7 @@ def delta(curve: Curve, score: str) -> int:
 
 
 def mean_delta(found: list[Curve], score: str) -> tuple[float, float, float]:
-    """Return the mean of Δc, its standard deviation over all data sets, and the error of one model's mean.
+    """Return the mean of Δc over models, its standard deviation over all data sets, and one model's error.
 
     The paper has one model a setting, so its mean differs from the mean over models by as much as models
     do: the error is their standard deviation, widened for the doubt about our own mean. With a single
@@ -169,4 +169,4 @@ def mean_delta(found: list[Curve], score: str) -> tuple[float, float, float]:
         error = float(np.std(means, ddof=1) * np.sqrt(1 + 1 / len(means)))
     else:
         error = spread / float(np.sqrt(max(len(every), 1)))
-    return float(np.mean(every)), spread, error
+    return float(np.mean(means)), spread, error

@@ -23,22 +23,23 @@ def drawings(results: Results, known: Sequence[Curve]) -> Iterator[Drawing]:
                 "made the data, and the ring each curve's highest point.",
                 panels(shown, x="hidden states", y="log evidence (nats)"),
             )
-    own = references(results)
+    every = references(results)
+    own = {s: refs for s, refs in every.items() if any(one.certain for one in refs)}
     if own:
         gaps = [_gaps(setting, refs) for setting, refs in own.items()]
         yield Drawing(
             "evidence",
             "Five scores and the variational bound against the evidence",
-            "Score less log evidence on one data set a setting. The evidence is the larger of annealed "
-            "importance sampling and the variational bound; BIC, far below, is left out. Level means right.",
+            "Score less log evidence on one data set a setting, where the evidence, which is sampled, is "
+            "certain to the size of the difference; BIC, far below, is left out. Level means right.",
             panels(gaps, x="hidden states", y="score less log evidence (nats)", columns=3),
         )
         heights = [_heights(setting, refs) for setting, refs in own.items()]
         yield Drawing(
             "peaks",
             "The evidence against the number of hidden states",
-            "Log evidence less its highest value, on the data sets of the figures. Where the models have 16 "
-            "or 32 states, CH96 saw two peaks in every score.",
+            "Log evidence less its highest value, on the data sets of the figures, where it is certain to a "
+            "nat. Where the models have 16 or 32 states, CH96 saw two peaks in every score.",
             panels(heights, x="hidden states", y="below the highest (nats)", columns=3),
         )
 
@@ -64,7 +65,10 @@ def _gaps(setting: Setting, own: Sequence[Reference]) -> Panel:
 def _heights(setting: Setting, own: Sequence[Reference]) -> Panel:
     lines = []
     for place, name in ((6, "evidence"), (0, "laplace"), (1, "cheeseman-stutz"), (5, "variational")):
-        values = {one.k: one.evidence if name == "evidence" else one.scores.get(name) for one in own}
+        values = {
+            one.k: (one.evidence if one.certain else None) if name == "evidence" else one.scores.get(name)
+            for one in own
+        }
         known = {k: v for k, v in values.items() if v is not None}
         below = [v - max(known.values()) for v in known.values()]
         lines.append(Line(LABELS.get(name, name), list(known), below, place=place, ring=chosen(known)))

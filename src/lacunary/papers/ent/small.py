@@ -52,22 +52,33 @@ AND: ArrayLike = [[[1.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]]
 """p(T | U, E) of T = U and E; states are false, true."""
 
 
-def bn1_truth(arcs: str, rng: np.random.Generator) -> lac.Network:
-    """Draw p(U | …) and p(E | …); A and B are uniform."""
+def bn1_truth(arcs: str, rng: np.random.Generator, rare: bool = False) -> lac.Network:
+    """Draw p(U | …) and p(E | …); A and B are uniform.
+
+    Drawn uniformly, T is true in a quarter of the rows on average. Print has U and E missing in about 85 %:
+    with ``rare``, draws are kept in which T is true in `RARE` of the rows.
+    """
     graph = lac.dag(BN1[arcs], states={"A": 2, "B": 3, "U": 2, "E": 2, "T": 2})
-    tables = dict(lac.random_network(graph, rng=rng).tables)
-    tables |= {"A": np.full(2, 1 / 2), "B": np.full(3, 1 / 3), "T": np.array(AND)}
-    return lac.Network.from_tables(graph, tables)
+    while True:
+        tables = dict(lac.random_network(graph, rng=rng).tables)
+        tables |= {"A": np.full(2, 1 / 2), "B": np.full(3, 1 / 3), "T": np.array(AND)}
+        truth = lac.Network.from_tables(graph, tables)
+        if not rare or RARE[0] < truth.query("T").probabilities[1] < RARE[1]:
+            return truth
 
 
-def bn1_block(arcs: str, rows: int, first: int, count: int) -> dict[str, Any]:
+RARE = (0.10, 0.20)
+"""Shares of rows in which T is true, where 85 % of the cells of U and E are to be missing."""
+
+
+def bn1_block(arcs: str, rows: int, first: int, count: int, rare: bool = False) -> dict[str, Any]:
     """Do some experiments with BN1; U and E are observed if and only if T is true.
 
     ``joint`` has KL of `BN1_METHODS`; ``learned`` the part of it that lies in the tables of U and E;
     ``missing`` the share of rows without U and E; ``gain`` how much higher the global maximum scores than the
     best start, as a share; ``certified`` whether its bound was closed.
     """
-    return _bn1(arcs, rows, first, count, ITERATIONS)
+    return _bn1(arcs, rows, first, count, ITERATIONS, rare)
 
 
 def bn1_early(rows: int, iterations: int, first: int, count: int) -> dict[str, Any]:
@@ -75,11 +86,11 @@ def bn1_early(rows: int, iterations: int, first: int, count: int) -> dict[str, A
     return _bn1("one", rows, first, count, iterations)
 
 
-def _bn1(arcs: str, rows: int, first: int, count: int, iterations: int) -> dict[str, Any]:
+def _bn1(arcs: str, rows: int, first: int, count: int, iterations: int, rare: bool = False) -> dict[str, Any]:
     out: dict[str, list[Any]] = {"joint": [], "learned": [], "missing": [], "gain": [], "certified": []}
     for number in range(first, first + count):
-        rng = np.random.default_rng([SEED, 10 + list(BN1).index(arcs), rows, number])
-        truth = bn1_truth(arcs, rng)
+        rng = np.random.default_rng([SEED, 10 + list(BN1).index(arcs) + 2 * rare, rows, number])
+        truth = bn1_truth(arcs, rng, rare)
         table = _hide_unless(truth.sample(rows, rng=rng), "T", ("U", "E"))
         graph, fixed = blank_hidden(truth.dag, table), {"T": AND}
         found = climb(
@@ -139,35 +150,74 @@ def _hide_unless(table: lac.Table, driver: str, names: tuple[str, ...]) -> lac.T
     return replace(table, codes=codes)
 
 
+READINGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "one": (BN1["one"], {"arcs": "one"}),
+    "both": (BN1["both"], {"arcs": "both"}),
+    "one-85": (f"{BN1['one']}, 85 % missing", {"arcs": "one", "rare": True}),
+    "both-85": (f"{BN1['both']}, 85 % missing", {"arcs": "both", "rare": True}),
+}
+"""Readings of BN1: arcs, which print does not give, and parameters that give its share of holes or not."""
+
+
+def _read(results: Results, reading: str, name: str, **wanted: Any) -> list[Any]:
+    """Return what the experiments of one reading gave under a name."""
+    how = READINGS[reading][1]
+    blocks = [r for r in results.of(bn1_block, **how, **wanted) if "rare" in how or "rare" not in r.arguments]
+    return [line for record in blocks for line in record.value[name]]
+
+
 def bn1(results: Results) -> tuple[Listing, dict[str, Found]]:
-    """Return the results on BN1."""
-    found: dict[str, Found] = {}
+    """Return the results on BN1: a claim is answered under every reading."""
     lines: list[list[Any]] = []
-    worse = []
-    for arcs, rows, metric in product(BN1, BN1_ROWS, ("joint", "learned")):
-        cell = Cell.of(results.lines(bn1_block, metric, arcs=arcs, rows=rows), BN1_METHODS)
+    answers: dict[str, dict[str, Found]] = {}
+    for reading, rows, metric in product(READINGS, BN1_ROWS, ("joint", "learned")):
+        cell = Cell.of(_read(results, reading, metric, rows=rows), BN1_METHODS)
         if cell is None:
             continue
-        lines.append([BN1[arcs], rows, metric, *_solver_line(cell, BN1_MEDIANS.get(rows, {}))])
-        if arcs == "one" and metric == "joint" and rows in BN1_MEDIANS:
-            found |= _solver_found(f"bn1-{rows}", cell, BN1_MEDIANS[rows], BN1_PLACES, WHY)
-            worse.append(_worse(cell))
+        lines.append([READINGS[reading][0], rows, metric, *_solver_line(cell, BN1_MEDIANS.get(rows, {}))])
+        if metric == "joint" and rows in BN1_MEDIANS:
+            own = _solver_found(f"bn1-{rows}", cell, BN1_MEDIANS[rows], BN1_PLACES, WHY)
+            answers.setdefault(reading, {}).update(own | {f"worse-{rows}": _worse(cell)})
     for iterations in EARLY:
         cell = Cell.of(results.lines(bn1_early, "joint", iterations=iterations), BN1_METHODS)
         if cell is not None:
             gain = np.mean(results.lines(bn1_early, "gain", iterations=iterations))
             told = f"after {iterations} iterations: global gains {gain:.1%}"
             lines.append([told, 100, "joint", *_solver_line(cell, BN1_MEDIANS[100])])
-    found |= _bn1_shares(results)
-    if len(worse) == len(BN1_MEDIANS):
-        verdicts, told_worse = zip(*worse, strict=True)
-        found["bn1-worse"] = Found("; ".join(told_worse), verdict=worst(verdicts), chance=LEVEL)
+    for reading in READINGS:
+        answers.setdefault(reading, {}).update(
+            _gains(results, reading) | _both_worse(answers.get(reading, {}))
+        )
+    names = {name for own in answers.values() for name in own if name.startswith("bn1-")}
     note = (
         "Median KL from the truth over that of the best start; joint, and the part in the tables of U and E. "
         "Print has n = 100 and n = 300, and the arcs are assumed. Rows with climbs broken off after a few "
         "iterations are no part of the registered run."
     )
-    return Listing("bn1", "Section 4.1: BN1", _columns("arcs", BN1_METHODS), lines, note), found
+    listing = Listing("bn1", "Section 4.1: BN1", _columns("reading", BN1_METHODS), lines, note)
+    return listing, {name: _together(name, answers) for name in sorted(names)} | _missing(results)
+
+
+def _together(name: str, answers: Mapping[str, Mapping[str, Found]]) -> Found:
+    """Return the answer under the first reading there is, with those under the others."""
+    own = {READINGS[reading][0]: found[name] for reading, found in answers.items() if name in found}
+    first, *others = own.values()
+    values = {reading: (found.value, found.error or 0.0) for reading, found in own.items()}
+    told = "; ".join(
+        f"{reading}: {value if isinstance(value, str) else with_error(value, error)}"
+        for reading, (value, error) in values.items()
+    )
+    return replace(first, note=f"{first.note} By reading: {told}.".strip(), readings=tuple(others))
+
+
+def _both_worse(found: Mapping[str, Found]) -> dict[str, Found]:
+    """Return whether the global maximum is worse at both sizes."""
+    parts = [found[name] for name in (f"worse-{rows}" for rows in BN1_MEDIANS) if name in found]
+    if len(parts) < len(BN1_MEDIANS):
+        return {}
+    verdict = worst([part.verdict or "undecided" for part in parts])
+    told, behind = "; ".join(str(part.value) for part in parts), "; ".join(part.behind for part in parts)
+    return {"bn1-worse": Found(told, verdict=verdict, chance=LEVEL, behind=behind)}
 
 
 def _columns(first: str, methods: tuple[str, ...]) -> list[str]:
@@ -175,29 +225,35 @@ def _columns(first: str, methods: tuple[str, ...]) -> list[str]:
     return [first, "n", "metric", "experiments", *printed, "Friedman and Tukey"]
 
 
-def _worse(cell: Cell) -> tuple[Verdict, str]:
-    """Judge whether the global maximum is further from the truth than the best start, and tell."""
+def _worse(cell: Cell) -> Found:
+    """Return whether the global maximum is further from the truth than the best start."""
     top, best = cell.methods.index("global"), cell.methods.index("best")
-    ratio, error = cell.relative("global")
-    ranks = f"ranks {cell.test.ranks[best]:.2f} and {cell.test.ranks[top]:.2f}"
+    told = f"ranks {cell.test.ranks[best]:.2f} and {cell.test.ranks[top]:.2f}"
+    told += f", ratio {with_error(*cell.relative('global'))}"
     found: Verdict = "reproduced" if cell.test.better(best, top) else "undecided"
     if cell.test.better(top, best):
         found = "not"
-    return found, f"{ranks}, ratio {with_error(ratio, error)}, {behind(cell)}"
+    return Found(told, verdict=found, chance=LEVEL, behind=behind(cell))
 
 
-def _bn1_shares(results: Results) -> dict[str, Found]:
-    missing, gain, certified = (
-        np.array(results.lines(bn1_block, name, arcs="one")) for name in ("missing", "gain", "certified")
-    )
-    if not len(missing):
+def _gains(results: Results, reading: str) -> dict[str, Found]:
+    """Return how much higher the global maximum scores than the best start."""
+    gain, certified = (np.array(_read(results, reading, name)) for name in ("gain", "certified"))
+    if len(gain) < 2:
         return {}
     sure = f"{sum(certified)} of {len(gain)} global maxima are certified to 1e-6 nats"
-    spread = f"median {np.median(gain):.2%}, highest {gain.max():.2%}; {sure}"
-    return {
-        "bn1-missing": Found(float(missing.mean()), error_of_mean(missing), behind=f"{len(missing)} tables"),
-        "bn1-gain": Found(float(gain.mean()), error_of_mean(gain), note=spread, behind=f"{len(gain)} tables"),
-    }
+    note = f"median {np.median(gain):.2%}, highest {gain.max():.2%}; {sure}."
+    mean, error = float(gain.mean()), error_of_mean(gain)
+    return {"bn1-gain": Found(mean, error, note=note, behind=f"{len(gain)} tables")}
+
+
+def _missing(results: Results) -> dict[str, Found]:
+    """Return what share of U and E is missing under parameters drawn uniformly, whatever the arcs."""
+    missing = [*_read(results, "one", "missing"), *_read(results, "both", "missing")]
+    if len(missing) < 2:
+        return {}
+    behind = f"{len(missing)} tables"
+    return {"bn1-missing": Found(float(np.mean(missing)), error_of_mean(missing), behind=behind)}
 
 
 def bn2(results: Results) -> tuple[Listing, dict[str, Found]]:

@@ -21,6 +21,8 @@ ERRORS = {
     "corrected": "CS with d and d′",
     "bic": "BIC with d′",
     "bic-rank": "BIC with the rank",
+    "sbic": "sBIC",
+    "wbic": "WBIC",
 }
 """Scores whose errors are followed, and what they are called."""
 
@@ -66,12 +68,17 @@ def cells(results: Results) -> list[Cell]:
     ]
 
 
-def slope_of(results: Results, case: tuple[str, int, int], name: str, against: str = "ais") -> Slope | None:
-    """Return the slope of (name − against) in log N at a kind of truth."""
+def certain(results: Results, case: tuple[str, int, int]) -> list[Record]:
+    """Return the samples of a kind of truth whose evidence is certain."""
     kind, n, k = case
-    records = [r for r in results.of(grow, kind=kind, n=n, k=k) if r.value[against] is not None]
+    return [r for r in results.of(grow, kind=kind, n=n, k=k) if r.value["certain"]]
+
+
+def slope_of(results: Results, case: tuple[str, int, int], name: str) -> Slope | None:
+    """Return the slope of (name − log p(D)) in log N at a kind of truth, where evidence is certain."""
+    records = certain(results, case)
     sizes = [r.arguments["rows"] for r in records]
-    gaps = [r.value[name] - r.value[against] for r in records]
+    gaps = [r.value[name] - r.value["evidence"] for r in records]
     least = max(sizes, default=0) / DECADE
     points = [(np.log(rows), gap) for rows, gap in zip(sizes, gaps, strict=True) if rows >= least]
     if len({x for x, _ in points}) < 2 or len(points) < 4:
@@ -139,15 +146,12 @@ def _mapped(found: list[Cell]) -> dict[str, Found]:
 
 
 def _grown(results: Results) -> dict[str, Found]:
-    names = ("plain", "corrected", "bic-rank", "log_likelihood")
+    names = ("plain", "corrected", "bic-rank", "sbic", "wbic", "log_likelihood")
     known = {(case, name): slope_of(results, case, name) for case in CASES for name in names}
     slopes = {place: slope for place, slope in known.items() if slope is not None}
     if len(slopes) < len(known):
         return {}
     two, three, alike = (slopes[case, "plain"] for case in (REGULAR, COUNTER, ALIKE))
-    # This needs no annealing, and so reaches further.
-    far = slope_of(results, COUNTER, "plain", against="bic-rank")
-    reached = "" if far is None else f"Against BIC with the rank, at the largest samples, it is {far}."
     note = f"At a regular truth; at independent features, a singular one, it is {alike}."
     right = slopes[COUNTER, "corrected"]
     errors = {case[0]: slopes[case, "bic-rank"] for case in CASES if case[2] == 2}
@@ -157,13 +161,25 @@ def _grown(results: Results) -> dict[str, Found]:
     )
     return {
         "cs-two-classes": Found(two.value, two.error, note=note, behind=_behind(two)),
-        "cs-fails": Found(three.value, three.error, note=reached, behind=_behind(three)),
+        "cs-fails": Found(three.value, three.error, behind=_behind(three)),
         "cs-corrected": Found(right.value, right.error, behind=_behind(right)),
         "flat": _level(errors),
         "learning-coefficient": Found(
             "less than d/2: (n + 1)/2 when the features are independent", note=f"{lost}."
         ),
+        "repair": Found(
+            _repair(slopes), note="Slope of (score − log p(D)) in log N; zero where it is right."
+        ),
     }
+
+
+def _repair(slopes: dict[tuple[tuple[str, int, int], str], Slope]) -> str:
+    """Return the slopes of sBIC and WBIC at every kind of truth."""
+    return "; ".join(
+        f"{ERRORS[name]}: "
+        + ", ".join(f"{case[0]} truth, {case[2]} classes {slopes[case, name]}" for case in CASES)
+        for name in ("sbic", "wbic")
+    )
 
 
 OFF = 0.1

@@ -19,9 +19,10 @@ ENOUGH = 3
 """Digits from which averages over digits are spoken of."""
 
 
-def grown(results: Results, kind: str, seed: int = 0) -> dict[int, Record]:
+def grown(results: Results, kind: str, seed: int = 0, starts: str = "default") -> dict[int, Record]:
     """Return the records of the digits' mixtures that were grown at full size, by digit."""
-    records = results.of(digit_mixture, "components", "schedule", "train", kind=kind, seed=seed)
+    every = results.of(digit_mixture, "components", "schedule", "train", kind=kind, seed=seed)
+    records = [record for record in every if record.arguments.get("starts", "print") == starts]
     return {digit: r for digit in range(10) for r in records if r.arguments["digit"] == digit}
 
 

@@ -52,13 +52,14 @@ def drawings(results: Results) -> Iterator[Drawing]:
             f"It falls after {here.falls} of {len(here.values)}; in print after 149 of 964."
         )
         yield Drawing("figure-4", "Figure 4", caption, journey(here))
-    for about, name, told in (
-        ("64", "figure-5", "as in print"),
-        ("Opel", "figure-5-opel", "with means expected at the Opel's"),
+    for variant, name, told in (
+        ("64", "figure-5", "with the prior of print"),
+        ("print", "figure-5-print", "with the prior and the starts of print"),
+        ("opel", "figure-5-opel", "with means expected at the Opel's"),
     ):
         cars = {
             kind: {car: (float(np.mean(each)), error_of_mean(each)) for car, each in found.items()}
-            for kind, found in car_scores(results, about).items()
+            for kind, found in car_scores(results, variant).items()
         }
         if all(cars.values()):
             caption = f"Log predictive scores of the vehicles, {told}; one standard error over splits."

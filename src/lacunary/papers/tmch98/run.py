@@ -16,6 +16,9 @@ from lacunary.papers.tmch98.tables import COMPARED, FEW, KINDS, SCHEDULES, SIZES
 OTHERS = tuple(schedule for name, schedule in SCHEDULES.items() if name != "(EM)^10")
 """Schedules that are not the default, with which mixtures are learned anyway."""
 
+OWN = {"starts": "default"}
+"""Mixtures that are begun as the library begins them; without it, from one random start, as in print."""
+
 GAINS: tuple[str, ...] = ("gain-full", "gain-diag")
 
 
@@ -39,7 +42,7 @@ def _glance() -> Iterator[Unit]:
     yield from _first_seven()
     yield from sweep(from_empty, seed=range(3), prior=PRIORS)
     yield from _votes(5, 2)
-    yield from sweep(vehicle_mixture, split=range(1), vehicle=VEHICLES, kind=KINDS)
+    yield from sweep(vehicle_mixture, OWN, split=range(1), vehicle=VEHICLES, kind=KINDS)
     yield from sweep(recovered, seed=range(3), rows=SIZES)
     yield from sweep(unmixed, seed=range(3), rows=SIZES)
     yield from sweep(recovered, {"pair": "trees"}, seed=range(1), rows=SIZES)
@@ -47,8 +50,10 @@ def _glance() -> Iterator[Unit]:
 
 
 def _full() -> Iterator[Unit]:
+    yield from sweep(vehicle_mixture, OWN, split=range(5), vehicle=VEHICLES, kind=KINDS)
     yield from _first_seven()
-    yield from sweep(digit_mixture, seed=[0], digit=[d for d in range(10) if d != 7], kind=KINDS)
+    yield from sweep(digit_mixture, OWN, seed=[0], digit=[d for d in range(10) if d != 7], kind=KINDS)
+    yield from sweep(digit_mixture, seed=[0], digit=range(10), kind=KINDS)
     yield from sweep(from_empty, seed=range(10), prior=PRIORS)
     yield from _votes(6, 5)
     yield from sweep(recovered, seed=range(10), rows=SIZES)
@@ -59,15 +64,15 @@ def _full() -> Iterator[Unit]:
     yield from sweep(vehicle_mixture, {"kind": "learn"}, split=range(5), schedule=OTHERS, vehicle=VEHICLES)
     few = {"digit": 7, "kind": "learn", "components": FEW}
     yield from sweep(digit_mixture, few, seed=range(1, 4), schedule=SCHEDULES.values())
-    yield from sweep(vehicle_mixture, {"about": "Opel"}, split=range(5), vehicle=VEHICLES, kind=KINDS)
+    yield from sweep(vehicle_mixture, OWN | {"about": "Opel"}, split=range(5), vehicle=VEHICLES, kind=KINDS)
     yield from sweep(search_trace, {"components": 3}, seed=[1, 2], digit=[7])
     yield from sweep(search_trace, {"components": 3}, seed=range(3), digit=[3, 0])
     yield from sweep(recovered, {"prior": "default"}, seed=range(5), rows=SIZES)
-    yield from sweep(digit_mixture, seed=[1, 2], digit=range(10), kind=KINDS)
+    yield from sweep(digit_mixture, OWN, seed=[1, 2], digit=range(10), kind=KINDS)
 
 
 def _first_seven() -> Iterator[Unit]:
-    yield from sweep(digit_mixture, seed=[0], digit=[7], kind=KINDS)
+    yield from sweep(digit_mixture, OWN, seed=[0], digit=[7], kind=KINDS)
     yield Unit(search_trace, {"components": 3, "seed": 0, "digit": 7})
 
 
@@ -90,4 +95,4 @@ def outcome(results: Results) -> Outcome:
     return Outcome(listings, list(drawings(results)), found)
 
 
-PAPER = Paper(units, outcome)
+PAPER = Paper(units, outcome, edition=2)
