@@ -288,6 +288,7 @@ class Chains:
             return np.full(n, -1, dtype=np.int64)
 
         return Desk(
+            n=n,
             code=whole(),
             island=whole(),
             alone=np.zeros(n, dtype=np.bool_),

@@ -21,7 +21,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.infer.parallel import in_parallel
-from lacunary.kernels.gaussian import BLOCK, LARGE, SOUND, Holes, Tasks, add_moments, log_densities
+from lacunary.kernels.gaussian import (
+    BLOCK,
+    LARGE,
+    SOUND,
+    Holes,
+    Tasks,
+    add_moments,
+    log_densities,
+    room_for,
+)
 from lacunary.kernels.gaussian import Forms as DenseForms
 from lacunary.kernels.lanes import LANES
 
@@ -257,7 +266,10 @@ class Conditioned:
         tasks = _tasks([self._places(c) for c in range(len(self.forms.root))], len(self.rows))
         known, dense = self.rows.known, self._dense
         _share_out(
-            tasks, lambda first, last: log_densities(known, dense, tasks, first, last, self.columns, out)
+            tasks,
+            lambda first, last: log_densities(
+                known, dense, tasks, first, last, self.columns, out, room_for(known)
+            ),
         )
         for c in range(len(self.forms.root)) if np.isnan(out).any() else ():
             self._evidence_again(c, out[self.columns[c]])
@@ -304,7 +316,10 @@ class Conditioned:
         wide = -(-n // LANES) * LANES
         parts, known, dense = np.zeros((len(tasks.density), wide * wide)), self.rows.known, self._dense
         _share_out(
-            tasks, lambda first, last: add_moments(known, dense, tasks, first, last, mine, lost, parts)
+            tasks,
+            lambda first, last: add_moments(
+                known, dense, tasks, first, last, mine, lost, parts, room_for(known)
+            ),
         )
         out = np.zeros((len(self.forms.root), wide, wide))
         for c, part in zip(tasks.density.tolist(), parts.reshape(len(parts), wide, wide), strict=True):

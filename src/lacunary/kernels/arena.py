@@ -9,7 +9,7 @@ and no addresses, so it may be copied, pickled and sent elsewhere. The named tup
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from llvmlite import ir
@@ -19,18 +19,24 @@ from numpy.typing import NDArray
 
 from lacunary.kernels.cell import Kinds, Spots
 from lacunary.kernels.compile import COMPILES, inlined
+from lacunary.kernels.lanes import start_of
 from lacunary.kernels.pack import Slab
 
 __all__ = [
     "Arena",
     "arena_of_cells",
     "arena_of_kinds",
+    "blank",
     "cells_in",
     "cells_of",
     "count_in",
     "kinds_in",
     "kinds_of",
+    "pointed",
+    "tuple_in",
 ]
+
+T = TypeVar("T")
 
 Arena = NDArray[np.int64]
 
@@ -45,10 +51,6 @@ SPOTS = (SHORT, SHORT, SHORT, TRUTH)
 
 intrinsic: Any = extending.intrinsic
 LONGS: Any = types.Array(types.int64, 1, "C")
-KIND_POINTERS, CELL_POINTERS = (
-    [types.CPointer(types.uint8 if one is TRUTH else numpy_support.from_dtype(one)) for one in all_]
-    for all_ in (KINDS, SLAB + SPOTS)
-)
 
 
 def arena_of_kinds(kinds: Kinds) -> Arena:
@@ -98,8 +100,25 @@ def _arena(arrays: Sequence[NDArray[Any]], dtypes: Sequence[np.dtype[Any]]) -> A
     return arena
 
 
+def blank(sizes: Sequence[int], dtypes: Sequence[np.dtype[Any]]) -> Arena:
+    """Return an arena of arrays of zeros."""
+    end, directory = _rounded(2 * len(sizes) * LONG.itemsize), []
+    for size, dtype in zip(sizes, dtypes, strict=True):
+        first = end // dtype.itemsize
+        directory += [first, first + size]
+        end = _rounded(end + size * dtype.itemsize)
+    arena = np.zeros(end // LONG.itemsize, dtype=np.int64)
+    arena[: len(directory)] = directory
+    return arena
+
+
 def _rounded(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def _pointers_to(dtypes: Sequence[np.dtype[Any]]) -> list[Any]:
+    """Return the types of pointers to these; truths are bytes."""
+    return [types.CPointer(types.uint8 if one == TRUTH else numpy_support.from_dtype(one)) for one in dtypes]
 
 
 def _pointers(context: Any, builder: Any, arena: Any, items: Sequence[Any]) -> list[Any]:
@@ -111,24 +130,35 @@ def _pointers(context: Any, builder: Any, arena: Any, items: Sequence[Any]) -> l
     return found
 
 
-def _kinds_in(typing: Any, arena: Any) -> Any:
-    result = types.NamedTuple(KIND_POINTERS, Kinds)
+def tuple_in(cls: Any, dtypes: Sequence[np.dtype[Any]]) -> Any:
+    """Return op(arena), for kernels: the arrays that lie in an arena, as a tuple of that class.
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return context.make_tuple(builder, result, _pointers(context, builder, arguments[0], KIND_POINTERS))
+    They are pointers there, which a kernel indexes as it does arrays; they have no length, and so there is
+    little to compile.
+    """
+    if not COMPILES:
+        return lambda arena: cls._make(_parts(arena, dtypes))
+    items = _pointers_to(dtypes)
+    result = types.NamedTuple(items, cls)
 
-    return result(LONGS), generate
+    def operation(typing: Any, arena: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return context.make_tuple(builder, result, _pointers(context, builder, arguments[0], items))
+
+        return result(LONGS), generate
+
+    return intrinsic(operation)
 
 
 def _cells_in(typing: Any, arena: Any, weight: Any) -> Any:
-    many, before = len(SLAB), Slab._fields.index("weight")
-    held = CELL_POINTERS[:many]
+    many, before, pointers = len(SLAB), Slab._fields.index("weight"), _pointers_to(SLAB + SPOTS)
+    held = pointers[:many]
     slab = types.NamedTuple([*held[:before], weight, *held[before:]], Slab)
-    spots = types.NamedTuple(CELL_POINTERS[many:], Spots)
+    spots = types.NamedTuple(pointers[many:], Spots)
     result = types.Tuple([slab, spots])
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        found = _pointers(context, builder, arguments[0], CELL_POINTERS)
+        found = _pointers(context, builder, arguments[0], pointers)
         cells = [*found[:before], arguments[1], *found[before:many]]
         both = (slab, cells), (spots, found[many:])
         return context.make_tuple(builder, result, [context.make_tuple(builder, *one) for one in both])
@@ -136,11 +166,32 @@ def _cells_in(typing: Any, arena: Any, weight: Any) -> Any:
     return result(LONGS, weight), generate
 
 
-kinds_in: Callable[[Any], Kinds] = intrinsic(_kinds_in) if COMPILES else kinds_of
-"""Does as `kinds_of` inside a kernel, with pointers for arrays.
+kinds_in: Callable[[Any], Kinds] = tuple_in(Kinds, KINDS)
+"""Does as `kinds_of` inside a kernel."""
 
-A kernel indexes them as it does arrays; they have no length, and so there is little to compile.
-"""
+def _pointed(typing: Any, arrays: Any) -> Any:
+    items = [
+        _pointers_to([numpy_support.as_dtype(one.dtype)])[0] if isinstance(one, types.Array) else one
+        for one in arrays.types
+    ]
+    if any(isinstance(one, types.Array) and one.layout != "C" for one in arrays.types):
+        raise TypeError("what a kernel has pointers to must lie in one piece")
+    result = types.NamedTuple(items, arrays.instance_class)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        held = [builder.extract_value(arguments[0], k) for k in range(len(items))]
+        found = [start_of(context, builder, kind, one) for kind, one in zip(arrays.types, held, strict=True)]
+        return context.make_tuple(builder, result, found)
+
+    return result(arrays), generate
+
+
+def _plainly_pointed(arrays: Any) -> Any:
+    return arrays._make(one.reshape(-1) if isinstance(one, np.ndarray) else one for one in arrays)
+
+
+pointed: Callable[[T], T] = intrinsic(_pointed) if COMPILES else _plainly_pointed
+"""Returns, inside a kernel, a tuple of arrays as one of pointers; arrays of several axes are flat there."""
 
 cells_in: Callable[[Any, Any], tuple[Slab, Spots]] = intrinsic(_cells_in) if COMPILES else cells_of
 """Does as `cells_of` inside a kernel, with pointers for arrays."""

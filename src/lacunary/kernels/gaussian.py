@@ -8,16 +8,18 @@ where neighbours share a pattern its factor stands until another one comes.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.kernels.compile import called, inlined, kernel
+from lacunary.kernels.arena import Arena, blank, tuple_in
+from lacunary.kernels.compile import bare, called, inlined
 from lacunary.kernels.lanes import LANES, U, multiply_lanes
 from lacunary.kernels.tile import HIGH, add_products, take_dot, take_dots
 
-__all__ = ["BLOCK", "Forms", "Holes", "Tasks", "add_moments", "log_densities", "padded"]
+__all__ = ["BLOCK", "Forms", "Holes", "Tasks", "add_moments", "log_densities", "padded", "room_for"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -130,18 +132,28 @@ class Work(NamedTuple):
     held: Index
 
 
+DOUBLE, LONG, TRUTH = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
+WORK = (*(DOUBLE,) * 7, LONG, TRUTH, *(DOUBLE,) * 4, LONG)
+
+work_in: Callable[[Any], Work] = tuple_in(Work, WORK)
+"""Returns the `Work` in an arena, inside a kernel; its arrays are pointers there."""
+
+
 @inlined
 def padded(width: int) -> int:
     """Return so many numbers, filled up to a multiple of `LANES`."""
     return (width + LANES - 1) // LANES * LANES
 
 
-@kernel
+@bare
 def log_densities(
-    known: Holes, forms: Forms, tasks: Tasks, begin: int, end: int, columns: Index, out: Array
+    known: Holes, forms: Forms, tasks: Tasks, begin: int, end: int, columns: Index, out: Array, room: Arena
 ) -> None:
-    """Put the log-densities of observed cells into ``out``, (columns, rows); NaN where digits were lost."""
-    work = _room(known)
+    """Put the log-densities of observed cells into ``out``, (columns, rows); NaN where digits were lost.
+
+    ``room`` is that of `room_for`.
+    """
+    work = work_in(room)
     width = known.z.shape[1]
     wide = padded(width)
     for t in range(begin, end):
@@ -150,12 +162,15 @@ def log_densities(
         work.held[0] = 0
         for at in range(tasks.first[t], tasks.last[t], BLOCK):
             rows = min(tasks.last[t] - at, BLOCK)
-            _load(forms.square[c % len(forms.square)], known, tasks.places, at, rows, work, out[0], False)
+            _load(forms.square[c % len(forms.square)], known, tasks.places, at, rows, work, out[0], np.bool_(False))
             for r in range(0, rows, HIGH):
-                squared = np.zeros(HIGH)
+                squared = work.right
+                for i in range(HIGH):
+                    squared[i] = 0.0
                 for k in range(forms.reach.shape[1]):
                     low, top = forms.reach[c, k, 0], forms.reach[c, k, 1]
-                    work.sums[:] = 0.0
+                    for i in range(HIGH * LANES):
+                        work.sums[i] = 0.0
                     start = (c * width + low) * high + k * LANES
                     add_products(
                         work.sums,
@@ -178,7 +193,7 @@ def log_densities(
                     out[columns[c], tasks.places[at + i]] = forms.constant[c] + work.log[i] - half
 
 
-@kernel
+@bare
 def add_moments(
     known: Holes,
     forms: Forms,
@@ -188,12 +203,14 @@ def add_moments(
     weights: Array,
     lost: NDArray[np.bool_],
     out: Array,
+    room: Arena,
 ) -> None:
     """Add Σ weight · E[z zᵀ] of each task's rows to ``out[task]``, but for rows where digits were lost.
 
     ``weights`` and ``lost`` stand beside ``tasks.places``; ``out`` is (tasks, w²) for w = `padded` (n + 1).
+    ``room`` is that of `room_for`.
     """
-    work = _room(known)
+    work = work_in(room)
     wide = padded(known.z.shape[1])
     for t in range(begin, end):
         work.held[0] = 0
@@ -203,7 +220,7 @@ def add_moments(
             rows = min(tasks.last[t] - at, BLOCK)
             for r in range(rows):
                 work.share[r] = weights[at + r]
-            _load(square, known, tasks.places, at, rows, work, moments, True)
+            _load(square, known, tasks.places, at, rows, work, moments, np.bool_(True))
             for r in range(rows):
                 lost[at + r] = np.isnan(work.log[r])
                 share = 0.0 if lost[at + r] else work.share[r]
@@ -221,29 +238,12 @@ def add_moments(
                 moments[i * wide + j] = moments[j * wide + i]
 
 
-@kernel
-def _room(known: Holes) -> Work:
-    """Return room for these rows."""
-    most = 1
-    for p in range(len(known.first) - 1):
-        most = max(most, known.first[p + 1] - known.first[p])
-    block = BLOCK * padded(known.z.shape[1])
-    return Work(
-        np.zeros(block),
-        np.zeros(block),
-        np.zeros(HIGH * LANES),
-        np.zeros(most * most * LANES),
-        np.zeros(most * most * LANES),
-        np.zeros(most * LANES),
-        np.zeros(most * LANES),
-        np.zeros(LANES, dtype=np.int64),
-        np.zeros(LANES, dtype=np.bool_),
-        np.zeros(LANES),
-        np.zeros(LANES),
-        np.zeros(BLOCK),
-        np.zeros(BLOCK),
-        np.zeros(2, dtype=np.int64),
-    )
+def room_for(known: Holes) -> Arena:
+    """Return room for these rows: an arena with a `Work`."""
+    most = int(np.diff(known.first).max(initial=1))
+    block, square = BLOCK * (-(-known.z.shape[1] // LANES) * LANES), most * most * LANES
+    short, lanes = most * LANES, (LANES,) * 4
+    return blank((block, block, HIGH * LANES, square, square, short, short, *lanes, BLOCK, BLOCK, 2), WORK)
 
 
 @called
@@ -260,7 +260,8 @@ def _load(
     for r in range(0, rows, LANES):
         most, alike = _patterns(known, places, at + r, at + rows, work)
         if most == 0:
-            work.log[r : r + LANES] = 0.0
+            for lane in range(LANES):
+                work.log[r + lane] = 0.0
             continue
         if not (alike and work.held[1] and work.held[0] and work.standing[0] == _own(known, places, at + r)):
             if weigh and work.held[0]:
@@ -390,7 +391,8 @@ def _invert(work: Work) -> None:
     """Make the transposes of the factors' inverses: upper halves, and zeros below."""
     most, lower, inverse, pivot = work.held[0], work.lower, work.inverse, work.pivot
     step = most * LANES
-    inverse[: most * step] = 0.0
+    for i in range(most * step):
+        inverse[U(i)] = 0.0
     for i in range(most):
         place = i * LANES
         for j in range(0, i - i % HIGH, HIGH):
@@ -415,7 +417,8 @@ def _spread(known: Holes, out: Array, work: Work) -> None:
             work.waiting[0] += work.waiting[lane]
     _invert(work)
     step = most * LANES
-    lower[: most * step] = 0.0
+    for i in range(most * step):
+        lower[U(i)] = 0.0
     for i in range(most):
         start = i * step + i * LANES
         _take(lower, i * step, LANES, inverse, start, inverse, i * LANES, step, most - i, i + 1)

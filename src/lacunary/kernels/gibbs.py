@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.kernels.compile import called, kernel
+from lacunary.kernels.arena import pointed
+from lacunary.kernels.compile import bare, called
 from lacunary.kernels.variate import FIRST, SECOND, uniform
 
 __all__ = ["LEAF", "LINEAR", "NEVER", "TABLE", "Desk", "Families", "Found", "Plan", "Seen", "visit"]
@@ -115,9 +116,11 @@ class Desk(NamedTuple):
     ``live`` marks families that count, and ``home`` is the island of their holes, −1 without; ``spot`` is a
     continuous hole's number in its island; ``state`` and ``family`` list an island's discrete holes and its
     families. ``record`` are the ways or draws, ``share`` their weights; ``part`` and ``sum`` hold statistics
-    at the places listed in ``hit`` and ``hits``.
+    at the places listed in ``hit`` and ``hits``. There are ``n`` variables, and as many numbers in each line of
+    ``matrix`` and ``record``.
     """
 
+    n: int
     code: NDArray[np.int64]
     island: NDArray[np.int64]
     alone: NDArray[np.bool_]
@@ -166,21 +169,21 @@ def _root(island: Any, v: int) -> int:
 
 
 @called
-def _is_hole(families: Families, seen: Seen, r: int, v: int) -> Any:
+def _is_hole(families: Families, seen: Seen, r: int, desk: Desk, v: int) -> Any:
     """Tell whether a cell is a hole that counts: not of one state, not of a leaf."""
     if families.kind[v] == TABLE:
-        return seen.codes[r, v] < 0 and families.size[v] > 1
-    return families.kind[v] == LINEAR and math.isnan(seen.reals[r, v])
+        return seen.codes[r * desk.n + v] < 0 and families.size[v] > 1
+    return families.kind[v] == LINEAR and math.isnan(seen.reals[r * desk.n + v])
 
 
 @called
 def _chart(families: Families, seen: Seen, r: int, desk: Desk) -> None:
     """Join a row's holes into islands, and mark private holes and families that count."""
-    n = families.kind.size
+    n = desk.n
     for v in range(n):
-        desk.island[v] = v if _is_hole(families, seen, r, v) else -1
-        desk.live[v] = families.kind[v] != LEAF or not math.isnan(seen.reals[r, v])
-        desk.code[v] = seen.codes[r, v] if seen.codes[r, v] >= 0 else 0
+        desk.island[v] = v if _is_hole(families, seen, r, desk, v) else -1
+        desk.live[v] = families.kind[v] != LEAF or not math.isnan(seen.reals[r * desk.n + v])
+        desk.code[v] = seen.codes[r * desk.n + v] if seen.codes[r * desk.n + v] >= 0 else 0
     for i in range(n):
         first = -1
         for k in range(families.member_start[i], families.member_start[i + 1] if desk.live[i] else 0):
@@ -257,11 +260,11 @@ def _log_numbers(families: Families, seen: Seen, r: int, desk: Desk, many: int, 
 
     With K = LLᵀ the part of ΣQ for the holes and b that of holes times observed cells, ``vector`` is L⁻¹b.
     """
-    matrix, vector, log, square = desk.matrix, desk.vector, 0.0, 0.0
+    n, matrix, vector, log, square = desk.n, desk.matrix, desk.vector, 0.0, 0.0
     for a in range(holes):
         vector[a] = 0.0
         for b in range(holes):
-            matrix[a, b] = 0.0
+            matrix[a * n + b] = 0.0
     for f in range(many):
         i = desk.family[f]
         if families.kind[i] != LINEAR:
@@ -277,22 +280,22 @@ def _log_numbers(families: Families, seen: Seen, r: int, desk: Desk, many: int, 
                 elif desk.at[a] >= 0 and desk.at[b] < 0:
                     vector[desk.at[a]] += q * desk.z[b]
                 elif desk.at[a] >= 0 and desk.at[b] >= 0:
-                    matrix[desk.at[a], desk.at[b]] += q
+                    matrix[desk.at[a] * n + desk.at[b]] += q
     for a in range(holes):
         for b in range(a + 1):
-            left = matrix[a, b]
+            left = matrix[a * n + b]
             for c in range(b):
-                left -= matrix[a, c] * matrix[b, c]
+                left -= matrix[a * n + c] * matrix[b * n + c]
             if a == b:
-                matrix[a, a] = math.sqrt(max(left, 1e-12 * abs(matrix[a, a]) + 1e-300))
+                matrix[a * n + a] = math.sqrt(max(left, 1e-12 * abs(matrix[a * n + a]) + 1e-300))
             else:
-                matrix[a, b] = left / matrix[b, b]
+                matrix[a * n + b] = left / matrix[b * n + b]
         left = vector[a]
         for c in range(a):
-            left -= matrix[a, c] * vector[c]
-        vector[a] = left / matrix[a, a]
+            left -= matrix[a * n + c] * vector[c]
+        vector[a] = left / matrix[a * n + a]
         square -= vector[a] * vector[a]
-        log += 0.5 * LOG_2PI - math.log(matrix[a, a])
+        log += 0.5 * LOG_2PI - math.log(matrix[a * n + a])
     return log - 0.5 * square
 
 
@@ -305,7 +308,7 @@ def _fetch(families: Families, seen: Seen, r: int, desk: Desk, i: int) -> Any:
         v = families.column[k]
         is_hole = desk.island[v] >= 0
         desk.at[k - first + 1] = desk.spot[v] if is_hole else -1
-        desk.z[k - first + 1] = 0.0 if is_hole else seen.reals[r, v]
+        desk.z[k - first + 1] = 0.0 if is_hole else seen.reals[r * desk.n + v]
     return last - first + 1
 
 
@@ -462,7 +465,7 @@ def _enumerate(
             v = desk.state[s]
             desk.code[v] = left % families.size[v]
             left //= families.size[v]
-            desk.record[way, s] = desk.code[v]
+            desk.record[way * desk.n + s] = desk.code[v]
         desk.share[way] = -np.inf
         if _possible(families, seen, r, desk, many):
             desk.share[way] = _log_island(families, seen, r, desk, many, holes, 1.0)
@@ -494,7 +497,7 @@ def _walk(
             for sweep in range(plan.sweeps):
                 _scan(families, seen, r, desk, states, many, holes, 1.0, sweep)
                 for s in range(states):
-                    desk.record[c * plan.sweeps + sweep, s] = desk.code[desk.state[s]]
+                    desk.record[(c * plan.sweeps + sweep) * desk.n + s] = desk.code[desk.state[s]]
         log, spread = _balanced(desk.weight, plan.chains)
         if spread * (plan.chains - 1) <= EVEN:
             break
@@ -563,19 +566,19 @@ def _gather_numbers(
 ) -> int:
     """Add E[z zᵀ] of regressions, holes given what is observed."""
     _log_numbers(families, seen, r, desk, many, holes)
-    matrix, vector = desk.matrix, desk.vector
+    n, matrix, vector = desk.n, desk.matrix, desk.vector
     for a in range(holes - 1, -1, -1):  # the mean −K⁻¹b, into ``vector``
         left = -vector[a]
         for b in range(a + 1, holes):
-            left -= matrix[b, a] * vector[b]
-        vector[a] = left / matrix[a, a]
+            left -= matrix[b * n + a] * vector[b]
+        vector[a] = left / matrix[a * n + a]
     for a in range(holes):  # L⁻¹, into the upper half and the diagonal: row a of it is column a here
-        matrix[a, a] = 1.0 / matrix[a, a]
+        matrix[a * n + a] = 1.0 / matrix[a * n + a]
         for b in range(a):
             left = 0.0
             for c in range(b, a):
-                left -= matrix[a, c] * (matrix[b, b] if c == b else matrix[b, c])
-            matrix[b, a] = left * matrix[a, a]
+                left -= matrix[a * n + c] * (matrix[b * n + b] if c == b else matrix[b * n + c])
+            matrix[b * n + a] = left * matrix[a * n + a]
     for f in range(many):
         i = desk.family[f]
         if families.kind[i] != LINEAR:
@@ -591,7 +594,7 @@ def _gather_numbers(
                 if desk.at[a] >= 0 and desk.at[b] >= 0:
                     x, y = desk.at[a], desk.at[b]
                     for c in range(max(x, y), holes):  # K⁻¹ = L⁻ᵀL⁻¹
-                        cell += matrix[x, c] * matrix[y, c]
+                        cell += matrix[x * n + c] * matrix[y * n + c]
                 hits = _add(desk, hits, start + a * width + b, weight * cell)
     return hits
 
@@ -599,7 +602,7 @@ def _gather_numbers(
 @called
 def _put(desk: Desk, states: int, record: int) -> None:
     for s in range(states):
-        desk.code[desk.state[s]] = desk.record[record, s]
+        desk.code[desk.state[s]] = desk.record[record * desk.n + s]
 
 
 @called
@@ -701,7 +704,7 @@ def _draw(
 def _list(families: Families, desk: Desk, root: int) -> tuple[int, int, int]:
     """List an island's discrete and continuous holes and its families; −1: families without holes."""
     states = holes = many = 0
-    for k in range(families.order.size):
+    for k in range(desk.n):
         v = families.order[k]
         if desk.home[v] != root:
             continue
@@ -718,15 +721,16 @@ def _list(families: Families, desk: Desk, root: int) -> tuple[int, int, int]:
     return states, holes, many
 
 
-@kernel
+@bare
 def visit(
-    families: Families, seen: Seen, plan: Plan, desk: Desk, first: int, last: int, found: Found
+    graph: Families, rows: Seen, plan: Plan, room: Desk, first: int, last: int, found: Found
 ) -> None:
     """Go through rows ``first`` to ``last`` and write what is ``found`` of them.
 
     Rows whose weight is zero count for nothing, and their log-evidence is worked out all the same.
     """
-    n, counts, chains = families.kind.size, found.counts.size > 0, found.chains.size > 0
+    families, seen, desk = pointed(graph), pointed(rows), pointed(room)
+    n, counts, chains = desk.n, found.counts.size > 0, found.chains.size > 0
     for r in range(first, last):
         _chart(families, seen, r, desk)
         found.log[r], found.square[r] = 0.0, 0.0

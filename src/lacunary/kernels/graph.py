@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.kernels.compile import bare, inlined
+from lacunary.kernels.compile import inlined, patient
 
 __all__ = ["best_move", "join", "part"]
 
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 NONE = -np.inf
 
 
-@bare
+@patient
 def join(above: Bools, tail: int, head: int) -> None:
     """Put in tail → head: head and all below it have tail and all above it as ancestors."""
     n = len(above)
@@ -29,7 +29,7 @@ def join(above: Bools, tail: int, head: int) -> None:
             above[low, tail] = True
 
 
-@bare
+@patient
 def part(arcs: Bools, above: Bools, head: int, waiting: NDArray[np.int64]) -> None:
     """Work ancestors out anew for head and all below it, after ``arcs`` lost one into head.
 
@@ -103,7 +103,7 @@ def _priced(
     return one
 
 
-@bare
+@patient
 def best_move(
     arcs: Bools,
     above: Bools,

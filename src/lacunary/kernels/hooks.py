@@ -22,8 +22,17 @@ from lacunary.kernels.compiling import listeners, uninterrupted
 
 __all__ = ["PRESENT", "compiled_by", "is_stored"]
 
+LIBRARY = (
+    "_optimize_final_module",
+    "_finalize_final_module",
+    "_finalize_dynamic_globals",
+    "_verify_declare_only_symbols",
+    "serialize_using_bitcode",
+    "serialize_using_object_code",
+)
+
 try:
-    from numba.core import caching, compiler, options
+    from numba.core import caching, codegen, compiler, options
     from numba.core.runtime import _nrt_python, rtsys
 
     PRESENT = (
@@ -34,6 +43,7 @@ try:
         and callable(rtsys.initialize)
         and hasattr(caching.IndexDataCacheFile, "load")
         and hasattr(caching.IndexDataCacheFile, "save")
+        and all(hasattr(codegen.JITCodeLibrary, name) for name in LIBRARY)
     )
 except (ImportError, AttributeError):
     PRESENT = False
@@ -47,7 +57,8 @@ def compiled_by(function: Callable[..., object], makes_arrays: bool, settings: d
     """
     njit: Any = numba.njit
     if PRESENT:
-        made = njit(**settings, _nrt=makes_arrays)(function)
+        pieces = {"pipeline_class": _Pieces} if settings.get("no_cpython_wrapper") else {}
+        made = njit(**settings, **pieces, _nrt=makes_arrays)(function)
         if hasattr(made, "_cache"):
             if _is_kernel(function):
                 made._cache = _Stored(function, makes_arrays)
@@ -101,6 +112,48 @@ def _stored() -> frozenset[str]:
 
 def _name(function: Callable[..., object]) -> str:
     return f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
+
+
+if PRESENT:
+
+    class _Piece(codegen.JITCodeLibrary):
+        """Code that only other kernels call: it is optimised, and made machine code, as a part of theirs alone.
+
+        Numba would do both for every piece by itself, and again in each kernel that it is a part of.
+        """
+
+        def _optimize_final_module(self) -> None:
+            """Leave it as it is."""
+
+        def _finalize_final_module(self) -> None:
+            self._finalize_dynamic_globals()
+            self._verify_declare_only_symbols()
+            self._finalized = True
+
+        def get_pointer_to_function(self, name: str) -> int:
+            """Return nothing: Python cannot call a piece."""
+            self._ensure_finalized()
+            return 0
+
+        def serialize_using_object_code(self) -> Any:
+            """Return what is kept on disk."""
+            return self.serialize_using_bitcode()
+
+        @property
+        def codegen(self) -> Any:
+            """What would tell a piece where its environment is, which no kernel uses."""
+            return _Nowhere
+
+    class _Nowhere:
+        @staticmethod
+        def set_env(name: str, environment: Any) -> None:
+            """Do nothing."""
+
+    class _Pieces(compiler.Compiler):
+        """The compiler of pieces."""
+
+        def __init__(self, typing: Any, target: Any, library: Any, *others: Any) -> None:
+            super().__init__(typing, target, _Piece(target.codegen(), "piece"), *others)
 
 
 class _Stored:

@@ -29,6 +29,7 @@ __all__ = [
     "multiply",
     "multiply_run",
     "scatter_sum",
+    "start_of",
 ]
 
 LANES = 8
@@ -46,6 +47,11 @@ tools: Any = cgutils
 Combine = Callable[[Any, Any, Any], Any]
 
 
+def start_of(context: Any, builder: Any, kind: Any, array: Any) -> Any:
+    """Return where an array begins; what is no array, as a pointer is none, stands for itself."""
+    return context.make_array(kind)(context, builder, array).data if isinstance(kind, types.Array) else array
+
+
 def _vectorized(combine: Combine, plain: np.ufunc) -> Any:
     """Return op(dst, i, src, j), which combines `LANES` doubles from i on with those from j on.
 
@@ -57,9 +63,9 @@ def _vectorized(combine: Combine, plain: np.ufunc) -> Any:
     def operation(typing: Any, dst: Any, i: Any, src: Any, j: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             def pointer(which: int) -> Any:
-                array = context.make_array(signature.args[which])(context, builder, arguments[which])
+                data = start_of(context, builder, signature.args[which], arguments[which])
                 vector = ir.VectorType(ir.DoubleType(), LANES).as_pointer()
-                return builder.bitcast(builder.gep(array.data, [arguments[which + 1]]), vector)
+                return builder.bitcast(builder.gep(data, [arguments[which + 1]]), vector)
 
             target, source = pointer(0), pointer(2)
             result = combine(builder, builder.load(target, align=8), builder.load(source, align=8))
@@ -150,7 +156,7 @@ def _over_links(begin: Any, step: Any, end: Any, many: int) -> Any:
     ) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             vector = ir.VectorType(ir.DoubleType(), many)
-            data = [_data(context, builder, signature.args[k], arguments[k]) for k in (0, 2, 3)]
+            data = [start_of(context, builder, signature.args[k], arguments[k]) for k in (0, 2, 3)]
 
             def place(pointer: Any, where: Any) -> Any:
                 return builder.bitcast(builder.gep(pointer, [where]), vector.as_pointer())
@@ -176,12 +182,6 @@ def _over_links(begin: Any, step: Any, end: Any, many: int) -> Any:
         return types.void(run, whole, array, base, whole, whole, whole), generate
 
     return intrinsic(operation)
-
-
-def _data(context: Any, builder: Any, kind: Any, array: Any) -> Any:
-    """Return where an array begins; it may be a pointer already."""
-    pointed = isinstance(kind, types.CPointer)
-    return array if pointed else context.make_array(kind)(context, builder, array).data
 
 
 def _load(builder: Any, pointer: Any) -> Any:

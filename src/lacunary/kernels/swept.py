@@ -15,14 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from lacunary.kernels.compile import kernel
+from lacunary.kernels.compile import called, inlined, kernel
 
 __all__ = ["charged_terms", "integrated_terms", "swept_terms"]
 
 EPSILON = 2.0**-52
 
 
-@kernel
+@inlined
+def _clear(row: Any) -> None:
+    for j in range(len(row)):
+        row[j] = 0.0
+
+
+@called
 def _sweep(matrix: Any, child: int, parents: Any, skip: int, rows: Any, left: Any, partial: Any) -> Any:
     """Sweep all parents out but the one at position ``skip``; return log|A_PP| and whether all were sound.
 
@@ -35,14 +41,14 @@ def _sweep(matrix: Any, child: int, parents: Any, skip: int, rows: Any, left: An
     for j in range(size):
         left[j] = matrix[j, j]
         partial[j] = matrix[child, j]
-    for i in range(
-        len(parents)
-    ):  # ``left`` and ``partial`` are those of r with the parents before i swept out
+    # ``left`` and ``partial`` are those of r with the parents before i swept out.
+    for i in range(len(parents)):
         row, p = rows[i], parents[i]
         if i == skip:
-            row[:] = 0.0
+            _clear(row)
             continue
-        row[:] = matrix[p]
+        for j in range(size):  # as a slice it would take seconds to compile: it could fail, with a message
+            row[j] = matrix[p, j]
         for k in range(i):
             share, other = rows[k, p], rows[k]
             if share != 0.0:
@@ -51,7 +57,7 @@ def _sweep(matrix: Any, child: int, parents: Any, skip: int, rows: Any, left: An
         floor = size * EPSILON * matrix[p, p]
         if row[p] <= floor:
             sound = False
-            row[:] = 0.0
+            _clear(row)
             row[p] = math.sqrt(floor)
             log_det += math.log(floor)
             continue
@@ -65,7 +71,7 @@ def _sweep(matrix: Any, child: int, parents: Any, skip: int, rows: Any, left: An
     return log_det, sound
 
 
-@kernel
+@inlined
 def _removed(rows: Any, child: int, parents: Any, position: int, column: Any) -> Any:
     """Return (A_PP⁻¹)_jj and β_j of the parent at this position, by solving L x = e_j; xᵀx and xᵀL⁻¹A_Pc."""
     square, slope = 0.0, 0.0
@@ -101,7 +107,7 @@ def swept_terms(stack: Any, child: int, parents: Any, log_det: Any, rest: Any) -
     for q in range(count):  # matrices have nothing to do with each other; the room is written anew for each
         matrix, dets, rests = stack[q], log_det[q], rest[q]
         least = size * EPSILON * matrix[child, child]
-        whole, sound = _sweep(matrix, child, parents, -1, rows, left, partial)
+        whole, sound = _sweep(matrix, child, parents, np.int64(-1), rows, left, partial)
         kept = max(left[child], least)
         dets[size], rests[size] = whole, kept
         for j in range(size):
@@ -123,11 +129,12 @@ def swept_terms(stack: Any, child: int, parents: Any, log_det: Any, rest: Any) -
                 dets[parents[i]], rests[parents[i]] = without, max(left[child], least)
 
 
-@kernel
+@inlined
 def _members(parents: Any, child: int, members: Any) -> None:
     """Write how many parents there are after each toggle, and without one; (n + 1,)."""
     m = len(parents)
-    members[:] = m + 1
+    for j in range(len(members)):
+        members[j] = m + 1
     for i in range(m):
         members[parents[i]] = m - 1
     members[child] = m
@@ -163,7 +170,7 @@ def integrated_terms(
     swept_terms(prior, child, parents, start, room)
     _members(parents, child, members)
     m = len(parents)
-    out[:] = 0.0
+    _clear(out)
     gains = np.empty(3)
     for q in range(many):  # ``out`` is the sum over configurations before q
         rows = counts[q]

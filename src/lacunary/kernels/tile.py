@@ -13,7 +13,7 @@ from numba import extending, types
 from numba.core import cgutils
 
 from lacunary.kernels.compile import COMPILES
-from lacunary.kernels.lanes import LANES
+from lacunary.kernels.lanes import LANES, start_of
 
 __all__ = ["HIGH", "add_products", "take_dot", "take_dots"]
 
@@ -28,7 +28,7 @@ VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 
 
 def _data(context: Any, builder: Any, signature: Any, arguments: Any, which: int) -> Any:
-    return context.make_array(signature.args[which])(context, builder, arguments[which]).data
+    return start_of(context, builder, signature.args[which], arguments[which])
 
 
 def _place(builder: Any, data: Any, at: Any) -> Any:
