@@ -25,6 +25,10 @@ COMMANDS = {
     "search": ("search", "holes.csv"),
     "mixture": ("mixture", "continuous.csv", "--components", "2"),
     "score": ("score", "holes.csv", "--hidden", "h=2"),
+    "classes": ("classes", "holes.csv", "--components", "1..2", "--starts", "2"),
+    "impute": ("impute", "mixed.csv", "--out", "filled.csv"),
+    "loo": ("loo", "holes.csv", "--hidden", "h=2", "--draws", "50"),
+    "search, mixed": ("search", "mixed.csv"),
 }
 
 

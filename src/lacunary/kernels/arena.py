@@ -169,6 +169,7 @@ def _cells_in(typing: Any, arena: Any, weight: Any) -> Any:
 kinds_in: Callable[[Any], Kinds] = tuple_in(Kinds, KINDS)
 """Does as `kinds_of` inside a kernel."""
 
+
 def _pointed(typing: Any, arrays: Any) -> Any:
     items = [
         _pointers_to([numpy_support.as_dtype(one.dtype)])[0] if isinstance(one, types.Array) else one

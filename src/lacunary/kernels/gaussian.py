@@ -162,7 +162,16 @@ def log_densities(
         work.held[0] = 0
         for at in range(tasks.first[t], tasks.last[t], BLOCK):
             rows = min(tasks.last[t] - at, BLOCK)
-            _load(forms.square[c % len(forms.square)], known, tasks.places, at, rows, work, out[0], np.bool_(False))
+            _load(
+                forms.square[c % len(forms.square)],
+                known,
+                tasks.places,
+                at,
+                rows,
+                work,
+                out[0],
+                np.bool_(False),
+            )
             for r in range(0, rows, HIGH):
                 squared = work.right
                 for i in range(HIGH):
@@ -248,7 +257,7 @@ def room_for(known: Holes) -> Arena:
 
 @called
 def _load(
-    square: Array, known: Holes, places: Index, at: int, rows: int, work: Work, moments: Array, weigh: bool
+    square: Array, known: Holes, places: Index, at: int, rows: int, work: Work, moments: Array, weigh: Any
 ) -> None:
     """Fill a block with rows, their holes at their means; covariances wait, or are added, if ``weigh``."""
     width = known.z.shape[1]

@@ -116,8 +116,8 @@ class Desk(NamedTuple):
     ``live`` marks families that count, and ``home`` is the island of their holes, −1 without; ``spot`` is a
     continuous hole's number in its island; ``state`` and ``family`` list an island's discrete holes and its
     families. ``record`` are the ways or draws, ``share`` their weights; ``part`` and ``sum`` hold statistics
-    at the places listed in ``hit`` and ``hits``. There are ``n`` variables, and as many numbers in each line of
-    ``matrix`` and ``record``.
+    at the places listed in ``hit`` and ``hits``. There are ``n`` variables, and as many numbers in each
+    line of ``matrix`` and ``record``.
     """
 
     n: int
@@ -185,7 +185,7 @@ def _chart(families: Families, seen: Seen, r: int, desk: Desk) -> None:
         desk.live[v] = families.kind[v] != LEAF or not math.isnan(seen.reals[r * desk.n + v])
         desk.code[v] = seen.codes[r * desk.n + v] if seen.codes[r * desk.n + v] >= 0 else 0
     for i in range(n):
-        first = -1
+        first: Any = np.int64(-1)  # a bare −1 has a type of its own, for which all would be compiled again
         for k in range(families.member_start[i], families.member_start[i + 1] if desk.live[i] else 0):
             first = _join(desk.island, first, families.member[k])
         for k in range(families.column_start[i], families.column_start[i + 1]):
@@ -618,7 +618,7 @@ def _count(
     found: Found,
 ) -> None:
     """Add the exact statistics of an island all of whose ways are recorded."""
-    hits = 0
+    hits: Any = np.int64(0)
     for k in range(records):
         if desk.share[k] > 0.0:
             _put(desk, states, k)
@@ -647,7 +647,7 @@ def _count_chains(
     """
     places, all_chains = 0, float(plan.chains)
     for c in range(plan.chains):
-        hits = 0
+        hits: Any = np.int64(0)
         for k in range(c * plan.sweeps, (c + 1) * plan.sweeps):
             _put(desk, states, k)
             hits = _gather(families, seen, r, desk, many, holes, seen.weight[r] * desk.share[k], hits)
@@ -722,9 +722,7 @@ def _list(families: Families, desk: Desk, root: int) -> tuple[int, int, int]:
 
 
 @bare
-def visit(
-    graph: Families, rows: Seen, plan: Plan, room: Desk, first: int, last: int, found: Found
-) -> None:
+def visit(graph: Families, rows: Seen, plan: Plan, room: Desk, first: int, last: int, found: Found) -> None:
     """Go through rows ``first`` to ``last`` and write what is ``found`` of them.
 
     Rows whose weight is zero count for nothing, and their log-evidence is worked out all the same.

@@ -116,8 +116,8 @@ def _name(function: Callable[..., object]) -> str:
 
 if PRESENT:
 
-    class _Piece(codegen.JITCodeLibrary):
-        """Code that only other kernels call: it is optimised, and made machine code, as a part of theirs alone.
+    class _Piece(codegen.JITCodeLibrary):  # type: ignore[misc]
+        """Code that only other kernels call: it is optimised, and turned into machine code, within theirs.
 
         Numba would do both for every piece by itself, and again in each kernel that it is a part of.
         """
@@ -149,7 +149,7 @@ if PRESENT:
         def set_env(name: str, environment: Any) -> None:
             """Do nothing."""
 
-    class _Pieces(compiler.Compiler):
+    class _Pieces(compiler.Compiler):  # type: ignore[misc]
         """The compiler of pieces."""
 
         def __init__(self, typing: Any, target: Any, library: Any, *others: Any) -> None:

@@ -29,7 +29,7 @@ def _clear(row: Any) -> None:
 
 
 @called
-def _sweep(matrix: Any, child: int, parents: Any, skip: int, rows: Any, left: Any, partial: Any) -> Any:
+def _sweep(matrix: Any, child: int, parents: Any, skip: Any, rows: Any, left: Any, partial: Any) -> Any:
     """Sweep all parents out but the one at position ``skip``; return log|A_PP| and whether all were sound.
 
     Writes the rows of L⁻¹A_P· , (m, n), the diagonal of r into ``left``, (n,), and the child's row of r into
