@@ -115,12 +115,19 @@ def test_code_is_read_where_nothing_can_be_written(copied: Path, tmp_path: Path)
 def test_where_nothing_can_be_written_code_lives_in_memory(copied: Path, tmp_path: Path, code: str) -> None:
     (tmp_path / "file").touch()  # nothing can be made inside a file, whoever asks
     (copied / "lacunary/kernels/__pycache__").touch()
-    kept = tmp_path / "home"
+    kept, temporary = tmp_path / "home", tmp_path / "temporary"
+    temporary.mkdir()
     told = {"LACUNARY_CACHE": str(tmp_path / "file" / "x"), "PYTHONDONTWRITEBYTECODE": "1"}
-    drawn, _ = _ask(copied, code, XDG_CACHE_HOME=str(kept), **told)  # the user's folder comes last
+    told |= {"TMPDIR": str(temporary)}
+    drawn, _ = _ask(copied, code, XDG_CACHE_HOME=str(kept), **told)  # the user's folder comes last but one
     assert _ask(copied, code, XDG_CACHE_HOME=str(kept), **told) == (drawn, True)
     assert list(kept.glob("lacunary/lacunary-*"))
-    assert _ask(copied, code, XDG_CACHE_HOME=str(tmp_path / "file" / "y"), **told) == (drawn, False)
+    told |= {"XDG_CACHE_HOME": str(tmp_path / "file" / "y")}
+    assert _ask(copied, code, **told) == (drawn, False)
+    assert _ask(copied, code, **told) == (drawn, True)  # a folder of the user's own among temporary files
+    (mine,) = temporary.iterdir()
+    mine.chmod(0o777)  # somebody else may have put something there
+    assert _ask(copied, code, **told) == (drawn, False)
 
 
 def test_a_damaged_file_is_compiled_again(copied: Path) -> None:

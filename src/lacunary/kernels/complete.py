@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lacunary.kernels.arena import pointed
 from lacunary.kernels.cell import Kinds, Room, Spots
 from lacunary.kernels.compile import inlined, kernel
 from lacunary.kernels.logs import fill_logs, send_logs
@@ -85,14 +86,16 @@ def complete(
     out
         States, written where a row has holes; (rows, variables).
     """
+    cells, rows = slab.kind.size, slab.root_start.size - 1
+    kinds, slab, spots = pointed(kinds), pointed(slab), pointed(spots)
     value, message, offsets = room.value, room.message, kinds.offsets
-    for c in range(slab.kind.size):
+    for c in range(cells):
         kind = slab.kind[c]
         if kinds.own[kind] >= 0:
             fill_logs(kinds, slab, spots, c, log, value, message)
             send_logs(kinds, kind, spots.value[c], spots.shared[c], value, message, room.belief, draws)
-    waiting = np.empty((slab.kind.size + 1, 2), np.int64)  # a stack: a cell, and what its parent chose for it
-    for r in range(slab.root_start.size - 1):
+    waiting = np.empty((cells + 1, 2), np.int64)  # a stack: a cell, and what its parent chose for it
+    for r in range(rows):
         step = 0
         for k in range(slab.root_start[r], slab.root_start[r + 1]):
             root: Any = np.int64(slab.root[k])

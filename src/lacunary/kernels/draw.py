@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lacunary.kernels.arena import pointed
 from lacunary.kernels.cell import SMALL, Kinds, Room, Spots
 from lacunary.kernels.compile import bare, called, inlined
 from lacunary.kernels.lanes import U
@@ -21,7 +22,7 @@ from lacunary.kernels.pack import Slab
 from lacunary.kernels.spread import FEW, Scratch, spread, spread_few
 from lacunary.kernels.underflow import LOST, vanished
 
-__all__ = ["draw_counts", "log_likelihood"]
+__all__ = ["add_draws", "draw_counts", "log_likelihood"]
 
 
 MANY = 2**40
@@ -127,11 +128,13 @@ def _send(kinds: Kinds, slab: Slab, spots: Spots, c: int, mass: float, potential
 
 
 @called
-def _send_logs(kinds: Kinds, slab: Slab, spots: Spots, potential: Any, room: Room, scratch: Scratch) -> None:
+def _send_logs(
+    kinds: Kinds, slab: Slab, spots: Spots, cells: int, potential: Any, room: Room, scratch: Scratch
+) -> None:
     """Let all cells but the roots send logarithms, of sums that are not scaled."""
     for i in range(potential.size):
         scratch.log[i] = np.log(potential[i])
-    for c in range(slab.kind.size):
+    for c in range(cells):
         kind, s = slab.kind[c], spots.shared[c]
         if kinds.own[kind] >= 0:
             fill_logs(kinds, slab, spots, c, scratch.log, room.value, room.message)
@@ -197,6 +200,21 @@ def draw_counts(
     stream: Any,
     counts: Any,
 ) -> bool:
+    """Do as `add_draws`, for Python."""
+    return add_draws(kinds, slab, spots, potential, room, scratch, stream, counts)
+
+
+@called
+def add_draws(
+    kinds: Kinds,
+    slab: Slab,
+    spots: Spots,
+    potential: Any,
+    room: Room,
+    scratch: Scratch,
+    stream: Any,
+    counts: Any,
+) -> bool:
     """Draw completions of all rows from their posterior under ``potential`` and add their ``counts``.
 
     Returns False if some row has no possible completion.
@@ -214,17 +232,19 @@ def draw_counts(
     counts
         Completions in each place, added to; (size,).
     """
+    cells = slab.kind.size
+    kinds, slab, spots, scratch = pointed(kinds), pointed(slab), pointed(spots), pointed(scratch)
     value, message, belief, offsets = room.value, room.message, room.belief, kinds.offsets
     one: Any = np.int64(1)
-    lost = False
-    for c in range(slab.kind.size):
+    lost: Any = np.bool_(False)
+    for c in range(cells):
         if kinds.own[slab.kind[c]] >= 0:
             mass = _rise(kinds, slab, spots, c, potential, room, scratch)
             lost |= _send(kinds, slab, spots, c, mass, potential, room)
     if lost:
-        _send_logs(kinds, slab, spots, potential, room, scratch)
+        _send_logs(kinds, slab, spots, cells, potential, room, scratch)
     # From here on a cell's ``belief`` counts the completions that those of its parents already drawn sent it.
-    for c in range(slab.kind.size):
+    for c in range(cells):
         own, size, at = kinds.own[slab.kind[c]], kinds.size[slab.kind[c]], spots.value[c]
         if own < 0 and slab.weight[c] > 0.0:
             mass, _ = _top(kinds, slab, spots, c, lost, potential, room, scratch)
@@ -239,7 +259,7 @@ def draw_counts(
                     value, at, size, scratch.mass, scratch.left, offsets, own, at - at, one, scratch, stream
                 )
             _tell(kinds, slab, spots, c, hits, counts, room, scratch)
-    for c in range(slab.kind.size - 1, -1, -1):  # parents first: all that will be sent to cell c has been
+    for c in range(cells - 1, -1, -1):  # parents first: all that will be sent to cell c has been
         kind = slab.kind[c]
         own, size, at, s = kinds.own[kind], kinds.size[kind], spots.value[c], spots.shared[c]
         if own >= 0:
@@ -256,20 +276,22 @@ def log_likelihood(
     kinds: Kinds, slab: Slab, spots: Spots, room: Room, scratch: Scratch, constant: Any, theta: Any
 ) -> float:
     """Return log p(y | θ); ``constant`` are the counts no hole changes."""
+    cells = slab.kind.size
+    kinds, slab, spots, scratch = pointed(kinds), pointed(slab), pointed(spots), pointed(scratch)
     log = 0.0
     for i in range(theta.size):
         if constant[i] > 0.0:
             log += constant[i] * np.log(theta[i])
-    lost = False
-    for c in range(slab.kind.size):
+    lost: Any = np.bool_(False)
+    for c in range(cells):
         if kinds.own[slab.kind[c]] >= 0:
             mass = _rise(kinds, slab, spots, c, theta, room, scratch)
             whole = np.log(mass) + LOG_2 * scratch.shift[0]
             room.normalizer[c, 0, 0] = whole + _below(slab, c, room)
             lost |= _send(kinds, slab, spots, c, mass, theta, room)
     if lost:
-        _send_logs(kinds, slab, spots, theta, room, scratch)
-    for c in range(slab.kind.size):
+        _send_logs(kinds, slab, spots, cells, theta, room, scratch)
+    for c in range(cells):
         if kinds.own[slab.kind[c]] < 0 and slab.weight[c] > 0.0:
             mass, apart = _top(kinds, slab, spots, c, lost, theta, room, scratch)
             below = 0.0 if lost else _below(slab, c, room)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.kernels.cell import Kinds, Room, Spots
-from lacunary.kernels.compile import bare, kernel
-from lacunary.kernels.draw import draw_counts
+from lacunary.kernels.compile import called, kernel
+from lacunary.kernels.draw import add_draws
 from lacunary.kernels.pack import Slab
 from lacunary.kernels.spread import Scratch
 from lacunary.kernels.variate import uniform
@@ -37,7 +37,7 @@ class Bases(NamedTuple):
     level: NDArray[np.float64]
 
 
-@bare
+@called
 def log_share(bases: Bases, which: int, counts: Any) -> float:
     """Return the log of the share that one component has in the density of completions with these counts."""
     own, top, rest = 0.0, -np.inf, 0.0
@@ -79,7 +79,7 @@ def move(
     Parameters
     ----------
     kinds, slab, spots, room, scratch
-        Cells and working memory, as `draw_counts` takes them.
+        Cells and working memory, as `add_draws` takes them.
     target, bases
         The prior and the constant counts; where the path begins.
     tau, steps
@@ -102,7 +102,7 @@ def move(
             for i in range(size):
                 potential[i] = math.exp(tau * log_theta[i] + (1.0 - tau) * bases.tilt[b, i])
                 fresh[i] = target.constant[i]
-            if not draw_counts(kinds, slab, spots, potential, room, scratch, own, fresh):
+            if not add_draws(kinds, slab, spots, potential, room, scratch, own, fresh):
                 return False
             if bases.level.size > 1:
                 log = log_share(bases, b, fresh)

@@ -4,8 +4,9 @@ A kernel is compiled together with the kernels it calls, which stand in other fi
 is therefore named by the content of *all* kernel files, the versions of Numba, llvmlite and Python, and the
 CPU: code that is out of date lies in a folder that nobody looks into, and goes when newer ones come.
 
-The store lies in ``LACUNARY_CACHE`` if that is set, or else in ``NUMBA_CACHE_DIR``, beside the kernels, or in
-the user's cache folder, whichever first can be written to. If none can, code lives as long as its process.
+The store lies in ``LACUNARY_CACHE`` if that is set, or else in ``NUMBA_CACHE_DIR``, beside the kernels, in
+the user's cache folder, or in a folder of the user's alone among temporary files, whichever first can be
+written to. If none can, code lives as long as its process.
 All of these are looked into, so that code may be shipped where nothing can be written.
 """
 
@@ -14,10 +15,14 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import stat
 import sys
+import tempfile
 import uuid
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import llvmlite
@@ -88,10 +93,28 @@ def _home() -> list[Path]:
     return []
 
 
+def _temporary() -> Iterator[Path]:
+    """Yield a folder among temporary files, if it is the user's own and nobody else can write to it.
+
+    A read-only installation without a home would compile in every process. Code is run as it is found, so
+    that a folder that somebody else may have made is left alone.
+    """
+    if not hasattr(os, "getuid"):
+        return
+    place = Path(tempfile.gettempdir()) / f"{PREFIX}{os.getuid()}"
+    try:
+        place.mkdir(mode=0o700, exist_ok=True)
+        found = place.lstat()
+    except OSError:
+        return
+    if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022:
+        yield place
+
+
 @cache
 def folder() -> Path | None:
     """Return the folder of this process, made if need be; none if no place can be written to."""
-    for place in places():
+    for place in chain(places(), _temporary()):
         mine = place / f"{PREFIX}{_KEY}"
         try:
             if not mine.is_dir():

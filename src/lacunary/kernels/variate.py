@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lacunary.kernels.compile import bare
+from lacunary.kernels.compile import bare, called
 
 __all__ = ["STEP", "binomial", "fraction", "log_gamma_variate", "normal", "uniform"]
 
@@ -77,7 +77,7 @@ def log_gamma_variate(shape: float, stream: Any) -> float:
     return math.log(d * v) + below
 
 
-@bare
+@called
 def _count_up(trials: float, p: float, stream: Any) -> float:
     """Return a binomial variate by adding its probabilities up; quick where few successes are expected."""
     odds = p / (1.0 - p)

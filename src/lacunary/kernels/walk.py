@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.kernels.cell import Kinds, Room, Spots
-from lacunary.kernels.compile import bare, kernel
-from lacunary.kernels.draw import draw_counts, log_likelihood
+from lacunary.kernels.compile import called, kernel
+from lacunary.kernels.draw import add_draws, log_likelihood
 from lacunary.kernels.pack import Slab
 from lacunary.kernels.spread import Scratch
 from lacunary.kernels.variate import log_gamma_variate, normal, uniform
@@ -48,7 +48,7 @@ class Trail(NamedTuple):
     log_theta: NDArray[np.float64]
 
 
-@bare
+@called
 def _log_rising(a: float, n: float) -> float:
     """Return log Γ(a + n) − log Γ(a), n ≥ 0, as `lacunary.maths.special.log_rising`."""
     if a < 1000.0:
@@ -58,7 +58,7 @@ def _log_rising(a: float, n: float) -> float:
     return (a - 0.5) * math.log1p(n / a) + n * math.log(b) - n + tail
 
 
-@bare
+@called
 def _log_tempered(target: Target, tau: float, counts: Any, sums: Any) -> float:
     """Return log ∫ p(θ) p(x, y | θ)^τ dθ − (1 − τ) · log_ways + log_ways, from the counts of x."""
     for g in range(sums.size):
@@ -74,7 +74,7 @@ def _log_tempered(target: Target, tau: float, counts: Any, sums: Any) -> float:
     return log
 
 
-@bare
+@called
 def draw_theta(
     target: Target, tau: float, counts: Any, stream: Any, log_theta: Any, top: Any, sums: Any
 ) -> None:
@@ -115,7 +115,7 @@ def walk(
     Parameters
     ----------
     kinds, slab, spots, room, scratch
-        Cells and working memory, as `draw_counts` takes them.
+        Cells and working memory, as `add_draws` takes them.
     target
         Prior and counts of the tempered family.
     tau
@@ -133,7 +133,7 @@ def walk(
     for i in range(size):
         counts[i] = target.constant[i]
     top, sums = np.empty(groups), np.empty(groups)
-    if not draw_counts(kinds, slab, spots, potential, room, scratch, stream, counts):
+    if not add_draws(kinds, slab, spots, potential, room, scratch, stream, counts):
         return math.nan
     log_weight = 0.0
     # Before step k, ``counts`` are those of the present completions, drawn at temperature k − 1, and
@@ -146,7 +146,7 @@ def walk(
         for i in range(size):
             potential[i] = math.exp(tau[k] * log_theta[i])
             counts[i] = target.constant[i]
-        if not draw_counts(kinds, slab, spots, potential, room, scratch, stream, counts):
+        if not add_draws(kinds, slab, spots, potential, room, scratch, stream, counts):
             return math.nan
         if k % trail.every == 0:
             at = k // trail.every - 1
@@ -159,7 +159,7 @@ def walk(
     return log_weight
 
 
-@bare
+@called
 def _normalize(target: Target, log_size: Any, theta: Any, sums: Any) -> None:
     """Write θ = g / Σ g, given log g."""
     for g in range(sums.size):
