@@ -7,8 +7,8 @@ import tomllib
 
 from tests.house.pages import ROOT
 
-TOOLS = ("ruff", "mypy", "pandas-stubs", "import-linter")
-"""What checks the text and not the behaviour is not needed."""
+TOOLS = ("ruff", "mypy", "pandas-stubs", "import-linter", "schemathesis")
+"""What checks the text and not the behaviour is not needed; nor what needs later versions than we do."""
 
 COMPANIONS = ("click<8.3", "pyparsing<3.3")
 """What old Typer and Matplotlib depend on themselves; later releases of it warn of their old ways."""

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, given, settings
 
 from lacunary.workbench.api import application
 from lacunary.workbench.bench import Bench
 from lacunary.workbench.service import Service, service
+
+schemathesis: Any = pytest.importorskip("schemathesis", reason="it needs later versions than we do")
 
 FEW = 3
 """Requests drawn for each path; the campaign's profile draws a hundred."""
