@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,10 @@ from typer.testing import CliRunner
 
 from lacunary.cli import app
 from lacunary.papers import Record, Results
-from lacunary.papers.ghm96.answers import Cell, slope_of
-from lacunary.papers.ghm96.work import counted, truth
+from lacunary.papers.claims import judge
+from lacunary.papers.ghm96.answers import ERRORS, Cell, answers, slope_of
+from lacunary.papers.ghm96.work import CASES, counted, truth
+from lacunary.papers.outcome import claims_of
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +23,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     assert result.exit_code == 0, result.output
     [told] = json.loads(result.stdout)
     assert told["done"] == told["units"]
-    for name in ("index.html", "map.svg", "map.png", "growth.svg", "ranks.txt", "map.csv", "slopes.csv"):
+    for name in ("index.html", "map.svg", "map.png", "growth.svg", "ranks.txt", "map.csv", "growth.csv"):
         assert (Path(out) / "ghm96" / name).stat().st_size > 0
     again = CliRunner().invoke(app, ["reproduce", "ghm96", "--size", "tiny", "--out", str(out), "--json"])
     assert json.loads(again.stdout)[0]["seconds"] == told["seconds"], "finished work is not done again"
@@ -63,6 +66,30 @@ def test_slopes_are_those_of_straight_lines() -> None:
     assert slope is not None
     assert slope.value == pytest.approx(-0.5)
     assert slope.error == pytest.approx(0.0, abs=1e-9)
+
+
+def grown(**slopes: float) -> Results:
+    """Return samples on which each score's error has a slope; unless given, zero."""
+    records = []
+    for (kind, n, k), rows, jitter in product(CASES, (10**5, 10**6), (-0.01, 0.01)):
+        gaps = {name: slopes.get(f"{name}_{kind}_{k}", 0.0) * np.log(rows) + jitter for name in ERRORS}
+        where = {"kind": kind, "n": n, "k": k, "rows": rows}
+        value = {**gaps, "log_likelihood": 0.0, "evidence": 0.0, "certain": True}
+        records.append(Record("grow", where, value, 0.0))
+        # what is not certain must not count
+        records.append(Record("grow", where, {**value, "plain": 99.0 * rows, "certain": False}, 0.0))
+    return Results(tuple(records))
+
+
+def test_slopes_decide_section_6() -> None:
+    claims = {claim.id: claim for claim in claims_of("ghm96")[1]}
+    right = answers(grown(plain_regular_3=-0.5, **{"bic-rank_independent_2": -2.0}))
+    got = {name: judge(claims[name], found).verdict for name, found in right.items()}
+    told = ("cs-two-classes", "cs-fails", "cs-corrected", "flat", "repair")
+    assert [got[name] for name in told] == ["reproduced", "reproduced", "reproduced", "wrong", "answered"]
+    level = answers(grown())
+    assert judge(claims["cs-fails"], level["cs-fails"]).verdict == "not"
+    assert judge(claims["flat"], level["flat"]).verdict == "reproduced"
 
 
 def test_singular_truths_are_what_they_are_called() -> None:

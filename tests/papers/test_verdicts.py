@@ -159,10 +159,14 @@ def test_answers_of_an_earlier_run_are_kept_said_and_judged_anew(tmp_path: Path)
         "open",
     ]
     wider = [claim(printed=1.0, tolerance=1.0, flat=(9.0,)), *claims[1:]]
+    (tmp_path / "table.txt").write_text("a < b")
+    (tmp_path / "drawn.png").write_bytes(b"picture")
     assert written(tmp_path, wider, w=sure) == ["reproduced"] * 4
     page = (tmp_path / "index.html").read_text()
     assert f"Of an earlier run: {lac.__version__}." in page
     assert "3 answers are of an earlier run" in page
+    assert "<pre>a &lt; b</pre>" in page
+    assert 'src="drawn.png"' in page
     assert written(tmp_path, wider) == ["reproduced"] * 4
     assert (tmp_path / "claims.txt").read_text().count("Thus.") == 1
     (tmp_path / "claims.csv").write_text("claim,ours\nx,1\n")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-from base64 import b64encode
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from lacunary import FileError
 from lacunary.papers.claims import VERDICTS, Claim, Found, Verdict
 
-__all__ = ["kept_answers", "kept_pictures"]
+__all__ = ["kept_answers", "kept_pictures", "kept_tables"]
 
 
 def kept_answers(path: Path, claims: Sequence[Claim]) -> dict[str, Found]:
@@ -60,7 +59,17 @@ def _number(text: str) -> float | None:
     return int(value) if value.is_integer() and "." not in text else value
 
 
-def kept_pictures(folder: Path, drawn: Collection[str]) -> dict[str, str]:
-    """Return the pictures in a folder that a new run did not draw, by name, as addresses that hold them."""
-    found = (path for path in sorted(folder.glob("*.png")) if path.stem not in drawn)
-    return {path.stem: f"data:image/png;base64,{b64encode(path.read_bytes()).decode()}" for path in found}
+def kept_pictures(folder: Path, drawn: Collection[str]) -> list[str]:
+    """Return the names of pictures in a folder that a new run did not draw; they stay beside the page."""
+    return sorted(path.stem for path in folder.glob("*.png") if path.stem not in drawn)
+
+
+SHORT = 40_000
+"""Characters up to which a table of an earlier run is shown; longer ones are files beside the page."""
+
+
+def kept_tables(folder: Path, written: Collection[str]) -> dict[str, str]:
+    """Return the tables in a folder that a new run did not write, by name, as text."""
+    found = (path for path in sorted(folder.glob("*.txt")) if path.stem not in {"claims", *written})
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in found}
+    return {name: text for name, text in texts.items() if len(text) <= SHORT}

@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from lacunary import __version__, write_whole
 from lacunary.papers.claims import VERDICTS, Claim, Judged, judge, said
-from lacunary.papers.earlier import kept_answers, kept_pictures
+from lacunary.papers.earlier import kept_answers, kept_pictures, kept_tables
 from lacunary.papers.outcome import Cell, Listing, Outcome, Size
 from lacunary.papers.sample import minus
 
@@ -98,7 +98,8 @@ def summary(judged: Sequence[Judged]) -> list[tuple[str, list[str]]]:
                 places.setdefault(one.claim.where, []).append(one.claim.says)
         total = Counter(one.claim.where for one in judged if one.verdict not in ("noted", "answered"))
         lines = [
-            f"{where}: {'; '.join(says) if len(says) <= TOLD else f'{len(says)} of {total[where]} claims'}"
+            f"{where or 'our own'}: "
+            + ("; ".join(says) if len(says) <= TOLD else f"{len(says)} of {total[where]} claims")
             for where, says in places.items()
         ]
         if lines:
@@ -160,7 +161,7 @@ def publish(folder: Path, edition: Edition, claims: Sequence[Claim], outcome: Ou
     write_whole(folder / "claims.csv", _csv(verdicts(judged)))
     write_whole(folder / "claims.txt", "\n".join(told(one) for one in judged))
     drawn = _draw(folder, outcome)
-    old = kept_pictures(folder, {drawing.name for drawing in outcome.drawings})
+    old = kept_pictures(folder, drawn), kept_tables(folder, {each.name for each in outcome.listings})
     write_whole(folder / "index.html", _page(edition, judged, outcome, drawn, old))
     return judged
 
@@ -216,7 +217,7 @@ def _page(
     judged: Sequence[Judged],
     outcome: Outcome,
     drawn: Mapping[str, Markup],
-    old: Mapping[str, str],
+    old: tuple[Sequence[str], Mapping[str, str]],
 ) -> str:
     environment = Environment(
         loader=PackageLoader("lacunary.papers", ""),
@@ -240,7 +241,8 @@ def _page(
         count=[(v, n) for v in VERDICTS[:-1] if (n := sum(j.verdict == v for j in judged))],
         summary=summary(judged),
         earlier=sum(bool(j.found and j.found.run) for j in judged),
-        old=old,
+        pictures=old[0],
+        tables=old[1],
         outcome=outcome,
         drawn=drawn,
     )

@@ -137,7 +137,7 @@ def outcome(results: Results) -> Outcome:
 
 def _table_1(known: list[Curve]) -> Listing:
     rows: list[tuple[str | int, ...]] = []
-    for setting, printed in zip(ROWS, PRINTED, strict=True):
+    for setting, printed in zip(ROWS, PRINTED, strict=True) if known else ():
         own = [curve for curve in known if curve.setting == setting]
         cells: list[str] = []
         for score, (mean, spread) in zip(SCORES[1:], printed, strict=True):
