@@ -28,7 +28,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     out = tmp_path_factory.mktemp("ch96")
     result = CliRunner().invoke(app, ["reproduce", "ch96", "--size", "tiny", "--out", str(out), "--json"])
     assert result.exit_code == 0, result.output
-    for name in ("index.html", "evidence.svg", "peaks.png", "table-1.txt", "table-2.csv", "section-5.csv"):
+    for name in ("index.html", "evidence.svg", "peaks.png", "table-1.txt", "curves.csv", "section-5.csv"):
         assert (Path(out) / "ch96" / name).stat().st_size > 0
     [record] = json.loads(result.stdout)
     assert record["done"] == record["units"]
