@@ -77,15 +77,16 @@ def binary_network() -> Any:
 
 @dataclass
 class Memory:
-    """The most anonymous memory that this process had, looked at ten times a second; in bytes."""
+    """The most anonymous memory that this process had, and mapped of files, looked at ten times a second."""
 
     most: int = 0
+    mapped: int = 0
     over: threading.Event = field(default_factory=threading.Event)
 
     def look(self) -> None:
         """Look until it is over."""
         while not self.over.wait(0.1):
-            self.most = max(self.most, anonymous())
+            self.most, self.mapped = max(self.most, anonymous()), max(self.mapped, mapped_files())
 
 
 def anonymous() -> int:
@@ -165,7 +166,7 @@ def measure(what: str, folder: Path, memory: str, starts: int, iterations: int) 
         perf_counter() - begun,
         process_time() - cpu,
         max(watched.most, anonymous()),
-        mapped_files(),
+        watched.mapped,
         found.log_likelihood,
     )
 

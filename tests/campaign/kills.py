@@ -27,10 +27,10 @@ import lacunary as lac
 from lacunary.data import recipe
 from tests.campaign.run import Campaign, Found
 
-PATIENCE, SLOWER = 300.0, 10.0
+PATIENCE, SLOWER = 900.0, 10.0
 """What was disturbed counts as hanging after so many seconds, or so many times what it took undisturbed."""
 
-ROWS, PART, VARIABLES = 300, 100, 5
+ROWS, PART, VARIABLES = 300, 100, 4
 
 Work = Callable[[Any], bytes]
 

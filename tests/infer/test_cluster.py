@@ -6,14 +6,18 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import lacunary as lac
 from lacunary.data import recipe
-from lacunary.infer.cluster import agreed, connected, versions
+from lacunary.infer.cluster import OnCluster, agreed, connected, versions
+from lacunary.structure.networks import Networks
+from lacunary.structure.shares import everything
 
 distributed = pytest.importorskip("distributed")
 
@@ -85,6 +89,53 @@ def test_searches_on_a_cluster(client: Any, tmp_path: Path) -> None:
     found = [lac.search(source, method="greedy") for source in (there, here)]
     assert found[0].score == found[1].score
     assert str(found[0].dag) == str(found[1].dag)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_mixtures_and_structural_em_on_a_cluster(client: Any, tmp_path: Path) -> None:
+    """With holes: responsibilities, islands and the weighing of graphs go through the workers."""
+    network = lac.random_network(lac.random_dag(3, 0.5, 2, rng=1), rng=2)
+    lac.make_holes(network.sample(150, rng=3), 0.2, rng=4).to_frame("polars").write_parquet(
+        tmp_path / "a.parquet"
+    )
+    there, here = (lac.scan(tmp_path, client=c, schema=network.dag.schema) for c in (client, None))
+    once = lac.Stop(iterations=2)
+    mixtures = [
+        lac.fit_mixture(source, components=1, noise=True, structure="empty", stop=once).mixture
+        for source in (there, here)
+    ]
+    assert mixtures[0].weights.tobytes() == mixtures[1].weights.tobytes()
+    assert mixtures[0].components[0].theta.tobytes() == mixtures[1].components[0].theta.tobytes()
+    networks = [Networks(source) for source in (there, here)]
+    scores = []
+    for each in networks:
+        structure = ((), (), ())
+        [expected] = each.statistics(
+            each.draw([structure], 10.0, np.random.default_rng(0)), everything(each.row_weights)
+        )
+        scores.append([expected.score.toggled(child, ()).tobytes() for child in range(3)])
+    assert scores[0] == scores[1]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_files_that_are_damaged_or_vanish_are_named_by_workers(client: Any, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "a.parquet"
+    values = np.random.default_rng(0).normal(size=(400, 2))
+    lac.read(values).to_frame("polars").write_parquet(path, row_group_size=100)
+    file = recipe.look_through(str(path), ())
+    make = partial(recipe.raw, names=file.names)
+    column = parquet.ParquetFile(path).metadata.row_group(2).column(0)
+    broken, times = bytearray(path.read_bytes()), path.stat()
+    start = column.dictionary_page_offset or column.data_page_offset
+    broken[start : start + column.total_compressed_size] = bytes(column.total_compressed_size)
+    path.write_bytes(bytes(broken))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    with pytest.raises(lac.FileError, match=r"a\.parquet, rows 201 to 300, in row group 2"):
+        OnCluster.made(client, make, recipe.parts_of([file])).each(len)
+    path.unlink()
+    with pytest.raises(lac.FileError, match=r"a\.parquet cannot be read: No such file"):
+        OnCluster.made(client, make, recipe.parts_of([file])).each(len)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["COUNT", "Alike"]
+__all__ = ["COUNT", "SHORT", "Alike"]
 
 FEW_ROWS = 2**20
 """Different rows that are kept; where there are more, rows are learned from part by part."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.alike import COUNT, Alike
+from lacunary.data.alike import COUNT, SHORT, Alike
 from lacunary.data.assemble import assemble
 from lacunary.data.bare import Declared
 from lacunary.data.column import Column, Labels, Numbers, Source, parse_numbers
@@ -214,12 +214,20 @@ def settle_one(
 
 
 def _tally(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Return the different values of a column, and how often each stands there."""
+    """Return the different values of a column, and how often each stands there.
+
+    In the order in which they first stand there, as people name them; texts of many rows in their own.
+    """
     import polars as pl
 
+    short = frame.height <= SHORT
     if COUNT in frame.columns:
-        return frame.group_by(name, maintain_order=True).agg(pl.col(COUNT).sum())
-    return frame.group_by(name, maintain_order=True).agg(pl.len().alias(COUNT))
+        tally = frame.group_by(name, maintain_order=short).agg(pl.col(COUNT).sum())
+    elif short:
+        return frame.group_by(name, maintain_order=True).agg(pl.len().alias(COUNT))
+    else:
+        tally = frame[name].value_counts(name=COUNT)
+    return tally.sort(name) if not short and tally[name].dtype == pl.String else tally
 
 
 def _look(glimpse: _Glimpse, tally: pl.DataFrame, declared: Declared) -> None:
