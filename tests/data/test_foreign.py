@@ -12,6 +12,7 @@ import sqlite3
 import threading
 import zipfile
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -31,48 +32,72 @@ TEXT = "name,age\n" + "".join(
 )
 
 
-def make_excel(path: Path) -> None:
-    """A workbook of two sheets, written by hand: no library for writing is needed."""
-    strings = "<sst xmlns='http://schemas.openxmlformats.org/spreadsheetml/2006/main'/>"
-    sheet = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+def workbook(path: Path, sheets: dict[str, list[list[Any]]], merged: str = "") -> None:
+    """A spreadsheet, written by hand: no library for writing is needed. Dates are cells in a date's style."""
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 
-    def cells(columns: dict[str, list[Any]]) -> str:
-        lines = [list(columns), *map(list, zip(*columns.values(), strict=True))]
-        out = []
-        for r, line in enumerate(lines, 1):
-            told = ""
-            for c, value in zip("AB", line, strict=True):
-                if isinstance(value, str):
-                    told += f"<c r='{c}{r}' t='inlineStr'><is><t>{value}</t></is></c>"
-                elif value is not None:
-                    told += f"<c r='{c}{r}'><v>{value}</v></c>"
-            out.append(f"<row r='{r}'>{told}</row>")
-        return f"<worksheet xmlns='{sheet}'><sheetData>{''.join(out)}</sheetData></worksheet>"
+    def cell(place: str, value: Any) -> str:
+        if isinstance(value, str) and value.startswith("="):
+            formula, _, result = value[1:].partition(" is ")
+            return f"<c r='{place}'><f>{formula}</f><v>{result}</v></c>"
+        if isinstance(value, str):
+            return f"<c r='{place}' t='inlineStr'><is><t>{value}</t></is></c>"
+        if isinstance(value, date):
+            return f"<c r='{place}' s='1'><v>{(value - date(1899, 12, 30)).days}</v></c>"
+        return "" if value is None else f"<c r='{place}'><v>{value}</v></c>"
+
+    def cells(lines: list[list[Any]]) -> str:
+        rows = [
+            f"<row r='{r}'>{''.join(cell(f'{c}{r}', v) for c, v in zip('ABCD', line, strict=False))}</row>"
+            for r, line in enumerate(lines, 1)
+            if line
+        ]
+        joined = f"<mergeCells count='1'><mergeCell ref='{merged}'/></mergeCells>" if merged else ""
+        return f"<worksheet xmlns='{main}'><sheetData>{''.join(rows)}</sheetData>{joined}</worksheet>"
 
     types = "application/vnd.openxmlformats-officedocument.spreadsheetml"
     package = "http://schemas.openxmlformats.org/package/2006"
+    numbers = range(1, len(sheets) + 1)
+    overrides = [
+        f"<Override PartName='/xl/worksheets/sheet{k}.xml' ContentType='{types}.worksheet+xml'/>"
+        for k in numbers
+    ]
+    named = [f"<sheet name='{n}' sheetId='{k}' r:id='r{k}'/>" for k, n in zip(numbers, sheets, strict=True)]
+    related = [
+        f"<Relationship Id='r{k}' Type='{relation}/worksheet' Target='worksheets/sheet{k}.xml'/>"
+        for k in numbers
+    ]
     parts = {
         "[Content_Types].xml": f"<Types xmlns='{package}/content-types'>"
         "<Default Extension='rels' ContentType='application/vnd.openxmlformats-package.relationships+xml'/>"
         f"<Override PartName='/xl/workbook.xml' ContentType='{types}.sheet.main+xml'/>"
-        f"<Override PartName='/xl/worksheets/sheet1.xml' ContentType='{types}.worksheet+xml'/>"
-        f"<Override PartName='/xl/worksheets/sheet2.xml' ContentType='{types}.worksheet+xml'/></Types>",
+        f"{''.join(overrides)}</Types>",
         "_rels/.rels": f"<Relationships xmlns='{package}/relationships'>"
         f"<Relationship Id='r1' Type='{relation}/officeDocument' Target='xl/workbook.xml'/></Relationships>",
-        "xl/workbook.xml": f"<workbook xmlns='{sheet}' xmlns:r='{relation}'><sheets>"
-        "<sheet name='People' sheetId='1' r:id='r1'/><sheet name='Other' sheetId='2' r:id='r2'/>"
-        "</sheets></workbook>",
-        "xl/_rels/workbook.xml.rels": f"<Relationships xmlns='{package}/relationships'>"
-        f"<Relationship Id='r1' Type='{relation}/worksheet' Target='worksheets/sheet1.xml'/>"
-        f"<Relationship Id='r2' Type='{relation}/worksheet' Target='worksheets/sheet2.xml'/></Relationships>",
-        "xl/sharedStrings.xml": strings,
-        "xl/worksheets/sheet1.xml": cells(ROWS),
-        "xl/worksheets/sheet2.xml": cells({"u": ["p", "q", "p"], "v": ["s", "s", "t"]}),
+        "xl/workbook.xml": f"<workbook xmlns='{main}' xmlns:r='{relation}'><sheets>{''.join(named)}</sheets>"
+        "</workbook>",
+        "xl/_rels/workbook.xml.rels": f"<Relationships xmlns='{package}/relationships'>{''.join(related)}"
+        f"<Relationship Id='r99' Type='{relation}/styles' Target='styles.xml'/></Relationships>",
+        "xl/sharedStrings.xml": f"<sst xmlns='{main}'/>",
+        "xl/styles.xml": f"<styleSheet xmlns='{main}'><cellXfs count='2'><xf numFmtId='0'/>"
+        "<xf numFmtId='14'/></cellXfs></styleSheet>",
+        **{
+            f"xl/worksheets/sheet{k}.xml": cells(lines)
+            for k, lines in zip(numbers, sheets.values(), strict=True)
+        },
     }
     with zipfile.ZipFile(path, "w") as archive:
         for name, text in parts.items():
             archive.writestr(name, "<?xml version='1.0' encoding='UTF-8'?>" + text)
+
+
+def lines(columns: dict[str, list[Any]]) -> list[list[Any]]:
+    return [list(columns), *map(list, zip(*columns.values(), strict=True))]
+
+
+def make_excel(path: Path) -> None:
+    workbook(path, {"People": lines(ROWS), "Other": lines({"u": ["p", "q", "p"], "v": ["s", "s", "t"]})})
 
 
 def make_sqlite(path: Path) -> None:
@@ -190,7 +215,7 @@ def test_databases_by_address(tmp_path: Path) -> None:
         ("x.csv", b"a,b\n1,2\n", {"encoding": "utf-16"}, "not text in utf-16"),
         ("x.json", b"{", {}, "not JSON"),
         ("x.json", b"[1, 2]", {}, "no records"),
-        ("x.ndjson", b'{"a": {"b": 1}}\n', {}, "flatten"),
+        ("x.ndjson", b'{"a": [1]}\n', {}, "holds lists"),
         ("x.xz", b"nothing", {}, "broken xz"),
         ("x.zip", b"nothing", {}, "broken zip"),
         ("x.sav", b"nothing", {}, "cannot be read as sav"),
@@ -275,3 +300,42 @@ def test_a_stream_that_never_ends_is_refused() -> None:
         lac.read("/dev/zero")
     with lac.memory("1 kB"), pytest.raises(lac.BudgetError, match="what was read so far"):
         lac.read("/dev/urandom")
+
+
+WHEN = [date(2024, 1, 31), date(2024, 3, 1), None, date(2024, 2, 29)]
+SIZES = [1.5, 2.5, 3.5, 4.5]
+
+
+@pytest.mark.parametrize("suffix", ["xlsx", "sav", "dta", "xpt"])
+def test_dates_in_files_of_others_are_days_since_the_first(suffix: str, tmp_path: Path) -> None:
+    path, frame = tmp_path / f"t.{suffix}", pd.DataFrame({"when": WHEN, "x": SIZES})
+    if suffix == "xlsx":
+        workbook(path, {"S": lines({"when": WHEN, "x": SIZES})})
+    elif suffix == "dta":
+        frame["when"] = pd.to_datetime(frame["when"])
+        frame.to_stata(path, convert_dates={"when": "td"}, write_index=False)
+    else:
+        getattr(pyreadstat, {"sav": "write_sav", "xpt": "write_xport"}[suffix])(frame, str(path))
+    table = lac.read(path)
+    assert table.to_frame("dict") == {"when": [0.0, 30.0, None, 29.0], "x": SIZES}  # 2024 is a leap year
+    assert table.schema["when"].unit == "days since 2024-01-31"
+    assert any("taken as days since 2024-01-31" in said for said in table.decisions)
+    taken = lac.read(path, dates="parts")
+    assert "when month" in taken.schema
+
+
+def test_spreadsheets_as_people_make_them(tmp_path: Path) -> None:
+    """Blank rows, a title in merged cells, formulas, and numbers kept as text."""
+    path = tmp_path / "t.xlsx"
+    body = [["name", "x", "n"], ["a", "=1+0.5 is 1.5", "1.25"], ["b", 2.5, "2.5"], ["a", None, "3.75"]]
+    expected = {"name": ["a", "b", "a"], "x": [1.5, 2.5, None], "n": [1.25, 2.5, 3.75]}
+    for above in ([[], []], [["Weights of 2024"], []], [["Weights of 2024"], ["by hand"], []]):
+        workbook(path, {"S": [*above, *body]}, merged="A1:C1")
+        table = lac.read(path)
+        assert table.to_frame("dict") == expected, above
+        assert any("above the header" in said for said in table.decisions) == bool(above[0])
+    workbook(path, {"S": body[1:]})
+    assert lac.read(path, header=False).schema.names == ("x1", "x2", "x3")
+    assert lac.read(path, header=False, names=["p", "q", "r"]).schema.names == ("p", "q", "r")
+    workbook(path, {"S": [["note"], *body]})
+    assert lac.read(path, skip=1).to_frame("dict") == expected

@@ -255,6 +255,123 @@ FILES = {
     ),
     "blanks around tabs": Messy("x \t y\n1.5 \t a\n2.5 \t b\n3.5\ta\n", XY),
     "sections": Messy("North\nx,y\n1.5,a\n2.5,b\nSouth\nx,y\n3.5,a\n", {}, "skip", {}, True),
+    # Kinds that nobody had thought of yet
+    "groups as in India": Messy(
+        'x,y\n"1,23,456.5",a\n"12,34,567",b\n"99,999",a\n',
+        {"x": [123456.5, 1234567.0, 99999.0], "y": ["a", "b", "a"]},
+    ),
+    "a minus of its own": Messy("x,y\n−1.5,a\n2.5,b\n", {"x": [-1.5, 2.5], "y": ["a", "b"]}),
+    "blanks that do not break": Messy("x,y\n\xa01.5,a\n2.5\xa0,b\n", {"x": [1.5, 2.5], "y": ["a", "b"]}),
+    "plus signs": Messy("x,y\n+1.5,a\n-2.5,b\n", {"x": [1.5, -2.5], "y": ["a", "b"]}),
+    "exponents of Fortran": Messy(
+        "x,y\n1.5D+03,a\n2.5D-02,b\n", {"x": [1500.0, 0.025], "y": ["a", "b"]}, "is read as 1500"
+    ),
+    "hexadecimal labels": Messy("x,y\n0x1F,a\n0x2A,b\n", {"x": ["0x1F", "0x2A"], "y": ["a", "b"]}),
+    "first, second, third": Messy("x,y\n1st,a\n2nd,b\n", {"x": ["1st", "2nd"], "y": ["a", "b"]}),
+    "below what can be measured": Messy(
+        "x,y\n<0.5,a\n1.5,b\n2.5,a\n",
+        {"x": [None, 1.5, 2.5], "y": ["a", "b", "a"]},
+        "'<0.5' look like numbers",
+        {"holes": ["<0.5"]},
+    ),
+    "fractions": Messy(
+        "x,y\n1 1/2,a\n3/4,b\n", {"x": ["1 1/2", "3/4"], "y": ["a", "b"]}, "in a form that is not read"
+    ),
+    "powers of ten": Messy(
+        "x,y\n1.5×10^3,a\n2×10^-2,b\n", {"x": ["1.5×10^3", "2×10^-2"], "y": ["a", "b"]}, "plain numbers"
+    ),
+    "digits of another script": Messy(
+        "x,y\n١٢,a\n٣٤,b\n", {"x": ["١٢", "٣٤"], "y": ["a", "b"]}, "in a form that is not read"
+    ),
+    "a code far below": Messy(
+        "x,y\n1.5,a\n-99,b\n3.5,a\n-99,b\n2.5,a\n",
+        {"x": [1.5, None, 3.5, None, 2.5], "y": ["a", "b", "a", "b", "a"]},
+        r"-99 comes 2 times.*holes=\['-99'\]",
+        {"holes": ["-99"]},
+    ),
+    "a code far above": Messy(
+        "x,y\n1.5,a\n999,b\n3.5,a\n999,b\n2.5,a\n",
+        {"x": [1.5, None, 3.5, None, 2.5], "y": ["a", "b", "a", "b", "a"]},
+        "999 comes 2 times",
+        {"holes": ["999"]},
+    ),
+    "a negative code among what cannot be": Messy(
+        "x,y\n15.5,a\n-9,b\n3.5,a\n-9,b\n2000,a\n",
+        {"x": [15.5, None, 3.5, None, 2000.0], "y": ["a", "b", "a", "b", "a"]},
+        "-9 comes 2 times",
+        {"holes": ["-9"]},
+    ),
+    "yes and no in German": Messy("x,y\n1.5,ja\n2.5,nein\n", {"x": [1.5, 2.5], "y": ["ja", "nein"]}),
+    "true in three ways": Messy(
+        "x,y\n1.5,TRUE\n2.5,true\n3.5,False\n", {**XY, "y": ["TRUE", "true", "False"]}, "spelling alone"
+    ),
+    "ranges are states": Messy("x,y\n1.5,10-20\n2.5,20-30\n", {"x": [1.5, 2.5], "y": ["10-20", "20-30"]}),
+    "addresses of machines": Messy(
+        "x,y\n1.5,10.0.0.1\n2.5,10.0.0.2\n", {"x": [1.5, 2.5], "y": ["10.0.0.1", "10.0.0.2"]}
+    ),
+    "German months": Messy("x,y\n31. Januar 2024,a\n1. März 2024,b\n", {"x": [0, 30], "y": ["a", "b"]}),
+    "French months": Messy("x,y\n31 janvier 2024,a\n1 août 2024,b\n", {"x": [0, 183], "y": ["a", "b"]}),
+    "Spanish months": Messy(
+        "x,y\n31 de enero de 2024,a\n1 de marzo de 2024,b\n", {"x": [0, 30], "y": ["a", "b"]}
+    ),
+    "weeks": Messy(
+        "x,y\n2024-W05,a\n2024-W09,b\n", {"x": [0, 28], "y": ["a", "b"]}, "29 Jan 2024, its first day"
+    ),
+    "quarters": Messy("x,y\n2024Q1,a\n2024Q2,b\n", {"x": [0, 91], "y": ["a", "b"]}, "its first day"),
+    "years of two digits": Messy(
+        "x,y\n31.01.98,a\n01.03.98,b\n", {"x": [0, 29], "y": ["a", "b"]}, "years of two digits"
+    ),
+    "a date of zeros": Messy(
+        "x,y\n2024-01-31,a\n0000-00-00,b\n2024-03-01,a\n",
+        {"x": [0, None, 30], "y": ["a", "b", "a"]},
+        r"holes=\['0000-00-00'\]",
+        {"holes": ["0000-00-00"]},
+    ),
+    "durations": Messy("x,y\n1h 30m,a\n45m,b\n", {"x": [1.5, 0.75], "y": ["a", "b"]}, "hours"),
+    "morning and afternoon": Messy("x,y\n10:30 AM,a\n2:15 PM,b\n", {"x": [10.5, 14.25], "y": ["a", "b"]}),
+    "a blank before quotes": Messy(
+        'x, y\n1.5, "a, b"\n2.5, "c"\n', {"x": [1.5, 2.5], "y": ["a, b", "c"]}, "blanks before quotes"
+    ),
+    "tildes": Messy("x~y\n1.5~a\n2.5~b\n3.5~a\n", XY, "delimiter='~'", {"delimiter": "~"}),
+    "signs that cannot be seen": Messy(
+        "x,y\n1.5,a\u200b\n2.5,b\n", {"x": [1.5, 2.5], "y": ["a\u200b", "b"]}, "cannot be seen"
+    ),
+    "Markdown": Messy(
+        "| x | y |\n|---|---|\n| 1.5 | a |\n", {}, "drawn with lines.*save it as .csv", {}, True
+    ),
+    "what psql prints": Messy(
+        " x   | y \n-----+---\n 1.5 | a\n(1 row)\n", {}, "psql --csv", {}, True, "t.txt"
+    ),
+    "packed as Zstandard": Messy(b"\x28\xb5\x2f\xfd", {}, "unpack it first", {}, True, "t.csv.zst"),
+    "Cyrillic of old": Messy(
+        "имя,x\nАнна,1.5\nПётр,2.5\n".encode("cp1251"),
+        {"имя": ["Анна", "Пётр"], "x": [1.5, 2.5]},
+        "'cp1251'",
+        {"encoding": "cp1251"},
+    ),
+    "two merged header lines": Messy(
+        "North,,South,\nx,y,x,y\n1.5,a,2.5,b\n3.5,b,4.5,a\n",
+        {"North x": [1.5, 3.5], "North y": ["a", "b"], "South x": [2.5, 4.5], "South y": ["b", "a"]},
+        "header=2",
+        {"header": 2},
+        True,
+    ),
+    "lines in cells": Messy('x,y\n1.5,"a\nb"\n2.5,c\n', {"x": [1.5, 2.5], "y": ["a\nb", "c"]}),
+    "sums in German": Messy(
+        "y;x\na;1,5\nb;2,5\na;3,5\nSumme;7,5\n", {"y": XY["y"], "x": XY["x"]}, "skip_end=1", {"skip_end": 1}
+    ),
+    "records a line, called JSON": Messy(
+        '{"x":1.5,"y":"a"}\n{"x":2.5,"y":"b"}\n', {"x": [1.5, 2.5], "y": ["a", "b"]}, name="t.json"
+    ),
+    "objects in records": Messy(
+        '[{"x":1.5,"y":{"a":"p"}},{"x":2.5,"y":{"a":"q"}}]',
+        {"x": [1.5, 2.5], "y.a": ["p", "q"]},
+        "outer.inner",
+        name="t.json",
+    ),
+    "records below a name": Messy(
+        '{"n":2,"data":[{"x":1.5,"y":"a"},{"x":2.5}]}', {"x": [1.5, 2.5], "y": ["a", None]}, name="t.json"
+    ),
     "gzipped, with a title": Messy(
         gzip.compress(b"Weights\nx,y\n1.5,a\n2.5,b\n3.5,a\n", mtime=0),
         XY,
@@ -273,7 +390,7 @@ def told(path: Path, **options: Any) -> tuple[Any, str]:
 
 
 def test_they_are_fifty() -> None:
-    assert len(FILES) >= 80
+    assert len(FILES) >= 120
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -41,6 +41,18 @@ WORDS = [
     "drop",
 ]
 
+READINGS: list[dict[str, Any]] = [
+    {},
+    {"encoding": "utf-16"},
+    {"encoding": "klingon"},
+    {"delimiter": "\t", "quote": ""},
+    {"header": 0, "skip": 2, "skip_end": 10**6},
+    {"header": -1},
+    {"comment": "#", "thousands": ".", "ragged": True},
+    {"names": ["a", "a"], "sheet": "S"},
+    {"day_first": "yes", "dates": "parts"},
+]
+
 
 class Fuzz:
     """Draws requests about a workspace with two tables and two models."""
@@ -124,6 +136,7 @@ class Fuzz:
                 "rename": {self._name(): self._text()},
                 "holes": [self._text()],
                 "decimal": draw.choice([".", ",", "x"]),
+                **draw.choice(READINGS),
                 "weights": self._name(),
                 "ordered": [self._name()],
             }

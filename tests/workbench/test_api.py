@@ -100,12 +100,30 @@ def test_a_table_that_cannot_be_read_yet_is_shown_with_its_problems(client: Clie
     assert client.ask("PUT", f"/api/tables/{found['id']}", {"drop": ["who"]})[1]["readable"]
 
 
+def test_a_file_is_read_again_otherwise(client: Client) -> None:
+    """What cannot be read, but names what might help, is kept; so is what was read otherwise than meant."""
+    status, found = client.upload("/api/tables?name=x.csv", "名,v\n大阪,1.5\n東京,2.5\n".encode("shift-jis"))
+    assert status == 200
+    assert not found["readable"]
+    assert {"encoding": "shift-jis"} in found["problems"][0]["mends"]
+    assert found["problems"][0]["text"].startswith("x.csv")  # and not where it lies
+    _, found = client.ask("PUT", f"/api/tables/{found['id']}", {"encoding": "shift-jis"})
+    assert [column["name"] for column in found["columns"]] == ["名", "v"]
+    status, found = client.upload("/api/tables?name=y.csv", b"1,5;'a\n2,5;b\n")
+    wanted = {"header": 0, "quote": "", "decimal": ",", "delimiter": ";", "holes": ["b"]}
+    _, found = client.ask("PUT", f"/api/tables/{found['id']}", wanted)
+    assert [column["name"] for column in found["columns"]] == ["x1", "x2"]
+    assert found["columns"][0]["range"] == [1.5, 2.5]
+    assert found["columns"][1]["states"] == ["'a"]
+    assert found["settings"] == wanted
+
+
 @pytest.mark.parametrize(
     ("name", "data"),
     [
         ("x.exe", b"a"),
         ("x.csv", b""),
-        ("x.csv", b"\xff\xfe\x00"),
+        ("x.csv", b"\0" * 50),
         ("x.csv.gz", b"no gzip"),
         ("x.parquet", b"PAR1"),
         ("", b"a\n1\n"),

@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 from lacunary.data.bare import Bare, Declared, bared, recoded, value_of, without_marks
 from lacunary.data.column import Column, Labels, Moments, Numbers, parse_numbers
-from lacunary.data.diagnostics import Diagnostic, diagnose_labels, diagnose_numbers, stray_numbers
+from lacunary.data.diagnostics import (
+    Diagnostic,
+    diagnose_codes,
+    diagnose_labels,
+    diagnose_numbers,
+    stray_numbers,
+)
 from lacunary.data.schema import Kind, Label, Variable
 from lacunary.data.spelling import Spelling, spelled
 from lacunary.data.table import HOLE, positions
@@ -83,14 +89,15 @@ def _numeric(numbers: Numbers, kind: Kind | None, declared: Declared, marked: st
     if kind == "continuous":
         return _continuous(numbers, declared, "declared continuous" + marked)
     if kind is None and not numbers.whole:
-        return _continuous(numbers, declared, "numbers, taken as continuous" + marked)
+        decided = _continuous(numbers, declared, "numbers, taken as continuous" + marked)
+        return replace(decided, diagnostics=tuple(diagnose_codes(numbers)))
     labels = numbers.labels()
     if kind is None and _are_measurements(labels):
         reason = f"{len(labels.levels)} distinct whole numbers, taken as continuous{marked}"
         decided = _continuous(
             numbers, declared, f"{reason}; kinds={{{numbers.name!r}: 'discrete'}} makes it discrete"
         )
-        return replace(decided, diagnostics=tuple(diagnose_numbers(numbers, labels)))
+        return replace(decided, diagnostics=(*diagnose_numbers(numbers, labels), *diagnose_codes(numbers)))
     if kind is None and len(labels.levels) > 2:
         marked += f"; kinds={{{numbers.name!r}: 'continuous'}} makes it continuous"
     return _discrete(labels, kind, declared, marked)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -15,7 +16,15 @@ from lacunary.data.schema import Label
 from lacunary.data.spelling import Spelling, different_units, spelled
 from lacunary.data.wording import listed
 
-__all__ = ["Diagnostic", "diagnose_labels", "diagnose_numbers", "notes", "sounds_missing", "stray_numbers"]
+__all__ = [
+    "Diagnostic",
+    "diagnose_codes",
+    "diagnose_labels",
+    "diagnose_numbers",
+    "notes",
+    "sounds_missing",
+    "stray_numbers",
+]
 
 MISSING = frozenset(
     {
@@ -55,7 +64,17 @@ FEW, SOME = 20, 6
 
 DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:[T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}(?:[T ].*)?")
 IDENTIFIER = re.compile(r"(?:^|[\W_])(?:id|key|index|nr|no|rownames?|unnamed.*)$", re.IGNORECASE)
+NEARLY = re.compile(
+    r"[<>\u2264\u2265~\u2248]\s*=?\s*\d+(?:[.,]\d+)?|(?:\d+ )?\d+/\d+"
+    r"|\d+(?:[.,]\d+)?\s*[x\u00d7*]\s*10\s*\^?\s*[-+]?\d+"
+)
+"""Below or about a number, fractions, powers of ten: numbers in forms that are not read."""
+
+CODED = frozenset({-7, -8, -9, -77, -88, -99, -777, -888, -999, -9999, 99, 999, 9999, 99999})
+"""Numbers that often stand for a hole among measurements."""
+
 CAMEL = re.compile(r"[a-z](?:Id|ID|Key|Nr|No)$")
+INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060\ufeff\u00ad]")
 GARBLED = re.compile("\u00c3[\u0080-\u00bf\u0192\u201a-\u2030\u20ac]|\u00e2\u20ac|\u00c2[\u00a0-\u00bf]")
 YES_OR_NO = frozenset({"true", "false", "t", "f", "yes", "no", "y", "n"})
 
@@ -82,7 +101,9 @@ class Diagnostic:
     column: str
     what: str
     remedy: str
-    kind: Literal["written", "mixed", "dates", "missing", "identifier", "spelling", "doubtful", "garbled"]
+    kind: Literal[
+        "written", "mixed", "dates", "missing", "identifier", "spelling", "doubtful", "garbled", "codes"
+    ]
     labels: tuple[Label, ...] = ()
     misread: bool = False
 
@@ -94,7 +115,10 @@ def stray_numbers(labels: Labels, how: Spelling | None = None) -> Diagnostic | N
     if not texts or len(texts) < len(levels):
         return None
     return (
-        _units(labels.name, texts) or _mixed(labels, levels, how or Spelling()) or _dates(labels.name, texts)
+        _units(labels.name, texts)
+        or _nearly(labels.name, texts)
+        or _mixed(labels, levels, how or Spelling())
+        or _dates(labels.name, texts)
     )
 
 
@@ -103,6 +127,9 @@ def diagnose_labels(labels: Labels, how: Spelling | None = None) -> Iterator[Dia
     stray = stray_numbers(labels, how)
     if stray is not None:
         yield stray
+    if hidden := next((label for label in labels.levels if INVISIBLE.search(str(label))), None):
+        what = f"labels such as {str(hidden)!r} hold signs that cannot be seen"
+        yield Diagnostic(labels.name, what, "take them out of the source", "garbled")
     if garbled := next((label for label in labels.levels if GARBLED.search(str(label))), None):
         what = f"letters such as those of {garbled!r} look like UTF-8 that was once read in another encoding"
         yield Diagnostic(labels.name, what, "mend the source if they are", "garbled")
@@ -132,6 +159,21 @@ def diagnose_numbers(numbers: Numbers, labels: Labels) -> Iterator[Diagnostic]:
             f"drop=[{numbers.name!r}] leaves it out",
             "identifier",
         )
+
+
+def diagnose_codes(numbers: Numbers) -> Iterator[Diagnostic]:
+    """Yield a number that looks like a code for holes among measurements: repeated, far from all others."""
+    seen = numbers.values[~np.isnan(numbers.values)]
+    for code in (seen.min(), seen.max()) if seen.size else ():
+        others = seen[seen != code]
+        if code not in CODED or not others.size or seen.size - others.size < 2:
+            continue
+        low, high = others.min(), others.max()
+        gap = low - code if code < low else code - high
+        if gap > high - low or (code < 0 <= low):
+            many = seen.size - others.size
+            what = f"{code:g} comes {many} times, apart from all others, which are {low:g} to {high:g}"
+            yield Diagnostic(numbers.name, what, _as_holes([f"{code:g}"]), "codes")
 
 
 def notes(diagnostics: Iterable[Diagnostic]) -> Iterator[tuple[str, bool]]:
@@ -165,6 +207,26 @@ def _units(name: str, texts: Sequence[str]) -> Diagnostic | None:
         return None
     what = f"numbers in different units, {listed(units, SOME)}, read as labels"
     return Diagnostic(name, what, "give all cells one unit in the source", "written", misread=True)
+
+
+def _nearly(name: str, texts: Sequence[str]) -> Diagnostic | None:
+    """Return that texts are numbers, some of which stand in a form that is not read."""
+    told = [text for text in texts if not sounds_missing(text) and parse_numbers([text]) is None]
+    strange = [
+        text for text in told if NEARLY.fullmatch(text) or not (text.isascii() or _ascii(text) is None)
+    ]
+    if not strange or len(strange) < len(told):
+        return None
+    what = f"{listed(strange, 3)} look like numbers in a form that is not read, and are labels"
+    return Diagnostic(name, what, "write plain numbers in the source, or name them in holes=…", "written")
+
+
+def _ascii(text: str) -> float | None:
+    """Return the number that digits of another script or width stand for."""
+    try:
+        return float(unicodedata.normalize("NFKC", text))
+    except ValueError:
+        return None
 
 
 def _mixed(labels: Labels, levels: Sequence[int], how: Spelling) -> Diagnostic | None:

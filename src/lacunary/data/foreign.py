@@ -17,7 +17,7 @@ import sqlite3
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -28,6 +28,7 @@ from lacunary.data.apart import read_apart, reading
 from lacunary.data.bounded import Bounded
 from lacunary.data.rewrite import rewrite
 from lacunary.data.tidy import CONTROL, Opening, look
+from lacunary.data.wording import counted
 from lacunary.errors import BudgetError, FileError, ParameterError
 
 __all__ = [
@@ -52,6 +53,12 @@ DATABASES = (".db", ".sqlite", ".sqlite3")
 FOREIGN = (*SHEETS, *PACKAGES, *RECORDS, *DATABASES)
 PACKED = (".bz2", ".xz", ".zip")
 PIECE = 2**20
+TITLES = 40
+"""Rows at the top of a sheet among which its line of names is looked for."""
+
+DEEPEST = 4
+"""How deep objects may stand in objects to become columns."""
+
 MOST_JSON = 2**30
 
 
@@ -98,7 +105,7 @@ def foreign(source: str, how: Opening) -> tuple[Any, str]:
     if how.sheet is not None and suffix not in SHEETS:
         raise ParameterError(f"sheet is for spreadsheets, which {path} is not")
     if suffix in SHEETS:
-        return _sheet(path, how.sheet)
+        return _sheet(path, how)
     if suffix in PACKAGES:
         return _package(path, suffix)
     if suffix in DATABASES:
@@ -113,21 +120,42 @@ def _needed(module: str, extra: str, what: str) -> Any:
         raise FileError(f"{what} needs {module}: pip install 'lacunary[{extra}]'") from None
 
 
-def _sheet(path: Path, sheet: str | None) -> tuple[Any, str]:
+def _sheet(path: Path, how: Opening) -> tuple[Any, str]:
     fastexcel = _needed("fastexcel", "files", "a spreadsheet")
     with reading(path, "a spreadsheet"):
         reader = fastexcel.read_excel(str(path))
         names = list(reader.sheet_names)
-        if sheet is not None and sheet not in names:
-            raise FileError(f"{path} has no sheet {sheet!r}; it has {', '.join(map(repr, names))}")
-        chosen = names[0] if sheet is None else sheet
-        frame = reader.load_sheet(chosen).to_polars()
-    others = (
-        f"; others are {', '.join(n for n in names if n != chosen)}"
-        if sheet is None and len(names) > 1
-        else ""
-    )
-    return frame, f"read from the sheet {chosen!r}{others}"
+        if how.sheet is not None and how.sheet not in names:
+            raise FileError(f"{path} has no sheet {how.sheet!r}; it has {', '.join(map(repr, names))}")
+        chosen = names[0] if how.sheet is None else how.sheet
+        frame, said = _cells(reader, chosen, how)
+    if how.sheet is None and len(names) > 1:
+        said = f"; others are {', '.join(n for n in names if n != chosen)}{said}"
+    return frame, f"read from the sheet {chosen!r}{said}"
+
+
+def _cells(reader: Any, sheet: str, how: Opening) -> tuple[Any, str]:
+    """Return the cells of a sheet below its line of names, and what was left out above that."""
+    if not how.header:
+        frame = reader.load_sheet(sheet, header_row=None, skip_rows=how.skip).to_polars()
+        return _called(frame, how.names or [f"x{k + 1}" for k in range(frame.width)]), ""
+    above = how.skip
+    frame = reader.load_sheet(sheet, header_row=above).to_polars()
+    nameless = sum(name.startswith("__UNNAMED__") for name in frame.columns)
+    if not how.skip and 2 * nameless >= frame.width > 1:  # a title stands above, in one cell or two
+        first = reader.load_sheet(sheet, header_row=None, n_rows=TITLES).to_polars().rows()
+        whole = (k for k, row in enumerate(first) if all(cell not in (None, "") for cell in row))
+        if (above := next(whole, 0)) > 0:
+            frame = reader.load_sheet(sheet, header_row=above).to_polars()
+    said = f"; {counted(above, 'row')} above the header left out" if above else ""
+    return _called(frame, how.names or frame.columns), said
+
+
+def _called(frame: Any, names: Sequence[str]) -> Any:
+    """Return a frame with its columns' names, which must be as many."""
+    if len(names) != frame.width:
+        raise ParameterError(f"names=… has {len(names)} names, but there are {frame.width} columns")
+    return frame.rename(dict(zip(frame.columns, names, strict=True)))
 
 
 def _package(path: Path, suffix: str) -> tuple[Any, str]:
@@ -145,10 +173,8 @@ def _records(path: Path) -> tuple[Any, str]:
         raise FileError(f"{path} is larger than {MOST_JSON} bytes; save it as .parquet or .csv")
     try:
         text = path.read_text(encoding="utf-8-sig")
-        if path.suffix.lower() == ".json":
-            found: Any = json.loads(text)
-        else:
-            found = [json.loads(line) for line in text.splitlines() if line.strip()]
+        lines = path.suffix.lower() != ".json" or _is_a_record_a_line(text)
+        found: Any = [json.loads(t) for t in text.splitlines() if t.strip()] if lines else json.loads(text)
     except (ValueError, RecursionError) as problem:
         raise FileError(f"{path} is not JSON: {problem}") from None
     if isinstance(found, dict) and len(lists := [v for v in found.values() if isinstance(v, list)]) == 1:
@@ -157,13 +183,31 @@ def _records(path: Path) -> tuple[Any, str]:
         return found, "columns by name"
     if not isinstance(found, list) or not all(isinstance(row, dict) for row in found) or not found:
         raise FileError(f"{path} holds no records; a table is a list of objects, or lists by name")
-    names = list(dict.fromkeys(name for row in found for name in row))
-    nested = next((n for row in found for n, v in row.items() if isinstance(v, dict | list)), None)
-    if nested is not None:
-        raise FileError(f"{path}: {nested} holds objects or lists, not values; flatten it")
-    return {
-        n: [row.get(n) for row in found] for n in names
-    }, f"{len(found)} records; what one lacks is a hole"
+    flat = [dict(_flat(row)) for row in found]
+    names = list(dict.fromkeys(name for row in flat for name in row))
+    if nested := next((n for row in flat for n, v in row.items() if isinstance(v, dict | list)), None):
+        raise FileError(
+            f"{path}: {nested} holds lists, not values; write one value a column, or leave it out"
+        )
+    said = f"{len(flat)} records; what one lacks is a hole"
+    if flat != found:
+        said += "; what is nested in an object is a column, as 'outer.inner'"
+    return {n: [row.get(n) for row in flat] for n in names}, said
+
+
+def _is_a_record_a_line(text: str) -> bool:
+    """Whether a file called .json holds a record a line, and several."""
+    first, _, rest = text.lstrip().partition("\n")
+    return first.rstrip().startswith("{") and first.rstrip().endswith("}") and rest.lstrip().startswith("{")
+
+
+def _flat(row: dict[str, Any], above: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Yield the values of an object, those of objects in it by both names."""
+    for name, value in row.items():
+        if isinstance(value, dict) and value and depth < DEEPEST:
+            yield from _flat(value, f"{above}{name}.", depth + 1)
+        else:
+            yield f"{above}{name}", value
 
 
 def _database(engine: str, path: str, query: str | None) -> tuple[Any, str]:

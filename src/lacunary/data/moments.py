@@ -24,6 +24,23 @@ SECONDS = {"days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SAMPLE = 200
 
+ELSEWHERE = {
+    name: MONTHS[k]
+    for language in (
+        "januar februar märz april mai juni juli august september oktober november dezember",
+        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+        "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+        "januari februari maart april mei juni juli augustus september oktober november december",
+    )
+    for k, whole in enumerate(language.split())
+    for name in (whole, whole[:3])
+    if whole[:3] != "jui" or name == whole  # juin or juillet
+}
+"""Months in German, French, Spanish, Italian, Portuguese and Dutch, whole and by three letters."""
+
+WORD = re.compile(r"[^\W\d_]+")
 NAMED = r"(?P<named>(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6})\.?"
 CLOCK = r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d{1,9}))?)?\s*(?P<half>[AaPp]\.?[Mm]\.?)?"
 LATER = rf"(?:(?:T|,?\s+(?:at\s+)?){CLOCK}\s*(?P<zone>Z|UTC|GMT|[+-]\d{{2}}:?\d{{2}}|[+-]\d{{2}})?)?"
@@ -44,6 +61,7 @@ FORMS = {
 COARSE = {
     "months": re.compile(r"(?P<Y>\d{4})[-/](?P<b>\d{1,2})"),
     "named months": re.compile(rf"{NAMED}[-/ ]\s*(?P<Y>\d{{4}})", re.IGNORECASE),
+    "weeks": re.compile(r"(?P<Y>\d{4})-?W(?P<w>\d{2})(?:-?(?P<wd>[1-7]))?", re.IGNORECASE),
     "quarters": re.compile(r"(?P<Y>\d{4})[- ]?Q(?P<q>[1-4])", re.IGNORECASE),
     "quarters first": re.compile(r"Q(?P<q>[1-4])[-/ ]?(?P<Y>\d{4})", re.IGNORECASE),
 }
@@ -90,13 +108,25 @@ def dated(texts: Sequence[str], day_first: bool | None = None) -> Dated | None:
         return None
     if len(texts) > 2 * SAMPLE and dated(texts[:SAMPLE], day_first) is None:
         return None
+    plain = _english(texts)
     for form, pattern in FORMS.items():
-        if cells := _all(pattern, texts):
+        if cells := _all(pattern, plain):
             return _dates(texts, cells, form, day_first)
     for form, pattern in COARSE.items():
-        if cells := _all(pattern, texts):
+        if cells := _all(pattern, plain):
             return _coarse(texts, cells, form)
     return _clocks(texts) or _durations(texts)
+
+
+def _english(texts: Sequence[str]) -> Sequence[str]:
+    """Return texts with the months of other languages in English, if the first has one."""
+    if not any(word.casefold() in ELSEWHERE for word in WORD.findall(texts[0])):
+        return texts
+
+    def english(found: re.Match[str]) -> str:
+        return ELSEWHERE.get(found[0].casefold(), found[0])
+
+    return [WORD.sub(english, re.sub(r"\s+de\s+", " ", text)) for text in texts]
 
 
 def _all(pattern: re.Pattern[str], texts: Sequence[str]) -> list[re.Match[str]] | None:
@@ -193,13 +223,21 @@ def _offset(zone: str | None) -> float:
 
 
 def _coarse(texts: Sequence[str], cells: Sequence[re.Match[str]], form: str) -> Dated | None:
-    """Return months and quarters as their first days."""
+    """Return months, weeks and quarters as their first days."""
     try:
-        days = [datetime(int(cell["Y"]), _first_month(cell), 1, tzinfo=UTC) for cell in cells]
+        days = [_first_day(cell) for cell in cells]
     except ValueError:
         return None
     seconds = np.array([(day - EPOCH).total_seconds() for day in days])
     return Dated(seconds, "dates", "", f"{texts[0]!r} is taken as {days[0]:%d %b %Y}, its first day")
+
+
+def _first_day(cell: re.Match[str]) -> datetime:
+    known = cell.groupdict()
+    if week := known.get("w"):
+        monday = date.fromisocalendar(int(known["Y"]), int(week), int(known["wd"] or 1))
+        return datetime(monday.year, monday.month, monday.day, tzinfo=UTC)
+    return datetime(int(known["Y"]), _first_month(cell), 1, tzinfo=UTC)
 
 
 def _first_month(cell: re.Match[str]) -> int:

@@ -245,7 +245,8 @@ def _assembled(source: Any, how: Reading) -> Assembled:
             raise
         guess = other_encoding(os.fsdecode(source))
         found = _laid_down(source, replace(how, opening=replace(how.opening, encoding=guess)))
-        note = f"the text is not UTF-8 and was read in the encoding {guess}; encoding=… names another"
+        note = f"the text is not UTF-8 and was read in the encoding {guess}; if letters look wrong, "
+        note += "encoding='cp1250', 'cp1251', 'mac-roman', 'gb18030' or 'euc-kr' may be right"
         return replace(found, table=replace(found.table, notes=(note, *found.table.notes)))
 
 
@@ -356,6 +357,8 @@ def _file(source: str | os.PathLike[str], commas: bool, delimiter: str | None) -
         from lacunary.data.frame import arrow_file
 
         return arrow_file(path)
+    if path.suffix.lower() in (".zst", ".lz4", ".7z", ".rar", ".tar", ".tgz"):
+        raise FileError(f"{path} is packed in a way that is not read; unpack it first, or pack it as .gz")
     if suffix not in TEXT:
         raise FileError(
             f"{path}: tables are read from {', '.join((*TEXT, *ARROW, *FOREIGN))}, by suffix; text "

@@ -26,6 +26,8 @@ SAMPLE = 200
 SINGLE = frozenset("mgshldkWVNJ%‰°€£¥₹₽₩₺₪₫฿₴₦₱$")
 """Units of one letter; others, as in 5A and 7A, are parts of a code where no number has decimals."""
 
+ORDINALS = frozenset({"st", "nd", "rd", "th", "none"})
+
 SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "bn": 1e9}
 """What letters behind numbers multiply them by."""
 
@@ -43,8 +45,8 @@ CURRENCY = rf"(?:US|AU|CA|NZ|HK|A|C|S|R)?\$|[€£¥₹₽₩₺₪₫฿₴₦�
 UNIT = r"[^\W\d_]|[%‰°€$£¥₹₽₩₺₪₫฿₴₦₱]"
 CELL = re.compile(
     rf"(?P<open>\()?\s*(?P<minus>[+-])?\s*(?P<money>{CURRENCY})?\s*(?P<minus2>[+-])?\s*"
-    rf"(?P<body>\d[\d.,' ]*(?:[eE][+-]?\d+(?![^\W_]))?|[.,]\d+)\s*(?P<unit>(?:{UNIT})[^\s()]{{0,11}}"
-    rf"(?: [^\W\d_]{{1,11}})?)?\s*(?P<after>-)?\s*(?(open)\))"
+    rf"(?P<body>\d[\d.,' ]*(?:(?:[eE][+-]?|[dD][+-])\d+(?![^\W_]))?|[.,]\d+)\s*"
+    rf"(?P<unit>(?:{UNIT})[^\s()]{{0,11}}(?: [^\W\d_]{{1,11}})?)?\s*(?P<after>-)?\s*(?(open)\))"
 )
 """A number in its dress: parentheses, sign, currency, digits with signs between, unit, minus at the end."""
 
@@ -149,7 +151,9 @@ def different_units(texts: Sequence[str]) -> tuple[str, ...]:
     cells = _cells(texts)
     if not cells or _one_unit(cells) is not None:
         return ()
-    return tuple(dict.fromkeys(_unit(cell) or "none" for cell in cells))
+    units = tuple(dict.fromkeys(_unit(cell) or "none" for cell in cells))
+    named = {*units} <= ORDINALS or any(any(map(str.isdecimal, unit)) for unit in units)  # 1st, 0x1F
+    return () if named else units
 
 
 def _cells(texts: Sequence[str]) -> list[re.Match[str]] | None:
@@ -216,11 +220,13 @@ def _number(group: str, decimal: str) -> re.Pattern[str]:
         whole = r"(?:[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d?(?:,\d{2})+,\d{3}|\d+)"  # as in India, too
     elif group:
         whole = rf"(?:[1-9]\d{{0,2}}(?:{re.escape(group)}\d{{3}})+|\d+)"
-    return re.compile(rf"(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?")
+    return re.compile(
+        rf"(?:{whole}(?:{point}\d*)?|{point}\d+)(?:(?:[eE][+-]?|[dD][+-])\d+)?"
+    )  # D as Fortran has it
 
 
 def _values(bodies: Sequence[str], dialect: Dialect) -> NDArray[np.float64]:
-    table = str.maketrans({dialect.group or "\0": "", dialect.decimal: "."})
+    table = str.maketrans({dialect.group or "\0": "", dialect.decimal: ".", "d": "e", "D": "e"})
     return np.array([float(body.translate(table)) for body in bodies])
 
 

@@ -71,6 +71,11 @@ CONTROL = re.compile(rb"[\x01-\x08\x0e-\x19\x1b-\x1f\x7f]")
 SUMS = re.compile(
     r"(?:grand |sub)?(?:total|sum|mean|average|summe|gesamt|somme|moyenne)s?\b.*", re.IGNORECASE
 )
+RULED = re.compile(r"^[ \t|+:]*-{3,}[ \t|+:-]*$", re.MULTILINE)
+SPACED = re.compile(r'(?:^|[,;|\t])[ ]+"', re.MULTILINE)
+RARE = "~^:!#&/*=\\"
+"""Signs that hardly ever part cells."""
+
 NOTED = re.compile(r"\s|^[*†‡]|^(?:source|note|notes|quelle|legend|footnote|generated)\b", re.IGNORECASE)
 
 
@@ -166,12 +171,27 @@ def look(path: Path, how: Opening) -> Tidied:
         above, sign = above + 1, sign or told[1]
         said = (*said, f"cells are parted by {sign!r}, as the line above the header says")
     lines = [line for line in lines[above:] if not (how.comment and line.lstrip().startswith(how.comment))]
+    if SPACED.search(text) and how.quote:
+        said = (*said, "blanks before quotes left out")
     found = Tidied(encoding, sign or "", above, how.skip_end, said=said)
     if how.comment is None and lines and not how.skip:
         found = _framed(path, lines, found, how)
     if not found.delimiter:
         found = replace(found, delimiter=delimiter_of(path, "".join(lines)))
+    if found.delimiter not in (BLANKS, WIDE) and (told := _strange(lines, found.delimiter, how)):
+        found = replace(found, notes=(*found.notes, told))
     return _ended(path, found, how) if found.encoding in ("utf-8-sig", "cp1252") else found
+
+
+def _strange(lines: Sequence[str], sign: str, how: Opening) -> str:
+    """Return that a rare sign may part the cells, where there is one column and every line has it alike."""
+    told = list(islice(filter(str.strip, lines), ROWS))
+    if how.delimiter or len(told) < 3 or set(_widths(told, sign, how)) != {1}:
+        return ""
+    for rare in RARE:
+        if len(many := {line.count(rare) for line in told}) == 1 and 0 not in many:
+            return f"there is one column, but every line has {rare!r}; delimiter={rare!r} parts cells there"
+    return ""
 
 
 def _refuse_others(path: Path, head: bytes) -> None:
@@ -183,6 +203,11 @@ def _refuse_others(path: Path, head: bytes) -> None:
     if start.startswith((b"<!doctype", b"<html", b"<table", b"<?xml")):
         raise FileError(
             f"{path} is a page (HTML or XML); open it in a spreadsheet and save it as .csv or .xlsx"
+        )
+    if (drawn := RULED.search(head[:4096].decode("latin-1"))) and {*"|+"} & {*drawn[0]}:
+        raise FileError(
+            f"{path} is a table drawn with lines, as Markdown, psql and MySQL print it; save it as .csv "
+            "(psql --csv, mysql --batch)"
         )
     if start.startswith((b"[{", b'{"')) or (start.startswith(b"[") and b"{" in start[:20]):
         raise FileError(f"{path} looks like JSON; give it the suffix .json, or .ndjson with a record a line")
@@ -289,6 +314,7 @@ def _parsed(lines: Sequence[str], sign: str, how: Opening) -> Iterator[tuple[int
 def dialect(sign: str, how: Opening, strict: bool = True) -> dict[str, Any]:
     """Return how `csv` is to take signs apart."""
     told: dict[str, Any] = {"delimiter": sign, "strict": strict, "escapechar": how.escape}
+    told["skipinitialspace"] = True
     if how.quote:
         return told | {"quotechar": how.quote, "doublequote": how.escape is None}
     return told | {"quoting": csv.QUOTE_NONE}
@@ -327,7 +353,8 @@ def unwrapped(line: str) -> str:
 
 
 def _has_numbers(row: Sequence[str]) -> bool:
-    return any(cell.strip() and parse_numbers([cell.strip()]) is not None for cell in row)
+    told = (cell.strip().replace(",", ".") for cell in row)
+    return any(cell and parse_numbers([cell]) is not None for cell in told)
 
 
 def _ended(path: Path, found: Tidied, how: Opening) -> Tidied:

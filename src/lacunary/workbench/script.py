@@ -96,7 +96,7 @@ def _call(head: str, first: list[str], named: dict[str, Any]) -> str:
     told = [
         f"{name}={pformat(v, sort_dicts=False)}"
         for name, v in named.items()
-        if v not in (None, [], {}, "", ())
+        if v not in (None, [], {}, ()) and (v != "" or name == "quote")
     ]
     line = f"{head}({', '.join([*first, *told])})"
     if len(line) <= 100 and "\n" not in line:

@@ -23,7 +23,9 @@ from lacunary.workbench.workspace import Workspace
 __all__ = ["SUFFIXES", "Tables", "described", "read_as", "suffix_of"]
 
 TEXT, COLUMNAR = (".csv", ".tsv", ".tab", ".txt", ".data", ".dat"), (".parquet", ".pq")
-SUFFIXES = (*TEXT, *(f"{suffix}.gz" for suffix in TEXT), *COLUMNAR)
+SHEETS = (".xlsx", ".xls", ".ods")
+PACKAGES, RECORDS = (".sav", ".dta", ".sas7bdat"), (".ndjson", ".jsonl")
+SUFFIXES = (*TEXT, *(f"{suffix}.gz" for suffix in TEXT), *COLUMNAR, *SHEETS, *PACKAGES, *RECORDS)
 """The files that are taken as tables."""
 
 MOST_UNPACKED = 2 * 2**30
@@ -37,7 +39,11 @@ LIST, MAP = re.compile(r"\b(drop|holes)=(\[[^\]]*\])"), re.compile(r"\bkinds=(\{
 _QUIET = RLock()
 """Held while warnings are off: threads share them."""
 
-COMMA = re.compile(r"\bdecimal=','")
+OPTION = re.compile(
+    r"\b(decimal|thousands|encoding|delimiter|quote|comment|sheet|escape)=('[^']*')|"
+    r"\b(header|skip|skip_end|ragged|day_first)=(\d+|True|False)"
+)
+"""What a sentence may name that reads the file otherwise."""
 
 
 def suffix_of(name: str) -> str:
@@ -47,7 +53,8 @@ def suffix_of(name: str) -> str:
         (suffix for suffix in sorted(SUFFIXES, key=len, reverse=True) if lower.endswith(suffix)), None
     )
     if found is None:
-        raise lac.FileError(f"tables are read from {', '.join((*TEXT, *COLUMNAR))}; text also as .gz")
+        kinds = (*TEXT, *COLUMNAR, *SHEETS, *PACKAGES, *RECORDS)
+        raise lac.FileError(f"tables are read from {', '.join(kinds)}; text also as .gz")
     return found
 
 
@@ -98,7 +105,12 @@ def read_as(path: str | os.PathLike[str], settings: dict[str, Any]) -> lac.Table
 
 def _settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Return settings as `lacunary.read` takes them; those of columns that are dropped say nothing."""
-    known = {key: value for key, value in settings.items() if key != "rename" and value}
+    said = {"header", "quote"}  # whose nothing says something: no line of names, no quotes
+    known = {
+        key: value
+        for key, value in settings.items()
+        if key != "rename" and (value or (key in said and value is not None))
+    }
     drop = set(known.get("drop", ()))
     for key in ("kinds", "states"):
         if key in known:
@@ -135,7 +147,11 @@ class Tables:
             shutil.move(source, place / f"table{suffix}")
             title = Path(name).name[: -len(suffix)] or "table"
             meta = {"name": title[:200], "file": Path(name).name[:200], "suffix": suffix, "shipped": shipped}
-            lac.examine(place / f"table{suffix}", **_settings(settings or {}))
+            try:
+                lac.examine(place / f"table{suffix}", **_settings(settings or {}))
+            except lac.LacunaryError as problem:
+                if suffix not in (*TEXT, *SHEETS) or not said(str(problem))["mends"]:
+                    raise  # no other way of reading is named that might help
             self.workspace.keep("tables", key, {**meta, "settings": settings or {}, "first": settings or {}})
         except BaseException:
             shutil.rmtree(place, ignore_errors=True)
@@ -191,7 +207,12 @@ class Tables:
         """Return all that the page shows of a table."""
         record = self.workspace.record("tables", key)
         out = {name: record[name] for name in ("id", "name", "file", "settings", "shipped", "created")}
-        found = lac.examine(self.path(key), **_settings(record["settings"]))
+        try:
+            found = lac.examine(self.path(key), **_settings(record["settings"]))
+        except lac.LacunaryError as problem:
+            told = str(problem).replace(str(self.path(key)), record["file"])
+            nothing = {"rows": 0, "columns": [], "decisions": [], "notes": [], "problems": [said(told)]}
+            return {**out, **nothing, "readable": False}
         if found.problems:
             return {**out, **_refused(found), "readable": False}
         return {**out, **described(self.table(key), found), "readable": True}
@@ -236,8 +257,9 @@ def said(sentence: str) -> dict[str, Any]:
         mends += [{"kinds": dict(ast.literal_eval(found[1]))} for found in MAP.finditer(sentence)]
     except (ValueError, SyntaxError):  # a name with brackets in it: the sentence says it all the same
         mends = []
-    if COMMA.search(sentence):
-        mends.append({"decimal": ","})
+    for found in OPTION.finditer(sentence):
+        name, value = found[1] or found[3], ast.literal_eval(found[2] or found[4])
+        mends.append({name: int(value) if name == "header" else value})
     return {"text": sentence, "mends": mends}
 
 

@@ -17,6 +17,11 @@ Number = Annotated[float, Field(allow_inf_nan=False)]
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 Arc = Annotated[list[Name], Field(min_length=2, max_length=2)]
 Label = str | int | float | bool
+Encoding = Literal[
+    "utf-8", "utf-16", "latin-1", "cp1252", "cp1250", "cp1251", "cp437", "iso8859-15", "koi8-r", "mac-roman",
+    "shift-jis", "gb18030", "big5", "euc-kr",
+]  # fmt: skip
+Delimiter = Literal[",", ";", "\t", "|", " ", ":", "~", "^", "&", "/"]
 
 
 class Body(BaseModel):
@@ -93,6 +98,20 @@ class Settings(Body):
         dict[Name, Annotated[str, StringConstraints(min_length=1, max_length=200)]], Field(max_length=5000)
     ] = {}
     decimal: Literal[".", ","] | None = None
+    thousands: Literal[",", ".", " ", "'"] | None = None
+    encoding: Encoding | None = None
+    delimiter: Delimiter | None = None
+    quote: Literal["", "'", '"'] = '"'
+    escape: Literal["\\"] | None = None
+    comment: Annotated[str, StringConstraints(min_length=1, max_length=5)] | None = None
+    header: Annotated[int, Field(ge=0, le=5)] = 1
+    names: Annotated[list[Name], Field(max_length=5000)] = []
+    skip: Annotated[int, Field(ge=0, le=10**6)] = 0
+    skip_end: Annotated[int, Field(ge=0, le=10**6)] = 0
+    ragged: bool = False
+    day_first: bool | None = None
+    dates: Literal["days", "parts", "text"] = "days"
+    sheet: Annotated[str, StringConstraints(min_length=1, max_length=200)] | None = None
     weights: Name | None = None
 
 

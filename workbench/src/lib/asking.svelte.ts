@@ -2,6 +2,8 @@
 import type { Answer, Answers, Asker, Finding, Given, Shape } from "./types";
 
 const STEPS = 200;
+/** Milliseconds for which a finding waits to be shown together with its answer: two paintings take twice as long as one. */
+const TOGETHER = 60;
 
 export class Asking {
   given = $state<Given>({});
@@ -16,6 +18,9 @@ export class Asking {
   took = $state(0);
   /** Whether an answer is awaited for so long that one should say so. */
   slow = $state(false);
+  /** What is given as of the last click; `given` is what is shown. */
+  asked: Given = {};
+  private shown: Given = {};
   private wanted = 0;
   private busy = false;
   private again = false;
@@ -27,7 +32,7 @@ export class Asking {
     private told: (given: Given) => void = () => {},
   ) {
     const known = new Set(shape.variables.map((v) => v.name));
-    this.given = Object.fromEntries(Object.entries(given).filter(([name]) => known.has(name)));
+    this.given = this.asked = Object.fromEntries(Object.entries(given).filter(([name]) => known.has(name)));
     void this.first();
   }
 
@@ -57,7 +62,7 @@ export class Asking {
   }
 
   set(name: string, finding: Finding | undefined): void {
-    const next = { ...this.given };
+    const next = { ...this.asked };
     if (finding === undefined) delete next[name];
     else next[name] = finding;
     this.become(next);
@@ -65,19 +70,26 @@ export class Asking {
 
   become(next: Given, remember = true): void {
     if (remember) {
-      this.past = [...this.past.slice(-STEPS), this.given];
+      this.past = [...this.past.slice(-STEPS), this.asked];
       this.future = [];
     }
-    this.given = next;
-    this.best = null;
-    this.told(next);
+    this.asked = next;
+    setTimeout(() => this.show(next), TOGETHER);
     void this.ask();
+  }
+
+  /** Shows what is given, unless something else was clicked meanwhile. */
+  private show(given: Given): void {
+    if (given !== this.asked || given === this.shown) return;
+    this.given = this.shown = given;
+    this.best = null;
+    this.told(given);
   }
 
   undo(): void {
     const before = this.past.at(-1);
     if (!before) return;
-    this.future = [...this.future, this.given];
+    this.future = [...this.future, this.asked];
     this.past = this.past.slice(0, -1);
     this.become(before, false);
   }
@@ -85,7 +97,7 @@ export class Asking {
   redo(): void {
     const after = this.future.at(-1);
     if (!after) return;
-    this.past = [...this.past, this.given];
+    this.past = [...this.past, this.asked];
     this.future = this.future.slice(0, -1);
     this.become(after, false);
   }
@@ -97,11 +109,13 @@ export class Asking {
     }
     this.busy = true;
     const began = performance.now();
-    const mine = ++this.wanted;
+    const [mine, asked] = [++this.wanted, this.asked];
     try {
-      const found = await this.timed(this.asker.ask($state.snapshot(this.given) as Given));
+      const found = await this.timed(this.asker.ask(asked));
+      this.show(asked);
       if (mine === this.wanted) ((this.answers = this.named(found)), (this.log = found.log_probability), (this.problem = ""));
     } catch (problem) {
+      this.show(asked);
       this.problem = String((problem as Error).message ?? problem);
     }
     this.took = performance.now() - began;
@@ -118,7 +132,7 @@ export class Asking {
       return;
     }
     try {
-      this.best = (await this.asker.explain($state.snapshot(this.given) as Given)).states;
+      this.best = (await this.asker.explain(this.asked)).states;
     } catch (problem) {
       this.problem = String((problem as Error).message ?? problem);
     }

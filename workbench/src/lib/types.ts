@@ -135,6 +135,18 @@ export interface Settings {
   drop?: string[];
   rename?: Record<string, string>;
   decimal?: string;
+  thousands?: string;
+  encoding?: string;
+  delimiter?: string;
+  quote?: string;
+  escape?: string;
+  comment?: string;
+  header?: number;
+  skip?: number;
+  skip_end?: number;
+  ragged?: boolean;
+  day_first?: boolean;
+  sheet?: string;
   weights?: string;
 }
 export interface TableShown extends TableRecord {

@@ -2446,7 +2446,7 @@ function bi(e) {
 // node_modules/svelte/src/internal/disclose-version.js
 typeof window < "u" && ((window.__svelte ??= {}).v ??= /* @__PURE__ */ new Set()).add("5");
 // src/lib/asking.svelte.ts
-var xi = class {
+var xi = 60, Si = class {
 	shape;
 	asker;
 	told;
@@ -2520,13 +2520,15 @@ var xi = class {
 	set slow(e) {
 		F(this.#l, e, !0);
 	}
+	asked = {};
+	shown = {};
 	wanted = 0;
 	busy = !1;
 	again = !1;
 	constructor(e, t, n = {}, r = () => {}) {
 		this.shape = e, this.asker = t, this.told = r;
 		let i = new Set(e.variables.map((e) => e.name));
-		this.given = Object.fromEntries(Object.entries(n).filter(([e]) => i.has(e))), this.first();
+		this.given = this.asked = Object.fromEntries(Object.entries(n).filter(([e]) => i.has(e))), this.first();
 	}
 	named(e) {
 		return new Map(this.shape.variables.map((t, n) => [t.name, e.marginals[n]]));
@@ -2548,19 +2550,22 @@ var xi = class {
 		}
 	}
 	set(e, t) {
-		let n = { ...this.given };
+		let n = { ...this.asked };
 		t === void 0 ? delete n[e] : n[e] = t, this.become(n);
 	}
 	become(e, t = !0) {
-		t && (this.past = [...this.past.slice(-200), this.given], this.future = []), this.given = e, this.best = null, this.told(e), this.ask();
+		t && (this.past = [...this.past.slice(-200), this.asked], this.future = []), this.asked = e, setTimeout(() => this.show(e), xi), this.ask();
+	}
+	show(e) {
+		e === this.asked && e !== this.shown && (this.given = this.shown = e, this.best = null, this.told(e));
 	}
 	undo() {
 		let e = this.past.at(-1);
-		e && (this.future = [...this.future, this.given], this.past = this.past.slice(0, -1), this.become(e, !1));
+		e && (this.future = [...this.future, this.asked], this.past = this.past.slice(0, -1), this.become(e, !1));
 	}
 	redo() {
 		let e = this.future.at(-1);
-		e && (this.past = [...this.past, this.given], this.future = this.future.slice(0, -1), this.become(e, !1));
+		e && (this.past = [...this.past, this.asked], this.future = this.future.slice(0, -1), this.become(e, !1));
 	}
 	async ask() {
 		if (this.busy) {
@@ -2568,32 +2573,32 @@ var xi = class {
 			return;
 		}
 		this.busy = !0;
-		let e = performance.now(), t = ++this.wanted;
+		let e = performance.now(), [t, n] = [++this.wanted, this.asked];
 		try {
-			let e = await this.timed(this.asker.ask(Be(this.given)));
-			t === this.wanted && (this.answers = this.named(e), this.log = e.log_probability, this.problem = "");
+			let e = await this.timed(this.asker.ask(n));
+			this.show(n), t === this.wanted && (this.answers = this.named(e), this.log = e.log_probability, this.problem = "");
 		} catch (e) {
-			this.problem = String(e.message ?? e);
+			this.show(n), this.problem = String(e.message ?? e);
 		}
 		this.took = performance.now() - e, this.busy = !1, this.again && (this.again = !1, await this.ask());
 	}
 	async explain() {
 		if (this.best) this.best = null;
 		else try {
-			this.best = (await this.asker.explain(Be(this.given))).states;
+			this.best = (await this.asker.explain(this.asked)).states;
 		} catch (e) {
 			this.problem = String(e.message ?? e);
 		}
 	}
-}, Si = (e) => e >= .9995 && e < 1 ? ">99.9" : e > 0 && e < 5e-4 ? "<0.1" : (100 * e).toFixed(1);
+}, Ci = (e) => e >= .9995 && e < 1 ? ">99.9" : e > 0 && e < 5e-4 ? "<0.1" : (100 * e).toFixed(1);
 function $(e, t = 4) {
 	if (e == null || !isFinite(e)) return "–";
 	let n = Math.abs(e);
 	return (n !== 0 && (n >= 1e6 || n < .001) ? e.toExponential(2) : String(Number(e.toPrecision(t)))).replace("-", "−");
 }
-var Ci = (e) => e.toLocaleString("en-US").replaceAll(",", " "), wi = (e, t) => `${Ci(e)} ${t}${e === 1 ? "" : "s"}`, Ti = (e, t) => e.length > t ? e.slice(0, t - 1) + "…" : e;
+var wi = (e) => e.toLocaleString("en-US").replaceAll(",", " "), Ti = (e, t) => `${wi(e)} ${t}${e === 1 ? "" : "s"}`, Ei = (e, t) => e.length > t ? e.slice(0, t - 1) + "…" : e;
 // src/lib/local.ts
-function Ei(e, t) {
+function Di(e, t) {
 	let n = t({
 		variables: e.variables,
 		parents: e.parents,
@@ -2636,15 +2641,15 @@ function Ei(e, t) {
 	};
 }
 // src/lib/layout.ts
-var Di = 4, Oi = 9, ki = (e, t) => JSON.stringify([e, t]);
-function Ai(e, t, n, r = 28, i = 56, a = 1.7) {
+var Oi = 4, ki = 9, Ai = (e, t) => JSON.stringify([e, t]);
+function ji(e, t, n, r = 28, i = 56, a = 1.7) {
 	let o = new Map(e.map((e, t) => [e, t])), s = t.map(([e, t]) => [o.get(e), o.get(t)]).filter(([e, t]) => e !== void 0 && t !== void 0), c = e.map(() => []), l = e.map(() => []);
 	for (let [e, t] of s) c[t].push(e), l[e].push(t);
-	let u = Mi(c, l), d = e.map(() => 0);
+	let u = Ni(c, l), d = e.map(() => 0);
 	for (let e of u) d[e] = c[e].reduce((e, t) => Math.max(e, d[t] + 1), 0);
 	for (let e of [...u].reverse()) l[e].length && !c[e].length && (d[e] = Math.min(...l[e].map((e) => d[e])) - 1);
 	let f = e.map((e) => n(e).width);
-	ji(d, l, f, r, e.map((e) => n(e).height), i, a);
+	Mi(d, l, f, r, e.map((e) => n(e).height), i, a);
 	let p = Array.from({ length: Math.max(-1, ...d) + 1 }, () => []);
 	d.forEach((e, t) => p[e].push(t));
 	let m = [], h = [];
@@ -2652,29 +2657,29 @@ function Ai(e, t, n, r = 28, i = 56, a = 1.7) {
 		let n = [e];
 		for (let r = d[e] + 1; r < d[t]; r++) {
 			let e = f.length;
-			f.push(Di), d.push(r), p[r].push(e), m.push([n.at(-1), e]), n.push(e);
+			f.push(Oi), d.push(r), p[r].push(e), m.push([n.at(-1), e]), n.push(e);
 		}
 		m.push([n.at(-1), t]), h.push([...n, t]);
 	}
-	Ni(p, m, e.length, f), p.forEach((t, n) => p[n] = Pi(t, e.length));
+	Pi(p, m, e.length, f), p.forEach((t, n) => p[n] = Fi(t, e.length));
 	let g = f.map(() => []), _ = f.map(() => []);
 	for (let [e, t] of m) g[t].push(e), _[e].push(t);
-	let v = Ii(p, g, _, f.length > 1500 ? 8 : 24);
-	return Vi(e, n, v, zi(v, g, _, f, (t, n) => t < e.length && n < e.length ? r : Oi), h, s, i);
+	let v = Li(p, g, _, f.length > 1500 ? 8 : 24);
+	return Hi(e, n, v, Bi(v, g, _, f, (t, n) => t < e.length && n < e.length ? r : ki), h, s, i);
 }
-function ji(e, t, n, r, i, a, o) {
+function Mi(e, t, n, r, i, a, o) {
 	let s = n.reduce((e, t, n) => e + (t + r) * (i[n] + a), 0), c = Math.max(3.5 * (n[0] ?? 0), Math.sqrt(s * o));
 	for (let i = 0; i <= Math.max(...e) && i < 400; i++) {
 		let a = e.flatMap((e, t) => e === i ? [t] : []), o = a.filter((e) => t[e].length).reduce((e, t) => e + n[t] + r, 0), s = 0;
 		for (let i of a.filter((e) => !t[e].length)) o += n[i] + r, o > c && s > 0 ? e[i]++ : s++;
 	}
 }
-function Mi(e, t) {
+function Ni(e, t) {
 	let n = e.map((e) => e.length), r = n.flatMap((e, t) => e ? [] : [t]);
 	for (let e = 0; e < r.length; e++) for (let i of t[r[e]]) --n[i] === 0 && r.push(i);
 	return r;
 }
-function Ni(e, t, n, r) {
+function Pi(e, t, n, r) {
 	let i = new Set(t.flat()), a = e.flat().filter((e) => e < n && !i.has(e));
 	if (a.length < 2) return;
 	e.forEach((t, n) => e[n] = t.filter((e) => !a.includes(e)));
@@ -2682,34 +2687,34 @@ function Ni(e, t, n, r) {
 	for (let t of a) c + r[t] > o && (e.push(s), s = [], c = 0), s.push(t), c += r[t] + 28;
 	for (s.length && e.push(s); e.length && !e[0].length;) e.shift();
 }
-function Pi(e, t) {
+function Fi(e, t) {
 	let n = (e) => e.map((t, n) => [(n + .5) / e.length, t]);
 	return [...n(e.filter((e) => e < t)), ...n(e.filter((e) => e >= t))].sort((e, t) => e[0] - t[0]).map(([, e]) => e);
 }
-var Fi = (e, t) => e.length ? e.reduce((e, t) => e + t, 0) / e.length : t;
-function Ii(e, t, n, r) {
-	let i = e.map((e) => [...e]), a = i.map((e) => [...e]), o = Li(a, n);
+var Ii = (e, t) => e.length ? e.reduce((e, t) => e + t, 0) / e.length : t;
+function Li(e, t, n, r) {
+	let i = e.map((e) => [...e]), a = i.map((e) => [...e]), o = Ri(a, n);
 	for (let e = 0; e < r && o > 0; e++) {
 		let r = e % 2 == 0, s = r ? t : n, c = /* @__PURE__ */ new Map();
 		for (let e of i) e.forEach((e, t) => c.set(e, t));
 		for (let e of r ? i : [...i].reverse()) {
-			let t = new Map(e.map((e, t) => [e, Fi(s[e].map((e) => c.get(e)), t)]));
+			let t = new Map(e.map((e, t) => [e, Ii(s[e].map((e) => c.get(e)), t)]));
 			e.sort((e, n) => t.get(e) - t.get(n)), e.forEach((e, t) => c.set(e, t));
 		}
-		let l = Li(i, n);
+		let l = Ri(i, n);
 		l < o && (a = i.map((e) => [...e]), o = l);
 	}
 	return a;
 }
-function Li(e, t) {
+function Ri(e, t) {
 	let n = 0;
 	for (let r = 0; r + 1 < e.length; r++) {
 		let i = new Map(e[r + 1].map((e, t) => [e, t])), a = e[r].flatMap((e) => t[e].map((e) => i.get(e) ?? 0).sort((e, t) => e - t));
-		n += Ri(a, e[r + 1].length);
+		n += zi(a, e[r + 1].length);
 	}
 	return n;
 }
-function Ri(e, t) {
+function zi(e, t) {
 	let n = new Int32Array(t + 2), r = 0;
 	return e.forEach((e, i) => {
 		let a = 0;
@@ -2718,7 +2723,7 @@ function Ri(e, t) {
 		for (let r = e + 1; r <= t + 1; r += r & -r) n[r]++;
 	}), r;
 }
-function zi(e, t, n, r, i) {
+function Bi(e, t, n, r, i) {
 	let a = new Float64Array(r.length);
 	for (let t of e) {
 		let e = 0;
@@ -2728,11 +2733,11 @@ function zi(e, t, n, r, i) {
 	}
 	for (let o = 0; o < 24; o++) {
 		let s = o % 2 == 0 ? t : n;
-		for (let t of o % 2 == 0 ? e : [...e].reverse()) Bi(t, t.map((e) => Fi(s[e].map((e) => a[e]), a[e])), r, i).forEach((e, n) => a[t[n]] = e);
+		for (let t of o % 2 == 0 ? e : [...e].reverse()) Vi(t, t.map((e) => Ii(s[e].map((e) => a[e]), a[e])), r, i).forEach((e, n) => a[t[n]] = e);
 	}
 	return a;
 }
-function Bi(e, t, n, r) {
+function Vi(e, t, n, r) {
 	let i = [], a = 0;
 	e.forEach((t, o) => {
 		o && (a += n[e[o - 1]] / 2 + r(e[o - 1], t) + n[t] / 2), i.push(a);
@@ -2747,8 +2752,8 @@ function Bi(e, t, n, r) {
 		o.push([n, r]);
 	}), o.flatMap(([e, t]) => Array(t).fill(e)).map((e, t) => e + i[t]);
 }
-function Vi(e, t, n, r, i, a, o) {
-	let s = Math.min(0, ...n.flat().map((n) => r[n] - (n < e.length ? t(e[n]).width : Di) / 2)), c = /* @__PURE__ */ new Map(), l = /* @__PURE__ */ new Map(), u = 0, d = 0;
+function Hi(e, t, n, r, i, a, o) {
+	let s = Math.min(0, ...n.flat().map((n) => r[n] - (n < e.length ? t(e[n]).width : Oi) / 2)), c = /* @__PURE__ */ new Map(), l = /* @__PURE__ */ new Map(), u = 0, d = 0;
 	for (let i of n) {
 		let n = Math.max(20, ...i.filter((t) => t < e.length).map((n) => t(e[n]).height));
 		for (let a of i) {
@@ -2770,14 +2775,14 @@ function Vi(e, t, n, r, i, a, o) {
 		u += n + o;
 	}
 	let f = /* @__PURE__ */ new Map();
-	return i.forEach((t, n) => f.set(ki(e[a[n][0]], e[a[n][1]]), t.slice(1, -1).flatMap((e) => l.get(e)))), {
+	return i.forEach((t, n) => f.set(Ai(e[a[n][0]], e[a[n][1]]), t.slice(1, -1).flatMap((e) => l.get(e)))), {
 		at: c,
 		bends: f,
 		width: d,
 		height: Math.max(0, u - o)
 	};
 }
-function Hi(e) {
+function Ui(e) {
 	let t = `M${e[0].x.toFixed(1)},${e[0].y.toFixed(1)}`;
 	for (let n = 1; n < e.length; n++) {
 		let [r, i] = [e[n - 1], e[n]], a = (i.y - r.y) / 2;
@@ -2786,8 +2791,8 @@ function Hi(e) {
 	return t;
 }
 // src/parts/Inspector.svelte
-var Ui = /* @__PURE__ */ K("<li><button><span class=\"grow wrap\"> </span><span class=\"num\"> </span></button></li>"), Wi = /* @__PURE__ */ K("<label class=\"soft\"><span class=\"grow wrap\"> </span> <input type=\"range\" min=\"0\" max=\"1\" step=\"0.05\"/> <span class=\"num small\"> </span></label>"), Gi = /* @__PURE__ */ K("<ul class=\"states\"></ul> <details><summary>Soft evidence</summary> <p class=\"help small\">How likely is what you saw, under each state? Only the ratios matter. In the graph: hold Shift and drag a bar.</p> <!></details>", 1), Ki = /* @__PURE__ */ K("<button type=\"button\" class=\"plain\">Take back</button>"), qi = /* @__PURE__ */ K("<p class=\"small\"> </p>"), Ji = /* @__PURE__ */ K("<form class=\"row\"><label>Value <input type=\"text\" inputmode=\"decimal\" size=\"10\"/></label> <button>Give</button> <!></form> <!>", 1), Yi = /* @__PURE__ */ K("<button>Which finding moves it?</button>"), Xi = /* @__PURE__ */ K("<p class=\"faint small\" role=\"status\">Working it out…</p>"), Zi = /* @__PURE__ */ K("<li><button class=\"plain\"> </button><meter min=\"0\" max=\"1\"></meter><span class=\"num small\"> </span></li>"), Qi = /* @__PURE__ */ K("<h3>Findings, by how far they move it</h3> <ul class=\"bars\"></ul> <p class=\"faint small\">Total variation, in percent, between the probabilities with and without the finding.</p>", 1), $i = /* @__PURE__ */ K("<li><button class=\"plain\"> </button><meter min=\"0\"></meter><span class=\"num small\"> </span></li>"), ea = /* @__PURE__ */ K("<h3>Observations, by what they would tell</h3> <ul class=\"bars\"></ul> <p class=\"faint small\"> </p>", 1), ta = /* @__PURE__ */ K("<div class=\"row\"><!> <button>What to observe next?</button></div> <!> <!> <!>", 1), na = /* @__PURE__ */ K("<th> </th>"), ra = /* @__PURE__ */ K("<th class=\"num\"> </th>"), ia = /* @__PURE__ */ K("<td> </td>"), aa = /* @__PURE__ */ K("<td class=\"num\"> </td>"), oa = /* @__PURE__ */ K("<tr><!><!></tr>"), sa = /* @__PURE__ */ K("<p class=\"faint small\"> </p>"), ca = /* @__PURE__ */ K("<h3> </h3> <div class=\"scroll table\"><table><thead><tr><!><!></tr></thead><tbody></tbody></table> <!></div>", 1), la = /* @__PURE__ */ K("<div class=\"row head\"><h2 class=\"grow wrap\"> </h2> <button class=\"plain\" aria-label=\"Close\">✕</button></div> <p class=\"faint small\"> </p> <!> <!> <!>", 1), ua = /* @__PURE__ */ K("<li><button class=\"plain grow\"><span class=\"wrap\"> </span></button><span class=\"value wrap\"> </span><button class=\"plain\">✕</button></li>"), da = /* @__PURE__ */ K("<ul class=\"findings\"></ul> <p class=\"small faint\"> </p>", 1), fa = /* @__PURE__ */ K("<p class=\"help small\">Nothing yet. Click a state in a box: all bars move to what follows. Click it again to take it back; hold Shift and drag a bar for evidence that is only likely. Click a box's name to see more of it.</p>"), pa = /* @__PURE__ */ K("<h2>What is given</h2> <!>", 1), ma = /* @__PURE__ */ K("<aside class=\"inspector\" aria-label=\"What is given, and the selected variable\"><!></aside>");
-function ha(e, t) {
+var Wi = /* @__PURE__ */ K("<li><button><span class=\"grow wrap\"> </span><span class=\"num\"> </span></button></li>"), Gi = /* @__PURE__ */ K("<label class=\"soft\"><span class=\"grow wrap\"> </span> <input type=\"range\" min=\"0\" max=\"1\" step=\"0.05\"/> <span class=\"num small\"> </span></label>"), Ki = /* @__PURE__ */ K("<ul class=\"states\"></ul> <details><summary>Soft evidence</summary> <p class=\"help small\">How likely is what you saw, under each state? Only the ratios matter. In the graph: hold Shift and drag a bar.</p> <!></details>", 1), qi = /* @__PURE__ */ K("<button type=\"button\" class=\"plain\">Take back</button>"), Ji = /* @__PURE__ */ K("<p class=\"small\"> </p>"), Yi = /* @__PURE__ */ K("<form class=\"row\"><label>Value <input type=\"text\" inputmode=\"decimal\" size=\"10\"/></label> <button>Give</button> <!></form> <!>", 1), Xi = /* @__PURE__ */ K("<button>Which finding moves it?</button>"), Zi = /* @__PURE__ */ K("<p class=\"faint small\" role=\"status\">Working it out…</p>"), Qi = /* @__PURE__ */ K("<li><button class=\"plain\"> </button><meter min=\"0\" max=\"1\"></meter><span class=\"num small\"> </span></li>"), $i = /* @__PURE__ */ K("<h3>Findings, by how far they move it</h3> <ul class=\"bars\"></ul> <p class=\"faint small\">Total variation, in percent, between the probabilities with and without the finding.</p>", 1), ea = /* @__PURE__ */ K("<li><button class=\"plain\"> </button><meter min=\"0\"></meter><span class=\"num small\"> </span></li>"), ta = /* @__PURE__ */ K("<h3>Observations, by what they would tell</h3> <ul class=\"bars\"></ul> <p class=\"faint small\"> </p>", 1), na = /* @__PURE__ */ K("<div class=\"row\"><!> <button>What to observe next?</button></div> <!> <!> <!>", 1), ra = /* @__PURE__ */ K("<th> </th>"), ia = /* @__PURE__ */ K("<th class=\"num\"> </th>"), aa = /* @__PURE__ */ K("<td> </td>"), oa = /* @__PURE__ */ K("<td class=\"num\"> </td>"), sa = /* @__PURE__ */ K("<tr><!><!></tr>"), ca = /* @__PURE__ */ K("<p class=\"faint small\"> </p>"), la = /* @__PURE__ */ K("<h3> </h3> <div class=\"scroll table\"><table><thead><tr><!><!></tr></thead><tbody></tbody></table> <!></div>", 1), ua = /* @__PURE__ */ K("<div class=\"row head\"><h2 class=\"grow wrap\"> </h2> <button class=\"plain\" aria-label=\"Close\">✕</button></div> <p class=\"faint small\"> </p> <!> <!> <!>", 1), da = /* @__PURE__ */ K("<li><button class=\"plain grow\"><span class=\"wrap\"> </span></button><span class=\"value wrap\"> </span><button class=\"plain\">✕</button></li>"), fa = /* @__PURE__ */ K("<ul class=\"findings\"></ul> <p class=\"small faint\"> </p>", 1), pa = /* @__PURE__ */ K("<p class=\"help small\">Nothing yet. Click a state in a box: all bars move to what follows. Click it again to take it back; hold Shift and drag a bar for evidence that is only likely. Click a box's name to see more of it.</p>"), ma = /* @__PURE__ */ K("<h2>What is given</h2> <!>", 1), ha = /* @__PURE__ */ K("<aside class=\"inspector\" aria-label=\"What is given, and the selected variable\"><!></aside>");
+function ga(e, t) {
 	Ue(t, !0);
 	let n = pi(t, "asking", 7), r = /* @__PURE__ */ M(() => n().shape.variables.find((e) => e.name === t.name)), i = /* @__PURE__ */ M(() => t.name ? n().given[t.name] : void 0), a = /* @__PURE__ */ M(() => t.name ? n().answers.get(t.name) : void 0), o = /* @__PURE__ */ M(() => Object.entries(n().given)), s = /* @__PURE__ */ P(null), c = /* @__PURE__ */ P(null), l = /* @__PURE__ */ P(null), u = /* @__PURE__ */ P(""), d = /* @__PURE__ */ P("");
 	mn(() => {
@@ -2824,22 +2829,22 @@ function ha(e, t) {
 		for (let e of [...W(s).parent_states].reverse()) t.unshift(e[n % e.length]), n = Math.floor(n / e.length);
 		return t;
 	}
-	var v = ma(), y = I(v), b = (e) => {
-		var m = la(), g = tn(m), v = I(g), y = L(v, !0), b = R(v, 2);
+	var v = ha(), y = I(v), b = (e) => {
+		var m = ua(), g = tn(m), v = I(g), y = L(v, !0), b = R(v, 2);
 		k(g);
 		var x = R(g, 2), S = L(x), C = R(x, 2), w = (e) => {
-			var o = Gi(), s = tn(o);
+			var o = Ki(), s = tn(o);
 			Z(s, 21, () => W(r).states, jr, (e, r, o) => {
-				var s = Ui(), c = I(s);
+				var s = Wi(), c = I(s);
 				let l;
 				var u = I(c), d = L(u, !0), f = L(R(u));
 				k(c), k(s), z((e) => {
 					l = Jr(c, 1, "state", null, l, { on: W(i)?.state === o }), Q(c, "aria-pressed", W(i)?.state === o), Y(d, W(r)), Y(f, `${e ?? ""} %`);
-				}, [() => Si(W(a)?.p?.[o] ?? 0)]), G("click", c, () => n().set(t.name, W(i)?.state === o ? void 0 : { state: o })), J(e, s);
+				}, [() => Ci(W(a)?.p?.[o] ?? 0)]), G("click", c, () => n().set(t.name, W(i)?.state === o ? void 0 : { state: o })), J(e, s);
 			}), k(s);
 			var c = R(s, 2);
 			Z(R(I(c), 4), 17, () => W(r).states, jr, (e, t, n) => {
-				var r = Wi(), a = I(r), o = L(a, !0), s = R(a, 2);
+				var r = Gi(), a = I(r), o = L(a, !0), s = R(a, 2);
 				ti(s);
 				var c = L(R(s, 2), !0);
 				k(r), z((e) => {
@@ -2847,17 +2852,17 @@ function ha(e, t) {
 				}, [() => (W(i)?.likelihood?.[n] ?? 1).toFixed(2)]), G("input", s, (e) => f(n, Number(e.currentTarget.value))), J(e, r);
 			}), k(c), J(e, o);
 		}, T = (e) => {
-			var r = Ji(), o = tn(r), s = I(o), c = R(I(s));
+			var r = Yi(), o = tn(r), s = I(o), c = R(I(s));
 			ti(c), k(s);
 			var l = R(s, 4), u = (e) => {
-				var r = Ki();
+				var r = qi();
 				G("click", r, () => n().set(t.name, void 0)), J(e, r);
 			};
 			X(l, (e) => {
 				W(i) && e(u);
 			}), k(o);
 			var f = R(o, 2), m = (e) => {
-				var t = qi(), n = L(t);
+				var t = Ji(), n = L(t);
 				z((e, t, r, i) => Y(n, `Mean ${e ?? ""}, standard deviation ${t ?? ""}; 90 % between ${r ?? ""} and ${i ?? ""}.`), [
 					() => $(W(a).mean),
 					() => $(W(a).sd, 3),
@@ -2873,8 +2878,8 @@ function ha(e, t) {
 			W(r).kind === "discrete" ? e(w) : e(T, -1);
 		});
 		var ee = R(C, 2), te = (e) => {
-			var n = ta(), i = tn(n), a = I(i), s = (e) => {
-				var t = Yi();
+			var n = na(), i = tn(n), a = I(i), s = (e) => {
+				var t = Xi();
 				z(() => t.disabled = !!W(u)), G("click", t, () => h("moves")), J(e, t);
 			}, d = /* @__PURE__ */ M(() => W(o).some(([e]) => e !== t.name));
 			X(a, (e) => {
@@ -2883,27 +2888,27 @@ function ha(e, t) {
 			var f = R(a, 2);
 			k(i);
 			var p = R(i, 2), m = (e) => {
-				J(e, Xi());
+				J(e, Zi());
 			};
 			X(p, (e) => {
 				W(u) && e(m);
 			});
 			var g = R(p, 2), _ = (e) => {
-				var n = Qi(), r = R(tn(n), 2);
+				var n = $i(), r = R(tn(n), 2);
 				Z(r, 21, () => W(c), (e) => e.name, (e, n) => {
-					var r = Zi(), i = I(r), a = L(i, !0), o = R(i), s = L(R(o), !0);
+					var r = Qi(), i = I(r), a = L(i, !0), o = R(i), s = L(R(o), !0);
 					k(r), z((e) => {
 						Y(a, W(n).name), ni(o, W(n).moves), Q(o, "aria-label", W(n).name), Y(s, e);
-					}, [() => Si(W(n).moves)]), G("click", i, () => t.pick(W(n).name)), J(e, r);
+					}, [() => Ci(W(n).moves)]), G("click", i, () => t.pick(W(n).name)), J(e, r);
 				}), k(r), Se(2), J(e, n);
 			};
 			X(g, (e) => {
 				W(c) && e(_);
 			});
 			var v = R(g, 2), y = (e) => {
-				var n = ea(), i = R(tn(n), 2);
+				var n = ta(), i = R(tn(n), 2);
 				Z(i, 21, () => W(l), (e) => e.name, (e, n) => {
-					var r = $i(), i = I(r), a = L(i, !0), o = R(i), s = L(R(o));
+					var r = ea(), i = I(r), a = L(i, !0), o = R(i), s = L(R(o));
 					k(r), z((e, t) => {
 						Y(a, W(n).name), Q(o, "max", e), ni(o, W(n).nats), Q(o, "aria-label", W(n).name), Y(s, `${t ?? ""}${W(n).exact ? "" : " ≈"}`);
 					}, [() => Math.max(W(l)[0].nats, 1e-9), () => $(W(n).nats, 2)]), G("click", i, () => t.pick(W(n).name)), J(e, r);
@@ -2919,27 +2924,27 @@ function ha(e, t) {
 			n().asker.sensitivity && e(te);
 		});
 		var ne = R(ee, 2), re = (e) => {
-			var i = ca(), a = tn(i), o = L(a), c = R(a, 2), l = I(c), u = I(l), d = I(u), f = I(d);
+			var i = la(), a = tn(i), o = L(a), c = R(a, 2), l = I(c), u = I(l), d = I(u), f = I(d);
 			Z(f, 16, () => W(s).parents, (e) => e, (e, t) => {
-				var n = na(), r = L(n, !0);
+				var n = ra(), r = L(n, !0);
 				z(() => Y(r, t)), J(e, n);
 			}), Z(R(f), 17, () => W(s).columns, jr, (e, t) => {
-				var n = ra(), r = L(n, !0);
+				var n = ia(), r = L(n, !0);
 				z(() => Y(r, W(t))), J(e, n);
 			}), k(d), k(u);
 			var p = R(u);
 			Z(p, 21, () => W(s).rows.slice(0, 200), jr, (e, t, n) => {
-				var i = oa(), a = I(i);
+				var i = sa(), a = I(i);
 				Z(a, 17, () => _(n), jr, (e, t) => {
-					var n = ia(), r = L(n, !0);
+					var n = aa(), r = L(n, !0);
 					z(() => Y(r, W(t))), J(e, n);
 				}), Z(R(a), 17, () => W(t), jr, (e, t) => {
-					var n = aa(), i = L(n, !0);
+					var n = oa(), i = L(n, !0);
 					z((e) => Y(i, e), [() => W(r).kind === "discrete" ? W(t).toFixed(3) : $(W(t))]), J(e, n);
 				}), k(i), J(e, i);
 			}), k(p), k(l);
 			var m = R(l, 2), h = (e) => {
-				var t = sa(), n = L(t);
+				var t = ca(), n = L(t);
 				z(() => Y(n, `… ${W(s).rows.length - 200} more lines; export the model to see them.`)), J(e, t);
 			};
 			X(m, (e) => {
@@ -2952,12 +2957,12 @@ function ha(e, t) {
 			Y(y, W(r).name), Y(S, `${W(r).hidden ? "Hidden: never observed. " : ""}${W(r).kind === "discrete" ? `${W(r).states.length} states` : "a number"}`);
 		}), G("click", b, () => t.pick(null)), J(e, m);
 	}, x = (e) => {
-		var r = pa(), i = R(tn(r), 2), a = (e) => {
-			var r = da(), i = tn(r);
+		var r = ma(), i = R(tn(r), 2), a = (e) => {
+			var r = fa(), i = tn(r);
 			Z(i, 21, () => W(o), ([e, t]) => e, (e, r) => {
 				var i = /* @__PURE__ */ M(() => m(W(r), 2));
 				let a = () => W(i)[0], o = () => W(i)[1];
-				var s = ua(), c = I(s), l = L(I(c), !0);
+				var s = da(), c = I(s), l = L(I(c), !0);
 				k(c);
 				var u = R(c), d = L(u, !0), f = R(u);
 				k(s), z((e) => {
@@ -2967,7 +2972,7 @@ function ha(e, t) {
 			var a = L(R(i, 2));
 			z((e) => Y(a, `Log-probability of all this together: ${e ?? ""} nats.`), [() => $(n().log, 5)]), J(e, r);
 		}, s = (e) => {
-			J(e, fa());
+			J(e, pa());
 		};
 		X(i, (e) => {
 			W(o).length ? e(a) : e(s, -1);
@@ -2978,15 +2983,15 @@ function ha(e, t) {
 	}), k(v), J(e, v), We();
 }
 fr(["click", "input"]);
-function ga(e, t, n = !1) {
+function _a(e, t, n = !1) {
 	if (e.kind === "continuous") return 110;
 	let r = t ? e.states.length : Math.min(e.states.length, 8);
 	return 28 + r * (n ? 26 : 20) + (e.states.length > r ? 18 : 0) + 8;
 }
-var _a = /* @__PURE__ */ q("<circle class=\"dot\" cy=\"14\" r=\"4\"></circle>"), va = /* @__PURE__ */ q("<text class=\"mark\" y=\"18\" text-anchor=\"end\">hidden</text>"), ya = /* @__PURE__ */ q("<path class=\"diamond\" d=\"M5,10 l4,-4 l4,4 l-4,4 z\"></path>"), ba = /* @__PURE__ */ q("<rect class=\"track\" y=\"14.5\" height=\"7\" rx=\"2\"></rect><rect class=\"bar second\" y=\"14.5\" height=\"7\" rx=\"2\"></rect>", 1), xa = /* @__PURE__ */ q("<rect class=\"soft\" y=\"4\" height=\"12\" rx=\"2.5\"></rect>"), Sa = /* @__PURE__ */ q("<text class=\"percent two\" y=\"23.5\" text-anchor=\"end\"> </text>"), Ca = /* @__PURE__ */ q("<g role=\"button\"><rect class=\"hit\" x=\"4\" rx=\"5\"></rect><!><text class=\"label\" x=\"16\" y=\"14\"> </text><rect class=\"track\" y=\"5.5\" rx=\"2\"></rect><rect class=\"bar\" y=\"5.5\" rx=\"2\"></rect><!><!><text class=\"percent\" y=\"14\" text-anchor=\"end\"> </text><!></g>"), wa = /* @__PURE__ */ q("<g class=\"more\" role=\"button\" tabindex=\"0\"><rect class=\"hit\" x=\"4\" height=\"18\" rx=\"5\"></rect><text class=\"label\" x=\"16\"> </text></g>"), Ta = /* @__PURE__ */ q("<!><!>", 1), Ea = /* @__PURE__ */ q("<path class=\"ghost\"></path>"), Da = /* @__PURE__ */ q("<line class=\"reach\"></line>"), Oa = /* @__PURE__ */ q("<path class=\"density\"></path><!>", 1), ka = /* @__PURE__ */ q("<path class=\"density second\"></path>"), Aa = /* @__PURE__ */ q("<line class=\"needle\"></line>"), ja = /* @__PURE__ */ q("<text class=\"percent two\" text-anchor=\"end\"> </text>"), Ma = /* @__PURE__ */ q("<g class=\"plot\" role=\"button\" tabindex=\"0\"><rect class=\"hit\" x=\"4\" rx=\"5\"></rect><line class=\"axis\" x1=\"10\"></line><!><!><!><!><text class=\"percent\" x=\"11\"> </text><!></g>"), Na = /* @__PURE__ */ q("<g role=\"group\"><rect class=\"frame\" rx=\"9\"></rect><g class=\"head\" role=\"button\" tabindex=\"-1\"><rect class=\"grip\" rx=\"9\"></rect><text class=\"name\" x=\"11\" y=\"18.5\"> </text><!></g><!></g>");
-function Pa(e, t) {
+var va = /* @__PURE__ */ q("<circle class=\"dot\" cy=\"14\" r=\"4\"></circle>"), ya = /* @__PURE__ */ q("<text class=\"mark\" y=\"18\" text-anchor=\"end\">hidden</text>"), ba = /* @__PURE__ */ q("<path class=\"diamond\" d=\"M5,10 l4,-4 l4,4 l-4,4 z\"></path>"), xa = /* @__PURE__ */ q("<rect class=\"track\" y=\"14.5\" height=\"7\" rx=\"2\"></rect><rect class=\"bar second\" y=\"14.5\" height=\"7\" rx=\"2\"></rect>", 1), Sa = /* @__PURE__ */ q("<rect class=\"soft\" y=\"4\" height=\"12\" rx=\"2.5\"></rect>"), Ca = /* @__PURE__ */ q("<text class=\"percent two\" y=\"23.5\" text-anchor=\"end\"> </text>"), wa = /* @__PURE__ */ q("<g role=\"button\"><rect class=\"hit\" x=\"4\" rx=\"5\"></rect><!><text class=\"label\" x=\"16\" y=\"14\"> </text><rect class=\"track\" y=\"5.5\" rx=\"2\"></rect><rect class=\"bar\" y=\"5.5\" rx=\"2\"></rect><!><!><text class=\"percent\" y=\"14\" text-anchor=\"end\"> </text><!></g>"), Ta = /* @__PURE__ */ q("<g class=\"more\" role=\"button\" tabindex=\"0\"><rect class=\"hit\" x=\"4\" height=\"18\" rx=\"5\"></rect><text class=\"label\" x=\"16\"> </text></g>"), Ea = /* @__PURE__ */ q("<!><!>", 1), Da = /* @__PURE__ */ q("<path class=\"ghost\"></path>"), Oa = /* @__PURE__ */ q("<line class=\"reach\"></line>"), ka = /* @__PURE__ */ q("<path class=\"density\"></path><!>", 1), Aa = /* @__PURE__ */ q("<path class=\"density second\"></path>"), ja = /* @__PURE__ */ q("<line class=\"needle\"></line>"), Ma = /* @__PURE__ */ q("<text class=\"percent two\" text-anchor=\"end\"> </text>"), Na = /* @__PURE__ */ q("<g class=\"plot\" role=\"button\" tabindex=\"0\"><rect class=\"hit\" x=\"4\" rx=\"5\"></rect><line class=\"axis\" x1=\"10\"></line><!><!><!><!><text class=\"percent\" x=\"11\"> </text><!></g>"), Pa = /* @__PURE__ */ q("<g role=\"group\"><rect class=\"frame\" rx=\"9\"></rect><g class=\"head\" role=\"button\" tabindex=\"-1\"><rect class=\"grip\" rx=\"9\"></rect><text class=\"name\" x=\"11\" y=\"18.5\"> </text><!></g><!></g>");
+function Fa(e, t) {
 	Ue(t, !0);
-	let n = pi(t, "open", 3, !1), r = /* @__PURE__ */ M(() => t.other ? 26 : 20), i = /* @__PURE__ */ M(() => ga(t.variable, n(), !!t.other)), a = /* @__PURE__ */ M(() => n() ? t.variable.states : t.variable.states.slice(0, 8)), [o, s] = [92, 58], c = /* @__PURE__ */ P(0), l;
+	let n = pi(t, "open", 3, !1), r = /* @__PURE__ */ M(() => t.other ? 26 : 20), i = /* @__PURE__ */ M(() => _a(t.variable, n(), !!t.other)), a = /* @__PURE__ */ M(() => n() ? t.variable.states : t.variable.states.slice(0, 8)), [o, s] = [92, 58], c = /* @__PURE__ */ P(0), l;
 	function u(e) {
 		t.set(t.finding?.state === e ? void 0 : { state: e });
 	}
@@ -3042,38 +3047,38 @@ function Pa(e, t) {
 		let n = f(e).x, r = W(h)[0] + (n - 10) / 176 * (W(h)[1] - W(h)[0]);
 		t.set(t.finding?.value !== void 0 && Math.abs(g(t.finding.value) - n) < 5 ? void 0 : { value: Number(r.toPrecision(4)) });
 	}
-	var b = Na();
+	var b = Pa();
 	let x;
 	var S = I(b);
 	Q(S, "width", 196);
 	var C = R(S), w = I(C);
 	Q(w, "width", 196), Q(w, "height", 28);
 	var T = R(w), ee = L(T, !0), te = R(T), ne = (e) => {
-		var t = _a();
+		var t = va();
 		Q(t, "cx", 182), J(e, t);
 	}, re = (e) => {
-		var t = va();
+		var t = ya();
 		Q(t, "x", 185), J(e, t);
 	};
 	X(te, (e) => {
 		t.finding ? e(ne) : t.variable.hidden && e(re, 1);
 	}), k(C);
 	var ie = R(C), ae = (e) => {
-		var n = Ta(), i = tn(n);
+		var n = Ea(), i = tn(n);
 		Z(i, 17, () => W(a), jr, (e, n, i) => {
 			let a = /* @__PURE__ */ M(() => t.answer?.p?.[i] ?? 0);
-			var l = Ca();
+			var l = wa();
 			let d;
 			var f = I(l);
 			Q(f, "width", 188);
 			var h = R(f), g = (e) => {
-				J(e, ya());
+				J(e, ba());
 			};
 			X(h, (e) => {
 				t.best?.state === i && e(g);
 			});
 			var _ = R(h), v = L(_, !0), y = R(_), b = R(y), x = R(b), S = (e) => {
-				var n = ba(), r = tn(n), a = R(r);
+				var n = xa(), r = tn(n), a = R(r);
 				z(() => {
 					Q(r, "x", o), Q(r, "width", s), Q(a, "x", o), Q(a, "width", s * (t.other.p?.[i] ?? 0));
 				}), J(e, n);
@@ -3082,7 +3087,7 @@ function Pa(e, t) {
 				t.other && e(S);
 			});
 			var C = R(x), w = (e) => {
-				var n = xa();
+				var n = Sa();
 				z(() => {
 					Q(n, "x", o - .5), Q(n, "width", s * t.finding.likelihood[i] + 1);
 				}), J(e, n);
@@ -3093,10 +3098,10 @@ function Pa(e, t) {
 			var T = R(C);
 			Q(T, "x", 187);
 			var ee = L(T, !0), te = R(T), ne = (e) => {
-				var n = Sa();
+				var n = Ca();
 				Q(n, "x", 187);
 				var r = L(n, !0);
-				z((e) => Y(r, e), [() => Si(t.other.p?.[i] ?? 0)]), J(e, n);
+				z((e) => Y(r, e), [() => Ci(t.other.p?.[i] ?? 0)]), J(e, n);
 			};
 			X(te, (e) => {
 				t.other && e(ne);
@@ -3106,14 +3111,14 @@ function Pa(e, t) {
 					best: t.best?.state === i
 				}), Q(l, "transform", `translate(0,${28 + i * W(r)})`), Q(l, "tabindex", i === W(c) ? 0 : -1), Q(l, "aria-pressed", t.finding?.state === i), Q(l, "aria-label", e), Q(f, "height", W(r)), Y(v, n), Q(y, "x", o), Q(y, "width", s), Q(y, "height", t.other ? 7 : 9), Q(b, "x", o), Q(b, "width", a), Q(b, "height", t.other ? 7 : 9), Y(ee, u);
 			}, [
-				() => `${t.variable.name} is ${W(n)}: ${Si(W(a))} %`,
-				() => Ti(W(n), 11),
+				() => `${t.variable.name} is ${W(n)}: ${Ci(W(a))} %`,
+				() => Ei(W(n), 11),
 				() => Math.max(0, s * W(a)),
-				() => Si(W(a))
+				() => Ci(W(a))
 			]), G("click", l, (e) => !e.shiftKey && u(i)), G("keydown", l, (e) => m(e, i)), dr("focus", l, () => F(c, i, !0)), G("pointerdown", l, (e) => p(e, i)), J(e, l);
 		});
 		var l = R(i), d = (e) => {
-			var n = wa(), i = I(n);
+			var n = Ta(), i = I(n);
 			Q(i, "width", 188);
 			var o = R(i), s = L(o);
 			k(n), z(() => {
@@ -3126,20 +3131,20 @@ function Pa(e, t) {
 			t.variable.states.length > W(a).length && e(d);
 		}), J(e, n);
 	}, oe = (e) => {
-		var n = Ma(), r = I(n);
+		var n = Na(), r = I(n);
 		Q(r, "y", 28), Q(r, "width", 188), Q(r, "height", 74);
 		var i = R(r);
 		Q(i, "x2", 186), Q(i, "y1", 80), Q(i, "y2", 80);
 		var a = R(i), o = (e) => {
-			var n = Ea();
+			var n = Da();
 			z((e) => Q(n, "d", e), [() => _(t.before, 52)]), J(e, n);
 		};
 		X(a, (e) => {
 			t.before && t.finding === void 0 && e(o);
 		});
 		var s = R(a), c = (e) => {
-			var n = Oa(), r = tn(n), i = R(r), a = (e) => {
-				var n = Da();
+			var n = ka(), r = tn(n), i = R(r), a = (e) => {
+				var n = Oa();
 				Q(n, "y1", 82.5), Q(n, "y2", 82.5), z((e, t) => {
 					Q(n, "x1", e), Q(n, "x2", t);
 				}, [() => Math.max(10, g(t.answer.quantiles[0])), () => Math.min(186, g(t.answer.quantiles[2]))]), J(e, n);
@@ -3152,14 +3157,14 @@ function Pa(e, t) {
 			t.answer?.normals && t.finding?.value === void 0 && e(c);
 		});
 		var l = R(s), u = (e) => {
-			var n = ka();
+			var n = Aa();
 			z((e) => Q(n, "d", e), [() => _(t.other, 52)]), J(e, n);
 		};
 		X(l, (e) => {
 			t.other?.normals && e(u);
 		});
 		var d = R(l), f = (e) => {
-			var n = Aa();
+			var n = ja();
 			Q(n, "y1", 32), Q(n, "y2", 82), z((e, t) => {
 				Q(n, "x1", e), Q(n, "x2", t);
 			}, [() => g(t.finding.value), () => g(t.finding.value)]), J(e, n);
@@ -3170,7 +3175,7 @@ function Pa(e, t) {
 		var p = R(d);
 		Q(p, "y", 98);
 		var m = L(p, !0), h = R(p), v = (e) => {
-			var n = ja();
+			var n = Ma();
 			Q(n, "x", 187), Q(n, "y", 98);
 			var r = L(n);
 			z((e, t) => Y(r, `${e ?? ""} ± ${t ?? ""}`), [() => $(t.other.mean), () => $(t.other.sd, 3)]), J(e, n);
@@ -3190,7 +3195,7 @@ function Pa(e, t) {
 			given: !!t.finding,
 			found: t.found
 		}), Q(b, "aria-label", t.variable.name), Q(S, "height", W(i)), Q(C, "aria-label", `About ${t.variable.name}`), Y(ee, e);
-	}, [() => Ti(t.variable.name, 24)]), G("pointerdown", C, function(...e) {
+	}, [() => Ei(t.variable.name, 24)]), G("pointerdown", C, function(...e) {
 		t.drag?.apply(this, e);
 	}), G("click", C, function(...e) {
 		t.pick?.apply(this, e);
@@ -3202,8 +3207,8 @@ fr([
 	"keydown"
 ]);
 // src/parts/Monitor.svelte
-var Fa = /* @__PURE__ */ q("<marker viewBox=\"0 0 8 8\" refX=\"3\" refY=\"4\" markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0,0L8,4L0,8Z\"></path></marker>"), Ia = /* @__PURE__ */ q("<path><title> </title></path>"), La = /* @__PURE__ */ q("<g><!></g>"), Ra = /* @__PURE__ */ q("<svg role=\"application\" tabindex=\"0\"><defs></defs><g class=\"world\"><!><!></g></svg>");
-function za(e, t) {
+var Ia = /* @__PURE__ */ q("<marker viewBox=\"0 0 8 8\" refX=\"3\" refY=\"4\" markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0,0L8,4L0,8Z\"></path></marker>"), La = /* @__PURE__ */ q("<path><title> </title></path>"), Ra = /* @__PURE__ */ q("<g><!></g>"), za = /* @__PURE__ */ q("<svg role=\"application\" tabindex=\"0\"><defs></defs><g class=\"world\"><!><!></g></svg>");
+function Ba(e, t) {
 	Ue(t, !0);
 	let n = pi(t, "best", 3, null), r = pi(t, "side", 3, "a"), i = pi(t, "selected", 3, null), a = pi(t, "sought", 3, ""), o = pi(t, "hover", 3, () => {}), s, c = /* @__PURE__ */ P(Kt(/* @__PURE__ */ new Map())), l = /* @__PURE__ */ P(Kt(/* @__PURE__ */ new Set())), u = /* @__PURE__ */ P(Kt({
 		x: 0,
@@ -3211,8 +3216,8 @@ function za(e, t) {
 		k: 1
 	})), d = /* @__PURE__ */ P(!1), f = /* @__PURE__ */ M(() => new Map(t.variables.map((e) => [e.name, e]))), p = (e) => ({
 		width: 196,
-		height: ga(W(f).get(e), W(l).has(e), !!t.others)
-	}), h = /* @__PURE__ */ M(() => JSON.stringify([t.variables.map((e) => [e.name, e.states.length]), t.arcs])), g = /* @__PURE__ */ P(1.5), _ = /* @__PURE__ */ M(() => (W(h), Ai(t.variables.map((e) => e.name), t.arcs, p, 24, 50, W(g)))), v = (e) => W(c).get(e) ?? W(_).at.get(e), y = /* @__PURE__ */ M(() => Math.max(1e-12, ...t.strengths?.values() ?? []));
+		height: _a(W(f).get(e), W(l).has(e), !!t.others)
+	}), h = /* @__PURE__ */ M(() => JSON.stringify([t.variables.map((e) => [e.name, e.states.length]), t.arcs])), g = /* @__PURE__ */ P(1.5), _ = /* @__PURE__ */ M(() => (W(h), ji(t.variables.map((e) => e.name), t.arcs, p, 24, 50, W(g)))), v = (e) => W(c).get(e) ?? W(_).at.get(e), y = /* @__PURE__ */ M(() => Math.max(1e-12, ...t.strengths?.values() ?? []));
 	mn(() => {
 		W(h), ir(() => {
 			F(c, /* @__PURE__ */ new Map(), !0);
@@ -3283,14 +3288,14 @@ function za(e, t) {
 			x: r.x + 98,
 			y: r.y - 7
 		};
-		return Hi([
+		return Ui([
 			i,
-			...W(c).has(e) || W(c).has(t) ? [] : W(_).bends.get(ki(e, t)) ?? [],
+			...W(c).has(e) || W(c).has(t) ? [] : W(_).bends.get(Ai(e, t)) ?? [],
 			a
 		]);
 	}
 	function T(e, n) {
-		let r = t.strengths?.get(ki(e, n));
+		let r = t.strengths?.get(Ai(e, n));
 		return r === void 0 ? 1.4 : 1 + 4 * (Math.log1p(r * 50) / Math.log1p(W(y) * 50));
 	}
 	function ee(e, t) {
@@ -3342,20 +3347,20 @@ function za(e, t) {
 		zoom: x,
 		center: S,
 		picture: C
-	}, ae = Ra();
+	}, ae = za();
 	let oe;
 	var se = I(ae);
 	Z(se, 20, () => ["tip", "tip-own"], (e) => e, (e, t) => {
-		var n = Fa(), r = L(n);
+		var n = Ia(), r = L(n);
 		z(() => {
 			Q(n, "id", t), Jr(r, 0, Hr(t));
 		}), J(e, n);
 	}), k(se);
 	var ce = R(se), le = I(ce);
-	return Z(le, 17, () => t.arcs, ([e, t]) => ki(e, t), (e, n) => {
+	return Z(le, 17, () => t.arcs, ([e, t]) => Ai(e, t), (e, n) => {
 		var r = /* @__PURE__ */ M(() => m(W(n), 2));
-		let a = () => W(r)[0], o = () => W(r)[1], s = /* @__PURE__ */ M(() => t.own?.has(ki(a(), o()))), c = /* @__PURE__ */ M(() => i() === a() || i() === o());
-		var l = Ia();
+		let a = () => W(r)[0], o = () => W(r)[1], s = /* @__PURE__ */ M(() => t.own?.has(Ai(a(), o()))), c = /* @__PURE__ */ M(() => i() === a() || i() === o());
+		var l = La();
 		let u;
 		var d = L(I(l));
 		k(l), z((e, t, n) => {
@@ -3366,14 +3371,14 @@ function za(e, t) {
 		}, [
 			() => w(a(), o()),
 			() => T(a(), o()),
-			() => t.strengths?.has(ki(a(), o())) ? `: ${t.strengths.get(ki(a(), o())).toPrecision(3)} nats` : ""
+			() => t.strengths?.has(Ai(a(), o())) ? `: ${t.strengths.get(Ai(a(), o())).toPrecision(3)} nats` : ""
 		]), J(e, l);
 	}), Z(R(le), 17, () => t.variables, (e) => e.name, (e, r) => {
 		let s = /* @__PURE__ */ M(() => v(W(r).name));
-		var c = La(), u = I(c);
+		var c = Ra(), u = I(c);
 		{
 			let e = /* @__PURE__ */ M(() => t.answers.get(W(r).name)), s = /* @__PURE__ */ M(() => t.before?.get(W(r).name)), c = /* @__PURE__ */ M(() => t.others?.get(W(r).name)), d = /* @__PURE__ */ M(() => n()?.[W(r).name]), f = /* @__PURE__ */ M(() => i() === W(r).name), p = /* @__PURE__ */ M(() => !!a() && W(r).name.toLowerCase().includes(a().toLowerCase())), m = /* @__PURE__ */ M(() => W(l).has(W(r).name));
-			Pa(u, {
+			Fa(u, {
 				get variable() {
 					return W(r);
 				},
@@ -3410,19 +3415,22 @@ function za(e, t) {
 		}
 		k(c), z(() => Q(c, "transform", `translate(${W(s).x},${W(s).y})`)), J(e, c);
 	}), k(ce), k(ae), ui(ae, (e) => s = e, () => s), z(() => {
-		oe = Jr(ae, 0, `monitor side-${r() ?? ""}`, null, oe, { panning: W(d) }), Q(ae, "aria-label", `${t.title}: ${t.variables.length} variables. Tab goes from box to box, arrows from state to state, Enter makes a finding.`), Q(ce, "transform", `translate(${W(u).x},${W(u).y}) scale(${W(u).k})`);
+		oe = Jr(ae, 0, `monitor side-${r() ?? ""}`, null, oe, {
+			panning: W(d),
+			lively: t.variables.length <= 16
+		}), Q(ae, "aria-label", `${t.title}: ${t.variables.length} variables. Tab goes from box to box, arrows from state to state, Enter makes a finding.`), Q(ce, "transform", `translate(${W(u).x},${W(u).y}) scale(${W(u).k})`);
 	}), G("pointerdown", ae, te), dr("wheel", ae, ne), G("keydown", ae, re), J(e, ae), We(ie);
 }
 fr(["pointerdown", "keydown"]);
 // src/parts/Overview.svelte
-var Ba = /* @__PURE__ */ K("<canvas class=\"overview svelte-hfsy0v\"></canvas>");
-function Va(e, t) {
+var Va = /* @__PURE__ */ K("<canvas class=\"overview svelte-hfsy0v\"></canvas>");
+function Ha(e, t) {
 	Ue(t, !0);
 	let [n, r] = [96, 22], i, a = {
 		x: 0,
 		y: 0,
 		k: 1
-	}, o = 0, s = /* @__PURE__ */ M(() => Ai(t.variables.map((e) => e.name), t.arcs, () => ({
+	}, o = 0, s = /* @__PURE__ */ M(() => ji(t.variables.map((e) => e.name), t.arcs, () => ({
 		width: n,
 		height: r
 	}), 8, 46)), c = /* @__PURE__ */ M(() => t.arcs.map(([e, t]) => {
@@ -3541,13 +3549,13 @@ function Va(e, t) {
 	var _ = {
 		fit: l,
 		zoom: u
-	}, v = Ba();
+	}, v = Va();
 	return ui(v, (e) => i = e, () => i), z(() => Q(v, "aria-label", `Overview of ${t.variables.length} variables. Use the search to choose one.`)), G("pointerdown", v, h), dr("wheel", v, g), J(e, v), We(_);
 }
 fr(["pointerdown"]);
 // src/parts/GraphView.svelte
-var Ha = /* @__PURE__ */ K("<option></option>"), Ua = /* @__PURE__ */ K("<p class=\"problem\" role=\"alert\"> <button class=\"plain\">Undo</button></p>"), Wa = /* @__PURE__ */ K("<p class=\"waiting\" role=\"status\">Working it out… The first questions after installing compile the engine; that can take a minute, once.</p>"), Ga = /* @__PURE__ */ K("<div class=\"pane\"><!></div>"), Ka = /* @__PURE__ */ K("<th> </th>"), qa = /* @__PURE__ */ K("<th class=\"num\"> </th>"), Ja = /* @__PURE__ */ K("<td> </td>"), Ya = /* @__PURE__ */ K("<td class=\"num\"> </td>"), Xa = /* @__PURE__ */ K("<tr><!><!></tr>"), Za = /* @__PURE__ */ K("<p class=\"faint small\"> </p>"), Qa = /* @__PURE__ */ K("<div class=\"tip card\"><h3> </h3> <table><thead><tr><!><!></tr></thead><tbody></tbody></table> <!></div>"), $a = /* @__PURE__ */ K("<div class=\"view\"><div class=\"tools row\" role=\"toolbar\" aria-label=\"Graph\"><input type=\"search\" placeholder=\"Find a variable\" aria-label=\"Find a variable\" list=\"names\"/> <datalist id=\"names\"></datalist> <button class=\"plain\" title=\"Undo (Ctrl Z)\" aria-label=\"Undo\">↶</button> <button class=\"plain\" title=\"Redo (Ctrl Shift Z)\" aria-label=\"Redo\">↷</button> <button>Clear findings</button> <button title=\"The jointly most probable states of all variables\">Most probable explanation</button> <span class=\"grow\"></span> <button class=\"plain\" aria-label=\"Zoom out\">−</button> <button class=\"plain\" aria-label=\"Zoom in\">+</button> <button>Fit</button></div> <!> <!> <div><!> <!> <!></div> <!> <span class=\"visually-hidden\" role=\"status\"> </span></div>");
-function eo(e, t) {
+var Ua = /* @__PURE__ */ K("<option></option>"), Wa = /* @__PURE__ */ K("<p class=\"problem\" role=\"alert\"> <button class=\"plain\">Undo</button></p>"), Ga = /* @__PURE__ */ K("<p class=\"waiting\" role=\"status\">Working it out… The first questions after installing compile the engine; that can take a minute, once.</p>"), Ka = /* @__PURE__ */ K("<div class=\"pane\"><!></div>"), qa = /* @__PURE__ */ K("<th> </th>"), Ja = /* @__PURE__ */ K("<th class=\"num\"> </th>"), Ya = /* @__PURE__ */ K("<td> </td>"), Xa = /* @__PURE__ */ K("<td class=\"num\"> </td>"), Za = /* @__PURE__ */ K("<tr><!><!></tr>"), Qa = /* @__PURE__ */ K("<p class=\"faint small\"> </p>"), $a = /* @__PURE__ */ K("<div class=\"tip card\"><h3> </h3> <table><thead><tr><!><!></tr></thead><tbody></tbody></table> <!></div>"), eo = /* @__PURE__ */ K("<div class=\"view\"><div class=\"tools row\" role=\"toolbar\" aria-label=\"Graph\"><input type=\"search\" placeholder=\"Find a variable\" aria-label=\"Find a variable\" list=\"names\"/> <datalist id=\"names\"></datalist> <button class=\"plain\" title=\"Undo (Ctrl Z)\" aria-label=\"Undo\">↶</button> <button class=\"plain\" title=\"Redo (Ctrl Shift Z)\" aria-label=\"Redo\">↷</button> <button>Clear findings</button> <button title=\"The jointly most probable states of all variables\">Most probable explanation</button> <span class=\"grow\"></span> <button class=\"plain\" aria-label=\"Zoom out\">−</button> <button class=\"plain\" aria-label=\"Zoom in\">+</button> <button>Fit</button></div> <!> <!> <div><!> <!> <!></div> <!> <span class=\"visually-hidden\" role=\"status\"> </span></div>");
+function to(e, t) {
 	Ue(t, !0);
 	let n = pi(t, "component", 3, null), r = /* @__PURE__ */ P(void 0), i = /* @__PURE__ */ P(void 0), a = /* @__PURE__ */ P(null), o = /* @__PURE__ */ P(""), s = /* @__PURE__ */ P(null), c = 0, l = /* @__PURE__ */ M(() => t.asking.shape), u = /* @__PURE__ */ M(() => W(l).variables.length > 150), d = /* @__PURE__ */ M(() => n() === null ? W(l).arcs : W(l).components[n()].arcs), f = /* @__PURE__ */ M(() => {
 		if (!W(a)) return /* @__PURE__ */ new Set();
@@ -3586,13 +3594,13 @@ function eo(e, t) {
 	var y = {
 		LARGE: 150,
 		picture: h
-	}, b = $a();
+	}, b = eo();
 	dr("keydown", qt, _);
 	var x = I(b), S = I(x);
 	ti(S);
 	var C = R(S, 2);
 	Z(C, 21, () => W(l).variables, (e) => e.name, (e, t) => {
-		var n = Ha(), r = {};
+		var n = Ua(), r = {};
 		z(() => {
 			r !== (r = W(t).name) && (n.value = (n.__value = r) ?? "");
 		}), J(e, n);
@@ -3602,14 +3610,14 @@ function eo(e, t) {
 	var re = R(te, 4), ie = R(re, 2), ae = R(ie, 2);
 	k(x);
 	var oe = R(x, 2), se = (e) => {
-		var n = Ua(), r = I(n), i = R(r);
+		var n = Wa(), r = I(n), i = R(r);
 		k(n), z(() => Y(r, `${t.asking.problem ?? ""} `)), G("click", i, () => t.asking.undo()), J(e, n);
 	};
 	X(oe, (e) => {
 		t.asking.problem && e(se);
 	});
 	var ce = R(oe, 2), le = (e) => {
-		J(e, Wa());
+		J(e, Ga());
 	};
 	X(ce, (e) => {
 		t.asking.slow && e(le);
@@ -3617,8 +3625,8 @@ function eo(e, t) {
 	var ue = R(ce, 2);
 	let de;
 	var fe = I(ue), pe = (e) => {
-		var n = Ga();
-		ui(Va(I(n), {
+		var n = Ka();
+		ui(Ha(I(n), {
 			get variables() {
 				return W(l).variables;
 			},
@@ -3644,10 +3652,10 @@ function eo(e, t) {
 		W(u) && e(pe);
 	});
 	var me = R(fe, 2), E = (e) => {
-		var n = Ga(), i = I(n);
+		var n = Ka(), i = I(n);
 		{
 			let e = /* @__PURE__ */ M(() => W(u) ? "" : W(o));
-			ui(za(i, {
+			ui(Ba(i, {
 				get title() {
 					return t.title;
 				},
@@ -3693,7 +3701,7 @@ function eo(e, t) {
 	var he = R(me, 2);
 	{
 		let e = /* @__PURE__ */ M(() => n() ?? 0);
-		ha(he, {
+		ga(he, {
 			get asking() {
 				return t.asking;
 			},
@@ -3708,29 +3716,29 @@ function eo(e, t) {
 	}
 	k(ue);
 	var ge = R(ue, 2), _e = (e) => {
-		var t = Qa();
+		var t = $a();
 		let n;
 		var r = I(t), i = L(r), a = R(r, 2), o = I(a), c = I(o), l = I(c);
 		Z(l, 16, () => W(s).family.parents, (e) => e, (e, t) => {
-			var n = Ka(), r = L(n, !0);
+			var n = qa(), r = L(n, !0);
 			z(() => Y(r, t)), J(e, n);
 		}), Z(R(l), 17, () => W(s).family.columns, jr, (e, t) => {
-			var n = qa(), r = L(n, !0);
+			var n = Ja(), r = L(n, !0);
 			z(() => Y(r, W(t))), J(e, n);
 		}), k(c), k(o);
 		var u = R(o);
 		Z(u, 21, () => W(s).family.rows.slice(0, 8), jr, (e, t, n) => {
-			var r = Xa(), i = I(r);
+			var r = Za(), i = I(r);
 			Z(i, 17, () => v(W(s).family, n), jr, (e, t) => {
-				var n = Ja(), r = L(n, !0);
+				var n = Ya(), r = L(n, !0);
 				z(() => Y(r, W(t))), J(e, n);
 			}), Z(R(i), 17, () => W(t), jr, (e, t) => {
-				var n = Ya(), r = L(n, !0);
+				var n = Xa(), r = L(n, !0);
 				z((e) => Y(r, e), [() => $(W(t), 3)]), J(e, n);
 			}), k(r), J(e, r);
 		}), k(u), k(a);
 		var d = R(a, 2), f = (e) => {
-			var t = Za(), n = L(t);
+			var t = Qa(), n = L(t);
 			z(() => Y(n, `… ${W(s).family.rows.length - 8} more; click the name to see them`)), J(e, t);
 		};
 		X(d, (e) => {
@@ -3759,21 +3767,21 @@ function eo(e, t) {
 }
 fr(["change", "click"]);
 // src/Page.svelte
-var to = /* @__PURE__ */ K("<header><h1> </h1><p class=\"help\"> </p></header>"), no = /* @__PURE__ */ K("<div><!> <!></div>");
-function ro(e, t) {
+var no = /* @__PURE__ */ K("<header><h1> </h1><p class=\"help\"> </p></header>"), ro = /* @__PURE__ */ K("<div><!> <!></div>");
+function io(e, t) {
 	Ue(t, !0);
-	let n = pi(t, "given", 19, () => ({})), r = pi(t, "bare", 3, !1), i = new xi(t.model, Ei(t.model, t.make), n(), t.told);
-	var a = no();
+	let n = pi(t, "given", 19, () => ({})), r = pi(t, "bare", 3, !1), i = new Si(t.model, Di(t.model, t.make), n(), t.told);
+	var a = ro();
 	let o;
 	var s = I(a), c = (e) => {
-		var n = to(), r = I(n), i = L(r, !0), a = L(R(r));
+		var n = no(), r = I(n), i = L(r, !0), a = L(R(r));
 		k(n), z((e, n) => {
 			Y(i, t.model.title), Y(a, `${e ?? ""}, ${n ?? ""}. Click a state to say that it is so: all bars show what follows. Everything is worked out in this page.`);
-		}, [() => wi(t.model.variables.length, "variable"), () => wi(t.model.arcs.length, "arc")]), J(e, n);
+		}, [() => Ti(t.model.variables.length, "variable"), () => Ti(t.model.arcs.length, "arc")]), J(e, n);
 	};
 	X(s, (e) => {
 		r() || e(c);
-	}), eo(R(s, 2), {
+	}), to(R(s, 2), {
 		get asking() {
 			return i;
 		},
@@ -3783,8 +3791,8 @@ function ro(e, t) {
 	}), k(a), z(() => o = Jr(a, 1, "alone", null, o, { bare: r() })), J(e, a), We();
 }
 // src/widget.ts
-function io({ model: e, el: t }) {
-	let n = Tr(ro, {
+function ao({ model: e, el: t }) {
+	let n = Tr(io, {
 		target: t,
 		props: {
 			model: e.get("network"),
@@ -3798,5 +3806,5 @@ function io({ model: e, el: t }) {
 	});
 	return () => void kr(n);
 }
-var ao = { render: io };
-export { ao as default };
+var oo = { render: ao };
+export { oo as default };
