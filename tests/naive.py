@@ -57,7 +57,7 @@ def log_likelihood(network: Network, table: Table) -> float:
 
 def expected_counts(network: Network, table: Table) -> dict[str, NDArray[np.float64]]:
     """E[N_ijk] = Σ over rows of weight · p(x_i = k, parents in j | observed cells), parents first, k last."""
-    counts = {name: np.zeros_like(network.table(name)) for name in network.dag.names}
+    counts = {name: np.zeros(network.table(name).shape) for name in network.dag.names}
     for row, weight in weighted_rows(table):
         whole = evidence(network, row)
         for x in completions(network, row):

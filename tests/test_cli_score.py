@@ -68,7 +68,7 @@ def test_compare_numbers_of_states_as_compare_does() -> None:
 
 def test_compare_drawn_graphs_and_write_the_figure(coins: Path, tmp_path: Path) -> None:
     figure = tmp_path / "evidence.svg"
-    code, out, err = run("compare", coins, "x -> y", "x; y", "--methods", "exact", "--out", figure)
+    code, out, err = run("compare", coins, "x -> y", "x; y", "--methods", "exact", "--figure", figure)
     assert (code, err) == (0, "")
     assert "posterior probability" in out
     assert figure.read_text().lstrip().startswith("<?xml")

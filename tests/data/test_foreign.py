@@ -327,9 +327,19 @@ def test_dates_in_files_of_others_are_days_since_the_first(suffix: str, tmp_path
 def test_spreadsheets_as_people_make_them(tmp_path: Path) -> None:
     """Blank rows, a title in merged cells, formulas, and numbers kept as text."""
     path = tmp_path / "t.xlsx"
-    body = [["name", "x", "n"], ["a", "=1+0.5 is 1.5", "1.25"], ["b", 2.5, "2.5"], ["a", None, "3.75"]]
+    body: list[list[Any]] = [
+        ["name", "x", "n"],
+        ["a", "=1+0.5 is 1.5", "1.25"],
+        ["b", 2.5, "2.5"],
+        ["a", None, "3.75"],
+    ]
     expected = {"name": ["a", "b", "a"], "x": [1.5, 2.5, None], "n": [1.25, 2.5, 3.75]}
-    for above in ([[], []], [["Weights of 2024"], []], [["Weights of 2024"], ["by hand"], []]):
+    titles: list[list[list[Any]]] = [
+        [[], []],
+        [["Weights of 2024"], []],
+        [["Weights of 2024"], ["by hand"], []],
+    ]
+    for above in titles:
         workbook(path, {"S": [*above, *body]}, merged="A1:C1")
         table = lac.read(path)
         assert table.to_frame("dict") == expected, above

@@ -197,7 +197,7 @@ def moved(network: lac.Network, image: dict[str, str], orders: dict[str, list[in
 
     for name in dag.names:
         source = image.get(name, name)
-        table = network.table(source)
+        table = np.asarray(network.table(source))
         wanted = [axes(source).index(image.get(m, m)) for m in axes(name)]
         table = table.transpose([*wanted, *range(len(wanted), table.ndim)])
         for axis, member in enumerate(axes(name)):

@@ -22,6 +22,7 @@ import typer
 from typer.core import TyperGroup
 
 from lacunary.budget import check_engine, memory, ran_out
+from lacunary.cli.standard import send
 from lacunary.data.wording import harmless
 from lacunary.errors import LacunaryError
 from lacunary.exactness import exactly
@@ -113,6 +114,7 @@ class Commands(TyperGroup):
                     check_engine()
                     return super().invoke(ctx)
                 finally:
+                    send()
                     sys.stdout.flush()
         except (typer.Exit, typer.Abort, MISUSED):
             raise

@@ -13,22 +13,26 @@ import typer
 
 import lacunary as lac
 from lacunary.cli.app import complain, prompted
+from lacunary.cli.standard import is_standard, standard
 from lacunary.data.wording import counted
 
 __all__ = [
     "Cells",
     "Data",
     "Do",
+    "Figure",
     "Given",
     "Hidden",
     "Json",
     "Model",
+    "OldFigure",
     "Out",
     "Reading",
     "Rng",
     "answering",
     "check_out",
     "data_path",
+    "figure_of",
     "given_states",
     "graph_of",
     "is_arrows",
@@ -69,15 +73,31 @@ def option(help: str, metavar: str | None = None, *names: str, panel: str | None
     return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=panel, **more)
 
 
-def written(help: str, suffixes: Sequence[str], *names: str, panel: str | None = None) -> Any:
-    """Return an option that names a file to be written; a place that cannot be is refused at once."""
-    return option(help, "FILE", *names, panel=panel, callback=lambda path: check_out(path, suffixes))
+def written(help: str, suffixes: Sequence[str], *names: str, panel: str | None = None, **more: Any) -> Any:
+    """Return an option that names a file to be written; a place that cannot be is refused at once.
+
+    ``-`` is standard output.
+    """
+    return option(help, "FILE", *names, panel=panel, callback=lambda path: check_out(path, suffixes), **more)
+
+
+Figure = Annotated[str | None, written("A figure: .svg or .png; - for standard output.", FIGURES)]
+OldFigure = Annotated[str | None, written("The old name of --figure.", FIGURES, "--out", "-o", hidden=True)]
+
+
+def figure_of(figure: str | None, old: str | None) -> str | None:
+    """Return where a figure goes, by the option's name or by its old one, which is told to go."""
+    if old is not None:
+        complain("note: --out is deprecated here, and will go; a figure is written by --figure, as elsewhere")
+    return figure or old
 
 
 def check_out(path: str | None, suffixes: Sequence[str]) -> str | None:
     """Return a place that can be written to, or refuse it before any work is done."""
     if path is None:
         return None
+    if is_standard(path):
+        return standard(path, suffixes)
     if _suffix(path) not in suffixes:
         raise lac.FileError(f"{path}: the suffix must be one of {', '.join(suffixes)}, with or without .gz")
     folder = Path(path).absolute().parent
@@ -96,7 +116,7 @@ DATA = (
     "input; or house_votes, soybean."
 )
 MODEL = "A model file (.json, .bif, .xmlbif, .net, .xdsl, .uai, .dsc, .dne, also .gz); or asia, alarm."
-KNOWN = "What is known, a state or a number; may be repeated."
+KNOWN = "What is known: a state, one of several (NAME=a|b), or a number; may be repeated."
 HIDDEN = "A variable that is never observed, with K states or NAME=a,b,c; may be repeated."
 KINDS = "A column's kind, discrete or continuous; may be repeated."
 STATES = "The states of a column, in order; may be repeated."
@@ -129,7 +149,7 @@ Do = Annotated[Texts, option(DO, "NAME=STATE", "--do")]
 Given = Annotated[Texts, option(KNOWN, "NAME=STATE", "--given", "-g")]
 Hidden = Annotated[Texts, option(HIDDEN, "NAME[=K]")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
-Out = Annotated[str | None, written("Where to write.", TABLES, "--out", "-o")]
+Out = Annotated[str | None, written("Where to write; - for standard output.", TABLES, "--out", "-o")]
 Rng = Annotated[int | None, typer.Option("--rng", min=0, help="Seed; without it every run draws anew.")]
 
 
@@ -350,8 +370,19 @@ def graph_of(text: str, hidden: Mapping[str, int | list[str] | None]) -> lac.Dag
 
 
 def given_states(schema: lac.Schema, texts: Sequence[str] | None, named: str = "--given") -> dict[str, Any]:
-    """Return NAME=STATE texts as states of the model's variables, which need not be texts."""
-    return {name: state_of(schema[name], text) for name, text in pairs(named, texts).items()}
+    """Return NAME=STATE texts as states of the model's variables, which need not be texts.
+
+    What is given may be one of several states: NAME=STATE|STATE.
+    """
+    states = _one_of if named == "--given" else state_of
+    return {name: states(schema[name], text) for name, text in pairs(named, texts).items()}
+
+
+def _one_of(variable: lac.Variable, text: str) -> Any:
+    """Return the state that a text stands for, or the several states, with bars between."""
+    if not variable.discrete or "|" not in text or text in map(str, variable.states):
+        return state_of(variable, text)
+    return [state_of(variable, part.strip()) for part in text.split("|")]
 
 
 def state_of(variable: lac.Variable, text: str) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +14,7 @@ from lacunary.cli.app import command, complain
 from lacunary.cli.arguments import MODELS, Data, Json, Reading, numbers_of, option, written
 from lacunary.cli.checkpoints import CHECKPOINT, Checkpoints, keep_result, resumed
 from lacunary.cli.problem import Seed
-from lacunary.cli.show import Waiting, emit, show
+from lacunary.cli.show import Waiting, emit, say_written, show
 
 __all__ = ["classes"]
 
@@ -58,21 +60,35 @@ def classes(
         from lacunary.report.words import Words
 
         table = reading.table(data)
+        last: list[lac.Progress] = []
         waiting.say("compiling kernels, once…")
+
+        def watch(k: int, told: lac.Progress) -> None:
+            last[:] = [told]
+            waiting.watch(told, f"{k} of {max(tried)} classes")
+
+        study = partial(
+            lac.classes,
+            table,
+            hidden=hidden,
+            aside=aside,
+            starts=starts,
+            rng=rng,
+            watch=keep.watching(watch),
+            tell=lambda done, total, what: waiting.say(f"weighing {what} ({done + 1} of {total})"),
+        )
+        begun = None if resume is None else resumed(resume, lac.ClassesTrail, "study of classes")
+        ended, fitted = "", tried
         try:
-            found = lac.classes(
-                table,
-                tried,
-                hidden=hidden,
-                aside=aside,
-                starts=starts,
-                rng=rng,
-                watch=keep.watching(lambda k, told: waiting.watch(told, f"{k} of {max(tried)} classes")),
-                resume=None if resume is None else resumed(resume, lac.ClassesTrail, "study of classes"),
-                tell=lambda done, total, what: waiting.say(f"weighing {what} ({done + 1} of {total})"),
-            )
+            found = study(tried, resume=begun)
         except KeyboardInterrupt:
-            keep.stop("interrupted before all numbers of classes were fitted")
+            had = last[0].trail().fits if last else {}
+            fitted = [k for k in tried if k in had]
+            ended = f"interrupted: {len(fitted)} of {len(tried)} numbers of classes were fitted"
+            if not fitted:
+                keep.stop(ended)
+            waiting.say("weighing what there is")
+            found = study(fitted, resume=replace(last[0].trail(), climbs=None))
         words = {"title": f"Hidden classes in {Path(data).name}", "source": f"Data: {Path(data).name}."}
         keep_result(found.network, out)
         if report:
@@ -80,11 +96,11 @@ def classes(
             found.page(report, **words)
     if json:
         emit({**found.to_dict(), "out": out, "report": report})
-        return
-    show(text(found, Words(**words)))
-    if found.number == max(tried) > 1:
-        show(f"--components {max(tried)}..{2 * max(tried)} tries more.")
-    for path in (path for path in (out, report) if path):
-        show(f"written: {path}")
-    if not out and not report:
-        show("--report FILE.html shows this with figures, --out FILE keeps the network")
+    else:
+        show(text(found, Words(**words)))
+        if found.number == max(fitted) > 1:
+            show(f"--components {max(fitted)}..{2 * max(fitted)} tries more.")
+        hint = "--report FILE.html shows this with figures, --out FILE keeps the network"
+        say_written((out, report), hint)
+    if ended:
+        keep.stop(ended + ", and are reported")

@@ -15,6 +15,7 @@ from typing import Any
 
 from lacunary.cli.app import complain
 from lacunary.cli.show import emit, show
+from lacunary.cli.standard import called
 from lacunary.data.schema import Variable
 from lacunary.data.wording import counted
 
@@ -82,7 +83,7 @@ def hand_over(columns: Mapping[str, Sequence[Any]], out: str | None, json: Mappi
     if json is not None:
         emit(json)
     elif out is not None:
-        show(f"written: {out} ({counted(rows, 'row')})")
+        show(f"written: {called(out)} ({counted(rows, 'row')})")
 
 
 def quoted(cell: str, delimiter: str) -> str:

@@ -36,7 +36,7 @@ from lacunary.cli.problem import (
     starts_of,
 )
 from lacunary.cli.show import Waiting, draw, emit, say_written, show
-from lacunary.data.wording import counted
+from lacunary.data.wording import MISSING_AT_RANDOM, counted
 
 __all__ = ["fit"]
 
@@ -198,6 +198,8 @@ def _tell(found: lac.Fit, table: lac.Table) -> None:
         f"{counted(said['rows'], 'row')}, {counted(said['holes'], 'hole')}, none dropped; "
         f"{counted(said['variables'], 'variable')}, {counted(said['parameters'], 'free parameter')}"
     )
+    if said["holes"]:
+        show(MISSING_AT_RANDOM)
     show(f"log-likelihood  {found.log_likelihood:14.4f} nats")
     show(f"objective       {found.objective:14.4f} nats ({found.method})")
     show(f"BIC             {said['bic']:14.4f} nats (higher is better)")

@@ -13,6 +13,7 @@ from lacunary.cli.app import command, complain
 from lacunary.cli.arguments import Json, Out, Reading, Rng, answering, data_path, option
 from lacunary.cli.delimited import Sheet, bare, column_names, delimited, put, quoted
 from lacunary.cli.show import Waiting, emit, show
+from lacunary.cli.standard import called
 from lacunary.data.wording import counted
 
 __all__ = ["impute"]
@@ -89,7 +90,8 @@ def impute(
     elif out is not None:
         for said in filled.decisions:
             show(said)
-        show(f"written: {out} ({counted(len(table) * copies, 'row')}, {counted(count, 'hole')} filled)")
+        count_of = f"{counted(len(table) * copies, 'row')}, {counted(count, 'hole')} filled"
+        show(f"written: {called(out)} ({count_of})")
 
 
 def _named(what: list[str]) -> tuple[str | None, str]:

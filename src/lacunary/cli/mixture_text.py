@@ -7,7 +7,7 @@ from typing import Any
 
 import lacunary as lac
 from lacunary.cli.show import say_written, show
-from lacunary.data.wording import counted
+from lacunary.data.wording import MISSING_AT_RANDOM, counted
 from lacunary.report.classes_text import empty_grid
 from lacunary.report.mixture import doubt, links, names_of, sentences, strengths, tried
 from lacunary.report.words import percent
@@ -61,7 +61,9 @@ def summary(found: lac.MixtureFit, table: lac.Table, files: dict[str, str | None
 
 def tell(found: lac.MixtureFit, table: lac.Table, written: Sequence[str | None]) -> None:
     """Print what was found."""
-    show(f"{len(table)} rows, {int(table.holes.sum())} holes, none dropped; {len(table.schema)} variables\n")
+    holes = int(table.holes.sum())
+    show(f"{len(table)} rows, {holes} holes, none dropped; {len(table.schema)} variables")
+    show(f"{MISSING_AT_RANDOM}\n" if holes else "")
     _numbers(found)
     show(str(found))
     lost = strengths(found)

@@ -46,6 +46,7 @@ TEXT = 100
 
 @command(
     "lacunary query asia lung --given smoke=yes",
+    "lacunary query alarm HYPOVOLEMIA --given 'BP=LOW|NORMAL'",
     "lacunary query asia lung bronc --given xray=yes --given dysp=yes --json",
     "lacunary query asia --explain --given dysp=yes",
     "lacunary query alarm HYPOVOLEMIA --given BP=LOW",

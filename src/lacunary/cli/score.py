@@ -10,20 +10,21 @@ import typer
 import lacunary as lac
 from lacunary.cli.app import command
 from lacunary.cli.arguments import (
-    FIGURES,
     Data,
+    Figure,
     Hidden,
     Json,
+    OldFigure,
     Reading,
+    figure_of,
     graph_of,
     is_arrows,
     numbers_of,
     option,
     pairs_of_states,
-    written,
 )
 from lacunary.cli.problem import ModelOrClasses, Prior, Seed, Starts, prior_of, problem_of, starts_of
-from lacunary.cli.show import Waiting, draw, emit, show
+from lacunary.cli.show import Waiting, draw, emit, say_written, show
 
 __all__ = ["candidates_of", "compare", "dimension", "score"]
 
@@ -100,7 +101,7 @@ def score(
 
 @command(
     "lacunary compare house_votes --hidden bloc --states 1..4 --drop party",
-    "lacunary compare house_votes --hidden bloc --states 2,3 --drop party -o blocs.svg",
+    "lacunary compare house_votes --hidden bloc --states 2,3 --drop party --figure blocs.svg",
     'lacunary compare house_votes "party -> crime" "party; crime" --methods exact,bic',
 )
 def compare(
@@ -117,8 +118,9 @@ def compare(
     charge: Charged = "parameters",
     starts: Starts = None,
     rng: Seed = 0,
-    out: Annotated[str | None, written("A figure: .svg or .png.", FIGURES, "--out", "-o")] = None,
+    figure: Figure = None,
     json: Json = False,
+    out: OldFigure = None,
 ) -> None:
     """Weigh several models of the same columns against each other by their marginal likelihood.
 
@@ -140,16 +142,15 @@ def compare(
             rng=rng,
             watch=lambda done, total, what: waiting.say(f"{what} ({done + 1} of {total})"),
         )
-        if out:
-            draw("evidence", found, out)
+        if figure := figure_of(figure, out):
+            draw("evidence", found, figure)
     if json:
         emit(found.rows())
         return
     show(str(found))
     if len(found.models) > 1:
         _tell(found)
-    if out:
-        show(f"\nwritten: {out}")
+    say_written((figure,))
 
 
 @command(

@@ -26,6 +26,7 @@ from lacunary.cli.arguments import (
 from lacunary.cli.checkpoints import CHECKPOINT, Checkpoints, keep_result, resumed
 from lacunary.cli.problem import Seed
 from lacunary.cli.show import Waiting, emit, say_written, show
+from lacunary.data.wording import MISSING_AT_RANDOM
 
 __all__ = ["search"]
 
@@ -117,7 +118,10 @@ def search(
     if json:
         emit(_summary(found, {"out": out, "drawing": drawing, "report": report}))
     else:
-        show(f"{len(found.table)} rows, {int(found.table.facts.holes.sum())} holes, none dropped")
+        holes = int(found.table.facts.holes.sum())
+        show(f"{len(found.table)} rows, {holes} holes, none dropped")
+        if holes:
+            show(MISSING_AT_RANDOM)
         show(str(found))
         hint = "" if found.interrupted else "--out FILE keeps the network, --report FILE.html shows it"
         say_written((out, drawing, report), hint)

@@ -8,10 +8,10 @@ import typer
 
 import lacunary as lac
 from lacunary.cli.app import command
-from lacunary.cli.arguments import FIGURES, Data, Json, Reading, numbers_of, option, written
+from lacunary.cli.arguments import Data, Figure, Json, OldFigure, Reading, figure_of, numbers_of, option
 from lacunary.cli.problem import Seed, Starts, starts_of
 from lacunary.cli.score import CLASSES, METHODS, candidates_of
-from lacunary.cli.show import Waiting, draw, emit, show
+from lacunary.cli.show import Waiting, draw, emit, say_written, show
 
 __all__ = ["sensitivity"]
 
@@ -21,7 +21,7 @@ KIND = "What they are: of every parameter, or the rows that a BDeu prior is wort
 
 @command(
     "lacunary sensitivity house_votes --hidden bloc --states 1..3 --drop party --alphas 0.1,1,10 --starts 4",
-    'lacunary sensitivity house_votes "party -> crime" "party; crime" --methods exact --prior bdeu -o a.svg',
+    'lacunary sensitivity house_votes "party -> crime" "party; crime" --methods exact --figure a.svg',
 )
 def sensitivity(
     data: Data,
@@ -36,8 +36,9 @@ def sensitivity(
     prior: Annotated[Literal["dirichlet", "bdeu"], option(KIND, "dirichlet|bdeu")] = "dirichlet",
     starts: Starts = None,
     rng: Seed = 0,
-    out: Annotated[str | None, written("A figure: .svg or .png.", FIGURES, "--out", "-o")] = None,
+    figure: Figure = None,
     json: Json = False,
+    out: OldFigure = None,
 ) -> None:
     """Tell how much the evidence of models hangs on the prior: any estimate over a range of hyperparameters.
 
@@ -56,14 +57,13 @@ def sensitivity(
             rng=rng,
             watch=lambda done, total, what: waiting.say(f"{what} ({done + 1} of {total})"),
         )
-        if out:
-            draw("sensitivity", found, out)
+        if figure := figure_of(figure, out):
+            draw("sensitivity", found, figure)
     if json:
         emit(found.rows())
         return
     show(str(found))
-    if out:
-        show(f"\nwritten: {out}")
+    say_written((figure,))
 
 
 def _alphas(text: str) -> list[float]:

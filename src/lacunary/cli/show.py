@@ -13,6 +13,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.segment import Segment
 
+from lacunary.cli.standard import diverted
 from lacunary.data.wording import harmless
 from lacunary.kernels.compiling import listeners
 
@@ -27,12 +28,13 @@ PATIENCE = 1.0
 
 def emit(data: Any) -> None:
     """Print data as JSON, and nothing else."""
-    typer.echo(json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2, default=str))
+    typer.echo(json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2, default=str), err=diverted())
 
 
 def show(thing: RenderableType) -> None:
     """Print text or a grid; colours only on a terminal."""
-    Screen(highlight=False, emoji=False, soft_wrap=isinstance(thing, str)).print(thing, markup=False)
+    screen = Screen(stderr=diverted(), highlight=False, emoji=False, soft_wrap=isinstance(thing, str))
+    screen.print(thing, markup=False)
 
 
 class Screen(Console):
@@ -47,7 +49,7 @@ class Screen(Console):
 def say_written(paths: Iterable[str | None], hint: str = "") -> None:
     """Say which files were written; if none was, how to have one."""
     written = [path for path in paths if path]
-    for path in written:
+    for path in () if diverted() else written:
         show(f"\nwritten: {path}")
     if hint and not written:
         show(f"\n{hint}")

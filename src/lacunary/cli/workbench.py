@@ -11,6 +11,7 @@ import lacunary as lac
 from lacunary.cli.app import command, complain
 from lacunary.cli.arguments import Model, answering, option, written
 from lacunary.cli.show import show
+from lacunary.cli.standard import called
 
 __all__ = ["page", "serve", "workbench"]
 
@@ -83,7 +84,7 @@ def page(
             f"{model}: a page is made of a network, and this is a {type(thing).__name__.lower()}"
         )
     thing.page(out, title=title or Path(model).name.partition(".")[0])
-    show(f"written: {out}")
+    show(f"written: {called(out)}")
 
 
 def _check_meant(host: str, anyone: bool) -> None:

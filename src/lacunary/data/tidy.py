@@ -178,8 +178,8 @@ def look(path: Path, how: Opening) -> Tidied:
         found = _framed(path, lines, found, how)
     if not found.delimiter:
         found = replace(found, delimiter=delimiter_of(path, "".join(lines)))
-    if found.delimiter not in (BLANKS, WIDE) and (told := _strange(lines, found.delimiter, how)):
-        found = replace(found, notes=(*found.notes, told))
+    if found.delimiter not in (BLANKS, WIDE) and (strange := _strange(lines, found.delimiter, how)):
+        found = replace(found, notes=(*found.notes, strange))
     return _ended(path, found, how) if found.encoding in ("utf-8-sig", "cp1252") else found
 
 

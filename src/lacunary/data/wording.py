@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["counted", "harmless", "listed", "meant", "plural", "visible"]
+__all__ = ["MISSING_AT_RANDOM", "counted", "harmless", "listed", "meant", "plural", "visible"]
+
+MISSING_AT_RANDOM = (
+    "Cells are taken to be missing at random: whether one is missing depends on what is observed alone."
+)
+"""What every report on a table with holes says."""
 
 PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
 PICTURES |= dict.fromkeys((*range(128, 160), *range(55296, 57344), 65534, 65535), 65533)

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lacunary.data.frame import frame_of
+from lacunary.errors import ParameterError
+from lacunary.model.dag import Dag
 
-if TYPE_CHECKING:
-    from lacunary.infer.network import Network
-
-__all__ = ["ParameterTable", "parameter_table"]
+__all__ = ["LabelledTable", "ParameterTable"]
 
 SHOWN = 40
 """How many lines are printed of a long table: the first half and the last."""
@@ -83,24 +85,68 @@ class ParameterTable:
         return f"<table><caption>p({escape(self.variable)})</caption>{head}{body}</table>"
 
 
-def parameter_table(network: Network, name: str) -> ParameterTable:
+class LabelledTable(np.ndarray[Any, np.dtype[np.float64]]):
+    """An array of parameters, indexed by the parents and last by the variable, that knows its labels.
+
+    It prints, and displays in notebooks, with parents and states named, and becomes a frame by `to_frame`.
+    ``table.round(2)`` keeps the labels; parts of it, and what is worked out of it, are arrays as others are.
+    """
+
+    _of: tuple[Dag, str] | None = None
+
+    @classmethod
+    def of(cls, numbers: NDArray[np.float64], dag: Dag, name: str) -> LabelledTable:
+        """Return an array with the labels of a variable of a graph."""
+        out: LabelledTable = numbers.view(cls)
+        out._of = (dag, name)
+        return out
+
+    def __array_finalize__(self, made_from: Any) -> None:
+        same = getattr(made_from, "shape", None) == self.shape
+        self._of = getattr(made_from, "_of", None) if same else None
+
+    def round(self, decimals: Any = 0, out: Any = None) -> Any:
+        """Return it rounded, with its labels."""
+        rounded = np.asarray(self).round(decimals, out)
+        return rounded if self._of is None or out is not None else LabelledTable.of(rounded, *self._of)
+
+    def labelled(self) -> ParameterTable:
+        """Return it as lines with labels."""
+        if self._of is None:
+            raise ParameterError("this is a part of a table, which has no labels of its own: ask the network")
+        return parameter_table(*self._of, np.asarray(self))
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Return it as a frame of pandas, polars or pyarrow, or as lists by name ("dict")."""
+        return self.labelled().to_frame(library)
+
+    def _shows_labels(self) -> bool:
+        return self._of is not None and self.dtype == np.float64 and self.ndim > 0
+
+    def __repr__(self) -> str:
+        return str(self.labelled()) if self._shows_labels() else repr(np.asarray(self))
+
+    def __str__(self) -> str:
+        return str(self.labelled()) if self._shows_labels() else str(np.asarray(self))
+
+    def _repr_html_(self) -> str | None:
+        return self.labelled()._repr_html_() if self._shows_labels() else None
+
+
+def parameter_table(dag: Dag, name: str, table: NDArray[np.float64]) -> ParameterTable:
     """Return a variable's parameters as a table with labels."""
-    dag, variable = network.dag, network.dag.schema[name]
+    variable = dag.schema[name]
     parents = tuple(p for p in dag.parents_of(name) if dag.schema[p].discrete)
-    table = network.table(name)
     numbers = table.reshape(-1, table.shape[-1])
-    if variable.discrete:
-        columns = tuple(map(str, variable.states))
-    else:
-        columns = _words(network, name, numbers.shape[1])
+    columns = tuple(map(str, variable.states)) if variable.discrete else _words(dag, name, numbers.shape[1])
     states = product(*(dag.schema[p].states for p in parents))
     lines = tuple((at, tuple(row)) for at, row in zip(states, numbers.tolist(), strict=True))
     return ParameterTable(name, parents, columns, lines)
 
 
-def _words(network: Network, name: str, many: int) -> tuple[str, ...]:
+def _words(dag: Dag, name: str, many: int) -> tuple[str, ...]:
     """Return what the parameters of a continuous variable's family are called."""
-    slopes = [p for p in network.dag.parents_of(name) if not network.dag.schema[p].discrete]
-    first, *rest = network.dag.number(network.dag.schema.index(name)).words
+    slopes = [p for p in dag.parents_of(name) if not dag.schema[p].discrete]
+    first, *rest = dag.number(dag.schema.index(name)).words
     words = (first, *(f"slope of {parent}" for parent in slopes), *rest)
     return words if len(words) == many else tuple(f"parameter {k + 1}" for k in range(many))

@@ -19,7 +19,7 @@ from lacunary.family.sigmoid import Sigmoid
 from lacunary.family.uniform import Uniform
 from lacunary.infer.answers import Answers
 from lacunary.infer.belief import Dirichlet, Prior
-from lacunary.infer.cpt import ParameterTable, parameter_table
+from lacunary.infer.cpt import LabelledTable, ParameterTable
 from lacunary.infer.edit import Edits
 from lacunary.model.dag import Dag
 from lacunary.registry import borrow
@@ -80,26 +80,28 @@ class Network(Answers, Edits):
             theta[dag.layout.slice(i)] = table
         return cls(dag, theta)
 
-    def table(self, name: str) -> NDArray[np.float64]:
-        """Return p(name | parents), indexed by the parents and last by the variable.
+    def table(self, name: str) -> LabelledTable:
+        """Return p(name | parents): an array, indexed by the parents and last by the variable, with labels.
 
         For a continuous variable the last axis holds intercept, coefficients and variance; see `regression`.
-        """
-        return self.dag.layout.table(self.theta, self.dag.schema.index(name))
-
-    def cpt(self, name: str) -> ParameterTable:
-        """Return p(name | parents) as a table that prints with parents and states named; see `table`.
 
         >>> import lacunary as lac
-        >>> lac.asia().cpt("dysp")
+        >>> lac.asia().table("dysp")
         p(dysp | bronc, either)
           bronc  either  yes   no
           yes    yes     0.9  0.1
           yes    no      0.8  0.2
           no     yes     0.7  0.3
           no     no      0.1  0.9
+        >>> float(lac.asia().table("dysp")[0, 1, 0])
+        0.8
         """
-        return parameter_table(self, name)
+        dag = self.dag
+        return LabelledTable.of(dag.layout.table(self.theta, dag.schema.index(name)), dag, name)
+
+    def cpt(self, name: str) -> ParameterTable:
+        """Return p(name | parents) as lines of labels and numbers: what `table` prints."""
+        return self.table(name).labelled()
 
     def parameters_of(self, name: str) -> Any:
         """Return one variable's parameters as its family has them.

@@ -9,7 +9,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
-from lacunary.data.wording import counted, plural
+from lacunary.data.wording import MISSING_AT_RANDOM, counted, plural
 from lacunary.report.words import (
     EVIDENCE,
     Words,
@@ -63,7 +63,7 @@ def _holes(study: Classes, words: Words) -> Text:
         f"{rows} {words.row}s, {len(study.table.schema)} {words.cell}s each; {study.holes} of the "
         f"{rows * len(study.table.schema)} {words.cell}s are missing. "
         f"Dropping incomplete {words.row}s would lose {lost} of {rows}, with {study.wasted} {words.cell}s "
-        "that were observed. Here nothing is dropped."
+        "that were observed. Here nothing is dropped." + (f" {MISSING_AT_RANDOM}" if study.holes else "")
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from lacunary.data.wording import harmless, plural
+from lacunary.data.wording import MISSING_AT_RANDOM, harmless, plural
 from lacunary.report.words import give_or_take, method, minus, percent
 
 __all__ = ["render"]
@@ -24,5 +24,5 @@ def render(name: str, **values: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= FILTERS
-    environment.globals["give_or_take"] = give_or_take
+    environment.globals |= {"give_or_take": give_or_take, "missing_at_random": MISSING_AT_RANDOM}
     return harmless(environment.get_template(f"{name}.html.jinja").render(**values))

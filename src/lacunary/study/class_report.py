@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lacunary.data.frame import frame_of
-from lacunary.data.wording import counted
+from lacunary.data.wording import MISSING_AT_RANDOM, counted
 from lacunary.errors import ParameterError
 from lacunary.evidence.sampled import posterior_mean
 from lacunary.infer.answers import as_source
@@ -22,7 +22,6 @@ from lacunary.maths.arrays import Array
 from lacunary.study.class_errors import BORDER, curvature_covariance, robust_covariance
 from lacunary.study.class_fit import ClassFit, class_fit, fit_classes, refitted
 from lacunary.study.class_tests import Residual, absolute_fit, bivariate_residuals, bootstrap_fit, resampled
-from lacunary.study.pool import MISSING_AT_RANDOM
 from lacunary.study.result import Classes
 
 __all__ = ["ClassReport", "Parameter", "class_report"]
@@ -165,6 +164,7 @@ class ClassReport:
             rf"\multicolumn{{{len(labels) + 1}}}{{l}}{{$\log L = {self.fit.log_likelihood:.2f}$, {criteria}, "
             rf"entropy $R^2 = {self.fit.entropy_r2:.3f}$}} \\"
         )
+        assumed = rf"\multicolumn{{{len(labels) + 1}}}{{l}}{{{MISSING_AT_RANDOM}}} \\"
         begin = rf"\begin{{tabular}}{{l{'r' * len(labels)}}}"
         return "\n".join(
             [
@@ -175,6 +175,7 @@ class ClassReport:
                 *body,
                 r"\midrule",
                 note,
+                assumed,
                 r"\bottomrule",
                 r"\end{tabular}",
             ]

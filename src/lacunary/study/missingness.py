@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lacunary.data.frame import frame_of
 from lacunary.data.table import Table
-from lacunary.data.wording import counted
+from lacunary.data.wording import MISSING_AT_RANDOM, counted
 from lacunary.errors import ParameterError, SchemaError
 from lacunary.infer.answers import as_source
 from lacunary.infer.joint import joint
@@ -20,7 +20,6 @@ from lacunary.learn.fit import fit
 from lacunary.learn.stop import Stop
 from lacunary.maths.arrays import Array, Integers
 from lacunary.model.dag import Dag
-from lacunary.study.pool import MISSING_AT_RANDOM
 
 __all__ = ["McarTest", "Missingness", "Predictor", "mcar_test", "missingness"]
 

@@ -10,15 +10,11 @@ import numpy as np
 
 from lacunary.data.frame import frame_of
 from lacunary.data.table import Table
+from lacunary.data.wording import MISSING_AT_RANDOM
 from lacunary.errors import ParameterError
 from lacunary.maths.arrays import Array
 
-__all__ = ["MISSING_AT_RANDOM", "Estimates", "Pooled", "PooledEstimate", "pool", "pooled_estimates"]
-
-MISSING_AT_RANDOM = (
-    "Cells are taken to be missing at random: whether one is missing depends on what is observed alone."
-)
-"""What every report on filled tables says."""
+__all__ = ["Estimates", "Pooled", "PooledEstimate", "pool", "pooled_estimates"]
 
 
 @dataclass(frozen=True)
