@@ -109,3 +109,10 @@ def test_words() -> None:
     assert give_or_take(-0.00123, 0.00045) == "\N{MINUS SIGN}0.00123 ± 0.00045"
     assert plural("class") == "classes"
     assert counted(2, "bloc") == "2 blocs"
+
+
+def test_what_a_column_is_measured_in_is_said() -> None:
+    rows = {"mass": [f"{k % 7 + 10 * (k % 2)}.5 kg" for k in range(40)], "kind": ["a", "b"] * 20}
+    found = lac.classes(rows, [1, 2], starts=2)
+    assert "mass (kg)" in str(found)
+    assert "mass (kg)" in found.page()

@@ -18,6 +18,7 @@ from lacunary.report.words import (
     method,
     minus,
     percent,
+    with_unit,
 )
 from lacunary.study.levels import Shift
 from lacunary.study.profile import Contrast, Profile
@@ -131,7 +132,7 @@ def _measured(study: Classes) -> list[RenderableType]:
     grid = empty_grid("<mean ± standard deviation", *map(str, study.labels))
     for each in study.measured:
         cells = [give_or_take(mean, sd) for mean, sd in zip(each.means, each.sds, strict=True)]
-        grid.add_row(each.name, *cells)
+        grid.add_row(with_unit(study.table.schema[each.name]), *cells)
     return [grid]
 
 

@@ -7,11 +7,11 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from lacunary.data.wording import MISSING_AT_RANDOM, harmless, plural
-from lacunary.report.words import give_or_take, method, minus, percent
+from lacunary.report.words import give_or_take, method, minus, percent, with_unit
 
 __all__ = ["render"]
 
-FILTERS = {"minus": minus, "percent": percent, "method": method, "plural": plural}
+FILTERS = {"minus": minus, "percent": percent, "method": method, "plural": plural, "with_unit": with_unit}
 
 
 def render(name: str, **values: Any) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import floor, log10
 
+from lacunary.data.schema import Variable
+
 __all__ = [
     "EVIDENCE",
     "Words",
@@ -16,6 +18,7 @@ __all__ = [
     "minus",
     "percent",
     "shortened",
+    "with_unit",
 ]
 
 EVIDENCE = (
@@ -71,6 +74,11 @@ def give_or_take(mean: float, sd: float) -> str:
     """Return a mean and a standard deviation, both to the second digit of the latter."""
     digits = max(1 - floor(log10(sd)), 0) if sd > 0 else 0
     return f"{minus(mean, min(digits, 12))} ± {minus(sd, min(digits, 12))}"
+
+
+def with_unit(variable: Variable) -> str:
+    """Return a variable's name, and what it is measured in where that is known."""
+    return f"{variable.name} ({variable.unit})" if variable.unit else variable.name
 
 
 def minus(value: float, digits: int = 1) -> str:
