@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.kernels.compile import called, kernel
+from lacunary.kernels.arena import pointed
+from lacunary.kernels.compile import bare, called
 from lacunary.kernels.islands import Chart, Query, Rows, digits
 
 __all__ = ["Given", "Workspace", "count_families"]
@@ -270,7 +271,7 @@ def _spread_rest(
                     out[to + x] += mass * share[place + x]
 
 
-@kernel
+@bare
 def count_families(
     chart: Chart,
     rows: Rows,
@@ -302,11 +303,13 @@ def count_families(
         Added to; flat, (configurations of the set, columns): one for each state of each variable outside it,
         and last that of the configuration itself.
     """
+    members = query.member.size
+    chart, query, given, workspace = pointed(chart), pointed(query), pointed(given), pointed(workspace)
     for row in range(first, last):  # ``workspace.mass`` is zero everywhere before and after each row
         if rows.weight[row] == 0.0:
             continue
         p, base, islands = rows.pattern[row], np.int64(0), np.int64(0)
-        for k in range(query.member.size):
+        for k in range(members):
             base += query.stride[query.member[k]] * max(rows.codes[row, query.member[k]], 0)
         for island in range(chart.island_start[p], chart.island_start[p + 1]):
             begin = chart.member_start[chart.part_start[island]]

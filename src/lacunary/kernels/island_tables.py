@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.kernels.arena import pointed
 from lacunary.kernels.compile import called, kernel
 from lacunary.kernels.islands import Chart, Families, Rows, digits
 
@@ -204,6 +205,7 @@ def fill_tables(
     widest = 1
     for part in range(chart.size.size):
         widest = max(widest, chart.size[part])
+    families, chart = pointed(families), pointed(chart)
     scratch = Scratch(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(widest))
     state, stamp, found = np.empty(n, np.int64), np.zeros(n + 1, np.int64), np.empty(n + 1, np.int64)
     for row in range(first, last):  # ``state`` is −1 in all holes whenever an island begins

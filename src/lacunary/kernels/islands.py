@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.kernels.arena import pointed
 from lacunary.kernels.compile import called, kernel
 
 __all__ = ["Chart", "Families", "Graph", "Query", "Rows", "chart_islands", "digits"]
@@ -86,12 +87,12 @@ class Query(NamedTuple):
     columns: int
 
 
-CLOSED, OPEN, SEEN, TRIED, WAITING = 0, 1, 2, 3, 4
+CLOSED, OPEN, SEEN, TRIED, WAITING = map(np.int64, range(5))
 """Labels of variables while islands are looked for; what is observed, cut or done with is closed."""
 
 
 @called
-def _component(graph: Graph, first: int, label: Any, old: int, new: int, found: Any) -> int:
+def _component(graph: Graph, first: int, label: Any, old: Any, new: Any, found: Any) -> int:
     """Relabel what is joined to ``first`` within a label, and list it; return how many there are."""
     label[first] = new
     found[0] = first
@@ -206,7 +207,7 @@ def chart_islands(
         Written: the arrays of a `Chart`, with the log-size of each part. All must be long enough: an open
         cell is one member, and gives rise to at most one island and two parts.
     """
-    n = patterns.shape[1]
+    graph, n = pointed(graph), patterns.shape[1]
     label, lot, found = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     piece, cut = np.empty(n, np.int64), np.empty(n, np.int64)
     islands, parts, members = 0, 0, 0
