@@ -20,6 +20,7 @@ import pytest
 from typer.testing import CliRunner
 
 import lacunary as lac
+from lacunary import cli
 from lacunary.cli import app, main
 from lacunary.cli.app import prompted
 from lacunary.cli.delimited import Sheet
@@ -98,6 +99,21 @@ def test_help_lists_the_commands_and_exit_codes() -> None:
     assert result.code == 0
     for word in (*COMMANDS, "Exit codes", "130"):
         assert word in result.out
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["qery"], ["--install-completion"]])
+def test_all_commands_are_there_unless_one_is_named(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["lacunary", *arguments])
+    assert cli._asked() is app
+
+
+def test_a_command_that_is_named_is_made_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Typer takes a tenth of a second to make all of them."""
+    monkeypatch.setattr(sys, "argv", ["lacunary", "warm-up", "--only", "fit"])
+    assert list(cli._asked().commands) == ["warm-up"]
+    assert len(app.registered_commands) == len(COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -3,6 +3,11 @@
 import io
 import os
 import sys
+from copy import copy
+from typing import Any
+
+from typer.main import get_group
+from typer.models import CommandInfo
 
 # In the order in which help lists the commands.
 # isort: off
@@ -25,4 +30,18 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     end_as_if_interrupted()
-    app(prog_name="lacunary")
+    _asked()(prog_name="lacunary")
+
+
+def _asked() -> Any:
+    """Return the command that the arguments name, by itself: it starts sooner. Else all commands."""
+    asked = [one for one in app.registered_commands if _name(one) == (sys.argv[1:] or [""])[0]]
+    if not asked:
+        return app
+    only = copy(app)
+    only.registered_commands = asked
+    return get_group(only)
+
+
+def _name(command: CommandInfo) -> str:
+    return command.name or getattr(command.callback, "__name__", "").replace("_", "-")
