@@ -219,7 +219,7 @@ def test_classes_of_a_mixed_table() -> None:
 
 def test_classes_and_compare_refuse_kindly() -> None:
     assert "what is kept aside must be discrete" in Result("classes", "birds.csv", "--aside", "mass").err
-    assert "is not 1..8" in Result("classes", "birds.csv", "--components", "many").err
+    assert "is not 3, 1..6" in Result("classes", "birds.csv", "--components", "many").err
     assert "--numbers is deprecated" in Result("classes", "birds.csv", "--numbers", "many").err
     assert "--states 1..6" in re.sub(r"[\s│]+", " ", Result("compare", "birds.csv", "--hidden", "k=2").err)
 

@@ -283,8 +283,8 @@ def is_text(path: Path) -> bool:
     return Path(path.name.lower().removesuffix(".gz")).suffix in TEXT
 
 
-def other_encoding(path: str) -> str:
-    """Return the encoding of a text file that is not UTF-8: Western, as most such files are."""
+def other_encoding(path: str) -> tuple[str, str]:
+    """Return the encoding of a text file that is not UTF-8, Western, as most are, and a note that says so."""
     undefined = frozenset(b"\x81\x8d\x8f\x90\x9d")
     with open(path, "rb") as file:
         while block := file.read(PIECE):
@@ -295,7 +295,8 @@ def other_encoding(path: str) -> str:
                     f"{path} is not UTF-8 text, nor Western text; name its encoding, such as "
                     "encoding='shift-jis' or encoding='cp1251'"
                 )
-    return "cp1252"
+    note = "the text is not UTF-8 and was read in the encoding cp1252; if letters look wrong, "
+    return "cp1252", f"{note}encoding='cp1250', 'cp1251', 'mac-roman', 'gb18030' or 'euc-kr' may be right"
 
 
 def _stream(source: Any, stack: ExitStack) -> tuple[BinaryIO | None, Path]:

@@ -64,9 +64,8 @@ def plainly(path: str, how: Opening) -> Plain:
         encoding = how.encoding is None and not _is_utf8(local)
         found = look(Path(local), how)
         if encoding and found.encoding == "utf-8-sig":
-            guess = other_encoding(local)
+            guess, note = other_encoding(local)
             plain = plainly(path, replace(how, encoding=guess))
-            note = f"the text is not UTF-8 and was read in the encoding {guess}; encoding=… names another"
             return plain._replace(notes=(note, *plain.notes))
         if how.plain and not found:
             names, sign, again = _header(Path(local))

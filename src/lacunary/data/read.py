@@ -243,10 +243,8 @@ def _assembled(source: Any, how: Reading) -> Assembled:
     except NotUtf8:
         if how.opening.encoding is not None or not isinstance(source, str | os.PathLike) or source == "-":
             raise
-        guess = other_encoding(os.fsdecode(source))
+        guess, note = other_encoding(os.fsdecode(source))
         found = _laid_down(source, replace(how, opening=replace(how.opening, encoding=guess)))
-        note = f"the text is not UTF-8 and was read in the encoding {guess}; if letters look wrong, "
-        note += "encoding='cp1250', 'cp1251', 'mac-roman', 'gb18030' or 'euc-kr' may be right"
         return replace(found, table=replace(found.table, notes=(note, *found.table.notes)))
 
 

@@ -181,7 +181,8 @@ def _holds(kind: pl.DataType) -> str:
 
 def _checked(file: File) -> File:
     if len(set(file.columns)) < len(file.columns):
-        raise unnamed(next(name for k, name in enumerate(file.columns) if name in file.columns[:k]))
+        name = next(name for k, name in enumerate(file.columns) if name in file.columns[:k])
+        raise unnamed(name, file.columns.index(name))
     return file
 
 
