@@ -180,8 +180,17 @@ class Judged:
             return "" if found.chance is None else f"By chance it passes {_often(found.chance)}."
         if claim.exact and not found.error:
             return "Any other number fails."
-        got = [f"{flat:g} would be {said(_number(claim, replace(found, value=flat)))}" for flat in claim.flat]
+        got = [f"{flat:g} {_flat_would_be(claim, found, flat)}" for flat in claim.flat]
         return f"{claim.flat_is}: {'; '.join(got)}." if got else ""
+
+
+def _flat_would_be(claim: Claim, found: Found, flat: float) -> str:
+    """Return what an answer that knows nothing would have got, and whether ours can be told from it."""
+    if found.span is None:
+        return f"would be {said(_number(claim, replace(found, value=flat)))}"
+    within = found.span[0] <= flat <= found.span[1]
+    verdict = _number(claim, replace(found, value=flat, span=(flat, flat)))
+    return f"{'lies within ours and ' if within else ''}would be {said(verdict)}"
 
 
 def said(verdict: Verdict) -> str:
