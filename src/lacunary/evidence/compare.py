@@ -358,7 +358,7 @@ def compare(
         As in `lacunary.score`.
     memory
         The most memory that the process may use meanwhile, such as "2 GB"; rows that do not fit are laid out
-        piece by piece, to the same numbers. See `memory`.
+        piece by piece, to the same numbers. See `lacunary.memory`.
 
     Examples
     --------

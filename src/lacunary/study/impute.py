@@ -82,7 +82,7 @@ def impute(
         chains with a stated error, which an `ApproximationWarning` announces.
     memory
         The most memory that the process may use meanwhile, such as "2 GB"; rows that do not fit are laid out
-        piece by piece, to the same numbers. See `memory`.
+        piece by piece, to the same numbers. See `lacunary.memory`.
 
     Examples
     --------
