@@ -18,8 +18,6 @@ def test_commands_and_options_are_completed(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    import lacunary.cli  # noqa: F401  (commands are known once it is loaded)
-
     for name, value in (
         ("_LACUNARY_COMPLETE", "complete_bash"),
         ("COMP_WORDS", words),

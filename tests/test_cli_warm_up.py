@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from lacunary.cli import app, warm_up
+from lacunary.cli import app, show, warm_up
 from lacunary.data.read import read
 from lacunary.kernels.compiling import listeners
 
@@ -53,10 +54,42 @@ def test_tables_are_of_every_kind(tmp_path: Path) -> None:
 
 
 def test_whoever_waits_is_told_of_compiling() -> None:
-    from lacunary.cli.show import Waiting
-
     before = len(listeners)
-    with Waiting("working") as waiting:
+    with show.Waiting("working") as waiting:
         listeners[-1]("sweep")
-        assert "compiling, once per machine" in waiting._display.tasks[0].description
+        assert "compiling, once per machine" in waiting._told["description"]
+        assert waiting._display is None  # there is no terminal
     assert len(listeners) == before
+
+
+class Terminal(io.StringIO):
+    """An error stream that someone looks at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_whoever_waits_longer_than_a_moment_is_shown_what_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line appears with the last that was told, follows what is told then, and is gone at the end."""
+    monkeypatch.setattr(show, "PATIENCE", 0.02)
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    with show.Waiting("reading") as waiting:
+        waiting.say("working")
+        waiting._later.join()
+        line = waiting._display
+        assert line.tasks[0].description == "working"
+        waiting.progress("counting", 0.5)
+        assert (line.tasks[0].description, line.tasks[0].percentage) == ("counting", 50)
+    assert line.finished or not line.live.is_started
+    assert "working" in terminal.getvalue()
+    assert "reading" not in terminal.getvalue()
+
+
+def test_whoever_waits_but_a_moment_sees_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    with show.Waiting("reading") as waiting:
+        pass
+    waiting._appear()  # as when the moment was over just then
+    assert waiting._display is None
+    assert terminal.getvalue() == ""

@@ -3,18 +3,7 @@
 import io
 import os
 import sys
-from copy import copy
-from typing import Any
 
-from typer.main import get_group
-from typer.models import CommandInfo
-
-# In the order in which help lists the commands.
-# isort: off
-from lacunary.cli import demo, describe, fit, classes, search, arcs, mixture, assign, query, impute, score  # noqa: F401
-from lacunary.cli import effect, missing, report, sensitivity, loo, workbench, reproduce, warm_up  # noqa: F401
-
-# isort: on
 from lacunary.cli.app import app
 from lacunary.cli.checkpoints import end_as_if_interrupted
 
@@ -30,18 +19,4 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     end_as_if_interrupted()
-    _asked()(prog_name="lacunary")
-
-
-def _asked() -> Any:
-    """Return the command that the arguments name, by itself: it starts sooner. Else all commands."""
-    asked = [one for one in app.registered_commands if _name(one) == (sys.argv[1:] or [""])[0]]
-    if not asked:
-        return app
-    only = copy(app)
-    only.registered_commands = asked
-    return get_group(only)
-
-
-def _name(command: CommandInfo) -> str:
-    return command.name or getattr(command.callback, "__name__", "").replace("_", "-")
+    app(prog_name="lacunary")

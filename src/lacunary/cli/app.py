@@ -19,10 +19,12 @@ from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from lacunary.budget import check_engine, memory, ran_out
+from lacunary.cli.listed import COMMANDS, declared, made
 from lacunary.cli.standard import send
+from lacunary.cli.unconverted import leave_alone
 from lacunary.data.wording import harmless
 from lacunary.errors import LacunaryError
 from lacunary.exactness import exactly
@@ -50,6 +52,9 @@ EXIT_CODES = """Exit codes:
 `lacunary COMMAND --help` shows examples of each command.
 """
 
+
+MARKUP: Any = "markdown"
+"""In which help is written."""
 
 MISUSED: type[Exception] = next(
     kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
@@ -102,8 +107,29 @@ PROMPTED = (
 """How the library's advice is spelled at the prompt."""
 
 
+class Command(TyperCommand):
+    """A command that converts no more of its arguments than it has to."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return what the command may be given."""
+        return leave_alone(super().get_params(ctx))
+
+
 class Commands(TyperGroup):
-    """Commands whose failures are one message, not a traceback."""
+    """Commands that are loaded when they are called, and whose failures are one message, not a traceback."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = {name: TyperCommand(name, help=listed.summary) for name, listed in COMMANDS.items()}
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return what may stand before the command."""
+        return leave_alone(super().get_params(ctx))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that arguments name: its name, itself, and its arguments."""
+        name, listed, rest = super().resolve_command(ctx, args)
+        return name, listed and made(listed.name or ""), rest
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; turn what a user can put right into a message and an exit code."""
@@ -180,7 +206,7 @@ app = typer.Typer(
     epilog=EXIT_CODES,
     no_args_is_help=True,
     add_completion=True,
-    rich_markup_mode="markdown",
+    rich_markup_mode=MARKUP,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -219,11 +245,14 @@ def command(*examples: str) -> Callable[[F], F]:
     """
     epilog = "\n".join(["Examples:", "", *(f"- `{line}`" for line in examples)])
 
-    def made(function: F) -> F:
-        app.command(epilog=epilog)(_spread(function))
+    def declare(function: F) -> F:
+        alone = declared[function.__name__] = typer.Typer(
+            add_completion=False, rich_markup_mode=MARKUP, pretty_exceptions_enable=False
+        )
+        alone.command(cls=Command, epilog=epilog)(_spread(function))
         return function
 
-    return made
+    return declare
 
 
 def _spread(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable
+from threading import Lock, Timer
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.segment import Segment
 
 from lacunary.cli.standard import diverted
 from lacunary.data.wording import harmless
 from lacunary.kernels.compiling import listeners
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     import lacunary as lac
 
 __all__ = ["Waiting", "draw", "emit", "say_written", "show"]
@@ -33,17 +34,12 @@ def emit(data: Any) -> None:
 
 def show(thing: RenderableType) -> None:
     """Print text or a grid; colours only on a terminal."""
-    screen = Screen(stderr=diverted(), highlight=False, emoji=False, soft_wrap=isinstance(thing, str))
-    screen.print(thing, markup=False)
+    if isinstance(thing, str):
+        typer.echo(harmless(thing.replace("\r", "").expandtabs()), err=diverted())
+        return
+    from lacunary.cli.screen import Screen  # text must not wait for what this needs
 
-
-class Screen(Console):
-    """A console on which names and states command nothing: control characters are shown as signs."""
-
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Return what is printed, piece by piece."""
-        for piece in super().render(renderable, options):
-            yield piece if piece.control else Segment(harmless(piece.text), piece.style)
+    Screen(stderr=diverted(), highlight=False, emoji=False).print(thing, markup=False)
 
 
 def say_written(paths: Iterable[str | None], hint: str = "") -> None:
@@ -64,18 +60,6 @@ def draw(what: str, thing: Any, path: str) -> None:
     write_whole(path, figures.picture(getattr(figures, what)(thing), form))
 
 
-class _Late(Progress):
-    """A progress display that keeps out of sight until waiting gets long."""
-
-    def __init__(self, *columns: Any, **settings: Any) -> None:
-        self.began = monotonic()
-        super().__init__(*columns, **settings)
-
-    def get_renderables(self) -> Iterable[RenderableType]:
-        """Return the lines to show: none, at first."""
-        return super().get_renderables() if monotonic() - self.began > PATIENCE else ()
-
-
 class Waiting:
     """Says on a terminal what is being done, once it takes longer than a moment; silent in a pipe.
 
@@ -83,22 +67,19 @@ class Waiting:
     """
 
     def __init__(self, what: str) -> None:
-        console = Console(stderr=True)
-        self._display = _Late(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=16),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self._task = self._display.add_task(what, total=None)
+        self._told: dict[str, Any] = {"description": what, "total": None, "completed": 0}
+        self._began = monotonic()
         self._starts = 0
         self._kernels = 0
+        self._display: Any = None
+        self._over = False
+        self._turn = Lock()
+        self._later = Timer(PATIENCE, self._appear)
+        self._later.daemon = True
 
     def __enter__(self) -> Waiting:
-        self._display.start()
+        if sys.stderr.isatty():
+            self._later.start()
         listeners.append(self._compiling)
         return self
 
@@ -106,24 +87,40 @@ class Waiting:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         listeners.remove(self._compiling)
-        if not self._display.disable:  # older releases of Rich end a line that was never begun
-            self._display.stop()
+        self._later.cancel()
+        with self._turn:
+            self._over = True
+            if self._display is not None:
+                self._display.stop()
+
+    def _appear(self) -> None:
+        """Show what is being done, from now on; who waits less never loads what draws it."""
+        from lacunary.cli.screen import waiting_line
+
+        with self._turn:
+            if not self._over:
+                self._display = waiting_line(self._began, **self._told)
+
+    def _tell(self, what: str, total: float | None = None, completed: float = 0) -> None:
+        """Say what is being done, now or once it is shown."""
+        self._told = {"description": what, "total": total, "completed": completed}
+        with self._turn:
+            if self._display is not None:
+                self._display.update(self._display.task_ids[0], **self._told)
 
     def _compiling(self, kernel: str) -> None:
         """Say that kernels are compiled, and how many so far."""
         self._kernels += 1
-        self._display.update(self._task, description=f"compiling, once per machine: kernel {self._kernels}")
+        self._tell(f"compiling, once per machine: kernel {self._kernels}")
 
     def say(self, what: str) -> None:
         """Say what is being done now."""
         self._starts = 0
-        self._display.update(self._task, description=what, total=None, completed=0)
+        self._tell(what)
 
     def progress(self, what: str, part: float | None) -> None:
         """Say what is being done, and how much of it is done where that is known."""
-        self._display.update(
-            self._task, description=what, total=None if part is None else 1.0, completed=part or 0.0
-        )
+        self._tell(what, None if part is None else 1.0, part or 0.0)
 
     def watch(self, progress: lac.Progress, what: str = "fitting") -> None:
         """Say how far a fit is."""
@@ -131,10 +128,5 @@ class Waiting:
             self._starts = 0
         self._starts = max(self._starts, progress.active)
         done = self._starts - progress.active
-        self._display.update(
-            self._task,
-            description=f"{what}: {done}/{self._starts} starts, iteration {progress.iteration}, "
-            f"best {progress.best:.2f}",
-            total=self._starts,
-            completed=done,
-        )
+        best = f"{done}/{self._starts} starts, iteration {progress.iteration}, best {progress.best:.2f}"
+        self._tell(f"{what}: {best}", self._starts, done)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lacunary.data.read import read
 from lacunary.data.table import Table
 from lacunary.errors import FileError
 
@@ -23,7 +22,7 @@ def house_votes() -> Table:
     >>> votes.shape, int(votes.holes.sum())
     ((435, 17), 392)
     """
-    return read(dataset_path("house_votes"), kinds="discrete")
+    return _read("house_votes")
 
 
 def soybean() -> Table:
@@ -35,7 +34,13 @@ def soybean() -> Table:
     >>> lac.soybean().shape
     (683, 36)
     """
-    return read(dataset_path("soybean"), kinds="discrete")
+    return _read("soybean")
+
+
+def _read(name: str) -> Table:
+    from lacunary.data.read import read  # the networks that ship must not wait for what this needs
+
+    return read(dataset_path(name), kinds="discrete")
 
 
 def dataset_path(name: str) -> Path:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from math import prod
 from typing import NoReturn
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,10 +136,10 @@ def write(network: Network) -> bytes:
     parts = [_OPENING]
     for name in network.dag.order:
         parents, rows = network.dag.parents_of(name), network.table(name).reshape(-1).tolist()
-        states = "".join(f"    <state id={quoteattr(_id(text))} />\n" for text in texts[name])
+        states = "".join(f'    <state id="{_id(text)}" />\n' for text in texts[name])
         above = f"    <parents>{' '.join(map(_id, parents))}</parents>\n" if parents else ""
         numbers = " ".join(map(repr, rows))
-        parts.append(f"  <cpt id={quoteattr(_id(name))}>\n{states}{above}")
+        parts.append(f'  <cpt id="{_id(name)}">\n{states}{above}')
         parts.append(f"    <probabilities>{numbers}</probabilities>\n  </cpt>\n")
     return "".join([*parts, "</nodes>\n", _screen(network), "</smile>\n"]).encode()
 
@@ -151,7 +150,7 @@ def _screen(network: Network) -> str:
     for k, name in enumerate(network.dag.names):
         left, top = 40 + 160 * (k % 6), 40 + 100 * (k // 6)
         parts.append(
-            f'  <node id={quoteattr(name)}><name>{name}</name><interior color="e5f6f7" />'
+            f'  <node id="{name}"><name>{name}</name><interior color="e5f6f7" />'
             f'<outline color="000080" /><font color="000000" name="Arial" size="8" />'
             f"<position>{left} {top} {left + 100} {top + 50}</position></node>\n"
         )

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.budget import budgeted, reserve
-from lacunary.data.read import read
 from lacunary.data.schema import Label, Schema
 from lacunary.data.source import Source
 from lacunary.data.table import HOLE, Table, code_dtype
@@ -323,7 +322,7 @@ class Answers:
 
 def as_table(source: Any, schema: Schema) -> Table:
     """Return anything that holds rows as a table that a model over ``schema`` can use."""
-    return read(source, schema=schema)
+    return _read(source, schema)
 
 
 def as_source(given: Any, schema: Schema | None = None) -> Source:
@@ -334,6 +333,12 @@ def as_source(given: Any, schema: Schema | None = None) -> Source:
     if hasattr(given, "fold") and hasattr(given, "prepare"):
         source: Source = given if schema is None else given.align(schema)
         return source
+    return _read(given, schema)
+
+
+def _read(given: Any, schema: Schema | None) -> Table:
+    from lacunary.data.read import read  # questions about one row must not wait for what this needs
+
     return read(given, schema=schema)
 
 
