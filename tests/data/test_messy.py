@@ -332,6 +332,19 @@ FILES = {
     "a blank before quotes": Messy(
         'x, y\n1.5, "a, b"\n2.5, "c"\n', {"x": [1.5, 2.5], "y": ["a, b", "c"]}, "blanks before quotes"
     ),
+    "a blank behind quotes": Messy(
+        '"x" ,"y"\n1.5,"a" \n2.5 , "b, c" \n',
+        {"x": [1.5, 2.5], "y": ["a", "b, c"]},
+        "blanks behind quotes left out",
+    ),
+    "blanks on both sides of quotes": Messy(
+        '"x" ; "y" ;z\n1.5; "say ""so"" ; or" ; "1" \n2.5;"b\n" ;2\n',
+        {"x": [1.5, 2.5], "y": ['say "so" ; or', "b"], "z": [1, 2]},
+        "blanks behind quotes left out, in 5 cells",
+    ),
+    "a quote behind quotes and a blank": Messy(
+        'x,y\n1.5,"a" b\n2.5,c\n', {"x": [1.5, 2.5], "y": ['"a" b', "c"]}, "quote=''", {"quote": ""}, True
+    ),
     "tildes": Messy("x~y\n1.5~a\n2.5~b\n3.5~a\n", XY, "delimiter='~'", {"delimiter": "~"}),
     "signs that cannot be seen": Messy(
         "x,y\n1.5,a\u200b\n2.5,b\n", {"x": [1.5, 2.5], "y": ["a\u200b", "b"]}, "cannot be seen"

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from lacunary.data.bounded import Bounded
 from lacunary.data.column import Column, Labels, Levels, Numbers, Source, parse_numbers
 from lacunary.data.large import columns_of
+from lacunary.data.quotes import Closed
 from lacunary.data.wording import counted
 from lacunary.errors import FileError, TableError
 
@@ -36,6 +37,7 @@ __all__ = [
     "opened",
     "refused_row",
     "regular_rows",
+    "strictly",
 ]
 
 DELIMITERS = ",;\t|"
@@ -76,7 +78,7 @@ def delimited(path: Path, commas: bool = False, delimiter: str | None = None) ->
         head = file.read(HEAD)
         sign = delimiter or delimiter_of(path, head)
         file.seek(0)
-        header = header_of(path, csv.reader(file, delimiter=sign, strict=True))
+        header = header_of(path, strictly(Closed(file, sign), sign))
     said: list[str] = []
 
     def columns(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
@@ -87,12 +89,14 @@ def delimited(path: Path, commas: bool = False, delimiter: str | None = None) ->
     def slowly(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
         gathered = {name: _Gathered(name, marks, commas) for name in wanted}
         with opened(path) as file:
-            reader = csv.reader(file, delimiter=sign, strict=True)
+            lines = Closed(file, sign)
+            reader = strictly(lines, sign)
             header_of(path, reader)
             for rows in _chunks(path, reader, header, said):
                 for name, cells in zip(header, zip(*rows, strict=True), strict=True):
                     if name in gathered:
                         gathered[name].add(cells)
+            said.extend(lines.said)
         for name in wanted:
             yield gathered.pop(name).column()
 
@@ -188,9 +192,11 @@ def delimiter_of(path: Path, head: str) -> str:
         raise FileError(f"{path} is not a text file: it holds zero bytes")
     if is_tabbed(path):
         return "\t"
-    return max(
-        DELIMITERS, key=lambda delimiter: len(_first(csv.reader(io.StringIO(head), delimiter=delimiter)))
-    )
+
+    def names(sign: str) -> int:
+        return len(_first(csv.reader(io.StringIO(head), delimiter=sign, skipinitialspace=True)))
+
+    return max(DELIMITERS, key=names)
 
 
 def is_tabbed(path: Path) -> bool:
@@ -204,6 +210,11 @@ def _first(reader: Reader) -> list[str]:
         return next((row for row in reader if any(map(str.strip, row))), [])
     except csv.Error:
         return []
+
+
+def strictly(lines: Iterable[str], delimiter: str) -> Reader:
+    """Return a reader of rows that refuses quotes in odd places; blanks before quotes are none."""
+    return csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True)
 
 
 def header_of(path: Path, reader: Reader) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ machine while it is among the last few that were asked for.
 from __future__ import annotations
 
 import codecs
-import csv
 import os
 import tempfile
 from contextlib import ExitStack
@@ -17,9 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from lacunary.data.delimited import HEAD, delimiter_of, header_of, opened
+from lacunary.data.delimited import HEAD, delimiter_of, header_of, opened, strictly
 from lacunary.data.foreign import PACKED, TEXT, is_text, other_encoding, unpacked_file
 from lacunary.data.large import BLOCK, is_regular
+from lacunary.data.quotes import Closed
 from lacunary.data.remote import Copies, here, is_remote, remote_stamp
 from lacunary.data.rewrite import rewrite
 from lacunary.data.tidy import Opening, look
@@ -136,7 +136,7 @@ def _header(path: Path, sign: str | None = None) -> tuple[tuple[str, ...], str, 
         head = file.read(HEAD)
         sign = sign or delimiter_of(path, head)
         file.seek(0)
-        names = header_of(path, csv.reader(file, delimiter=sign, strict=True))
+        names = header_of(path, strictly(Closed(file, sign), sign))
     line = next((line.strip() for line in head.splitlines() if line.strip()), "").encode()
     return names, sign, len(names) > 1 and _comes_again(path, line)
 

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from lacunary.data.assemble import unnamed
-from lacunary.data.delimited import regular_rows
+from lacunary.data.delimited import regular_rows, strictly
 from lacunary.data.large import BLOCK, is_plain
 from lacunary.data.plainly import is_delimited, plain_path, plainly
+from lacunary.data.quotes import Closed
 from lacunary.data.remote import here, is_remote, remote_stamp
 from lacunary.data.tidy import Opening
 from lacunary.data.wording import counted
@@ -365,7 +366,7 @@ def _slowly(segment: Segment, block: bytes) -> pl.DataFrame:
     before = segment.first - segment.skip + 1  # the header's line, and rows before; blank lines are not known
     try:
         text = io.StringIO(block.decode("utf-8"), newline="")
-        reader = csv.reader(text, delimiter=segment.file.delimiter, strict=True)
+        reader = strictly(Closed(text, segment.file.delimiter), segment.file.delimiter)
         rows = list(regular_rows(path, reader, len(names), before))
     except (csv.Error, UnicodeDecodeError) as error:
         raise FileError(f"{segment}: {error}") from None

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lacunary.data.delimited import QUOTES, refused_row
+from lacunary.data.quotes import Closed
 from lacunary.data.tidy import BLANKS, WIDE, Opening, Tidied, dialect, split, unpacked, unwrapped
 from lacunary.data.wording import counted
 from lacunary.errors import FileError
@@ -27,6 +28,7 @@ class _Counts:
     headers: int = 0
     short: int = 0
     empty: int = 0
+    closed: tuple[str, ...] = ()
 
 
 def rewrite(path: Path, target: Path, found: Tidied, how: Opening, name: Path) -> tuple[str, ...]:
@@ -61,6 +63,7 @@ def _told(counts: _Counts, how: Opening) -> Iterator[str]:
         yield f"{counted(counts.short, 'row')} with too few cells ended in holes"
     if counts.empty:
         yield f"{counted(counts.empty, 'column')} without a name or a value left out"
+    yield from counts.closed
 
 
 def _rows(text: Any, found: Tidied, how: Opening, name: Path, counts: _Counts) -> Iterator[list[str]]:
@@ -109,12 +112,14 @@ def _records(
     if found.delimiter in (BLANKS, WIDE):
         yield from ((k + 1, split(line, found.delimiter)) for k, line in enumerate(lines()))
         return
-    reader = csv.reader(lines(), **dialect(found.delimiter, how))
+    closed = Closed(lines(), found.delimiter, how.quote, how.escape)
+    reader = csv.reader(closed, **dialect(found.delimiter, how))
     begin = 1
     try:
         for row in reader:
             yield begin, row
             begin = reader.line_num + 1
+        counts.closed = closed.said
     except csv.Error as error:
         raise FileError(f"{name}, line {reader.line_num}: {error}; {QUOTES}") from None
 
