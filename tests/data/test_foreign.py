@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import bz2
 import gzip
 import io
@@ -11,8 +12,9 @@ import os
 import sqlite3
 import threading
 import zipfile
+import zlib
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ import pytest
 
 import lacunary as lac
 from lacunary.data.apart import reading
+from lacunary.data.dated import dated
 
 ROWS: dict[str, list[Any]] = {
     "name": ["ä", "b", "ä", None, "b", "ä"],
@@ -349,3 +352,60 @@ def test_spreadsheets_as_people_make_them(tmp_path: Path) -> None:
     assert lac.read(path, header=False, names=["p", "q", "r"]).schema.names == ("p", "q", "r")
     workbook(path, {"S": [["note"], *body]})
     assert lac.read(path, skip=1).to_frame("dict") == expected
+
+
+SAS = (
+    "c-rmSO-lkn7zgmjxA3Kdf(L^jGY=j_b}Pc5gT@*PdeVd5%7O~QO9<Ywd#Aoi7cW6X&{4WX5LDEy4^TocHoH4(I=C7rLG=I0@"
+    "G$?KXBLHp6^7{B`SaoWiQm^eJ$91oQa%dIczp{*A+nH61NnPq`D8x0mdU1+WFeVP6@q4H2(_QDYtHT8C%bAdb%mG6D#Xh%Nt"
+    "WcC#OfleOWEB@wMGB{0000000000000000RNGjeTZ%*^;yK$d-aUx0ikP$=S3s1=q1c^MaUZ-z3vHljpqqr|F}usa`(?0CV9"
+    ";y2LJ#7fbsf#YioY1KTQ)O^{<d;q<)E9WBvZ`dV9Ml<mzj)ovg;|GdZ=nrE_;<?i1!y!n_;5Ra@#L(|kpc*D$XUUZcVeL?3("
+    ")r7IK90dKRh!A6;lO*SfQ<Z_BqD#=oewDZ8JLME4*XEU|NS@^=Jy$<1iugp(=$5~!&Cf6OqHt_b3+X6iC@F!XHCqsQMseXH{"
+    "{!hNx3f<|4@T-prBQI;gleWN~j_M2Qs}Bhy*LI+**1^CE000000002v_XPxiqXY"
+)
+"""Written by haven of R: g, and a, b, c as MMDDYY10., DATETIME20. and TIME8.; n has no format."""
+
+
+def test_dates_in_files_of_sas(tmp_path: Path) -> None:
+    path = tmp_path / "t.sas7bdat"
+    path.write_bytes(zlib.decompress(base64.b85decode(SAS)))
+    table = lac.read(path)
+    assert table.to_frame("dict") == {
+        "g": ["a", "b", "a"],
+        "a": [0.0, 30.0, None],
+        "b": [0.0, 30.0, None],
+        "c": [10.5, 9.25, None],
+        "n": [23406, 23436, None],
+    }
+    said = "\n".join(table.decisions)
+    assert "a: dates, taken as days since 2024-01-31" in said
+    assert "b: times, taken as days since 2024-01-31 01:00:00" in said
+
+
+@pytest.mark.parametrize(
+    ("package", "form", "number", "moment"),
+    [
+        # What SAS, Stata and SPSS print for these numbers, as their manuals have it.
+        ("sas7bdat", "DATE9.", 0.0, date(1960, 1, 1)),
+        ("sas7bdat", "monyy", 23406.0, date(2024, 1, 31)),
+        ("xport", "E8601DA10.", -1.0, date(1959, 12, 31)),
+        ("xport", "EURDFDT18.", 86400.5, datetime(1960, 1, 2, 0, 0, 0, 500000)),
+        ("sas7bdat", "TIME8.2", 37800.0, time(10, 30)),
+        ("sas7bdat", "BEST12.", 23406.0, None),
+        ("sas7bdat", "DOLLAR8.2", 23406.0, None),
+        ("sas7bdat", "TIME8.", 90000.0, None),  # 25 hours are no time of day
+        ("sas7bdat", "DATE9.", 1e9, None),  # beyond the year 9999
+        ("dta", "%-tdNN/DD/CCYY", 0.0, date(1960, 1, 1)),
+        ("dta", "%tcHH:MM", 3600000.0, datetime(1960, 1, 1, 1)),
+        ("dta", "%tm", -1.0, date(1959, 12, 1)),
+        ("dta", "%tqCCYY!Qq", 257.0, date(2024, 4, 1)),
+        ("dta", "%th", 1.0, date(1960, 7, 1)),
+        ("dta", "%tw", 53.0, date(1961, 1, 8)),
+        ("dta", "%ty", 2024.0, None),
+        ("dta", "%9.0g", 5.0, None),
+        ("sav", "MOYR8", 13926038400.0, date(2024, 1, 31)),
+        ("por", "DATETIME20", 0.0, datetime(1582, 10, 14)),
+        ("sav", "F8.2", 0.0, None),
+    ],
+)
+def test_formats_that_mean_moments(package: str, form: str, number: float, moment: object) -> None:
+    assert dated([number, None], form, package) == (None if moment is None else [moment, None])

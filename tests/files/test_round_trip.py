@@ -62,6 +62,7 @@ def test_native_beliefs_are_kept_exactly(network: Network, scale: float) -> None
     np.testing.assert_array_equal(again.alpha, belief.alpha)
 
 
+@pytest.mark.filterwarnings("ignore:.*does not keep")
 @pytest.mark.parametrize("suffix", [".bif", ".xmlbif", ".net", ".bif.gz"])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 @given(network=networks())

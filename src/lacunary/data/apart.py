@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from lacunary.budget import ENGINE, room
+from lacunary.data.dated import dated
 from lacunary.errors import FileError, LacunaryError
 
 __all__ = ["read_apart", "reading"]
@@ -85,11 +86,20 @@ def _told(value: Any) -> Any:
     return None if value is None or value != value else value
 
 
-def _tell(frame: Any, about: Any) -> dict[str, Any]:
-    """Return a frame as what JSON has."""
+def _tell(frame: Any, about: Any, package: str) -> dict[str, Any]:
+    """Return a frame as what JSON has; numbers that the package means as dates are such."""
     columns = []
+    forms = getattr(about, "original_variable_types", None) or {}
     for k in range(frame.shape[1]):
         column = frame.iloc[:, k]
+        form = forms.get(frame.columns[k]) or ""
+        if column.dtype.kind in "fi" and (
+            moments := dated([None if n != n else float(n) for n in column], form, package)
+        ):
+            known = any(type(moment) is datetime.datetime for moment in moments)
+            kind = "datetime64[us]" if known else "object"
+            columns.append({"values": list(map(_told, moments)), "dtype": kind})
+            continue
         if str(column.dtype) == "category":
             kinds = list(map(_told, column.cat.categories.tolist()))
             columns.append({"codes": column.cat.codes.tolist(), "categories": kinds})
@@ -121,7 +131,8 @@ def _main(path: str, reader: str, options: str, limit: str) -> int:
     try:
         library = import_module("pyreadstat")
         _bound(int(limit))
-        print(json.dumps(_tell(*getattr(library, reader)(path, **json.loads(options)))))
+        frame, about = getattr(library, reader)(path, **json.loads(options))
+        print(json.dumps(_tell(frame, about, reader.removeprefix("read_"))))
     except Exception as problem:  # of no class of its own
         print(" ".join((str(problem) or type(problem).__name__).split()), file=sys.stderr)
         return 1

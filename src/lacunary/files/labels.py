@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from lacunary.data.schema import Variable
+from lacunary.data.wording import listed
 from lacunary.errors import FileError
 from lacunary.infer.network import Network
 
-__all__ = ["state_texts"]
+__all__ = ["losses", "state_texts"]
 
 
 def state_texts(network: Network, language: str, *, numeric: bool = False) -> dict[str, tuple[str, ...]]:
@@ -31,3 +34,27 @@ def _texts(variable: Variable, language: str) -> tuple[str, ...]:
             f"{language} writes states as text, and two of {variable.name!r} read the same; save it as .json"
         )
     return texts
+
+
+def losses(network: Network, *, named: bool = False) -> Iterator[str]:
+    """Say what files that hold nothing but names, texts for states and tables do not keep of a network.
+
+    ``named`` says that they keep all about variables.
+    """
+    dag = network.dag
+    if dag.tied:
+        yield f"that {listed([' and '.join(group) for group in dag.tied])} share a table"
+    if sigmoid := [dag.names[place] for place, _ in dag.implied]:
+        yield f"the weights of {listed(sigmoid)}, which are written as tables"
+    if named:
+        return
+    about = {
+        "what states of {} are, which become text": lambda v: any(type(s) is not str for s in v.states),
+        "that {} is hidden": lambda v: v.hidden,
+        "the order of states of {}": lambda v: v.ordered,
+        "the unit of {}": lambda v: v.unit,
+        "the bounds of {}": lambda v: v.bounds is not None,
+    }
+    for words, lost in about.items():
+        if names := [v.name for v in dag.schema if lost(v)]:
+            yield words.format(listed(names))

@@ -165,7 +165,7 @@ def _nested(table: NDArray[np.float64]) -> str:
 
 
 def _bare(name: str) -> str:
-    if not re.fullmatch(_WORD, name):
+    if not re.fullmatch(_WORD, name) or name.startswith("/*"):
         raise FileError(
             f"NET cannot hold the name {name!r}; rename the variable, or save it as .bif or .json"
         )

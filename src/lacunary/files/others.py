@@ -43,10 +43,10 @@ def _library(name: str) -> Any:
 
 
 def to_networkx(dag: Dag) -> Any:
-    """Return a graph as a ``DiGraph``; nodes carry ``states``, ``kind`` and ``hidden``."""
+    """Return a graph as a ``DiGraph``; nodes carry ``states``, ``kind``, ``hidden`` and ``ordered``."""
     graph = _library("networkx").DiGraph()
     for v in dag.schema:
-        graph.add_node(v.name, states=list(v.states), kind=v.kind, hidden=v.hidden)
+        graph.add_node(v.name, states=list(v.states), kind=v.kind, hidden=v.hidden, ordered=v.ordered)
     graph.add_edges_from(dag.arcs)
     return graph
 
@@ -54,8 +54,8 @@ def to_networkx(dag: Dag) -> Any:
 def from_networkx(graph: Any, schema: Schema | None = None) -> Dag:
     """Return a ``DiGraph`` of networkx, or anything with ``nodes`` and ``edges``, as a graph.
 
-    Nodes may carry ``states``, ``kind`` and ``hidden``; others have two states, 0 and 1. With a schema the
-    nodes are its variables.
+    Nodes may carry ``states``, ``kind``, ``hidden`` and ``ordered``; others have two states, 0 and 1. With a
+    schema the nodes are its variables.
 
     Examples
     --------
@@ -75,7 +75,8 @@ def from_networkx(graph: Any, schema: Schema | None = None) -> Dag:
 def _variable(name: str, about: Mapping[str, Any]) -> Variable:
     kind = about.get("kind", "discrete")
     states = tuple(about.get("states") or (0, 1)) if kind != "continuous" else ()
-    return Variable(name, states, kind=kind, hidden=bool(about.get("hidden", False)))
+    flags = {flag: bool(about.get(flag, False)) for flag in ("hidden", "ordered")}
+    return Variable(name, states, kind=kind, **flags)
 
 
 def to_modelstring(dag: Dag) -> str:
@@ -126,7 +127,10 @@ def from_modelstring(text: str, schema: Schema | Mapping[str, Iterable[Label]] |
 
 
 def to_pgmpy(network: Network) -> Any:
-    """Return a network as one of pgmpy: discrete, or linear Gaussian if all variables are continuous."""
+    """Return a network as one of pgmpy: discrete, or linear Gaussian if all variables are continuous.
+
+    What pgmpy does not know, that variables are hidden, ordered or tied, is left out.
+    """
     models, factors = _library("pgmpy.models"), _library("pgmpy.factors.discrete")
     dag = network.dag
     if dag.continuous:
@@ -210,7 +214,10 @@ def _from_linear_gaussian(model: Any, cpds: Mapping[str, Any]) -> Network:
 
 
 def to_pyagrum(network: Network) -> Any:
-    """Return a discrete network as a ``BayesNet`` of pyAgrum; states become text."""
+    """Return a discrete network as a ``BayesNet`` of pyAgrum; states become text.
+
+    What pyAgrum does not know, that variables are hidden, ordered or tied, is left out.
+    """
     gum = _library("pyagrum")
     if network.dag.continuous:
         raise SchemaError("pyAgrum's BayesNet is discrete; save a network with continuous variables as .json")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import warnings
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from lacunary.budget import budgeted
 from lacunary.data.bounded import Bounded
 from lacunary.errors import FileError
 from lacunary.files import bif, dne, dsc, native, net, uai, xdsl, xmlbif
+from lacunary.files.labels import losses
 from lacunary.files.whole import check_place, write_whole
 from lacunary.infer.network import Network
 
@@ -119,7 +121,8 @@ def save(thing: object, path: str | os.PathLike[str]) -> None:
     """Write a thing to a file, which then holds all of it or, on an error, what it held before.
 
     All formats but JSON hold networks with text for states: labels that are not text become text, and what
-    they do not know (hidden, ordered, tied) is left out. UAI keeps no names at all. JSON keeps everything.
+    they do not know (hidden, ordered, tied) is left out, as a warning says. UAI, which has no names, has them
+    in comments that are read back here and that others pass over. JSON keeps everything.
 
     Examples
     --------
@@ -136,6 +139,13 @@ def save(thing: object, path: str | os.PathLike[str]) -> None:
             f"cannot write {os.fspath(path)}: a name is not valid text: {problem.reason}"
         ) from None
     write_whole(path, gzip.compress(data, mtime=0) if packed else data)
+    if isinstance(thing, Network) and found.module is not native:
+        _tell_losses(thing, path, found)
+
+
+def _tell_losses(network: Network, path: str | os.PathLike[str], found: _Format) -> None:
+    if lost := "; ".join(losses(network, named=found.module is uai)):
+        warnings.warn(f"{os.fspath(path)}: {found.name} does not keep {lost}. JSON keeps all", stacklevel=4)
 
 
 def check_writable(path: str | os.PathLike[str], suffixes: Sequence[str]) -> None:

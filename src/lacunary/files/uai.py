@@ -1,6 +1,7 @@
 """UAI: sizes, scopes and tables as bare numbers, as in the inference competitions; and evidence and results.
 
-Variables are numbered, and so are their states: names are ``x0``, ``x1``, … here, and states 0, 1, ….
+Variables are numbered, and so are their states: names are ``x0``, ``x1``, … here, and states 0, 1, …, unless
+comments at the end, which others pass over, have the variables as the native format has them (`REMARK`).
 The scope of a table ends with its own variable, and its numbers go over the scope with the last moving
 fastest. Evidence is a count, then a variable and its state for each; results begin with ``MAR``.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from math import prod
 from typing import Any
@@ -16,16 +18,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.schema import Label, Variable
+from lacunary.data.schema import Label, Schema, Variable
+from lacunary.errors import FileError
+from lacunary.files import native
 from lacunary.files.labels import state_texts
 from lacunary.files.parsed import MOST_VALUES, Declaration, Family, ParsedNetwork, Word, too_large
 from lacunary.files.tokens import Dialect, Tokens
 from lacunary.infer.network import Network
+from lacunary.model.dag import Dag
 
 __all__ = ["parse", "uai_evidence", "uai_marginals", "write", "write_uai_evidence"]
 
 _DIALECT = Dialect(re.compile(r"#[^\n]*|(\S+)"), frozenset())
 MOST_STATES = 2**20
+
+REMARK = "#: "
+"""How lines begin that hold what the format has no place for."""
 
 
 def parse(text: str, *, renormalize: bool = False) -> Network:
@@ -45,8 +53,7 @@ def parse(text: str, *, renormalize: bool = False) -> Network:
         states = tuple(Word(str(state), 2 + i) for state in range(size))
         draft.declarations.append(Declaration(Word(f"x{i}", 2 + i), states))
     _families(tokens, draft, sizes)
-    network = draft.network(renormalize=renormalize)
-    return _numbered(network)
+    return _named(draft.network(renormalize=renormalize), text)
 
 
 def _families(tokens: Tokens, draft: ParsedNetwork, sizes: Sequence[int]) -> None:
@@ -89,20 +96,23 @@ def _read(tokens: Tokens, places: range, child: Variable, parents: Sequence[Vari
     return np.array(values).reshape(shape)
 
 
-def _numbered(network: Network) -> Network:
-    """Return the network with states that are numbers, as the format has them."""
-    from dataclasses import replace
-
-    from lacunary.data.schema import Schema
-    from lacunary.model.dag import Dag
-
+def _named(network: Network, text: str) -> Network:
+    """Return the network with the names and states that remarks give; else states are numbers."""
     dag = network.dag
-    schema = Schema(tuple(replace(v, states=tuple(range(v.size))) for v in dag.schema))
-    return Network(Dag(schema, dag.parents), np.array(network.theta))
+    remarks = re.findall(rf"^{REMARK}(.*)$", text, re.MULTILINE)
+    if not remarks:
+        schema = Schema(tuple(replace(v, states=tuple(range(v.size))) for v in dag.schema))
+    else:
+        schema = native.parse("\n".join(remarks))
+        if not isinstance(schema, Schema) or schema.sizes != dag.schema.sizes:
+            raise FileError(f"the lines that begin with {REMARK!r} are about other variables; delete them")
+    names = dict(zip(dag.names, schema.names, strict=True))
+    parents = tuple(tuple(map(names.__getitem__, above)) for above in dag.parents)
+    return Network(Dag(schema, parents), np.array(network.theta))
 
 
 def write(network: Network) -> str:
-    """Return the network in UAI, which keeps no names."""
+    """Return the network in UAI, with all that this has no place for in comments at its end."""
     state_texts(network, "UAI")
     dag = network.dag
     place = dag.schema.index
@@ -114,7 +124,13 @@ def write(network: Network) -> str:
         table = network.table(name)
         rows = table.reshape(-1, table.shape[-1]).tolist()
         lines += ["", str(table.size), *(" " + " ".join(map(repr, row)) for row in rows)]
+    lines += ["", *(REMARK + line for line in native.write(_plain(dag.schema)).splitlines())]
     return "\n".join(lines) + "\n"
+
+
+def _plain(schema: Schema) -> Schema:
+    """Return variables with tables for families, which is all that the format knows."""
+    return Schema(tuple(replace(v, family=None) for v in schema))
 
 
 def uai_evidence(text: str, network: Network) -> dict[str, Label]:
