@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +42,11 @@ def odd(draw: st.DrawFn) -> lac.Network:
     return network(names, states, ordered=draw(st.booleans()), hidden=draw(st.booleans()))
 
 
-def network(names: list[str], states: list[list[Any]], **about: bool) -> lac.Network:
-    first, *others = (
-        lac.Variable(name, tuple(own), **(about if not k else {}))
-        for k, (name, own) in enumerate(zip(names, states, strict=True))
-    )
+def network(
+    names: list[str], states: list[list[Any]], ordered: bool = False, hidden: bool = False
+) -> lac.Network:
+    first, *others = (lac.Variable(name, tuple(own)) for name, own in zip(names, states, strict=True))
+    first = replace(first, ordered=ordered, hidden=hidden)
     dag = lac.Dag(lac.Schema((first, *others)), ((), (), (names[0], names[1])))
     return lac.random_network(dag, rng=3)
 

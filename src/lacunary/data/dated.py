@@ -1,7 +1,7 @@
 """Numbers that files of SPSS, Stata and SAS mean as dates and times, as the format of their column says.
 
-These packages keep moments as numbers: SAS days or seconds, Stata days, milliseconds, weeks, months, quarters or
-half-years since 1960, SPSS seconds since 1582.
+These packages keep moments as numbers: SAS days or seconds, Stata days, milliseconds, weeks, months, quarters
+or half-years since 1960, SPSS seconds since 1582.
 """
 
 from __future__ import annotations

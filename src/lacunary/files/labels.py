@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from lacunary.data.schema import Variable
 from lacunary.data.wording import listed
@@ -48,7 +48,7 @@ def losses(network: Network, *, named: bool = False) -> Iterator[str]:
         yield f"the weights of {listed(sigmoid)}, which are written as tables"
     if named:
         return
-    about = {
+    about: dict[str, Callable[[Variable], object]] = {
         "what states of {} are, which become text": lambda v: any(type(s) is not str for s in v.states),
         "that {} is hidden": lambda v: v.hidden,
         "the order of states of {}": lambda v: v.ordered,

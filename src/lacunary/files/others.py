@@ -75,8 +75,8 @@ def from_networkx(graph: Any, schema: Schema | None = None) -> Dag:
 def _variable(name: str, about: Mapping[str, Any]) -> Variable:
     kind = about.get("kind", "discrete")
     states = tuple(about.get("states") or (0, 1)) if kind != "continuous" else ()
-    flags = {flag: bool(about.get(flag, False)) for flag in ("hidden", "ordered")}
-    return Variable(name, states, kind=kind, **flags)
+    hidden, ordered = (bool(about.get(flag, False)) for flag in ("hidden", "ordered"))
+    return Variable(name, states, kind=kind, ordered=ordered, hidden=hidden)
 
 
 def to_modelstring(dag: Dag) -> str:
