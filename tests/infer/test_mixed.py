@@ -94,11 +94,11 @@ def test_a_nearly_exact_relation_conditions_well() -> None:
 def test_families_that_are_not_open_stay_apart() -> None:
     """A thousand children of a class, none with a hole, must not become one matrix of a thousand columns."""
     dag = lac.dag(
-        "H -> " + " ".join(f"x{i}" for i in range(30)), hidden="H", kinds="continuous", states={"H": 2}
+        "H -> " + " ".join(f"x{i}" for i in range(300)), hidden="H", kinds="continuous", states={"H": 2}
     )
     table = lac.random_network(dag).sample(5, 0)
     units = prepare_mixed(dag, table.align(dag.schema)).stand_ins[0].units
-    assert len(units) == 30
+    assert len(units) == 300
 
 
 def test_too_many_open_configurations_are_refused() -> None:
@@ -230,3 +230,22 @@ def test_the_last_configuration_may_be_one_that_no_row_allows() -> None:
     assert network.log_probability(table) == pytest.approx(slow, rel=CLOSE)
     step = complex_log_evidence(prepare_mixed(dag, table), network.theta[None].astype(np.complex128))
     assert step[0].real == pytest.approx(slow, rel=CLOSE)
+
+
+def test_what_is_kept_of_a_vector_is_of_no_other_and_no_other_weights() -> None:
+    """Log-densities of the last vector are kept: answers must not depend on what was asked before."""
+    dag = lac.dag("H -> x y; d -> x; x -> y", hidden="H", kinds={"x": "continuous", "y": "continuous"})
+    table = lac.random_network(dag).sample(40, 1).align(dag.schema)
+    first, second = (lac.random_network(dag, rng=k).theta for k in (2, 3))
+    weights = np.random.default_rng(4).random(40)
+    rows = prepare_mixed(dag, table)
+    rows.log_evidence(first[None])
+    asked = rows.weighed(weights).expect(first[None]), rows.weighed(weights).expect(second[None])
+    for theta, found in zip((first, second), asked, strict=True):
+        fresh = prepare_mixed(dag, table).weighed(weights).expect(theta[None])
+        assert np.array_equal(found.counts, fresh.counts)
+        assert np.array_equal(found.log_likelihood, fresh.log_likelihood)
+    theta = second.copy()
+    rows.log_evidence(theta[None])
+    theta[:] = first  # the caller's own vector changes under what is kept
+    assert np.array_equal(rows.log_evidence(theta[None]), prepare_mixed(dag, table).log_evidence(first[None]))

@@ -43,6 +43,9 @@ __all__ = ["MixedRows", "StandIn", "prepare_mixed"]
 LOWEST = -700.0
 """Where the logs in a stand-in's table end, relative to its row's largest: the smallest normal double."""
 
+KEPT = 2**19
+"""Log-densities up to which those of the last vector are kept, for who asks about it again."""
+
 
 @dataclass(frozen=True, eq=False)
 class StandIn:
@@ -112,6 +115,10 @@ class MixedRows:
     stand_ins: tuple[StandIn, ...]
     shift: NDArray[np.float64]
     _filled: list[FilledRows] = field(default_factory=list, repr=False)
+    _last: list[tuple[NDArray[np.float64], _Seen]] = field(default_factory=list, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_last": []}
 
     def expect(self, potentials: NDArray[Any]) -> Batch:
         """Return expected statistics, (vectors, statistics size), and log-likelihood, (vectors,).
@@ -281,6 +288,8 @@ class MixedRows:
     def see(self, vector: NDArray[np.float64]) -> _Seen:
         """Return the rows under one vector, scaled so that whatever is possible can be told from nothing."""
         seen = self._see(vector)
+        if not any(stand_in.parents for stand_in in self.stand_ins):
+            return seen  # no engine is asked, and nothing can be lost
         counts = self.inner.expect(self._inner_vector(vector, seen)[None]).counts
         lost = self._lost(counts, [seen])
         return lost[0] if lost else seen
@@ -301,6 +310,16 @@ class MixedRows:
         return conditioned.log_evidence()
 
     def _see(self, vector: NDArray[np.float64]) -> _Seen:
+        """Return the rows under one vector; weights have no part in it, and the last is kept."""
+        for known, seen in self._last[:1]:
+            if np.array_equal(known, vector):
+                return seen
+        seen = self._seen(vector)
+        if sum(log.size for log in seen.log) <= KEPT:
+            self._last[:] = [(vector.copy(), seen)]
+        return seen
+
+    def _seen(self, vector: NDArray[np.float64]) -> _Seen:
         conditioned, logs, scales = [], [], []
         for stand_in in self.stand_ins:
             mine = [unit.rows.under(unit.forms(vector)) for unit in stand_in.units]

@@ -31,6 +31,10 @@ __all__ = ["LeafUnit", "Unit", "units_of"]
 DENSE = 0.25
 """Families that are never open are taken together if so much of their joint matrix is not zero."""
 
+FEW, MATRIX = 2**18, 2**10
+"""They are also if each has at most so many zeros multiplied: to look at it by itself costs as much. Their
+joint matrix costs what so many rows do."""
+
 CONFIGURATIONS = 2**20
 """The most configurations of discrete parents that are gone through one by one."""
 
@@ -172,7 +176,7 @@ def units_of(
     rank = {v: k for k, v in enumerate(dag.order_indices)}
     return [
         _unit(dag, sorted(group, key=rank.__getitem__), codes, reals, is_open, budget)
-        for group in _merged(dag, _connected(dag, holes), is_open)
+        for group in _merged(dag, _connected(dag, holes), len(codes))
     ]
 
 
@@ -196,8 +200,8 @@ def _connected(dag: Dag, holes: NDArray[np.bool_]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _merged(dag: Dag, groups: list[list[int]], is_open: NDArray[np.bool_]) -> list[list[int]]:
-    """Take lone families with the same core together where their joint matrix is mostly full."""
+def _merged(dag: Dag, groups: list[list[int]], rows: int) -> list[list[int]]:
+    """Take lone families with the same core together where their joint matrix is mostly full, or rows few."""
     lone: dict[tuple[int, ...], list[int]] = {}
     for group in groups:
         if len(group) == 1 and not dag.families[group[0]].leaf:
@@ -206,8 +210,11 @@ def _merged(dag: Dag, groups: list[list[int]], is_open: NDArray[np.bool_]) -> li
     for families in lone.values():
         width = len({v for i in families for v in (i, *dag.layout.regressors[i])}) + 1
         filled = sum(len(dag.layout.regressors[i]) + 2 for i in families)
-        dense = filled >= DENSE * width * len(families)
-        out.extend([families] if dense else [[i] for i in families])
+        joint = width * len(families)
+        together = filled >= DENSE * joint or max(rows, MATRIX) * (joint - filled) <= FEW * (
+            len(families) - 1
+        )
+        out.extend([families] if together else [[i] for i in families])
     return out
 
 

@@ -11,7 +11,7 @@ pseudo-moments are added (TMCH98 section 6), a sigmoid the logistic regression o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lacunary.errors import ParameterError
+from lacunary.family.numeric import NumericFamily
 from lacunary.family.protocol import ImpliedTable
 from lacunary.infer.belief import Belief
 from lacunary.infer.rows import Sweep
@@ -103,9 +104,10 @@ class Maximize:
             return out
         for i, implied in (each for alike in self._alike for each in alike):
             out += implied.log_prior(layout.states_first(points, i), belief.weight_sd)
-        for i in learned(self.dag, self.known):
-            theta = layout.records(points, i)
-            out += self.dag.number(i).log_density(theta, belief.hyper(i), belief.surplus).sum(axis=-1)
+        for family, members in self._kinds:
+            theta = _joined(layout.records(points, i) for i in members)
+            hyper = _joined(belief.hyper(i) for i in members)
+            out += family.log_density(theta, hyper, belief.surplus).sum(axis=-1)
         return out
 
     def step(self, points: Array, counts: Array) -> Array:
@@ -117,13 +119,16 @@ class Maximize:
         layout = self.dag.layout
         out = np.empty((*counts.shape[:-1], layout.size))
         out[..., : layout.tables] = counts[..., : layout.tables] + self.pseudo
-        for i in learned(self.dag, self.known):
-            family, statistics = self.dag.number(i), layout.statistics(counts, i)
+        for family, members in self._kinds:
+            statistics = _joined(layout.statistics(counts, i) for i in members)
             if self.belief is None:
                 best = family.maximum_likelihood(statistics)
             else:
-                best = family.peak(self.belief.hyper(i) + statistics, self.belief.surplus)
-            layout.records(out, i)[:] = best
+                hyper = _joined(self.belief.hyper(i) for i in members)
+                best = family.peak(hyper + statistics, self.belief.surplus)
+            ends = np.cumsum([layout.configurations[i] for i in members])
+            for i, mine in zip(members, np.split(best, ends[:-1], axis=-2), strict=True):
+                layout.records(out, i)[:] = mine
         return self._with_implied(counts, self.project(out))
 
     def _with_implied(self, counts: Array, points: Array) -> Array:
@@ -161,6 +166,15 @@ class Maximize:
             at = layout.records(coordinates, i)
             layout.records(points, i)[:] = self.dag.number(i).fold(at, self.belief is None)
         return self.project(points)
+
+    @cached_property
+    def _kinds(self) -> list[tuple[NumericFamily, list[int]]]:
+        """The families of numbers that are learned; regressions on as many parents are worked on together."""
+        out: dict[object, list[int]] = {}
+        for i in learned(self.dag, self.known):
+            family = self.dag.number(i)
+            out.setdefault((type(family), family.parameters) if family.linear else i, []).append(i)
+        return [(self.dag.number(members[0]), members) for members in out.values()]
 
     @cached_property
     def _alike(self) -> list[list[tuple[int, ImpliedTable]]]:
@@ -226,6 +240,12 @@ def maximize_rule(
 def learned(dag: Dag, known: Array) -> list[int]:
     """Return the continuous variables whose parameters are not given, one for each block."""
     return [i for i in dag.layout.numeric if np.isnan(known[dag.layout.start[i]])]
+
+
+def _joined(blocks: Iterable[Array]) -> Array:
+    """Return configurations of several families one after the other; (..., q, own) each."""
+    first, *others = blocks
+    return np.concatenate([first, *others], axis=-2) if others else first
 
 
 def known_parameters(dag: Dag, fixed: Mapping[str, ArrayLike] | None) -> Array:
