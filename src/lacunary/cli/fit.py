@@ -37,6 +37,7 @@ from lacunary.cli.problem import (
 )
 from lacunary.cli.show import Waiting, draw, emit, say_written, show
 from lacunary.data.wording import MISSING_AT_RANDOM, counted
+from lacunary.kernels import ahead
 
 __all__ = ["fit"]
 
@@ -102,21 +103,27 @@ def fit(
     entropy, iterations, converged, bic, interrupted, selection (name, details), out, and starts (a list of
     objective, log_likelihood, entropy, iterations, converged).
     """
+    ahead.begin()
     earlier, keep = _earlier(resume, starts), Checkpoints(checkpoint)
     online = _online(batch_size, passes, learning_decay, learning_offset, finish)
+    told: dict[str, Any] = {
+        "prior": prior_of(prior),
+        "starts": starts_of(starts),
+        "select_options": options_of(select_option),
+    }
     with Waiting(f"reading {data}") as waiting:
         dag, table = problem_of(data, model or resume, pairs_of_states("--hidden", hidden), reading)
         waiting.say("compiling kernels, once…")
+        if not dag.continuous:
+            ahead.compile_sweep(several=bool(dag.schema.hidden))
         found = lac.fit(
             dag,
             table,
             method=method,
-            prior=prior_of(prior),
             basis=basis,
-            starts=starts_of(starts),
             initial=earlier,
             select=select,
-            select_options=options_of(select_option),
+            **told,
             stop=lac.Stop(relative=1e-8, iterations=iterations),
             accelerate=accelerate,
             online=online,

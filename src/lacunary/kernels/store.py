@@ -25,12 +25,7 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 
-import llvmlite
-import numba
-from llvmlite import binding
-from numba import config
-
-__all__ = ["HERE", "folder", "is_current", "key", "shelves"]
+__all__ = ["HERE", "folder", "is_cold", "is_current", "key", "shelves"]
 
 HERE = Path(__file__).parent
 
@@ -52,6 +47,11 @@ def _stamps() -> tuple[tuple[str, int, int], ...]:
 
 def key() -> str:
     """Return what compiled code depends on, as one short name."""
+    import llvmlite
+    import numba
+    from llvmlite import binding
+    from numba import config
+
     digest = hashlib.sha256()
     for path in _sources():
         content = path.read_bytes()
@@ -65,7 +65,8 @@ def key() -> str:
     return digest.hexdigest()[:24]
 
 
-_STAMPS, _KEY = _stamps(), key()
+_STAMPS = _stamps()
+_key = cache(key)
 
 
 def is_current() -> bool:
@@ -78,7 +79,7 @@ def is_current() -> bool:
 
 def places() -> list[Path]:
     """Return the folders in which the store may lie, the first choice first."""
-    told = [os.environ.get("LACUNARY_CACHE"), config.CACHE_DIR]
+    told = [os.environ.get("LACUNARY_CACHE"), os.environ.get("NUMBA_CACHE_DIR")]
     return [*(Path(place) for place in told if place), HERE / "__pycache__", *_home()]
 
 
@@ -115,7 +116,7 @@ def _temporary() -> Iterator[Path]:
 def folder() -> Path | None:
     """Return the folder of this process, made if need be; none if no place can be written to."""
     for place in chain(places(), _temporary()):
-        mine = place / f"{PREFIX}{_KEY}"
+        mine = place / f"{PREFIX}{_key()}"
         try:
             if not mine.is_dir():
                 mine.mkdir(parents=True)
@@ -130,10 +131,20 @@ def folder() -> Path | None:
     return None
 
 
+def is_cold(kernel: str) -> bool:
+    """Whether a kernel is surely compiled nowhere: a guess that costs nothing, before Numba is loaded.
+
+    Folders that were last used before the kernels were changed are not counted.
+    """
+    changed = max(stamp for _, stamp, _ in _STAMPS) / 1e9
+    shelves = (path for place in chain(places(), _temporary()) for path in place.glob(f"{PREFIX}*"))
+    return not any(_last_used(path) >= changed and any(path.glob(f"{kernel}-*")) for path in shelves)
+
+
 def shelves(place: str | None = None) -> list[Path]:
     """Return the folders with code for this process, the one it writes to first; or those in a place."""
     mine = folder() if place is None else None
-    found = [Path(at) / f"{PREFIX}{_KEY}" for at in ([place] if place else places())]
+    found = [Path(at) / f"{PREFIX}{_key()}" for at in ([place] if place else places())]
     return [*([mine] if mine else []), *(at for at in found if at != mine and _is_there(at))]
 
 
