@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import runpy
 import subprocess
 import sys
@@ -16,7 +17,8 @@ import lacunary as lac
 from tests.house.pages import ROOT
 from tests.house.release import LARGEST, complaints
 
-described = runpy.run_path(str(ROOT / "hatch_build.py"))["described"]
+build = runpy.run_path(str(ROOT / "hatch_build.py"))
+described, version = build["described"], build["version"]
 
 
 def test_links_are_absolute_where_there_is_an_address() -> None:
@@ -68,3 +70,47 @@ def test_the_log_is_silent_until_it_is_asked() -> None:
     code = "import logging, lacunary; logging.getLogger('lacunary').warning('heard')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout + done.stderr == ""
+
+
+def _project(folder: Path, declared: str) -> None:
+    (folder / "src" / "lacunary").mkdir(parents=True, exist_ok=True)
+    (folder / "src" / "lacunary" / "__init__.py").write_text(f'__version__ = "{declared}"\n')
+
+
+def _git(folder: Path, *words: str) -> None:
+    who = ["-c", "user.name=n", "-c", "user.email=n@x.test", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
+
+
+def test_the_version_comes_from_the_tag(tmp_path: Path) -> None:
+    _project(tmp_path, "0.2.0")
+    assert version(tmp_path) == "0.2.0"  # no repository, as in an archive of the source
+    _git(tmp_path, "init", "-q")
+    _git(tmp_path, "commit", "-q", "--allow-empty", "-m", "first")
+    assert version(tmp_path) == "0.2.0"  # a clone without tags
+    _git(tmp_path, "tag", "other")
+    _git(tmp_path, "tag", "-a", "v0.2.0", "-m", "0.2.0")
+    assert version(tmp_path) == "0.2.0"
+    _git(tmp_path, "commit", "-q", "--allow-empty", "-m", "second")
+    assert re.fullmatch(r"0\.2\.0\.post1\+g[0-9a-f]{7,}", version(tmp_path))
+    _project(tmp_path, "0.3.0")
+    assert re.fullmatch(r"0\.3\.0\.dev1\+g[0-9a-f]{7,}", version(tmp_path))
+    _git(tmp_path, "tag", "v0.4.0")
+    with pytest.raises(ValueError, match=r"the tag says 0\.4\.0, src/lacunary/__init__\.py 0\.3\.0"):
+        version(tmp_path)
+    (tmp_path / "PKG-INFO").write_text("Metadata-Version: 2.4\nName: lacunary\nVersion: 0.2.0.post1+gabc\n")
+    assert version(tmp_path) == "0.2.0.post1+gabc"  # a source distribution
+
+
+def test_a_project_in_a_repository_of_others_and_one_without_git(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _git(tmp_path, "init", "-q")
+    _git(tmp_path, "commit", "-q", "--allow-empty", "-m", "first")
+    _git(tmp_path, "tag", "v9.9.9")
+    inner = tmp_path / "vendored"
+    _project(inner, "0.2.0")
+    assert version(inner) == "0.2.0"
+    _project(tmp_path, "0.2.0")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert version(tmp_path) == "0.2.0"
