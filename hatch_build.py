@@ -1,8 +1,8 @@
 """The version, the long description and the project's links, made when the package is built.
 
-A release is a tag ``v`` + version, and the version of what is built comes from the tag: that of the commit, or
-the last one before it and how far this commit is behind. Without a repository, without git or without tags it is
-the one that the source declares; a source distribution keeps the one it was given. No network is asked.
+A release is a tag ``v`` + version, and the version of what is built comes from the tag: that of the commit,
+or the last one before it and how far this commit is behind. Without a repository, without git or without tags
+it is the one that the source declares; a source distribution keeps the one it was given.
 
 Links to files of the project mean nothing on the page of a package index. Where ``LACUNARY_HOME_URL`` has the
 public address of the project they become absolute; where there is none yet, files are named without a link.

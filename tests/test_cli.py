@@ -351,6 +351,20 @@ def test_samples_are_reproducible_and_keep_what_is_given() -> None:
     assert Result("sample", "asia", "-n", 2, "--rng", 3).out.count("\n") == 3
 
 
+def test_sample_into_parquet_and_folders() -> None:
+    told = Result(
+        "sample", "asia", "-n", 90, "--rng", 3, "--part-rows", 40, "--missing", 0.5, "--out", "r/", "--json"
+    )
+    assert told.json == {"rows": 90, "columns": list(lac.asia().dag.names), "out": "r/", "parts": 3}
+    table = lac.read("r/part-000002.parquet")
+    assert len(table) == 10
+    assert 0.25 < lac.scan("r").whole("a test").holes.mean() < 0.75
+    assert "exists already" in Result("sample", "asia", "-n", 90, "--out", "r/").err
+    assert "written: one.parquet (20 rows)" in Result("sample", "asia", "-n", 20, "--out", "one.parquet").out
+    assert len(lac.read("one.parquet")) == 20
+    assert "a part is a file of a folder" in Result("sample", "asia", "--part-rows", 5).err
+
+
 # Filling
 
 

@@ -45,7 +45,7 @@ COMMANDS = {
         "query", "Ask a model for the probabilities of some variables given the states or values of others."
     ),
     "sample": Listed(
-        "query",
+        "sample",
         "Draw rows from a model or a mixture, or from a model given some states or values; hidden "
         "ones as well.",
     ),

@@ -1,4 +1,4 @@
-"""``lacunary query`` and ``lacunary sample``."""
+"""``lacunary query``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 import lacunary as lac
-from lacunary.budget import reserve
 from lacunary.cli.app import command
 from lacunary.cli.arguments import (
     Cells,
@@ -19,7 +18,6 @@ from lacunary.cli.arguments import (
     Json,
     Model,
     Out,
-    Rng,
     answering,
     given_states,
     option,
@@ -28,9 +26,8 @@ from lacunary.cli.arguments import (
 )
 from lacunary.cli.delimited import column_names, hand_over
 from lacunary.cli.show import Waiting, emit, show
-from lacunary.data.wording import counted
 
-__all__ = ["query", "sample"]
+__all__ = ["query"]
 
 EXPLAIN = "The jointly most probable states of all variables, or of the targets."
 SOFT = "Likelihoods of a variable's states, such as xray=yes:0.9,no:0.2."
@@ -39,9 +36,6 @@ ROWS = "Ask for every row of a table, given its observed cells."
 CLASS = "With --do: the answers of all graphs that data cannot tell from the model's own."
 WORTH = "What it would be worth to observe each other variable, for the target."
 STEEP = "How the probability of this state of the target depends on every parameter."
-
-TEXT = 100
-"""Bytes that a cell takes on its way to a file: a label or a number, and its text."""
 
 
 @command(
@@ -295,35 +289,3 @@ def _columns(variable: lac.Variable, found: Any) -> dict[str, list[float]]:
     """Return what every row says of a variable: a column a state, or its mean and standard deviation."""
     told = found.T if variable.discrete else (found.mean, found.sd)
     return {name: each.tolist() for name, each in zip(column_names(variable), told, strict=True)}
-
-
-@command(
-    "lacunary sample asia --rows 5 --rng 1",
-    "lacunary sample alarm --rows 1000 --given BP=LOW --out alarm.csv",
-    "lacunary sample asia --rows 5 --do smoke=yes",
-)
-def sample(
-    model: Model,
-    rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="How many rows to draw.")] = 10,
-    given: Given = None,
-    do: Do = None,
-    rng: Rng = None,
-    out: Out = None,
-    json: Json = False,
-) -> None:
-    """Draw rows from a model or a mixture, or from a model given some states or values; hidden ones as well.
-
-    To --out (.csv, .tsv, also .gz) or the screen. --json prints: rows, columns, and table (by column) or out.
-    """
-    thing, schema = answering(model)
-    if _is_mixture(thing) and (given or do):
-        raise typer.BadParameter("rows of a mixture are drawn with nothing given", param_hint="--given, --do")
-    reserve(TEXT * float(rows) * len(schema), f"{counted(rows, 'row')} as text", "draw fewer at a time")
-    with Waiting(f"drawing {counted(rows, 'row')}"):
-        if isinstance(thing, lac.Network | lac.Belief):
-            known_states, fixed = given_states(schema, given), given_states(schema, do, "--do")
-            columns = thing.sample(rows, rng, given=known_states, do=fixed).to_frame("dict")
-        else:
-            columns = thing.sample(rows, rng).to_frame("dict")
-    told = {"rows": rows, "columns": list(columns), **({"out": out} if out else {"table": columns})}
-    hand_over(columns, out, told if json else None)
