@@ -9,12 +9,14 @@ OLDEST := .venv-oldest
 demo: $(VENV)/.installed
 	$(BIN)/lacunary demo
 
+# Many processes are started: each would compile all modules again if what is compiled were not kept.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 --durations=8
+	$(BIN)/pytest -n 2 --dist worksteal --durations=8
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest tests/kernels/test_plain.py tests/kernels/test_swept.py tests/kernels/test_gaussian.py
 
 # The lowest versions that pyproject.toml allows, all of them in one environment.
@@ -64,5 +66,6 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	touch $@
 
 $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[$*]'
+	$(BIN)/python -m compileall -qq -j 2 $(VENV)/lib || true
 	touch $@ $(VENV)/.installed
