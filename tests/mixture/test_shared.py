@@ -194,7 +194,8 @@ def test_common_eigenvectors_are_the_best(code: str) -> None:
         left = np.einsum("ji,cjk,ki->ci", turn, scatter, turn)
         return float((rows[:, None] * np.log(variances(left, rows, Sharing(volume=sharing.volume)))).sum())
 
-    slow = min(minimize(value, rng.normal(size=3), method="Nelder-Mead", tol=1e-10).fun for _ in range(12))
+    rough = [minimize(value, rng.normal(size=3), method="Nelder-Mead", tol=1e-2) for _ in range(12)]
+    slow = minimize(value, min(rough, key=lambda one: one.fun).x, method="Nelder-Mead", tol=1e-10).fun
     found = covariances(scatter, rows, sharing)
     assert float(rows @ np.linalg.slogdet(found)[1]) == pytest.approx(slow, abs=1e-6)
 
