@@ -31,16 +31,20 @@ def test_without_holes_it_is_the_closed_form() -> None:
     assert estimate.details["trustworthy"]
 
 
-@pytest.mark.parametrize(("moves", "steps", "chains"), [("gibbs", 64, 32), ("metropolis", 512, 64)])
-def test_within_three_standard_errors_of_enumeration(moves: Moves, steps: int, chains: int) -> None:
-    """Of 60 problems at most 3, 5 %, may be off: a right sampler misses by 3 errors once in about 200."""
+@pytest.mark.parametrize(
+    ("moves", "steps", "chains", "problems"), [("gibbs", 64, 32, 60), ("metropolis", 512, 64, 20)]
+)
+def test_within_three_standard_errors_of_enumeration(
+    moves: Moves, steps: int, chains: int, problems: int
+) -> None:
+    """At most 5 % of the problems may be off: a right sampler misses by 3 errors once in about 200."""
     off = 0
-    for seed in range(60):
+    for seed in range(problems):
         problem, truth = small(seed)
         estimate = ais(problem, steps=steps, chains=chains, moves=moves)
         assert estimate.stderr is not None
         off += abs(estimate.value - truth) > 3 * estimate.stderr + 1e-9
-    assert off <= 3
+    assert off <= 0.05 * problems
 
 
 @cache

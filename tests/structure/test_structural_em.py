@@ -17,7 +17,6 @@ from lacunary.errors import FileError, ParameterError, SchemaError, TableError
 from lacunary.structure.structural_em import StructuralResult, structural_em
 from lacunary.structure.walk import SearchProgress, Trail
 
-
 COLUMNS = ["asia", "smoke", "lung", "bronc", "either", "dysp"]
 
 
