@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +16,10 @@ from lacunary.errors import ParameterError
 from lacunary.evidence.bases import optima
 from lacunary.evidence.exact import exact
 from lacunary.evidence.imputation import sequence
+from lacunary.evidence.laplace import laplace
 from lacunary.evidence.movers import NumericMover, from_prior
-from lacunary.evidence.population import Weights, anneal, finer, schedule
+from lacunary.evidence.peaks import peak_mover
+from lacunary.evidence.population import Mover, Weights, anneal, finer, schedule
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.sandwich import PathTwin, RowTwin, ends, sandwich, twin_of
 from lacunary.evidence.score import pose
@@ -46,14 +49,33 @@ def test_sampled_agrees_with_enumeration(alpha: float) -> None:
         assert found.details["trustworthy"], found.details["note"]
 
 
+def test_of_a_million_rows_it_is_laplace_of_both_labellings() -> None:
+    """Laplace's error shrinks like 1/N, and rows that come in one by one would take minutes."""
+    dag = lac.dag("H -> a b c d", states=2, hidden="H")
+    kinds = np.array(list(product((0, 1), repeat=4)))
+    first, second = (np.prod(np.where(kinds == 1, p, 1 - p), axis=1) for p in (0.8, 0.3))
+    rows = np.insert(kinds, dag.schema.index("H"), HOLE, axis=1)
+    table = lac.Table(dag.schema, rows, weights=np.round(1e6 * (0.4 * first + 0.6 * second)))
+    problem = pose(dag, table, prior=Dirichlet(1.0))
+    found, true = sampled(problem), laplace(problem, symmetry=True).value
+    assert "peaks" in found.details["sampler"]
+    assert found.details["trustworthy"], found.details["note"]
+    assert found.stderr is not None
+    assert abs(found.value - true) <= FAR * found.stderr
+    assert found.stderr <= 0.11
+
+
 def test_annealing_from_variational_optima_counts_every_labelling_once() -> None:
     problem, rng = small(3, 1.0), np.random.default_rng(0)
     laid, true = walker(problem), exact(problem).value
     mover = optima(problem, rng).mover(laid)
     assert mover is not None
     assert mover.log_constant == pytest.approx(np.log(2))
-    for path, times in ((mover, 4.0), (from_prior(laid), 4.0)):
-        log_z = anneal(path, finer(schedule(path, rng), times), 32, 32, rng).log_z
+    near = peak_mover(optima(problem, rng), rng)
+    assert near is not None
+    paths: list[Mover[Any]] = [mover, from_prior(laid), near]
+    for path in paths:
+        log_z = anneal(path, finer(schedule(path, rng), 4.0), 32, 32, rng).log_z
         error = np.exp(log_z - true).std(ddof=1) / np.sqrt(32)
         assert abs(logsumexp(log_z) - np.log(32) - true) <= 5 * error + 0.02
 

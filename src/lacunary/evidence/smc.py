@@ -4,7 +4,8 @@ Sequential imputation begins at the prior and lets the rows of tables come in on
 gives an unbiased estimate, and islands are independent: their spread tells the error, t distributed. The
 same with a particle that ends where Gibbs sampling led it from variational optima is a second opinion, run
 shorter. Where completions are too many, or rows so many that it is far cheaper, annealing begins at the
-variational optima, in all their labellings. Graphs with numeric families are annealed from the prior, with
+variational optima, in all their labellings; where rows are too many to come in at all, at the posterior's
+peaks. Graphs with numeric families are annealed from the prior, with
 runs that end where Gibbs sampling led from the MAP as a second opinion, and those to which nothing is
 conjugate by a random walk.
 """
@@ -12,7 +13,7 @@ conjugate by a random walk.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,8 @@ from lacunary.evidence.diagnostics import with_unseen
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.exact import complete_log_evidences
 from lacunary.evidence.imputation import Sequence, sequence
-from lacunary.evidence.movers import NumericMover, Statistics, WalkMover, from_prior
+from lacunary.evidence.movers import NumericMover, Points, Statistics, WalkMover, from_prior
+from lacunary.evidence.peaks import PeakMover, peak_mover
 from lacunary.evidence.population import Annealed, Mover, Weights, anneal, finer, schedule
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.random_walk import Walk
@@ -86,6 +88,9 @@ MOVES = 50
 SWEEPS = 200
 """Sweeps of collapsed Gibbs sampling that lead from a variational optimum to a draw from the posterior."""
 
+FIRST_RUN = 4.0 * ISLANDS * 6 * LEAST
+"""Times that all rows come in when sequential imputation is first run, those that are renewed with them."""
+
 MIXED = 8
 """Particles of an island from which R̂ says something."""
 
@@ -99,12 +104,14 @@ class Sampler:
 
     ``attempt`` runs all islands with so many times the effort of the first time, and ``price`` is what one
     move of a particle costs, in multiplications. Of ``conditional`` runs the inverse estimates are unbiased.
+    Particles that are ``points`` are parameters; others are counts.
     """
 
     name: str
     attempt: Callable[[int, float, np.random.Generator], Annealed]
     price: float
     conditional: bool = False
+    points: bool = False
     effort: float = 0.0
     spent: float = 0.0
     found: Annealed | None = field(default=None, repr=False)
@@ -205,13 +212,20 @@ def samplers(problem: Problem, rng: np.random.Generator) -> tuple[list[Sampler],
                 "in discrete networks only; use 'laplace' or 'variational'"
             )
         walk = Walk(problem)
-        return [_annealing("random walk", WalkMover(walk, rng), walk_price(walk), rng)], None
+        walked = _annealing("random walk", WalkMover(walk, rng), walk_price(walk), rng)
+        return [replace(walked, points=True)], None
     laid = lay_out(problem)
     if isinstance(laid, NumericChains):
         numeric, price = NumericMover(laid, rng), numeric_price(laid)
         back = _annealing("annealing back to the fit", numeric, price, rng, _fitted(problem, numeric))
         return [_annealing("annealing from the prior", numeric, price, rng), back], None
     peaks, rows = optima(problem, rng), sequence(problem)
+    if rows is not None and FIRST_RUN * imputing(rows).price > BUDGET:
+        near = peak_mover(peaks, rng)
+        if near is not None:
+            back = _annealing("annealing back to the peaks", near, near.price, rng, _walked(near))
+            there = _annealing("annealing from the posterior's peaks", near, near.price, rng)
+            return [replace(there, points=True), replace(back, points=True)], peaks
     mover, price = peaks.mover(laid), _draw_price(problem, laid)
     ways = [] if rows is None else [imputing(rows), _settled(rows, peaks)]
     if mover is not None:
@@ -221,7 +235,8 @@ def samplers(problem: Problem, rng: np.random.Generator) -> tuple[list[Sampler],
 
 def walk_price(walk: Walk) -> float:
     """Return what one move of a random walk costs, in multiplications of an urn."""
-    return 8.0 * walk.short * walk.problem.table.facts.rows * walk.problem.dag.layout.size
+    rows = len(walk.problem.rows("sampling").weights)
+    return 8.0 * walk.short * rows * walk.problem.dag.layout.size
 
 
 def numeric_price(laid: NumericChains) -> float:
@@ -234,6 +249,17 @@ def _fitted(problem: Problem, mover: NumericMover) -> Callable[[int, np.random.G
 
     def ends(islands: int, rng: np.random.Generator) -> Statistics:
         state = Statistics(mover.chains.first(islands, problem.point("map").theta, rng))
+        mover.move(state, 1.0, MOVES)
+        return state
+
+    return ends
+
+
+def _walked(mover: PeakMover) -> Callable[[int, np.random.Generator], Points]:
+    """Return what makes draws that a random walk led to the posterior from its peaks."""
+
+    def ends(islands: int, rng: np.random.Generator) -> Points:
+        state = mover.begin(islands, rng)
         mover.move(state, 1.0, MOVES)
         return state
 
@@ -398,8 +424,8 @@ def _estimate(
         "others": {way.name: (way.value, way.stderr) for way in ways[1:]},
         "pareto_k": _tail(found),
         "effective": _effective(found),
-        "rhat": _rhat(problem, found, rng),
-        "coverage": _coverage(peaks, found),
+        "rhat": None if main.points else _rhat(problem, found, rng),
+        "coverage": None if main.points else _coverage(peaks, found),
     }
     note = _note(ways, details, bound, asked, interrupted)
     details |= {"trustworthy": not note, "note": note}
@@ -420,7 +446,7 @@ def _effective(found: Annealed) -> float:
 
 def _rhat(problem: Problem, found: Annealed, rng: np.random.Generator) -> float | None:
     """Return split R̂ of the log densities of islands' particles; None where particles are no counts."""
-    if problem.dag.numeric or problem.dag.implied or found.logs.shape[1] < MIXED:
+    if problem.dag.numeric or found.logs.shape[1] < MIXED:
         return None
     who = Weights(found.logs, 1.0 + 1e-9).drawn(rng)
     heights = complete_log_evidences(problem.belief, found.counts[who], problem.known)
