@@ -26,7 +26,7 @@ from lacunary.structure.plan import State, Tick
 from lacunary.structure.result import Trial as HiddenTrial
 from lacunary.structure.score import Structure
 
-__all__ = ["MixtureFit", "MixtureProgress", "Origin", "Stability", "Trial", "WatchMixture"]
+__all__ = ["MixtureFit", "MixtureProgress", "Origin", "Stability", "Trial", "WatchMixture", "meet"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +92,11 @@ class Trial:
 
 NEAR, NEAR_PART = 0.1, 1e-6
 """Estimates that differ by less, in nats or as a part of their size, are of one top: EM ends just below."""
+
+
+def meet(value: float, top: float) -> bool:
+    """Whether a climb that came to a value has ended at the top."""
+    return top - value <= max(NEAR, NEAR_PART * abs(top))
 
 
 @dataclass(frozen=True)
@@ -168,7 +173,7 @@ class MixtureFit(Lean):
         """Return how many starts with so many components met at the top, of how many that climbed there."""
         trials = [trial for trial in self.path if trial.asked == asked]
         top = max(trial.value for trial in trials)
-        near = [t for t in trials if top - t.value <= max(NEAR, NEAR_PART * abs(top))]
+        near = [t for t in trials if meet(t.value, top)]
         return Stability(sum(t.met for t in near), sum(t.met for t in trials), len(trials))
 
     def page(

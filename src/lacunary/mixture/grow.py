@@ -24,7 +24,7 @@ from lacunary.learn.stop import Stop
 from lacunary.mixture.begin import Beginnings, Entrant
 from lacunary.mixture.entrants import Entrants
 from lacunary.mixture.evidence import annealed, laplace
-from lacunary.mixture.found import MixtureFit, MixtureProgress, Origin, Trial, WatchMixture
+from lacunary.mixture.found import MixtureFit, MixtureProgress, Origin, Trial, WatchMixture, meet
 from lacunary.mixture.learner import MixtureLearner
 from lacunary.mixture.tied import Tied
 from lacunary.mixture.trail import KeptTrial, MixtureTrail
@@ -60,7 +60,8 @@ WIDEST = 100
 """Variables up to which components with all arcs are tried before structures are learned."""
 
 LEAST_TURNS, TURNS = 2, 4
-"""How often, at least and at most, a number is tried again; it ends where nothing better is found."""
+"""How often, at least and at most, a number is tried again; it ends where nothing better is found. Once is
+enough where all that began anew have met at the top."""
 
 FRESH = 2
 """New groups and draws that climb to the end in such a turn, for each exchange of rows that does."""
@@ -244,22 +245,28 @@ class Growth:
                 before = self.best(many)
                 if before.components != many or many < 2 or before.degenerate:
                     break
-                self._turn(before, turn)
-                risen = self.best(many).value > before.value + ROUNDING * abs(before.value)
-                if turn + 1 >= LEAST_TURNS and not risen:
+                fresh, now = self._turn(before, turn), self.best(many).value
+                risen = now > before.value + ROUNDING * abs(before.value)
+                met = all(meet(trial.value, now) for trial in fresh)
+                if not risen and (turn + 1 >= LEAST_TURNS or met):
                     break
 
-    def _turn(self, best: Trial, turn: int) -> None:
-        """Climb from the best exchange of rows, and from the best new groups and draws.
+    def _turn(self, best: Trial, turn: int) -> list[Trial]:
+        """Climb from the best exchange of rows, and from the best new groups and draws; return the latter.
 
         They are judged apart: what was searched to the end is high at once, wherever it leads.
         """
         assert best.origin is not None
         exchanged = list(self.entrants.exchanged(best.origin.model, best.asked, turn))
         fresh = list(self.entrants.fresh(best.asked, turn))
-        for entrants, winners in ((exchanged, self._winners), (fresh, FRESH * self._winners)):
-            for found in self.entrants.winners(entrants, best.asked, winners):
-                self._learn(best.asked, found, plan=self.plan)
+        climbs = [
+            [self._learn(best.asked, found, plan=self.plan) for found in winners]
+            for winners in (
+                self.entrants.winners(exchanged, best.asked, self._winners),
+                self.entrants.winners(fresh, best.asked, FRESH * self._winners),
+            )
+        ]
+        return climbs[1]
 
     def _finish(self) -> None:
         """Look for the best of all graphs of the best mixture's components, where that is cheap."""
