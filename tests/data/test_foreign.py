@@ -9,6 +9,7 @@ import io
 import json
 import lzma
 import os
+import re
 import sqlite3
 import threading
 import zipfile
@@ -218,7 +219,7 @@ def test_databases_by_address(tmp_path: Path) -> None:
         ("x.csv", b"a,b\n1,2\n", {"encoding": "utf-16"}, "not text in utf-16"),
         ("x.json", b"{", {}, "not JSON"),
         ("x.json", b"[1, 2]", {}, "no records"),
-        ("x.ndjson", b'{"a": [1]}\n', {}, "holds lists"),
+        ("x.ndjson", b'{"a": [1]}\n', {}, r"a, row 1: \[1\] is neither .*drop="),
         ("x.xz", b"nothing", {}, "broken xz"),
         ("x.zip", b"nothing", {}, "broken zip"),
         ("x.sav", b"nothing", {}, "cannot be read as sav"),
@@ -352,6 +353,57 @@ def test_spreadsheets_as_people_make_them(tmp_path: Path) -> None:
     assert lac.read(path, header=False, names=["p", "q", "r"]).schema.names == ("p", "q", "r")
     workbook(path, {"S": [["note"], *body]})
     assert lac.read(path, skip=1).to_frame("dict") == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "expected", "said"),
+    [
+        (
+            [["N", None, "S", None], ["x", "y", "x", "y"], [1.5, "a", 2.5, "b"], [3.5, "b", 4.5, "a"]],
+            {"header": 2},
+            {"N x": [1.5, 3.5], "N y": ["a", "b"], "S x": [2.5, 4.5], "S y": ["b", "a"]},
+            "",
+        ),
+        (
+            [["x", None, "y"], [1.5, None, "a"], [], [2.5, None, "b"], ["Source: WHO, 2024"]],
+            {},
+            {"x": [1.5, 2.5], "y": ["a", "b"]},
+            "1 row below the last one left out: 'Source.*1 column without a name or a value left out",
+        ),
+        (
+            [["y", "x"], ["a", 1.5], ["b", 2.5], ["a", 3.5], [], ["Total", 7.5]],
+            {"skip_end": 1},
+            {"y": ["a", "b", "a"], "x": [1.5, 2.5, 3.5]},
+            "may sum up the others; skip_end=1",
+        ),
+        ([["x", "y"], [1, "a"], ["n/a", "b"]], {}, {"x": [1, None], "y": ["a", "b"]}, "'n/a' read as holes"),
+    ],
+)
+def test_sheets_with_what_is_no_table(
+    rows: list[list[Any]], options: dict[str, Any], expected: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.xlsx"
+    workbook(path, {"empty": [], "S": rows})
+    table = lac.read(path, **options)
+    assert table.to_frame("dict") == expected
+    if "header" in options:
+        with pytest.raises(lac.SchemaError, match=r"two columns are called 'x'.*header=2"):
+            lac.read(path)
+    else:
+        assert re.search(said, "\n".join(lac.read(path).decisions))
+
+
+def test_labels_of_few_values_and_labels_that_are_alike(tmp_path: Path) -> None:
+    path = tmp_path / "t.sav"
+    frame = pd.DataFrame({"age": [18.0, 25.5, 99.0, 40.0], "sex": [1.0, 2.0, 3.0, 2.0]})
+    labels = {"age": {99.0: "no answer"}, "sex": {1.0: "m", 2.0: "f", 3.0: "f"}}
+    pyreadstat.write_sav(frame, str(path), variable_value_labels=labels)
+    table = lac.read(path)
+    assert table.to_frame("dict") == {"age": [18.0, 25.5, 99.0, 40.0], "sex": ["m", "f", "f", "f"]}
+    assert (
+        "age: most values have no label, so that they are numbers, 99 (no answer) too" in table.decisions[0]
+    )
+    assert "sex: values with the same label are one state" in table.decisions[0]
 
 
 SAS = (

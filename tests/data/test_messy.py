@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import io
 import re
 import warnings
+import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,6 +44,15 @@ class Messy(NamedTuple):
 
 XY: dict[str, list[Any]] = {"x": [1.5, 2.5, 3.5], "y": ["a", "b", "a"]}
 XYZ: dict[str, list[Any]] = {**XY, "z": [1, 2, 1]}
+
+
+def zipped(name: str, data: bytes) -> bytes:
+    """An archive with one file."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr(name, data)
+    return out.getvalue()
+
 
 FILES = {
     # Numbers
@@ -345,6 +356,98 @@ FILES = {
     "a quote behind quotes and a blank": Messy(
         'x,y\n1.5,"a" b\n2.5,c\n', {"x": [1.5, 2.5], "y": ['"a" b', "c"]}, "quote=''", {"quote": ""}, True
     ),
+    # Kinds that an attacker thought of
+    "mixed line ends inside and outside quotes": Messy(
+        'x,y\r\n1.5,"a\r\nb"\n2.5,"c\nd"\r3.5,e\r\n', {"x": XY["x"], "y": ["a\r\nb", "c\nd", "e"]}
+    ),
+    "a mark, then comments": Messy(
+        b"\xef\xbb\xbf# by export 3.2\n# 2024\nx,y\n1.5,a\n# break\n2.5,b\n3.5,a\n", XY, "begin with #"
+    ),
+    "empty cells behind some rows": Messy(
+        "x\ty\n1.5\ta\t\n2.5\tb\t\t\n3.5\ta\n", XY, "behind the last column left out, in 2 rows", name="t.tsv"
+    ),
+    "fixed width with blanks in names": Messy(
+        "id  name        age\n001 Ann Smith    31\n002 Bob Lee\n003 Cy Young-Day 52\n",
+        {
+            "id": ["001", "002", "003"],
+            "name": ["Ann Smith", "Bob Lee", "Cy Young-Day"],
+            "age": [31, None, 52],
+        },
+        "fixed width, which begin at the letters 1, 5, 18",
+        name="t.txt",
+    ),
+    "a word across columns of fixed width": Messy(
+        "id  name        age\n"
+        + "001 Ann Smith    31\n003 Cy Young-Day 52\n" * 2000
+        + "004 Anthony Charles II 9\n",
+        {},
+        "line 4002: a word stands across",
+        {},
+        True,
+        "t.txt",
+    ),
+    "prose is one column": Messy(
+        "It has\nthree lines\nand no more\n", {"It has": ["three lines", "and no more"]}, name="t.txt"
+    ),
+    "most lines with a rare sign": Messy(
+        "x & y\n----\n1.5 & a\n2.5 & b\n", {"x & y": ["----", "1.5 & a", "2.5 & b"]}, "most lines have '&'"
+    ),
+    "points and commas for decimals": Messy(
+        "x;y\n1.5;a\n2,5;b\n",
+        {"x": ["1.5", "2,5"], "y": ["a", "b"]},
+        "different ways of writing, '1.5', '2,5'",
+    ),
+    "identifiers that a spreadsheet cut": Messy(
+        "id,x\n1.23457E+15,1.5\n9.87654E+15,2.5\n",
+        {"id": [1234570000000000, 9876540000000000], "x": [1.5, 2.5]},
+        "a spreadsheet has cut them",
+    ),
+    "months with two digits": Messy(
+        "x,y\nJan-24,a\nFeb-24,b\n", {"x": ["Jan-24", "Feb-24"], "y": ["a", "b"]}, "write 2024-01"
+    ),
+    "errors behind numbers": Messy(
+        "x,y\n1.5±0.1,a\n2.5 +/- 0.2,b\n", {"x": ["1.5±0.1", "2.5 +/- 0.2"], "y": ["a", "b"]}, "not read"
+    ),
+    "degrees": Messy(
+        "lat,y\n52°31'N,a\n48.1°N,b\n", {"lat": ["52°31'N", "48.1°N"], "y": ["a", "b"]}, "not read"
+    ),
+    "ARFF": Messy("@relation t\n@attribute x numeric\n@data\n1.5\n", {}, "ARFF, as Weka", {}, True),
+    "names and rows by themselves": Messy(
+        '{"columns":["x","y"],"index":[0,1],"data":[[1.5,"a"],[2.5,"b"]]}',
+        {"x": [1.5, 2.5], "y": ["a", "b"]},
+        name="t.json",
+    ),
+    "lists in records": Messy(
+        '[{"x":1.5,"t":[1,2]},{"x":2.5,"t":[]}]',
+        {"x": [1.5, 2.5]},
+        r"drop=\['t'\]",
+        {"drop": ["t"]},
+        True,
+        "t.json",
+    ),
+    "records with other names and blank lines": Messy(
+        '{"x":1.5,"y":"a"}\n\n{"x":2.5,"z":true}\n',
+        {"x": [1.5, 2.5], "y": ["a", None], "z": [None, True]},
+        "what one lacks is a hole",
+        name="t.ndjson",
+    ),
+    "a packed file in a packed one": Messy(
+        zipped("data.csv.gz", gzip.compress(b"x,y\n1.5,a\n2.5,b\n3.5,a\n", mtime=0)),
+        XY,
+        "unpacked",
+        name="t.zip",
+    ),
+    "text called a spreadsheet": Messy("x,y\n1.5,a\n", {}, "but text; call it .csv", {}, True, "t.xlsx"),
+    "a page called a spreadsheet": Messy("<html><table></table>", {}, "but a page", {}, True, "t.xls"),
+    "zones that differ": Messy(
+        "t,y\n2024-03-31T01:30:00+01:00,a\n2024-03-31 00:30:00-05:00,b\n",
+        {"t": [0.0, 5.0], "y": ["a", "b"]},
+        "UTC",
+    ),
+    "durations beyond a day": Messy(
+        "d,y\n1:30:00,a\n26:15:00,b\n", {"d": [1.5, 26.25], "y": ["a", "b"]}, "durations"
+    ),
+    "midnight and noon": Messy("t,y\n12:15 AM,a\n12:30 pm,b\n", {"t": [0.25, 12.5], "y": ["a", "b"]}),
     "tildes": Messy("x~y\n1.5~a\n2.5~b\n3.5~a\n", XY, "delimiter='~'", {"delimiter": "~"}),
     "signs that cannot be seen": Messy(
         "x,y\n1.5,a\u200b\n2.5,b\n", {"x": [1.5, 2.5], "y": ["a\u200b", "b"]}, "cannot be seen"

@@ -40,8 +40,8 @@ def reading(path: Path | str, what: str) -> Iterator[None]:
         ) from None
 
 
-def read_apart(path: Path, reader: str, options: dict[str, Any]) -> tuple[Any, list[str]]:
-    """Return a file as a frame of pandas, and the columns that have value labels.
+def read_apart(path: Path, reader: str, options: dict[str, Any]) -> tuple[Any, list[str], list[str]]:
+    """Return a file as a frame of pandas, the columns whose states are value labels, and what else to say.
 
     ``reader`` is the function of ``pyreadstat`` that is called with the path and the options.
     """
@@ -64,7 +64,7 @@ def read_apart(path: Path, reader: str, options: dict[str, Any]) -> tuple[Any, l
         columns = {k: _column(pandas, column) for k, column in enumerate(told["columns"])}
         frame = pandas.DataFrame(columns)
         frame.columns = told["names"]
-    return frame, [name for name in told["labelled"] if name in told["names"]]
+    return frame, [name for name in told["labelled"] if name in told["names"]], told["said"]
 
 
 def _column(pandas: Any, told: dict[str, Any]) -> Any:
@@ -90,6 +90,8 @@ def _tell(frame: Any, about: Any, package: str) -> dict[str, Any]:
     """Return a frame as what JSON has; numbers that the package means as dates are such."""
     columns = []
     forms = getattr(about, "original_variable_types", None) or {}
+    labels = dict(getattr(about, "variable_value_labels", None) or {})
+    said: list[str] = []
     for k in range(frame.shape[1]):
         column = frame.iloc[:, k]
         form = forms.get(frame.columns[k]) or ""
@@ -100,6 +102,11 @@ def _tell(frame: Any, about: Any, package: str) -> dict[str, Any]:
             kind = "datetime64[us]" if known else "object"
             columns.append({"values": list(map(_told, moments)), "dtype": kind})
             continue
+        if str(column.dtype) == "category" and (meant := labels.get(frame.columns[k])):
+            column, words = _labelled(column, meant, str(frame.columns[k]))
+            said += words
+            if str(column.dtype) != "category":
+                del labels[frame.columns[k]]
         if str(column.dtype) == "category":
             kinds = list(map(_told, column.cat.categories.tolist()))
             columns.append({"codes": column.cat.codes.tolist(), "categories": kinds})
@@ -107,8 +114,27 @@ def _tell(frame: Any, about: Any, package: str) -> dict[str, Any]:
             columns.append({"values": list(map(_told, map(_moment, column))), "dtype": str(column.dtype)})
         else:
             columns.append({"values": list(map(_told, column.tolist())), "dtype": str(column.dtype)})
-    labelled = list(getattr(about, "variable_value_labels", None) or {})
-    return {"names": list(map(str, frame.columns)), "columns": columns, "labelled": labelled}
+    return {
+        "names": list(map(str, frame.columns)),
+        "columns": columns,
+        "labelled": list(labels),
+        "said": said,
+    }
+
+
+def _labelled(column: Any, known: dict[Any, str], name: str) -> tuple[Any, list[str]]:
+    """Return a column with value labels, or numbers if most of them have none; and what to say of it."""
+    held = column.cat.categories.tolist()
+    bare = [value for value in held if not isinstance(value, str)]
+    codes = {label: code for code, label in known.items() if label in held}
+    if len(bare) > len(codes) and all(isinstance(code, int | float) for code in codes.values()):
+        marks = ", ".join(f"{code:g} ({label})" for label, code in codes.items())
+        what = (
+            f"{name}: most values have no label, so that they are numbers, {marks} too; holes=… names codes"
+        )
+        return column.astype(object).map(lambda v: codes.get(v, v)).astype("float64"), [what] if codes else []
+    twice = len({label for label in known.values() if label in held}) < sum(v in held for v in known.values())
+    return column, [f"{name}: values with the same label are one state"] if twice else []
 
 
 def _moment(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,6 +20,12 @@ from lacunary.errors import SchemaError
 
 __all__ = ["Bare", "Declared", "bared", "recoded", "value_of", "without_marks"]
 
+
+CUT = re.compile(r"\d(?:[.,]\d{1,6})?[eE]\+(?:1[1-9]|[2-9]\d)")
+SHORTENED = (
+    "whole numbers of a dozen digits and more, the first few of them written: a spreadsheet has cut them, "
+    "and different ones may have become one; save them as text in the source if they are identifiers"
+)
 
 POINTED = (
     "every number with a point has three digits behind it, and others have no point: thousands='.' reads "
@@ -83,6 +90,8 @@ def bared(column: Column, declared: Declared) -> list[Bare]:
             and looks_pointed(list(map(str, _left(column, declared.marks).levels)))
         ):
             return [Bare(bare, marked, _doubts(bare.name, POINTED))]
+        elif bare.whole and all(map(CUT.fullmatch, map(str, _left(column, declared.marks).levels))):
+            return [Bare(bare, marked, _doubts(bare.name, SHORTENED))]
     if how is None or not _may_be_spelled(bare, declared):
         return [Bare(bare, marked)]
     assert isinstance(bare, Labels)

@@ -34,6 +34,7 @@ __all__ = [
     "delimiter_of",
     "header_of",
     "is_tabbed",
+    "left_behind",
     "opened",
     "refused_row",
     "regular_rows",
@@ -232,7 +233,7 @@ def _chunks(
     path: Path, reader: Reader, header: tuple[str, ...], said: list[str]
 ) -> Iterator[list[list[str]]]:
     """Yield rows some at a time, all of one width; leave out, and say, the header where it comes again."""
-    width, again, names = len(header), 0, list(header)
+    width, again, long, names = len(header), 0, 0, list(header)
     marked = ["\ufeff" + names[0], *names[1:]]  # of a file that was put behind another
     while True:
         line = reader.line_num
@@ -242,14 +243,21 @@ def _chunks(
             raise FileError(f"{path}, line {reader.line_num}: {error}; {QUOTES}") from None
         if not rows:
             said += [f"the header comes again in {counted(again, 'line')}, left out"] if again else []
+            said += [left_behind(long)] if long else []
             return
         if set(map(len, rows)) != {width}:
+            long += sum(len(row) > width for row in rows)
             rows = list(regular_rows(path, rows, width, line))
         if width > 1 and (names in rows or marked in rows):
             left = [row for row in rows if row not in (names, marked)]
             again, rows = again + len(rows) - len(left), left
         if rows:
             yield rows
+
+
+def left_behind(rows: int) -> str:
+    """Say that rows had cells behind the last column, which were empty."""
+    return f"empty cells behind the last column left out, in {counted(rows, 'row')}"
 
 
 def refused_row(path: Path, line: int, cells: int, width: int) -> FileError:
@@ -271,6 +279,8 @@ def regular_rows(path: Path, rows: Iterable[list[str]], width: int, line: int) -
             yield row
         elif width == 1 and not row:
             yield [""]
+        elif len(row) > width and any(map(str.strip, row)) and not any(map(str.strip, row[width:])):
+            yield row[:width]
         elif any(map(str.strip, row)) or len(row) > 1:
             raise refused_row(path, line, len(row), width)
         line += sum(cell.count("\n") for cell in row)

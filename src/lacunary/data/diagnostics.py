@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from lacunary.data.column import Labels, Numbers, parse_numbers
+from lacunary.data.column import CODE, Labels, Numbers, parse_numbers
 from lacunary.data.moments import dated
 from lacunary.data.schema import Label
 from lacunary.data.spelling import Spelling, different_units, spelled
@@ -67,8 +67,15 @@ IDENTIFIER = re.compile(r"(?:^|[\W_])(?:id|key|index|nr|no|rownames?|unnamed.*)$
 NEARLY = re.compile(
     r"[<>\u2264\u2265~\u2248]\s*=?\s*\d+(?:[.,]\d+)?|(?:\d+ )?\d+/\d+"
     r"|\d+(?:[.,]\d+)?\s*[x\u00d7*]\s*10\s*\^?\s*[-+]?\d+"
+    r"|[-+]?\d+(?:[.,]\d+)?\s*(?:\u00b1|\+/-)\s*\d+(?:[.,]\d+)?"
+    r"|[-+]?\d+(?:[.,]\d+)?\s*\u00b0[\s\d.,'\"\u2032\u2033]*[NSEWO]?"
 )
-"""Below or about a number, fractions, powers of ten: numbers in forms that are not read."""
+"""Below or about a number, fractions, powers of ten, errors, degrees: numbers in forms that are not read."""
+
+MONTHLY = re.compile(
+    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-\s]\s*'?\d{2}", re.IGNORECASE
+)
+"""A month with a year of two digits, or with a day."""
 
 CODED = frozenset({-7, -8, -9, -77, -88, -99, -777, -888, -999, -9999, 99, 999, 9999, 99999})
 """Numbers that often stand for a hole among measurements."""
@@ -117,6 +124,7 @@ def stray_numbers(labels: Labels, how: Spelling | None = None) -> Diagnostic | N
     return (
         _units(labels.name, texts)
         or _nearly(labels.name, texts)
+        or _dresses(labels.name, texts)
         or _mixed(labels, levels, how or Spelling())
         or _dates(labels.name, texts)
     )
@@ -209,6 +217,19 @@ def _units(name: str, texts: Sequence[str]) -> Diagnostic | None:
     return Diagnostic(name, what, "give all cells one unit in the source", "written", misread=True)
 
 
+def _dresses(name: str, texts: Sequence[str]) -> Diagnostic | None:
+    """Return that every text is a number by itself, but not all of them in one way of writing."""
+    told = [text for text in texts if not sounds_missing(text)]
+    plain = [text for text in told if parse_numbers([text]) is not None]
+    other = [text for text in told if parse_numbers([text]) is None]
+    if not plain or not other or any(CODE.match(t) or spelled([t], Spelling()) is None for t in other):
+        return None
+    what = f"numbers in different ways of writing, {listed([plain[0], other[0]])}, read as labels"
+    return Diagnostic(
+        name, what, "write all in one way, or say decimal=… or thousands=…", "written", misread=True
+    )
+
+
 def _nearly(name: str, texts: Sequence[str]) -> Diagnostic | None:
     """Return that texts are numbers, some of which stand in a form that is not read."""
     told = [text for text in texts if not sounds_missing(text) and parse_numbers([text]) is None]
@@ -263,9 +284,12 @@ def _numbers(texts: Sequence[str], how: Spelling) -> list[float | None]:
 def _dates(name: str, texts: Sequence[str]) -> Diagnostic | None:
     """Return that texts are dates, if most are, and which of them are none."""
     told = [text for text in texts if not sounds_missing(text)]
-    looks = [text for text in told if DATE.fullmatch(text)]
+    looks = [text for text in told if DATE.fullmatch(text) or MONTHLY.fullmatch(text)]
     if not told or len(looks) < 0.75 * len(told):
         return None
+    if all(map(MONTHLY.fullmatch, looks)):
+        what = f"months with a year of two digits, or with a day, such as {told[0]!r}, read as labels"
+        return Diagnostic(name, what, "write 2024-01, or 2024-01-31, to count days", "dates")
     odd = [text for text in texts if dated([text]) is None]
     if odd and dated([text for text in texts if text not in odd]):
         verb = "is none" if len(odd) == 1 else "are none"

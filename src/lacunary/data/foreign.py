@@ -17,7 +17,7 @@ import sqlite3
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -27,8 +27,8 @@ from lacunary.budget import reserve
 from lacunary.data.apart import read_apart, reading
 from lacunary.data.bounded import Bounded
 from lacunary.data.rewrite import rewrite
+from lacunary.data.sheets import read_sheet
 from lacunary.data.tidy import CONTROL, Opening, look
-from lacunary.data.wording import counted
 from lacunary.errors import BudgetError, FileError, ParameterError
 
 __all__ = [
@@ -53,9 +53,6 @@ DATABASES = (".db", ".sqlite", ".sqlite3")
 FOREIGN = (*SHEETS, *PACKAGES, *RECORDS, *DATABASES)
 PACKED = (".bz2", ".xz", ".zip")
 PIECE = 2**20
-TITLES = 40
-"""Rows at the top of a sheet among which its line of names is looked for."""
-
 DEEPEST = 4
 """How deep objects may stand in objects to become columns."""
 
@@ -105,7 +102,7 @@ def foreign(source: str, how: Opening) -> tuple[Any, str]:
     if how.sheet is not None and suffix not in SHEETS:
         raise ParameterError(f"sheet is for spreadsheets, which {path} is not")
     if suffix in SHEETS:
-        return _sheet(path, how)
+        return read_sheet(path, how, _needed("fastexcel", "files", "a spreadsheet"))
     if suffix in PACKAGES:
         return _package(path, suffix)
     if suffix in DATABASES:
@@ -120,52 +117,14 @@ def _needed(module: str, extra: str, what: str) -> Any:
         raise FileError(f"{what} needs {module}: pip install 'lacunary[{extra}]'") from None
 
 
-def _sheet(path: Path, how: Opening) -> tuple[Any, str]:
-    fastexcel = _needed("fastexcel", "files", "a spreadsheet")
-    with reading(path, "a spreadsheet"):
-        reader = fastexcel.read_excel(str(path))
-        names = list(reader.sheet_names)
-        if how.sheet is not None and how.sheet not in names:
-            raise FileError(f"{path} has no sheet {how.sheet!r}; it has {', '.join(map(repr, names))}")
-        chosen = names[0] if how.sheet is None else how.sheet
-        frame, said = _cells(reader, chosen, how)
-    if how.sheet is None and len(names) > 1:
-        said = f"; others are {', '.join(n for n in names if n != chosen)}{said}"
-    return frame, f"read from the sheet {chosen!r}{said}"
-
-
-def _cells(reader: Any, sheet: str, how: Opening) -> tuple[Any, str]:
-    """Return the cells of a sheet below its line of names, and what was left out above that."""
-    if not how.header:
-        frame = reader.load_sheet(sheet, header_row=None, skip_rows=how.skip).to_polars()
-        return _called(frame, how.names or [f"x{k + 1}" for k in range(frame.width)]), ""
-    above = how.skip
-    frame = reader.load_sheet(sheet, header_row=above).to_polars()
-    nameless = sum(name.startswith("__UNNAMED__") for name in frame.columns)
-    if not how.skip and 2 * nameless >= frame.width > 1:  # a title stands above, in one cell or two
-        first = reader.load_sheet(sheet, header_row=None, n_rows=TITLES).to_polars().rows()
-        whole = (k for k, row in enumerate(first) if all(cell not in (None, "") for cell in row))
-        if (above := next(whole, 0)) > 0:
-            frame = reader.load_sheet(sheet, header_row=above).to_polars()
-    said = f"; {counted(above, 'row')} above the header left out" if above else ""
-    return _called(frame, how.names or frame.columns), said
-
-
-def _called(frame: Any, names: Sequence[str]) -> Any:
-    """Return a frame with its columns' names, which must be as many."""
-    if len(names) != frame.width:
-        raise ParameterError(f"names=… has {len(names)} names, but there are {frame.width} columns")
-    return frame.rename(dict(zip(frame.columns, names, strict=True)))
-
-
 def _package(path: Path, suffix: str) -> tuple[Any, str]:
     for module in ("pyreadstat", "pandas"):
         _needed(module, "files", f"a {suffix} file")
     name = {".zsav": "sav", ".xpt": "xport"}.get(suffix, suffix[1:])
     options = {} if suffix in (".sas7bdat", ".xpt") else {"apply_value_formats": True}
-    frame, labelled = read_apart(path, f"read_{name}", options)
+    frame, labelled, more = read_apart(path, f"read_{name}", options)
     said = f"value labels of {', '.join(labelled)} are the states" if labelled else "no value labels"
-    return frame, f"{said}; cells with declared missing codes are holes"
+    return frame, "; ".join([said, "cells with declared missing codes are holes", *more])
 
 
 def _records(path: Path) -> tuple[Any, str]:
@@ -177,6 +136,8 @@ def _records(path: Path) -> tuple[Any, str]:
         found: Any = [json.loads(t) for t in text.splitlines() if t.strip()] if lines else json.loads(text)
     except (ValueError, RecursionError) as problem:
         raise FileError(f"{path} is not JSON: {problem}") from None
+    if isinstance(found, dict) and _is_split(found):
+        found = [dict(zip(found["columns"], row, strict=True)) for row in found["data"]]
     if isinstance(found, dict) and len(lists := [v for v in found.values() if isinstance(v, list)]) == 1:
         found = lists[0] if lists[0] and isinstance(lists[0][0], dict) else found
     if isinstance(found, dict):
@@ -185,14 +146,21 @@ def _records(path: Path) -> tuple[Any, str]:
         raise FileError(f"{path} holds no records; a table is a list of objects, or lists by name")
     flat = [dict(_flat(row)) for row in found]
     names = list(dict.fromkeys(name for row in flat for name in row))
-    if nested := next((n for row in flat for n, v in row.items() if isinstance(v, dict | list)), None):
-        raise FileError(
-            f"{path}: {nested} holds lists, not values; write one value a column, or leave it out"
-        )
     said = f"{len(flat)} records; what one lacks is a hole"
     if flat != found:
         said += "; what is nested in an object is a column, as 'outer.inner'"
     return {n: [row.get(n) for row in flat] for n in names}, said
+
+
+def _is_split(found: dict[str, Any]) -> bool:
+    """Whether an object has names and rows by themselves, as pandas and others write tables."""
+    names, rows = found.get("columns"), found.get("data")
+    return (
+        isinstance(names, list)
+        and isinstance(rows, list)
+        and all(isinstance(name, str) for name in names)
+        and all(isinstance(row, list) and len(row) == len(names) for row in rows)
+    )
 
 
 def _is_a_record_a_line(text: str) -> bool:

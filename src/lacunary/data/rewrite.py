@@ -11,13 +11,25 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from lacunary.data.delimited import QUOTES, refused_row
+from lacunary.data.delimited import QUOTES, left_behind, refused_row
 from lacunary.data.quotes import Closed
-from lacunary.data.tidy import BLANKS, WIDE, Opening, Tidied, dialect, split, unpacked, unwrapped
+from lacunary.data.tidy import (
+    BLANKS,
+    ENDED,
+    FIXED,
+    WIDE,
+    Opening,
+    Tidied,
+    dialect,
+    fixed,
+    split,
+    unpacked,
+    unwrapped,
+)
 from lacunary.data.wording import counted
 from lacunary.errors import FileError
 
-__all__ = ["rewrite"]
+__all__ = ["joined", "rewrite"]
 
 
 @dataclass
@@ -28,6 +40,7 @@ class _Counts:
     headers: int = 0
     short: int = 0
     empty: int = 0
+    long: int = 0
     closed: tuple[str, ...] = ()
 
 
@@ -45,10 +58,10 @@ def rewrite(path: Path, target: Path, found: Tidied, how: Opening, name: Path) -
             f"{name} is not text in {found.encoding} ({problem}); name its encoding, such as "
             "encoding='latin-1'"
         ) from None
-    return tuple(_told(counts, how))
+    return tuple(_told(counts, how, found))
 
 
-def _told(counts: _Counts, how: Opening) -> Iterator[str]:
+def _told(counts: _Counts, how: Opening, found: Tidied) -> Iterator[str]:
     if how.comment:
         yield f"{counted(counts.comments, 'comment line')}, beginning with {how.comment}, left out"
     if how.skip:
@@ -63,6 +76,8 @@ def _told(counts: _Counts, how: Opening) -> Iterator[str]:
         yield f"{counted(counts.short, 'row')} with too few cells ended in holes"
     if counts.empty:
         yield f"{counted(counts.empty, 'column')} without a name or a value left out"
+    if counts.long and ENDED not in found.said:
+        yield left_behind(counts.long)
     yield from counts.closed
 
 
@@ -112,6 +127,9 @@ def _records(
     if found.delimiter in (BLANKS, WIDE):
         yield from ((k + 1, split(line, found.delimiter)) for k, line in enumerate(lines()))
         return
+    if found.delimiter == FIXED:
+        yield from _fixed(lines(), found, name)
+        return
     closed = Closed(lines(), found.delimiter, how.quote, how.escape)
     reader = csv.reader(closed, **dialect(found.delimiter, how))
     begin = 1
@@ -124,6 +142,22 @@ def _records(
         raise FileError(f"{name}, line {reader.line_num}: {error}; {QUOTES}") from None
 
 
+def _fixed(lines: Iterator[str], found: Tidied, name: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of lines whose columns have fixed widths; the first has their names."""
+    names: list[str] | None = list(found.heads)
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        cells = names or fixed(line, found.edges)
+        if cells is None:
+            raise FileError(
+                f"{name}, line {number}: a word stands across two columns of fixed width; part columns by a "
+                "sign in the source, and name it with delimiter=…"
+            )
+        names = None
+        yield number, cells
+
+
 def _header(
     records: Iterator[tuple[int, list[str]]], found: Tidied, how: Opening, name: Path
 ) -> tuple[list[str], list[str], list[tuple[int, list[str]]]]:
@@ -133,7 +167,7 @@ def _header(
     if not lines:
         raise FileError(f"{name} is empty; the first line must name the columns")
     if how.header:
-        names, last, first = _joined([row for _, row in lines]), lines[-1][1], []
+        names, last, first = joined([row for _, row in lines]), lines[-1][1], []
     else:
         names, last, first = [f"x{k + 1}" for k in range(len(lines[0][1]))], [], lines
     if found.unnamed:
@@ -141,7 +175,8 @@ def _header(
     return (names if how.names is None else list(how.names)), last, first
 
 
-def _joined(lines: Sequence[list[str]]) -> list[str]:
+def joined(lines: Sequence[list[str]]) -> list[str]:
+    """Return the names that several header lines give together."""
     width = max(map(len, lines))
     names = [""] * width
     for place, line in enumerate(lines):
@@ -156,6 +191,7 @@ def _fitted(row: list[str], width: int, line: int, how: Opening, name: Path, cou
     if len(row) == width:
         return row
     if len(row) > width and not any(map(str.strip, row[width:])):
+        counts.long += 1
         return row[:width]
     if len(row) < width and how.ragged:
         counts.short += 1

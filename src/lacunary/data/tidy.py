@@ -29,10 +29,15 @@ from lacunary.errors import FileError, ParameterError
 __all__ = [
     "BLANKS",
     "CONTROL",
+    "ENDED",
+    "FIXED",
+    "NOTED",
+    "SUMS",
     "WIDE",
     "Opening",
     "Tidied",
     "dialect",
+    "fixed",
     "look",
     "split",
     "unpacked",
@@ -42,8 +47,8 @@ __all__ = [
 ROWS = 60
 """Rows at the beginning that tell how many cells a row has."""
 
-BLANKS, WIDE = " ", "  "
-"""The delimiters of files whose cells are parted by blanks: any number of them, or at least two."""
+BLANKS, WIDE, FIXED = " ", "  ", "   "
+"""What parts cells where blanks do: any number of them, at least two, or as many as columns need."""
 
 MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -73,6 +78,7 @@ SUMS = re.compile(
 )
 RULED = re.compile(r"^[ \t|+:]*-{3,}[ \t|+:-]*$", re.MULTILINE)
 SPACED = re.compile(r'(?:^|[,;|\t])[ ]+"', re.MULTILINE)
+ENDED = "an empty cell at the end of every row was left out"
 RARE = "~^:!#&/*=\\"
 """Signs that hardly ever part cells."""
 
@@ -124,6 +130,8 @@ class Tidied:
         Lines above the header and rows below the last one that are no part of the table.
     wrapped, comment
         Whether every line stands in quotes; what lines begin with that are left out.
+    edges, heads
+        Where columns of fixed width begin, and their names.
     unnamed, empty
         Whether the header lacks the first column's name, as row names do; columns that hold nothing, not even
         a name.
@@ -138,6 +146,8 @@ class Tidied:
     unnamed: bool = False
     wrapped: bool = False
     comment: str | None = None
+    edges: tuple[int, ...] = ()
+    heads: tuple[str, ...] = ()
     empty: tuple[int, ...] = ()
     said: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -178,7 +188,7 @@ def look(path: Path, how: Opening) -> Tidied:
         found = _framed(path, lines, found, how)
     if not found.delimiter:
         found = replace(found, delimiter=delimiter_of(path, "".join(lines)))
-    if found.delimiter not in (BLANKS, WIDE) and (strange := _strange(lines, found.delimiter, how)):
+    if found.delimiter not in (BLANKS, WIDE, FIXED) and (strange := _strange(lines, found.delimiter, how)):
         found = replace(found, notes=(*found.notes, strange))
     return _ended(path, found, how) if found.encoding in ("utf-8-sig", "cp1252") else found
 
@@ -189,8 +199,13 @@ def _strange(lines: Sequence[str], sign: str, how: Opening) -> str:
     if how.delimiter or len(told) < 3 or set(_widths(told, sign, how)) != {1}:
         return ""
     for rare in RARE:
-        if len(many := {line.count(rare) for line in told}) == 1 and 0 not in many:
-            return f"there is one column, but every line has {rare!r}; delimiter={rare!r} parts cells there"
+        many = Counter(line.count(rare) for line in told)
+        usual, lines_with = max(
+            ((n, k) for n, k in many.items() if n), key=lambda each: each[1], default=(0, 0)
+        )
+        if usual and lines_with + many[0] == len(told) and 3 * lines_with >= 2 * len(told):
+            which = "every line has" if not many[0] else "most lines have"
+            return f"there is one column, but {which} {rare!r}; delimiter={rare!r} parts cells there"
     return ""
 
 
@@ -209,6 +224,8 @@ def _refuse_others(path: Path, head: bytes) -> None:
             f"{path} is a table drawn with lines, as Markdown, psql and MySQL print it; save it as .csv "
             "(psql --csv, mysql --batch)"
         )
+    if start.startswith(b"@relation"):
+        raise FileError(f"{path} is ARFF, as Weka writes it; save it as .csv there")
     if start.startswith((b"[{", b'{"')) or (start.startswith(b"[") and b"{" in start[:20]):
         raise FileError(f"{path} looks like JSON; give it the suffix .json, or .ndjson with a record a line")
 
@@ -242,6 +259,11 @@ def _framed(path: Path, lines: list[str], found: Tidied, how: Opening) -> Tidied
             if not steady and (blanks := _by_blanks(lines)):
                 what = "cells are parted by blanks" + (", two at least" if blanks == WIDE else "")
                 return replace(found, delimiter=blanks, said=(*found.said, what))
+            edges, heads = ((), ()) if steady else _columns(lines)
+            if edges:
+                places = ", ".join(str(edge + 1) for edge in edges)
+                what = f"columns of fixed width, which begin at the letters {places} of a line"
+                return replace(found, delimiter=FIXED, edges=edges, heads=heads, said=(*found.said, what))
             if _is_wrapped(lines, how):
                 found = replace(found, wrapped=True, said=(*found.said, "every line stood in quotes"))
                 return _framed(path, [unwrapped(line) for line in lines], found, how)
@@ -283,7 +305,7 @@ def _without_nothing(rows: Sequence[tuple[int, list[str]]], found: Tidied) -> Ti
 def _short_header(rows: Sequence[tuple[int, list[str]]], found: Tidied) -> Tidied:
     """Say what a header means that has one name less than the rows have cells."""
     if not any(row[-1].strip() for _, row in rows[1:]):
-        return replace(found, said=(*found.said, "an empty cell at the end of every row was left out"))
+        return replace(found, said=(*found.said, ENDED))
     what = "the header does not name the first column, which is called 'row'"
     return replace(found, unnamed=True, said=(*found.said, what))
 
@@ -336,6 +358,36 @@ def split(line: str, sign: str) -> list[str]:
     return line.split() if sign == BLANKS else re.split(r"\s{2,}", line.strip())
 
 
+def _columns(lines: Sequence[str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Return where columns begin that the same blanks part in all rows, and their names.
+
+    One of them must hold numbers, and each have a name above it, which may stand a little aside.
+    """
+    header, *told = [line.rstrip().expandtabs() for line in lines if line.strip()] or [""]
+    long = max(map(len, told), default=0)
+    taken = [any(line[k : k + 1].strip() for line in told) for k in range(long)]
+    edges = tuple(k for k in range(long) if taken[k] and not (k and taken[k - 1]))
+    ends = [next((k for k in range(edge, long) if not taken[k]), long) for edge in edges]
+    words = list(re.finditer(r"\S+(?: \S+)*", header))
+    over = [
+        [word[0] for word in words if word.start() < end and word.end() > edge]
+        for edge, end in zip(edges, ends, strict=True)
+    ]
+    if len(told) < 2 or len(edges) < 2 or len(words) != len(edges) or any(len(names) != 1 for names in over):
+        return (), ()
+    columns = zip(*(fixed(line, edges) or () for line in told), strict=True)
+    counted = any(parse_numbers([cell or "nan" for cell in column]) is not None for column in columns)
+    return (edges, tuple(names[0] for names in over)) if counted else ((), ())
+
+
+def fixed(line: str, edges: Sequence[int]) -> list[str] | None:
+    """Return the cells of a line whose columns begin at these places; None if a word stands across one."""
+    text = line.rstrip().expandtabs()
+    if any(text[edge - 1 : edge].strip() and text[edge : edge + 1].strip() for edge in edges if edge):
+        return None
+    return [text[first:last].strip() for first, last in zip(edges, (*edges[1:], None), strict=True)]
+
+
 def _is_wrapped(lines: Sequence[str], how: Opening) -> bool:
     """Whether every line stands in quotes as a whole, and holds several cells."""
     told = list(islice(filter(None, map(str.strip, lines)), ROWS))
@@ -359,7 +411,12 @@ def _has_numbers(row: Sequence[str]) -> bool:
 
 def _ended(path: Path, found: Tidied, how: Opening) -> Tidied:
     """Find footnotes below the last row, and a last row of sums."""
-    if found.delimiter in (BLANKS, WIDE) or found.wrapped or how.skip_end or path.suffix.lower() == ".gz":
+    if (
+        found.delimiter in (BLANKS, WIDE, FIXED)
+        or found.wrapped
+        or how.skip_end
+        or path.suffix.lower() == ".gz"
+    ):
         return found
     with open(path, "rb") as file:
         size = file.seek(0, io.SEEK_END)
