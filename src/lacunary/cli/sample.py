@@ -28,7 +28,7 @@ from lacunary.cli.delimited import hand_over
 from lacunary.cli.show import Waiting, emit, show
 from lacunary.data.wording import counted
 from lacunary.files import write_whole
-from lacunary.study.drawn import Recipe, draw_into
+from lacunary.files.drawn import Recipe, draw_into
 
 __all__ = ["sample"]
 

@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 
 import lacunary as lac
-from lacunary.files import whole
-from lacunary.study import drawn
-from lacunary.study.drawn import Recipe, draw_into
+from lacunary.files import drawn, whole
+from lacunary.files.drawn import Recipe, draw_into
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,8 @@ from lacunary.data.holes import make_holes
 from lacunary.data.schema import Label
 from lacunary.data.table import Table
 from lacunary.errors import FileError, ParameterError
-from lacunary.files import encode, write_whole
+from lacunary.files.native import encode
+from lacunary.files.whole import write_whole
 
 __all__ = ["Recipe", "draw_into"]
 
