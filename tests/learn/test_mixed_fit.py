@@ -14,7 +14,10 @@ from sklearn.mixture import GaussianMixture
 
 import lacunary as lac
 from lacunary.errors import TableError
+from lacunary.infer.rows import prepare
 from lacunary.infer.scale import Scale
+from lacunary.learn import em
+from lacunary.learn.em import maximize_rule
 from lacunary.model.dag import Dag
 from tests.strategies import Case, mixed_cases
 
@@ -75,6 +78,23 @@ def test_a_mixture_of_gaussians_goes_where_scikit_learn_goes() -> None:
     ours = lac.fit(dag, columns(x), method="ml", initial=begin, stop=TIGHT)
     assert ours.log_likelihood == pytest.approx(theirs.score(x) * len(x), abs=1e-6)
     assert ours.network.log_likelihood(columns(x)) == pytest.approx(ours.log_likelihood, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ["ml", "map"])
+def test_regressions_of_a_chain_are_the_same_together_and_one_by_one(
+    method: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dag = mixture(3, 2)
+    rows = prepare(dag, lac.read(columns(blobs())).align(dag.schema))
+    belief = lac.NormalWishart(means=0.0, covariance=1.0)(dag)
+    counts = rows.expect(lac.random_network(dag, rng=1).theta[None]).counts
+    found = []
+    for least in (2, 100):
+        monkeypatch.setattr(em, "TOGETHER", least)
+        found.append(maximize_rule(belief, method, "softmax", None).improve(counts))
+    together, alone = found
+    np.testing.assert_allclose(together, alone, rtol=1e-11)  # factors of matrices of conditions below 1e4
+    assert not np.array_equal(together, alone), "they have been solved one by one"
 
 
 def test_random_starts_find_the_classes() -> None:

@@ -238,3 +238,21 @@ def test_units_and_origin_move_as_they_must() -> None:
     slopes = old[1:3] * 4.0 / scale[:2]
     expected = [5.0 + 4.0 * old[0] - slopes @ origin[:2], *slopes, 16.0 * old[3]]
     np.testing.assert_allclose(new, expected, rtol=1e-8)
+
+
+def test_regressions_in_turn_are_those_one_by_one() -> None:
+    moment = np.stack([belief(5, seed)[0] for seed in range(4)])
+    found = regression.solved_in_turn(moment, 3)
+    assert found is not None
+    for width, each in zip((5, 6, 7), found, strict=True):
+        for one, coefficients, pivot in zip(moment, *each, strict=True):
+            _, expected, rest = parts(one[:width, :width])
+            # The condition of T is below some 1e4, and the plain formula squares nothing.
+            np.testing.assert_allclose(coefficients, expected, rtol=1e-9, atol=1e-9)
+            assert pivot**2 == pytest.approx(rest, rel=1e-9)
+
+
+def test_redundant_coordinates_are_not_solved_in_turn() -> None:
+    rows = rows_of(2, 30, 0)
+    assert regression.solved_in_turn(moments(np.column_stack([rows, rows[:, 0] - rows[:, 1]])), 2) is None
+    assert regression.solved_in_turn(np.zeros((3, 3)), 2) is None

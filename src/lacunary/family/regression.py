@@ -8,7 +8,9 @@ with T₀₀ + surplus + m + 1 degrees of freedom.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -152,13 +154,25 @@ class RegressionFamily(NumericFamily):
         """Tell whether matrices are symmetric and positive semi-definite, both to rounding."""
         return are_moments(self.square(hyper))
 
-    def peak(self, hyper: Array, surplus: float) -> Array:
-        """Return the regression's coefficients, and the variance at the mode."""
-        return maths.peak(self.square(hyper), self.dof(hyper, surplus))
+    def solved_with(self, before: Sequence[Array], own: Array) -> list[maths.Solved] | None:
+        """Return this regression, last, and those before it in a chain, each on all that come before it.
 
-    def maximum_likelihood(self, statistics: Array) -> Array:
+        They have one factor where their statistics are the leading parts of this one's; None where not.
+        """
+        whole = self.square(own)
+        for part in before:
+            width = isqrt(part.shape[-1])
+            if not np.array_equal(part, whole[..., :width, :width].reshape(part.shape)):
+                return None
+        return maths.solved_in_turn(whole, len(before) + 1)
+
+    def peak(self, hyper: Array, surplus: float, solved: maths.Solved | None = None) -> Array:
+        """Return the regression's coefficients, and the variance at the mode."""
+        return maths.peak(self.square(hyper), self.dof(hyper, surplus), solved)
+
+    def maximum_likelihood(self, statistics: Array, solved: maths.Solved | None = None) -> Array:
         """Return least squares, with variances of at least `VARIANCE_FLOOR`."""
-        best = maths.maximum_likelihood(self.square(statistics), VARIANCE_FLOOR)
+        best = maths.maximum_likelihood(self.square(statistics), VARIANCE_FLOOR, solved)
         best[..., -1] = np.where(statistics[..., 0] > 0, best[..., -1], 1.0)  # of nothing, nothing is known
         return best
 

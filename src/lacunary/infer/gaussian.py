@@ -20,7 +20,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.infer.parallel import in_parallel
+from lacunary.infer.parallel import in_parallel, threads
 from lacunary.kernels.gaussian import (
     BLOCK,
     LARGE,
@@ -49,6 +49,9 @@ ROOM = 2**21
 
 TASK, TASKS = 1024, 16
 """Rows that one thread takes at a time, at least; and the most tasks for one configuration."""
+
+TURNS = 4
+"""Runs of tasks for each thread: more would call kernels more often, fewer let a thread wait for another."""
 
 ALONE = 2**12
 """Rows, each counted once for a configuration, up to which no other thread is asked to help."""
@@ -310,15 +313,13 @@ class Conditioned:
         sorted_ = np.ascontiguousarray(weights[self.rows.order].T)
         counted = [self._counted(c, sorted_[self.columns[c]]) for c in range(len(self.forms.root))]
         tasks = _tasks(counted, len(self.rows))
-        owner = self.columns[np.repeat(tasks.density, tasks.last - tasks.first)]
-        mine, lost = sorted_[owner, tasks.places], np.zeros(len(tasks.places), dtype=bool)
-        n = self.rows.sorted.shape[1]
+        n, lost = self.rows.sorted.shape[1], np.zeros(len(tasks.places), dtype=bool)
         wide = -(-n // LANES) * LANES
         parts, known, dense = np.zeros((len(tasks.density), wide * wide)), self.rows.known, self._dense
         _share_out(
             tasks,
             lambda first, last: add_moments(
-                known, dense, tasks, first, last, mine, lost, parts, room_for(known)
+                known, dense, tasks, first, last, self.columns, sorted_, lost, parts, room_for(known)
             ),
         )
         out = np.zeros((len(self.forms.root), wide, wide))
@@ -398,14 +399,13 @@ def _tasks(places: Sequence[NDArray[np.int64] | None], rows: int) -> Tasks:
 
 
 def _share_out(tasks: Tasks, work: Callable[[int, int], None]) -> None:
-    """Have tasks done, several at a time on each thread where there are many."""
-    if len(tasks.places) < ALONE:
-        work(0, len(tasks.density))
+    """Have tasks done, `TURNS` runs of them on each thread; each has places of its own for what it finds."""
+    many, workers = len(tasks.density), int(threads())
+    if len(tasks.places) < ALONE or workers == 1:
+        work(0, many)
         return
-    step = -(-len(tasks.density) // (4 * TASKS))
-    in_parallel(
-        lambda first: work(first, min(first + step, len(tasks.density))), range(0, len(tasks.density), step)
-    )
+    step = -(-many // (TURNS * workers))
+    in_parallel(lambda first: work(first, min(first + step, many)), range(0, many, step))
 
 
 def _dense(forms: Forms, holes: bool) -> DenseForms:

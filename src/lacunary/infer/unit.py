@@ -122,9 +122,12 @@ class Unit:
     def add_moments(self, moments: NDArray[np.float64], statistics: NDArray[np.float64]) -> None:
         """Add each family's part of E[Σ z zᵀ], (configurations, n + 1, n + 1), to its places."""
         for i, columns, j in zip(self.families, self.columns, self.chosen, strict=True):
-            part = moments[:, columns[:, None], columns]
-            places = self.dag.layout.moments(statistics, i)
-            if len(np.unique(j)) == len(j):
+            width, places = len(columns), self.dag.layout.moments(statistics, i)
+            leading = np.array_equal(columns, np.arange(width))
+            part = moments[:, :width, :width] if leading else moments[:, columns[:, None], columns]
+            if np.array_equal(j, np.arange(len(places))):
+                places += part
+            elif len(np.unique(j)) == len(j):
                 places[j] += part
             else:
                 np.add.at(places, j, part)

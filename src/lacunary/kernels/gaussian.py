@@ -101,7 +101,7 @@ class Work(NamedTuple):
     z, weighted
         `BLOCK` rows with their holes filled, and times their weights; as wide as `padded` says; flat.
     sums
-        A block of `HIGH` × `LANES` sums; flat.
+        A block of `HIGH` × `LANES` sums, and one of their squares; flat.
     lower, inverse
         In lanes: L, and the transpose of L⁻¹; flat, m × m × `LANES`.
     pivot, right
@@ -173,13 +173,12 @@ def log_densities(
                 np.bool_(False),
             )
             for r in range(0, rows, HIGH):
-                squared = work.right
-                for i in range(HIGH):
-                    squared[i] = 0.0
+                for i in range(HIGH * LANES, 2 * HIGH * LANES):
+                    work.sums[U(i)] = 0.0
                 for k in range(forms.reach.shape[1]):
                     low, top = forms.reach[c, k, 0], forms.reach[c, k, 1]
                     for i in range(HIGH * LANES):
-                        work.sums[i] = 0.0
+                        work.sums[U(i)] = 0.0
                     start = (c * width + low) * high + k * LANES
                     add_products(
                         work.sums,
@@ -194,11 +193,13 @@ def log_densities(
                         high,
                         top - low,
                     )
-                    for i in range(HIGH):
-                        for lane in range(LANES):
-                            squared[i] += work.sums[i * LANES + lane] ** 2
+                    for i in range(HIGH * LANES):
+                        work.sums[U(HIGH * LANES + i)] += work.sums[U(i)] ** 2
                 for i in range(r, min(r + HIGH, rows)):
-                    half = 0.5 * squared[i - r] if squared[i - r] < LARGE else 0.5 * LARGE
+                    squared = 0.0
+                    for lane in range(LANES):
+                        squared += work.sums[(HIGH + i - r) * LANES + lane]
+                    half = 0.5 * squared if squared < LARGE else 0.5 * LARGE
                     out[columns[c], tasks.places[at + i]] = forms.constant[c] + work.log[i] - half
 
 
@@ -209,6 +210,7 @@ def add_moments(
     tasks: Tasks,
     begin: int,
     end: int,
+    columns: Index,
     weights: Array,
     lost: NDArray[np.bool_],
     out: Array,
@@ -216,19 +218,19 @@ def add_moments(
 ) -> None:
     """Add Σ weight · E[z zᵀ] of each task's rows to ``out[task]``, but for rows where digits were lost.
 
-    ``weights`` and ``lost`` stand beside ``tasks.places``; ``out`` is (tasks, w²) for w = `padded` (n + 1).
-    ``room`` is that of `room_for`.
+    ``weights`` is (columns, rows), ``lost`` stands beside ``tasks.places``; ``out`` is (tasks, w²) for
+    w = `padded` (n + 1). ``room`` is that of `room_for`.
     """
     work = work_in(room)
     wide = padded(known.z.shape[1])
     for t in range(begin, end):
         work.held[0] = 0
-        moments = out[t]
+        moments, column = out[t], columns[tasks.density[t]]
         square = forms.square[tasks.density[t] % len(forms.square)]
         for at in range(tasks.first[t], tasks.last[t], BLOCK):
             rows = min(tasks.last[t] - at, BLOCK)
             for r in range(rows):
-                work.share[r] = weights[at + r]
+                work.share[r] = weights[column, tasks.places[at + r]]
             _load(square, known, tasks.places, at, rows, work, moments, np.bool_(True))
             for r in range(rows):
                 lost[at + r] = np.isnan(work.log[r])
@@ -252,7 +254,9 @@ def room_for(known: Holes) -> Arena:
     most = int(np.diff(known.first).max(initial=1))
     block, square = BLOCK * (-(-known.z.shape[1] // LANES) * LANES), most * most * LANES
     short, lanes = most * LANES, (LANES,) * 4
-    return blank((block, block, HIGH * LANES, square, square, short, short, *lanes, BLOCK, BLOCK, 2), WORK)
+    return blank(
+        (block, block, 2 * HIGH * LANES, square, square, short, short, *lanes, BLOCK, BLOCK, 2), WORK
+    )
 
 
 @called

@@ -17,7 +17,7 @@ from lacunary.kernels.lanes import LANES, start_of
 
 __all__ = ["HIGH", "add_products", "take_dot", "take_dots"]
 
-HIGH = 4
+HIGH = 8
 """Rows of the block of sums that `add_products` holds; it is `LANES` wide."""
 
 CONTRACT = ("contract",)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from lacunary.errors import ParameterError
 from lacunary.family.numeric import NumericFamily
 from lacunary.family.protocol import ImpliedTable
+from lacunary.family.regression import RegressionFamily
 from lacunary.infer.belief import Belief
 from lacunary.infer.rows import Sweep
 from lacunary.kernels.normalize import normalize
@@ -33,6 +34,9 @@ from lacunary.model.dag import Dag
 __all__ = ["Basis", "Maximize", "known_parameters", "learned", "maximize_rule"]
 
 Basis = Literal["softmax", "probability"]
+
+TOGETHER = 4
+"""Regressions in a chain from which on they are solved together."""
 
 HEAVY = 1e6
 """Rows that a prior is worth above which log p(θ) is measured from its peak: large sums lose digits."""
@@ -119,17 +123,36 @@ class Maximize:
         layout = self.dag.layout
         out = np.empty((*counts.shape[:-1], layout.size))
         out[..., : layout.tables] = counts[..., : layout.tables] + self.pseudo
-        for family, members in self._kinds:
-            statistics = _joined(layout.statistics(counts, i) for i in members)
-            if self.belief is None:
-                best = family.maximum_likelihood(statistics)
-            else:
-                hyper = _joined(self.belief.hyper(i) for i in members)
-                best = family.peak(hyper + statistics, self.belief.surplus)
+        done = set[int]().union(*(chain for chain in self._chains if self._solve(chain, counts, out)))
+        for family, alike in self._kinds:
+            members = [i for i in alike if i not in done]
+            if not members:
+                continue
+            best = self._best(family, _joined(self._updated(counts, i) for i in members))
             ends = np.cumsum([layout.configurations[i] for i in members])
             for i, mine in zip(members, np.split(best, ends[:-1], axis=-2), strict=True):
                 layout.records(out, i)[:] = mine
         return self._with_implied(counts, self.project(out))
+
+    def _updated(self, counts: Array, i: int) -> Array:
+        """Return a continuous variable's statistics with the prior's; (starts, configurations, own)."""
+        own = self.dag.layout.statistics(counts, i)
+        return own if self.belief is None else self.belief.hyper(i) + own
+
+    def _best(self, family: NumericFamily, updated: Array, *solved: Any) -> Array:
+        """Return a family's best parameters for updated statistics; ``solved`` is a regression, if known."""
+        if self.belief is None:
+            return family.maximum_likelihood(updated, *solved)
+        return family.peak(updated, self.belief.surplus, *solved)
+
+    def _solve(self, chain: list[int], counts: Array, out: Array) -> bool:
+        """Put the best parameters of a chain's regressions in their places, if one factor has them all."""
+        last, updated = self.dag.number(chain[-1]), [self._updated(counts, i) for i in chain]
+        assert isinstance(last, RegressionFamily)
+        solved = last.solved_with(updated[:-1], updated[-1])
+        for i, own, known in zip(chain, updated, solved or (), strict=False):
+            self.dag.layout.records(out, i)[:] = self._best(self.dag.number(i), own, known)
+        return solved is not None
 
     def _with_implied(self, counts: Array, points: Array) -> Array:
         """Return the points with the best implied tables for these counts; (starts, size)."""
@@ -166,6 +189,21 @@ class Maximize:
             at = layout.records(coordinates, i)
             layout.records(points, i)[:] = self.dag.number(i).fold(at, self.belief is None)
         return self.project(points)
+
+    @cached_property
+    def _chains(self) -> list[list[int]]:
+        """Chains of at least `TOGETHER` regressions that are learned.
+
+        In a chain each is regressed on the one before it and on all that one is, as in a full covariance.
+        """
+        layout, chains = self.dag.layout, dict[Any, list[int]]()
+        linear = [
+            i for i in learned(self.dag, self.known) if isinstance(self.dag.number(i), RegressionFamily)
+        ]
+        for i in sorted(linear, key=lambda i: len(layout.regressors[i])):
+            given, slopes = layout.members[i][1:], layout.regressors[i]
+            chains[given, (*slopes, i)] = [*chains.pop((given, slopes), []), i]
+        return [chain for chain in chains.values() if len(chain) >= TOGETHER]
 
     @cached_property
     def _kinds(self) -> list[tuple[NumericFamily, list[int]]]:

@@ -20,6 +20,7 @@ Everything is vectorised over leading axes: T is (..., m + 2, m + 2), ``dof`` is
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +31,7 @@ from lacunary.maths.arrays import Array
 from lacunary.maths.moments import factor
 
 __all__ = [
+    "Solved",
     "divergence",
     "draw",
     "expected_form",
@@ -42,9 +44,40 @@ __all__ = [
     "peak",
     "point_form",
     "predictive",
+    "solved_in_turn",
 ]
 
 LOG_2PI = math.log(2.0 * math.pi)
+
+
+class Solved(NamedTuple):
+    """Least squares: intercept and coefficients, (..., m + 1), and √s, what they leave; (...,)."""
+
+    coefficients: Array
+    pivot: Array
+
+
+def solved_in_turn(moment: Array, count: int) -> list[Solved] | None:
+    """Return the regressions of the last ``count`` coordinates, each on all before it, from one factor.
+
+    They are those of the leading parts of the matrix one by one, to rounding; None where a coordinate is
+    redundant, which `factor` decides by the size of the part.
+    """
+    size = moment.shape[-1]
+    try:
+        lower = np.asarray(np.linalg.cholesky(moment), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return None
+    pivots = np.diagonal(lower, axis1=-2, axis2=-1)
+    floor = size * np.finfo(np.float64).eps * np.diagonal(moment, axis1=-2, axis2=-1)
+    if not np.all(pivots**2 > np.maximum(floor, np.finfo(np.float64).tiny)):
+        return None
+    # Column p solves Lᵀx = 1 at p: (−coefficients, 1) / pivot, by the same substitution as one by one.
+    contrasts = np.linalg.solve(np.swapaxes(lower, -1, -2), np.eye(size))
+    return [
+        Solved(-contrasts[..., :p, p] * pivots[..., p, None], pivots[..., p])
+        for p in range(size - count, size)
+    ]
 
 
 def log_normalizer(moment: Array, dof: ArrayLike) -> Array:
@@ -63,22 +96,23 @@ def log_evidence(prior: Array, dof: ArrayLike, moment: Array) -> Array:
     return np.asarray(gain - 0.5 * count * LOG_2PI)
 
 
-def peak(moment: Array, dof: ArrayLike) -> Array:
+def peak(moment: Array, dof: ArrayLike, solved: Solved | None = None) -> Array:
     """Return the mode: the regression's coefficients, and σ² = s/(dof − m − 1); (..., m + 2).
 
     It is the mode in the coordinates (intercept, coefficients/σ², 1/σ²): up to sign, the child's
     row of a precision matrix. In them the Jacobian from the families of a complete DAG to (mean, precision)
     is one, so that every DAG's modes are regressions taken from the one mode of the Normal–Wishart,
     τ/(α − n). With α = ν + n the divisor is the pseudo-count itself: N + ν after N rows (TMCH98 section 6).
+    ``solved`` is the regression where it is known.
     """
-    lower = factor(moment)
+    coefficients, pivot = solved or _solved(moment)
     divisor = np.asarray(dof, dtype=np.float64) - (moment.shape[-1] - 1)
     if np.any(divisor <= 0):
         raise ParameterError(
             "the density has no peak: degrees of freedom must exceed the number of coefficients; "
             "take a Normal-Wishart with alpha above the number of variables"
         )
-    return _joined(_coefficients(lower), lower[..., -1, -1] ** 2 / divisor)
+    return _joined(coefficients, pivot**2 / divisor)
 
 
 def mean(moment: Array, dof: ArrayLike) -> Array:
@@ -89,19 +123,20 @@ def mean(moment: Array, dof: ArrayLike) -> Array:
     return _joined(_coefficients(lower), variance)
 
 
-def maximum_likelihood(moment: Array, floor: ArrayLike) -> Array:
+def maximum_likelihood(moment: Array, floor: ArrayLike, solved: Solved | None = None) -> Array:
     """Return least squares, with the variance s/N but no less than ``floor`` (positive); (..., m + 2).
 
     The maximum of the likelihood over all parameters with σ² ≥ floor. Parents that are linear combinations of
-    others get coefficient zero; a family that no row has seen gets zeros and the floor.
+    others get coefficient zero; a family that no row has seen gets zeros and the floor. ``solved`` is the
+    regression where it is known.
     """
     if np.any(np.asarray(floor) <= 0):
         raise ParameterError("the floor of variances must be positive")
-    lower = factor(moment)
+    coefficients, pivot = solved or _solved(moment)
     count = moment[..., 0, 0]
     seen = count > 0
-    variance = np.where(seen, lower[..., -1, -1] ** 2 / np.where(seen, count, 1.0), 0.0)
-    return _joined(_coefficients(lower) * seen[..., None], np.maximum(variance, floor))
+    variance = np.where(seen, pivot**2 / np.where(seen, count, 1.0), 0.0)
+    return _joined(coefficients * seen[..., None], np.maximum(variance, floor))
 
 
 def log_density(theta: Array, moment: Array, dof: ArrayLike) -> Array:
@@ -204,6 +239,11 @@ def _log_normalizer(lower: Array, dof: Array) -> Array:
 def _expected_log_precision(rest: Array, dof: Array) -> Array:
     """Return E[log 1/σ²] = ψ(dof/2) − log(s/2); (...,)."""
     return np.asarray(special.digamma(0.5 * dof) - np.log(0.5 * rest))
+
+
+def _solved(moment: Array) -> Solved:
+    lower = factor(moment)
+    return Solved(_coefficients(lower), lower[..., -1, -1])
 
 
 def _coefficients(lower: Array) -> Array:
