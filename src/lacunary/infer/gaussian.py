@@ -20,7 +20,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.infer.parallel import in_parallel, threads
+from lacunary.infer.parallel import in_runs
 from lacunary.kernels.gaussian import (
     BLOCK,
     LARGE,
@@ -49,9 +49,6 @@ ROOM = 2**21
 
 TASK, TASKS = 1024, 16
 """Rows that one thread takes at a time, at least; and the most tasks for one configuration."""
-
-TURNS = 4
-"""Runs of tasks for each thread: more would call kernels more often, fewer let a thread wait for another."""
 
 ALONE = 2**12
 """Rows, each counted once for a configuration, up to which no other thread is asked to help."""
@@ -399,13 +396,11 @@ def _tasks(places: Sequence[NDArray[np.int64] | None], rows: int) -> Tasks:
 
 
 def _share_out(tasks: Tasks, work: Callable[[int, int], None]) -> None:
-    """Have tasks done, `TURNS` runs of them on each thread; each has places of its own for what it finds."""
-    many, workers = len(tasks.density), int(threads())
-    if len(tasks.places) < ALONE or workers == 1:
-        work(0, many)
-        return
-    step = -(-many // (TURNS * workers))
-    in_parallel(lambda first: work(first, min(first + step, many)), range(0, many, step))
+    """Have tasks done, several neighbours at a time; few rows are not worth another thread."""
+    if len(tasks.places) < ALONE:
+        work(0, len(tasks.density))
+    else:
+        in_runs(lambda run: work(run.start, run.stop), len(tasks.density))
 
 
 def _dense(forms: Forms, holes: bool) -> DenseForms:

@@ -25,7 +25,7 @@ from lacunary.errors import ImpossibleRowError
 from lacunary.infer.engine import observed_in
 from lacunary.infer.island_chart import find_islands, lay_tables
 from lacunary.infer.island_trees import Answer, Trees
-from lacunary.infer.parallel import in_parallel
+from lacunary.infer.parallel import in_parallel, in_runs
 from lacunary.infer.shape import flat, list_sums, starts
 from lacunary.kernels.island_counts import Given, Workspace, count_families
 from lacunary.kernels.island_tables import fill_tables
@@ -49,8 +49,12 @@ Members = tuple[int, ...]
 ROOM = 2**21
 """Expected counts that come from parts in one go, and about as many that are remembered (16 MiB each)."""
 
-ROWS_AT_ONCE = 4096
-"""Rows that one thread counts together; the cut depends on the rows alone, so sums do not on threads."""
+ROWS_AT_ONCE, CHUNKS = 2048, 64
+"""Rows that one thread counts together, at least, and the most chunks of rows; the cut depends on rows and
+on how many counts there are, and so sums do not on threads."""
+
+COUNTS = 2**24
+"""Expected counts of all chunks together (128 MiB)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,20 +85,22 @@ class Charted:
         with np.errstate(divide="ignore"):
             log_theta = np.log(theta)
 
-        def fill(part: slice) -> int:
+        rows, step = len(self.rows.codes), self.step(1)
+
+        def fill(first: int) -> int:
             return fill_tables(
                 self.families,
                 self.chart,
                 self.rows,
                 self.sizes,
                 log_theta,
-                part.start,
-                part.stop,
+                first,
+                min(first + step, rows),
                 table,
                 share,
             )
 
-        bad = [row for row in in_parallel(fill, self.chunks) if row >= 0]
+        bad = [row for row in in_parallel(fill, range(0, rows, step)) if row >= 0]
         if bad:
             seen = observed_in(self.dag.schema, self.rows.codes[bad[0]])
             raise ImpossibleRowError(
@@ -116,11 +122,9 @@ class Charted:
         row = np.repeat(np.arange(len(many)), many)
         return Trees(self.dag, theta, self.chart, self.rows, row, island)
 
-    @property
-    def chunks(self) -> list[slice]:
-        """The rows in parts that are worked on apart."""
-        rows = len(self.rows.codes)
-        return [slice(a, min(a + ROWS_AT_ONCE, rows)) for a in range(0, rows, ROWS_AT_ONCE)]
+    def step(self, counts: int) -> int:
+        """Return how many rows are in a chunk where there are so many counts: chunks are worked on apart."""
+        return max(ROWS_AT_ONCE, -(-len(self.rows.codes) // max(min(CHUNKS, COUNTS // counts), 1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,18 +166,24 @@ class Islands:
         return self.charted.dag.schema
 
     @property
+    def distinct(self) -> int:
+        """How many distinct rows there are."""
+        return len(self.charted.rows.codes)
+
+    @property
     def size(self) -> float:
         """N: the sum of the rows' weights."""
         return float(self.charted.rows.weight.sum())
 
-    @property
+    @cached_property
     def column(self) -> NDArray[np.int64]:
         """Where each variable's columns begin; (variables,)."""
         return np.concatenate([[0], np.cumsum(self.charted.sizes)])[:-1]
 
     def _count(self, members: Sequence[int], wide: bool) -> NDArray[np.float64]:
         charted = self.charted
-        sizes, columns = charted.sizes, int(charted.sizes.sum()) + 1 if wide else 1
+        sizes, every = charted.sizes, int(charted.sizes.sum()) + 1
+        columns = every if wide else 1
         stride = np.full(len(sizes), -1, dtype=np.int64)
         below = 1
         for v in reversed(members):
@@ -183,9 +193,11 @@ class Islands:
         answer = self.trees.ask(members, stride, self.column)
         room = charted.room
         given = Given(answer.given.near + room[0], answer.given.many, answer.given.rest + room[1])
+        # Alone or with others, rows are cut alike: the set's own counts are the same, to the last bit.
+        step = charted.step(below * every)
+        parts = np.zeros((-(-len(charted.rows.codes) // step), below * columns))
 
-        def count(part: slice) -> NDArray[np.float64]:
-            out = np.zeros(below * columns)
+        def count(run: range) -> None:
             workspace = _workspace(len(sizes), room, below, answer)
             count_families(
                 charted.chart,
@@ -196,13 +208,13 @@ class Islands:
                 self.share,
                 given,
                 workspace,
-                part.start,
-                part.stop,
-                out,
+                run.start,
+                run.stop,
+                step,
+                parts,
             )
-            return out
 
-        parts = in_parallel(count, charted.chunks)
+        in_runs(count, len(parts))
         return sum(parts, start=np.zeros(below * columns)).reshape(below, columns)
 
 

@@ -20,7 +20,7 @@ from typing import Any, SupportsIndex, TypeVar
 
 from lacunary.errors import ParameterError
 
-__all__ = ["in_parallel", "threads"]
+__all__ = ["in_parallel", "in_runs", "threads"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -30,6 +30,9 @@ UNCHANGED: Any = object()
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
 """Where Linux tells of the limits of a container."""
 
+
+TURNS = 4
+"""Runs of tasks for each thread: more would prepare more often, with fewer one thread waits for another."""
 
 _said: list[int] = []
 """What Python code said last about the number of threads; empty: nothing."""
@@ -105,6 +108,15 @@ def in_parallel(function: Callable[[T], R], tasks: Iterable[T]) -> list[R]:
             if not other.cancel():
                 other.result()
     return results
+
+
+def in_runs(function: Callable[[range], object], many: int, turns: int = TURNS) -> None:
+    """Have ``many`` tasks done by a function of several neighbours, which prepares once for all of them.
+
+    Every task must have a place of its own for what it finds: how they are cut depends on the threads.
+    """
+    step = -(-many // (turns * workers)) if (workers := _threads()) > 1 else many
+    in_parallel(function, [range(first, min(first + step, many)) for first in range(0, many, max(step, 1))])
 
 
 def _threads() -> int:

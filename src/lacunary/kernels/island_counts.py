@@ -283,14 +283,15 @@ def count_families(
     workspace: Workspace,
     first: int,
     last: int,
+    step: int,
     out: Any,
 ) -> None:
-    """Add the expected counts of a set of variables, alone and with each other one, over some of the rows.
+    """Add the expected counts of a set of variables, alone and with each other one, over chunks of rows.
 
     Parameters
     ----------
     chart, rows, query
-        The islands of every pattern, the rows ``first`` to ``last`` of which are counted, and the set.
+        The islands of every pattern, the rows, and the set.
     sizes
         Numbers of states; (variables,).
     table, share
@@ -299,15 +300,18 @@ def count_families(
         What junction trees say of the islands without tables; their numbers are in ``workspace`` already.
     workspace
         Room for one row.
+    first, last, step
+        The chunks that are counted, each of ``step`` rows.
     out
-        Added to; flat, (configurations of the set, columns): one for each state of each variable outside it,
-        and last that of the configuration itself.
+        Added to; (chunks, counts), of which the latter are (configurations of the set, columns): one for each
+        state of each variable outside it, and last that of the configuration itself.
     """
     members = query.member.size
     chart, query, given, workspace = pointed(chart), pointed(query), pointed(given), pointed(workspace)
-    for row in range(first, last):  # ``workspace.mass`` is zero everywhere before and after each row
-        if rows.weight[row] == 0.0:
+    for row in range(first * step, min(last * step, len(rows.codes))):
+        if rows.weight[row] == 0.0:  # ``workspace.mass`` is zero everywhere before and after each row
             continue
+        counts = out[row // step]
         p, base, islands = rows.pattern[row], np.int64(0), np.int64(0)
         for k in range(members):
             base += query.stride[query.member[k]] * max(rows.codes[row, query.member[k]], 0)
@@ -333,7 +337,7 @@ def count_families(
                 base,
                 rows.weight[row],
                 hits,
-                out,
+                counts,
             )
             t = islands - 1
             while t >= 0:
@@ -344,4 +348,4 @@ def count_families(
                 t -= 1
             if t < 0:
                 break
-        _spread_rest(chart, rows, row, sizes, query, share, workspace, islands, hits, out)
+        _spread_rest(chart, rows, row, sizes, query, share, workspace, islands, hits, counts)

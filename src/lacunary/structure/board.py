@@ -11,7 +11,7 @@ from lacunary.kernels.graph import best_move
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.move import Add, Move, Remove, Reverse
 from lacunary.structure.prior import StructurePrior
-from lacunary.structure.score import FamilyScore, Parents, announce
+from lacunary.structure.score import FamilyScore, Parents, announce, fetch
 from lacunary.structure.sketch import Sketch
 
 __all__ = ["Board", "Kept"]
@@ -58,6 +58,7 @@ class Board:
         self.sketch = Sketch(parents)
         self.links = self._links()
         announce(self.score, enumerate(parents))
+        fetch(self.score, ((child, tuple(ps)) for child, ps in enumerate(parents)), toggled=False)
         self.terms = np.array([self.score.family(child, tuple(ps)) for child, ps in enumerate(parents)])
         self.gain = np.full((n, n), -np.inf)
         self._stale = set(range(n))
@@ -68,7 +69,9 @@ class Board:
         """Go to another graph; only families that differ are scored."""
         there = [tuple(ps) for ps in parents]
         changed = list(self.sketch.become(there))
-        announce(self.score, [(child, there[child]) for child in changed])
+        families = [(child, there[child]) for child in changed]
+        announce(self.score, families)
+        fetch(self.score, families, toggled=False)
         for child in changed:
             self.terms[child] = self.score.family(child, there[child])
             self._stale.add(child)
@@ -139,7 +142,9 @@ class Board:
             self.links += 1 if isinstance(move, Add) else -1
         self.sketch.apply(move)
         self._value = self._tie = None
-        announce(self.score, [(child, self.sketch.parents[child]) for child in move.children])
+        families = [(child, self.sketch.parents[child]) for child in move.children]
+        announce(self.score, families)
+        fetch(self.score, families, toggled=False)
         for child in move.children:
             term = self.score.family(child, self.sketch.parents[child])
             delta += term - self.terms.item(child)
@@ -167,9 +172,11 @@ class Board:
         if not self._stale:
             return
         toggled, parents = self.score.toggled, self.sketch.parents
-        announce(self.score, [(child, parents[child]) for child in sorted(self._stale)])
-        for child in sorted(self._stale):
-            there = toggled(child, parents[child])
+        families = [(child, parents[child]) for child in sorted(self._stale)]
+        announce(self.score, families)
+        fetch(self.score, families)
+        for child, ps in families:
+            there = toggled(child, ps)
             # From one family without a score to another nothing is gained.
             self.gain[:, child] = -np.inf
             np.subtract(there, self.terms[child], out=self.gain[:, child], where=there > -np.inf)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from math import log
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
+from lacunary.infer.parallel import in_parallel
 from lacunary.learn.check import MOST_CELLS
 from lacunary.structure.score import FamilyScore, Parents, announce
 
@@ -81,6 +82,17 @@ class Cache:
         known: Collection[Key] = self._toggled if toggled else self._family
         announce(self.score, [family for family in families if family not in known], toggled)
 
+    def fetch(self, families: Iterable[Key], toggled: bool) -> None:
+        """Have what will be asked for next worked out on several threads, where the score can (`fetch`)."""
+        if not (toggled or self._terms) or not getattr(self.score, "apart", False):
+            return
+        missing = list(dict.fromkeys(family for family in families if family not in self._toggled))
+        if 1 < len(missing) <= self.most:
+            self.missed += len(missing)
+            found = in_parallel(lambda family: self._ask(*family), missing)
+            self._toggled.update(zip(missing, found, strict=True))
+            _forget(self._toggled, self.most)
+
     def family(self, child: int, parents: Parents) -> float:
         """Return the child's term.
 
@@ -131,5 +143,5 @@ class Cache:
 
 
 def _forget(store: OrderedDict[Key, Any], most: int) -> None:
-    if len(store) > most:
+    while len(store) > most:
         store.popitem(last=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lacunary.budget import reserve
 from lacunary.data.table import Table
+from lacunary.infer.parallel import threads
 from lacunary.kernels.count import add_digit, count_alone, count_beside, count_bits, count_masks
 from lacunary.structure.score import Parents
 
@@ -24,6 +25,10 @@ ROOM = 4
 
 WORD = 0.6
 """What it costs to look at a word of 64 rows at once, where adding one row's weight somewhere costs one."""
+
+SHARED = 2.0**22
+"""What counting must cost for threads to share it, where adding one row's weight somewhere costs one: about
+a millisecond."""
 
 BITS = 2**27
 """Bytes that a bit for each row and state may take; above that, rows are counted one by one."""
@@ -148,54 +153,62 @@ class Counter:
     def alone(self, heights: Heights) -> NDArray[np.float64]:
         """Return the counts of the child and its parents; (configurations · states,)."""
         out = np.zeros(heights.height)
-        if self.bits is not None and self._few(heights, 1, 1):
+        if self._words(heights, 1) < len(self.weights):
             count_masks(self._masks(heights.members), out)
         else:
             count_alone(heights.place, self.weights, out)
         return out
 
-    def beside(self, heights: Heights) -> Iterator[tuple[Block, NDArray[np.float64]]]:
-        """Go over the counts with each further parent, as many variables at a time as memory allows.
+    def beside(self, heights: Heights) -> tuple[list[Block], Callable[[Block], NDArray[np.float64]]]:
+        """Return all variables in blocks, and what counts with each variable of a block as a further parent.
 
-        The counts' columns are the states of the block's variables; (configurations · states, columns).
+        There are as many together as memory allows, and as few as are worth a thread. The counts' columns are
+        the states of the block's variables; (configurations · states, columns).
         """
-        most = CELLS // max(heights.height, 1)
-        if self.first[-1] <= most:
-            yield self._whole, self._counted(heights, self._whole)
-            return
-        begin, n = 0, len(self.sizes)
-        while begin < n:
-            last = self.first[begin] + max(most, self.sizes[begin])
+        n, columns = len(self.sizes), int(self.first[-1])
+        rows, words = float(len(self.weights) * n), self._words(heights, columns - n)
+        pieces = min(threads(), n) if min(rows, words) >= SHARED else 1
+        blocks = self._blocks(CELLS // max(heights.height, 1), -(-n // pieces))
+        if words < rows:
+            masks = self._masks(heights.members)
+            return blocks, lambda block: self._by_bits(heights, masks, block)
+        place = heights.place
+        return blocks, lambda block: self._by_rows(heights, place, block)
+
+    def _blocks(self, columns: int, variables: int) -> list[Block]:
+        """Return blocks with at most so many columns, if a variable has not more, and so many variables."""
+        if self.first[-1] <= columns and variables >= len(self.sizes):
+            return [self._whole]
+        blocks, begin = [], 0
+        while begin < len(self.sizes):
+            last = self.first[begin] + max(columns, self.sizes[begin])
             end = int(np.searchsorted(self.first, last, side="right")) - 1
-            block = self._block(begin, end)
-            yield block, self._counted(heights, block)
-            begin = end
+            blocks.append(self._block(begin, min(end, begin + variables)))
+            begin = blocks[-1].variables.stop
+        return blocks
 
     def _block(self, begin: int, end: int) -> Block:
         first = self.first[begin : end + 1] - self.first[begin]
         return Block(slice(begin, end), self._sizes[begin:end], first, int(self.first[begin]))
 
-    def _counted(self, heights: Heights, block: Block) -> NDArray[np.float64]:
-        begin, end, shift = block.variables.start, block.variables.stop, block.shift
-        width = block.width
-        reserve(
-            8.0 * heights.height * width, f"{heights.height} counts beside {width} states", "merge states"
-        )
-        counts = np.zeros((heights.height, width))
-        if self.bits is not None and self._few(heights, width - (end - begin), end - begin):
-            bits = self.bits[shift : shift + width]
-            count_bits(self._masks(heights.members), bits, block.first, counts)
-        else:
-            count_beside(
-                self.columns, heights.place, self.weights, begin, end, shift, width, counts.reshape(-1)
-            )
+    def _by_bits(self, heights: Heights, masks: NDArray[np.uint64], block: Block) -> NDArray[np.float64]:
+        assert self.bits is not None
+        counts = _no_counts(heights, block)
+        count_bits(masks, self.bits[block.shift : block.shift + block.width], block.first, counts)
         return counts
 
-    def _few(self, heights: Heights, states: int, variables: int) -> bool:
-        """Whether places are so few that looking at all rows' bits for each of them is less work."""
-        assert self.bits is not None
-        words = heights.height * (states + len(heights.members)) * self.bits.shape[1]
-        return heights.dense and WORD * words < len(self.weights) * variables
+    def _by_rows(self, heights: Heights, place: NDArray[np.int64], block: Block) -> NDArray[np.float64]:
+        counts = _no_counts(heights, block)
+        begin, end, shift = block.variables.start, block.variables.stop, block.shift
+        count_beside(self.columns, place, self.weights, begin, end, shift, block.width, counts.reshape(-1))
+        return counts
+
+    def _words(self, heights: Heights, states: int) -> float:
+        """Return what looking at all rows' bits for each place costs, where adding a weight costs one."""
+        if self.bits is None or not heights.dense:
+            return np.inf
+        words: int = self.bits.shape[1]
+        return WORD * (heights.height * (states + len(heights.members)) * words)
 
     def _masks(self, members: Parents) -> NDArray[np.uint64]:
         """Return, for each configuration, a bit for each row that has it; (configurations, words)."""
@@ -206,6 +219,12 @@ class Counter:
             masks = own if masks is None else (masks[:, None] & own).reshape(-1, own.shape[1])
         assert masks is not None
         return masks
+
+
+def _no_counts(heights: Heights, block: Block) -> NDArray[np.float64]:
+    high, wide = heights.height, block.width
+    reserve(8.0 * high * wide, f"{high} counts beside {wide} states", "merge states")
+    return np.zeros((high, wide))
 
 
 def _bits(codes: NDArray[np.signedinteger], sizes: tuple[int, ...]) -> NDArray[np.uint64]:

@@ -29,6 +29,9 @@ Array = NDArray[np.float64]
 CELLS = 2**25
 """Expected counts that are held at a time (256 MiB): a family for which they are more is not scored."""
 
+APART = 2**15
+"""Cells of a table from which on families are counted on several threads, each a few tenths of a ms."""
+
 ALONE = np.array([0, 1], dtype=np.int64)
 """One column: no variable beside the parents."""
 
@@ -58,6 +61,8 @@ class ExpectedCounts:
         self.prior = BDeu(1.0) if prior is None else prior
         self.schema, self.size = islands.schema, islands.size
         self.allowed = allowed_arcs(self.schema)
+        #: Whether a family is so much work that several are worth a thread each.
+        self.apart = isinstance(islands, Islands) and len(self.schema) * islands.distinct >= APART
         self._first = np.concatenate([[0], np.cumsum(self.schema.sizes)]).astype(np.int64)
 
     @property
@@ -84,21 +89,27 @@ class ExpectedCounts:
 
     def toggled(self, child: int, parents: Parents) -> Array:
         """Return the child's term with each variable put in or taken out of its parents; (n,)."""
+        return self.terms(child, parents)[:-1]
+
+    def terms(self, child: int, parents: Parents) -> Array:
+        """Return the toggled terms and, last, the term as it is, to the same bits as `family`; (n + 1,)."""
+        out = np.zeros(self.variables + 1)
         if self._cells(child, parents) * (self._first[-1] + 1) > CELLS:
-            return self._removed(child, parents)
+            out[:-1], out[-1] = self._removed(child, parents), self.family(child, parents)
+            return out
         if self.criterion == "bd" and not isinstance(self.prior, BDeu | Dirichlet):
             others = np.flatnonzero(self.allowed[:, child])
-            out = np.full(self.variables, -np.inf)
+            out[:-1], out[-1] = -np.inf, self.family(child, parents)
             out[others] = [self.family(child, toggle(parents, int(other))) for other in others]
             return out
         wide = self.islands.counts_with_others((*parents, child))
-        out = np.zeros(self.variables)
-        self._terms(child, parents, wide, self._first, out)
+        self._terms(child, parents, wide, self._first, out[:-1])
         alone = wide[:, -1].reshape([self.schema.sizes[v] for v in (*parents, child)])
         for position, parent in enumerate(parents):
             rest = parents[:position] + parents[position + 1 :]
             out[parent] = self._one(child, rest, alone.sum(axis=position))
-        out[~self.allowed[:, child]] = -np.inf
+        out[:-1][~self.allowed[:, child]] = -np.inf
+        out[-1] = self._one(child, parents, alone)
         return out
 
     def _removed(self, child: int, parents: Parents) -> Array:

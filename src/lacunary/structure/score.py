@@ -71,6 +71,16 @@ def announce(score: FamilyScore, families: Iterable[tuple[int, Iterable[int]]], 
         told([(child, tuple(sorted(parents))) for child, parents in families], toggled)
 
 
+def fetch(score: FamilyScore, families: Iterable[tuple[int, Parents]], toggled: bool = True) -> None:
+    """Let a score that remembers work out several families at once: they are asked for next, toggled or not.
+
+    It does so on several threads where the score beneath says that a family is worth one (``apart``).
+    """
+    together = getattr(score, "fetch", None)
+    if together is not None:
+        together(families, toggled)
+
+
 @dataclass(frozen=True, eq=False)
 class Sum:
     """The sum of several scores: of one structure for all components of a mixture."""

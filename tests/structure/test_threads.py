@@ -1,0 +1,105 @@
+"""Searches on several threads: the same bits, whoever scores which family."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lacunary as lac
+from lacunary.data.table import Table
+from lacunary.infer import gaussian, islands
+from lacunary.infer.engine import prepare_discrete
+from lacunary.mixture.engine import engine_of
+from lacunary.mixture.learner import MixtureLearner
+from lacunary.structure import counter, discrete, expected
+from lacunary.structure.cache import Cache
+from lacunary.structure.discrete import BD, BIC
+from lacunary.structure.expected import ExpectedCounts
+
+THREADS = (1, 2, 4)
+
+
+@pytest.fixture(autouse=True)
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Share the least work among threads."""
+    for where, name, least in (
+        (counter, "SHARED", 0.0),
+        (discrete, "APART", 0),
+        (expected, "APART", 0),
+        (islands, "ROWS_AT_ONCE", 16),
+        (gaussian, "ALONE", 0),
+        (gaussian, "TASK", 64),
+    ):
+        monkeypatch.setattr(where, name, least)
+
+
+@pytest.mark.parametrize("score", [BD, BIC])
+@pytest.mark.parametrize("weighed", [False, True])
+def test_families_of_a_complete_table(score: Any, weighed: bool) -> None:
+    """With weights that are no whole numbers, sums depend on their order."""
+    table = lac.asia().sample(300, rng=0)
+    if weighed:
+        weights = np.random.default_rng(1).random(len(table))
+        table = Table(table.schema, table.codes, table.reals, weights)
+    families = [(child, (other,)) for child in range(8) for other in range(8) if other != child]
+    found = []
+    for many in THREADS:
+        with lac.threads(many):
+            known = Cache(score(table))
+            known.fetch(families, toggled=False)
+            assert known.missed == len(families)
+            terms = [np.append(known.toggled(*one), known.family(*one)) for one in families]
+            assert known.missed == len(families)
+        found.append(np.array(terms))
+    alone = np.array([score(table).terms(*one) for one in families])
+    for other in found:
+        np.testing.assert_array_equal(other, alone)
+
+
+def test_families_of_a_table_with_holes() -> None:
+    network = lac.asia()
+    table = lac.make_holes(network.sample(150, rng=0), 0.2, rng=1)
+    known = prepare_discrete(network.dag, table).families(network.theta)
+    assert known.distinct > 3 * islands.ROWS_AT_ONCE
+    families = [(0, (1, 4)), (2, (4, 7)), (5, (1, 6)), (6, ())]
+    found = []
+    for many in THREADS:
+        with lac.threads(many):
+            score = ExpectedCounts(known)
+            store = Cache(score)
+            store.fetch(families, toggled=True)
+            found.append([np.append(store.toggled(*one), store.family(*one)) for one in families])
+            assert [store.family(*one) for one in families] == [score.family(*one) for one in families]
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1])
+def test_a_search_goes_the_same_way(share: float) -> None:
+    table = lac.random_network(lac.dag("a -> b -> c; a -> d"), rng=1).sample(150, rng=2)
+    table = lac.make_holes(table, share, rng=3) if share else table
+    found = []
+    for many in THREADS:
+        with lac.threads(many):
+            one = lac.search(table, method="greedy")
+        found.append((one.dag, one.path, one.score, one.strengths, one.network.theta.tobytes()))
+    assert found[1:] == found[:1] * (len(THREADS) - 1)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1])
+def test_steps_of_a_mixture(share: float) -> None:
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.normal(size=(100, 3)), 2.0 + rng.normal(size=(100, 3)) @ rng.normal(size=(3, 3))])
+    x[rng.random(x.shape) < share] = np.nan
+    learner, structures = MixtureLearner(engine_of(lac.read(x), None)), (((), (0,), (0, 1)),) * 2
+    found = []
+    for many in THREADS:
+        with lac.threads(many):
+            model = learner.begin(structures, 20.0, np.random.default_rng(1))
+            for _ in range(3):
+                completed = learner.expect(model)
+                model = learner.maximize(completed, structures)
+        found.append((completed.log_likelihood, model.models.root.tobytes(), model.weights.tobytes()))
+    assert found[1:] == found[:1] * (len(THREADS) - 1)
