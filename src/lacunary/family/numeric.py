@@ -8,6 +8,7 @@ parameters), and so on. ``surplus`` is that of `lacunary.infer.belief.Belief`, w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -122,6 +123,14 @@ class NumericFamily(Family):
     def is_sound(self, hyper: Array) -> bool:
         """Tell whether hyperparameters from a file are some that rows could have led to."""
         return bool(np.all(np.isfinite(hyper)))
+
+    def solved_with(self, before: Sequence[Array], own: Array) -> Sequence[Any] | None:
+        """Return what is known at once of this family and those before it in a chain; None: nothing is.
+
+        In a chain each is regressed on the one before it and on all that one is. What is known of a family
+        goes to its `maximum_likelihood` or `peak`.
+        """
+        return None
 
     def peak(self, hyper: Array, surplus: float) -> Array:
         """Return the mode, in the coordinates of `log_density`."""

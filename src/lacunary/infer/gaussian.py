@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,6 +132,8 @@ class GaussianRows:
         self.sorted[:, 1:] = np.where(empty, 0.0, reals)[self.order] if empty.any() else reals
         self.patterns = [_Pattern(a, b, np.flatnonzero(empty[self.order[a]]) + 1) for a, b in pairwise(edges)]
         self.columns = columns
+        self._last: tuple[Forms | None, Conditioned | None] = None, None
+        self._tasks: Tasks | None = None
         self.allowed = None if allowed is None else [self._places(rows_) for rows_ in allowed]
 
     def __len__(self) -> int:
@@ -163,8 +166,26 @@ class GaussianRows:
         return np.flatnonzero(chosen[self.order])
 
     def under(self, forms: Forms) -> Conditioned:
-        """Return the rows as these densities see them."""
-        return Conditioned(self, forms.reduced())
+        """Return the rows as these densities see them; the last ones asked for are kept."""
+        kept, known = self._last
+        if kept is not forms:
+            known = Conditioned(self, forms.reduced())
+            self._last = forms, known
+        assert known is not None
+        return known
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is worked out again in a moment is not copied or pickled.
+        return {**self.__dict__, "_last": (None, None), "_tasks": None}
+
+    def tasks(self, places: Sequence[NDArray[np.int64] | None]) -> Tasks:
+        """Return the rows of every configuration cut into tasks; None: all rows, for which they are kept."""
+        if any(some is not None for some in places):
+            return _tasks(places, len(self))
+        kept = self._tasks
+        if kept is None or len(kept.places) != len(places) * len(self):
+            self._tasks = kept = _tasks(places, len(self))
+        return kept
 
     def placed(self, configurations: int) -> tuple[NDArray[np.int64], int]:
         """Return the column of each of so many configurations, and how many columns there are."""
@@ -263,7 +284,7 @@ class Conditioned:
     def log_evidence(self) -> NDArray[np.float64]:
         """Return the log-density of each row's observed cells, −∞ where none is allowed; (rows, columns)."""
         out = np.full((self.width, len(self.rows)), -np.inf)
-        tasks = _tasks([self._places(c) for c in range(len(self.forms.root))], len(self.rows))
+        tasks = self.rows.tasks([self._places(c) for c in range(len(self.forms.root))])
         known, dense = self.rows.known, self._dense
         _share_out(
             tasks,
@@ -309,7 +330,7 @@ class Conditioned:
         """Return Σ over rows of weight · E[z zᵀ | observed cells]; (configurations, n + 1, n + 1)."""
         sorted_ = np.ascontiguousarray(weights[self.rows.order].T)
         counted = [self._counted(c, sorted_[self.columns[c]]) for c in range(len(self.forms.root))]
-        tasks = _tasks(counted, len(self.rows))
+        tasks = self.rows.tasks(counted)
         n, lost = self.rows.sorted.shape[1], np.zeros(len(tasks.places), dtype=bool)
         wide = -(-n // LANES) * LANES
         parts, known, dense = np.zeros((len(tasks.density), wide * wide)), self.rows.known, self._dense

@@ -22,7 +22,6 @@ from numpy.typing import ArrayLike
 from lacunary.errors import ParameterError
 from lacunary.family.numeric import NumericFamily
 from lacunary.family.protocol import ImpliedTable
-from lacunary.family.regression import RegressionFamily
 from lacunary.infer.belief import Belief
 from lacunary.infer.rows import Sweep
 from lacunary.kernels.normalize import normalize
@@ -148,7 +147,6 @@ class Maximize:
     def _solve(self, chain: list[int], counts: Array, out: Array) -> bool:
         """Put the best parameters of a chain's regressions in their places, if one factor has them all."""
         last, updated = self.dag.number(chain[-1]), [self._updated(counts, i) for i in chain]
-        assert isinstance(last, RegressionFamily)
         solved = last.solved_with(updated[:-1], updated[-1])
         for i, own, known in zip(chain, updated, solved or (), strict=False):
             self.dag.layout.records(out, i)[:] = self._best(self.dag.number(i), own, known)
@@ -197,9 +195,7 @@ class Maximize:
         In a chain each is regressed on the one before it and on all that one is, as in a full covariance.
         """
         layout, chains = self.dag.layout, dict[Any, list[int]]()
-        linear = [
-            i for i in learned(self.dag, self.known) if isinstance(self.dag.number(i), RegressionFamily)
-        ]
+        linear = [i for i in learned(self.dag, self.known) if self.dag.number(i).linear]
         for i in sorted(linear, key=lambda i: len(layout.regressors[i])):
             given, slopes = layout.members[i][1:], layout.regressors[i]
             chains[given, (*slopes, i)] = [*chains.pop((given, slopes), []), i]
