@@ -87,7 +87,7 @@ def test_regressions_of_a_chain_are_the_same_together_and_one_by_one(
     dag = mixture(3, 2)
     rows = prepare(dag, lac.read(columns(blobs())).align(dag.schema))
     belief = lac.NormalWishart(means=0.0, covariance=1.0)(dag)
-    counts = rows.expect(lac.random_network(dag, rng=1).theta[None]).counts
+    counts = rows.expect(np.array(lac.random_network(dag, rng=1).theta)[None]).counts
     found = []
     for least in (2, 100):
         monkeypatch.setattr(em, "TOGETHER", least)

@@ -61,7 +61,7 @@ def test_families_of_a_complete_table(score: Any, weighed: bool) -> None:
 def test_families_of_a_table_with_holes() -> None:
     network = lac.asia()
     table = lac.make_holes(network.sample(150, rng=0), 0.2, rng=1)
-    known = prepare_discrete(network.dag, table).families(network.theta)
+    known = prepare_discrete(network.dag, table).families(np.array(network.theta))
     assert known.distinct > 3 * islands.ROWS_AT_ONCE
     families = [(0, (1, 4)), (2, (4, 7)), (5, (1, 6)), (6, ())]
     found = []
