@@ -1,4 +1,4 @@
-"""Conditions under which results must not change: many threads or one, many chunks or few."""
+"""Which tests begin, and conditions under which results must not change: threads, chunks of rows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from lacunary.infer import pack, parallel
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest tests, lest a worker wait for one of them at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.fixture

@@ -886,6 +886,7 @@ def test_help_and_questions_are_cheap(arguments: list[str], heavy: set[str]) -> 
     assert float(seconds) < 1.0
 
 
+@pytest.mark.long
 def test_examples_in_help_run() -> None:
     """Every example of every command, in the order shown, in one empty folder."""
     ran = set()

@@ -215,6 +215,7 @@ def test_a_page_answers_without_a_server(chromium: Any, tmp_path: Path) -> None:
     watched.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_the_main_screens_look_as_they_did(chromium: Any, tmp_path: Path, dark: bool) -> None:
     with running(tmp_path / "space") as client:
