@@ -25,12 +25,12 @@ from lacunary.errors import SchemaError, TableError
 from lacunary.family.distribution import NormalMixture
 from lacunary.infer.engine import Asked, Distinct, check_possible, prepare_discrete
 from lacunary.infer.islands import IslandSum
-from lacunary.infer.rows import Expected, Rows
+from lacunary.infer.rows import Expected, Rows, Sweep
 from lacunary.infer.walker import Walker
 from lacunary.model.dag import Dag
 from lacunary.model.stats import Batch
 
-__all__ = ["Parted", "Partitioned", "PartitionedRows", "in_parts", "together"]
+__all__ = ["Parted", "Partitioned", "PartitionedRows", "expect_together", "in_parts", "together"]
 
 T = TypeVar("T")
 Array = NDArray[np.float64]
@@ -153,6 +153,20 @@ def _finer(rows: Rows) -> Rows:
 
 def _aligned(schema: Schema, table: Table) -> Table:
     return table.align(schema)
+
+
+def expect_together(asked: Sequence[tuple[Sweep, NDArray[Any]]]) -> list[Batch]:
+    """Return the E-steps of several rows, of the same parts laid out for different graphs, in one pass."""
+    parts = [rows.parts for rows, _ in asked if isinstance(rows, PartitionedRows)]
+    if len(parts) < max(len(asked), 1):
+        return [rows.expect(vectors) for rows, vectors in asked]
+    first, *others = parts
+    found = first.each(partial(_expect_all, [vectors for _, vectors in asked]), *others)
+    return [in_tree(batches) for batches in zip(*found, strict=True)]
+
+
+def _expect_all(vectors: Sequence[NDArray[Any]], *rows: Rows) -> list[Batch]:
+    return [each.expect(own) for each, own in zip(rows, vectors, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)

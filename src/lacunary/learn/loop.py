@@ -8,7 +8,7 @@ converged leaves the batch.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, cast
@@ -24,7 +24,7 @@ from lacunary.maths.arrays import Array, Booleans, Integers
 from lacunary.model.dag import Dag
 from lacunary.model.stats import Batch
 
-__all__ = ["Climb", "Progress", "Rule", "Watch", "climb"]
+__all__ = ["Climb", "Progress", "Rule", "Watch", "climb", "climb_together", "climbing"]
 
 
 FAR = 300.0
@@ -230,6 +230,37 @@ def climb(
     Where the objective is a Monte Carlo estimate, a climb is over once it gains no more than noise; when all
     are, those near the best go on with more samples, as long as the rows can be `finer`.
     """
+    work = climbing(prepared, rule, points, stop, accelerate=accelerate, watch=watch, standing=standing)
+    swept: Any = None
+    while True:
+        try:
+            rows, vectors = work.send(swept)
+            swept = rows.expect(vectors)
+        except StopIteration as end:
+            found: tuple[list[Climb], bool] = end.value
+            return found
+        except KeyboardInterrupt as pressed:
+            try:
+                work.throw(pressed)
+            except StopIteration as end:
+                return cast("tuple[list[Climb], bool]", end.value)
+
+
+Climbing = Generator[tuple[Sweep, Array], Batch, tuple[list[Climb], bool]]
+"""A climb that says which sweep it needs, and is told what that found."""
+
+
+def climbing(
+    prepared: Sweep,
+    rule: Rule,
+    points: Array,
+    stop: Stop,
+    *,
+    accelerate: bool = False,
+    watch: Watch | None = None,
+    standing: Standing | None = None,
+) -> Climbing:
+    """Climb as `climb` does, with sweeps that somebody else makes: of several climbs together, perhaps."""
     points = points.copy()  # a row of which is kept by its start; every step makes new ones
     starts = active = [_Start(number, point) for number, point in enumerate(points)]
     leap = _Leap(cast(Smooth, rule), points) if accelerate else None
@@ -241,7 +272,7 @@ def climb(
                 prepared = prepared.finer() or prepared
     try:
         for iteration in range(begun + 1, stop.iterations + 1 if active else 0):
-            swept = prepared.expect(rule.potentials(points))
+            swept = yield prepared, rule.potentials(points)
             log = swept.log_likelihood
             objective = rule.objective(points, log)
             going, over = _accept(active, points, objective, log, _errors(swept), stop, leap)
@@ -269,6 +300,24 @@ def climb(
     except KeyboardInterrupt:
         return _climbs(starts, rule), True
     return _climbs(starts, rule), False
+
+
+def climb_together(
+    work: Sequence[Climbing], sweep: Callable[[Sequence[tuple[Sweep, Array]]], Sequence[Batch]]
+) -> list[list[Climb]]:
+    """Return where climbs on different rows got to; ``sweep`` makes all their sweeps of one turn at once."""
+    ends: dict[int, list[Climb]] = {}
+    waiting = {k: next(each) for k, each in enumerate(work)}
+    while waiting:
+        for k, swept in zip(list(waiting), sweep(list(waiting.values())), strict=True):
+            try:
+                waiting[k] = work[k].send(swept)
+            except StopIteration as end:
+                ends[k], interrupted = end.value
+                del waiting[k]
+                if interrupted:
+                    raise KeyboardInterrupt from None
+    return [ends[k] for k in range(len(work))]
 
 
 def _standing(

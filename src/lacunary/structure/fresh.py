@@ -2,14 +2,14 @@
 
 A search on expected statistics compares graphs by what the *present* one expects of the holes, which speaks
 for the present one. So where the turns of EM and search have ended, neighbouring graphs are weighed one by
-one, each with EM of its own, and the first that is better is gone to; the most promising come first. Where
-that is cheap it goes on from the top as a tabu search would, and climbs from the graph too that is best on
+one, each with EM of its own, and the first that is better is gone to; the most promising come first. Of rows
+that are not in memory here several are weighed in the same passes, which changes no bit. Where that is cheap it goes on from the top as a tabu search would, and climbs from the graph too that is best on
 what a saturated network expects, which leaves no dependence out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING
@@ -44,6 +44,9 @@ MEMBERS, FEW = 60, 12
 
 SATURATED = 20_000
 """Cells up to which a network that leaves no dependence out is fitted."""
+
+FIRST, TOGETHER = 8, 16
+"""Graphs that are weighed in the same passes over rows that are far: the most promising, and at most."""
 
 TIE = 1e-7
 """A graph is better if it is by this part of its value: EM stops a little before the top."""
@@ -109,8 +112,7 @@ class Fresh:
             statistics = self.learner.expect(top.found.model)
             near_by = self._near(top, statistics)
             tried, better = 0, None
-            for structure in near_by[: min(self.most, max(self.left, LEAST))]:
-                other = self._weighed(structure, statistics)
+            for other in self._each(near_by[: min(self.most, max(self.left, LEAST))], statistics):
                 tried += 1
                 if _above(other.value, top.value):
                     better = other
@@ -128,7 +130,7 @@ class Fresh:
             others = [s for s in self._near(here, statistics) if pattern(s) not in gone]
             if not others or len(others) > self.left:
                 return None
-            here = max((self._weighed(s, statistics) for s in others), key=lambda each: each.value)
+            here = max(self._each(others, statistics), key=lambda each: each.value)
             gone.add(pattern(here.structure))
             if _above(here.value, top.value):
                 self.tell(here)
@@ -141,10 +143,22 @@ class Fresh:
         members = equivalents(top.structure, self.plan.constraints, many)
         return [structure for structure, _ in near(board, members)]
 
+    def _each(self, structures: Sequence[Structure], statistics: list[Expected]) -> Iterator[Top]:
+        """Weigh graphs one after the other; where a pass over the rows is a long way, several at once."""
+        far = bool(structures) and self.learner.networks.far(statistics[0].structure)
+        place, size = 0, FIRST if far else 1
+        while place < len(structures):
+            some = structures[place : place + size]
+            place, size = place + size, min(2 * size, TOGETHER) if far else 1
+            if far:
+                statistics[0].announce(some)
+            models = [self.learner.maximize(statistics, [structure]) for structure in some]
+            for structure, found in zip(some, self.learner.weigh_together(models), strict=True):
+                self.left -= 1
+                yield Top(structure, found, found.value + self.plan.log_prior([structure]))
+
     def _weighed(self, structure: Structure, statistics: list[Expected]) -> Top:
-        self.left -= 1
-        found = self.learner.weigh(self.learner.maximize(statistics, [structure]), [structure])
-        return Top(structure, found, found.value + self.plan.log_prior([structure]))
+        return next(self._each([structure], statistics))
 
     def _saturated(self) -> Top | None:
         """Return the graph that is best on what a network with all arcs expects, where that can be fitted."""

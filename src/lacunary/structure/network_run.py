@@ -15,11 +15,14 @@ from lacunary.data.schema import Schema
 from lacunary.data.source import Source
 from lacunary.errors import FileError, ParameterError
 from lacunary.evidence.cheeseman_stutz import expected_terms
+from lacunary.infer.partitioned import expect_together
+from lacunary.infer.rows import Rows
 from lacunary.learn.around import Around
-from lacunary.learn.loop import Climb, climb
+from lacunary.learn.loop import Climb, climb, climb_together, climbing
 from lacunary.learn.start import first_point
 from lacunary.learn.stop import Stop
 from lacunary.model.dag import Dag
+from lacunary.model.stats import Batch
 from lacunary.structure.fresh import Fresh, Top
 from lacunary.structure.hidden import start_of
 from lacunary.structure.method import strengths
@@ -91,9 +94,12 @@ class NetworkLearner:
         [end], interrupted = climb(rows, self.networks.m_step(structure), theta[None], stop)
         if interrupted:
             raise KeyboardInterrupt
+        self._check(end, rows)
+        return end
+
+    def _check(self, end: Climb, rows: Rows) -> None:
         if end.log_likelihood == -np.inf:
             rows.check_possible(end.theta)
-        return end
 
     def expect(self, model: Vectors) -> list[Expected]:
         """Return what the network expects the rows to hold."""
@@ -117,9 +123,26 @@ class NetworkLearner:
         The score of the expected data, corrected for their fit: the Cheeseman–Stutz estimate where it is
         the evidence, whose two terms in log N cancel, as the expected data have all parameters to charge for.
         """
-        end = self._climbed(model, self.stop)
-        [structure], model = model.structures, Vectors(model.structures, (end.theta,))
-        swept = self.networks.rows(structure).expect(end.theta[None])
+        [found] = self.weigh_together([model])
+        return found
+
+    def weigh_together(self, models: Sequence[Vectors]) -> list[Weighed]:
+        """Return what several graphs are worth; of rows in parts a pass is one step of all of them."""
+        structures = [model.structures[0] for model in models]
+        rows = [self.networks.rows(structure) for structure in structures]
+        if len(models) == 1:
+            ends = [self._climbed(models[0], self.stop)]
+        else:
+            each = zip(structures, rows, models, strict=True)
+            work = [climbing(r, self.networks.m_step(s), m.thetas[0][None], self.stop) for s, r, m in each]
+            ends = [end for [end] in climb_together(work, expect_together)]
+            for end, mine in zip(ends, rows, strict=True):
+                self._check(end, mine)
+        swept = expect_together([(r, end.theta[None]) for r, end in zip(rows, ends, strict=True)])
+        return [self._worth(*each) for each in zip(structures, ends, swept, strict=True)]
+
+    def _worth(self, structure: Structure, end: Climb, swept: Batch) -> Weighed:
+        model = Vectors((structure,), (end.theta,))
         expected = Expected(self.networks, structure, end.theta, swept=np.asarray(swept.counts[0]))
         evidence, log = expected.log_evidence(structure), swept[0].log_likelihood
         fit = float(self.networks.fit([expected], model)[0])

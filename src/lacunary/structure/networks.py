@@ -8,7 +8,7 @@ given these, and for starts. Columns are standardised inside.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import methodcaller
 from typing import Any, Literal, Protocol, TypeVar, cast
@@ -94,6 +94,7 @@ class Expected:
     shares: Parts[Shares] | None = None
     column: int = 0
     swept: Array | None = None
+    _ahead: dict[Structure, Array] = field(default_factory=dict, repr=False)
 
     @cached_property
     def own(self) -> Array:
@@ -122,7 +123,16 @@ class Expected:
         """Return the expected statistics of a graph's families; those of its own graph are swept."""
         if structure == self.structure:
             return self.own
+        if structure in self._ahead:
+            return self._ahead[structure]
         return self.families.statistics(self.networks.dag(structure))
+
+    def announce(self, structures: Sequence[Structure]) -> None:
+        """Say which graphs' statistics will be asked for; of rows in parts they come in one pass."""
+        if isinstance(self.families, IslandSum):
+            self._ahead.clear()
+            found = self.families.statistics_of([self.networks.dag(each) for each in structures])
+            self._ahead.update(zip(structures, found, strict=True))
 
     def log_evidence(self, structure: Structure) -> float:
         """Return the score of a whole graph on the expected statistics."""
@@ -345,6 +355,10 @@ class Networks:
         """Return the table laid out for a graph; few are kept."""
         make = partial(self.scale.prepare, self.dag(structure), self.source)
         return _kept(self._rows, structure, self.keep_rows, make)
+
+    def far(self, structure: Structure) -> bool:
+        """Whether rows stand in parts that are not all in memory here, so that every pass is a long way."""
+        return not in_parts(self.rows(structure)).near
 
     @cached_property
     def row_weights(self) -> ByRow:
