@@ -3,8 +3,9 @@
 A search on expected statistics compares graphs by what the *present* one expects of the holes, which speaks
 for the present one. So where the turns of EM and search have ended, neighbouring graphs are weighed one by
 one, each with EM of its own, and the first that is better is gone to; the most promising come first. Of rows
-that are not in memory here several are weighed in the same passes, which changes no bit. Where that is cheap it goes on from the top as a tabu search would, and climbs from the graph too that is best on
-what a saturated network expects, which leaves no dependence out.
+that are not in memory here several are weighed in the same passes, which changes no bit. Where weighing is
+cheap it goes on from the top as a tabu search would, and climbs from the graph too that is best on what a
+saturated network expects, which leaves no dependence out.
 """
 
 from __future__ import annotations
