@@ -26,6 +26,7 @@ from benchmarks import (
     reading,
     selection,
     structure,
+    threads,
     wide,
 )
 from benchmarks.measure import Effort, Line, machine
@@ -45,6 +46,7 @@ THEMES: dict[str, ModuleType] = {
     "gaussian": gaussian,
     "gaussian_structure": gaussian_structure,
     "mixture": mixture,
+    "threads": threads,
 }
 RESULTS = Path(__file__).with_name("results.md")
 HEADINGS = ("case", "who", "time", "ratio", "log-likelihood", "remark")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lacunary as lac
-from benchmarks.measure import Effort, Line, seconds
+from benchmarks.measure import Effort, Line, by_turns, one_blas_thread
 from lacunary.infer.rows import prepare
 from lacunary.learn.em import maximize_rule
 
@@ -18,6 +18,8 @@ except ImportError:
     GaussianMixture = None
 
 __all__ = ["TITLE", "lines"]
+
+Iterate = Callable[[], float]
 
 TITLE = "EM of a mixture of 8 Gaussians in 64 dimensions, seconds per iteration"
 DIMENSIONS, CLASSES, HOLES = 64, 8, 0.1
@@ -33,16 +35,19 @@ def lines(effort: Effort) -> Iterator[Line]:
     x, labels = _data(rows)
     dag, start = _network(), _start(x, labels)
     case = f"{rows:,} rows"
-    yield _ours(case, "lacunary", dag, start, x, effort)
-    yield _theirs(case, x, labels, effort)
     rng = np.random.default_rng(1)
+    ours, theirs = _ours(dag, start, x), _theirs(x, labels)
+    who = {"lacunary": ours, "lacunary, one thread": _alone(ours), **theirs}
     for count in PATTERNS:
         pattern = rng.random((count, DIMENSIONS)) < HOLES
         holes = np.where(pattern[rng.integers(0, count, rows)], np.nan, x)
-        yield _ours(case, f"lacunary, 10 % holes in {count:,} patterns", dag, start, holes, effort)
+        who[f"lacunary, 10 % holes in {count:,} patterns"] = _ours(dag, start, holes)
     for share in SHARES:
         holes = np.where(rng.random(x.shape) < share, np.nan, x)
-        yield _ours(case, f"lacunary, {share:.0%} holes, a pattern for each row", dag, start, holes, effort)
+        who[f"lacunary, {share:.0%} holes, a pattern for each row"] = _ours(dag, start, holes)
+    yield from _measured(case, who, effort)
+    if not theirs:
+        yield Line(case, "scikit-learn", note="not installed")
 
 
 def _data(rows: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -79,9 +84,7 @@ def _start(x: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.floa
     return np.array(lac.fit(seen, table, method="ml").network.theta)
 
 
-def _ours(
-    case: str, who: str, dag: lac.Dag, start: NDArray[np.float64], x: NDArray[np.float64], effort: Effort
-) -> Line:
+def _ours(dag: lac.Dag, start: NDArray[np.float64], x: NDArray[np.float64]) -> Iterate:
     codes = np.full((len(x), len(dag.schema)), -1, dtype=np.int8)
     prepared = prepare(dag, lac.Table(dag.schema, codes, np.column_stack([np.full(len(x), np.nan), x])))
     rule = maximize_rule(lac.Dirichlet(1.0)(dag), "ml", "softmax", None)
@@ -92,12 +95,21 @@ def _ours(
         points[0] = rule.improve(swept.counts)
         return float(swept.log_likelihood[0])
 
-    return _measured(case, who, iterate, effort)
+    return iterate
 
 
-def _theirs(case: str, x: NDArray[np.float64], labels: NDArray[np.int64], effort: Effort) -> Line:
+def _alone(iterate: Iterate) -> Iterate:
+    def alone() -> float:
+        with lac.threads(1):
+            return iterate()
+
+    return alone
+
+
+def _theirs(x: NDArray[np.float64], labels: NDArray[np.int64]) -> dict[str, Iterate]:
+    """With one thread of BLAS, which is faster on most machines, and with all."""
     if GaussianMixture is None:
-        return Line(case, "scikit-learn", note="not installed")
+        return {}
     model = GaussianMixture(CLASSES, reg_covar=0.0)
     model._check_parameters(x)
     model._initialize(x, np.eye(CLASSES)[labels])
@@ -107,9 +119,12 @@ def _theirs(case: str, x: NDArray[np.float64], labels: NDArray[np.int64], effort
         model._m_step(x, shares)
         return float(log) * len(x)
 
-    return _measured(case, "scikit-learn", iterate, effort)
+    return {"scikit-learn": iterate, "scikit-learn, one thread": one_blas_thread(iterate)}
 
 
-def _measured(case: str, who: str, iterate: Callable[[], float], effort: Effort) -> Line:
-    found = [iterate() for _ in range(WARM)][-1]
-    return Line(case, who, seconds(iterate, effort), found, f"log-likelihood of iteration {WARM}")
+def _measured(case: str, who: dict[str, Iterate], effort: Effort) -> Iterator[Line]:
+    """All by turns; the first iterations are not counted."""
+    found = {name: [iterate() for _ in range(WARM)][-1] for name, iterate in who.items()}
+    times = by_turns(list(who.values()), effort)
+    for (name, log_likelihood), time in zip(found.items(), times, strict=True):
+        yield Line(case, name, time, log_likelihood, "log-likelihood after a few iterations")

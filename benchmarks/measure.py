@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -13,21 +13,28 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
-from time import perf_counter, process_time
-from typing import Any
+from time import perf_counter, process_time, sleep
+from typing import Any, TypeVar
 
 __all__ = [
     "Effort",
     "Line",
     "best_threads",
+    "by_turns",
     "machine",
     "multiply_adds",
+    "one_blas_thread",
     "one_core",
     "per_iteration",
     "per_step",
     "seconds",
     "side_by_side",
 ]
+
+T = TypeVar("T")
+
+PAUSE = 0.06
+"""Seconds after which threads of BLAS have gone to sleep."""
 
 PACKAGES = ("lacunary", "numpy", "numba", "pyagrum", "pgmpy", "stepmix")
 
@@ -79,6 +86,23 @@ def seconds(call: Callable[[], object], effort: Effort) -> float:
     while len(times) <= effort.repeats and sum(times) < effort.patience:
         times.append(_time(call))
     return median(times[1:] or times)
+
+
+def by_turns(calls: Sequence[Callable[[], object]], effort: Effort) -> list[float]:
+    """Return the least wall time of each of several calls, which take turns after one that is not counted.
+
+    Before each there is a pause in which threads of BLAS, which wait for more by running, go to sleep.
+    """
+    times: list[list[float]] = [[] for _ in calls]
+    for call in calls:
+        call()
+    while len(times[0]) < effort.repeats or sum(map(sum, times)) < effort.repeats * effort.span:
+        for call, mine in zip(calls, times, strict=True):
+            sleep(PAUSE)
+            mine.append(_time(call))
+        if sum(map(sum, times)) > effort.patience:
+            break
+    return [min(mine) for mine in times]
 
 
 def per_step(steps: Iterator[object], effort: Effort) -> float:
@@ -145,6 +169,20 @@ def best_threads(measure: Callable[[], float]) -> float:
     with limits(1):
         alone = measure()
     return min(alone, measure())
+
+
+def one_blas_thread(call: Callable[[], T]) -> Callable[[], T]:
+    """Return a call during which BLAS keeps to one thread, if that can be asked for."""
+    try:
+        control = import_module("threadpoolctl").ThreadpoolController()
+    except ImportError:
+        return call
+
+    def limited() -> T:
+        with control.limit(limits=1):
+            return call()
+
+    return limited
 
 
 @contextmanager

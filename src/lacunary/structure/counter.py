@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lacunary.budget import reserve
 from lacunary.data.table import Table
-from lacunary.infer.parallel import threads
+from lacunary.infer.parallel import in_parallel, in_runs, threads
 from lacunary.kernels.count import add_digit, count_alone, count_beside, count_bits, count_masks
 from lacunary.structure.score import Parents
 
@@ -26,7 +26,7 @@ ROOM = 4
 WORD = 0.6
 """What it costs to look at a word of 64 rows at once, where adding one row's weight somewhere costs one."""
 
-SHARED = 2.0**22
+SHARED = 2.0**21
 """What counting must cost for threads to share it, where adding one row's weight somewhere costs one: about
 a millisecond."""
 
@@ -116,6 +116,7 @@ class Counter:
         self.first = np.concatenate(([0], np.cumsum(self.sizes))).astype(np.int64)
         self.columns = np.ascontiguousarray((codes + self.first[:-1]).astype(np.int32))
         self._whole = self._block(0, len(self.sizes))
+        self._whole_weights = bool(np.all(self.weights == np.floor(self.weights)))
         few = sum(self.sizes) * len(table) <= 8 * BITS
         self.bits = _bits(table.codes, self.sizes) if few and np.all(table.weights == 1.0) else None
 
@@ -153,62 +154,89 @@ class Counter:
     def alone(self, heights: Heights) -> NDArray[np.float64]:
         """Return the counts of the child and its parents; (configurations · states,)."""
         out = np.zeros(heights.height)
-        if self._words(heights, 1) < len(self.weights):
+        if self.bits is not None and self._few(heights, 1, 1):
             count_masks(self._masks(heights.members), out)
         else:
             count_alone(heights.place, self.weights, out)
         return out
 
-    def beside(self, heights: Heights) -> tuple[list[Block], Callable[[Block], NDArray[np.float64]]]:
-        """Return all variables in blocks, and what counts with each variable of a block as a further parent.
+    def beside(self, heights: Heights) -> Iterator[tuple[Block, NDArray[np.float64]]]:
+        """Go over the counts with each further parent, as many variables at a time as memory allows.
 
-        There are as many together as memory allows, and as few as are worth a thread. The counts' columns are
-        the states of the block's variables; (configurations · states, columns).
+        The counts' columns are the states of the block's variables; (configurations · states, columns).
         """
-        n, columns = len(self.sizes), int(self.first[-1])
-        rows, words = float(len(self.weights) * n), self._words(heights, columns - n)
-        pieces = min(threads(), n) if min(rows, words) >= SHARED else 1
-        blocks = self._blocks(CELLS // max(heights.height, 1), -(-n // pieces))
-        if words < rows:
-            masks = self._masks(heights.members)
-            return blocks, lambda block: self._by_bits(heights, masks, block)
-        place = heights.place
-        return blocks, lambda block: self._by_rows(heights, place, block)
-
-    def _blocks(self, columns: int, variables: int) -> list[Block]:
-        """Return blocks with at most so many columns, if a variable has not more, and so many variables."""
-        if self.first[-1] <= columns and variables >= len(self.sizes):
-            return [self._whole]
-        blocks, begin = [], 0
-        while begin < len(self.sizes):
-            last = self.first[begin] + max(columns, self.sizes[begin])
+        most = CELLS // max(heights.height, 1)
+        if self.first[-1] <= most:
+            yield self._whole, self._counted(heights, self._whole)
+            return
+        begin, n = 0, len(self.sizes)
+        while begin < n:
+            last = self.first[begin] + max(most, self.sizes[begin])
             end = int(np.searchsorted(self.first, last, side="right")) - 1
-            blocks.append(self._block(begin, min(end, begin + variables)))
-            begin = blocks[-1].variables.stop
-        return blocks
+            block = self._block(begin, end)
+            yield block, self._counted(heights, block)
+            begin = end
 
     def _block(self, begin: int, end: int) -> Block:
         first = self.first[begin : end + 1] - self.first[begin]
         return Block(slice(begin, end), self._sizes[begin:end], first, int(self.first[begin]))
 
-    def _by_bits(self, heights: Heights, masks: NDArray[np.uint64], block: Block) -> NDArray[np.float64]:
-        assert self.bits is not None
-        counts = _no_counts(heights, block)
-        count_bits(masks, self.bits[block.shift : block.shift + block.width], block.first, counts)
-        return counts
-
-    def _by_rows(self, heights: Heights, place: NDArray[np.int64], block: Block) -> NDArray[np.float64]:
-        counts = _no_counts(heights, block)
+    def _counted(self, heights: Heights, block: Block) -> NDArray[np.float64]:
         begin, end, shift = block.variables.start, block.variables.stop, block.shift
-        count_beside(self.columns, place, self.weights, begin, end, shift, block.width, counts.reshape(-1))
+        width = block.width
+        reserve(
+            8.0 * heights.height * width, f"{heights.height} counts beside {width} states", "merge states"
+        )
+        if self.bits is not None and self._few(heights, width - (end - begin), end - begin):
+            return self._by_bits(heights, block, self.bits[shift : shift + width])
+        return self._by_rows(heights, block)
+
+    def _by_bits(self, heights: Heights, block: Block, bits: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """Count looking at 64 rows at once; threads share the places."""
+        masks, counts = self._masks(heights.members), np.zeros((heights.height, block.width))
+
+        def count(some: range) -> None:
+            here = slice(some.start, some.stop)
+            count_bits(masks[here], bits, block.first, counts[here])
+
+        if WORD * heights.height * bits.size < SHARED:
+            count(range(len(counts)))
+        else:
+            in_runs(count, len(counts), 2)
         return counts
 
-    def _words(self, heights: Heights, states: int) -> float:
-        """Return what looking at all rows' bits for each place costs, where adding a weight costs one."""
-        if self.bits is None or not heights.dense:
-            return np.inf
-        words: int = self.bits.shape[1]
-        return WORD * (heights.height * (states + len(heights.members)) * words)
+    def _by_rows(self, heights: Heights, block: Block) -> NDArray[np.float64]:
+        """Count row by row; threads share the rows where weights are whole: such sums know no order."""
+        place, shape, rows = heights.place, (heights.height, block.width), len(self.weights)
+        begin, end = block.variables.start, block.variables.stop
+
+        def count(some: slice) -> NDArray[np.float64]:
+            counts = np.zeros(shape)
+            count_beside(
+                self.columns[some],
+                place[some],
+                self.weights[some],
+                begin,
+                end,
+                block.shift,
+                block.width,
+                counts.reshape(-1),
+            )
+            return counts
+
+        if rows * (end - begin) < SHARED or not self._whole_weights:
+            return count(slice(rows))
+        step = -(-rows // threads())
+        first, *others = in_parallel(count, [slice(a, a + step) for a in range(0, rows, step)])
+        for other in others:
+            first += other
+        return first
+
+    def _few(self, heights: Heights, states: int, variables: int) -> bool:
+        """Whether places are so few that looking at all rows' bits for each of them is less work."""
+        assert self.bits is not None
+        words = heights.height * (states + len(heights.members)) * self.bits.shape[1]
+        return heights.dense and WORD * words < len(self.weights) * variables
 
     def _masks(self, members: Parents) -> NDArray[np.uint64]:
         """Return, for each configuration, a bit for each row that has it; (configurations, words)."""
@@ -219,12 +247,6 @@ class Counter:
             masks = own if masks is None else (masks[:, None] & own).reshape(-1, own.shape[1])
         assert masks is not None
         return masks
-
-
-def _no_counts(heights: Heights, block: Block) -> NDArray[np.float64]:
-    high, wide = heights.height, block.width
-    reserve(8.0 * high * wide, f"{high} counts beside {wide} states", "merge states")
-    return np.zeros((high, wide))
 
 
 def _bits(codes: NDArray[np.signedinteger], sizes: tuple[int, ...]) -> NDArray[np.uint64]:

@@ -5,8 +5,6 @@ Counts are taken once for a child, its parents and every further parent (`Counte
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from math import prod
 
 import numpy as np
@@ -17,12 +15,11 @@ from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError
 from lacunary.evidence.charge import price
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
-from lacunary.infer.parallel import in_parallel
 from lacunary.kernels.count import add_columns
 from lacunary.kernels.families import BDEU, DIRICHLET, LIKELIHOOD, block_terms, nested_terms
 from lacunary.maths.special import log_rising
 from lacunary.model.dag import Dag
-from lacunary.structure.counter import Block, Counter
+from lacunary.structure.counter import Counter
 from lacunary.structure.score import Parents, allowed_arcs, check_observed, toggle
 
 __all__ = ["BD", "BIC", "check_complete", "check_digits", "table_evidence"]
@@ -37,28 +34,6 @@ ALONE = np.array([0, 1], dtype=np.int64)
 
 SLOTS, REMEMBERED = 127, 2047
 """Sizes of tables for which, and counts up to which, a score remembers what it worked out: 4 MiB at most."""
-
-APART = 2**22
-"""Cells of a table from which on families are scored on several threads: some tenths of a ms each."""
-
-
-class Memories:
-    """What was worked out for counts, in as many copies as threads have needed one at a time."""
-
-    def __init__(self, most: int, variables: int) -> None:
-        self._most, self._variables = most, variables
-        self._free: list[tuple[Array, Array, NDArray[np.int64]]] = []
-
-    @contextmanager
-    def lent(self) -> Iterator[tuple[Array, Array, NDArray[np.int64]]]:
-        """Lend one: keys, values and room for slots (`lacunary.kernels.families`)."""
-        try:
-            mine = self._free.pop()
-        except IndexError:
-            slots = np.empty((2, self._variables), dtype=np.int64)
-            mine = np.zeros((2, SLOTS)), np.empty((2, SLOTS, self._most + 1)), slots
-        yield mine
-        self._free.append(mine)
 
 
 class _Discrete:
@@ -77,9 +52,8 @@ class _Discrete:
         self.counter = Counter(table)
         self._never = [np.flatnonzero(~column) for column in self.allowed.T]
         most = min(int(self.size), REMEMBERED) + 1 if np.all(table.weights == 1.0) else 0
-        self._memories = Memories(most, self.variables)
-        #: Whether a family is so much work that several are worth a thread each.
-        self.apart = len(self.counter.weights) * self.variables >= APART
+        self._keys, self._values = np.zeros((2, SLOTS)), np.empty((2, SLOTS, most + 1))
+        self._slots = np.empty((2, self.variables), dtype=np.int64)
 
     @property
     def variables(self) -> int:
@@ -99,15 +73,9 @@ class _Discrete:
         """Return the toggled terms and, last, the term as it is; (n + 1,)."""
         heights = self.counter.heights(child, parents)
         out, alone = np.zeros(self.variables + 1), np.empty((heights.height, 1))
-        blocks, count = self.counter.beside(heights)
-
-        def score(block: Block) -> None:
-            counts = count(block)
+        for block, counts in self.counter.beside(heights):
             self._score(child, parents, block.first, counts, out[block.variables])
-            if block is blocks[0]:
-                add_columns(counts, block.split, alone[:, 0])  # over the states of any one variable
-
-        in_parallel(score, blocks)
+            add_columns(counts, block.split, alone[:, 0])  # over the states of any one variable
         if heights.dense:
             out[[*parents, -1]] = self._nested(child, parents, alone)
         else:
@@ -121,8 +89,7 @@ class _Discrete:
         sizes = np.array([self.schema.sizes[member] for member in (*parents, child)], dtype=np.int64)
         out = np.empty(len(sizes))
         room = np.empty(counts.shape)
-        with self._memories.lent() as memory:
-            nested_terms(counts, sizes, ALONE, self.law, *memory, room, out)
+        nested_terms(counts, sizes, ALONE, self.law, self._keys, self._values, self._slots, room, out)
         return out
 
     def _one(self, child: int, parents: Parents, counts: Array) -> float:
@@ -137,8 +104,8 @@ class _Discrete:
         """Write the child's term with each variable whose columns begin at ``first`` beside its parents."""
         sizes = self.schema.sizes
         many = float(prod([sizes[p] for p in parents]))
-        with self._memories.lent() as memory:
-            block_terms(counts, sizes[child], many, first, self.law, *memory, out)
+        memory = self._keys, self._values, self._slots
+        block_terms(counts, sizes[child], many, first, self.law, *memory, out)
 
 
 class BIC(_Discrete):
