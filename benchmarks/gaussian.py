@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,10 +39,10 @@ def lines(effort: Effort) -> Iterator[Line]:
     rng = np.random.default_rng(1)
     ours, theirs = _ours(dag, start, x), _theirs(x, labels)
     who = {"lacunary": ours, "lacunary, one thread": _alone(ours), **theirs}
-    for count in PATTERNS:
-        pattern = rng.random((count, DIMENSIONS)) < HOLES
-        holes = np.where(pattern[rng.integers(0, count, rows)], np.nan, x)
-        who[f"lacunary, 10 % holes in {count:,} patterns"] = _ours(dag, start, holes)
+    for many in PATTERNS:
+        pattern = rng.random((many, DIMENSIONS)) < HOLES
+        holes = np.where(pattern[rng.integers(0, many, rows)], np.nan, x)
+        who[f"lacunary, 10 % holes in {many:,} patterns"] = _ours(dag, start, holes)
     for share in SHARES:
         holes = np.where(rng.random(x.shape) < share, np.nan, x)
         who[f"lacunary, {share:.0%} holes, a pattern for each row"] = _ours(dag, start, holes)
@@ -88,11 +89,15 @@ def _ours(dag: lac.Dag, start: NDArray[np.float64], x: NDArray[np.float64]) -> I
     codes = np.full((len(x), len(dag.schema)), -1, dtype=np.int8)
     prepared = prepare(dag, lac.Table(dag.schema, codes, np.column_stack([np.full(len(x), np.nan), x])))
     rule = maximize_rule(lac.Dirichlet(1.0)(dag), "ml", "softmax", None)
-    points = [start[None]]
+    points, turn = [start[None]], count()
 
     def iterate() -> float:
-        swept = prepared.expect(points[0])
-        points[0] = rule.improve(swept.counts)
+        """Go on, but round and round the first points: at the top nothing would be left to work out."""
+        k = next(turn) % WARM
+        swept = prepared.expect(points[k])
+        after = rule.improve(swept.counts)
+        if len(points) == k + 1 < WARM:
+            points.append(after)
         return float(swept.log_likelihood[0])
 
     return iterate
