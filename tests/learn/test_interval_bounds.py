@@ -87,7 +87,7 @@ def test_contraction_keeps_the_points_that_em_does_not_move(problem: Small) -> N
 def test_concave_boxes_lie_under_their_tangents(problem: Small) -> None:
     rng, bounds = np.random.default_rng(3), bounder(problem)
     peak = bounds.climb(draw(bounds, 1, rng)[0])
-    points = np.repeat(peak[None], 400, axis=0)
+    points = np.repeat(peak[None], 100, axis=0)
     low, high = around(points, rng)
     concave = bounds.concave(low, high)
     assert concave.any()
