@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from lacunary.infer import pack, parallel
+
+
+def pytest_collection() -> None:
+    """Look for no garbage while tests are collected: hardly anything goes."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was collected out of all later searches for garbage."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
