@@ -37,13 +37,14 @@ Work = Callable[[Any], bytes]
 
 def work(rng: np.random.Generator, index: int) -> Found:
     """Disturb one piece of work at a random moment; every learner and every fault has its turn."""
-    learner = (_fit, _search, _mixture, _online)[index % 4]
+    learner: Callable[..., bytes] = (_fit, _search, _mixture, _online)[index % 4]
     fault = (_kill, _kill, _kill_both, _stop, _add)[index // 4 % 5]
     seed = int(rng.integers(10_000))
     with tempfile.TemporaryDirectory() as made, _small_parts():
         folder = _written(Path(made), seed)
-        if index % 20 == 19:
-            return Found(_scheduler_killed(folder, seed, rng))
+        if index % 5 == 4:
+            learner, resumed = ((_fit, "initial"), (_search, "start"), (_mixture, "resume"))[index // 5 % 3]
+            return Found(_scheduler_killed(partial(learner, folder, seed), resumed, folder, rng))
         return Found(_disturbed(partial(learner, folder, seed), fault, rng))
 
 
@@ -84,14 +85,14 @@ def _online(folder: Path, seed: int, client: Any) -> bytes:
     return _fit(folder, seed, client, online=50)
 
 
-def _search(folder: Path, seed: int, client: Any) -> bytes:
-    found = lac.search(_rows(folder, seed, client), method="greedy")
+def _search(folder: Path, seed: int, client: Any, **more: Any) -> bytes:
+    found = lac.search(_rows(folder, seed, client), method="greedy", **more)
     return f"{found.score!r} {found.dag}".encode()
 
 
-def _mixture(folder: Path, seed: int, client: Any) -> bytes:
-    stop = lac.Stop(iterations=20)
-    found = lac.fit_mixture(_rows(folder, seed, client), components=2, structure="empty", stop=stop, rng=seed)
+def _mixture(folder: Path, seed: int, client: Any, **more: Any) -> bytes:
+    rows, stop = _rows(folder, seed, client), lac.Stop(iterations=20)
+    found = lac.fit_mixture(rows, components=2, structure="empty", stop=stop, rng=seed, **more)
     return b"".join([found.mixture.weights.tobytes(), *(c.theta.tobytes() for c in found.mixture.components)])
 
 
@@ -162,23 +163,33 @@ def _add(cluster: Any, client: Any) -> None:
     cluster.scale(3)
 
 
-def _scheduler_killed(folder: Path, seed: int, rng: np.random.Generator) -> int:
-    """A scheduler that is killed is said by name; from the checkpoint the fit goes on to the same bits."""
-    wanted, kept = _fit(folder, seed, None), folder / "climbs.json"
-    keep = lac.Checkpoint(kept, seconds=0)
-    last = int(rng.integers(2, 8))
-    with _cluster(folder) as (client, scheduler):
+def _scheduler_killed(
+    learn: Callable[..., bytes], resumed: str, folder: Path, rng: np.random.Generator
+) -> int:
+    """A scheduler that is killed is said by name; from the checkpoint the work goes on to the same bits."""
+    told, kept = 0, folder / "trail.json"
 
-        def watch(progress: lac.Progress) -> None:
-            keep(progress)
-            if progress.iteration == last:
+    def counted(*progress: object) -> None:
+        nonlocal told
+        told += 1
+
+    wanted = learn(None, watch=counted)
+    last, keep = int(rng.integers(1, told)), lac.Checkpoint(kept, seconds=0)
+    with _cluster(folder) as (client, scheduler):
+        seen = 0
+
+        def watch(*progress: object) -> None:
+            nonlocal seen
+            keep(*progress)
+            seen += 1
+            if seen == last:
                 scheduler.kill()
 
         with pytest.raises(lac.SourceError, match="checkpoint"):
-            _in_time(lambda: _fit(folder, seed, client, watch=watch))
+            _in_time(lambda: learn(client, watch=watch))
     with _cluster(folder) as (client, _):
-        later = _in_time(lambda: _fit(folder, seed, client, initial=lac.load(kept)))
-    assert later == wanted, f"the scheduler killed after sweep {last}"
+        later = _in_time(lambda: learn(client, **{resumed: lac.load(kept)}))
+    assert later == wanted, f"the scheduler killed after {last} of {told} reports"
     return 2
 
 
