@@ -15,6 +15,7 @@ from lacunary.budget import reserve
 from lacunary.data.apart import reading
 from lacunary.data.column import Column, Labels, Moments, Source, at_midnight, of_array, of_values
 from lacunary.data.large import coded
+from lacunary.data.pages import check_pages
 from lacunary.data.schema import Label, Variable
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import FileError, ParameterError, SchemaError, TableError
@@ -73,6 +74,8 @@ def arrow_file(path: Path) -> Source:
         raise FileError(f"{path} is not what its suffix says: it does not begin with {magic.decode()}")
     import polars as pl
 
+    if magic == b"PAR1":
+        check_pages(path)
     ask, reader = (
         (pl.read_parquet_schema, pl.read_parquet) if magic == b"PAR1" else (pl.read_ipc_schema, pl.read_ipc)
     )

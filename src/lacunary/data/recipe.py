@@ -19,6 +19,7 @@ import numpy as np
 from lacunary.data.assemble import unnamed
 from lacunary.data.delimited import regular_rows, strictly
 from lacunary.data.large import BLOCK, is_plain
+from lacunary.data.pages import check_pages
 from lacunary.data.plainly import is_delimited, plain_path, plainly
 from lacunary.data.quotes import Closed
 from lacunary.data.remote import here, is_remote, remote_stamp
@@ -157,6 +158,8 @@ def look_through(path: str, folders: Sequence[str], opening: Opening | None = No
     keys, stamp = tuple(_keys(folders)), _stamp(path)
     if kind == "text":
         return _text(path, stamp, keys, opening or Opening())
+    if kind == "parquet":
+        check_pages(here(path))
     frame = _lazy(path, kind)
     try:
         schema = frame.collect_schema()
