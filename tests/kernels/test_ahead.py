@@ -110,7 +110,8 @@ def test_types_are_those_that_a_fit_asks_for() -> None:
     known = {tuple(map(str, one)) for one in compiled.signatures}
     assert {tuple(map(str, ahead._signature(several))) for several in (True, False)} <= known
     for kernel, asked in ahead.around():
-        assert [tuple(map(str, one)) for one in kernel.signatures] == [tuple(map(str, asked))]
+        # Others may have asked for other types, in the same process, before.
+        assert tuple(map(str, asked)) in [tuple(map(str, one)) for one in kernel.signatures]
     assert {kernel for kernel, _ in ahead.around()} == {normalize, narrow, widen}
     before = [_misses(piece) for piece in (fill_with_care, find_underflow)]
     settings: Any = {"nogil": True, "error_model": "numpy", "_nrt": False}
