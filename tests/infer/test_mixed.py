@@ -102,9 +102,9 @@ def test_families_that_are_not_open_stay_apart() -> None:
 
 
 def test_too_many_open_configurations_are_refused() -> None:
-    parents = [f"d{i}" for i in range(12)]
+    parents = [f"d{i}" for i in range(11)]
     dag = lac.dag(f"{' '.join(parents)} -> x", kinds={"x": "continuous"}, states=dict.fromkeys(parents, 4))
-    rows = lac.Table(dag.schema.hide(parents), np.full((5, 13), -1, dtype=np.int8), np.ones((5, 13)))
+    rows = lac.Table(dag.schema.hide(parents), np.full((5, 12), -1, dtype=np.int8), np.ones((5, 12)))
     with exactly(), pytest.raises(TooWideError, match=r"d0, d1"):
         prepare(lac.Dag(rows.schema, dag.parents), rows)
 

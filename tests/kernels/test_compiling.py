@@ -5,11 +5,20 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
 from lacunary.kernels.compile import bare
 from lacunary.kernels.compiling import uninterrupted
+
+
+@pytest.fixture(autouse=True)
+def _heard() -> Iterator[None]:
+    """Interrupts are heard, even where tests were begun in the background, which ignores them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_a_signal_waits_until_the_block_is_over() -> None:
