@@ -203,7 +203,7 @@ def parsed(limit: str | float, where: str) -> int:
 def _text(path: Path) -> str:
     try:
         return path.read_text()
-    except (OSError, UnicodeDecodeError):
+    except (OSError, UnicodeDecodeError, MemoryError):  # who asks how much there is may have none left
         return ""
 
 

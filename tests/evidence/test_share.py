@@ -13,7 +13,7 @@ from lacunary.data.table import HOLE, Table
 from lacunary.errors import ParameterError
 from lacunary.evidence.compare import Comparison, compare
 from lacunary.evidence.estimate import Estimate
-from lacunary.evidence.share import shares
+from lacunary.evidence.share import TIE, expected_shares, shares, tied
 from lacunary.infer.network import random_network
 from lacunary.model.make import dag
 
@@ -112,3 +112,24 @@ def test_exact_averages_integrate_over_parameters() -> None:
     assert alone.average("exact").log_probability(asked) == pytest.approx(wanted, abs=1e-12)
     both = compare({"one": graph}, table, ["variational", "exact"])
     assert both.average("exact").log_probability(asked) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_where_nothing_is_known_a_share_is_anything() -> None:
+    unknown = shares([sampled(-10.0, None), sampled(-12.0, None)], UNIFORM, [-np.inf, -np.inf])
+    assert [(share.probability, share.low, share.high) for share in unknown] == [(None, 0.0, 1.0)] * 2
+
+
+def test_expected_shares_are_those_of_bayes_without_errors_and_nearer_to_even_with_them() -> None:
+    exact = [Estimate("exact", value, "exact", {"x": value}) for value in (-10.0, -12.0)]
+    sure = expected_shares(exact, UNIFORM)
+    assert sure == pytest.approx([1 / (1 + np.exp(-2.0)), 1 / (1 + np.exp(2.0))], rel=1e-12)
+    blurred = expected_shares([sampled(-10.0, 2.0), sampled(-12.0, 2.0)], UNIFORM)
+    assert blurred.sum() == pytest.approx(1.0, rel=1e-12)
+    assert 0.5 < blurred[0] < sure[0] - 0.05  # the logistic function is concave there
+
+
+def test_ties_are_relative_to_what_rounding_is_of_large_numbers() -> None:
+    large = [Estimate("exact", value, "exact", {"x": value}) for value in (-1e8, -1e8 - 1e8 * TIE / 2)]
+    assert tied(large, UNIFORM).tolist() == [True, True]
+    small = [Estimate("exact", value, "exact", {"x": value}) for value in (-1.0, -1.0 - 1e8 * TIE / 2)]
+    assert tied(small, UNIFORM).tolist() == [True, False]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.integrate import dblquad
 
+import lacunary as lac
 from lacunary.data.holes import make_holes
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table
@@ -206,3 +207,22 @@ def test_what_is_refused() -> None:
 def test_other_estimates_refuse(method: str) -> None:
     with pytest.raises(ParameterError, match=f"'{method}' needs .*families.*, and that of X is uniform"):
         score(LONE, column([1.0, 2.0]), method)
+
+
+def test_exact_evidence_beside_completions_multiplies() -> None:
+    """What is uniform has no part in the sum over the holes of others."""
+    rng = np.random.default_rng(3)
+    rows = {
+        "A": [0, 1] * 4,
+        "X": rng.uniform(2.0, 5.0, 8).tolist(),
+        "B": [0, None, 1, 0, None, 1, 1, 0],
+        "C": [0, 1, 1, None, 0, 1, 0, 0],
+    }
+    shape: Any = {"kinds": {"X": "continuous"}, "family": {"X": "uniform"}}
+    uniform, open_ = ({name: rows[name] for name in names} for names in ("AX", "BC"))
+    apart = [
+        score(dag("A -> X", **shape), lac.read(uniform), "exact"),
+        score(dag("B -> C"), lac.read(open_), "exact"),
+    ]
+    whole = score(dag("A -> X; B -> C", **shape), lac.read(rows), "exact")
+    assert whole.value == pytest.approx(sum(one.value for one in apart), rel=1e-12)

@@ -548,3 +548,14 @@ def test_folders_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert len(synced) == 2
     if sys.platform == "linux":
         assert synced == [False, True]  # the file, then the folder that names it
+
+
+def test_a_number_beyond_all_doubles_in_a_checkpoint_is_damage(
+    trails: dict[str, list[str]], tmp_path: Path
+) -> None:
+    """JSON may say 1e999, which Python reads as infinity and no seal can be made of."""
+    name, path = next(iter(RUNS)), tmp_path / "c.json"
+    text = json.dumps(json.loads(trails[name][0]) | {"more": 12345})
+    path.write_text(text.replace("12345", "1e999"))
+    with pytest.raises(FileError, match=r"c\.json.*damaged"):
+        lac.load(path)

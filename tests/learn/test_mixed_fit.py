@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.stats import norm
 from sklearn.decomposition import FactorAnalysis
 from sklearn.mixture import GaussianMixture
 
@@ -284,3 +285,9 @@ def test_tied_regressions_are_one_regression_in_the_data_s_units() -> None:
     found = lac.fit(steps, rows, method="ml")
     assert found.network.regression("v").coefficients[0] == pytest.approx(slope, rel=1e-10)
     assert found.network.regression("v").intercept == pytest.approx(start, rel=1e-10)
+
+
+def test_entropy_of_a_regression_is_that_of_its_noise() -> None:
+    family = lac.dag("x -> y", kinds="continuous").number(1)
+    theta = np.array([[1.0, 2.0, 0.25], [0.0, 0.0, 9.0]])
+    assert family.entropy(theta) == pytest.approx(norm.entropy(scale=[0.5, 3.0]), rel=1e-12)

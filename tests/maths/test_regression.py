@@ -256,3 +256,10 @@ def test_redundant_coordinates_are_not_solved_in_turn() -> None:
     rows = rows_of(2, 30, 0)
     assert regression.solved_in_turn(moments(np.column_stack([rows, rows[:, 0] - rows[:, 1]])), 2) is None
     assert regression.solved_in_turn(np.zeros((3, 3)), 2) is None
+
+
+def test_moments_of_several_stacks_move_each_by_itself() -> None:
+    rng = np.random.default_rng(0)
+    stacks = rng.normal(size=(2, 3, 4, 4))
+    moved = move(stacks, [1.0, 2.0, -1.0], 3.0)
+    assert moved[1, 2] == pytest.approx(move(stacks[1, 2], [1.0, 2.0, -1.0], 3.0), rel=1e-12)
