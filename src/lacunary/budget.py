@@ -203,7 +203,12 @@ def parsed(limit: str | float, where: str) -> int:
 def _text(path: Path) -> str:
     try:
         return path.read_text()
-    except (OSError, UnicodeDecodeError, MemoryError):  # who asks how much there is may have none left
+    except (OSError, UnicodeDecodeError):
+        return ""
+    except (
+        MemoryError,
+        TypeError,
+    ):  # who asks how much there is may have none left, which `open` calls a type
         return ""
 
 
