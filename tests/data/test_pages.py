@@ -38,6 +38,23 @@ def test_files_of_another_writer_pass(tmp_path: Path, version: str) -> None:
     check_pages(path)
 
 
+def test_a_dictionary_may_have_more_than_its_column_uses(tmp_path: Path) -> None:
+    """Arrow writes the whole dictionary of a column, whatever its rows have."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    words = arrow.DictionaryArray.from_arrays(arrow.array([0, 2, 0]), [f"w{k}" for k in range(1000)])
+    parquet.write_table(arrow.table({"w": words}), tmp_path / "t.parquet")
+    check_pages(tmp_path / "t.parquet")
+
+
+def test_lists_within_lists_end_somewhere(tmp_path: Path) -> None:
+    """A footer of lists of one list each would be gone into as deep as it is long."""
+    footer = b"\x49" + b"\x19" * 50_000  # the fourth field is a list
+    path = tmp_path / "t.parquet"
+    path.write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    with pytest.raises(FileError, match="row group 0"):
+        check_pages(path)
+
+
 def test_a_page_of_minus_four_values_is_refused(tmp_path: Path) -> None:
     """Polars would ask for memory for as many, and end the process."""
     path = tmp_path / "t.parquet"

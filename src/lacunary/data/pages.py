@@ -18,7 +18,7 @@ from lacunary.errors import FileError
 __all__ = ["check_pages"]
 
 DEPTH = 16
-"""Structures within structures, of which Parquet's own are eight at most."""
+"""Structures and lists within one another, of which Parquet's own are eight at most."""
 
 FOOTER = 2**21
 """Bytes at the end of a file, where its columns are told, beyond which pages are not gone through: with so
@@ -33,10 +33,11 @@ GROUPS, COLUMNS, ABOUT = 4, 1, 3
 VALUES, LENGTH, DATA, DICTIONARY = 5, 7, 9, 11
 """Fields of what is told of a column: values, bytes, where pages begin, and where their dictionary does."""
 
-FULL, PACKED, HEADERS = 2, 3, (5, 7, 8)
-"""Fields of a page's header: bytes when unpacked and as they are; what pages of each kind say of themselves
-(with data, with a dictionary, with data in the second form)."""
+FULL, PACKED, WORDS = 2, 3, 7
+"""Fields of a page's header: bytes when unpacked and as they are, and what a dictionary says of itself."""
 
+HEADERS = (5, WORDS, 8)
+"""Fields of a page's header: what pages of each kind say of themselves (5 and 8 hold data)."""
 
 WRONG = (ValueError, LookupError, TypeError, AttributeError)
 """What comes of reading what is not there: anything may stand anywhere."""
@@ -54,8 +55,6 @@ class _Reader:
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
         """Return a structure's fields by number."""
-        if depth > DEPTH:
-            raise _Broken
         out: dict[int, Any] = {}
         field = 0
         while kind := self._byte():
@@ -64,6 +63,8 @@ class _Reader:
         return out
 
     def _value(self, kind: int, depth: int) -> Any:
+        if depth > DEPTH:
+            raise _Broken
         if kind in (1, 2):  # true and false
             return kind == 1
         if kind == 3:
@@ -75,7 +76,7 @@ class _Reader:
         if kind == 8:
             return self.skip(self._unsigned())
         if kind in (9, 10):
-            return self._list(depth)
+            return self._list(depth + 1)
         if kind == 12:
             return self.struct(depth + 1)
         raise _Broken
@@ -135,12 +136,14 @@ def _broken_group(path: str, size: int, changed: int) -> int | None:
     """Return the first group of rows of a file, as it is now, with such a page; None if there is none."""
     if size < LEAST:
         return None
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        try:
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             groups = _groups(data)
-        except WRONG:
-            return 0
-        return next((k for k, group in enumerate(groups) if not _is_sound(data, group)), None)
+            return next((k for k, group in enumerate(groups) if not _is_sound(data, group)), None)
+    except OSError:  # for who reads it to say
+        return None
+    except WRONG:
+        return 0
 
 
 def _is_sound(data: mmap.mmap, group: dict[int, Any]) -> bool:
@@ -175,7 +178,9 @@ def _check_column(data: mmap.mmap, told: dict[int, Any]) -> None:
             raise _Broken
         for kind in HEADERS:
             values = header.get(kind, {1: 0}).get(1, -1)
-            if not 0 <= values <= told[VALUES]:
+            # A dictionary may have more than its column uses, but each takes a byte at least.
+            most = header[FULL] if kind == WORDS else told[VALUES]
+            if not 0 <= values <= most:
                 raise _Broken
-            left -= 0 if kind == HEADERS[1] else values
+            left -= 0 if kind == WORDS else values
         page.skip(header[PACKED])
