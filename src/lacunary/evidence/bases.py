@@ -24,7 +24,7 @@ from lacunary.learn.stop import Stop
 from lacunary.learn.vbem import Update, update_rule
 from lacunary.maths.arrays import Array, Integers
 
-__all__ = ["Optima", "optima"]
+__all__ = ["Optima", "distinct", "optima"]
 
 WIDENED = 0.8
 """Share of what an optimum has learned that its base knows: variational posteriors are too narrow."""
@@ -39,7 +39,7 @@ MOST = 6
 """Optima that a base is made of."""
 
 SAME = 1e-3
-"""Nats within which two bounds are those of one optimum."""
+"""Nats within which two heights are those of one optimum."""
 
 NEAR = 12.0
 """Nats below the best beyond which an optimum is left out."""
@@ -109,7 +109,7 @@ def optima(problem: Problem, rng: np.random.Generator) -> Optima:
     climbs, interrupted = climb(problem.prepared, rule, points, Stop(relative=1e-7), accelerate=True)
     if interrupted:
         raise KeyboardInterrupt
-    kept = _distinct(climbs)
+    kept = distinct(climbs)
     orders, everything = relabellings(problem, LABELS, rng)
     straight = np.arange(orders.shape[1])
     others = orders[(orders != straight).any(axis=1)]
@@ -122,8 +122,8 @@ def optima(problem: Problem, rng: np.random.Generator) -> Optima:
     )
 
 
-def _distinct(climbs: list[Climb]) -> list[Climb]:
-    """Return the climbs that ended at different bounds, best first, but for those that are far below."""
+def distinct(climbs: list[Climb]) -> list[Climb]:
+    """Return the climbs that ended at different heights, best first, but for those that are far below."""
     kept: list[Climb] = []
     for found in sorted(climbs, key=lambda c: -c.objective):
         new = all(abs(found.objective - other.objective) > SAME for other in kept)

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from lacunary.evidence.bases import Optima
+from lacunary.evidence.bases import Optima, distinct
 from lacunary.evidence.hessian import curvature
 from lacunary.evidence.movers import Points
 from lacunary.infer.covariance import free_places
@@ -35,12 +35,6 @@ FLATTEST = 0.05
 
 WIDEST = 400
 """Free parameters up to which a base with all their covariances is made."""
-
-SAME = 1e-4
-"""Nats within which two peaks are one."""
-
-NEAR = 12.0
-"""Nats below the best beyond which a peak is left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,23 +152,17 @@ def peak_mover(optima: Optima, rng: np.random.Generator) -> PeakMover | None:
     climbs, interrupted = climb(problem.prepared, rule, means, Stop(relative=1e-10), accelerate=True)
     if interrupted:
         raise KeyboardInterrupt
-    heights: list[float] = []
     peaks, roots, worth = [], [], []
-    for found in sorted(climbs, key=lambda c: -c.objective):
-        if any(abs(found.objective - other) < SAME for other in heights):
-            continue
-        heights.append(found.objective)
+    for found in distinct(climbs):
         bent = curvature(problem.prepared, found.theta).softmax_information(rule.pseudo, "softmax")
         value, axes = np.linalg.eigh(bent)
         value = np.maximum(value, FLATTEST)
         peaks.append(_coordinates(optima, np.log(found.theta[None]))[0])
         roots.append(axes / np.sqrt(value))
         worth.append(found.objective - 0.5 * np.log(value).sum())
-    high = np.array(worth)
-    kept = np.flatnonzero(high > high.max() - NEAR)
-    share = np.exp(high[kept] - high.max())
-    weights = 0.5 * share / share.sum() + 0.5 / len(kept)
-    return PeakMover(optima, rule, np.array(peaks)[kept], np.array(roots)[kept], weights, rng)
+    share = np.exp(np.array(worth) - max(worth))
+    weights = 0.5 * share / share.sum() + 0.5 / len(share)
+    return PeakMover(optima, rule, np.array(peaks), np.array(roots), weights, rng)
 
 
 def _coordinates(optima: Optima, logs: Array) -> Array:
