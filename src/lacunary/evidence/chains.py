@@ -27,7 +27,7 @@ from lacunary.infer.completions import Completions, completions_of
 from lacunary.infer.walker import TINY, Walker, Walks
 from lacunary.maths.arrays import Array
 
-__all__ = ["Chains", "NumericChains", "TableChains", "check_positive", "lay_out", "seeds"]
+__all__ = ["Chains", "NumericChains", "TableChains", "check_positive", "draw_parameters", "lay_out", "seeds"]
 
 
 class Chains(Protocol):
@@ -159,16 +159,20 @@ class NumericChains:
         return self.completions.draw(theta, 0.0 if start is None else 1.0, rng)
 
     def drawn(self, tau: float, states: Array, rng: np.random.Generator) -> Array:
-        """Draw parameters for standardised columns, given completed rows; known ones stay; (states, size)."""
-        belief, layout = self.problem.belief, self.problem.dag.layout
-        scaled = tau * states[:, :-1]
-        out = np.empty((len(states), layout.size))
-        drawn = rng.standard_gamma(belief.alpha[: layout.tables] + scaled[:, : layout.tables])
-        out[:, : layout.tables] = layout.normalize(np.maximum(drawn, TINY))
-        for i, family in belief.dag.numeric:
-            posterior = belief.hyper(i) + layout.statistics(scaled, i)
-            layout.records(out, i)[:] = family.draw(posterior, belief.surplus, rng)
-        return self.problem.with_known(out)
+        """Draw parameters for standardised columns, given completed rows; (states, size)."""
+        return draw_parameters(self.problem, tau * states[:, :-1], rng)
+
+
+def draw_parameters(problem: Problem, statistics: Array, rng: np.random.Generator) -> Array:
+    """Draw parameters given statistics of completed rows, each its own; known ones stay; (draws, size)."""
+    belief, layout = problem.belief, problem.dag.layout
+    out = np.empty((len(statistics), layout.size))
+    drawn = rng.standard_gamma(belief.alpha[: layout.tables] + statistics[:, : layout.tables])
+    out[:, : layout.tables] = layout.normalize(np.maximum(drawn, TINY))
+    for i, family in belief.dag.numeric:
+        posterior = belief.hyper(i) + layout.statistics(statistics, i)
+        layout.records(out, i)[:] = family.draw(posterior, belief.surplus, rng)
+    return problem.with_known(out)
 
 
 def lay_out(problem: Problem) -> TableChains | NumericChains:

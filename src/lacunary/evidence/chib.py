@@ -1,4 +1,4 @@
-"""Chib's estimate: the evidence from the posterior's density at one point (Chib 1995).
+"""Chib's estimate: the evidence from the posterior's density at some points (Chib 1995).
 
 At any parameters θ*,
 
@@ -7,6 +7,11 @@ At any parameters θ*,
 and the posterior's density is the mean, over Gibbs draws of the completions x, of every family's own given x:
 Dirichlet(θ*; α + N(x)) for tables, and for the others that of hyperparameters plus statistics, in the
 coordinates of `NumericFamily.log_density` and in standardised columns.
+
+The density p̂ that is found is itself one, so that ∫ p (p̂ − p)/p dθ = 0: at a single θ* its error is what it
+is, but over points that are draws from the posterior errors cancel to first order. What is left is the
+divergence of p̂ from p, by which the mean is too high and which the jackknife takes off. Each chain gives one
+point, at which the others tell the density.
 States of a hidden variable may be renamed without changing the posterior, but a chain hardly ever does so
 and then sees one of many equal modes; the density is therefore averaged over all renamings of θ* as well
 (Neal 1999; Frühwirth-Schnatter 2004), or over some at random where there are too many.
@@ -22,18 +27,24 @@ import numpy as np
 from scipy.special import logsumexp
 
 from lacunary.errors import NoEstimateError, TooWideError
-from lacunary.evidence.chains import NumericChains, TableChains, check_positive, lay_out, seeds
+from lacunary.evidence.chains import (
+    NumericChains,
+    TableChains,
+    check_positive,
+    draw_parameters,
+    lay_out,
+    seeds,
+)
 from lacunary.evidence.diagnostics import jackknife, mixing_note
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.imputation import sequence
 from lacunary.evidence.population import Weights
-from lacunary.evidence.problem import At, Problem
+from lacunary.evidence.problem import Problem
 from lacunary.evidence.schedule import straight
 from lacunary.family.numeric import NumericFamily
 from lacunary.learn.align import Swap, relabelled
 from lacunary.maths import special
 from lacunary.maths.arrays import Array, Booleans, Integers
-from lacunary.maths.pareto_tail import pareto_shape
 from lacunary.maths.special import log_rising
 from lacunary.model.dag import Dag
 from lacunary.model.swaps import Swaps
@@ -43,11 +54,11 @@ __all__ = ["chib", "relabellings"]
 AGREE = 0.4
 """Nats that chains' own estimates of the log evidence may differ by, as a standard deviation."""
 
-HEAVY = 0.7
-"""Pareto's shape beyond which the mean of densities has no error that can be told."""
+FEW = 0.1
+"""Nats of the jackknife's correction beyond which what is left of the divergence is not small."""
 
-ENOUGH = 50.0
-"""Effective draws from which a density is known."""
+COMPARED = 2**15
+"""Renamed points at most: with many renamings there are fewer points."""
 
 RELABELLINGS = 5040
 """Renamings that are all tried; with more, so many are drawn."""
@@ -56,19 +67,15 @@ RELABELLINGS = 5040
 def chib(
     problem: Problem,
     *,
-    at: At | None = None,
     draws: int = 500,
     burn: int = 500,
     chains: int = 16,
     most: int = RELABELLINGS,
 ) -> Estimate:
-    """Estimate the log marginal likelihood from the posterior's density at one point.
+    """Estimate the log marginal likelihood from the posterior's density at some points.
 
     Parameters
     ----------
-    at
-        θ* is what a Dirichlet posterior with the expected counts at this point has for its mean, and that of
-        another family with the expected statistics for its peak.
     draws, burn, chains
         Gibbs draws of each chain, and steps before them, the first half of which anneal. The standard error
         comes from the chains' differences (jackknife).
@@ -82,36 +89,40 @@ def chib(
     """
     check_positive(draws=draws, chains=chains, most=most)
     _check_mirrors(problem.dag)
-    rng, size = np.random.default_rng(problem.rng), problem.dag.layout.statistics_size
-    theta = _center(problem, at)
-    laid = lay_out(problem)
+    rng, laid = np.random.default_rng(problem.rng), lay_out(problem)
     states, log_z = _posterior(problem, laid, draws, burn, chains, rng)
     renamed, everything = relabellings(problem, most, rng)
-    ordinates = _log_ratios(problem, states[..., :size], theta[renamed])
+    points = _points(problem, states, len(renamed), rng)
+    ordinates = _ordinates(problem, states, points, renamed) + log_z
 
     def log_ratio(which: Integers) -> float:
-        summed = logsumexp(ordinates[which], axis=(1, 2)) + log_z[which]
-        return float(logsumexp(summed) - logsumexp(log_z[which]) - log(ordinates[0].size))
+        others = [_others(which, k) for k in range(len(points))]
+        each = [
+            logsumexp(own[some]) - logsumexp(log_z[some]) for own, some in zip(ordinates, others, strict=True)
+        ]
+        return float(np.mean(each))
 
-    ratio, error = jackknife(log_ratio, chains, chains * draws // 2)
-    log_prior = _log_prior_density(problem, theta)
+    first, error, bias = jackknife(log_ratio, chains, chains * draws // 2)
+    ratio = first - bias
+    log_prior = float(np.mean([_log_prior_density(problem, theta) for theta in points]))
     terms = {
-        "log-likelihood": float(problem.prepared.expect(theta[None]).log_likelihood[0]),
+        "log-likelihood": float(problem.prepared.expect(points).log_likelihood.mean()),
         "log prior density": log_prior,
         "log posterior density": -(log_prior + ratio),
     }
     tried = "" if everything else f"only {len(renamed)} renamings at random were tried"
     mixed = mixing_note(problem, laid.log_tempered(1.0, states))
-    few = _few(logsumexp(ordinates, axis=2) + log_z[:, None], float(log_z.std(ddof=1)) if chains > 1 else 0.0)
+    few = _few(abs(bias), float(log_z.std(ddof=1)) if chains > 1 else 0.0)
     note = "; ".join(filter(None, [mixed, few, tried]))
     details = {
         "relabellings": len(renamed),
+        "points": len(points),
         "freedom": max(chains - 1, 1),
         "trustworthy": not note,
         "note": note,
     }
     value = terms["log-likelihood"] - ratio  # of huge densities the difference would be lost
-    return Estimate("chib", value, "Monte Carlo", terms, stderr=error, where=at, details=details)
+    return Estimate("chib", value, "Monte Carlo", terms, stderr=error, details=details)
 
 
 def _posterior(
@@ -138,16 +149,35 @@ def _posterior(
     return states, np.zeros(chains)
 
 
-def _few(logs: Array, spread: float) -> str:
-    """Say that few draws, or few chains, carry the density at the point; nothing if many do."""
+def _points(problem: Problem, states: Array, renamings: int, rng: np.random.Generator) -> Array:
+    """Return θ* from the last draw of each chain, or of some where renamings are many; (points, size)."""
+    many, size = max(min(len(states), COMPARED // renamings), 1), problem.dag.layout.statistics_size
+    return draw_parameters(problem, states[:many, -1, :size], rng)
+
+
+def _ordinates(problem: Problem, states: Array, points: Array, renamed: Integers) -> Array:
+    """Return each chain's log p(θ | y) − log p(θ) at every point, over all renamings; (points, chains)."""
+    size, draws = problem.dag.layout.statistics_size, states.shape[1]
+    found = [
+        logsumexp(_log_ratios(problem, states[..., :size], theta[renamed]), axis=(1, 2)) for theta in points
+    ]
+    return np.array(found) - log(draws * len(renamed))
+
+
+def _others(which: Integers, own: int) -> Integers:
+    """Return chains but for that which a point came from; that one where there is no other."""
+    others = which[which != own]
+    return others if len(others) else which
+
+
+def _few(bias: float, spread: float) -> str:
+    """Say that few draws, or few chains, carry the density at the points; nothing if many do."""
     if spread > AGREE:
         return f"chains differ by {spread:.2g} nats in what they say of the evidence"
-    shape, whole = pareto_shape(logs), logsumexp(logs)
-    effective = float(np.exp(2 * whole - logsumexp(2 * logs)))
-    if shape > HEAVY or effective < ENOUGH:
+    if bias > FEW:
         return (
-            f"{effective:.0f} of {logs.size} draws carry the density at the point (k̂ {shape:.2f}), so that "
-            "the error is itself unsure; take more draws, or 'sampled'"
+            f"few draws carry the density at the points ({bias:.2g} nats were taken off for it), so that the "
+            "error is itself unsure; take more draws, or 'sampled'"
         )
     return ""
 
@@ -160,18 +190,6 @@ def _check_mirrors(dag: Dag) -> None:
                 f"'chib' would have to average over every sign and rotation of {variable.name}, which is "
                 "hidden and continuous; use 'ais', 'path' or 'bridge'"
             )
-
-
-def _center(problem: Problem, at: At | None) -> Array:
-    """Return θ*: of the belief with the expected statistics at a point, tables' means, peaks of others."""
-    belief, layout, counts = problem.belief, problem.dag.layout, problem.point(at).counts
-    theta = np.empty(layout.size)
-    tables = slice(layout.tables)
-    theta[tables] = layout.normalize(belief.alpha[tables] + counts[tables])
-    for i, family in belief.dag.numeric:
-        posterior = belief.hyper(i) + layout.statistics(counts, i)
-        layout.records(theta, i)[:] = family.peak(posterior, belief.surplus)
-    return problem.with_known(theta)
 
 
 def _learned(problem: Problem) -> tuple[Booleans, list[tuple[int, NumericFamily]]]:

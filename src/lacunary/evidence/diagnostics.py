@@ -28,20 +28,22 @@ APART = 2.0
 """R̂ beyond which chains were apart: they vary three times as much between them as within."""
 
 
-def jackknife(estimate: Callable[[Integers], float], chains: int, draws: int) -> tuple[float, float | None]:
-    """Return the estimate from all chains and its standard error; None from a single chain.
+def jackknife(
+    estimate: Callable[[Integers], float], chains: int, draws: int
+) -> tuple[float, float | None, float]:
+    """Return the estimate from all chains, its standard error and its bias; no error from a single chain.
 
-    With θ_c the estimate without chain c, the squared error is (C − 1)/C · Σ (θ_c − mean θ)².
-    ``estimate`` takes the numbers of the chains to use. Draws within a chain may depend on one another; to
-    the error comes what none of the ``draws`` of all chains may have met.
+    With θ_c the estimate without chain c, the squared error is (C − 1)/C · Σ (θ_c − mean θ)², and the bias
+    (C − 1) (mean θ − θ). ``estimate`` takes the numbers of the chains to use. Draws within a chain may depend
+    on one another; to the error comes what none of the ``draws`` of all chains may have met.
     """
     every = np.arange(chains)
     value = estimate(every)
     if chains < 2:
-        return value, None
+        return value, None, 0.0
     without = np.array([estimate(np.delete(every, c)) for c in every])
     seen = float(np.sqrt((chains - 1) / chains * ((without - without.mean()) ** 2).sum()))
-    return value, with_unseen(seen, draws)
+    return value, with_unseen(seen, draws), float((chains - 1) * (without.mean() - value))
 
 
 def with_unseen(stderr: float, draws: int) -> float:

@@ -78,7 +78,7 @@ def path(
     """
     climbed = _tall_enough(problem, temperatures, 64, draws, burn, chains)
     fine, coarse = climbed.rises(), climbed.rises(2)
-    value, sampled = jackknife(
+    value, sampled, _ = jackknife(
         lambda which: _integral(fine, which, climbed.log_odds()), chains, chains * draws
     )
     every = np.arange(chains)
@@ -143,7 +143,7 @@ def bridge(
             out += _log_ratio(below[which].ravel(), above[which].ravel(), low, high)
         return out
 
-    value, error = jackknife(log_ratios, chains, chains * draws)
+    value, error, _ = jackknife(log_ratios, chains, chains * draws)
     note = _note(problem, climbed)
     details = {"freedom": chains - 1, "tau": climbed.tau, "trustworthy": not note, "note": note}
     return Estimate("bridge", value, "Monte Carlo", {"log ratios": value}, stderr=error, details=details)
