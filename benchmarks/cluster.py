@@ -82,7 +82,7 @@ def pairs(folder: Path) -> dict[str, Any]:
     import lacunary as lac
 
     network = lac.alarm()
-    make_alarm(folder, 10**6)
+    make_alarm(folder, 10**6, part=250_000)
     vectors = np.array([lac.random_network(network.dag, rng=k).theta for k in range(STARTS)])
     files = sorted(folder.glob("*.parquet"))
     with (
@@ -213,7 +213,6 @@ def main() -> None:
     if asked.what == "bits":
         found: Any = bits(int(asked.rows))
     elif asked.what == "pairs":
-        asked.folder.mkdir(parents=True, exist_ok=True)
         found = pairs(asked.folder)
     else:
         found = simulated(asked.seconds)

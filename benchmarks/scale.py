@@ -2,9 +2,9 @@
 
 Two tables are made, both with 30 % of all cells missing at random:
 
-- ``alarm``: rows of the ALARM network (37 variables), in files of 2¹⁸ rows. File k has the rows that
-  ``lacunary sample alarm --rows 262144 --rng k`` draws, and holes made with seed k. Hardly two rows are
-  equal, so that every row is laid out.
+- ``alarm``: rows of the ALARM network (37 variables), as drawn by ``lacunary sample alarm --rows N
+  --missing 0.3 --rng 1 --part-rows 1000000 --out FOLDER/``; fewer rows are the first of many. Hardly two rows
+  are equal, so that every row is laid out.
 - ``binary``: ten binary variables of a random network. One file of 10⁷ rows is drawn and copied under as many
   names as are asked for: what is measured is reading, grouping and fitting, not drawing.
 
@@ -24,10 +24,10 @@ import threading
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter, process_time, strftime
 from typing import Any
 
-FILE = 2**18
+FILE = 10**6
 """Rows of a file of ALARM."""
 
 COPIED = 10**7
@@ -36,16 +36,14 @@ COPIED = 10**7
 MISSING = 0.3
 
 
-def make_alarm(folder: Path, rows: int) -> None:
+def make_alarm(folder: Path, rows: int, part: int = FILE) -> None:
     """Write rows of ALARM with holes."""
     import lacunary as lac
+    from lacunary.files.drawn import Recipe, draw_into
 
-    network = lac.alarm()
-    for number, first in enumerate(range(0, rows, FILE)):
-        path = folder / f"{number:05d}.parquet"
-        if not path.exists():
-            table = lac.make_holes(network.sample(min(FILE, rows - first), rng=number), MISSING, rng=number)
-            table.to_frame("polars").write_parquet(path)
+    if not folder.exists():
+        network = lac.alarm()
+        draw_into(folder, network, Recipe.of(network, rows, part=part, missing=MISSING, rng=1))
 
 
 def make_binary(folder: Path, rows: int) -> None:
@@ -54,6 +52,7 @@ def make_binary(folder: Path, rows: int) -> None:
 
     import lacunary as lac
 
+    folder.mkdir(parents=True, exist_ok=True)
     first = folder / "00000.parquet"
     if not first.exists():
         network = binary_network()
@@ -140,11 +139,17 @@ def measure(what: str, folder: Path, memory: str, starts: int, iterations: int) 
     rows = lac.scan(folder, memory=memory, watch=_told)
     scanned = perf_counter()
     times, cpus = [scanned], [process_time()]
+    _say(f"scanned: {scanned - begun:.1f} s of the clock, {cpus[0] - cpu:.1f} s of the processor; {rows}")
 
     def took(progress: Any) -> None:
         times.append(perf_counter())
         cpus.append(process_time())
-        print(f"pass {progress.iteration}: {times[-1] - times[-2]:.1f} s", file=sys.stderr, flush=True)
+        _say(
+            f"pass {progress.iteration}: {times[-1] - times[-2]:.1f} s of the clock, "
+            f"{cpus[-1] - cpus[-2]:.1f} s of the processor; "
+            f"{anonymous() / 1e9:.2f} GB anonymous, at most {watched.most / 1e9:.2f} GB, "
+            f"{mapped_files() / 1e9:.2f} GB in mapped files"
+        )
 
     initial = [lac.random_network(network.dag, rng=k) for k in range(starts)]
     stop = lac.Stop(iterations=iterations)
@@ -183,12 +188,15 @@ def _graph(network: Any, rows: Any) -> Any:
 
 def _told(what: str, done: int, many: int) -> None:
     if done % max(1, many // 10) == 0:
-        print(f"{what}: {done} of {many}", file=sys.stderr, flush=True)
+        _say(f"{what}: {done} of {many}")
+
+
+def _say(line: str) -> None:
+    print(f"{strftime('%H:%M:%S')} {line}", file=sys.stderr, flush=True)
 
 
 def run(what: str, folder: Path, rows: int, memory: str, starts: int, iterations: int) -> Measured:
     """Make the files if they are not there, and measure in a process of its own."""
-    folder.mkdir(parents=True, exist_ok=True)
     {"alarm": make_alarm, "binary": make_binary}[what](folder, rows)
     command = [sys.executable, "-m", "benchmarks.scale", "--measure", what, "--folder", str(folder)]
     command += ["--memory", memory, "--starts", str(starts), "--iterations", str(iterations)]
@@ -212,7 +220,7 @@ def main() -> None:
         print(json.dumps(asdict(measure(options.measure, options.folder, *rest))))
         return
     with tempfile.TemporaryDirectory() as made:
-        folder = options.folder or Path(made)
+        folder = options.folder or Path(made) / "rows"
         print(json.dumps(asdict(run(options.what, folder, int(options.rows), *rest)), indent=1))
 
 

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -161,20 +162,40 @@ def test_workers_of_another_version_and_no_workers(monkeypatch: pytest.MonkeyPat
             if not self.told:
                 raise TimeoutError
 
-        def run(self, function: Any) -> Any:
-            if isinstance(self.told, Exception):
-                raise self.told
+        def run(self, function: Any, on_error: str) -> Any:
+            assert on_error == "return"
             return self.told
 
     mine = versions()
-    agreed(Cluster({"tcp://a": mine}))
+    agreed(Cluster({"tcp://a": mine, "tcp://b": ConnectionResetError("killed while it is asked")}))
     for told, match in (
         ({"tcp://a": mine, "tcp://b": {**mine, "NumPy": "1.0"}}, r"worker at tcp://b has NumPy 1\.0"),
         ({}, "no workers; start some with: dask worker tcp://here:1"),
-        (ModuleNotFoundError("No module named 'lacunary'"), "install lacunary on all workers"),
+        ({"tcp://a": ModuleNotFoundError("No module named 'lacunary'")}, "install lacunary on all workers"),
     ):
         with pytest.raises(lac.SourceError, match=match):
             agreed(Cluster(told))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_nobody_waits_for_workers_that_do_not_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    from lacunary.infer import cluster as adapter
+
+    monkeypatch.setattr(adapter, "LOOK", 0.2)
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        parts = OnCluster.made(client, str, [1, 2])
+        with pytest.raises(lac.SourceError, match=r"no workers any more; start some .* from the checkpoint"):
+            parts.each(len)
+        cluster.scale(1)
+        assert parts.each(_slowly) == ["1", "2"]
+
+
+def _slowly(part: str) -> str:
+    sleep(0.3)  # longer than the first look
+    return part
 
 
 def test_an_address_nobody_answers() -> None:

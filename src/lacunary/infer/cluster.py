@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from importlib.metadata import version
+from time import monotonic
 from typing import Any, Generic, TypeVar
 
 from lacunary.data.parts import Deferred, Own, Parts
@@ -26,6 +27,9 @@ T = TypeVar("T")
 
 LOST = ("KilledWorker", "CommClosedError", "CancelledError", "FutureCancelledError", "TimeoutError")
 """What Dask calls it when workers or the scheduler are gone."""
+
+LOOK = 60.0
+"""Seconds of waiting after which it is first asked whether there are still workers."""
 
 
 class OnCluster(Generic[R]):
@@ -121,8 +125,7 @@ def _one_thread(home: int) -> None:
 def _gathered(client: Any, futures: Sequence[Any]) -> list[Any]:
     """Return results in order; errors of ours as they are, what became of the cluster by name."""
     try:
-        found: list[Any] = client.gather(list(futures))
-        return found
+        return _patiently(client, list(futures))
     except (LacunaryError, KeyboardInterrupt):
         raise
     except Exception as problem:
@@ -135,21 +138,43 @@ def _gathered(client: Any, futures: Sequence[Any]) -> list[Any]:
         ) from problem
 
 
+def _patiently(client: Any, futures: list[Any]) -> list[Any]:
+    """Return results however long they take, but refuse to wait for workers that do not come back."""
+    ask, wait, alone = partial(client.gather, futures, asynchronous=True), LOOK, False
+    while True:
+        begun = monotonic()
+        try:
+            found: list[Any] = client.sync(ask, callback_timeout=wait)
+            return found
+        except TimeoutError:
+            if monotonic() - begun < wait:  # it was not the waiting
+                raise
+        left = bool(client.nthreads())
+        if alone and not left:
+            raise SourceError(
+                f"the Dask cluster has no workers any more; {_start_some(client)}, and go on from the "
+                "checkpoint"
+            )
+        alone, wait = not left, 2 * wait  # so that results that travel for long arrive
+
+
+def _start_some(client: Any) -> str:
+    address = getattr(client.scheduler, "address", "the scheduler")
+    return f"start some with: dask worker {address}"
+
+
 def agreed(client: Any, wait: float = 10.0) -> None:
     """Refuse a cluster that has no workers, or whose workers have other versions than this process."""
     try:
         client.wait_for_workers(1, timeout=wait)
     except TimeoutError:
-        address = getattr(client.scheduler, "address", "the scheduler")
-        raise SourceError(
-            f"the Dask cluster has no workers; start some with: dask worker {address}"
-        ) from None
-    try:
-        told = client.run(versions)
-    except ImportError as problem:
-        raise SourceError(f"a worker lacks a package: {problem}; install lacunary on all workers") from None
+        raise SourceError(f"the Dask cluster has no workers; {_start_some(client)}") from None
     mine = versions()
-    for worker, theirs in told.items():
+    for worker, theirs in client.run(versions, on_error="return").items():
+        if isinstance(theirs, ImportError):
+            raise SourceError(f"a worker lacks a package: {theirs}; install lacunary on all workers")
+        if isinstance(theirs, OSError):  # it died while it was asked
+            continue
         for package, own in mine.items():
             if theirs.get(package) != own:
                 raise SourceError(
