@@ -34,7 +34,7 @@ bench: $(VENV)/.installed-bench
 
 # Long seeded runs against oracles, with faults and mutants: minutes; CAMPAIGN=--long makes it hours.
 campaign: $(VENV)/.installed-test
-	$(BIN)/python -W ignore -m tests.campaign $(CAMPAIGN)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -W ignore -m tests.campaign $(CAMPAIGN)
 
 # The manual, into docs/_build/html: nothing is fetched to build it, and it fetches nothing when it is read.
 docs: $(VENV)/.installed-docs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from pathlib import Path
 from typing import Any
 
@@ -13,33 +14,39 @@ from tests.campaign import calibration, exactness, fuzz, mutants
 from tests.campaign.run import Campaign, Found, page, run
 
 
-def noted(done: list[int]) -> Campaign:
-    def work(rng: np.random.Generator, index: int) -> Found:
-        done.append(index)
-        if index == 1:
-            raise ValueError("the one that fails")
-        return Found(2, {"drawn": [rng.random()]})
+def work(rng: np.random.Generator, index: int) -> Found:
+    if index == 1:
+        raise ValueError("the one that fails")
+    if index == 2:
+        os._exit(7)
+    return Found(2, {"drawn": [rng.random()], "piece": [index]})
 
-    return Campaign("noted", "Counts.", (3, 5), work)
+
+NOTED = Campaign("noted", "Counts.", (3, 5), work)
 
 
 def test_a_campaign_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    done: list[int] = []
-    campaign = noted(done)
-    run(campaign, tmp_path, 1, 2, print)
-    state = run(campaign, tmp_path, 1, 4, print)
-    assert done == [0, 1, 2, 3]
-    assert (state.done, state.checks, len(state.failures)) == (4, 6, 1)
+    run(NOTED, tmp_path, 1, 2, print)
+    state = run(NOTED, tmp_path, 1, 5, print)
+    assert state.values["piece"] == [0, 3, 4]
+    assert (state.done, state.checks) == ([0, 1, 2, 3, 4], 6)
     assert "piece 1: ValueError at work" in state.failures[0]
-    told = page({"noted": (campaign, state)}, long=False)
-    assert "| noted | 1 | 4 | 6 | 1 |" in told
+    assert state.failures[1:] == ["piece 2: the process ended, exit code 7"]
+    told = page({"noted": (NOTED, state)}, long=False)
+    assert "| noted | 1 | 5 | 6 | 2 |" in told
     assert "the one that fails" in told
-    again = run(campaign, tmp_path / "..", 1, 4, print)
-    (tmp_path.parent / "noted.json").unlink()
-    assert again.values == state.values
-    other = run(campaign, tmp_path, 2, 1, print)
-    assert other.done == 1
+    other = run(NOTED, tmp_path, 2, 1, print)
+    assert other.done == [0]
     assert other.values["drawn"] != state.values["drawn"][:1]
+
+
+def test_pieces_find_the_same_in_several_processes(tmp_path: Path) -> None:
+    states = []
+    for many in (1, 3):
+        (tmp_path / str(many)).mkdir()
+        states.append(run(NOTED, tmp_path / str(many), 1, 9, print, many))
+    assert sorted(states[0].values["drawn"]) == sorted(states[1].values["drawn"])
+    assert sorted(states[0].failures) == sorted(states[1].failures)
 
 
 def test_every_kind_of_model_is_compared() -> None:

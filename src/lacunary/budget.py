@@ -35,6 +35,15 @@ SMALL = 16 * 2**20
 ENGINE, BLAS = 512 * 2**20, 64 * 2**20
 """Address space that compiled code and libraries take when loaded, and each thread of linear algebra."""
 
+LACKING = re.compile(
+    r"SystemError\(.*exception|RuntimeError\(.*can't allocate|AttributeError\(.*no attribute '__class__'",
+    re.DOTALL,
+)
+"""Errors of libraries whose allocation failed, and that did not say so by their name."""
+
+UNREAD = (MemoryError, TypeError, RuntimeError)
+"""Who asks how much memory there is may have none to ask with, which Python may call a type or a lock."""
+
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
 PROCESS = Path("/proc/self")
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -105,7 +114,11 @@ def memory(limit: str | float | None = UNCHANGED, /) -> Bytes:
 def room() -> int:
     """Return how many bytes can be allocated now; looked up again after a moment."""
     if not _looked or monotonic() - _looked[0] > MOMENT:
-        _looked[:] = [monotonic(), max(min(_rooms(), default=2**62), SMALL)]
+        try:
+            found = min(_rooms(), default=2**62)
+        except UNREAD:
+            found = 0
+        _looked[:] = [monotonic(), max(found, SMALL)]
     return int(_looked[1])
 
 
@@ -140,9 +153,9 @@ def budgeted(verb: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(verb)
     def within(*args: P.args, **options: P.kwargs) -> R:
-        check_engine()
         began, limit = monotonic(), cast("str | float | None", options.get("memory"))
         try:
+            check_engine()
             with nullcontext() if limit is None else memory(limit):
                 found = verb(*args, **options)
         except LacunaryError as problem:
@@ -150,8 +163,8 @@ def budgeted(verb: Callable[P, R]) -> Callable[P, R]:
             raise
         except MemoryError as problem:
             raise ran_out(verb.__name__, problem) from problem
-        except SystemError as problem:
-            if "exception" in str(problem):  # a library whose allocation failed, and that forgot to say so
+        except (SystemError, RuntimeError, AttributeError) as problem:
+            if LACKING.match(repr(problem)):
                 raise ran_out(verb.__name__, problem) from problem
             raise
         log.debug("%s took %.3g s", verb.__name__, monotonic() - began)
@@ -160,7 +173,7 @@ def budgeted(verb: Callable[P, R]) -> Callable[P, R]:
     return within
 
 
-def ran_out(what: str, problem: MemoryError | SystemError) -> BudgetError:
+def ran_out(what: str, problem: Exception) -> BudgetError:
     """Return the error that memory ran out in the midst of something."""
     asked = f" ({problem})" if str(problem) else ""
     return BudgetError(
@@ -203,12 +216,7 @@ def parsed(limit: str | float, where: str) -> int:
 def _text(path: Path) -> str:
     try:
         return path.read_text()
-    except (OSError, UnicodeDecodeError):
-        return ""
-    except (
-        MemoryError,
-        TypeError,
-    ):  # who asks how much there is may have none left, which `open` calls a type
+    except (OSError, UnicodeDecodeError, *UNREAD):
         return ""
 
 

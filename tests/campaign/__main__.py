@@ -1,9 +1,11 @@
-"""``python -m tests.campaign [NAME ...] [--long] [--seed N] [--share X] [--out FOLDER] [--again]``."""
+"""``python -m tests.campaign [NAME ...] [--long] [--seed N] [--share X] [--processes N] [--again]``."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from functools import partial
 from pathlib import Path
 
 from lacunary.files.whole import write_whole
@@ -31,6 +33,7 @@ def main() -> int:
     parser.add_argument("--long", action="store_true", help="the long run: hours")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--share", type=float, default=1.0, help="of the pieces")
+    parser.add_argument("--processes", type=int, default=min(os.cpu_count() or 1, 4), help="at once")
     parser.add_argument(
         "--out", type=Path, default=Path(".campaign"), help="where states and the page are kept"
     )
@@ -46,10 +49,8 @@ def main() -> int:
         if asked.again:
             (asked.out / f"{name}.json").unlink(missing_ok=True)
         pieces = max(round(asked.share * campaign.pieces[asked.long]), 1)
-        ran[name] = (
-            campaign,
-            run(campaign, asked.out, asked.seed, pieces, lambda line: print(line, flush=True)),
-        )
+        say = partial(print, flush=True)
+        ran[name] = campaign, run(campaign, asked.out, asked.seed, pieces, say, asked.processes)
         write_whole(asked.out / "campaign.md", page(ran, asked.long))
     failed = [
         name for name, (campaign, state) in ran.items() if state.failures or campaign.judge(state.values)[0]

@@ -13,7 +13,7 @@ from scipy.special import betaln, logsumexp
 import lacunary as lac
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ParameterError, TooWideError
-from lacunary.evidence.exact import complete_log_evidence, exact, family_log_evidence
+from lacunary.evidence.exact import complete_log_evidence, exact, exact_posterior, family_log_evidence
 from lacunary.evidence.score import pose
 from lacunary.infer.belief import BDeu, Belief, Dirichlet
 from lacunary.infer.network import Network
@@ -218,3 +218,16 @@ def test_continuous_holes_below_all_that_is_observed_count_for_nothing() -> None
     shown = lac.score(graph, table.take(slice(3)), "exact").value
     # The fourth row throws the coin A again: Beta(1, 1) saw 2 and 1 before.
     assert lac.score(graph, table, "exact").value == pytest.approx(shown + np.log(2 / 5), abs=ROUNDING)
+
+
+def test_of_many_beliefs_some_are_drawn_in_proportion() -> None:
+    """Systematic sampling takes each so often that its share is off by less than one draw."""
+    graph = dag("H -> A B", states=2, hidden=["H"])
+    rows = [[HOLE, a, b] for a, b in ((0, 0), (0, 1), (1, 0), (1, 1))]
+    problem = pose(graph, small_table(graph, rows, [3, 2, 2, 3]), prior=Dirichlet(1.0))
+    shares = {belief.alpha.tobytes(): share for belief, share in exact_posterior(problem)}
+    drawn = {belief.alpha.tobytes(): share for belief, share in exact_posterior(problem, most=10)}
+    assert len(shares) > 10 >= len(drawn)
+    assert sum(drawn.values()) == pytest.approx(1.0, abs=1e-12)
+    for belief, share in shares.items():
+        assert abs(drawn.get(belief, 0.0) - share) < 0.1

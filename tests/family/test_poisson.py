@@ -92,6 +92,20 @@ def test_a_belief_answers_with_negative_binomials() -> None:
     )
 
 
+def test_a_belief_answers_for_each_row_by_the_parent_it_has() -> None:
+    """Gamma(1, 1) with 2, 4 under a and 9 under b: shapes 7 and 10, means 7/3 and 5."""
+    schema = lac.Schema(
+        (lac.Variable("g", ("a", "b")), lac.Variable("x", kind="continuous", family="poisson"))
+    )
+    dag = lac.Dag.from_parents(schema, {"x": ["g"]})
+    belief = Belief(dag, np.array([3.0, 2.0, 3.0, 7.0, 2.0, 10.0]))
+    rows = lac.read({"g": ["a", "b", None], "x": [None, None, None]}, schema=schema)
+    found = belief.posterior(rows, ["x"])["x"]
+    np.testing.assert_allclose(found.mean, [7 / 3, 5.0, 0.6 * 7 / 3 + 0.4 * 5.0], rtol=1e-12)
+    three = [nbinom.pmf(3, 7, 3 / 4), nbinom.pmf(3, 10, 2 / 3)]
+    np.testing.assert_allclose(np.exp(found.log_density(3)), [*three, 0.6 * three[0] + 0.4 * three[1]])
+
+
 def test_draws_are_poisson() -> None:
     """Means of n draws of variance λ are within 5 √(λ/n) of λ."""
     x = TRUTH.sample(20_000, rng=0)
