@@ -100,7 +100,7 @@ def test_a_belief_answers_for_each_row_by_the_parent_it_has() -> None:
     dag = lac.Dag.from_parents(schema, {"x": ["g"]})
     belief = Belief(dag, np.array([3.0, 2.0, 3.0, 7.0, 2.0, 10.0]))
     rows = lac.read({"g": ["a", "b", None], "x": [None, None, None]}, schema=schema)
-    found = belief.posterior(rows, ["x"])["x"]
+    found: Any = belief.posterior(rows, ["x"])["x"]
     np.testing.assert_allclose(found.mean, [7 / 3, 5.0, 0.6 * 7 / 3 + 0.4 * 5.0], rtol=1e-12)
     three = [nbinom.pmf(3, 7, 3 / 4), nbinom.pmf(3, 10, 2 / 3)]
     np.testing.assert_allclose(np.exp(found.log_density(3)), [*three, 0.6 * three[0] + 0.4 * three[1]])
