@@ -45,6 +45,8 @@ def workbook(path: Path, sheets: dict[str, list[list[Any]]], merged: str = "") -
         if isinstance(value, str) and value.startswith("="):
             formula, _, result = value[1:].partition(" is ")
             return f"<c r='{place}'><f>{formula}</f><v>{result}</v></c>"
+        if isinstance(value, str) and value.startswith("#"):
+            return f"<c r='{place}' t='e'><v>{value}</v></c>"
         if isinstance(value, str):
             return f"<c r='{place}' t='inlineStr'><is><t>{value}</t></is></c>"
         if isinstance(value, date):
@@ -377,8 +379,27 @@ def test_spreadsheets_as_people_make_them(tmp_path: Path) -> None:
             "may sum up the others; skip_end=1",
         ),
         ([["x", "y"], [1, "a"], ["n/a", "b"]], {}, {"x": [1, None], "y": ["a", "b"]}, "'n/a' read as holes"),
+        (
+            [["x", "y"], [1.5, "a"], ["#DIV/0!", "b"], ["#N/A", "#N/A"], [2.5, "a"]],
+            {},
+            {"x": [1.5, None, None, 2.5], "y": ["a", "b", None, "a"]},
+            r"cells with an error .* holes: x has 2 \(#DIV/0!, #N/A\), y has 1 \(#N/A\)",
+        ),
+        (
+            [["x", "y"], [1.5, "a"], [2.5, "b"], [], ["city", "pop"], ["Rome", 2.8], ["Oslo", 0.7]],
+            {"skip_end": 3},
+            {"x": [1.5, 2.5], "y": ["a", "b"]},
+            "another table: 'city', 'pop'; skip_end=3 leaves that out, skip=4 reads it alone",
+        ),
+        (
+            [["x", "y", None, "z"], [1.5, "a", None, 3.5], [2.5, "b", None, 4.5], [3.5, "a", None, None]],
+            {"drop": ["z"]},
+            {"x": [1.5, 2.5, 3.5], "y": ["a", "b", "a"]},
+            "between 'y' and 'z': if these are two tables, drop=",
+        ),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.*(sum up|error in the sheet|another table|two tables)")
 def test_sheets_with_what_is_no_table(
     rows: list[list[Any]], options: dict[str, Any], expected: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
@@ -390,7 +411,8 @@ def test_sheets_with_what_is_no_table(
         with pytest.raises(lac.SchemaError, match=r"two columns are called 'x'.*header=2"):
             lac.read(path)
     else:
-        assert re.search(said, "\n".join(lac.read(path).decisions))
+        plain = lac.read(path)
+        assert re.search(said, "\n".join((*plain.decisions, *plain.notes)))
 
 
 def test_labels_of_few_values_and_labels_that_are_alike(tmp_path: Path) -> None:

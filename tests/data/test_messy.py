@@ -465,6 +465,50 @@ FILES = {
         "'cp1251'",
         {"encoding": "cp1251"},
     ),
+    "lines that describe columns, as Qualtrics has them": Messy(
+        'x,y\n"How tall?",Why?\n"{""ImportId"":""Q1""}","{""ImportId"":""Q2""}"\n1.5,a\n2.5,b\n3.5,a\n',
+        XY,
+        "2 lines below the header left out",
+    ),
+    "a long preamble of pairs": Messy(
+        "[Header]\nVersion\t5.87\nFile\trun7\nDate\t3/4/2024\n\n[Peaks]\nPeaks\t3\n"
+        "x\ty\tz\n1.5\ta\t1\n2.5\tb\t2\n3.5\ta\t1\n",
+        XYZ,
+        "7 lines above the header left out: '\\[Header\\]'",
+        name="t.txt",
+    ),
+    "a header among comments": Messy(
+        "##format=4.2\n##source=x\n#chrom\tpos\tref\n1\t100\tA\n1\t205\tC\n2\t99\tT\n",
+        {"#chrom": [1, 1, 2], "pos": [100, 205, 99], "ref": ["A", "C", "T"]},
+        "2 lines above the header",
+        name="t.txt",
+    ),
+    "a German account": Messy(
+        '"Konto:";"DE89 / Giro";\n"Stand am 31.03.2024:";"1.234,56 EUR";\n\n'
+        '"Tag";"Text";"Betrag";"Gläubiger";\n'
+        '"02.01.2024";"Lastschrift";"-1.045,10";"x";\n"15.01.2024";"Gutschrift";"2.500,00";"";\n'
+        '"28.02.2024";"Lastschrift";"-12,99";"y";\n'.encode("latin-1"),
+        {
+            "Tag": [0, 13, 57],
+            "Text": ["Lastschrift", "Gutschrift", "Lastschrift"],
+            "Betrag": [-1045.1, 2500, -12.99],
+            "Gläubiger": ["x", None, "y"],
+        },
+        "3 lines above the header",
+    ),
+    "two tables": Messy(
+        "x,y\n1.5,a\n2.5,b\n3.5,a\n\ncity,pop,area\nRome,2.8,1285\nOslo,0.7,454\n",
+        XY,
+        "another table: 'city', 'pop'; skip_end=3 leaves that out, skip=5",
+        {"skip_end": 3},
+        True,
+    ),
+    "two tables of one width": Messy(
+        "x,y\n1.5,a\n2.5,b\n3.5,a\n\nx,z\n3.5,a\n4.5,b\n",
+        {"x": [3.5, 4.5], "z": ["a", "b"]},
+        "another table: 'x', 'z'",
+        {"skip": 5},
+    ),
     "two merged header lines": Messy(
         "North,,South,\nx,y,x,y\n1.5,a,2.5,b\n3.5,b,4.5,a\n",
         {"North x": [1.5, 3.5], "North y": ["a", "b"], "South x": [2.5, 4.5], "South y": ["b", "a"]},

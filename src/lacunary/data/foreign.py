@@ -91,23 +91,27 @@ def check_plain(source: str, how: Opening) -> None:
         raise ParameterError(f"sheet is for spreadsheets; {source} is read as a whole")
 
 
-def foreign(source: str, how: Opening) -> tuple[Any, str]:
-    """Return what a file of another kind holds, as a frame, columns or records, and what was done."""
+def foreign(source: str, how: Opening) -> tuple[Any, str, tuple[str, ...]]:
+    """Return what a file of another kind holds, what was done, and what is doubtful.
+
+    It is a frame, columns by name, or records.
+    """
     if is_url(source):
         engine, _, place = source.partition("://")
-        return _database(engine, place.removeprefix("/"), how.query)
+        return *_database(engine, place.removeprefix("/"), how.query), ()
     path, suffix = Path(source), Path(source).suffix.lower()
     if how.query is not None and suffix not in DATABASES:
         raise ParameterError(f"query is for databases; {path} is read as a whole")
     if how.sheet is not None and suffix not in SHEETS:
         raise ParameterError(f"sheet is for spreadsheets, which {path} is not")
     if suffix in SHEETS:
+        _needed("pyarrow", "files", "a spreadsheet")
         return read_sheet(path, how, _needed("fastexcel", "files", "a spreadsheet"))
     if suffix in PACKAGES:
-        return _package(path, suffix)
+        return *_package(path, suffix), ()
     if suffix in DATABASES:
-        return _database("sqlite", str(path), how.query)
-    return _records(path)
+        return *_database("sqlite", str(path), how.query), ()
+    return *_records(path), ()
 
 
 def _needed(module: str, extra: str, what: str) -> Any:

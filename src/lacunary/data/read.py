@@ -250,22 +250,24 @@ def _assembled(source: Any, how: Reading) -> Assembled:
 
 def _laid_down(source: Any, how: Reading) -> Assembled:
     with laid_down(source, how.opening) as laid:
-        plain, said = laid.source, laid.said
+        plain, said, notes = laid.source, laid.said, laid.notes
         path = os.fsdecode(plain) if isinstance(plain, str | os.PathLike) else ""
         if is_url(path) or (Path(path).suffix.lower() in FOREIGN and os.path.isfile(path)):
-            plain, done = foreign(path, how.opening)
-            said = (*said, done)
+            plain, done, doubtful = foreign(path, how.opening)
+            said, notes = (*said, done), (*notes, *doubtful)
         else:
             check_plain(path or "what is given", how.opening)
         try:
             found = _put_together(plain, how, "," if laid.name and path.endswith("table.csv") else None)
+        except NotUtf8:
+            raise
         except LacunaryError as problem:
-            if not laid.name or path not in str(problem) or isinstance(problem, NotUtf8):
-                raise
-            raise type(problem)(str(problem).replace(path, laid.name)) from None
+            said_of = str(problem).replace(path, laid.name) if laid.name else str(problem)
+            more = notes if isinstance(problem, FileError) else ()
+            raise type(problem)("; ".join((said_of, *more))) from None
     table = found.table
-    told = replace(table, decisions=(*said, *table.decisions), notes=(*laid.notes, *table.notes))
-    return replace(found, table=told, misread=(*laid.notes, *found.misread)) if said or laid.notes else found
+    told = replace(table, decisions=(*said, *table.decisions), notes=(*notes, *table.notes))
+    return replace(found, table=told, misread=(*notes, *found.misread)) if said or notes else found
 
 
 def _put_together(source: Any, how: Reading, delimiter: str | None) -> Assembled:

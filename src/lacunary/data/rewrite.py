@@ -11,7 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from lacunary.data.delimited import QUOTES, left_behind, refused_row
+from lacunary.data.delimited import QUOTES, NotUtf8, left_behind, refused_row
 from lacunary.data.quotes import Closed
 from lacunary.data.tidy import (
     BLANKS,
@@ -54,10 +54,13 @@ def rewrite(path: Path, target: Path, found: Tidied, how: Opening, name: Path) -
             for row in _rows(text, found, how, name, counts):
                 writer.writerow(row)
     except (UnicodeDecodeError, UnicodeError) as problem:
-        raise FileError(
+        told = NotUtf8 if found.encoding == "utf-8-sig" and how.encoding is None else FileError
+        raise told(
             f"{name} is not text in {found.encoding} ({problem}); name its encoding, such as "
             "encoding='latin-1'"
         ) from None
+    except FileError as problem:
+        raise FileError("; ".join((str(problem), *found.notes))) from None
     return tuple(_told(counts, how, found))
 
 
@@ -90,7 +93,7 @@ def _rows(text: Any, found: Tidied, how: Opening, name: Path, counts: _Counts) -
     yield [names[k] for k in kept]
     marked = ["\ufeff" + last[0], *last[1:]] if last else []  # of a file that was put behind another
     waiting: deque[tuple[int, list[str]]] = deque()  # the last rows are no rows, and need not be as long
-    for line, row in chain(first, records):
+    for line, row in islice(chain(first, records), found.described, None):
         if row and row in (last, marked):
             counts.headers += 1
             continue

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from lacunary.data.apart import reading
 from lacunary.data.assemble import unnamed
+from lacunary.data.blocks import second_table
 from lacunary.data.rewrite import joined
 from lacunary.data.tidy import CONTROL, NOTED, SUMS, Opening
 from lacunary.data.wording import counted, listed
@@ -23,11 +27,22 @@ TITLES = 40
 LONG_AGO = {date(1899, 12, 30), date(1899, 12, 31), date(1904, 1, 1)}
 """The days of times of day that have none."""
 
+ERRORS = {
+    "Div0": "#DIV/0!",
+    "NA": "#N/A",
+    "Name": "#NAME?",
+    "Null": "#NULL!",
+    "Num": "#NUM!",
+    "Ref": "#REF!",
+    "Value": "#VALUE!",
+}
+"""What cells show whose formulas have no value, by the reader's names."""
+
 Cells = Sequence[Sequence[str | None]]
 
 
-def read_sheet(path: Path, how: Opening, fastexcel: Any) -> tuple[Any, str]:
-    """Return a sheet as a frame of polars, and what was done."""
+def read_sheet(path: Path, how: Opening, fastexcel: Any) -> tuple[Any, str, tuple[str, ...]]:
+    """Return a sheet as a frame of polars, what was done, and what is doubtful."""
     _check_kind(path)
     logging.getLogger("fastexcel").setLevel(logging.ERROR)  # it would tell of every column without values
     with reading(path, "a spreadsheet"):
@@ -36,12 +51,18 @@ def read_sheet(path: Path, how: Opening, fastexcel: Any) -> tuple[Any, str]:
         if how.sheet is not None and how.sheet not in names:
             raise FileError(f"{path} has no sheet {how.sheet!r}; it has {', '.join(map(repr, names))}")
         chosen = how.sheet or next(filter(lambda name: _is_shown(reader, name), names), names[0])
-        text = reader.load_sheet(chosen, header_row=None, skip_rows=0, dtypes="string").to_polars()
-        found = _Sheet(path, chosen, text.rows(), how)
+        sheet = reader.load_sheet(chosen, header_row=None, skip_rows=0, dtypes="string")
+        text, errors = sheet.to_polars(), _errors(sheet)
+        cells = [list(row) for row in text.rows()]
+        for (row, column), what in errors.items():
+            cells[row][column] = what
+        found = _Sheet(path, chosen, cells, how)
         frame = found.typed(reader, text)
+        found.notes += found.failed(errors)
     others = [name for name in names if name != chosen]
     told = [f"others are {', '.join(others)}"] if others and how.sheet is None else []
-    return frame, "; ".join([f"read from the sheet {chosen!r}", *told, *found.said])
+    said = "; ".join([f"read from the sheet {chosen!r}", *told, *found.said])
+    return frame, said, tuple(found.notes)
 
 
 def _check_kind(path: Path) -> None:
@@ -65,6 +86,16 @@ def _is_shown(reader: Any, name: str) -> bool:
     return bool(top.visible == "visible" and top.width > 0)
 
 
+def _errors(sheet: Any) -> dict[tuple[int, int], str]:
+    """Return what cells show that have an error in place of a value, by row and column."""
+    found = sheet.to_arrow_with_errors()[1]
+    told = (
+        (error.position, re.search(r"Error\((\w+)\)", error.detail))
+        for error in (found.errors if found else ())
+    )
+    return {place: ERRORS.get(what[1], what[1]) for place, what in told if what}
+
+
 class _Sheet:
     """What is where in a sheet, by its cells as text.
 
@@ -74,12 +105,13 @@ class _Sheet:
         The row at which the table's rows begin, and which of those from there on belong to it.
     names, kept
         The columns' names, and which columns those are.
-    said
-        What was done, a sentence each.
+    said, notes
+        What was done, and what is doubtful, a sentence each.
     """
 
     def __init__(self, path: Path, name: str, cells: Cells, how: Opening) -> None:
-        self.path, self.name, self.how, self.said = path, name, how, list[str]()
+        self.path, self.name, self.how = path, name, how
+        self.said, self.notes = list[str](), list[str]()
         if not any(map(_any, cells[how.skip :])):
             raise FileError(f"{path}: the sheet {name!r} is empty; name another with sheet=…")
         lines = int(how.header)
@@ -98,6 +130,30 @@ class _Sheet:
             empty = counted(width - len(self.kept), "column")
             self.said.append(f"{empty} without a name or a value left out")
         self.names = self._named([heads[k] for k in self.kept])
+        self.notes += self._beside(body)
+        if again := second_table(cells, above, self.rows[-1] + self.first + 1 if self.rows else above):
+            self.notes.append(again)
+
+    def _beside(self, body: Cells) -> Iterator[str]:
+        """Yield where an empty column parts columns of different lengths, as it does two tables."""
+        ends = [max((r for r, row in enumerate(body) if _any([row[k]])), default=0) for k in self.kept]
+        for k, (left, right) in enumerate(pairwise(self.kept), 1):
+            if right > left + 1 and len(set(ends[:k])) == 1 and not set(ends[:k]) & set(ends[k:]):
+                yield (
+                    f"an empty column stands between {self.names[k - 1]!r} and {self.names[k]!r}: if these "
+                    "are two tables, drop=[…] leaves out the columns of one"
+                )
+
+    def failed(self, errors: dict[tuple[int, int], str]) -> Iterator[str]:
+        """Yield in which columns how many cells show an error in place of a value."""
+        rows, names = {self.first + k for k in self.rows}, dict(zip(self.kept, self.names, strict=True))
+        kinds: dict[str, Counter[str]] = {}
+        for (row, column), what in errors.items():
+            if row in rows and column in names:
+                kinds.setdefault(names[column], Counter())[what] += 1
+        if kinds:
+            said = [f"{name} has {each.total()} ({', '.join(sorted(each))})" for name, each in kinds.items()]
+            yield f"cells with an error in the sheet are holes: {', '.join(said)}"
 
     def _end(self, cells: Cells) -> None:
         """Leave rows at the end out that were asked to be, or that are notes; say what may be sums."""
@@ -114,7 +170,7 @@ class _Sheet:
             self.rows = self.rows[:-below]
         last = next((cell for cell in cells[self.rows[-1]] if cell), "") if len(self.rows) > 2 else ""
         if SUMS.fullmatch(str(last).strip()):
-            self.said.append(
+            self.notes.append(
                 f"the last row, {last!r}, may sum up the others; skip_end={below + 1} leaves it out"
             )
 

@@ -20,6 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from lacunary.data.blocks import has_numbers, second_table
 from lacunary.data.bounded import Bounded
 from lacunary.data.column import parse_numbers
 from lacunary.data.delimited import DELIMITERS, HEAD, delimiter_of, is_tabbed
@@ -82,6 +83,9 @@ ENDED = "an empty cell at the end of every row was left out"
 RARE = "~^:!#&/*=\\"
 """Signs that hardly ever part cells."""
 
+QUALTRICS = '{"ImportId"'
+"""How each cell begins of a line that Qualtrics writes below its columns' names."""
+
 NOTED = re.compile(r"\s|^[*†‡]|^(?:source|note|notes|quelle|legend|footnote|generated)\b", re.IGNORECASE)
 
 
@@ -132,9 +136,9 @@ class Tidied:
         Whether every line stands in quotes; what lines begin with that are left out.
     edges, heads
         Where columns of fixed width begin, and their names.
-    unnamed, empty
+    unnamed, empty, described
         Whether the header lacks the first column's name, as row names do; columns that hold nothing, not even
-        a name.
+        a name; lines below the header that describe columns.
     said, notes
         What is done about it, a sentence each, and what is doubtful.
     """
@@ -149,6 +153,7 @@ class Tidied:
     edges: tuple[int, ...] = ()
     heads: tuple[str, ...] = ()
     empty: tuple[int, ...] = ()
+    described: int = 0
     said: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -188,8 +193,10 @@ def look(path: Path, how: Opening) -> Tidied:
         found = _framed(path, lines, found, how)
     if not found.delimiter:
         found = replace(found, delimiter=delimiter_of(path, "".join(lines)))
-    if found.delimiter not in (BLANKS, WIDE, FIXED) and (strange := _strange(lines, found.delimiter, how)):
-        found = replace(found, notes=(*found.notes, strange))
+    if found.delimiter not in (BLANKS, WIDE, FIXED):
+        whole = len(head) < HEAD and not found.wrapped
+        doubts = (_strange(lines, found.delimiter, how), _again(lines, found, how) if whole else "")
+        found = replace(found, notes=(*found.notes, *filter(None, doubts)))
     return _ended(path, found, how) if found.encoding in ("utf-8-sig", "cp1252") else found
 
 
@@ -207,6 +214,15 @@ def _strange(lines: Sequence[str], sign: str, how: Opening) -> str:
             which = "every line has" if not many[0] else "most lines have"
             return f"there is one column, but {which} {rare!r}; delimiter={rare!r} parts cells there"
     return ""
+
+
+def _again(lines: Sequence[str], found: Tidied, how: Opening) -> str:
+    """Return that a second table seems to follow after a blank line, if one does; `lines` are all."""
+    cells: list[list[str]] = [[] for _ in range(found.above + len(lines))]
+    skipped = found.above if how.skip else 0
+    for line, row in _parsed(lines, found.delimiter, how):
+        cells[skipped + line - 1] = row
+    return second_table(cells, found.above, len(cells) if how.skip else len(lines))
 
 
 def _refuse_others(path: Path, head: bytes) -> None:
@@ -255,7 +271,11 @@ def _framed(path: Path, lines: list[str], found: Tidied, how: Opening) -> Tidied
         sign = first_choice = max(DELIMITERS, key=lambda mark: first[mark])
         if len(set(widths[sign])) > 1 or first[sign] < 2:  # else the header's choice parts all rows alike
             steady = [m for m in DELIMITERS if _usual(widths[m]) > 1]
-            sign = max(steady, key=lambda m: Counter(widths[m])[_usual(widths[m])], default=sign)
+            sign = max(
+                steady, key=lambda m: (Counter(widths[m])[_usual(widths[m])], _usual(widths[m])), default=sign
+            )
+            if not steady and (below := _below(lines, found, how)):
+                return below
             if not steady and (blanks := _by_blanks(lines)):
                 what = "cells are parted by blanks" + (", two at least" if blanks == WIDE else "")
                 return replace(found, delimiter=blanks, said=(*found.said, what))
@@ -275,23 +295,52 @@ def _framed(path: Path, lines: list[str], found: Tidied, how: Opening) -> Tidied
         found = replace(
             found, said=(*found.said, f"cells are parted by {sign!r}, which parts most rows alike")
         )
+    if len(rows) > 3 and how.header is True and all(cell.startswith(QUALTRICS) for cell in rows[2][1]):
+        what = "2 lines below the header left out, which describe the columns as Qualtrics does"
+        found = replace(found, described=2, said=(*found.said, what))
     if usual < 2 or not rows or len(rows[0][1]) >= usual:
-        return _without_nothing(rows, found) if how.header is True and how.names is None else found
-    if named == 1 and len(rows[0][1]) == usual - 1 > 1 and _has_numbers(rows[1][1]):
+        return _without_nothing(rows, found, how)
+    if named == 1 and len(rows[0][1]) == usual - 1 > 1 and has_numbers(rows[1][1]):
         return _short_header(rows, found)
     if all(parse_numbers([cell.strip()]) is not None for cell in rows[named][1] if cell.strip()):
         return found  # no line of names: decimal commas between commas, perhaps
     above = rows[named][0] - 1
     cells = [cell for _, row in rows[:named] for cell in row if cell.strip()]
-    if cells and cells[0].lstrip().startswith("#"):
+    names = rows[named][1][0].startswith("#") and has_numbers(rows[named + 1][1])  # as genome files have it
+    if cells and cells[0].lstrip().startswith("#") and not names:
         what = "lines that begin with # left out"
         return replace(found, comment="#", said=(*found.said, what))
     what = f"{counted(above, 'line')} above the header left out: {cells[0].strip()[:60]!r}" if cells else ""
-    return replace(found, above=found.above + above, said=(*found.said, what)) if what else found
+    found = replace(found, above=found.above + above, said=(*found.said, what)) if what else found
+    return _without_nothing(rows[named:], found, how)
 
 
-def _without_nothing(rows: Sequence[tuple[int, list[str]]], found: Tidied) -> Tidied:
+def _below(lines: Sequence[str], found: Tidied, how: Opening) -> Tidied | None:
+    """Find a table below a long preamble: the last rows, parted alike into more cells than any above."""
+    for sign in DELIMITERS:
+        rows = list(_parsed(lines, sign, how))
+        wide = len(rows[-1][1]) if rows else 0
+        run = next((k for k, (_, row) in enumerate(reversed(rows)) if len(row) != wide), len(rows))
+        top = len(rows) - run
+        if (
+            wide > 1
+            and run > 3
+            and top
+            and len(rows[0][1]) == 1
+            and all(len(row) < wide for _, row in rows[:top])
+        ):
+            first = next(cell for cell in rows[0][1] if cell.strip())
+            above = rows[top][0] - 1
+            what = f"{counted(above, 'line')} above the header left out: {first.strip()[:60]!r}"
+            found = replace(found, delimiter=sign, above=found.above + above, said=(*found.said, what))
+            return _without_nothing(rows[top:], found, how)
+    return None
+
+
+def _without_nothing(rows: Sequence[tuple[int, list[str]]], found: Tidied, how: Opening) -> Tidied:
     """Find columns without a name and without a value."""
+    if how.header is not True or how.names is not None:
+        return found
     header = rows[0][1] if rows else []
     nameless = [k for k, cell in enumerate(header) if not cell.strip()]
     empty = tuple(
@@ -404,11 +453,6 @@ def unwrapped(line: str) -> str:
     return bare[1:-1].replace('""', '"') + "\n" if len(bare) > 1 and bare[0] == bare[-1] == '"' else line
 
 
-def _has_numbers(row: Sequence[str]) -> bool:
-    told = (cell.strip().replace(",", ".") for cell in row)
-    return any(cell and parse_numbers([cell]) is not None for cell in told)
-
-
 def _ended(path: Path, found: Tidied, how: Opening) -> Tidied:
     """Find footnotes below the last row, and a last row of sums."""
     if (
@@ -440,7 +484,7 @@ def _ended(path: Path, found: Tidied, how: Opening) -> Tidied:
         found = replace(found, below=below, said=(*found.said, what))
     last = rows[-1 - below][1] if len(rows) > below + 2 else []
     label = next((cell.strip() for cell in last if cell.strip()), "")
-    if usual > 1 and SUMS.fullmatch(label) and _has_numbers(last):
+    if usual > 1 and SUMS.fullmatch(label) and has_numbers(last):
         what = f"the last row, {label!r}, may sum up the others; skip_end={below + 1} leaves it out"
         found = replace(found, notes=(*found.notes, what))
     return found
@@ -451,7 +495,7 @@ def _is_note(row: Sequence[str], usual: int) -> bool:
     alone = len(cells) == 1 and (len(row) == 1 or row[0].strip() != "")
     few = len(row) < usual and bool(NOTED.search(cells[0]))
     return (
-        (alone or few) and len(row) != usual and bool(NOTED.search(cells[0])) and not _has_numbers(cells[:1])
+        (alone or few) and len(row) != usual and bool(NOTED.search(cells[0])) and not has_numbers(cells[:1])
     )
 
 
