@@ -265,10 +265,11 @@ def _address_space() -> Iterator[int]:
         from resource import RLIM_INFINITY, RLIMIT_AS, RLIMIT_DATA, getrlimit
     except ImportError:  # pragma: no cover - no such limits
         return
-    pages = _text(PROCESS / "statm").split()
-    for limit, place in ((RLIMIT_AS, 0), (RLIMIT_DATA, 5)):
-        most = getrlimit(limit)[0]
-        if most != RLIM_INFINITY and len(pages) > place:
+    limits = [(getrlimit(limit)[0], place) for limit, place in ((RLIMIT_AS, 0), (RLIMIT_DATA, 5))]
+    bounded = [(most, place) for most, place in limits if most != RLIM_INFINITY]
+    pages = _text(PROCESS / "statm").split() if bounded else []
+    for most, place in bounded:
+        if len(pages) > place:
             yield most - int(pages[place]) * os.sysconf("SC_PAGE_SIZE")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import mpmath
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from lacunary.kernels import count
 from lacunary.kernels.compile import bare
-from lacunary.kernels.families import BDEU, DIRICHLET, LIKELIHOOD, block_terms, nested_terms
+from lacunary.kernels.families import BDEU, DIRICHLET, LIKELIHOOD, block_terms, toggled_terms
 from tests import naive_kernels
 
 Array = NDArray[np.float64]
@@ -52,10 +53,9 @@ def test_count_beside_and_alone(
     count.count_beside(columns, place, weights, begin, end, shift, width, out)
     wanted = naive_kernels.count_beside(codes, place.tolist(), weights, SIZES)
     assert np.array_equal(out.reshape(6, width), wanted[:, shift : shift + width])
-    alone, added = np.zeros(6), np.empty(6)
+    alone = np.zeros(6)
     count.count_alone(place, weights, alone)
-    count.add_columns(wanted, SIZES[0], added)
-    assert alone.tolist() == added.tolist() == [weights[place == p].sum() for p in range(6)]
+    assert alone.tolist() == [weights[place == p].sum() for p in range(6)]
 
 
 def test_count_bits(rows: tuple[NDArray[np.int32], NDArray[np.int64], Array]) -> None:
@@ -140,24 +140,42 @@ def test_block_terms(law: tuple[int, float, float], whole: bool, slots: int, mos
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=list(LAWS))
-def test_nested_terms(law: tuple[int, float, float]) -> None:
-    sizes, keys, values = (2, 3, 2, 3), *memory(64, 20)
-    counts = np.random.default_rng(3).poisson(2.0, sizes).astype(np.float64)
-    out = np.empty(4)
-    nested_terms(
-        counts.reshape(-1, 1).copy(),
+def test_toggled_terms(law: tuple[int, float, float]) -> None:
+    """Of variables 0 to 4 the parents of 3 are 0, 2 and 4; beside a variable, or without one, as defined."""
+    sizes, members, (keys, values) = (2, 2, 3, 3, 2), (0, 2, 4, 3), memory(64, 20)
+    first = np.concatenate(([0], np.cumsum(sizes)))
+    codes = np.random.default_rng(3).integers(0, sizes, (150, 5))
+    room, out = np.empty((2, 36, 1)), np.empty(6)
+    toggled_terms(
+        counted(codes, sizes, members, range(5)),
+        np.array(members),
         np.array(sizes),
+        first,
         np.array([0, 1]),
         np.array(law),
         keys,
         values,
-        np.empty((2, 1), dtype=np.int64),
-        np.empty((counts.size, 1)),
+        np.empty((2, 5), dtype=np.int64),
+        room,
         out,
     )
-    without = [counts.sum(axis=parent) for parent in range(3)]
-    wanted = [defined(law, t.reshape(-1, 3), math.prod(t.shape[:-1])) for t in [*without, counts]]
-    np.testing.assert_allclose(out, wanted, rtol=LOG_GAMMA)
+    for j in (0, 1, 2, 4, 5):
+        parents = [p for p in (0, 1, 2, 4) if (p in members) != (p == j)]
+        table = counted(codes, sizes, (*parents, 3), ()).reshape(-1, 3)
+        assert out[j] == pytest.approx(defined(law, table, len(table)), rel=LOG_GAMMA)
+
+
+def counted(
+    codes: NDArray[np.int64], sizes: Sequence[int], members: Sequence[int], beside: Iterable[int]
+) -> Array:
+    """Rows in each configuration of members, the last fastest, with each state of the others beside them."""
+    place = np.ravel_multi_index(tuple(codes[:, m] for m in members), [sizes[m] for m in members])
+    out = [
+        [float(np.sum((place == p) & (codes[:, j] == s))) for j in beside for s in range(sizes[j])]
+        or [float(np.sum(place == p))]
+        for p in range(math.prod(sizes[m] for m in members))
+    ]
+    return np.array(out)
 
 
 @bare

@@ -80,7 +80,7 @@ class Curvature:
 
     def gradient(self, pseudo: Array, basis: Basis = "softmax") -> Array:
         """Return the slope of g along the basis' coordinates, given pseudo-counts of tables; (free,)."""
-        slope = _score(self.dag, self.theta, self._held(pseudo)[None], self.belief)[0]
+        slope = _score(self.dag, self.theta, self.slopes, self._held(pseudo)[None], self.belief)[0]
         return slope if basis == "softmax" else np.asarray(self.back.T @ slope)
 
     def softmax_information(self, pseudo: Array, basis: Basis) -> Array:
@@ -140,10 +140,11 @@ def _score_covariance(rows: Rows, theta: Array) -> Array:
     dag, layout, touched = rows.dag, rows.dag.layout, _touched(rows)
     out = np.zeros((layout.free, layout.free))
     batch = max(8, ROOM // (layout.size + 2 * layout.statistics_size))
+    slopes = slopes_of(layout, theta)
     for first in range(0, len(touched), batch):
         some = touched[first : first + batch]
         steps = rows.expect(moved(dag, theta, some)).counts
-        out[some] = _score(dag, theta, steps.imag / STEP, None)
+        out[some] = _score(dag, theta, slopes, steps.imag / STEP, None)
     return (out + out.T) / 2
 
 
@@ -162,13 +163,16 @@ def moved(dag: Dag, theta: Array, coordinates: Integers) -> NDArray[np.complex12
     return out
 
 
-def _score(dag: Dag, theta: Array, statistics: Array, belief: Belief | None) -> Array:
+def _score(
+    dag: Dag, theta: Array, slopes: sparse.csr_array, statistics: Array, belief: Belief | None
+) -> Array:
     """Return the slopes of complete rows along (φ, η) for each of some statistics; (vectors, free).
 
-    With a belief the statistics have the prior's in them, and what its density has beyond these is added.
+    ``slopes`` are ∂ log θ / ∂φ of the tables. With a belief the statistics have the prior's in them, and what
+    its density has beyond these is added.
     """
     layout = dag.layout
-    parts = [(slopes_of(layout, theta).T @ statistics[:, : layout.tables].T).T]
+    parts = [(slopes.T @ statistics[:, : layout.tables].T).T]
     for i, family in dag.numeric:
         own, extra = layout.statistics(statistics, i), _extra(belief, i, family)
         record = np.broadcast_to(layout.records(theta, i), (len(own), *layout.records(theta, i).shape))

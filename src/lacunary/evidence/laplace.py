@@ -27,7 +27,7 @@ from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.hessian import Curvature, curvature
 from lacunary.evidence.problem import At, Point, Problem
 from lacunary.evidence.symmetry import check_symmetric, log_symmetry
-from lacunary.learn.em import Basis, maximize_rule
+from lacunary.learn.em import Basis, Maximize, maximize_rule
 from lacunary.maths.arrays import Array, Integers
 
 __all__ = ["NEGLIGIBLE", "laplace"]
@@ -90,12 +90,11 @@ def laplace(
         point, problem, missed = _in_domain(problem, point, dimension, bends)
     if not np.isfinite(point.log_likelihood):
         problem.prepared.check_possible(point.theta)
-    rule = maximize_rule(problem.belief, "map", problem.basis, problem.held)
     _check_inside(problem, point)
-    log_det, slope, d = _gauss(problem, bends.at(point), rule.pseudo, point.where, dimension)
+    log_det, slope, d = bends.gauss(problem, point, dimension)
     terms = {
         "log-likelihood": point.log_likelihood,
-        "log prior density": float(rule.log_prior(point.theta[None])[0]),
+        "log prior density": float(_rule(problem).log_prior(point.theta[None])[0]),
         "volume": d / 2 * float(np.log(2 * np.pi)),
         "curvature": -log_det / 2,
     }
@@ -117,21 +116,35 @@ def laplace(
 
 
 class _Bends:
-    """The curvature at the point asked about last: whether it is a peak, then its worth.
+    """The curvature at the point asked about last, and what is made of it in each basis.
 
-    It does not depend on the basis.
+    It is asked for twice: whether the point is a peak, then its worth. The basis changes no curvature.
     """
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self._last: tuple[Array, Curvature] | None = None
+        self._made: dict[tuple[Basis, Charge], tuple[float, float, int]] = {}
 
     def at(self, point: Point) -> Curvature:
         """Return the curvature at a point."""
         if self._last is None or self._last[0] is not point.theta:
             bent = curvature(self.problem.prepared, point.theta, self.problem.belief)
             self._last = point.theta, bent
+            self._made.clear()
         return self._last[1]
+
+    def gauss(self, problem: Problem, point: Point, charge: Charge) -> tuple[float, float, int]:
+        """Return log |A|, ½ bᵀA⁻¹b and d at a point; problems differ by their basis alone."""
+        bent, key = self.at(point), (problem.basis, charge)
+        if key not in self._made:
+            self._made[key] = _gauss(problem, bent, _rule(problem).pseudo, point.where, charge)
+        return self._made[key]
+
+
+def _rule(problem: Problem) -> Maximize:
+    """Return what tells log p(θ) and the pseudo-counts in the problem's basis."""
+    return maximize_rule(problem.belief, "map", problem.basis, problem.held)
 
 
 def _in_domain(
@@ -157,9 +170,8 @@ def _in_domain(
 
 def _is_peak(problem: Problem, point: Point, bends: _Bends) -> bool:
     """Tell whether a point is an inner peak to the accuracy that the formula needs."""
-    rule = maximize_rule(problem.belief, "map", problem.basis, problem.held)
     try:
-        return _gauss(problem, bends.at(point), rule.pseudo, point.where, "parameters")[1] <= SLOPE
+        return bends.gauss(problem, point, "parameters")[1] <= SLOPE
     except ParameterError:
         return False
 

@@ -132,8 +132,9 @@ class DiscreteRows:
         """Yield what a sweep of every chunk under every vector gives, in the order of chunks."""
         blocks: dict[int, list[_Block]] = {}
         for chunks in self.packed.stretches:
-            for lanes in {chunk.lanes for chunk in chunks} - blocks.keys():
-                blocks[lanes] = _blocks(wide, lanes)
+            for chunk in chunks:
+                if chunk.lanes not in blocks:
+                    blocks[chunk.lanes] = _blocks(wide, chunk.lanes)
             tasks = [(block, chunk) for chunk in chunks for block in blocks[chunk.lanes]]
             yield from zip(tasks, in_parallel(sweep, tasks), strict=True)
 
@@ -279,7 +280,7 @@ class DiscreteRows:
     def room(self, chunk: Chunk, width: int, dtype: np.dtype[Any]) -> Room:
         """Return working memory that fits, used before if possible: fresh memory costs page faults."""
         value, shared, cells = chunk.value_room * width, chunk.shared_room * width, len(chunk.weight)
-        power = int(chunk.kinds.size.max(initial=0)) * width
+        power = chunk.largest * width
         for _ in range(len(self._spare)):
             try:
                 room = self._spare.pop()
@@ -381,7 +382,7 @@ class _Block(NamedTuple):
 def _blocks(potentials: NDArray[Any], lanes: int) -> list[_Block]:
     """Cut the vectors into blocks of as many lanes as one sweep carries; the last is filled up."""
     vectors = len(potentials)
-    width = COMPLEX_LANES if np.iscomplexobj(potentials) else (1 if vectors == 1 else lanes)
+    width = COMPLEX_LANES if potentials.dtype.kind == "c" else (1 if vectors == 1 else lanes)
     blocks = []
     for first in range(0, vectors, width):
         part = potentials[first : first + width]
@@ -391,7 +392,8 @@ def _blocks(potentials: NDArray[Any], lanes: int) -> list[_Block]:
         else:
             side_by_side = flat.reshape(-1, width)
             side_by_side[:, : len(part)] = part.T
-            side_by_side[:, len(part) :] = part[-1][:, None]
+            if len(part) < width:
+                side_by_side[:, len(part) :] = part[-1][:, None]
         blocks.append(_Block(slice(first, first + len(part)), len(part), flat, (0,) * width))
     return blocks
 

@@ -84,6 +84,11 @@ class Chunk:
         return kinds_of(self.kinds_arena)
 
     @cached_property
+    def largest(self) -> int:
+        """How many numbers a cell has at most."""
+        return int(self.kinds.size.max(initial=0))
+
+    @cached_property
     def _cells(self) -> tuple[Slab, Spots]:
         return cells_of(self.arena, self.weight)
 

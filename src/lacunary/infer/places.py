@@ -93,7 +93,7 @@ class Places:
         if not self._longer:
             return potentials
         wide = np.empty((len(potentials), self.size), dtype=potentials.dtype)
-        widen(np.array(potentials, order="C"), self._blocks, wide)
+        widen(_as_taken(potentials), self._blocks, wide)
         return wide
 
     def narrowed(self, counts: NDArray[Any], potentials: NDArray[Any], wide: NDArray[Any]) -> NDArray[Any]:
@@ -104,9 +104,15 @@ class Places:
         if not self._longer:
             return counts
         out = np.empty(potentials.shape, dtype=counts.dtype)
-        narrow(counts, np.array(potentials, order="C"), wide, self._blocks, out)
+        narrow(counts, _as_taken(potentials), wide, self._blocks, out)
         return out
 
     def shown(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what was counted where states were seen; (size,) → (layout size,)."""
         return counts[self._own] if self._longer else counts
+
+
+def _as_taken(vectors: NDArray[Any]) -> NDArray[Any]:
+    """Return vectors as the kernels are compiled for: in one piece, and not read-only."""
+    flags = vectors.flags
+    return vectors if flags.c_contiguous and flags.writeable else np.array(vectors, order="C")

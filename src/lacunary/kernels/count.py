@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from lacunary.kernels.compile import COMPILES, bare, called
 
 __all__ = [
-    "add_columns",
     "add_digit",
     "bd_terms",
     "count_alone",
@@ -130,16 +129,6 @@ def count_alone(place: NDArray[np.int64], weights: NDArray[np.float64], out: NDA
     """Add each row's weight in its place; (rows,), (rows,) → (places,)."""
     for row in range(len(place)):
         out[place[row]] += weights[row]
-
-
-@bare
-def add_columns(counts: NDArray[np.float64], many: int, out: NDArray[np.float64]) -> None:
-    """Add up the first columns; (places, columns) → (places,)."""
-    for height in range(len(counts)):
-        total = 0.0
-        for column in range(many):
-            total += counts[height, column]
-        out[height] = total
 
 
 @called

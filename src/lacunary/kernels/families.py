@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from lacunary.kernels.compile import bare, called, inlined
 from lacunary.kernels.count import log_gamma, log_rising
 
-__all__ = ["BDEU", "DIRICHLET", "LIKELIHOOD", "block_terms", "nested_terms"]
+__all__ = ["BDEU", "DIRICHLET", "LIKELIHOOD", "block_terms", "toggled_terms"]
 
 Array = NDArray[np.float64]
 
@@ -169,10 +169,12 @@ def _find_slots(
 
 
 @bare
-def nested_terms(
+def toggled_terms(
     counts: Array,
+    members: NDArray[np.int64],
     sizes: NDArray[np.int64],
     first: NDArray[np.int64],
+    one: NDArray[np.int64],
     law: Array,
     keys: Array,
     values: Array,
@@ -180,38 +182,43 @@ def nested_terms(
     room: Array,
     out: Array,
 ) -> None:
-    """Write a family's term without each parent in turn, and last as it is; (heights, 1) → (parents + 1,).
+    """Write a family's term with each variable put in or taken out of its parents, last as it is; (n + 1,).
 
     Parameters
     ----------
     counts
-        N of every configuration of parents and child, ordered as ``sizes``, the last fastest; (heights, 1).
-    sizes
-        Numbers of states of the parents, slowest first, and of the child; (parents + 1,).
-    first
-        0 and 1: there is one column; (2,).
+        N of every configuration of parents and child, ordered as ``members``, the last fastest, beside every
+        variable's states; (heights, columns).
+    members, sizes
+        The parents, slowest first, and the child; how many states each of all variables has.
+    first, one
+        Variable j's states are columns ``first[j]`` to ``first[j + 1]``; (n + 1,). 0 and 1: one column.
     law, keys, values
         What f is, and what is remembered of it: see the head of this file.
     slots, room
-        Room to work in; (2, 1), and as large as ``counts``.
+        Room to work in; (2, n), and twice as many heights as ``counts``, (2, heights, 1).
     out
-        Written; (parents + 1,).
+        Written; (n + 1,). Of the child beside itself it says nothing of use.
     """
-    states, heights = sizes[-1], len(counts)
+    states, heights, variables = sizes[members[-1]], len(counts), len(first) - 1
+    alone, less, many = room[0], room[1], heights // states
+    _terms(counts, states, float(many), first, law, keys, values, slots, out[:variables])
+    for height in range(heights):  # over the states of any one variable
+        alone[height, 0] = 0.0
+        for column in range(first[1]):
+            alone[height, 0] += counts[height, column]
     # ``before`` and ``after`` are how many configurations the members before and behind this parent have.
     before, after = 1, heights
-    for parent in range(len(sizes) - 1):
+    for parent in members[:-1]:
         size = sizes[parent]
         after //= size
         for slow in range(before):
             for fast in range(after):
                 total = 0.0
                 for digit in range(size):
-                    total += counts[(slow * size + digit) * after + fast, 0]
-                room[slow * after + fast, 0] = total
+                    total += alone[(slow * size + digit) * after + fast, 0]
+                less[slow * after + fast, 0] = total
         before *= size
-        fewer = heights // size
-        many = float(fewer // states)
-        _terms(room[:fewer], states, many, first, law, keys, values, slots, out[parent : parent + 1])
-    many = float(heights // states)
-    _terms(counts, states, many, first, law, keys, values, slots, out[len(sizes) - 1 :])
+        fewer = less[: heights // size]
+        _terms(fewer, states, float(many // size), one, law, keys, values, slots, out[parent : parent + 1])
+    _terms(alone, states, float(many), one, law, keys, values, slots, out[variables:])

@@ -120,6 +120,8 @@ class Maximize:
     def improve(self, counts: Array) -> Array:
         """Return the best parameters for these expected counts; (starts, statistics) → (starts, size)."""
         layout = self.dag.layout
+        if not layout.numeric:
+            return self._with_implied(counts, self.project(counts + self.pseudo))
         out = np.empty((*counts.shape[:-1], layout.size))
         out[..., : layout.tables] = counts[..., : layout.tables] + self.pseudo
         done = set[int]().union(*(chain for chain in self._chains if self._solve(chain, counts, out)))

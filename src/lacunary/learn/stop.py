@@ -53,7 +53,7 @@ class Stop:
 
     def met(self, first: float, before: float, now: float) -> bool:
         """Tell whether a climb has converged, from its first, last-but-one and last objective."""
-        if now != -inf:  # of rows that cannot be, which a fit tells of by name
+        if not isfinite(now) and now != -inf:  # of rows that cannot be, which a fit tells of by name
             check_number(now)
         change = abs(now - before)
         return (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from lacunary.kernels.graph import best_move
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.move import Add, Move, Remove, Reverse
 from lacunary.structure.prior import StructurePrior
-from lacunary.structure.score import FamilyScore, Parents, announce, fetch
+from lacunary.structure.score import FamilyScore, Parents, announce, fetch, plans_ahead
 from lacunary.structure.sketch import Sketch
 
 __all__ = ["Board", "Kept"]
@@ -49,6 +50,7 @@ class Board:
         prior: StructurePrior | None = None,
     ) -> None:
         self.score, self.constraints = score, constraints
+        self._plans_ahead = plans_ahead(score)
         self.prior = StructurePrior.of(None, constraints) if prior is None else prior
         self._nothing = np.zeros((len(parents), len(parents)), dtype=bool)
         self._set(parents)
@@ -57,8 +59,7 @@ class Board:
         n = len(parents)
         self.sketch = Sketch(parents)
         self.links = self._links()
-        announce(self.score, enumerate(parents))
-        fetch(self.score, ((child, tuple(ps)) for child, ps in enumerate(parents)), toggled=False)
+        self._plan([(child, tuple(ps)) for child, ps in enumerate(parents)], toggled=False)
         self.terms = np.array([self.score.family(child, tuple(ps)) for child, ps in enumerate(parents)])
         self.gain = np.full((n, n), -np.inf)
         self._stale = set(range(n))
@@ -69,14 +70,18 @@ class Board:
         """Go to another graph; only families that differ are scored."""
         there = [tuple(ps) for ps in parents]
         changed = list(self.sketch.become(there))
-        families = [(child, there[child]) for child in changed]
-        announce(self.score, families)
-        fetch(self.score, families, toggled=False)
+        self._plan([(child, there[child]) for child in changed], toggled=False)
         for child in changed:
             self.terms[child] = self.score.family(child, there[child])
             self._stale.add(child)
             self._value = self._tie = None
         self.links = self._links()
+
+    def _plan(self, families: Sequence[tuple[int, Parents]], *, toggled: bool) -> None:
+        """Tell the score what is asked for next, and soon toggled too, where that is anything to it."""
+        if self._plans_ahead:
+            announce(self.score, families)
+            fetch(self.score, families, toggled)
 
     def _links(self) -> int:
         return int((self.sketch.arcs & self.prior.counted).sum())
@@ -95,8 +100,10 @@ class Board:
         It goes by the sizes of the families' scores: their sum may be near zero where they are not.
         """
         if self._tie is None:
-            finite = self.terms[np.isfinite(self.terms)]
-            self._tie = ROUNDING * max(float(np.abs(finite).sum()), 1.0)
+            whole = float(np.abs(self.terms).sum())
+            if not isfinite(whole):
+                whole = float(np.abs(self.terms[np.isfinite(self.terms)]).sum())
+            self._tie = ROUNDING * max(whole, 1.0)
         return self._tie
 
     def keep(self) -> Kept:
@@ -142,11 +149,11 @@ class Board:
             self.links += 1 if isinstance(move, Add) else -1
         self.sketch.apply(move)
         self._value = self._tie = None
-        families = [(child, self.sketch.parents[child]) for child in move.children]
-        announce(self.score, families)
-        fetch(self.score, families, toggled=False)
-        for child in move.children:
-            term = self.score.family(child, self.sketch.parents[child])
+        parents = self.sketch.parents
+        families = [(child, parents[child]) for child in move.children]
+        self._plan(families, toggled=False)
+        for child, ps in families:
+            term = self.score.family(child, ps)
             delta += term - self.terms.item(child)
             self.terms[child] = term
             self._stale.add(child)
@@ -173,13 +180,13 @@ class Board:
             return
         toggled, parents = self.score.toggled, self.sketch.parents
         families = [(child, parents[child]) for child in sorted(self._stale)]
-        announce(self.score, families)
-        fetch(self.score, families)
+        self._plan(families, toggled=True)
         for child, ps in families:
-            there = toggled(child, ps)
-            # From one family without a score to another nothing is gained.
-            self.gain[:, child] = -np.inf
-            np.subtract(there, self.terms[child], out=self.gain[:, child], where=there > -np.inf)
+            there, own, gain = toggled(child, ps), self.terms.item(child), self.gain[:, child]
+            if own != -np.inf:
+                np.subtract(there, own, out=gain)
+            else:  # from one family without a score to another nothing is gained
+                gain[:] = np.where(there > -np.inf, np.inf, -np.inf)
         self._stale.clear()
 
     def _room(self) -> NDArray[np.bool_]:

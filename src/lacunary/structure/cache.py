@@ -28,12 +28,13 @@ class Room:
         self.real = np.array([not variable.discrete for variable in schema], dtype=bool)
         self.most = float(np.log(MOST_CELLS / max(len(schema), 1)))
         self._each, self._largest = self.logs.tolist(), float(self.logs.max(initial=0.0))
+        self._real: list[bool] = self.real.tolist()
 
     def full(self, child: int, parents: Parents) -> NDArray[np.bool_] | None:
         """Tell which variables a family has no room for as further parents; (n,). None: there is room."""
-        each, real = self._each, sum(map(self.real.item, parents))
-        size = 2.0 * log(real + 3.0) if self.real.item(child) else each[child]
-        size += sum(each[parent] for parent in parents)
+        each, real = self._each, self._real
+        size = 2.0 * log(sum([real[p] for p in parents]) + 3.0) if real[child] else each[child]
+        size += sum([each[parent] for parent in parents])
         if size + self._largest <= self.most:
             return None
         out = self.logs + size > self.most
@@ -82,9 +83,14 @@ class Cache:
         known: Collection[Key] = self._toggled if toggled else self._family
         announce(self.score, [family for family in families if family not in known], toggled)
 
+    @property
+    def apart(self) -> bool:
+        """Whether a family of the score is worth a thread of its own."""
+        return bool(getattr(self.score, "apart", False))
+
     def fetch(self, families: Iterable[Key], toggled: bool) -> None:
         """Have what will be asked for next worked out on several threads, where the score can (`fetch`)."""
-        if not (toggled or self._terms) or not getattr(self.score, "apart", False):
+        if not (toggled or self._terms) or not self.apart:
             return
         missing = list(dict.fromkeys(family for family in families if family not in self._toggled))
         if 1 < len(missing) <= self.most:
@@ -124,7 +130,8 @@ class Cache:
         if known is None:
             self.missed += 1
             known = self._toggled[key] = self._ask(child, parents)
-            _forget(self._toggled, self.most)
+            if len(self._toggled) > self.most:
+                _forget(self._toggled, self.most)
         else:
             self._toggled.move_to_end(key)
         return known

@@ -76,7 +76,8 @@ class Constraints:
                 "raise max_parents or require fewer arcs"
             )
         constraints = cls(schema, must, kinds & order & ~must_not, most)
-        constraints._check_acyclic()
+        if must.any():
+            constraints._check_acyclic()
         return constraints
 
     @classmethod
@@ -116,7 +117,10 @@ class Constraints:
                 f"{self.schema.names[many[0]]} starts with {int(arcs[:, many[0]].sum())} parents, "
                 f"and max_parents is {self.max_parents}"
             )
-        return [tuple(map(int, np.flatnonzero(column))) for column in arcs.T]
+        parents: list[Parents] = [()] * n
+        for child in np.flatnonzero(arcs.any(axis=0)):
+            parents[child] = tuple(map(int, np.flatnonzero(arcs[:, child])))
+        return parents
 
 
 def _matrix(schema: Schema, given: ArcsGiven) -> NDArray[np.bool_]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.budget import reserve
+from lacunary.budget import SMALL, reserve
 from lacunary.data.table import Table
 from lacunary.infer.parallel import in_parallel, in_runs, threads
 from lacunary.kernels.count import add_digit, count_alone, count_beside, count_bits, count_masks
@@ -34,7 +34,7 @@ BITS = 2**27
 """Bytes that a bit for each row and state may take; above that, rows are counted one by one."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Heights:
     """Where in a table of counts each distinct row stands.
 
@@ -49,6 +49,8 @@ class Heights:
         How many states k the child has: r.
     find
         Works ``place`` out.
+    height
+        How many places there are: that many configurations times states.
     """
 
     members: Parents
@@ -56,16 +58,15 @@ class Heights:
     states: int
     dense: bool
     find: Callable[[], NDArray[np.int64]]
+    height: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.height = self.configurations * self.states
 
     @cached_property
     def place(self) -> NDArray[np.int64]:
         """u·r + k of each distinct row; (distinct rows,). Not asked for where bits are counted."""
         return self.find()
-
-    @property
-    def height(self) -> int:
-        """How many places there are."""
-        return self.configurations * self.states
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,11 +92,6 @@ class Block:
     def width(self) -> int:
         """How many columns there are."""
         return int(self.first[-1])
-
-    @cached_property
-    def split(self) -> int:
-        """Where the first variable's columns end."""
-        return int(self.first[1])
 
 
 class Counter:
@@ -160,15 +156,23 @@ class Counter:
             count_alone(heights.place, self.weights, out)
         return out
 
+    def fits(self, heights: Heights) -> bool:
+        """Whether the counts with every further parent are held at once."""
+        return heights.height * self._whole.width <= CELLS
+
+    def beside_all(self, heights: Heights) -> NDArray[np.float64]:
+        """Return the counts with every further parent; (configurations · states, all variables' states)."""
+        return self._counted(heights, self._whole)
+
     def beside(self, heights: Heights) -> Iterator[tuple[Block, NDArray[np.float64]]]:
         """Go over the counts with each further parent, as many variables at a time as memory allows.
 
         The counts' columns are the states of the block's variables; (configurations · states, columns).
         """
-        most = CELLS // max(heights.height, 1)
-        if self.first[-1] <= most:
-            yield self._whole, self._counted(heights, self._whole)
+        if self.fits(heights):
+            yield self._whole, self.beside_all(heights)
             return
+        most = CELLS // max(heights.height, 1)
         begin, n = 0, len(self.sizes)
         while begin < n:
             last = self.first[begin] + max(most, self.sizes[begin])
@@ -182,27 +186,26 @@ class Counter:
         return Block(slice(begin, end), self._sizes[begin:end], first, int(self.first[begin]))
 
     def _counted(self, heights: Heights, block: Block) -> NDArray[np.float64]:
-        begin, end, shift = block.variables.start, block.variables.stop, block.shift
-        width = block.width
-        reserve(
-            8.0 * heights.height * width, f"{heights.height} counts beside {width} states", "merge states"
-        )
-        if self.bits is not None and self._few(heights, width - (end - begin), end - begin):
-            return self._by_bits(heights, block, self.bits[shift : shift + width])
+        many, width = len(block.sizes), block.width
+        needed = 8.0 * heights.height * width
+        if needed > SMALL:
+            reserve(needed, f"{heights.height} counts beside {width} states", "merge states")
+        if self.bits is not None and self._few(heights, width - many, many):
+            return self._by_bits(heights, block, self.bits[block.shift : block.shift + width])
         return self._by_rows(heights, block)
 
     def _by_bits(self, heights: Heights, block: Block, bits: NDArray[np.uint64]) -> NDArray[np.float64]:
         """Count looking at 64 rows at once; threads share the places."""
         masks, counts = self._masks(heights.members), np.zeros((heights.height, block.width))
+        if WORD * heights.height * bits.size < SHARED:
+            count_bits(masks, bits, block.first, counts)
+            return counts
 
         def count(some: range) -> None:
             here = slice(some.start, some.stop)
             count_bits(masks[here], bits, block.first, counts[here])
 
-        if WORD * heights.height * bits.size < SHARED:
-            count(range(len(counts)))
-        else:
-            in_runs(count, len(counts), 2)
+        in_runs(count, len(counts), 2)
         return counts
 
     def _by_rows(self, heights: Heights, block: Block) -> NDArray[np.float64]:

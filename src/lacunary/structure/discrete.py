@@ -15,11 +15,10 @@ from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError
 from lacunary.evidence.charge import price
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
-from lacunary.kernels.count import add_columns
-from lacunary.kernels.families import BDEU, DIRICHLET, LIKELIHOOD, block_terms, nested_terms
+from lacunary.kernels.families import BDEU, DIRICHLET, LIKELIHOOD, block_terms, toggled_terms
 from lacunary.maths.special import log_rising
 from lacunary.model.dag import Dag
-from lacunary.structure.counter import Counter
+from lacunary.structure.counter import Counter, Heights
 from lacunary.structure.score import Parents, allowed_arcs, check_observed, toggle
 
 __all__ = ["BD", "BIC", "check_complete", "check_digits", "table_evidence"]
@@ -50,7 +49,8 @@ class _Discrete:
         self.size = table.size
         self.allowed = allowed_arcs(table.schema)
         self.counter = Counter(table)
-        self._never = [np.flatnonzero(~column) for column in self.allowed.T]
+        self._sizes = np.array(self.schema.sizes, dtype=np.int64)
+        self._never = np.ascontiguousarray(~self.allowed.T)
         most = min(int(self.size), REMEMBERED) + 1 if np.all(table.weights == 1.0) else 0
         self._keys, self._values = np.zeros((2, SLOTS)), np.empty((2, SLOTS, most + 1))
         self._slots = np.empty((2, self.variables), dtype=np.int64)
@@ -72,24 +72,25 @@ class _Discrete:
     def terms(self, child: int, parents: Parents) -> Array:
         """Return the toggled terms and, last, the term as it is; (n + 1,)."""
         heights = self.counter.heights(child, parents)
-        out, alone = np.zeros(self.variables + 1), np.empty((heights.height, 1))
-        for block, counts in self.counter.beside(heights):
-            self._score(child, parents, block.first, counts, out[block.variables])
-            add_columns(counts, block.split, alone[:, 0])  # over the states of any one variable
-        if heights.dense:
-            out[[*parents, -1]] = self._nested(child, parents, alone)
+        if heights.dense and self.counter.fits(heights):
+            out = self._dense(heights)
         else:
-            out[list(parents)] = [self.family(child, toggle(parents, parent)) for parent in parents]
-            out[-1] = self._one(child, parents, alone)
+            out = np.zeros(self.variables + 1)
+            for block, counts in self.counter.beside(heights):
+                self._score(child, parents, block.first, counts, out[block.variables])
+            for parent in parents:
+                out[parent] = self.family(child, toggle(parents, parent))
+            out[-1] = self.family(child, parents)
         out[:-1][self._never[child]] = -np.inf
         return out
 
-    def _nested(self, child: int, parents: Parents, counts: Array) -> Array:
-        """Return the child's term without each of its parents, and as it is, from all counts with them."""
-        sizes = np.array([self.schema.sizes[member] for member in (*parents, child)], dtype=np.int64)
-        out = np.empty(len(sizes))
-        room = np.empty(counts.shape)
-        nested_terms(counts, sizes, ALONE, self.law, self._keys, self._values, self._slots, room, out)
+    def _dense(self, heights: Heights) -> Array:
+        """Return the toggled terms and the term as it is where all counts are held at once, in one call."""
+        counter, out = self.counter, np.empty(self.variables + 1)
+        counts, room = counter.beside_all(heights), np.empty((2, heights.height, 1))
+        members = np.array(heights.members, dtype=np.int64)
+        memory = self._keys, self._values, self._slots
+        toggled_terms(counts, members, self._sizes, counter.first, ALONE, self.law, *memory, room, out)
         return out
 
     def _one(self, child: int, parents: Parents, counts: Array) -> float:
@@ -128,6 +129,7 @@ class BD(_Discrete):
         super().__init__(table)
         self.prior = BDeu(1.0) if prior is None else prior
         check_digits(self.prior)
+        self._alike = isinstance(self.prior, BDeu | Dirichlet)
         if isinstance(self.prior, BDeu):
             self.law = np.array([BDEU, float(self.prior.ess), 0.0])
         elif isinstance(self.prior, Dirichlet):
@@ -135,7 +137,7 @@ class BD(_Discrete):
 
     def terms(self, child: int, parents: Parents) -> Array:
         """Return the toggled terms and, last, the term as it is; (n + 1,)."""
-        if isinstance(self.prior, BDeu | Dirichlet):
+        if self._alike:
             return super().terms(child, parents)
         out = np.full(self.variables + 1, -np.inf)
         for other in np.flatnonzero(self.allowed[:, child]):
@@ -145,7 +147,7 @@ class BD(_Discrete):
 
     def family(self, child: int, parents: Parents) -> float:
         """Return the child's term, given its parents."""
-        if isinstance(self.prior, BDeu | Dirichlet):
+        if self._alike:
             return super().family(child, parents)
         return self._any(child, parents)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from math import exp, log, log1p
 from typing import Literal
 
@@ -71,7 +72,8 @@ class StructurePrior:
 
     def links(self, structure: Structure) -> int:
         """Return how many links of a graph count."""
-        return sum(int(self.counted[list(parents), child].sum()) for child, parents in enumerate(structure))
+        counts = self.counted.item
+        return sum(counts(parent, child) for child, parents in enumerate(structure) for parent in parents)
 
     def log_probability(self, structure: Structure) -> float:
         """Return the log probability of a graph's links."""
@@ -79,9 +81,14 @@ class StructurePrior:
 
     def steps(self, links: int) -> tuple[float, float]:
         """Return what one more link adds to the log probability, and what one less does."""
-        here = self.logs[links]
-        more = self.logs[links + 1] - here if links + 1 < len(self.logs) else 0.0
-        return float(more), float(self.logs[links - 1] - here if links else 0.0)
+        logs = self._listed
+        more = logs[links + 1] - logs[links] if links + 1 < len(logs) else 0.0
+        return more, logs[links - 1] - logs[links] if links else 0.0
+
+    @cached_property
+    def _listed(self) -> list[float]:
+        """``logs``, of which single ones are asked for at every move."""
+        return [float(each) for each in self.logs]
 
 
 def best_by_links(

@@ -61,6 +61,11 @@ class FamilyScore(Protocol):
         ...
 
 
+def plans_ahead(score: FamilyScore) -> bool:
+    """Whether it is anything to a score which families it will be asked for next (`announce`, `fetch`)."""
+    return getattr(score, "announce", None) is not None or bool(getattr(score, "apart", False))
+
+
 def announce(score: FamilyScore, families: Iterable[tuple[int, Iterable[int]]], toggled: bool = True) -> None:
     """Tell a score which families it will be asked for next, alone or toggled too.
 

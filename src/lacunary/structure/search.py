@@ -38,7 +38,7 @@ from lacunary.structure.prior import DEFAULT, PriorGiven, StructurePrior
 from lacunary.structure.reinsert import Reinsert
 from lacunary.structure.result import SCHEDULE, StructuralResult
 from lacunary.structure.resume import plan_settings
-from lacunary.structure.schedule import parse_schedule
+from lacunary.structure.schedule import Schedule, parse_schedule
 from lacunary.structure.score import FamilyScore, total
 from lacunary.structure.walk import Trail, WatchSearch, dag_of
 
@@ -161,7 +161,7 @@ def search(
         "required": required, "forbidden": forbidden, "max_parents": max_parents, "tiers": tiers
     }  # fmt: skip
     turns: dict[str, Any] = {
-        "schedule": parse_schedule(SCHEDULE if schedule is None else schedule),
+        "schedule": _as_published() if schedule is None else parse_schedule(schedule),
         "until": _until(until),
         "escapes": _escapes(escapes, until),
         "rounds": MOST_ROUNDS,
@@ -179,6 +179,11 @@ def search(
         raise ParameterError("a run can only be taken up with one number of states for each hidden variable")
     own = "bic" if score == "bic" else "cheeseman-stutz"
     return _best(asked.answer, choices, own if choose is None else choose, own, rows)
+
+
+@cache
+def _as_published() -> Schedule:
+    return parse_schedule(SCHEDULE)
 
 
 def with_family(family: str | Mapping[str, str], table: Table) -> Table:
@@ -241,7 +246,7 @@ class _Asked:
         kept = cache(partial(self._fingerprint, source, plan, criterion, belief))
         belief = stated(belief, source, default=BDeu(1.0), clusters=self.clusters)
         resumed = isinstance(self.start, Trail) and self.start.method == NAME
-        complete = not (source.facts.holes.any() or resumed) and str(plan.schedule) == SCHEDULE
+        complete = not (source.facts.holes.any() or resumed) and plan.schedule == _as_published()
         if complete and (table := one_table(source)) is not None:
             prior = None if criterion == "bic" else belief
             return self._searched(plan, source, score_of(table, self.score, prior), belief, kept)
