@@ -108,6 +108,7 @@ OBJECTS: dict[str, tuple[Callable[[lac.Network], Any], Callable[[Any], lac.Netwo
 }
 
 
+@pytest.mark.filterwarnings("ignore:.* does not keep")
 @pytest.mark.parametrize("library", OBJECTS)
 @settings(max_examples=20)
 @given(before=odd())
@@ -153,9 +154,38 @@ def test_what_a_file_does_not_keep_is_said(tmp_path: Path) -> None:
     lac.save(network, tmp_path / "n.uai")
     assert lac.load(tmp_path / "n.uai").dag == dag
     assert repr(lac.load(tmp_path / "n.uai").dag) == repr(dag)
+    with pytest.warns(
+        UserWarning, match=r"pyAgrum does not keep what states of 'h' are.*'h' is hidden"
+    ) as told:
+        network.to_pyagrum()
+    assert told[0].filename == __file__
     tied = lac.random_network(lac.Dag.from_parents(dag.schema, {"x": [], "h": []}, tied=[("h", "x")]), rng=0)
+    assert lac.from_networkx(tied.dag.to_networkx()) == tied.dag
     with pytest.warns(UserWarning, match="UAI does not keep that 'h and x' share a table"):
         lac.save(tied, tmp_path / "n.uai")
+
+
+def test_what_pgmpy_does_not_keep_is_said() -> None:
+    pytest.importorskip("pgmpy")
+    schema = lac.Schema(
+        (lac.Variable("h", (0, 1), hidden=True), lac.Variable("x", ("lo", "hi"), ordered=True))
+    )
+    network = lac.random_network(lac.Dag(schema, ((), ("h",))), rng=0)
+    with pytest.warns(
+        UserWarning, match=r"pgmpy does not keep that 'h' is hidden; the order of states of 'x'"
+    ):
+        again = lac.from_pgmpy(network.to_pgmpy())
+    assert again.dag.schema["h"].states == (0, 1)
+
+
+def test_networkx_keeps_units_bounds_and_families() -> None:
+    kind: dict[str, Any] = {"kind": "continuous", "unit": "kg"}
+    dag = lac.Dag(
+        lac.Schema((lac.Variable("w", **kind), lac.Variable("v", **kind, bounds=(0.0, 2.0)))), ((), ())
+    )
+    again = lac.from_networkx(dag.to_networkx())
+    assert again == dag
+    assert [v.unit for v in again.schema] == ["kg", "kg"]
 
 
 def test_remarks_of_uai_that_do_not_fit_are_refused() -> None:

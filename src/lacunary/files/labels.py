@@ -36,10 +36,10 @@ def _texts(variable: Variable, language: str) -> tuple[str, ...]:
     return texts
 
 
-def losses(network: Network, *, named: bool = False) -> Iterator[str]:
+def losses(network: Network, *, named: bool = False, typed: bool = False) -> Iterator[str]:
     """Say what files that hold nothing but names, texts for states and tables do not keep of a network.
 
-    ``named`` says that they keep all about variables.
+    ``named`` says that they keep all about variables, ``typed`` that states need not be text.
     """
     dag = network.dag
     if dag.tied:
@@ -49,7 +49,9 @@ def losses(network: Network, *, named: bool = False) -> Iterator[str]:
     if named:
         return
     about: dict[str, Callable[[Variable], object]] = {
-        "what states of {} are, which become text": lambda v: any(type(s) is not str for s in v.states),
+        "what states of {} are, which become text": lambda v: (
+            not typed and any(type(s) is not str for s in v.states)
+        ),
         "that {} is hidden": lambda v: v.hidden,
         "the order of states of {}": lambda v: v.ordered,
         "the unit of {}": lambda v: v.unit,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from lacunary.data.schema import Label, Schema, Variable
 from lacunary.errors import GraphError, ParameterError, SchemaError
 from lacunary.family.regression import Regression
-from lacunary.files.labels import state_texts
+from lacunary.files.labels import losses, state_texts
 from lacunary.infer.network import Network
 from lacunary.model.dag import Dag
 
@@ -26,6 +27,9 @@ __all__ = [
     "to_pgmpy",
     "to_pyagrum",
 ]
+
+MORE = ("bounds", "family", "unit")
+"""What some variables have beside states, a kind and marks."""
 
 MOST = 2**24
 """The longest model string that is read."""
@@ -43,19 +47,26 @@ def _library(name: str) -> Any:
 
 
 def to_networkx(dag: Dag) -> Any:
-    """Return a graph as a ``DiGraph``; nodes carry ``states``, ``kind``, ``hidden`` and ``ordered``."""
+    """Return a graph as a ``DiGraph``; nodes carry ``states``, ``kind``, ``hidden`` and ``ordered``.
+
+    Those that have a unit, bounds or a family of their own carry them, too; groups that share a table are
+    ``graph["tied"]``.
+    """
     graph = _library("networkx").DiGraph()
     for v in dag.schema:
-        graph.add_node(v.name, states=list(v.states), kind=v.kind, hidden=v.hidden, ordered=v.ordered)
+        more = {name: value for name in MORE if (value := getattr(v, name))}
+        graph.add_node(v.name, states=list(v.states), kind=v.kind, hidden=v.hidden, ordered=v.ordered, **more)
     graph.add_edges_from(dag.arcs)
+    if dag.tied:
+        graph.graph["tied"] = dag.tied
     return graph
 
 
 def from_networkx(graph: Any, schema: Schema | None = None) -> Dag:
     """Return a ``DiGraph`` of networkx, or anything with ``nodes`` and ``edges``, as a graph.
 
-    Nodes may carry ``states``, ``kind``, ``hidden`` and ``ordered``; others have two states, 0 and 1. With a
-    schema the nodes are its variables.
+    Nodes may carry what `Dag.to_networkx` writes; those without ``states`` have two, 0 and 1. With a schema
+    the nodes are its variables.
 
     Examples
     --------
@@ -69,14 +80,16 @@ def from_networkx(graph: Any, schema: Schema | None = None) -> Dag:
     )
     known = schema or Schema(tuple(_variable(str(name), dict(about)) for name, about in nodes))
     edges = graph.edges() if callable(graph.edges) else graph.edges
-    return Dag.from_arcs(known, [(str(edge[0]), str(edge[1])) for edge in edges])
+    tied = dict(getattr(graph, "graph", None) or {}).get("tied", ())
+    return Dag.from_arcs(known, [(str(edge[0]), str(edge[1])) for edge in edges], tied=tied)
 
 
 def _variable(name: str, about: Mapping[str, Any]) -> Variable:
     kind = about.get("kind", "discrete")
     states = tuple(about.get("states") or (0, 1)) if kind != "continuous" else ()
     hidden, ordered = (bool(about.get(flag, False)) for flag in ("hidden", "ordered"))
-    return Variable(name, states, kind=kind, ordered=ordered, hidden=hidden)
+    more = {each: about[each] for each in MORE if about.get(each)}
+    return Variable(name, states, kind=kind, ordered=ordered, hidden=hidden, **more)
 
 
 def to_modelstring(dag: Dag) -> str:
@@ -126,11 +139,17 @@ def from_modelstring(text: str, schema: Schema | Mapping[str, Iterable[Label]] |
 # pgmpy
 
 
+def _tell_losses(library: str, network: Network, *, typed: bool) -> None:
+    if lost := "; ".join(losses(network, typed=typed)):
+        warnings.warn(f"{library} does not keep {lost}. A .json file keeps all", stacklevel=4)
+
+
 def to_pgmpy(network: Network) -> Any:
     """Return a network as one of pgmpy: discrete, or linear Gaussian if all variables are continuous.
 
-    What pgmpy does not know, that variables are hidden, ordered or tied, is left out.
+    What pgmpy does not know, that variables are hidden, ordered or tied, is left out, as a warning says.
     """
+    _tell_losses("pgmpy", network, typed=True)
     models, factors = _library("pgmpy.models"), _library("pgmpy.factors.discrete")
     dag = network.dag
     if dag.continuous:
@@ -216,8 +235,9 @@ def _from_linear_gaussian(model: Any, cpds: Mapping[str, Any]) -> Network:
 def to_pyagrum(network: Network) -> Any:
     """Return a discrete network as a ``BayesNet`` of pyAgrum; states become text.
 
-    What pyAgrum does not know, that variables are hidden, ordered or tied, is left out.
+    What pyAgrum does not know, that variables are hidden, ordered or tied, is left out, as a warning says.
     """
+    _tell_losses("pyAgrum", network, typed=False)
     gum = _library("pyagrum")
     if network.dag.continuous:
         raise SchemaError("pyAgrum's BayesNet is discrete; save a network with continuous variables as .json")
