@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import gammaln, logsumexp
+from scipy.special import betaln, digamma, gammaln, logsumexp
 
 import lacunary as lac
 from lacunary.data.table import HOLE
@@ -47,6 +47,24 @@ def test_sampled_agrees_with_enumeration(alpha: float) -> None:
         assert abs(found.value - true) <= FAR * found.stderr + 1e-9
         assert found.stderr <= 0.11  # what was asked for, but for a tenth
         assert found.details["trustworthy"], found.details["note"]
+
+
+def test_of_millions_of_rows_that_do_not_tell_the_classes_it_is_the_closed_form() -> None:
+    """Two classes above one item: no number of rows tells them, and the posterior has arms, not a peak.
+
+    Of three uniform parameters q = t p + (1 − t) p′ has the density 2 H(q), H the entropy in nats: given p
+    and p′ it is uniform between them. Under Beta(a, b) E[q log q] = a/(a + b) (ψ(a + 1) − ψ(a + b + 1)).
+    """
+    dag = lac.dag("H -> A", states=2, hidden=["H"])
+    rows = np.array([[HOLE, 0], [HOLE, 1]], dtype=np.int16)
+    table = lac.Table(dag.schema, rows, weights=np.array([2e6, 1e6]))
+    beta = np.array([2e6, 1e6]) + 1
+    entropy = -(beta / beta.sum() * (digamma(beta + 1) - digamma(beta.sum() + 1))).sum()
+    true = betaln(*beta) + np.log(2 * entropy)
+    found = lac.score(dag, table, "sampled", stderr=0.2)
+    assert found.stderr is not None
+    assert found.stderr < 0.3
+    assert abs(found.value - true) < FAR * found.stderr
 
 
 def test_of_a_million_rows_it_is_laplace_of_both_labellings() -> None:

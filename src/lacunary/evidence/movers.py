@@ -30,6 +30,15 @@ __all__ = ["NumericMover", "Particles", "Points", "Statistics", "TableMover", "W
 PORTION = 16
 """Particles that a thread moves at a time."""
 
+ALONG = 0.5
+"""Share of a random walk's steps that go along differences of other particles."""
+
+LENGTH = 0.4
+"""How long these steps are, about, in differences."""
+
+SOME = 0.35
+"""Share of the distributions that a step changes which does not change all."""
+
 
 @dataclass(frozen=True, eq=False)
 class Particles:
@@ -191,14 +200,18 @@ class Points:
 class WalkMover:
     """The path p(θ) p(y | θ)^τ by a random walk, for families to which nothing is conjugate.
 
-    The pace at which proposals are accepted often enough is sought while ``seeking``, as in a pilot run, and
-    then taken as it was found along the path.
+    Steps are normal, or go along the difference of two particles of a pilot run at that temperature, in some
+    distributions or all (differential evolution, ter Braak 2006): that is how they find their way along the
+    narrow arms of a posterior in which not all parameters can be told. While ``seeking``, as in a pilot run,
+    the pace at which normal steps are accepted often enough is sought, and particles are kept; both are then
+    taken as they were found along the path, so that steps do not depend on what they move.
     """
 
     walk: Walk
     rng: np.random.Generator
     seeking: bool = True
     paces: dict[float, float] = field(default_factory=dict)
+    mates: dict[float, Array] = field(default_factory=dict)
     log_constant: float = 0.0
 
     def begin(self, particles: int, rng: np.random.Generator) -> Points:
@@ -219,17 +232,40 @@ class WalkMover:
 
     def move(self, state: Points, tau: float, steps: int) -> None:
         """Move every particle; a step of a random walk is short, so that several make one."""
-        walk, reach = self.walk, self.walk.reach(tau)
         known = sorted(self.paces)
         pace = float(np.interp(tau, known, [self.paces[t] for t in known])) if known else 1.0
+        mates = np.array(state.counts) if self.seeking else self._mates(tau)
         for _ in range(steps * self.walk.short):
-            far = pace * 2.38 / np.sqrt(walk.size) * reach
-            tried = state.counts + far * self.rng.standard_normal(state.counts.shape)
-            prior, log = walk.log_prior(tried), walk.log_likelihood(tried)
-            ratio = prior - state.prior + tau * (log - state.log)
-            taken = np.log1p(-self.rng.random(len(ratio))) < ratio
-            state.counts[taken], state.prior[taken], state.log[taken] = tried[taken], prior[taken], log[taken]
-            if self.seeking:
-                pace *= float(np.exp((taken.mean() - ACCEPTED) / 2))
+            along = self.rng.random() < ALONG
+            far = self._difference(mates, len(state.counts)) if along else self._normal(pace, tau, state)
+            taken = self._try(state, tau, state.counts + far)
+            if self.seeking and not along:
+                pace *= float(np.exp((taken - ACCEPTED) / 2))
         if self.seeking:
-            self.paces[tau] = pace
+            self.paces[tau], self.mates[tau] = pace, np.array(state.counts)
+
+    def _mates(self, tau: float) -> Array:
+        """Return the pilot's particles at the nearest temperature; (particles, size)."""
+        return self.mates[min(self.mates, key=lambda known: abs(known - tau))]
+
+    def _normal(self, pace: float, tau: float, state: Points) -> Array:
+        """Return normal steps; (particles, size)."""
+        reach = pace * 2.38 / np.sqrt(self.walk.size) * self.walk.reach(tau)
+        return np.asarray(reach * self.rng.standard_normal(state.counts.shape))
+
+    def _difference(self, mates: Array, particles: int) -> Array:
+        """Return steps along differences of two mates, short and long, half of them of some groups alone."""
+        one, other = self.rng.integers(len(mates), size=(2, particles))
+        group = self.walk.group
+        some = self.rng.random((particles, int(group.max()) + 1)) < SOME
+        some[self.rng.random(particles) < 0.5] = True
+        length = np.exp(self.rng.normal(np.log(LENGTH), 1.0, (particles, 1)))
+        return np.asarray(length * (mates[one] - mates[other]) * some[:, group])
+
+    def _try(self, state: Points, tau: float, points: Array) -> float:
+        """Go to some points where that is accepted, and return how often it is."""
+        tried = self.at(points)
+        ratio = self.height(tau, tried) - self.height(tau, state)
+        taken = np.flatnonzero(np.log1p(-self.rng.random(len(ratio))) < ratio)
+        state.put(taken, tried.take(taken))
+        return len(taken) / len(ratio)

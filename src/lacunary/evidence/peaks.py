@@ -6,6 +6,8 @@ a mixture of Student t densities, with the exact curvature at every peak that wa
 labelling of what is hidden; by symmetry only one labelling need be followed. Where the base is all but the
 posterior the path is short; where it is not, a random walk goes along. What lies far from all peaks is not
 seen, which of many rows is little: `lacunary.evidence.smc` asks this of more rows than come in one by one.
+Not so where rows do not tell all parameters however many they are, as at singular truths: the posterior then
+has long arms, along which peaks are flat.
 """
 
 from __future__ import annotations
@@ -51,6 +53,8 @@ class PeakMover:
         R of each peak: its density is that of peak + R t; (peaks, free, free).
     weights
         How much of each peak the base is made of; (peaks,).
+    flattest
+        The least curvature of any peak along any direction.
     """
 
     optima: Optima
@@ -58,6 +62,7 @@ class PeakMover:
     peaks: Array
     roots: Array
     weights: Array
+    flattest: float
     rng: np.random.Generator
     log_constant: float = 0.0
 
@@ -152,17 +157,19 @@ def peak_mover(optima: Optima, rng: np.random.Generator) -> PeakMover | None:
     climbs, interrupted = climb(problem.prepared, rule, means, Stop(relative=1e-10), accelerate=True)
     if interrupted:
         raise KeyboardInterrupt
-    peaks, roots, worth = [], [], []
+    peaks, roots, worth, least = [], [], [], []
     for found in distinct(climbs):
         bent = curvature(problem.prepared, found.theta).softmax_information(rule.pseudo, "softmax")
         value, axes = np.linalg.eigh(bent)
+        least.append(value[0])
         value = np.maximum(value, FLATTEST)
         peaks.append(_coordinates(optima, np.log(found.theta[None]))[0])
         roots.append(axes / np.sqrt(value))
         worth.append(found.objective - 0.5 * np.log(value).sum())
     share = np.exp(np.array(worth) - max(worth))
     weights = 0.5 * share / share.sum() + 0.5 / len(share)
-    return PeakMover(optima, rule, np.array(peaks), np.array(roots), weights, rng)
+    flattest = float(min(least))
+    return PeakMover(optima, rule, np.array(peaks), np.array(roots), weights, flattest, rng)
 
 
 def _coordinates(optima: Optima, logs: Array) -> Array:

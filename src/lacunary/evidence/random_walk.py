@@ -75,6 +75,14 @@ class Walk:
                 at += family.free
         return out
 
+    @cached_property
+    def group(self) -> Integers:
+        """Which distribution, or which weights of a family, each number of a point belongs to; (size,)."""
+        tables = np.unique(self.problem.dag.layout.group[self.tables], return_inverse=True)[1].ravel()
+        first = int(tables.max(initial=-1)) + 1
+        weights = [np.full(family.free, first + k) for k, (_, _, family) in enumerate(self.blocks)]
+        return np.asarray(np.concatenate([tables, *weights]), dtype=np.int64)
+
     @property
     def short(self) -> int:
         """Steps of a random walk that lead about as far as one draw of everything."""

@@ -5,9 +5,9 @@ gives an unbiased estimate, and islands are independent: their spread tells the 
 same with a particle that ends where Gibbs sampling led it from variational optima is a second opinion, run
 shorter. Where completions are too many, or rows so many that it is far cheaper, annealing begins at the
 variational optima, in all their labellings; where rows are too many to come in at all, at the posterior's
-peaks. Graphs with numeric families are annealed from the prior, with
-runs that end where Gibbs sampling led from the MAP as a second opinion, and those to which nothing is
-conjugate by a random walk.
+peaks, or, where these are flat, a random walk begins at the prior. Graphs with numeric families are annealed
+from the prior, with runs that end where Gibbs sampling led from the MAP as a second opinion, and those to
+which nothing is conjugate by a random walk.
 """
 
 from __future__ import annotations
@@ -90,6 +90,15 @@ SWEEPS = 200
 
 FIRST_RUN = 4.0 * ISLANDS * 6 * LEAST
 """Times that all rows come in when sequential imputation is first run, those that are renewed with them."""
+
+PEAKED = 25.0
+"""Curvature along any direction from which a peak is nearly normal: log odds are known to a fifth."""
+
+PILOT = 512
+"""Particles of a random walk's pilot run, along whose differences steps go."""
+
+WALKED = 100
+"""Free parameters up to which a random walk from the prior takes many rows that do not tell them all."""
 
 MIXED = 8
 """Particles of an island from which R̂ says something."""
@@ -211,9 +220,7 @@ def samplers(problem: Problem, rng: np.random.Generator) -> tuple[list[Sampler],
                 "'sampled' knows families without conjugate prior, and rows of fractional weight with holes, "
                 "in discrete networks only; use 'laplace' or 'variational'"
             )
-        walk = Walk(problem)
-        walked = _annealing("random walk", WalkMover(walk, rng), walk_price(walk), rng)
-        return [replace(walked, points=True)], None
+        return [_walking(problem, rng)], None
     laid = lay_out(problem)
     if isinstance(laid, NumericChains):
         numeric, price = NumericMover(laid, rng), numeric_price(laid)
@@ -222,15 +229,24 @@ def samplers(problem: Problem, rng: np.random.Generator) -> tuple[list[Sampler],
     peaks, rows = optima(problem, rng), sequence(problem)
     if rows is not None and FIRST_RUN * imputing(rows).price > BUDGET:
         near = peak_mover(peaks, rng)
-        if near is not None:
+        if near is not None and near.flattest > PEAKED:
             back = _annealing("annealing back to the peaks", near, near.price, rng, _walked(near))
             there = _annealing("annealing from the posterior's peaks", near, near.price, rng)
             return [replace(there, points=True), replace(back, points=True)], peaks
+        if problem.dag.layout.free <= WALKED:
+            return [_walking(problem, rng)], peaks
     mover, price = peaks.mover(laid), _draw_price(problem, laid)
     ways = [] if rows is None else [imputing(rows), _settled(rows, peaks)]
     if mover is not None:
         ways.append(_annealing("annealing from variational optima", mover, price, rng))
     return ways or [_annealing("annealing from the prior", from_prior(laid), price, rng)], peaks
+
+
+def _walking(problem: Problem, rng: np.random.Generator) -> Sampler:
+    """Return a random walk on the parameters, from the prior."""
+    walk = Walk(problem)
+    walked = _annealing("random walk from the prior", WalkMover(walk, rng), walk_price(walk), rng)
+    return replace(walked, points=True)
 
 
 def walk_price(walk: Walk) -> float:
@@ -322,7 +338,7 @@ def _annealing(
 
     def attempt(islands: int, effort: float, rng: np.random.Generator) -> Annealed:
         if not tau:
-            tau.append(schedule(mover, rng))
+            tau.append(schedule(mover, rng, PILOT if isinstance(mover, WalkMover) else 64))
             if isinstance(mover, WalkMover):
                 mover.seeking = False
         more = effort**0.5
