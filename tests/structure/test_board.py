@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -243,6 +245,25 @@ def test_links_are_counted_along_the_way() -> None:
         assert fresh.value == board.value
         assert board.value - before == pytest.approx(added, abs=1e-9)  # sums of some hundred, rounded
     assert told == [1, 1, 2, 1, 2]
+
+
+def test_pairs_that_do_not_count_are_not_charged() -> None:
+    """As those with a hidden variable: an arc between them gains what it does under the uniform prior."""
+    table = chain(4, 100)
+    limits = Constraints.none(table.schema)
+    prior = StructurePrior.of("links", limits)
+    counted = prior.counted.copy()
+    counted[:, 0] = counted[0, :] = False
+    graph: Graph = ((), (0,), (1,), ())
+    plain, charged = (
+        Board(BD(table), limits, list(graph), each).toggles()
+        for each in (None, replace(prior, counted=counted))
+    )
+    more, less = prior.steps(1)
+    expected = np.where(counted, more, 0.0)
+    expected[1, 2] = less  # the one link that counts
+    apart = ~np.isneginf(plain)
+    np.testing.assert_allclose(charged[apart], (plain + expected)[apart], rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("most", [0, 1, 2])
