@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import lacunary as lac
 from lacunary.data.parts import itself
-from lacunary.mixture.begin import Beginnings, Entrant, halved
+from lacunary.mixture.begin import Beginnings, Entrant, _exchanged, halved
 from lacunary.mixture.engine import engine_of
 from lacunary.mixture.learner import MixtureLearner
 from lacunary.structure.plan import State
+from lacunary.structure.shares import Shares
 from tests.mixture.small import continuous, owned, two_groups
 
 
-def test_the_component_that_holds_two_groups_is_split() -> None:
+@pytest.mark.parametrize("edges", [(0, 180), (0, 50, 120, 180)])
+def test_the_component_that_holds_two_groups_is_split(edges: tuple[int, ...]) -> None:
     x = np.vstack([two_groups(60), two_groups(60)[:60] + np.array([40.0, 0.0, 0.0, 0.0])])
-    table = continuous(x)
-    learner = MixtureLearner(engine_of(table, None))
-    begin = Beginnings(learner, table, 200.0, 0)
+    source = lac.Partitioned(continuous(x).take(slice(a, b)) for a, b in pairwise(edges))
+    learner = MixtureLearner(engine_of(source, None))
+    begin = Beginnings(learner, source, 200.0, 0)
     owner = np.repeat([0, 1, 1], 60)  # the second component holds the second and third group
     model, _ = learner.given(begin.drawn([((),) * 4] * 2, 0), owned(learner.engine, np.eye(2)[owner]), 1)
     split = next(begin.split(model, 1))
-    [shares] = split.shares.each(itself)
+    shares = np.concatenate(split.shares.each(itself))
     assert shares.shape == (180, 3)
     assert split.many == 3
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
@@ -32,7 +36,13 @@ def test_the_component_that_holds_two_groups_is_split() -> None:
     assert apart[1] == pytest.approx(1.0, abs=0.05)  # a row or two may lie between
     known = learner.shared(split.shares)
     merged = next(begin.merged(learner.given(begin.drawn([((),) * 4] * 3, 0), known, 1)[0], 1))
-    assert [part.shape for part in merged.shares.each(itself)] == [(180, 2)]
+    assert np.concatenate(merged.shares.each(itself)).shape == (180, 2)
+
+
+def test_rows_at_the_edge_stay_and_none_is_lost() -> None:
+    shares = Shares(np.array([[1.0, 0.0], [0.25, 0.75], [0.5, 0.5]]), np.ones(3))
+    found = _exchanged(np.array([1.0]), 2.0, 0, 1, np.array([[1.0], [2.0], [3.0]]), shares)
+    np.testing.assert_array_equal(found, [[1.0, 0.0], [0.25, 0.75], [0.0, 1.0]])
 
 
 def test_a_tournament_keeps_the_best_and_counts_what_met() -> None:

@@ -45,6 +45,21 @@ def test_noise_predicts_from_the_rows_it_owns() -> None:
     np.testing.assert_allclose(found, after.log_predictive(new.reals).sum(axis=1), rtol=1e-12)
 
 
+def test_states_are_as_probable_as_they_are_many() -> None:
+    """A state seen adds −log 3 to a density, a missing one nothing; bounds are as wide as all parts reach."""
+    x = np.array([0.5, -2.0, 9.0, 1.0])
+    table = lac.read({"x": x, "y": -x, "s": ["a", "b", "c", "a"]})
+    parts = lac.Partitioned(table.take(slice(k, k + 2)) for k in (0, 2))
+    noise, alone = noise_of(True, parts), noise_of(True, table.select(["x", "y"]))
+    assert noise is not None
+    assert alone is not None
+    np.testing.assert_array_equal([noise.fixed.low[:2], noise.fixed.high[:2]], [[-2.0, -9.0], [9.0, 2.0]])
+    owns = all_of(weights_of(parts), [np.ones((2, 1))] * 2)
+    new = lac.read({"x": [4.0, 4.0], "y": [0.0, 5.0], "s": ["b", None]}, schema=table.schema)
+    without = alone.log_predictive(all_of(weights_of(table), [np.ones((4, 1))]), new.select(["x", "y"]))
+    np.testing.assert_allclose(noise.log_predictive(owns, new), without - [np.log(3.0), 0.0], rtol=1e-12)
+
+
 def test_a_row_far_beyond_the_bounds_falls_as_a_power() -> None:
     """Draws of the bounds would have to be a thousand times wider than the data to hold it."""
     x = two_groups(rows=60)

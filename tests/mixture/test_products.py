@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -81,6 +84,18 @@ def test_densities_without_arcs(engine: Gaussian, narrow: float) -> None:
     expected = expected - np.log(engine.scale.spread).sum()
     # Squares up to 10^6 multiplied out, to a few units in the last place of that.
     np.testing.assert_allclose(engine.log_evidence(models), expected, rtol=1e-12, atol=1e-8)
+
+
+@pytest.mark.parametrize(("slope", "offset"), [(1e3, 0.0), (1e-3, 1e4)])
+def test_what_is_far_in_either_way_is_not_multiplied_out(slope: float, offset: float) -> None:
+    """Rows far from a narrow component at the origin, and a component far from rows that are near."""
+    forms: Any = SimpleNamespace(root=np.array([[[offset, slope]]]), constant=np.zeros(1))
+    rows = products.Products(np.array([[1.0, 2.0], [1.0, -3.0]]))
+    assert rows.log_densities(forms) is None
+    forms.root = np.array([[[0.5, 2.0]]])
+    found = rows.log_densities(forms)
+    assert found is not None
+    np.testing.assert_allclose(found[:, 0], [-0.5 * 4.5**2, -0.5 * 5.5**2], rtol=1e-12)
 
 
 def only(engine: Gaussian) -> Seen:

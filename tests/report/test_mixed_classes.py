@@ -107,7 +107,9 @@ def test_words() -> None:
     assert give_or_take(3406.2, 290.3) == "3,406 ± 290"
     assert give_or_take(17.5512, 0.8512) == "17.55 ± 0.85"
     assert give_or_take(-0.00123, 0.00045) == "\N{MINUS SIGN}0.00123 ± 0.00045"
-    assert plural("class") == "classes"
+    assert [plural(word) for word in ("class", "bloc", "probability", "way")] == [
+        "classes", "blocs", "probabilities", "ways",
+    ]  # fmt: skip
     assert counted(2, "bloc") == "2 blocs"
 
 

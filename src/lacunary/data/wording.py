@@ -23,7 +23,9 @@ def counted(number: int, word: str) -> str:
 
 
 def plural(word: str) -> str:
-    """Return the plural of an English noun, as far as an ending tells: class, classes; bloc, blocs."""
+    """Return the plural of an English noun, as far as an ending tells: class, classes; entry, entries."""
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return f"{word[:-1]}ies"
     return f"{word}es" if word.endswith(("s", "x", "z", "ch", "sh")) else f"{word}s"
 
 
