@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import lacunary as lac
-from lacunary.data import facts
+from lacunary.data import facts, fewest
 from lacunary.data.facts import Facts, co_moments, hole_patterns, quantiles, state_weights
 from lacunary.data.parts import Here
 from lacunary.data.source import Source, first_row, in_tree
+from lacunary.infer import residuals
 from lacunary.infer.rows import Rows, prepare
-from lacunary.learn import places
 from tests.strategies import Case, cases, mixed_cases
 
 PARTS = (1, 3, 7)
@@ -420,7 +420,8 @@ class FarSource(lac.Partitioned):
 @pytest.mark.parametrize("what", ["discrete", "continuous", "given", "noise", "classes"])
 def test_responsibilities_stay_where_the_rows_are(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """All arrays that come back are shorter than the rows of a part; and the mixture is the table's."""
-    monkeypatch.setattr(places, "DRAWN", 10)
+    monkeypatch.setattr(fewest, "DRAWN", 10)
+    monkeypatch.setattr(residuals, "SAMPLE", 10)
     monkeypatch.setattr(facts, "KEPT", 10)
     Far.most = 0
     table = searched({"given": "mixed", "noise": "continuous", "classes": "discrete"}.get(what, what))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import lacunary as lac
+from lacunary.data import fewest
 from lacunary.data.parts import itself
 from lacunary.data.source import Source
-from lacunary.learn import places
 from lacunary.learn.places import Places
 from lacunary.maths.arrays import Integers
 
@@ -38,7 +38,7 @@ def test_uncorrelated_columns() -> None:
 def test_neither_order_nor_parts_nor_repetition_change_groups(
     most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(places, "DRAWN", most)
+    monkeypatch.setattr(fewest, "DRAWN", most)
     table = rows()
     order = np.random.default_rng(3).permutation(60)
     shuffled = table.take(order)

@@ -26,8 +26,9 @@ __all__ = ["Empirical", "empirical_prior", "stated"]
 Array = NDArray[np.float64]
 
 ROWS = {"continuous": 0.3, "mixed": 1.0}
-"""How many rows the scale is worth, in each configuration of discrete variables where there are such: what
-did best in simulations (`benchmarks/priors.md`). With many configurations each has few rows of its own."""
+"""How many rows the scale is worth, in each component, and in each configuration of discrete variables where
+there are such: what did best in simulations (`benchmarks/priors.md`, `benchmarks/populations.md`). With many
+configurations each has few rows of its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +149,7 @@ def _empirical(
     if clusters:
         chosen = view.clustered(chosen)
     nu, shape = view.residuals(chosen)
-    single = not clusters and not any(variable.discrete for variable in schema)
+    single = not any(variable.discrete for variable in schema)
     return Empirical(
         nu,
         tables=tables,
@@ -156,5 +157,5 @@ def _empirical(
         columns=tuple(schema.names[i] for i in numbers),
         shape=shape,
         groups=tuple(schema.names[i] for i in chosen.columns),
-        clusters=1 if chosen.centres is None else len(chosen.centres),
+        clusters=chosen.many,
     )

@@ -207,8 +207,10 @@ def shared_out(log_densities: ArrayLike) -> tuple[Array, Array]:
     A row of density zero everywhere is shared evenly.
     """
     logs = np.asarray(log_densities, dtype=np.float64)
-    log = np.asarray(logsumexp(logs, axis=1))
-    known = np.isfinite(log)
-    shares = np.full(logs.shape, 1.0 / logs.shape[1])
-    shares[known] = np.exp(logs[known] - log[known, None])
-    return shares, log
+    top = logs.max(axis=1)
+    known = np.isfinite(top)
+    shares = np.exp(logs - np.where(known, top, 0.0)[:, None])
+    if not known.all():
+        shares[~known] = 1.0
+    total = shares.sum(axis=1)
+    return shares / total[:, None], np.where(known, top + np.log(total), top)

@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from lacunary.data.fewest import fewest
 from lacunary.data.source import Source
 from lacunary.data.table import Table
+from lacunary.infer.clusters import Clusters, clustered
 from lacunary.infer.scale import Scale
 
 __all__ = ["Grouping", "View"]
@@ -26,8 +28,8 @@ Array = NDArray[np.float64]
 MOST_COLUMNS, MOST_GROUPS = 3, 1000
 """By how many discrete columns rows are grouped, and into how many groups, at most."""
 
-MOST_CLUSTERS, PATIENCE, ROUNDS = 10, 2, 10
-"""Clusters at most; how many more are tried once more do not pay; rounds of moving their centres."""
+SAMPLE = 1000
+"""Different rows among which clusters are looked for."""
 
 LEAST = 1e-8
 """The least variance of a residual, as a part of its column's: that of a regression's noise."""
@@ -37,20 +39,26 @@ SHARP = 8
 a diagonal one as variables are as many, the variance within groups to that of the column as groups are."""
 
 
-@dataclass(frozen=True, eq=False)
-class Grouping:
-    """How rows are grouped: by discrete columns, and by the nearest of some centres; (clusters, n)."""
-
-    columns: tuple[int, ...] = ()
-    centres: Array | None = None
-
-
 class _Spread(NamedTuple):
     """Weight, mean and variance of every column in every group; (groups, n) each."""
 
     weight: Array
     mean: Array
     variance: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """How rows are grouped: by discrete columns, and by clusters of what is left within their groups."""
+
+    columns: tuple[int, ...] = ()
+    clusters: Clusters | None = None
+    within: _Spread | None = None
+
+    @property
+    def many(self) -> int:
+        """How many clusters there are."""
+        return 1 if self.clusters is None else len(self.clusters)
 
 
 class View:
@@ -79,40 +87,11 @@ class View:
         return here
 
     def clustered(self, here: Grouping) -> Grouping:
-        """Return the grouping with clusters besides, as many as pay by BIC.
-
-        The cluster of greatest scatter is split along its longest axis, and all centres are moved to the
-        means of the rows nearest to them: no draws, so that the same rows always give the same clusters.
-        """
-        best, idle = here, 0
-        centres = np.zeros((1, len(self.numbers)))
-        top = self._worth(here)
-        while idle < PATIENCE and len(centres) < min(MOST_CLUSTERS, self.size / 4):
-            centres = self._moved(self._split(centres))
-            tried = replace(here, centres=centres)
-            worth = self._worth(tried)
-            idle = 0 if worth > top else idle + 1
-            if worth > top:
-                top, best = worth, tried
-        return best
-
-    def _split(self, centres: Array) -> Array:
-        clusters = Grouping(centres=centres)
-        moment = self.source.fold(partial(_scatter, self, clusters))
-        widest = int(np.argmax(np.trace(moment, axis1=1, axis2=2)))
-        weight = max(float(self._spread(clusters).weight[widest].max()), 1.0)
-        values, vectors = np.linalg.eigh(moment[widest] / weight)
-        step = np.sqrt(max(values[-1], 0.0)) * vectors[:, -1]
-        return np.vstack([np.delete(centres, widest, axis=0), centres[widest] - step, centres[widest] + step])
-
-    def _moved(self, centres: Array) -> Array:
-        for _ in range(ROUNDS):
-            weight, mean, _ = self._spread(Grouping(centres=centres))
-            after = np.where(weight > 0, mean, centres)
-            if np.allclose(after, centres, atol=1e-3):
-                break
-            centres = after
-        return centres
+        """Return the grouping with clusters of what is left within it besides, as many as pay by BIC."""
+        rows = fewest(self.source, SAMPLE)
+        within = self._spread(here)
+        found = clustered(self._left(here, within, rows), rows.weights)
+        return here if found is None else replace(here, clusters=found, within=within)
 
     def _worth(self, grouping: Grouping) -> float:
         """Return the log-likelihood of normals in every group, less log N/2 a parameter: the better of two.
@@ -128,8 +107,7 @@ class View:
         _, log_det = np.linalg.slogdet(self._correlation(grouping, spread))
         alike = -0.5 * float(share @ np.log(np.maximum(pooled, LEAST))) - 0.5 * float(share.mean()) * log_det
         alike -= charge * (there + n * (n + 1) / 2)
-        told = 0.0 if grouping.centres is None else _entropy(weight.mean(axis=1))
-        return float(max(apart, alike)) - told
+        return float(max(apart, alike))
 
     def _spread(self, grouping: Grouping) -> _Spread:
         """Return what each group is like; where rows are few its variances lean on those within all groups.
@@ -185,8 +163,7 @@ class View:
 
     def many(self, grouping: Grouping) -> int:
         """Return how many groups there may be; a hole counts as a state of its own."""
-        clusters = 1 if grouping.centres is None else len(grouping.centres)
-        return clusters * prod(self.source.schema.sizes[i] + 1 for i in grouping.columns)
+        return grouping.many * prod(self.source.schema.sizes[i] + 1 for i in grouping.columns)
 
     def group(self, grouping: Grouping, table: Table) -> NDArray[np.int64]:
         """Return the group of each row; (rows,)."""
@@ -194,24 +171,23 @@ class View:
         for i in grouping.columns:
             size = table.schema.sizes[i]
             out = out * (size + 1) + np.where(table.codes[:, i] < 0, size, table.codes[:, i])
-        if grouping.centres is None:
+        if grouping.clusters is None:
             return out
+        assert grouping.within is not None
+        left = self._left(replace(grouping, clusters=None), grouping.within, table)
+        return np.asarray(out * grouping.many + grouping.clusters.owners(left))
+
+    def _left(self, grouping: Grouping, within: _Spread, table: Table) -> Array:
+        """Return residuals in units of their group's deviations, NaN where there are holes; (rows, n)."""
         values, there = self.standard(table)
-        # Squared distances over what a row shows, but for the part that all centres share.
-        distance = there.astype(np.float64) @ (grouping.centres**2).T - 2.0 * values @ grouping.centres.T
-        return np.asarray(out * len(grouping.centres) + distance.argmin(axis=1))
+        group = self.group(grouping, table)
+        return np.where(there, (values - within.mean[group]) / np.sqrt(within.variance[group]), np.nan)
 
     def standard(self, table: Table) -> tuple[Array, NDArray[np.bool_]]:
         """Return standardised columns, zero where they are holes, and where they are none; (rows, n) each."""
         values = table.reals[:, self.numbers]
         there = ~np.isnan(values)
         return np.where(there, (values - self.centre) / self.spread, 0.0), there
-
-
-def _entropy(weight: Array) -> float:
-    """Return N times the entropy of which group a row is in: what telling it takes."""
-    share = weight[weight > 0] / weight.sum()
-    return -float(weight.sum() * (share * np.log(share)).sum())
 
 
 def _placed(view: View, grouping: Grouping, table: Table) -> csr_matrix:
@@ -228,25 +204,10 @@ def _sums(view: View, grouping: Grouping, table: Table) -> Array:
     return np.stack([place @ there.astype(np.float64), place @ values, place @ values**2])
 
 
-def _scatter(view: View, clusters: Grouping, table: Table) -> Array:
-    """Return Σ weight (x − centre)(x − centre)ᵀ in every cluster, holes taken as at it; (clusters, n, n)."""
-    assert clusters.centres is not None
-    values, there = view.standard(table)
-    group = view.group(clusters, table)
-    gap = np.where(there, values - clusters.centres[group], 0.0)
-    weights = table.weights
-    parts = [
-        (gap[group == c] * weights[group == c, None]).T @ gap[group == c]
-        for c in range(len(clusters.centres))
-    ]
-    return np.stack(parts)
-
-
 def _products(view: View, grouping: Grouping, spread: _Spread, table: Table) -> Array:
     """Return Σ w zᵢ zⱼ, Σ w zᵢ² and Σ w of standardised residuals over rows that show both; (3, n, n)."""
-    values, there = view.standard(table)
-    group = view.group(grouping, table)
-    z = np.where(there, (values - spread.mean[group]) / np.sqrt(spread.variance[group]), 0.0)
+    left = view._left(grouping, spread, table)
+    z, there = np.nan_to_num(left), ~np.isnan(left)
     weighed, shown = z * table.weights[:, None], there.astype(np.float64)
     both = (shown * table.weights[:, None]).T @ shown
     return np.stack([weighed.T @ z, (weighed * z).T @ shown, both])

@@ -7,24 +7,21 @@ row counts twice or is there twice changes anything. All rows then go to the nea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
 
 from lacunary.data.facts import co_moments, state_weights
+from lacunary.data.fewest import fewest
 from lacunary.data.parts import Parts
 from lacunary.data.schema import Schema
-from lacunary.data.source import Source, distinct_rows, merged_rows
+from lacunary.data.source import Source
 from lacunary.data.table import Table
 from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.cluster import Ward, centres_of, k_means, nearest
 
-__all__ = ["DRAWN", "Places", "Points", "fewer"]
-
-DRAWN = 2000
-"""Different rows among which groups are looked for."""
+__all__ = ["Places", "Points"]
 
 LEAST = 1e-3
 """Directions in which columns together vary less than this part of the widest are not stretched further."""
@@ -57,7 +54,7 @@ class Places:
     @cached_property
     def drawn(self) -> tuple[Array, Array]:
         """Different rows, at most 2000, as points, and how often each counts; (points, width), (points,)."""
-        rows = self.source.fold(_fewest, _merged)
+        rows = fewest(self.source)
         return self.points(rows), rows.weights
 
     @cached_property
@@ -169,50 +166,3 @@ class Points:
 
 def _nearest(points: Points, centres: Array, table: Table) -> Integers:
     return nearest(points(table), centres)
-
-
-def _fewest(table: Table) -> Table:
-    return _kept(distinct_rows(table))
-
-
-def _merged(a: Table, b: Table) -> Table:
-    return _kept(merged_rows(a, b))
-
-
-def _kept(rows: Table) -> Table:
-    """Return the rows whose cells have the smallest hashes: a draw that any division into parts shares."""
-    if len(rows) <= DRAWN:
-        return rows
-    return rows.take(np.sort(np.argpartition(_hashes(rows), DRAWN)[:DRAWN]))
-
-
-def _hashes(rows: Table) -> Integers:
-    """Return a number for each row that its cells determine, spread over all numbers; (rows,)."""
-    return _scattered([*rows.codes.T.astype(np.uint64), *_words(rows.reals)])
-
-
-def fewer(points: Array, weights: Array) -> tuple[Array, Array]:
-    """Return at most `DRAWN` different points and their weights: a draw that any division into parts shares.
-
-    In an order that depends on the points alone.
-    """
-    found, first, which = np.unique(_scattered(_words(points)), return_index=True, return_inverse=True)
-    total = np.bincount(which.ravel(), weights, minlength=len(found)).astype(np.float64)
-    return points[first[:DRAWN]], total[:DRAWN]
-
-
-def _words(numbers: Array) -> list[Integers]:
-    """Return the columns of numbers as words of bits; there is one zero, and one hole."""
-    plain = np.where(np.isnan(numbers), np.nan, numbers + 0.0)
-    return list(np.ascontiguousarray(plain.T).view(np.uint64))
-
-
-def _scattered(columns: Sequence[Integers]) -> Integers:
-    """Return a number for each line of columns, spread over all numbers; (rows,)."""
-    out: Integers = np.zeros(len(columns[0]) if columns else 0, dtype=np.uint64)
-    for column in columns:
-        out = (out ^ column) * np.uint64(0x9E3779B97F4A7C15)
-        out ^= out >> np.uint64(29)
-        out *= np.uint64(0xBF58476D1CE4E5B9)
-        out ^= out >> np.uint64(32)
-    return np.asarray(out)

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from lacunary.data.facts import below, condensed, sketched
+from lacunary.data.fewest import fewer
 from lacunary.data.source import Source, in_tree
 from lacunary.errors import ParameterError
 from lacunary.infer.mixture import Mixture
-from lacunary.learn.places import Places, fewer
+from lacunary.learn.places import Places
 from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.cluster import k_means, nearest, squares
 from lacunary.mixture.learner import MixtureLearner, Parameters

@@ -435,7 +435,7 @@ def _belongs(models: Any, log_weights: Array, rows: Owners, *beside: Any) -> Arr
 
 def _expected(models: Any, log_weights: Array, rows: Owners, weights: Array, *beside: Any) -> Shares:
     """Return the shares of a part's rows, and what they add up to."""
-    shares, logs = _shared_out(_log_densities(models, log_weights, rows, weights, *beside))
+    shares, logs = shared_out(_log_densities(models, log_weights, rows, weights, *beside))
     own = Shares(shares, weights).weighed(len(models.structures))
     told = Told(np.asarray(weights @ shares), rows.statistics(models, own), float(weights @ logs))
     return Shares(shares, weights, told)
@@ -453,14 +453,3 @@ def _with_noise(share: float, weights: Array, groups: Array) -> Shares:
 
 def _beside_noise(weights: Array, groups: Array, noise: Array) -> Shares:
     return Shares(np.column_stack([groups, noise]), weights)
-
-
-def _shared_out(logs: Array) -> tuple[Array, Array]:
-    """Return what `shared_out` does, faster where every row can come from some component."""
-    top = logs.max(axis=1)
-    if not np.all(np.isfinite(top)):
-        return shared_out(logs)
-    shares = np.exp(logs - top[:, None])
-    total = shares.sum(axis=1)
-    shares /= total[:, None]
-    return shares, np.asarray(top + np.log(total))
