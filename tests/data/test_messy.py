@@ -509,6 +509,76 @@ FILES = {
         "another table: 'x', 'z'",
         {"skip": 5},
     ),
+    "below what can be measured, with decimal commas": Messy(
+        "x;y\n<0,05;a\n1,35;b\n0,88;a\n",
+        {"x": [None, 1.35, 0.88], "y": ["a", "b", "a"]},
+        "'<0,05' look like numbers",
+        {"holes": ["<0,05"]},
+    ),
+    "a bookkeeper's amounts": Messy(
+        'x,y\n"$ 1,234.00 ",a\n $ (45.10),b\n $ -   ,a\n',
+        {"x": [1234, -45.1, None], "y": ["a", "b", "a"]},
+        r"holes=\['\$ -'\]",
+        {"holes": ["$ -"]},
+    ),
+    "genes that became dates": Messy(
+        "x,y\n1.5,SEPT2\n2.5,1-Mar\n3.5,DEC1\n",
+        {**XY, "y": ["SEPT2", "1-Mar", "DEC1"]},
+        "'1-Mar' may be dates that a spreadsheet",
+    ),
+    "minutes and seconds": Messy(
+        "x,y\n03:30.0,a\n04:01.5,b\n", {"x": [3.5, 4.025], "y": ["a", "b"]}, "'03:30.0' is 210 seconds"
+    ),
+    "times as servers log them": Messy(
+        "x,y\n04/Mar/2024:10:00:00 +0000,a\n06/Mar/2024:10:00:00 +0000,b\n",
+        {"x": [0, 2], "y": ["a", "b"]},
+        "UTC",
+    ),
+    "times as SAS writes them": Messy("x,y\n05JAN2024,a\n07JAN2024,b\n", {"x": [0, 2], "y": ["a", "b"]}),
+    "times without a year": Messy(
+        "x,y\nMar  4 10:11:12,a\nApr 14 10:11:12,b\n",
+        {"x": ["Mar  4 10:11:12", "Apr 14 10:11:12"], "y": ["a", "b"]},
+        "with a day, such as",
+    ),
+    "true and 1": Messy(
+        "x,y\n1.5,TRUE\n2.5,FALSE\n3.5,1\n", {**XY, "y": ["TRUE", "FALSE", "1"]}, "'TRUE', '1'"
+    ),
+    "marks of Stata and MySQL": Messy(
+        "x,y\n1.5,a\n.a,\\N\n.b,b\n",
+        {"x": [1.5, None, None], "y": ["a", None, "b"]},
+        r"'\.a', '\.b', .* may mean that a value is missing",
+        {"holes": [".a", ".b", "\\N"]},
+    ),
+    "marks of footnotes": Messy(
+        "x,y\n12.5*,a\n13.1,b\n", {"x": ["12.5*", "13.1"], "y": ["a", "b"]}, "form that is not read"
+    ),
+    "decades": Messy("x,y\n1990s,a\n2000s,b\n", {"x": ["1990s", "2000s"], "y": ["a", "b"]}),
+    "sums between rows": Messy(
+        "y,x\nN,1.5\nN,2.5\nN Total,4\nS,3.5\nS Total,3.5\n",
+        {"y": ["N", "N", "N Total", "S", "S Total"], "x": [1.5, 2.5, 4, 3.5, 3.5]},
+        "'N Total', 'S Total' may sum up others",
+    ),
+    "blocks of rows": Messy(
+        "y,x\nN,1.5\n,2.5\n,3.5\nS,4.5\n,5.5\n",
+        {"y": ["N", None, None, "S", None], "x": [1.5, 2.5, 3.5, 4.5, 5.5]},
+        "every value stands once",
+    ),
+    "days of weeks": Messy("x,y\n2024-W05-3,a\n2024-W06-1,b\n", {"x": [0, 5], "y": ["a", "b"]}, "31 Jan"),
+    "columns by the numbers of rows": Messy(
+        '{"x":{"0":1.5,"1":2.5},"y":{"0":"a","1":"b"}}', {"x": [1.5, 2.5], "y": ["a", "b"]}, name="t.json"
+    ),
+    "records by name": Messy(
+        '{"p":{"x":1.5,"y":"a"},"q":{"x":2.5}}', {"x": [1.5, 2.5], "y": ["a", None]}, name="t.json"
+    ),
+    "lists of cells": Messy(
+        '[["x","y"],[1.5,"a"],[2.5,"b"]]', {"x": [1.5, 2.5], "y": ["a", "b"]}, "first row", name="t.json"
+    ),
+    "numbers and texts of numbers": Messy(
+        '{"x":1.5,"y":"a"}\n{"x":"2.5","y":"b"}\n{"x":"3.5","y":"a"}\n', XY, name="t.ndjson"
+    ),
+    "a record that is cut": Messy(
+        '{"x":1.5}\n{"x":2.5}\n{"x":3.', {}, "line 3 is not JSON", {}, True, "t.ndjson"
+    ),
     "two merged header lines": Messy(
         "North,,South,\nx,y,x,y\n1.5,a,2.5,b\n3.5,b,4.5,a\n",
         {"North x": [1.5, 3.5], "North y": ["a", "b"], "South x": [2.5, 4.5], "South y": ["b", "a"]},

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lacunary.data.column import Column, Labels, Moments, Numbers, parse_numbers
 from lacunary.data.diagnostics import Diagnostic
-from lacunary.data.moments import PARTS, dated, iso, measured, parts
+from lacunary.data.moments import DECADE, PARTS, dated, iso, measured, parts
 from lacunary.data.schema import Kind, Label
 from lacunary.data.spelling import Spelled, Spelling, looks_pointed, spelled
 from lacunary.data.table import HOLE, code_dtype
@@ -96,6 +96,8 @@ def bared(column: Column, declared: Declared) -> list[Bare]:
         return [Bare(bare, marked)]
     assert isinstance(bare, Labels)
     texts = [str(label) for label in bare.levels]
+    if all(map(DECADE.fullmatch, texts)):
+        return [Bare(bare, marked)]  # the 1990s are no seconds
     if how.dates_of(bare.name) != "text" and (found := dated(texts, how.day_first)):
         wall = None if found.wall is None else np.append(found.wall, np.nan)[bare.codes]
         seconds = np.append(found.seconds, np.nan)[bare.codes]

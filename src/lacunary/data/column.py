@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import cached_property
@@ -242,7 +242,8 @@ def of_values(name: str, values: Iterable[Any]) -> Column:
             return Numbers(name, np.array(cells, dtype=np.float64))
         return _text(name, cells, "integers too long to be exact numbers", cast=types != {int})
     mixed = not all(issubclass(t, str) for t in types)
-    return _text(name, cells, "mixed values, read as text" if mixed else "text", cast=mixed)
+    text = _text(name, cells, "mixed values, read as text" if mixed else "text", cast=mixed)
+    return replace(text, untyped=mixed and types <= {int, float, str})
 
 
 def parse_numbers(texts: Sequence[str]) -> NDArray[np.float64] | None:

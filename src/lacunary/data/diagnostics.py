@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -55,6 +56,8 @@ MISSING = frozenset(
         "<na>",
         "\u2013",
         "\u2014",
+        "\\n",
+        *(f".{letter}" for letter in string.ascii_lowercase),
     }
 )
 """Labels, in small letters, that often stand for a hole."""
@@ -68,14 +71,16 @@ NEARLY = re.compile(
     r"[<>\u2264\u2265~\u2248]\s*=?\s*\d+(?:[.,]\d+)?|(?:\d+ )?\d+/\d+"
     r"|\d+(?:[.,]\d+)?\s*[x\u00d7*]\s*10\s*\^?\s*[-+]?\d+"
     r"|[-+]?\d+(?:[.,]\d+)?\s*(?:\u00b1|\+/-)\s*\d+(?:[.,]\d+)?"
+    r"|[-+]?\d+(?:[.,]\d+)?\s*[*\u2020\u2021]+"
     r"|[-+]?\d+(?:[.,]\d+)?\s*\u00b0[\s\d.,'\"\u2032\u2033]*[NSEWO]?"
 )
-"""Below or about a number, fractions, powers of ten, errors, degrees: numbers in forms that are not read."""
+"""Below or about a number, fractions, powers of ten, errors, marks, degrees: forms that are not read."""
 
-MONTHLY = re.compile(
-    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-\s]\s*'?\d{2}", re.IGNORECASE
-)
+MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+MONTHLY = re.compile(rf"{MONTH}[-\s]\s*'?\d{{1,2}}(?:\s+\d{{1,2}}:\S+)?|\d{{1,2}}[-\s]{MONTH}", re.IGNORECASE)
 """A month with a year of two digits, or with a day."""
+
+TOTAL = re.compile(r"(.+?)[\s:,-]+(?:sub)?(?:total|sum|summe|gesamt|ergebnis)", re.IGNORECASE)
 
 CODED = frozenset({-7, -8, -9, -77, -88, -99, -777, -888, -999, -9999, 99, 999, 9999, 99999})
 """Numbers that often stand for a hole among measurements."""
@@ -141,6 +146,7 @@ def diagnose_labels(labels: Labels, how: Spelling | None = None) -> Iterator[Dia
     if garbled := next((label for label in labels.levels if GARBLED.search(str(label))), None):
         what = f"letters such as those of {garbled!r} look like UTF-8 that was once read in another encoding"
         yield Diagnostic(labels.name, what, "mend the source if they are", "garbled")
+    yield from _shaped(labels)
     doubtful = () if stray else tuple(label for label in labels.levels if sounds_missing(label))
     if doubtful and len(doubtful) < len(labels.levels):
         yield Diagnostic(labels.name, "", "", "missing", doubtful)
@@ -152,6 +158,22 @@ def diagnose_labels(labels: Labels, how: Spelling | None = None) -> Iterator[Dia
             "give them one spelling in the source if they are the same",
             "spelling",
         )
+
+
+def _shaped(labels: Labels) -> Iterator[Diagnostic]:
+    """Yield what a spreadsheet has made of a column: dates of other labels, sums, and blocks of rows."""
+    levels = [str(label) for label in labels.levels]
+    made = [label for label in levels if MONTHLY.fullmatch(label)]
+    if made and 2 * len(made) <= len(levels):
+        what = f"{listed(made, SOME)} may be dates that a spreadsheet has made of something else, as of 3-4"
+        yield Diagnostic(labels.name, what, "mend the source if they are", "garbled")
+    if sums := [label for label in levels if (of := TOTAL.fullmatch(label)) and of[1] in levels]:
+        what = f"rows with {listed(sums, SOME)} may sum up others"
+        yield Diagnostic(labels.name, what, "leave them out of the source if they do", "garbled")
+    seen = labels.codes >= 0
+    if len(seen) > SOME - 2 and seen[0] and 1 < seen.sum() == len({*labels.codes[seen]}) <= len(seen) / 2:
+        what = "every value stands once, and holes follow it"
+        yield Diagnostic(labels.name, what, "write it in each row if it is meant for those below", "garbled")
 
 
 def diagnose_numbers(numbers: Numbers, labels: Labels) -> Iterator[Diagnostic]:
@@ -205,7 +227,7 @@ def notes(diagnostics: Iterable[Diagnostic]) -> Iterator[tuple[str, bool]]:
 
 def sounds_missing(label: Label) -> bool:
     """Tell whether a label looks as if somebody had written it for a hole."""
-    return str(label).strip().lower() in MISSING
+    return str(label).strip(" $€£¥₹").lower() in MISSING
 
 
 def _units(name: str, texts: Sequence[str]) -> Diagnostic | None:
@@ -233,6 +255,7 @@ def _dresses(name: str, texts: Sequence[str]) -> Diagnostic | None:
 def _nearly(name: str, texts: Sequence[str]) -> Diagnostic | None:
     """Return that texts are numbers, some of which stand in a form that is not read."""
     told = [text for text in texts if not sounds_missing(text) and parse_numbers([text]) is None]
+    told = [text for text in told if NEARLY.fullmatch(text) or spelled([text], Spelling()) is None]
     strange = [
         text for text in told if NEARLY.fullmatch(text) or not (text.isascii() or _ascii(text) is None)
     ]
@@ -301,8 +324,11 @@ def _dates(name: str, texts: Sequence[str]) -> Diagnostic | None:
 def _spelled_alike(states: Sequence[Label]) -> Iterator[list[str]]:
     """Yield groups of states that differ in case, blanks or short forms of yes and no, true and false."""
     keys = {s: _key(s) for s in states if isinstance(s, str) and any(map(str.isalpha, s))}
-    if set(keys.values()) <= YES_OR_NO:
+    if keys and set(keys.values()) <= YES_OR_NO:
         keys = {state: key[0] for state, key in keys.items()}
+        for digit, letters in (("1", "ty"), ("0", "fn")):
+            if digit in states and (same := [key for key in keys.values() if key in letters]):
+                keys[digit] = same[0]
     groups: dict[str, list[str]] = {}
     for state, key in keys.items():
         groups.setdefault(key, []).append(state)

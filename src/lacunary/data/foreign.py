@@ -137,15 +137,26 @@ def _records(path: Path) -> tuple[Any, str]:
     try:
         text = path.read_text(encoding="utf-8-sig")
         lines = path.suffix.lower() != ".json" or _is_a_record_a_line(text)
-        found: Any = [json.loads(t) for t in text.splitlines() if t.strip()] if lines else json.loads(text)
+        found: Any = list(_by_line(text, path)) if lines else json.loads(text)
+    except FileError:
+        raise
     except (ValueError, RecursionError) as problem:
         raise FileError(f"{path} is not JSON: {problem}") from None
     if isinstance(found, dict) and _is_split(found):
         found = [dict(zip(found["columns"], row, strict=True)) for row in found["data"]]
     if isinstance(found, dict) and len(lists := [v for v in found.values() if isinstance(v, list)]) == 1:
         found = lists[0] if lists[0] and isinstance(lists[0][0], dict) else found
+    if isinstance(found, dict) and found and all(isinstance(each, dict) and each for each in found.values()):
+        if all(key.isdecimal() for each in found.values() for key in each):
+            return _by_row(found), "columns by name, each by the rows' numbers"
+        found = list(found.values())
     if isinstance(found, dict):
         return found, "columns by name"
+    if _is_rows(found):
+        names, *rows = found
+        return dict(
+            zip(names, map(list, zip(*rows, strict=True)), strict=True)
+        ), "the first row has the names"
     if not isinstance(found, list) or not all(isinstance(row, dict) for row in found) or not found:
         raise FileError(f"{path} holds no records; a table is a list of objects, or lists by name")
     flat = [dict(_flat(row)) for row in found]
@@ -154,6 +165,31 @@ def _records(path: Path) -> tuple[Any, str]:
     if flat != found:
         said += "; what is nested in an object is a column, as 'outer.inner'"
     return {n: [row.get(n) for row in flat] for n in names}, said
+
+
+def _by_line(text: str, path: Path) -> Iterator[Any]:
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            if line.strip():
+                yield json.loads(line)
+        except ValueError as problem:
+            what = str(problem).partition(": line")[0]
+            raise FileError(f"{path}, line {number} is not JSON: {what}") from None
+
+
+def _by_row(found: dict[str, dict[str, Any]]) -> dict[str, list[Any]]:
+    """Return columns, each by the numbers of its rows, as pandas writes them, as lists."""
+    rows = sorted({key for each in found.values() for key in each}, key=int)
+    return {name: [each.get(row) for row in rows] for name, each in found.items()}
+
+
+def _is_rows(found: Any) -> bool:
+    """Whether a list holds lists of one length, of which the first has different texts."""
+    if not isinstance(found, list) or len(found) < 2 or not all(isinstance(row, list) for row in found):
+        return False
+    names = found[0]
+    texts = all(isinstance(name, str) for name in names) and len({*names}) == len(names) > 0
+    return texts and all(len(row) == len(names) for row in found)
 
 
 def _is_split(found: dict[str, Any]) -> bool:
@@ -265,7 +301,7 @@ def other_encoding(path: str) -> tuple[str, str]:
             if undefined.intersection(block):
                 raise FileError(
                     f"{path} is not UTF-8 text, nor Western text; name its encoding, such as "
-                    "encoding='shift-jis' or encoding='cp1251'"
+                    "encoding='shift-jis', 'cp1251' or 'mac-roman'"
                 )
     note = "the text is not UTF-8 and was read in the encoding cp1252; if letters look wrong, "
     return "cp1252", f"{note}encoding='cp1250', 'cp1251', 'mac-roman', 'gb18030' or 'euc-kr' may be right"

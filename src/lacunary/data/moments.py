@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lacunary.data.column import Labels, Moments, Numbers, at_midnight
 from lacunary.data.table import HOLE
 
-__all__ = ["PARTS", "Dated", "dated", "iso", "measured", "moments_of", "parts", "seconds_of"]
+__all__ = ["DECADE", "PARTS", "Dated", "dated", "iso", "measured", "moments_of", "parts", "seconds_of"]
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -43,7 +43,7 @@ ELSEWHERE = {
 WORD = re.compile(r"[^\W\d_]+")
 NAMED = r"(?P<named>(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6})\.?"
 CLOCK = r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d{1,9}))?)?\s*(?P<half>[AaPp]\.?[Mm]\.?)?"
-LATER = rf"(?:(?:T|,?\s+(?:at\s+)?){CLOCK}\s*(?P<zone>Z|UTC|GMT|[+-]\d{{2}}:?\d{{2}}|[+-]\d{{2}})?)?"
+LATER = rf"(?:(?:T|:|,?\s+(?:at\s+)?){CLOCK}\s*(?P<zone>Z|UTC|GMT|[+-]\d{{2}}:?\d{{2}}|[+-]\d{{2}})?)?"
 WEEKDAY = rf"(?:(?:{'|'.join(WEEKDAYS)})[a-z]{{0,6}}\.?,?\s+)?"
 FORMS = {
     form: re.compile(pattern + LATER, re.IGNORECASE)
@@ -53,6 +53,7 @@ FORMS = {
         "numbers": r"(?P<a>\d{1,2})(?P<sep>[-/.])(?P<b>\d{1,2})(?P=sep)(?P<Y>\d{4}|\d{2})",
         "day and name": WEEKDAY
         + rf"(?P<c>\d{{1,2}})(?:st|nd|rd|th)?[-/ .]\s*{NAMED}[-/ .,]\s*(?P<Y>\d{{4}}|\d{{2}})",
+        "letters": rf"(?P<c>\d{{1,2}}){NAMED}(?P<Y>\d{{4}})",
         "name and day": WEEKDAY + rf"{NAMED}\s+(?P<c>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<Y>\d{{4}})",
     }.items()
 }
@@ -77,6 +78,10 @@ ISO = re.compile(
 SHORT = re.compile(
     r"(?:(?P<d>\d+)\s*d\s*)?(?:(?P<H>\d+)\s*h\s*)?(?:(?P<M>\d+)\s*m(?:in)?\s*)?(?:(?P<S>\d+)\s*s)?"
 )
+
+
+RACE = re.compile(r"(?P<M>\d{1,3}):(?P<S>[0-5]\d)\.(?P<f>\d{1,9})")
+DECADE = re.compile(r"(?:1\d|20)\d0s")
 
 
 class Dated(NamedTuple):
@@ -229,7 +234,8 @@ def _coarse(texts: Sequence[str], cells: Sequence[re.Match[str]], form: str) -> 
     except ValueError:
         return None
     seconds = np.array([(day - EPOCH).total_seconds() for day in days])
-    return Dated(seconds, "dates", "", f"{texts[0]!r} is taken as {days[0]:%d %b %Y}, its first day")
+    first = "" if cells[0].groupdict().get("wd") else ", its first day"
+    return Dated(seconds, "dates", "", f"{texts[0]!r} is taken as {days[0]:%d %b %Y}{first}")
 
 
 def _first_day(cell: re.Match[str]) -> datetime:
@@ -260,8 +266,8 @@ def _clocks(texts: Sequence[str]) -> Dated | None:
 
 
 def _durations(texts: Sequence[str]) -> Dated | None:
-    """Return durations: 36:15:00, 2 days 03:04:05, P1DT2H, 1h 30m."""
-    for pattern in (LONG, ISO, SHORT):
+    """Return durations: 36:15:00, 2 days 03:04:05, P1DT2H, 1h 30m, 3:25.7."""
+    for pattern in (LONG, ISO, SHORT, RACE):
         cells = _all(pattern, texts)
         if cells and all(any(map(str.isdecimal, cell[0])) for cell in cells):
             seconds = np.array([_long(cell) for cell in cells])
@@ -272,7 +278,7 @@ def _durations(texts: Sequence[str]) -> Dated | None:
 def _long(cell: re.Match[str]) -> float:
     known = cell.groupdict()
     units = (("d", 86400.0), ("H", 3600.0), ("M", 60.0), ("S", 1.0))
-    total = sum(float(known[key]) * seconds for key, seconds in units if known[key])
+    total = sum(float(known[key]) * seconds for key, seconds in units if known.get(key))
     total += float(f"0.{known['f']}") if known.get("f") else 0.0
     return -total if known.get("minus") else total
 

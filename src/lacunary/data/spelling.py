@@ -44,6 +44,7 @@ CODES = (
 CURRENCY = rf"(?:US|AU|CA|NZ|HK|A|C|S|R)?\$|[€£¥₹₽₩₺₪₫฿₴₦₱]|zł|kr\.?|Kč|Fr\.?|{CODES.replace(' ', '|')}"
 UNIT = r"[^\W\d_]|[%‰°€$£¥₹₽₩₺₪₫฿₴₦₱]"
 CELL = re.compile(
+    rf"(?:(?P<lead>{CURRENCY})\s*(?=\())?"
     rf"(?P<open>\()?\s*(?P<minus>[+-])?\s*(?P<money>{CURRENCY})?\s*(?P<minus2>[+-])?\s*"
     rf"(?P<body>\d[\d.,' ]*(?:(?:[eE][+-]?|[dD][+-])\d+(?![^\W_]))?|[.,]\d+)\s*"
     rf"(?P<unit>(?:{UNIT})[^\s()]{{0,11}}(?: [^\W\d_]{{1,11}})?)?\s*(?P<after>-)?\s*(?(open)\))"
@@ -163,7 +164,8 @@ def _cells(texts: Sequence[str]) -> list[re.Match[str]] | None:
         if len(text) > 60 or not (cell := CELL.fullmatch(text.translate(ALIKE))):
             return None
         signs = [cell["open"], cell["minus"], cell["minus2"], cell["after"]]
-        if not cell["body"].isascii() or sum(map(bool, signs)) > 1 or (cell["money"] and cell["unit"]):
+        units = [cell["lead"], cell["money"], cell["unit"]]
+        if not cell["body"].isascii() or sum(map(bool, signs)) > 1 or sum(map(bool, units)) > 1:
             return None
         found.append(cell)
     return found
@@ -195,7 +197,7 @@ def _is_a_code(unit: str, cells: Sequence[re.Match[str]]) -> bool:
 
 
 def _unit(cell: re.Match[str]) -> str:
-    return (cell["money"] or cell["unit"] or "").strip()
+    return (cell["lead"] or cell["money"] or cell["unit"] or "").strip()
 
 
 def _sign(cell: re.Match[str]) -> float:
