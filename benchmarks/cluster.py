@@ -29,8 +29,6 @@ from benchmarks.scale import MISSING, make_alarm
 STARTS = 40
 """Parameter vectors that ride in one pass where workers are compared with processes."""
 
-PASSES = 6
-
 
 def bits(rows: int) -> dict[str, Any]:
     """Return the fits of the same rows, however they lie and whoever works on them."""
@@ -75,8 +73,8 @@ def bits(rows: int) -> dict[str, Any]:
     return out
 
 
-def pairs(folder: Path) -> dict[str, Any]:
-    """Return the seconds of passes by two workers, and by two processes without Dask."""
+def pairs(folder: Path, passes: int) -> dict[str, Any]:
+    """Return the seconds of passes by two workers, and by two processes without Dask, in turn."""
     import distributed
 
     import lacunary as lac
@@ -95,21 +93,39 @@ def pairs(folder: Path) -> dict[str, Any]:
         rows = prepare(network.dag, lac.scan(folder, schema=network.dag.schema, client=client))
         clustered, alone = partial(rows.expect, vectors), partial(plain.expect, vectors)
         apart = np.abs(clustered().counts - alone()).max()
-        times: dict[str, list[float]] = {"workers": [], "processes": []}
-        for _ in range(PASSES):
-            for name, ask in (("workers", clustered), ("processes", alone)):
-                begun = perf_counter()
-                ask()
-                times[name].append(perf_counter() - begun)
-        work = plain.work
-    best = {name: min(taken) for name, taken in times.items()}
-    return {
-        "seconds of work a pass": work,
-        "passes": times,
-        "farthest apart": float(apart),
-        "workers reach, by their best passes": best["processes"] / best["workers"],
-        "by all passes": sum(times["processes"]) / sum(times["workers"]),
-    }
+        taken = []
+        for _ in range(passes):
+            begun, cpu, there = perf_counter(), process_time(), _used(client)
+            clustered()
+            one = {"workers": perf_counter() - begun, "client and scheduler": process_time() - cpu}
+            one["work of workers"] = _used(client) - there
+            begun = perf_counter()
+            alone()
+            taken.append({**one, "processes": perf_counter() - begun, "work of processes": plain.work})
+            print(taken[-1], flush=True)
+    return {"passes": taken, "farthest apart": float(apart), **_reached(taken)}
+
+
+def _used(client: Any) -> float:
+    """Return the processor seconds that the workers have used."""
+    return float(sum(client.run(process_time).values()))
+
+
+def _reached(taken: list[dict[str, float]]) -> dict[str, float]:
+    """Return what workers reach of what processes reach, with standard errors of a jackknife over passes."""
+    found = {}
+    for what, ours, theirs in (
+        ("by the clock", ["workers"], ["processes"]),
+        ("by the processor", ["work of workers", "client and scheduler"], ["work of processes"]),
+    ):
+        mine, other = (np.array([sum(one[k] for k in keys) for one in taken]) for keys in (ours, theirs))
+        left = (other.sum() - other) / (mine.sum() - mine)
+        found[what] = float(other.sum() / mine.sum())
+        found[f"{what}, standard error"] = float(np.sqrt((len(left) - 1) * left.var()))
+        found[f"{what}, of the quickest halves"] = float(
+            np.sort(other)[: len(other) // 2].sum() / np.sort(mine)[: len(mine) // 2].sum()
+        )
+    return found
 
 
 class _Pair:
@@ -208,12 +224,13 @@ def main() -> None:
     parser.add_argument("what", choices=["bits", "pairs", "simulated"])
     parser.add_argument("--rows", type=float, default=2e4)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "alarm")
+    parser.add_argument("--passes", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=0.5)
     asked = parser.parse_args()
     if asked.what == "bits":
         found: Any = bits(int(asked.rows))
     elif asked.what == "pairs":
-        found = pairs(asked.folder)
+        found = pairs(asked.folder, asked.passes)
     else:
         found = simulated(asked.seconds)
     print(json.dumps(found, indent=1))

@@ -19,6 +19,7 @@ from lacunary.cli.arguments import (
 )
 from lacunary.cli.problem import Seed
 from lacunary.cli.show import Waiting, emit, say_written, show
+from lacunary.data.facts import open_cells
 
 __all__ = ["arcs"]
 
@@ -82,6 +83,6 @@ def arcs(
     if json:
         emit({**found.to_dict(), "out": out, "report": report})
         return
-    show(f"{len(table)} rows, {int(table.facts.holes.sum())} holes, none dropped")
+    show(f"{len(table)} rows, {int(open_cells(table).sum())} holes, none dropped")
     show(str(found))
     say_written((out, report), "--report FILE.html shows this with a figure, --out FILE keeps it")

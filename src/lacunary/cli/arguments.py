@@ -110,10 +110,23 @@ def check_out(path: str | None, suffixes: Sequence[str]) -> str | None:
     return path
 
 
+def placed(help: str, suffixes: Sequence[str], *names: str) -> Any:
+    """Return an option that names a file to be written, or a folder to be made, such as rows/."""
+    return option(help, "PLACE", *names, callback=lambda path: _check_place(path, suffixes))
+
+
+def _check_place(path: str | None, suffixes: Sequence[str]) -> str | None:
+    if path is None or not path.endswith("/"):
+        return check_out(path, suffixes)
+    if Path(path).exists():
+        raise lac.FileError(f"{path} exists already; give a folder that does not")
+    return path
+
+
 Texts = list[str] | None
 DATA = (
     "A table: CSV, TSV (also compressed), Parquet, Excel, SPSS, Stata, SAS, JSON, SQLite; - for standard "
-    "input; or house_votes, soybean."
+    "input; a folder or a pattern of text, Parquet or Arrow files; or house_votes, soybean."
 )
 MODEL = "A model file (.json, .bif, .xmlbif, .net, .xdsl, .uai, .dsc, .dne, also .gz); or asia, alarm."
 KNOWN = "What is known: a state, one of several (NAME=a|b), or a number; may be repeated."
@@ -255,8 +268,12 @@ class Reading(Cells, Declared):
             from lacunary.infer.cluster import connected
 
             client = connected(self.scheduler)
-        known = {"holes", "not_holes", "drop", "weights"}
-        settings = {key: value for key, value in self.settings.items() if key in known}
+        settings = self.settings
+        for name in ("sheet", "query"):
+            if settings.pop(name) is not None:
+                raise typer.BadParameter(
+                    "many files are text, Parquet or Arrow, which have none", param_hint=f"--{name}"
+                )
         return lac.scan(data, schema=schema, client=client, **settings, **declared)
 
 

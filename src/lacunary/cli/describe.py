@@ -17,12 +17,14 @@ from lacunary.cli.arguments import (
     check_out,
     data_path,
     is_arrows,
+    is_many,
     is_model,
     opened,
     option,
     pairs_of_states,
 )
 from lacunary.cli.show import Waiting, emit, show
+from lacunary.data.describe import Description, describe_parts
 from lacunary.data.wording import counted, visible
 
 __all__ = ["convert", "describe"]
@@ -54,9 +56,10 @@ def describe(
     Every column that cannot be read as it is, is named with what to do about it; then the exit code is 1.
 
     --json prints, of a table: rows, distinct, size, holes, variables, patterns, pattern_count, decisions,
-    notes, problems; of a model: kind, variables (name, kind, states, hidden, parents), arcs, parameters,
-    largest_clique, largest_clique_size; with --about: name, parents, children, markov_blanket, ancestors,
-    descendants; with --independencies: independencies (first, second, given).
+    notes, problems (of many files neither distinct rows nor patterns); of a model: kind, variables (name,
+    kind, states, hidden, parents), arcs, parameters, largest_clique, largest_clique_size; with --about: name,
+    parents, children, markov_blanket, ancestors, descendants; with --independencies: independencies (first,
+    second, given).
     """
     if about is not None or independencies:
         _graph(what, pairs_of_states("--hidden", hidden), about, json)
@@ -67,7 +70,7 @@ def describe(
     if hidden:
         raise typer.BadParameter("only a graph has hidden variables", param_hint="--hidden")
     with Waiting(f"reading {what}"):
-        description = lac.examine(data_path(what), **reading.settings, **reading.declared)
+        description = _description(what, reading)
     if json:
         emit(description.to_dict())
     else:
@@ -76,6 +79,14 @@ def describe(
         refused = counted(len(description.problems), "column")
         complain(f"{refused} cannot be read as things stand; what to do is said under problems")
         raise typer.Exit(WRONG)
+
+
+def _description(data: str, reading: Reading) -> Description:
+    """Return what a table holds, or many files."""
+    if reading.scheduler or is_many(data):
+        rows: Any = reading.table(data)
+        return describe_parts(rows, rows.decisions, rows.notes)
+    return lac.examine(data_path(data), **reading.settings, **reading.declared)
 
 
 def _graph(text: str, hidden: dict[str, Any], about: str | None, json: bool) -> None:

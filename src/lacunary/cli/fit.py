@@ -36,6 +36,7 @@ from lacunary.cli.problem import (
     starts_of,
 )
 from lacunary.cli.show import Waiting, draw, emit, say_written, show
+from lacunary.data.facts import open_cells
 from lacunary.data.wording import MISSING_AT_RANDOM, counted
 from lacunary.kernels import ahead
 
@@ -167,11 +168,12 @@ def _earlier(resume: str | None, starts: str | None) -> Any:
 
 
 def _summary(found: lac.Fit, table: lac.Table, out: str | None) -> dict[str, Any]:
+    schema = found.dag.schema
     return {
         "rows": len(table),
         "size": table.size,
-        "holes": int(table.align(found.dag.schema).holes.sum()) - len(table) * len(found.dag.schema.hidden),
-        "variables": len(found.dag.schema),
+        "holes": int(open_cells(table.align(schema))[[not v.hidden for v in schema]].sum()),
+        "variables": len(schema),
         "parameters": found.dag.free,
         "method": found.method,
         "basis": found.basis,

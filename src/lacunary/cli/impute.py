@@ -10,10 +10,21 @@ import typer
 
 import lacunary as lac
 from lacunary.cli.app import command, complain
-from lacunary.cli.arguments import Json, Out, Reading, Rng, answering, data_path, option
+from lacunary.cli.arguments import (
+    TABLES,
+    Json,
+    Reading,
+    Rng,
+    answering,
+    data_path,
+    is_many,
+    option,
+    placed,
+)
 from lacunary.cli.delimited import Sheet, bare, column_names, delimited, put, quoted
 from lacunary.cli.show import Waiting, emit, show
 from lacunary.cli.standard import called
+from lacunary.data.facts import open_cells
 from lacunary.data.wording import counted
 
 __all__ = ["impute"]
@@ -33,6 +44,7 @@ WHAT = (
 )
 COPIES = "How many filled tables to draw, one after the other."
 HIDDEN = "Add a column for each hidden variable."
+OUT = "Where to write: a table, or a folder, such as filled/, for parts; - for standard output."
 
 
 @command(
@@ -41,6 +53,7 @@ HIDDEN = "Add a column for each hidden variable."
     "lacunary impute blocs.json house_votes --out filled.csv",
     "lacunary impute blocs.json house_votes --how draw --copies 5 --rng 1 --out five.csv",
     "lacunary impute average house_votes --how mean --out averaged.csv",
+    "lacunary impute blocs.json house_votes --out parts/",
 )
 def impute(
     what: Annotated[list[str], typer.Argument(metavar="[MODEL] DATA", help=WHAT)],
@@ -49,7 +62,7 @@ def impute(
     copies: Annotated[int, typer.Option(min=1, help=COPIES)] = 1,
     hidden_columns: Annotated[bool, typer.Option("--hidden-columns", help=HIDDEN)] = False,
     rng: Rng = None,
-    out: Out = None,
+    out: Annotated[str | None, placed(OUT, TABLES, "--out", "-o")] = None,
     json: Json = False,
 ) -> None:
     """Fill the holes of a table, with what a model says about them or with what the table itself says.
@@ -63,6 +76,8 @@ def impute(
     With --how probability nothing is filled; columns NAME=STATE are added, or "NAME mean" and "NAME sd" of a
     continuous variable. With --copies a column "copy" is added.
 
+    Many files are filled part by part, by a model, into a folder of Parquet files: --out parts/.
+
     --json prints: rows, how, copies, filled (how many cells), out; it needs --out.
     """
     if json and out is None:
@@ -71,20 +86,18 @@ def impute(
         raise typer.BadParameter("copies differ only with --how draw", param_hint="--copies")
     model, data = _named(what)
     known = None if model in (None, AVERAGE) else answering(model)
+    in_parts = _is_in_parts(out, model, is_many(data) or bool(reading.scheduler))
     with Waiting(f"reading {data}") as waiting:
         table = reading.table(data, known and known[1])
-        schema = known[1] if known else table.schema
-        filled = _filled(table, known and known[0], model, how, copies, rng, waiting)
+        more = {"out": out, "hidden_columns": hidden_columns} if in_parts else {}
+        filled = _filled(table, known and known[0], model, how, copies, rng, waiting, **more)
         how = how or ("mean" if model is None else "mode")
-        added = _added(schema, filled, how, hidden_columns)
-        work = _Work(table, filled.to_frame("dict"), added, copies, how, reading.decimal or ".")
-        path = data_path(data)
-        sheet = work.as_it_stands(path)
-        put(work.plain(out) if sheet is None else work.sheet(sheet, path), out)
-    if sheet is None and _is_text(path):
-        complain("note: numbers are written plainly, and columns as they were read, not as the file has them")
-    count = int(table.holes.sum()) - (0 if hidden_columns else len(table) * len(table.schema.hidden))
-    count = 0 if how == "probability" else count * copies
+        if not in_parts:
+            added = _added(known[1] if known else table.schema, filled, how, hidden_columns)
+            work = _Work(table, filled.to_frame("dict"), added, copies, how, reading.decimal or ".")
+            work.put(data_path(data), out)
+    holes = open_cells(table)[[hidden_columns or not v.hidden for v in table.schema]]
+    count = 0 if how == "probability" else int(holes.sum()) * copies
     if json:
         emit({"rows": len(table), "how": how, "copies": copies, "filled": count, "out": out})
     elif out is not None:
@@ -101,9 +114,21 @@ def _named(what: list[str]) -> tuple[str | None, str]:
     return (None, what[0]) if len(what) == 1 else (what[0], what[1])
 
 
+def _is_in_parts(out: str | None, model: str | None, many: bool) -> bool:
+    """Tell whether filled rows go into a folder, part by part; refuse what does not go together."""
+    folder = out is not None and out.endswith("/")
+    if many and not folder:
+        raise typer.BadParameter("many files are filled into a folder: --out filled/", param_hint="--out")
+    if folder and model is None:
+        raise typer.BadParameter(
+            "parts are filled by a model; lacunary fit or search learns one", param_hint="--out"
+        )
+    return folder
+
+
 def _filled(
     table: lac.Table, thing: Any, model: str | None, how: How | None, copies: int, rng: int | None,
-    waiting: Waiting,
+    waiting: Waiting, **more: Any,
 ) -> lac.Table:  # fmt: skip
     if model is None:
 
@@ -113,7 +138,7 @@ def _filled(
         return lac.impute(table, how=how, copies=copies, rng=rng, watch=watch)
     thing = _averaged(table, rng, waiting) if model == AVERAGE else thing
     waiting.say("filling the holes")
-    return lac.impute(thing, table, how=how, copies=copies, rng=rng)
+    return lac.impute(thing, table, how=how, copies=copies, rng=rng, **more)
 
 
 def _averaged(table: lac.Table, rng: int | None, waiting: Waiting) -> lac.Ensemble:
@@ -135,6 +160,15 @@ class _Work:
     copies: int
     how: How
     decimal: str
+
+    def put(self, path: str, out: str | None) -> None:
+        """Write the filled rows of a file: as it stands, where it is text that was read plainly."""
+        sheet = self.as_it_stands(path)
+        put(self.plain(out) if sheet is None else self.sheet(sheet, path), out)
+        if sheet is None and _is_text(path):
+            complain(
+                "note: numbers are written plainly, and columns as they were read, not as the file has them"
+            )
 
     def as_it_stands(self, path: str) -> Sheet | None:
         """Return the cells of a text file, if they are what was read, numbers written plainly; else None."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import lacunary as lac
 from lacunary.cli.show import say_written, show
+from lacunary.data.facts import open_cells
 from lacunary.data.wording import MISSING_AT_RANDOM, counted
 from lacunary.report.classes_text import empty_grid
 from lacunary.report.mixture import doubt, links, names_of, sentences, strengths, tried
@@ -26,7 +27,7 @@ def summary(found: lac.MixtureFit, table: lac.Table, files: dict[str, str | None
     noise = mixture.noise
     return {
         "rows": len(table),
-        "holes": int(table.holes.sum()),
+        "holes": int(open_cells(table).sum()),
         "variables": len(table.schema),
         "structure": found.structure,
         "estimate": found.estimate.value,
@@ -61,7 +62,7 @@ def summary(found: lac.MixtureFit, table: lac.Table, files: dict[str, str | None
 
 def tell(found: lac.MixtureFit, table: lac.Table, written: Sequence[str | None]) -> None:
     """Print what was found."""
-    holes = int(table.holes.sum())
+    holes = int(open_cells(table).sum())
     show(f"{len(table)} rows, {holes} holes, none dropped; {len(table.schema)} variables")
     show(f"{MISSING_AT_RANDOM}\n" if holes else "")
     _numbers(found)

@@ -20,9 +20,8 @@ from lacunary.cli.arguments import (
     Model,
     Rng,
     answering,
-    check_out,
     given_states,
-    option,
+    placed,
 )
 from lacunary.cli.delimited import hand_over
 from lacunary.cli.show import Waiting, emit, show
@@ -40,15 +39,6 @@ PART = "Rows of a file, where --out is a folder."
 OUT = "Where to write: a table, .parquet, or a folder, such as rows/; - for standard output."
 
 
-def _out(path: str | None) -> str | None:
-    """Return a file or a folder that can be written to."""
-    if path is None or not path.endswith("/"):
-        return check_out(path, (*TABLES, ".parquet"))
-    if Path(path).exists():
-        raise lac.FileError(f"{path} exists already; give a folder that does not")
-    return path
-
-
 @command(
     "lacunary sample asia --rows 5 --rng 1",
     "lacunary sample alarm --rows 1000 --given BP=LOW --out alarm.csv",
@@ -63,7 +53,7 @@ def sample(
     missing: Annotated[float, typer.Option("--missing", min=0.0, max=1.0, help=MISSING)] = 0.0,
     part_rows: Annotated[int | None, typer.Option("--part-rows", min=1, help=PART)] = None,
     rng: Rng = None,
-    out: Annotated[str | None, option(OUT, "PLACE", "--out", "-o", callback=_out)] = None,
+    out: Annotated[str | None, placed(OUT, (*TABLES, ".parquet"), "--out", "-o")] = None,
     json: Json = False,
 ) -> None:
     """Draw rows from a model or a mixture, or from a model given some states or values; hidden ones as well.

@@ -26,6 +26,7 @@ from lacunary.cli.arguments import (
 from lacunary.cli.checkpoints import CHECKPOINT, Checkpoints, keep_result, resumed
 from lacunary.cli.problem import Seed
 from lacunary.cli.show import Waiting, emit, say_written, show
+from lacunary.data.facts import open_cells
 from lacunary.data.wording import MISSING_AT_RANDOM
 
 __all__ = ["search"]
@@ -118,7 +119,7 @@ def search(
     if json:
         emit(_summary(found, {"out": out, "drawing": drawing, "report": report}))
     else:
-        holes = int(found.table.facts.holes.sum())
+        holes = int(open_cells(found.table).sum())
         show(f"{len(found.table)} rows, {holes} holes, none dropped")
         if holes:
             show(MISSING_AT_RANDOM)

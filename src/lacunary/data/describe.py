@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from lacunary.data.facts import open_cells
 from lacunary.data.schema import Kind, Label, Variable
 from lacunary.data.table import Table, unique_rows
 from lacunary.data.wording import counted, visible
 
 if TYPE_CHECKING:
     from lacunary.data.assemble import Refused
+    from lacunary.data.source import Source
 
-__all__ = ["Description", "Pattern", "VariableSummary", "describe"]
+__all__ = ["Description", "Pattern", "VariableSummary", "describe", "describe_parts"]
 
 PATTERNS = 10
 """Hole patterns that are listed."""
@@ -58,13 +60,14 @@ class Description:
     Attributes
     ----------
     rows, distinct, size
-        Number of rows, of distinct rows, and N, the sum of the weights.
+        Number of rows, of distinct rows (None: rows that never stand in one place were not compared), and
+        N, the sum of the weights.
     holes
         Share of the cells that are holes.
     variables
         A summary of each.
     patterns
-        The commonest hole patterns, of ``pattern_count`` in all.
+        The commonest hole patterns, of ``pattern_count`` in all; none of rows that were not compared.
     decisions
         What `read` decided about the columns.
     notes
@@ -74,7 +77,7 @@ class Description:
     """
 
     rows: int
-    distinct: int
+    distinct: int | None
     size: float
     holes: float
     variables: tuple[VariableSummary, ...]
@@ -94,7 +97,8 @@ class Description:
             for head, sentences in self._said()
             if sentences
         ]
-        return "\n\n".join([self._head(), self._columns(), self._holes(), *said])
+        holes = [self._holes()] if self.patterns else []
+        return "\n\n".join([self._head(), self._columns(), *holes, *said])
 
     __repr__ = __str__
 
@@ -104,9 +108,9 @@ class Description:
         if self.problems:
             lost = sum(variable.kind == "refused" for variable in self.variables)
             return f"{rows}{weighted}, {counted(len(self.variables), 'column')}, {lost} of them refused"
+        distinct = "" if self.distinct is None else f" ({self.distinct} distinct)"
         return (
-            f"{rows} ({self.distinct} distinct){weighted}, {counted(len(self.variables), 'variable')}, "
-            f"{self.holes:.1%} holes"
+            f"{rows}{distinct}{weighted}, {counted(len(self.variables), 'variable')}, {self.holes:.1%} holes"
         )
 
     def _columns(self) -> str:
@@ -154,6 +158,32 @@ def describe(table: Table, refused: Sequence[Refused] = (), names: Sequence[str]
         decisions=table.decisions,
         notes=(*table.notes, *_doubts(table)),
         problems=tuple(str(column.problem) for column in refused),
+    )
+
+
+def describe_parts(source: Source, decisions: Sequence[str], notes: Sequence[str]) -> Description:
+    """Return what rows hold that never stand in one place, as far as it adds over them."""
+    facts, rows = source.facts, max(len(source), 1)
+    holes = open_cells(source) / rows
+    mean = facts.mean * facts.unit
+    summaries = [
+        VariableSummary(
+            v.name, v.kind, v.states, v.ordered, v.hidden, float(holes[k]),
+            range=None if np.isnan(facts.low[k]) else (float(facts.low[k]), float(facts.high[k])),
+            mean=None if np.isnan(facts.low[k]) else float(mean[k]), unit=v.unit,
+        )
+        for k, v in enumerate(source.schema)
+    ]  # fmt: skip
+    return Description(
+        rows=len(source),
+        distinct=None,
+        size=source.size,
+        holes=float(holes.mean()) if holes.size else 0.0,
+        variables=tuple(summaries),
+        patterns=(),
+        pattern_count=0,
+        decisions=tuple(decisions),
+        notes=tuple(notes),
     )
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "co_moments",
     "condensed",
     "hole_patterns",
+    "open_cells",
     "quantiles",
     "sketched",
     "state_weights",
@@ -188,6 +189,14 @@ def _co_merged(a: tuple[Array, Array, Array], b: tuple[Array, Array, Array]) -> 
     shift = np.where((a[0] > 0) & (b[0] > 0), b[1] - a[1], 0.0)
     mean = np.where(a[0] > 0, a[1] + share * shift, b[1])
     return total, mean, a[2] + b[2] + a[0] * share * shift * shift.T
+
+
+def open_cells(source: Source) -> NDArray[np.int64]:
+    """Return the number of open cells in each column, of all rows where one stands for many equal ones."""
+    facts = source.facts
+    if facts.rows == len(source):
+        return facts.holes
+    return np.rint(facts.weight - facts.seen).astype(np.int64)
 
 
 def hole_patterns(source: Source) -> dict[tuple[bool, ...], float]:

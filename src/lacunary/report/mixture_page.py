@@ -6,6 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from lacunary.data.facts import open_cells
 from lacunary.data.table import Table
 from lacunary.data.wording import counted
 from lacunary.mixture.found import MixtureFit
@@ -111,4 +112,4 @@ def _noise(found: MixtureFit) -> dict[str, Any] | None:
 
 
 def _holes(table: Table) -> int:
-    return int(table.holes[:, [not v.hidden for v in table.schema]].sum())
+    return int(open_cells(table)[[not v.hidden for v in table.schema]].sum())

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from lacunary.data.facts import open_cells
 from lacunary.report.drawing import arc_rows, drawing
 from lacunary.report.regressions import measures
 from lacunary.report.template import render
@@ -27,7 +28,7 @@ def found_page(found: SearchResult, *, title: str = "What depends on what") -> s
         rows=len(found.table),
         holes=sum(
             int(holes)
-            for name, holes in zip(found.table.schema.names, found.table.facts.holes, strict=True)
+            for name, holes in zip(found.table.schema.names, open_cells(found.table), strict=True)
             if name in seen
         ),
         variables=len(found.dag.names),

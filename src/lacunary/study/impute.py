@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -94,15 +95,10 @@ def impute(
     180
     """
     if out is not None:
-        return written(model, table, Path(out), how or "mode", copies, rng)
+        shown = partial(_without, () if hidden_columns else _hidden(model), how)
+        return written(model, table, Path(out), how or "mode", copies, rng, shown)
     filled = _filled(model, table, how, copies, watch, rng)
-    hidden = _hidden(model) if table is not None and not hidden_columns else ()
-    if hidden:
-        gone = ("mean", "sd") if how == "probability" else ()
-        ends = {name for h in hidden for name in (h, *(f"{h} {end}" for end in gone))}
-        starts = tuple(f"{name}=" for name in hidden) if how == "probability" else ()
-        kept = [n for n in filled.schema.names if n not in ends and not (starts and n.startswith(starts))]
-        filled = filled.select(kept)
+    filled = _without(_hidden(model) if table is not None and not hidden_columns else (), how, filled)
     return filled if copy_column is None else _numbered(filled, copies, copy_column)
 
 
@@ -135,6 +131,18 @@ def _hidden(model: Any) -> tuple[str, ...]:
     """Return the names of a model's hidden variables."""
     found = model_of(model)
     return found.dag.schema.hidden if isinstance(found, Answers) else found.schema.hidden
+
+
+def _without(hidden: Sequence[str], how: How | None, filled: Table) -> Table:
+    """Return a filled table without the columns of hidden variables."""
+    if not hidden:
+        return filled
+    gone = ("mean", "sd") if how == "probability" else ()
+    ends = {name for h in hidden for name in (h, *(f"{h} {end}" for end in gone))}
+    starts = tuple(f"{name}=" for name in hidden) if how == "probability" else ()
+    return filled.select(
+        [n for n in filled.schema.names if n not in ends and not (starts and n.startswith(starts))]
+    )
 
 
 def _numbered(filled: Table, copies: int, column: str) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,12 @@ from lacunary.study.glance import every_row
 __all__ = ["written"]
 
 
-def written(model: Any, rows: Any, folder: Path, how: How, copies: int, rng: Any) -> Table:
+def written(
+    model: Any, rows: Any, folder: Path, how: How, copies: int, rng: Any, shown: Callable[[Table], Table]
+) -> Table:
     """Write the parts of a source, filled by a model, into a new folder; return the first part's beginning.
 
-    The folder has another name until all of it is there.
+    The folder has another name until all of it is there; ``shown`` says what is written of a filled part.
     """
     checked(how, copies)
     if rows is None:
@@ -38,7 +41,7 @@ def written(model: Any, rows: Any, folder: Path, how: How, copies: int, rng: Any
     partial_folder = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
     try:
         partial_folder.mkdir(parents=True)
-        write = partial(_part, model, partial_folder, how, copies)
+        write = partial(_part, model, partial_folder, how, copies, shown)
         first, *_ = parts.each(write, range(len(parts)), seeds)
         os.replace(partial_folder, folder)
     except OSError as error:
@@ -53,10 +56,13 @@ SHOWN = 100
 """Rows of the first part that come back."""
 
 
-def _part(model: Any, folder: Path, how: How, copies: int, table: Table, number: int, seed: int) -> Table:
+def _part(
+    model: Any, folder: Path, how: How, copies: int, shown: Callable[[Table], Table], table: Table,
+    number: int, seed: int,
+) -> Table:  # fmt: skip
     random = np.random.default_rng(seed)
     for copy in range(copies):
-        filled = filled_by(model, table, how=how, rng=random)
+        filled = shown(filled_by(model, table, how=how, rng=random))
         name = f"part-{number:06}.parquet" if copies == 1 else f"copy-{copy + 1}-part-{number:06}.parquet"
         filled.to_frame("polars").write_parquet(folder / name)
     return filled.head(SHOWN)
