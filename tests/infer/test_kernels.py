@@ -19,6 +19,7 @@ from lacunary.infer.forest import Ground
 from lacunary.infer.forest import trace as forest_of
 from lacunary.infer.pack import Packed, pack
 from lacunary.infer.plan import JunctionTree, junction_tree
+from lacunary.kernels.divide import divide_rows
 from lacunary.kernels.pack import Slab, distinct_lists, fill_offsets
 from lacunary.kernels.trace import Forest, Scopes
 from lacunary.model.make import dag
@@ -70,6 +71,34 @@ def test_fill_offsets(shapes: list[list[int]], seed: int) -> None:
             for states in product(*(range(sizes[v]) for v in shapes[s]))
         ]
         assert out[start[t] : start[t + 1]].tolist() == wanted
+
+
+# Islands ------------------------------------------------------------------------------------------------
+
+
+@given(seeds, st.integers(1, 8), st.sampled_from((5, 60)))
+def test_divided_rows(seed: int, variables: int, rows: int) -> None:
+    """Islands as sets that grow until no neighbour is open; each is listed once, however many rows have it."""
+    rng = np.random.default_rng(seed)
+    joined = np.triu(rng.random((variables, variables)) < 0.3, 1)
+    met = [np.flatnonzero(row).tolist() for row in joined | joined.T]
+    columns = np.flatnonzero(rng.random(variables) < 0.8)
+    codes = rng.integers(-1, 2, (rows, variables)).astype(np.int8)
+    open_only = [[w for w in others if w in columns] for others in met]
+    found = divide_rows(codes, columns, *ragged(open_only))
+    members = [found.member[a:b].tolist() for a, b in pairwise(found.member_start)]
+    assert len({frozenset(island) for island in members}) == len(members)
+    for row, (first, last) in zip(codes, pairwise(found.start), strict=True):
+        left, wanted = {int(v) for v in columns if row[v] == HOLE}, set()
+        while left:
+            island = {left.pop()}
+            while more := left.intersection(w for v in island for w in met[v]):
+                island |= more
+                left -= more
+            wanted.add(frozenset(island))
+        listed = [frozenset(members[i]) for i in found.island[first:last]]
+        assert set(listed) == wanted
+        assert len(listed) == len(wanted)
 
 
 # Patterns -----------------------------------------------------------------------------------------------

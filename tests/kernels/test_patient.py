@@ -10,11 +10,17 @@ import pytest
 import lacunary as lac
 from lacunary.infer.pack import pack
 from lacunary.kernels import compile as compiling
-from lacunary.kernels import hooks, trace
+from lacunary.kernels import divide, hooks, trace
 from lacunary.kernels import pack as packing
 from lacunary.kernels.compile import COMPILES, inlined, patient
 
-KERNELS = [trace._trace_patterns, packing._fill_offsets, packing._distinct_lists, packing._lay_rows]
+KERNELS = [
+    divide._divide,
+    trace._trace_patterns,
+    packing._fill_offsets,
+    packing._distinct_lists,
+    packing._lay_rows,
+]
 
 compiled_alone = pytest.mark.skipif(not COMPILES, reason="nothing is compiled here")
 

@@ -1,7 +1,7 @@
-"""Junction trees restricted to the open variables of every hole pattern; see `lacunary.kernels.trace`.
+"""Junction trees restricted to the open variables of every island; see `lacunary.kernels.trace`.
 
-One tree for all patterns lets rows share most of what they have in common. But it must hold every family of
-all variables that are open somewhere, so that many a pattern is wider in it than it need be. A pattern that
+One tree for all islands lets rows share most of what they have in common. But it must hold every family of
+all variables that are open somewhere, so that many an island is wider in it than it need be. An island that
 is wide in the shared tree is given a tree of its own, over what is open in it, where that is cheaper.
 """
 
@@ -20,13 +20,13 @@ from lacunary.infer.shape import flat, list_sums, starts
 from lacunary.kernels import orders
 from lacunary.kernels.trace import Forest, Scopes, Trees, trace_patterns
 
-__all__ = ["Ground", "by_pattern", "sort_sizes", "trace"]
+__all__ = ["Ground", "by_island", "sort_sizes", "trace"]
 
-PATTERNS = 2048
-"""Hole patterns that are traced together; others are traced at the same time."""
+ISLANDS = 2048
+"""Islands that are traced together; others are traced at the same time."""
 
 WIDE = 2**13
-"""Configurations in all nodes of a pattern above which a tree of its own is looked for."""
+"""Configurations in all nodes of an island above which a tree of its own is looked for."""
 
 CHEAPER = 0.7
 """How much of the shared tree's configurations one of its own may take: rows share less in their own."""
@@ -44,7 +44,7 @@ class Ground(NamedTuple):
 
     @classmethod
     def of(cls, scopes: Scopes, sizes: Sequence[int], rank: Sequence[int], tree: JunctionTree) -> Ground:
-        """Return the ground with this tree for all patterns."""
+        """Return the ground with this tree for all islands."""
         shared = _trees(
             (flat(tree.cliques), starts(tree.cliques)),
             (flat(tree.separators), starts(tree.separators)),
@@ -56,9 +56,9 @@ class Ground(NamedTuple):
         return cls(scopes, np.array(sizes, dtype=np.int64), np.array(rank, dtype=np.int64), shared)
 
 
-def trace(ground: Ground, patterns: NDArray[np.bool_]) -> Forest:
-    """Restrict the shared tree, or one of its own, to the open variables of each pattern."""
-    parts = [patterns[first : first + PATTERNS] for first in range(0, len(patterns), PATTERNS)] or [patterns]
+def trace(ground: Ground, islands: NDArray[np.bool_]) -> Forest:
+    """Restrict the shared tree, or one of its own, to each island's open variables; (islands, variables)."""
+    parts = [islands[first : first + ISLANDS] for first in range(0, len(islands), ISLANDS)] or [islands]
     traced = in_parallel(lambda part: _trace_some(ground, part), parts)
     return _joined([(part, len(part.member_start) - 1) for part in traced])
 
@@ -70,31 +70,31 @@ def sort_sizes(forest: Forest, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.multiply.reduceat(sizes[forest.member].astype(np.float64), forest.member_start[:-1])
 
 
-def _trace_some(ground: Ground, patterns: NDArray[np.bool_]) -> Forest:
-    forest = _traced(ground, ground.shared, patterns, np.zeros(len(patterns), dtype=np.int64))
+def _trace_some(ground: Ground, islands: NDArray[np.bool_]) -> Forest:
+    forest = _traced(ground, ground.shared, islands, np.zeros(len(islands), dtype=np.int64))
     cost = _costs(forest, ground.sizes)
     wide = np.flatnonzero(cost > WIDE)
     if not len(wide):
         return forest
-    trees = _own_trees(ground, patterns[wide])
-    alone = _traced(ground, trees, patterns[wide], np.arange(len(wide)))
+    trees = _own_trees(ground, islands[wide])
+    alone = _traced(ground, trees, islands[wide], np.arange(len(wide)))
     better = np.flatnonzero(_costs(alone, ground.sizes) < CHEAPER * cost[wide])
-    which = np.zeros(len(patterns), dtype=np.int64)
+    which = np.zeros(len(islands), dtype=np.int64)
     which[wide[better]] = 1 + better
-    return _traced(ground, _end_to_end(ground.shared, trees), patterns, which)
+    return _traced(ground, _end_to_end(ground.shared, trees), islands, which)
 
 
-def by_pattern(values: NDArray[Any], forest: Forest) -> NDArray[np.float64]:
-    """Add over the nodes of each pattern what nodes of each sort have."""
+def by_island(values: NDArray[Any], forest: Forest) -> NDArray[np.float64]:
+    """Add over the nodes of each island what nodes of each sort have."""
     return np.diff(np.concatenate([[0.0], np.cumsum(values[forest.sort])])[forest.node_start])
 
 
 def _costs(forest: Forest, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the number of configurations of all nodes of each pattern."""
-    return by_pattern(sort_sizes(forest, sizes), forest)
+    """Return the number of configurations of all nodes of each island."""
+    return by_island(sort_sizes(forest, sizes), forest)
 
 
-def _traced(ground: Ground, trees: Trees, patterns: NDArray[np.bool_], which: NDArray[np.int64]) -> Forest:
+def _traced(ground: Ground, trees: Trees, islands: NDArray[np.bool_], which: NDArray[np.int64]) -> Forest:
     nodes = int(np.diff(trees.clique_start)[which].sum())  # before any are merged
 
     def within(start: NDArray[np.int64]) -> int:
@@ -106,17 +106,17 @@ def _traced(ground: Ground, trees: Trees, patterns: NDArray[np.bool_], which: ND
     out = Forest(
         np.empty(nodes, dtype=np.int32),
         np.empty(nodes, dtype=np.int32),
-        np.zeros(len(patterns) + 1, dtype=np.int64),
+        np.zeros(len(islands) + 1, dtype=np.int64),
         *ragged(within(trees.member_start) + len(ground.sizes)),
         *ragged(within(trees.shared_start) + len(ground.sizes)),
-        *ragged((len(patterns) + 1) * len(ground.scopes.start)),
+        *ragged((len(islands) + 1) * len(ground.scopes.start)),
     )
-    sorts = trace_patterns(trees, ground.scopes, ground.sizes, patterns, which, out)
+    sorts = trace_patterns(trees, ground.scopes, ground.sizes, islands, which, out)
     return _joined([(out, sorts)])
 
 
 def _joined(parts: list[tuple[Forest, int]]) -> Forest:
-    """Return the nodes of several sets of patterns as one, without the room that was left over."""
+    """Return the nodes of several sets of islands as one, without the room that was left over."""
     used = [int(part.node_start[-1]) for part, _ in parts]
     nodes, sorts = np.cumsum([0, *used]), np.cumsum([0, *(many for _, many in parts)], dtype=np.int32)
 
@@ -162,15 +162,15 @@ def _trees(
     return Trees(*members, *shared, parent, clique_start, home, *lying(*members), *lying(*shared))
 
 
-def _own_trees(ground: Ground, patterns: NDArray[np.bool_]) -> Trees:
-    """Return a tree for each pattern over its open variables."""
+def _own_trees(ground: Ground, islands: NDArray[np.bool_]) -> Trees:
+    """Return a tree for each island over its open variables."""
     scopes, rank = ground.scopes, ground.rank
     graph = scopes.member_start, scopes.member.astype(np.int64)
     weight = np.log(np.maximum(ground.sizes, 1))
-    steps = [_steps(graph, pattern, weight) for pattern in patterns]
+    steps = [_steps(graph, island, weight) for island in islands]
     lengths = np.array([len(chain) for chain, _, _ in steps], dtype=np.int64)
     clique_start = np.concatenate([[0], np.cumsum(lengths)])
-    position = np.full(patterns.shape, -1, dtype=np.int64)  # of the clique in which a variable is summed out
+    position = np.full(islands.shape, -1, dtype=np.int64)  # of the clique in which a variable is summed out
     for t, (chain, _, _) in enumerate(steps):
         position[t, chain] = np.arange(len(chain))[::-1]  # what is summed out last is the root
     own = np.concatenate([chain for chain, _, _ in steps])
@@ -195,12 +195,12 @@ def _own_trees(ground: Ground, patterns: NDArray[np.bool_]) -> Trees:
 
 def _steps(
     graph: tuple[NDArray[np.int64], NDArray[np.int64]],
-    pattern: NDArray[np.bool_],
+    island: NDArray[np.bool_],
     weight: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], ...]:
     """Return the open variables in the cheapest order found, and what each stands with then."""
     start, member = graph
-    wanted, seen = list_sums(pattern[member], start) > 0, ~pattern
+    wanted, seen = list_sums(island[member], start) > 0, ~island
     with interpreted(len(member)):
         found = [orders.order(start, member, wanted, seen, weight, NO_TARGETS, how) for how in range(3)]
     best: tuple[NDArray[np.int64], ...] = min(found, key=lambda steps: _total(steps, weight))

@@ -1,8 +1,8 @@
 """Lay rows out along a junction tree: all that does not depend on the parameters, worked out once.
 
-Three ideas keep a sweep short. Rows that are alike are swept once. Rows with the same holes share a
-*pattern*: the tree restricted to their open variables. And a *shape* (a clique with some of its
-variables open) owns its offset tables, whatever patterns and rows it turns up in.
+Three ideas keep a sweep short. Rows that are alike are swept once. The open variables of a row fall apart
+into *islands*, and rows share the tree restricted to an island. And a *shape* (a clique with some of its
+variables open) owns its offset tables, whatever islands and rows it turns up in.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from numpy.typing import NDArray
 
 from lacunary.budget import room
 from lacunary.data.pickling import given_state
-from lacunary.data.table import HOLE, code_dtype, unique_rows
-from lacunary.infer.forest import Ground, by_pattern, sort_sizes, trace
+from lacunary.data.table import HOLE, code_dtype
+from lacunary.infer.forest import Ground, by_island, sort_sizes, trace
 from lacunary.infer.parallel import in_parallel
 from lacunary.infer.places import Places
 from lacunary.infer.plan import junction_tree
 from lacunary.infer.shape import Nodes, flat, list_sums, refuse, sort_nodes, starts
 from lacunary.kernels.arena import Arena, arena_of_cells, arena_of_kinds, cells_of, kinds_of
 from lacunary.kernels.cell import Kinds, Spots
+from lacunary.kernels.divide import Divided, divide_rows
 from lacunary.kernels.lanes import LANES
 from lacunary.kernels.pack import Slab, lay_rows
 from lacunary.kernels.trace import Forest, Scopes
@@ -48,8 +49,6 @@ FAR = 8 * 2**31
 
 CELL, LINK, ENTRY = 128, 16, 4
 """Bytes that a node takes at most while it is laid out, each of its scopes, and an entry of a table."""
-
-NO_REALS = np.empty((0, 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +115,10 @@ class Recipe:
     places
         Where the families stand, and which holes are summed out beforehand.
     ground
-        Scopes, sizes and the tree that all patterns share.
+        Scopes, sizes and the tree that all islands share.
+    joined
+        The variables that are open where they are a hole, and what each of them meets in a scope, as
+        `divide_rows` takes them.
     width
         How many places each row's readouts take; none where rows add to counts.
     budget
@@ -126,6 +128,7 @@ class Recipe:
     dag: Dag
     places: Places
     ground: Ground
+    joined: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
     width: int
     budget: int
 
@@ -133,15 +136,19 @@ class Recipe:
         self, codes: NDArray[np.signedinteger], weights: NDArray[np.float64], cuts: Sequence[slice]
     ) -> tuple[tuple[Chunk, ...], NDArray[np.float64]]:
         """Lay a stretch of rows out, cut into chunks; also return the counts of fully observed families."""
-        whole = slice(cuts[0].start, cuts[-1].stop)
-        patterns, pattern = self.patterns(codes[whole])
-        return self.laid(codes, weights, cuts, trace(self.ground, patterns), pattern)
+        divided = self.divided(codes[cuts[0].start : cuts[-1].stop])
+        return self.laid(codes, weights, cuts, self.traced(divided), divided)
 
-    def patterns(self, codes: NDArray[np.signedinteger]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Return the different patterns of open variables, and which of them each row has."""
-        is_open = (codes == HOLE) & ~self.places.summed
-        first, pattern = unique_rows(-is_open.view(np.int8), np.ones(is_open.shape[1], np.int64), NO_REALS)
-        return is_open[first], pattern
+    def divided(self, codes: NDArray[np.signedinteger]) -> Divided:
+        """Return the islands into which the open variables of each row fall."""
+        return divide_rows(codes, *self.joined)
+
+    def traced(self, divided: Divided) -> Forest:
+        """Return the nodes of all islands."""
+        many = np.diff(divided.member_start)
+        islands = np.zeros((len(many), len(self.dag.schema)), dtype=np.bool_)
+        islands[np.repeat(np.arange(len(many)), many), divided.member] = True
+        return trace(self.ground, islands)
 
     def laid(
         self,
@@ -149,18 +156,20 @@ class Recipe:
         weights: NDArray[np.float64],
         cuts: Sequence[slice],
         forest: Forest,
-        pattern: NDArray[np.int64],
+        divided: Divided,
     ) -> tuple[tuple[Chunk, ...], NDArray[np.float64]]:
-        """Do as `lay` with the nodes of all patterns, and the pattern of each row from the first cut on."""
+        """Do as `lay` with the nodes of all islands, and the islands of the rows from the first cut on."""
         separate = self.width > 0
         nodes = sort_nodes(self.dag, self.ground.scopes, forest, separate=separate, budget=self.budget)
         kinds_arena, first = arena_of_kinds(nodes.kinds), cuts[0].start
-        many = np.diff(forest.node_start), by_pattern(np.diff(forest.scope_start), forest)
+        many = np.diff(forest.node_start), by_island(np.diff(forest.scope_start), forest).astype(np.int64)
 
         def lay(part: slice) -> tuple[Chunk, NDArray[np.float64]]:
-            coded, mine = self.places.coded(codes[part]), pattern[part.start - first : part.stop - first]
+            start = divided.start[part.start - first : part.stop - first + 1]
+            mine = divided.island[start[0] : start[-1]]
             room = int(many[0][mine].sum()), int(many[1][mine].sum())
-            return _chunk(self, part, forest, nodes, kinds_arena, room, coded, weights[part], mine)
+            islands = mine, start - start[0]
+            return _chunk(self, part, forest, nodes, kinds_arena, room, codes[part], weights[part], islands)
 
         found = list(in_parallel(lay, cuts))
         constant = sum((observed for _, observed in found), start=np.zeros(self.places.size))
@@ -239,9 +248,9 @@ class Packed:
         layout, places, found = self.dag.layout, self.recipe.places, []
         coded = places.coded(self.codes)
         for members, strides, start in zip(layout.members, layout.strides, places.start, strict=True):
-            codes = coded[:, members]
-            rows = np.flatnonzero((codes != HOLE).all(axis=1))
-            found.append((rows, start + codes[rows] @ np.array(strides)))
+            codes = coded[list(members)]
+            rows = np.flatnonzero((codes != HOLE).all(axis=0))
+            found.append((rows, start + np.array(strides) @ codes[:, rows]))
         return found
 
     def weighed(self, weights: NDArray[np.float64]) -> Packed:
@@ -291,21 +300,28 @@ def pack(
     sizes = dag.schema.sizes
     rows = np.array(codes, dtype=code_dtype(sizes), order="C")
     rows[:, [i for i, size in enumerate(sizes) if size == 1]] = 0  # known without looking
-    ever_open = (rows == HOLE).any(axis=0)
+    ever_open = _ever_open(rows)
     summed = ever_open & _childless(dag, targets or ()) & (not whole)
     recipe = _recipe(dag, Places(dag.layout, summed), ever_open & ~summed, targets or (), budget)
-    patterns, pattern = recipe.patterns(rows)
-    forest = trace(recipe.ground, patterns)
+    divided = recipe.divided(rows)
+    forest = recipe.traced(divided)
     size = sort_sizes(forest, recipe.ground.sizes)
     _check_widest(dag, forest, size, budget)
     weight = np.array(weights, dtype=np.float64)
-    cuts = _parts(forest, size, pattern)
-    stretches = [cuts] if whole else _stretches(forest, size, pattern, cuts, budget)
+    cuts = _parts(forest, size, divided)
+    stretches = [cuts] if whole else _stretches(forest, size, divided, cuts, budget)
     if len(stretches) == 1:
-        chunks, counted = recipe.laid(rows, weight, cuts, forest, pattern)
+        chunks, counted = recipe.laid(rows, weight, cuts, forest, divided)
         return Packed(recipe, (tuple(cuts),), (chunks,), counted, rows, weight)
-    del forest
+    del forest, divided
     return _in_stretches(recipe, rows, weight, stretches)
+
+
+def _ever_open(codes: NDArray[np.signedinteger]) -> NDArray[np.bool_]:
+    """Return which columns have a hole; (variables,). Rows are looked at 64 side by side, as they lie."""
+    width, many = codes.shape[1], len(codes) // 64
+    first = (codes[: 64 * many] == HOLE).reshape(many, 64 * width).any(axis=0)
+    return np.asarray(first.reshape(64, width).any(axis=0) | (codes[64 * many :] == HOLE).any(axis=0))
 
 
 def _in_stretches(
@@ -350,7 +366,8 @@ def _recipe(
         width += int(below[0])
     rank = np.empty(len(sizes), dtype=np.int64)
     rank[list(dag.order_indices)] = np.arange(len(sizes))[::-1]
-    tree = junction_tree([[v for v in scope if ever_open[v]] for scope in members], sizes, rank.tolist())
+    opened = [[v for v in scope if ever_open[v]] for scope in members]
+    tree = junction_tree(opened, sizes, rank.tolist())
     scopes = Scopes(
         member=flat(members),
         stride=flat(strides),
@@ -359,7 +376,19 @@ def _recipe(
         user=_users(members),
         user_start=np.concatenate([[0], np.cumsum(np.bincount(flat(members), minlength=len(sizes)))]),
     )
-    return Recipe(dag, places, Ground.of(scopes, sizes, rank.tolist(), tree), width, budget)
+    ground = Ground.of(scopes, sizes, rank.tolist(), tree)
+    joined = np.flatnonzero(ever_open), *_meetings(opened, len(sizes))
+    return Recipe(dag, places, ground, joined, width, budget)
+
+
+def _meetings(scopes: Sequence[Sequence[int]], variables: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return which variables each shares a scope with, and where its list of them starts."""
+    met: list[set[int]] = [set() for _ in range(variables)]
+    for scope in scopes:
+        for v in scope:
+            met[v].update(scope)
+    lists = [sorted(others - {v}) for v, others in enumerate(met)]
+    return flat(lists), starts(lists)
 
 
 def _users(members: Sequence[Sequence[int]]) -> NDArray[np.int32]:
@@ -376,30 +405,34 @@ def _check_widest(dag: Dag, forest: Forest, size: NDArray[np.float64], budget: i
         refuse(dag, clique.tolist(), float(size.max()) * 8, budget)
 
 
-def _parts(forest: Forest, size: NDArray[np.float64], pattern: NDArray[np.int64]) -> list[slice]:
+def _parts(forest: Forest, size: NDArray[np.float64], divided: Divided) -> list[slice]:
     """Cut the rows into parts of about equal work, neither too small to hand out nor too large to keep.
 
     The cut depends on the rows alone, so that sums come out the same on any number of threads.
     """
-    cost = by_pattern((3 + np.diff(forest.scope_start)) * (size + 4), forest)
-    work = np.cumsum(cost[pattern])
-    total = int(work[-1]) if len(work) else 0
+    work = _up_to(by_island((3 + np.diff(forest.scope_start)) * (size + 4), forest), divided)
+    total, rows = int(work[-1]), len(work) - 1
     parts = max(min(total // CHUNK_WORK, CHUNKS), total // (2 * CHUNK_WORK), 1)
-    cuts = np.searchsorted(work, np.arange(1, parts) * (total / parts))
-    edges = np.unique(np.concatenate([[0], cuts, [len(pattern)]]))
+    cuts = np.searchsorted(work[1:], np.arange(1, parts) * (total / parts))
+    edges = np.unique(np.concatenate([[0], cuts, [rows]]))
     return [slice(int(a), int(b)) for a, b in pairwise(edges)] or [slice(0, 0)]
 
 
+def _up_to(values: NDArray[np.float64], divided: Divided) -> NDArray[np.float64]:
+    """Add up what islands have, over all rows before each; (rows + 1,)."""
+    return np.asarray(np.concatenate([[0.0], np.cumsum(values[divided.island])])[divided.start])
+
+
 def _stretches(
-    forest: Forest, size: NDArray[np.float64], pattern: NDArray[np.int64], cuts: Sequence[slice], budget: int
+    forest: Forest, size: NDArray[np.float64], divided: Divided, cuts: Sequence[slice], budget: int
 ) -> list[list[slice]]:
     """Join parts into stretches that are laid out together, each of which takes a quarter of the budget."""
     scopes = np.diff(forest.scope_start)
-    tables = by_pattern(ENTRY * size * (scopes + 2), forest) / np.bincount(pattern)  # shared by its rows
-    needed = (by_pattern(CELL + LINK * scopes, forest) + tables)[pattern]
-    filled = np.cumsum(needed) // (budget / 4)
-    if not len(filled) or filled[-1] == 0:
+    tables = by_island(ENTRY * size * (scopes + 2), forest)  # shared by all rows with the island
+    cells, met = by_island(CELL + LINK * scopes, forest), np.bincount(divided.island, minlength=len(tables))
+    if met @ cells + tables.sum() <= budget / 4:
         return [list(cuts)]
+    filled = _up_to(cells + tables / met, divided)[1:] // (budget / 4)
     group = [int(filled[max(part.stop - 1, 0)]) for part in cuts]
     return [[part for part, g in zip(cuts, group, strict=True) if g == which] for which in sorted(set(group))]
 
@@ -411,13 +444,14 @@ def _chunk(
     nodes: Nodes,
     kinds_arena: Arena,
     room: tuple[int, int],
-    codes: NDArray[np.int32],
+    codes: NDArray[np.signedinteger],
     weights: NDArray[np.float64],
-    pattern: NDArray[np.int64],
+    islands: tuple[NDArray[np.int32], NDArray[np.int64]],
 ) -> tuple[Chunk, NDArray[np.float64]]:
     """Lay some rows out as cells; also return the counts of their fully observed families.
 
-    ``room`` are the nodes and scopes of all rows, which are more than the cells and links that they share.
+    ``room`` are the nodes and scopes of all rows, which are more than the cells and links that they share;
+    ``islands`` are those of the rows, and where each row's begin.
     """
     many, links = room
     separate = recipe.width > 0
@@ -433,18 +467,16 @@ def _chunk(
         child_start=np.zeros(many + 2, dtype=np.int32),
         weight=np.empty(many + 1),
         root=np.empty(many, dtype=np.int32),
-        root_start=np.zeros(len(pattern) + 1, dtype=np.int32),
+        root_start=np.zeros(len(weights) + 1, dtype=np.int32),
     )
     cells = lay_rows(
         forest,
         nodes.kind,
         nodes.above,
-        recipe.ground.scopes,
-        len(recipe.dag.schema),
+        *_leads(recipe, codes),
         recipe.width,
-        codes,
         weights,
-        pattern,
+        islands,
         constant,
         out,
     )
@@ -454,6 +486,25 @@ def _chunk(
     lanes = _lanes(recipe, nodes.kinds, value_room + 2 * shared_room)
     arena = arena_of_cells(slab, spots)
     return Chunk(rows, kinds_arena, arena, slab.weight, value_room, shared_room, lanes), constant
+
+
+def _leads(recipe: Recipe, codes: NDArray[np.signedinteger]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """Return where a row's observed cells lead in the table of each scope, and which families they fill.
+
+    (scopes, rows) and (families, rows).
+    """
+    scopes, families = recipe.ground.scopes, len(recipe.dag.schema)
+    state = recipe.places.coded(codes)
+    seen, known = state >= 0, np.maximum(state, 0)
+    lead = np.empty((len(scopes.start), len(codes)), dtype=np.int32)
+    whole = np.ones((families, len(codes)), dtype=np.bool_)
+    for s, (first, last) in enumerate(pairwise(scopes.member_start.tolist())):
+        lead[s] = scopes.start[s]
+        for v, stride in zip(scopes.member[first:last], scopes.stride[first:last], strict=True):
+            lead[s] += known[v] * stride
+            if s < families:
+                whole[s] &= seen[v]
+    return lead, whole
 
 
 def _lanes(recipe: Recipe, kinds: Kinds, wide: int) -> int:

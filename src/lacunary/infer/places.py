@@ -81,11 +81,10 @@ class Places:
         return np.array(rows, dtype=np.int64).reshape(-1, 5)
 
     def coded(self, codes: NDArray[np.signedinteger]) -> NDArray[np.int32]:
-        """Return rows in which the holes that stand for a sum are that state; (rows, variables)."""
-        out = np.array(codes, dtype=np.int32, order="C")
+        """Return rows in which the holes that stand for a sum are that state; (variables, rows)."""
+        out = np.array(codes.T, dtype=np.int32, order="C")
         for i in np.flatnonzero(self.summed).tolist():
-            column = out[:, i]
-            column[column == HOLE] = self.layout.states[i]
+            np.copyto(out[i], self.layout.states[i], where=out[i] == HOLE)
         return out
 
     def widened(self, potentials: NDArray[Any]) -> NDArray[Any]:

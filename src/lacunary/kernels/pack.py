@@ -1,6 +1,6 @@
 """Kernels that lay a table out along a junction tree, once, before any sweep.
 
-A node of a pattern (see `lacunary.kernels.trace`) filled with a row's observed cells is a *cell*; rows share
+A node of an island (see `lacunary.kernels.trace`) filled with a row's observed cells is a *cell*; rows share
 the cells in which they agree. Kernels make no arrays: what they need is made by the function that calls
 them, as compiled code that makes arrays is slower to compile and to load.
 """
@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.kernels.compile import inlined, patient
-from lacunary.kernels.hashing import MIX, slots_for
-from lacunary.kernels.trace import Forest, Scopes
+from lacunary.kernels.hashing import LOW, MIX, grown, slots_for, spare_slots
+from lacunary.kernels.trace import Forest
 
 __all__ = ["Slab", "distinct_lists", "fill_offsets", "lay_rows"]
 
@@ -138,40 +138,25 @@ def lay_rows(
     forest: Forest,
     kind_of_node: NDArray[np.int64],
     above_of_node: NDArray[np.int64],
-    scopes: Scopes,
-    families: int,
+    lead: NDArray[np.int32],
+    whole: NDArray[np.bool_],
     width: int,
-    codes: NDArray[np.int32],
     weights: NDArray[np.float64],
-    pattern: NDArray[np.int64],
+    islands: tuple[NDArray[np.int32], NDArray[np.int64]],
     constant: NDArray[np.float64],
     out: Slab,
 ) -> int:
     """Fill every node with each row's observed cells, keeping cells that are alike once.
 
     Two cells are alike if they are of one kind, their links have the same bases and their children
-    are the same cells: then they hold the same numbers whatever the parameters are. Scopes from
-    ``families`` on are readouts, into ``width`` places that belong to the row alone. Families with no
+    are the same cells: then they hold the same numbers whatever the parameters are. Scopes behind the
+    families are readouts, into ``width`` places that belong to the row alone. Families with no
     open variable add the row's weight to ``constant``. Returns the number of cells.
     """
     nodes = np.full((3, int(np.diff(forest.node_start).max(initial=0))), -1, dtype=np.int64)
-    slots, lead = slots_for(out.kind.size), np.empty(scopes.start.size, dtype=np.int64)
-    numbers = (families, width)
-    return _lay_rows(
-        forest,
-        kind_of_node,
-        above_of_node,
-        scopes,
-        *numbers,
-        codes,
-        weights,
-        pattern,
-        constant,
-        out,
-        nodes,
-        lead,
-        slots,
-    )
+    rows = lead, whole, width, weights, *islands
+    found = spare_slots(out.kind.size)
+    return _lay_rows(forest, kind_of_node, above_of_node, *rows, constant, out, nodes, *found)
 
 
 @patient
@@ -179,105 +164,101 @@ def _lay_rows(
     forest: Any,
     kind_of_node: Any,
     above_of_node: Any,
-    scopes: Any,
-    families: int,
+    lead: Any,
+    whole: Any,
     width: int,
-    codes: Any,
     weights: Any,
-    pattern: Any,
+    island: Any,
+    island_start: Any,
     constant: Any,
     out: Any,
     nodes: Any,
-    lead: Any,
     slots: Any,
+    key: Any,
 ) -> int:
     """Do what `lay_rows` says.
 
     Parameters
     ----------
     forest, kind_of_node, above_of_node
-        The nodes of all patterns; the kind of each, and the table that leads to it from its parent; (nodes,).
-    scopes
-        Families, and from ``families`` on readouts.
-    codes, weights, pattern
-        States with −1 for a hole, weights and patterns of rows; (rows, variables), (rows,), (rows,).
+        The nodes of all islands; the kind of each, and the table that leads to it from its parent; (nodes,).
+    lead, whole
+        Where the observed cells of each row lead in the table of each scope, (scopes, rows); whether nothing
+        of a family is open, (families, rows). Scopes behind the families are readouts.
+    weights, island, island_start
+        Weights of rows; row r has the islands ``island`` from ``island_start[r]`` on.
     constant
         Weight of rows in each place of families without a hole, added to; (size,).
     out
         Written: the cells, with the roots of each row.
     nodes
-        Room, −1: by node of a row its cell, its first child, and its parent's next; (3, most nodes).
-    lead
-        Room: where the observed cells of the row at hand lead in the table of each scope; (scopes,).
-    slots
-        A hash table, empty: numbers of cells; a power of two.
+        Room, −1: by node of an island its cell, its first child, and its parent's next; (3, most nodes).
+    slots, key
+        A hash table that grows, empty, and room for the keys of cells.
     """
-    cell_of, head, after = nodes[0], nodes[1], nodes[2]  # of the row at hand; children as linked lists
-    cells, room = np.int64(0), slots.size
+    cell_of, head, after = nodes[0], nodes[1], nodes[2]  # of the island at hand; children as linked lists
+    cells, roots, families, mask = np.int64(0), np.int64(0), whole.shape[0], np.int64(15)
+    for s in range(families):
+        for r in range(weights.size):
+            constant[lead[s, r]] += weights[r] if whole[s, r] else 0.0
     # The first ``cells`` cells all differ and are in ``slots``. Each node is written behind them as if it
-    # were a new cell, and counts only if none is like it. ``head`` is −1 everywhere between rows.
-    for r in range(codes.shape[0]):
-        first = forest.node_start[pattern[r]]
-        last = forest.node_start[pattern[r] + 1]
-        roots = out.root_start[r]
-        for s in range(lead.size):
-            at, whole = np.int64(scopes.start[s]), s < families
-            for m in range(scopes.member_start[s], scopes.member_start[s + 1]):
-                code = codes[r, scopes.member[m]]
-                if code > 0:
-                    at += code * np.int64(scopes.stride[m])
-                elif code < 0:
-                    whole = False
-            lead[s] = at
-            if whole:
-                constant[at] += weights[r]
-        for n in range(last - 1, first - 1, -1):
-            b = out.base_start[cells]
-            q = out.read_start[cells]
-            c = out.child_start[cells]
-            h = np.uint64(kind_of_node[n])
-            sort = forest.sort[n]
-            for k in range(forest.scope_start[sort], forest.scope_start[sort + 1]):
-                s = forest.scope[k]
-                at = lead[s]
-                if s < families:
-                    out.base[b] = at
-                    b += 1
+    # were a new cell, and counts only if none is like it. ``head`` is −1 everywhere between islands.
+    for r in range(weights.size):
+        for i in range(island_start[r], island_start[r + 1]):
+            first = forest.node_start[island[i]]
+            last = forest.node_start[island[i] + 1]
+            for n in range(last - 1, first - 1, -1):
+                b = out.base_start[cells]
+                q = out.read_start[cells]
+                c = out.child_start[cells]
+                h = np.uint64(kind_of_node[n])
+                sort = forest.sort[n]
+                for k in range(forest.scope_start[sort], forest.scope_start[sort + 1]):
+                    s = forest.scope[k]
+                    at = np.int64(lead[s, r])
+                    if s < families:
+                        out.base[b] = at
+                        b += 1
+                    else:
+                        at += r * width
+                        out.read[q] = at
+                        q += 1
+                    h = (h ^ np.uint64(at)) * MIX
+                    h ^= h >> np.uint64(29)
+                m = head[n - first]
+                while m >= 0:
+                    out.child[c] = cell_of[m]
+                    out.above[c] = above_of_node[first + m]
+                    h = (h ^ np.uint64(cell_of[m])) * MIX
+                    h ^= h >> np.uint64(29)
+                    c += 1
+                    m = after[m]
+                head[n - first] = -1
+                out.kind[cells] = kind_of_node[n]
+                out.base_start[cells + 1] = b
+                out.read_start[cells + 1] = q
+                out.child_start[cells + 1] = c
+                low = np.int64(h & LOW)
+                slot = low & mask
+                while slots[slot] >= 0 and not (key[slots[slot]] == low and _alike(out, slots[slot], cells)):
+                    slot = (slot + 1) & mask
+                cell = np.int64(slots[slot])
+                if cell < 0:
+                    cell = cells
+                    slots[slot] = cells
+                    key[cells] = low
+                    out.weight[cells] = 0.0
+                    cells += 1
+                    if 2 * cells > mask:
+                        mask = grown(slots, key, cells, mask)
+                cell_of[n - first] = cell
+                if forest.up[n] >= 0:
+                    after[n - first] = head[forest.up[n]]
+                    head[forest.up[n]] = n - first
                 else:
-                    at += r * width
-                    out.read[q] = at
-                    q += 1
-                h = (h ^ np.uint64(at)) * MIX
-                h ^= h >> np.uint64(29)
-            m = head[n - first]
-            while m >= 0:
-                out.child[c] = cell_of[m]
-                out.above[c] = above_of_node[first + m]
-                h = (h ^ np.uint64(cell_of[m])) * MIX
-                h ^= h >> np.uint64(29)
-                c += 1
-                m = after[m]
-            head[n - first] = -1
-            out.kind[cells] = kind_of_node[n]
-            out.base_start[cells + 1] = b
-            out.read_start[cells + 1] = q
-            out.child_start[cells + 1] = c
-            slot = np.int64(h & np.uint64(room - 1))
-            while slots[slot] >= 0 and not _alike(out, slots[slot], cells):
-                slot = (slot + 1) & (room - 1)
-            if slots[slot] < 0:
-                slots[slot] = cells
-                out.weight[cells] = 0.0
-                cells += 1
-            cell = slots[slot]
-            cell_of[n - first] = cell
-            if forest.up[n] >= 0:
-                after[n - first] = head[forest.up[n]]
-                head[forest.up[n]] = n - first
-            else:
-                out.weight[cell] += weights[r]
-                out.root[roots] = cell
-                roots += 1
+                    out.weight[cell] += weights[r]
+                    out.root[roots] = cell
+                    roots += 1
         out.root_start[r + 1] = roots
     return int(cells)
 

@@ -1,7 +1,8 @@
 """Kernels that restrict a junction tree to the open variables of every hole pattern.
 
-Words used here: a *pattern* says which variables of a row are open; restricted to its open
-variables a clique may fall empty or into its neighbour, and what is left are the pattern's *nodes*.
+Words used here: a *pattern* says which variables are open, of a row or of one of its islands; restricted
+to its open variables a clique may fall empty or into its neighbour, and what is left are the pattern's
+*nodes*.
 """
 
 from __future__ import annotations
