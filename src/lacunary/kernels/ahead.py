@@ -76,11 +76,14 @@ def _signature(several: bool) -> tuple[Any, ...]:
     whole, real = _array("int64"), _array("float64")
     cells, room = (whole, whole, real), (real, real, real, _array("float64", 3), whole)
     told = (real, _array("float64", 2), real, real, _array("bool_"))
-    return (*cells, real, *room, *told, types.UniTuple(types.int64, LANES if several else 1))
+    lanes = types.UniTuple(types.int64, LANES if several else 1)
+    return (*cells, real, *room, *told, lanes, types.boolean)
 
 
 def around() -> list[tuple[Any, tuple[Any, ...]]]:
     """Return the kernels that stand around the E-step, with the types of their arguments."""
+    from numba import types
+
     from lacunary.kernels.normalize import normalize
     from lacunary.kernels.places import narrow, widen
 
@@ -88,7 +91,7 @@ def around() -> list[tuple[Any, tuple[Any, ...]]]:
     return [
         (normalize, (tables, whole, real, tables)),
         (widen, (tables, whole, tables)),
-        (narrow, (tables, tables, tables, whole, tables)),
+        (narrow, (tables, tables, tables, whole, types.boolean, tables)),
     ]
 
 
@@ -96,7 +99,7 @@ def _compile() -> None:
     """Compile what the E-step comes to last, then what stands around it."""
     from lacunary.kernels.rare import rare
 
-    for kernel, types in [(rare, _signature(several=False)[:-1]), *around()]:
+    for kernel, types in [(rare, _signature(several=False)[:-2]), *around()]:
         if store.folder() is not None:
             kernel.compile(types)
 
