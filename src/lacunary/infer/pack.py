@@ -254,7 +254,7 @@ class Packed:
         for members, strides, start in zip(layout.members, layout.strides, places.start, strict=True):
             codes = coded[list(members)]
             rows = np.flatnonzero((codes != HOLE).all(axis=0))
-            found.append((rows, start + np.array(strides) @ codes[:, rows]))
+            found.append((rows, start + np.array(strides, dtype=np.int64) @ codes[:, rows].astype(np.int64)))
         return found
 
     def weighed(self, weights: NDArray[np.float64]) -> Packed:

@@ -135,7 +135,7 @@ def _divide(
 
 
 @inlined
-def _same(member: Any, start: Any, island: Any, first: Any, end: Any) -> bool:
+def _same(member: Any, start: Any, island: Any, first: Any, end: Any) -> Any:
     """Whether an island holds what is listed from ``first`` to ``end``."""
     at = start[island]
     alike = start[island + 1] - at == end - first

@@ -160,12 +160,26 @@ def lay_rows(
     open variable add the row's weight to ``constant``. Returns the number of cells.
     """
     nodes = np.full((3, int(np.diff(forest.node_start).max(initial=0))), -1, dtype=np.int64)
-    of_nodes, rows = (
-        (kind_of_node, above_of_node, idle_of_node),
-        (lead, shown, width, weights, *islands, order),
+    later, (island, start) = np.empty(len(lead), dtype=np.int64), islands
+    return _lay_rows(
+        forest,
+        kind_of_node,
+        above_of_node,
+        idle_of_node,
+        lead,
+        shown,
+        width,
+        weights,
+        island,
+        start,
+        order,
+        constant,
+        out,
+        idle,
+        nodes,
+        later,
+        *spare_slots(out.kind.size),
     )
-    later = np.empty(len(lead), dtype=np.int64)
-    return _lay_rows(forest, *of_nodes, *rows, constant, out, idle, nodes, later, *spare_slots(out.kind.size))
 
 
 @patient
