@@ -138,6 +138,10 @@ def test_filled_rows_are_written_part_by_part(tmp_path: Path) -> None:
     np.testing.assert_array_equal(filled.whole("a test").codes, wanted.codes)
     with pytest.raises(lac.FileError, match="exists already"):
         lac.impute(network, rows, out=out)
+    here = lac.impute(network, rows)
+    np.testing.assert_array_equal(here.codes, wanted.codes)
+    with pytest.raises(lac.SourceError, match="filling holes without out= needs all rows in one place"):
+        lac.impute(network, lac.scan(tmp_path / "a", schema=table.schema, memory="1 kB"))
     lac.impute(network, rows, how="draw", copies=2, rng=0, out=tmp_path / "drawn")
     assert len(list((tmp_path / "drawn").iterdir())) == 6
     assert not list(tmp_path.glob("*partial*"))
@@ -180,6 +184,8 @@ def test_few_different_rows_are_all_there_is_to_learn_from(tmp_path: Path) -> No
         lac.fit(network.dag, r.align(network.dag.schema), rng=0).network.theta.tobytes() for r in (one, other)
     ]
     assert fits[0] == fits[1]
+    filled = lac.impute(network, one.align(network.dag.schema))  # row by row, not the different ones
+    np.testing.assert_array_equal(filled.codes, lac.impute(network, table).codes)
     wanted = lac.fit(network.dag, table, rng=0)
     assert lac.fit(network.dag, one.align(network.dag.schema), rng=0).objective == pytest.approx(
         wanted.objective, rel=ROUNDING

@@ -21,7 +21,7 @@ from lacunary.exactness import announced
 from lacunary.infer.answers import Answers, as_source
 from lacunary.infer.impute import How, checked, is_model, model_of
 from lacunary.infer.impute import impute as filled_by
-from lacunary.study.written import written
+from lacunary.study.written import every_row_of, written
 
 __all__ = ["impute"]
 
@@ -111,12 +111,12 @@ def _filled(
     rng: int | np.random.Generator | None,
 ) -> Table:
     if table is not None:
-        return filled_by(model, table, how=how or "mode", copies=copies, rng=rng)
+        return filled_by(model, every_row_of(table), how=how or "mode", copies=copies, rng=rng)
     if is_model(model):
         raise ParameterError("impute(model, table) needs the rows to fill; without a model: impute(table)")
     chosen = how or "mean"
     checked(chosen, copies)
-    rows = as_source(model).whole("filling holes")
+    rows = every_row_of(as_source(model))
     if chosen != "draw":
         known = learn_dependencies(rows, watch=watch, rng=0 if rng is None else rng)
         return _said(filled_by(known, known.rows, how=chosen), known.transformed, rows.doubts)

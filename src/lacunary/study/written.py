@@ -11,15 +11,19 @@ from typing import Any
 
 import numpy as np
 
+from lacunary.budget import reserve
+from lacunary.data.parts import itself
 from lacunary.data.source import Source
 from lacunary.data.table import Table
+from lacunary.data.wording import counted
 from lacunary.errors import FileError, ParameterError
 from lacunary.infer.answers import as_source
 from lacunary.infer.impute import How, checked
 from lacunary.infer.impute import impute as filled_by
+from lacunary.infer.partitioned import together
 from lacunary.study.glance import every_row
 
-__all__ = ["written"]
+__all__ = ["every_row_of", "written"]
 
 
 def written(
@@ -50,6 +54,18 @@ def written(
         shutil.rmtree(partial_folder, ignore_errors=True)
     found: Table = first
     return found
+
+
+def every_row_of(given: Any) -> Any:
+    """Return the rows of a source in one place, none grouped with its like; anything else as it is."""
+    if isinstance(given, Table) or not hasattr(given, "whole"):
+        return given
+    rows = given.whole("filling holes without out=")
+    if len(rows) < len(given):  # equal ones are grouped
+        needed = len(given) * (len(given.schema) + 8.0)
+        reserve(needed, f"{counted(len(given), 'row')} in one place", "fill them into a folder: out=")
+        rows = together(every_row(given).each(itself))
+    return rows
 
 
 SHOWN = 100
