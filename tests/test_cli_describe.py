@@ -71,7 +71,11 @@ def test_decimal_commas_are_noted_and_read() -> None:
             1,
             "'b' was taken for the name of a file",
         ),
-        (["compare", "comma.csv", "--hidden", "h", "--states", "5..1"], 2, "5..1 is reversed; write 1..5"),
+        (
+            ["compare", "comma.csv", "--hidden", "h", "--components", "5..1"],
+            2,
+            "5..1 is reversed; write 1..5",
+        ),
         (["query", "asia", "lng"], 1, "did you mean 'lung'?"),
         (["query", "asia", "lung", "--given", "smoke=yess"], 1, "did you mean 'yes'?"),
         (["fit", "house_votes", "party -> krime"], 1, "did you mean 'crime'?"),

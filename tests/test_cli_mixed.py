@@ -147,7 +147,17 @@ def test_impute_probabilities_are_new_columns() -> None:
 def test_models_are_weighed_and_searched() -> None:
     common = ("birds.csv", "--drop", "ring")
     rows = Result(
-        "compare", *common, "--hidden", "kind", "--states", "1,2", "--starts", 2, "--methods", "bic", "--json"
+        "compare",
+        *common,
+        "--hidden",
+        "kind",
+        "--components",
+        "1,2",
+        "--starts",
+        2,
+        "--methods",
+        "bic",
+        "--json",
     ).json
     assert [row["model"] for row in rows] == ["kind=1", "kind=2"]
     assert rows[1]["log_evidence"] > rows[0]["log_evidence"]
@@ -221,7 +231,9 @@ def test_classes_and_compare_refuse_kindly() -> None:
     assert "what is kept aside must be discrete" in Result("classes", "birds.csv", "--aside", "mass").err
     assert "is not 3, 1..6" in Result("classes", "birds.csv", "--components", "many").err
     assert "--numbers is deprecated" in Result("classes", "birds.csv", "--numbers", "many").err
-    assert "--states 1..6" in re.sub(r"[\s│]+", " ", Result("compare", "birds.csv", "--hidden", "k=2").err)
+    assert "--components 1..6" in re.sub(
+        r"[\s│]+", " ", Result("compare", "birds.csv", "--hidden", "k=2").err
+    )
 
 
 def test_impute_learns_from_the_table_itself() -> None:

@@ -73,6 +73,19 @@ def test_people_read_numbers_arcs_and_differences(two: str, tmp_path: Path) -> N
     assert Path(report).read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
+def test_rows_are_weighed(two: str, tmp_path: Path) -> None:
+    lines = Path(two).read_text().splitlines()
+    weighed = tmp_path / "weighed.csv"
+    weighed.write_text(
+        "\n".join([lines[0] + ",n", *(f"{line},{1 + k % 2}" for k, line in enumerate(lines[1:]))])
+    )
+    how = ("--components", "1", "--structure", "empty", "--json")
+    said = json.loads(run("mixture", str(weighed), "--weights", "n", *how).stdout)
+    expected = lac.fit_mixture(lac.read(weighed, weights="n"), components=1, structure="empty")
+    assert said["estimate"] == expected.estimate.value
+    assert said["variables"] == 4
+
+
 def test_rules_reach_the_verb(two: str) -> None:
     options = ["--required", "a -> d", "--forbidden", "b -> c; c -> b", "--max-parents", "1"]
     more = ["--noise-bounds", "-1000", "1000", "--until", "score", "--starts", "2", "--rng", "3"]
@@ -122,7 +135,9 @@ def test_every_argument_has_an_option(two: str, tmp_path: Path) -> None:
     first = str(tmp_path / "first.json")
     graphs = ["a -> b; c; d", "b -> c; a; d"]
     given = ("--structure", graphs[0], "--structure", graphs[1])
-    result = run("mixture", two, *given, "--choose", "laplace", "--weights", "2", "--out", first, "--json")
+    result = run(
+        "mixture", two, *given, "--choose", "laplace", "--weight-prior", "2", "--out", first, "--json"
+    )
     assert result.exit_code == 0, result.output
     expected = lac.fit_mixture(two, structure=graphs, choose="laplace", weights=2.0)
     assert json.loads(result.stdout)["estimate"] == expected.estimate.value

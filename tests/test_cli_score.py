@@ -56,7 +56,8 @@ def test_score_prints_the_terms_it_is_the_sum_of(coins: Path) -> None:
 
 def test_compare_numbers_of_states_as_compare_does() -> None:
     rows = parsed(
-        "compare", "house_votes", "--hidden", "bloc", "--states", "1..3", "--drop", "party", "--starts", 2,
+        "compare", "house_votes", "--hidden", "bloc", "--components", "1..3", "--drop", "party",
+        "--starts", 2,
         "--methods", "bic,mled",
     )  # fmt: skip
     assert [row["model"] for row in rows[:3]] == ["bloc=1", "bloc=2", "bloc=3"]
@@ -99,8 +100,8 @@ def test_dimension_of_the_w_structure() -> None:
             "completions",
         ),
         (("compare", "house_votes"), 2, "give two or more models"),
-        (("compare", "house_votes", "--hidden", "b", "--states", "0..2"), 2, "between 1 and"),
-        (("compare", "house_votes", "--hidden", "b", "--states", "few"), 2, "is not 3, 1..6"),
+        (("compare", "house_votes", "--hidden", "b", "--components", "0..2"), 2, "between 1 and"),
+        (("compare", "house_votes", "--hidden", "b", "--components", "few"), 2, "is not 3, 1..6"),
         (("compare", "house_votes", "party -> crime", "party;"), 1, "not comparable"),
         (("compare", "house_votes", "--hidden", "b", "--out", "x.pdf"), 1, "suffix must be one of"),
         (("dimension", "A -> B -> A"), 1, "cycle"),

@@ -17,6 +17,7 @@ from lacunary.cli.standard import is_standard, standard
 from lacunary.data.wording import counted
 
 __all__ = [
+    "NUMBERS",
     "Cells",
     "Data",
     "Do",
@@ -152,6 +153,7 @@ SKIP = "Lines at the beginning of a text file that are no part of the table."
 SKIP_END = "Rows at the end of a text file that are no part of the table."
 RAGGED = "Let rows with too few cells end in holes."
 DROP = "A column to leave out; may be repeated."
+NUMBERS = "How many classes to try: a range, or a list with commas."
 WEIGHTS = "The column that says how often each row counts."
 
 SCHEDULER = "Address of a Dask scheduler, whose workers read and work on DATA: tcp://host:8786."

@@ -11,14 +11,13 @@ import typer
 
 import lacunary as lac
 from lacunary.cli.app import command, complain
-from lacunary.cli.arguments import MODELS, Data, Json, Reading, numbers_of, option, written
+from lacunary.cli.arguments import MODELS, NUMBERS, Data, Json, Reading, numbers_of, option, written
 from lacunary.cli.checkpoints import CHECKPOINT, Checkpoints, keep_result, resumed
 from lacunary.cli.problem import Seed
 from lacunary.cli.show import Waiting, emit, say_written, show
 
 __all__ = ["classes"]
 
-NUMBERS = "How many classes to try: a range, or a list with commas."
 ASIDE = "A column that is not used to find classes, but shown beside them."
 RESUME = "Go on from a checkpoint, with the same table and options; --components may be others."
 OUT = "The best network: .json, .bif, .xmlbif, .net."

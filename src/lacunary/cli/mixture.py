@@ -53,7 +53,7 @@ CHOOSE = "The estimate by which the number of components is chosen."
 AROUND = "Climb from this many draws around the fit to all rows instead, as published."
 BEGIN = "Weights with which such draws begin."
 ESS = "Rows that the belief around the fit to all rows is worth."
-WEIGHTS = "Pseudo-counts of the weights, all together."
+WEIGHTS = "Pseudo-counts of the components' weights, all together."
 NOISE_SHARE = "The noise's part of these."
 PRIOR = "Of discrete variables; of continuous ones the table's own."
 FAMILY = "A family other than a table or a linear regression; may be repeated."
@@ -107,7 +107,7 @@ def mixture(
     around: Annotated[int | None, option(AROUND, "N", min=1, panel=LEARNING)] = None,
     begin_weights: Annotated[Begin, option(BEGIN, panel=LEARNING)] = "equal",
     ess: Annotated[float, option(ESS, "ROWS", panel=LEARNING)] = 200.0,
-    weights: Annotated[float, option(WEIGHTS, "ROWS", panel=LEARNING)] = 1.0,
+    weight_prior: Annotated[float, option(WEIGHTS, "ROWS", panel=LEARNING)] = 1.0,
     noise_share: Annotated[float, option(NOISE_SHARE, "SHARE", panel=LEARNING)] = 0.01,
     schedule: Annotated[str, option(SCHEDULE, panel=LEARNING)] = "((EM)^10 Ec S* M)*",
     until: Annotated[Until, option(UNTIL, panel=LEARNING)] = "structure",
@@ -145,7 +145,7 @@ def mixture(
         "choose": choose,
         "begin_weights": begin_weights,
         "ess": ess,
-        "weights": weights,
+        "weights": weight_prior,
         "noise_share": noise_share,
         "noise": noise_bounds if noise_bounds is not None else noise,
         "hidden": _hidden(hidden),

@@ -10,6 +10,7 @@ import typer
 import lacunary as lac
 from lacunary.cli.app import command
 from lacunary.cli.arguments import (
+    NUMBERS,
     Data,
     Figure,
     Hidden,
@@ -37,7 +38,7 @@ CHARGE = (
     "What to charge for: parameters; their rank, generic or at the estimate; that of what rows show, data."
 )
 SHOWN = "A table: count only what is observed together in some row."
-CLASSES = "Compare latent classes: NAME with each number of --states."
+CLASSES = "Compare latent classes: NAME with each number of --components."
 METHODS = "The estimates, with commas between; as for score."
 
 Effective = Annotated[bool, typer.Option("--effective", help=EFFECTIVE)]
@@ -100,8 +101,8 @@ def score(
 
 
 @command(
-    "lacunary compare house_votes --hidden bloc --states 1..4 --drop party",
-    "lacunary compare house_votes --hidden bloc --states 2,3 --drop party --figure blocs.svg",
+    "lacunary compare house_votes --hidden bloc --components 1..4 --drop party",
+    "lacunary compare house_votes --hidden bloc --components 2,3 --drop party --figure blocs.svg",
     'lacunary compare house_votes "party -> crime" "party; crime" --methods exact,bic',
 )
 def compare(
@@ -111,7 +112,7 @@ def compare(
         list[str] | None, typer.Argument(metavar="MODEL...", help="Model files or graphs.")
     ] = None,
     hidden: Annotated[str | None, option(CLASSES, "NAME")] = None,
-    states: Annotated[str, option("Numbers of states: a range, or a list with commas.", "1..8")] = "1..6",
+    components: Annotated[str, option(NUMBERS, "1..8")] = "1..6",
     methods: Annotated[str, option(METHODS, "NAME,NAME")] = "bic,cheeseman-stutz,variational",
     prior: Prior = "dirichlet=1",
     effective: Effective = False,
@@ -130,7 +131,9 @@ def compare(
     probability_low, probability_high, rank, parameters, dimension, seconds.
     """
     with Waiting(f"reading {data}") as waiting:
-        named, table = candidates_of(data, models or [], hidden, numbers_of("--states", states), reading)
+        named, table = candidates_of(
+            data, models or [], hidden, numbers_of("--components", components), reading
+        )
         waiting.say("compiling kernels, once…")
         found = lac.compare(
             named,
@@ -220,7 +223,7 @@ def candidates_of(
         raise typer.BadParameter("give two or more models, or --hidden NAME", param_hint="MODEL")
     if hidden is not None and "=" in hidden:
         raise typer.BadParameter(
-            f"give the name alone, and the numbers to try as --states 1..6, not {hidden!r}",
+            f"give the name alone, and the numbers to try as --components 1..6, not {hidden!r}",
             param_hint="--hidden",
         )
     table = reading.table(data)

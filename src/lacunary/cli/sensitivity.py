@@ -8,7 +8,17 @@ import typer
 
 import lacunary as lac
 from lacunary.cli.app import command
-from lacunary.cli.arguments import Data, Figure, Json, OldFigure, Reading, figure_of, numbers_of, option
+from lacunary.cli.arguments import (
+    NUMBERS,
+    Data,
+    Figure,
+    Json,
+    OldFigure,
+    Reading,
+    figure_of,
+    numbers_of,
+    option,
+)
 from lacunary.cli.problem import Seed, Starts, starts_of
 from lacunary.cli.score import CLASSES, METHODS, candidates_of
 from lacunary.cli.show import Waiting, draw, emit, say_written, show
@@ -20,7 +30,7 @@ KIND = "What they are: of every parameter, or the rows that a BDeu prior is wort
 
 
 @command(
-    "lacunary sensitivity house_votes --hidden bloc --states 1..3 --drop party --alphas 0.1,1,10 --starts 4",
+    "lacunary sensitivity house_votes --hidden bloc --components 1..3 --drop party --alphas 0.1,1,10",
     'lacunary sensitivity house_votes "party -> crime" "party; crime" --methods exact --figure a.svg',
 )
 def sensitivity(
@@ -30,7 +40,7 @@ def sensitivity(
         list[str] | None, typer.Argument(metavar="MODEL...", help="Model files or graphs.")
     ] = None,
     hidden: Annotated[str | None, option(CLASSES, "NAME")] = None,
-    states: Annotated[str, option("Numbers of states: a range, or a list with commas.", "1..8")] = "1..6",
+    components: Annotated[str, option(NUMBERS, "1..8")] = "1..6",
     methods: Annotated[str, option(METHODS, "NAME,NAME")] = "cheeseman-stutz",
     alphas: Annotated[str, option(ALPHAS, "A,A")] = "0.1,0.2,0.5,1,2,5,10",
     prior: Annotated[Literal["dirichlet", "bdeu"], option(KIND, "dirichlet|bdeu")] = "dirichlet",
@@ -45,7 +55,9 @@ def sensitivity(
     --json prints a list of: alpha, and what compare prints for each model and method.
     """
     with Waiting(f"reading {data}") as waiting:
-        named, table = candidates_of(data, models or [], hidden, numbers_of("--states", states), reading)
+        named, table = candidates_of(
+            data, models or [], hidden, numbers_of("--components", components), reading
+        )
         waiting.say("compiling kernels, once…")
         found = lac.sensitivity(
             named,
