@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import lacunary as lac
+from lacunary.evidence.loo import loo_of
 
 COIN = lac.dag("X", states=2)
 
@@ -95,3 +96,14 @@ def test_what_was_fixed_is_held_in_every_draw() -> None:
     expected = 7 * np.log(0.7) + 3 * np.log(0.3)
     assert found.elpd == pytest.approx(expected, abs=1e-9)
     assert found.parameters == pytest.approx(0.0, abs=1e-9)
+
+
+def test_chains_that_stayed_at_modes_of_their_own_are_not_trusted() -> None:
+    """Draws about one place agree; half of the chains elsewhere count as often as chains ended there."""
+    rng = np.random.default_rng(0)
+    logs = rng.normal(-1.0, 0.1, (4, 200, 6))
+    assert loo_of(logs, np.ones(6)).trustworthy
+    logs[:2] -= 0.5  # five standard deviations
+    apart = loo_of(logs, np.ones(6))
+    assert not apart.trustworthy
+    assert "did not mix" in str(apart)

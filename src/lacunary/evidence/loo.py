@@ -12,6 +12,7 @@ from lacunary.budget import reserve
 from lacunary.data.source import row_weights
 from lacunary.errors import ParameterError, TooWideError
 from lacunary.evidence.chains import check_positive
+from lacunary.evidence.diagnostics import said_rhat
 from lacunary.evidence.gibbs import gibbs
 from lacunary.evidence.powered import powered
 from lacunary.evidence.problem import Problem, Tell
@@ -19,7 +20,7 @@ from lacunary.evidence.score import pose
 from lacunary.infer.belief import Prior
 from lacunary.learn.fit import Fit
 from lacunary.maths.arrays import Array
-from lacunary.maths.mixing import effective_size
+from lacunary.maths.mixing import LEAST, effective_size, split_rhat
 from lacunary.maths.psis import loo_densities, waic_densities
 from lacunary.model.dag import Dag
 
@@ -27,6 +28,9 @@ __all__ = ["Loo", "loo"]
 
 GOOD = 0.7
 """k̂ up to which smoothed weights can be trusted (Vehtari et al. 2024); less with few draws."""
+
+APART = 1.05
+"""R̂ above which chains do not agree."""
 
 AT_ONCE = 64
 """Draws whose log-densities are worked out together."""
@@ -93,10 +97,32 @@ class Loo:
         draws = self.log_density.shape[0] * self.log_density.shape[1]
         return min(1.0 - 1.0 / float(np.log10(draws)), GOOD)
 
+    @cached_property
+    def rhat(self) -> float:
+        """Split R̂ of the log-likelihood: near one where chains agree."""
+        if self.log_density.shape[1] < LEAST:
+            return 1.0
+        return float(split_rhat((self.log_density @ self.weights)[..., None]).max(initial=1.0))
+
     @property
     def trustworthy(self) -> bool:
-        """Whether all rows' weights have a shape that can be trusted."""
-        return not (self.pareto_k > self.good).any()
+        """Whether chains agree and all rows' weights have a shape that can be trusted."""
+        return not (self.pareto_k > self.good).any() and self.rhat <= APART
+
+    def _doubts(self) -> str:
+        """Say what is not to be trusted, a line for each; nothing if all is."""
+        bad, out = int((self.pareto_k > self.good).sum()), ""
+        if bad:
+            out += (
+                f"\n{bad} of {len(self.by_row)} rows have k̂ above {self.good:.2g}: their densities, and the "
+                "sum, are not to be trusted; take more draws, or compare evidences"
+            )
+        if not self.rhat <= APART:
+            out += (
+                f"\nchains did not mix ({said_rhat(self.rhat)}), so that modes count as often as chains "
+                "ended in them; take more draws, or compare evidences"
+            )
+        return out
 
     def difference(self, other: Loo) -> tuple[float, float]:
         """Return how much better this model predicts the same rows than another, and its standard error."""
@@ -116,18 +142,11 @@ class Loo:
         return arviz.from_dict(log_likelihood={"rows": self.log_density})
 
     def __str__(self) -> str:
-        bad = int((self.pareto_k > self.good).sum())
-        doubt = (
-            f"\n{bad} of {len(self.by_row)} rows have k̂ above {self.good:.2g}: their densities, and the sum, "
-            "are not to be trusted; take more draws, or compare evidences"
-            if bad
-            else ""
-        )
         return (
             f"expected log-density of new rows, in nats, higher is better (no estimate of the evidence)\n"
             f"PSIS-LOO  {self.elpd:.2f} ± {self.stderr:.2g}, effective parameters {self.parameters:.1f}\n"
             f"WAIC      {self.waic:.2f} ± {self.waic_stderr:.2g}, effective parameters "
-            f"{float(self.weights @ (self.lppd - self.waic_by_row)):.1f}{doubt}"
+            f"{float(self.weights @ (self.lppd - self.waic_by_row)):.1f}{self._doubts()}"
         )
 
 

@@ -367,13 +367,19 @@ def _grow(
                 problem.say(f"{second.name}: a second opinion")
                 second.run(islands, 1, rng)
             _until(problem, second, islands, stderr if both else 2 * stderr, budget / (2 if both else 8), rng)
-        ways[:] = [main] if second is None else [main, second]
+        ways[:] = [main] if second is None else _fuller(main, second)
     except KeyboardInterrupt:
         if all(way.found is None for way in ways):
             raise
         ways[:] = sorted((way for way in ways if way.found is not None), key=lambda way: way.stderr)
         return True
     return False
+
+
+def _fuller(main: Sampler, second: Sampler) -> list[Sampler]:
+    """Return two samplers, the second first if it says more: what misses some of the posterior is too low."""
+    more = second.value - main.value > APART * np.hypot(main.stderr, second.stderr)
+    return [second, main] if more and not second.conditional and second.stderr < 1.0 else [main, second]
 
 
 def _until(
