@@ -188,7 +188,7 @@ def _scheduler_killed(
 
     wanted = learn(None, watch=counted)
     last, keep = int(rng.integers(1, told)), lac.Checkpoint(kept, seconds=0)
-    with _cluster(folder) as (client, scheduler):
+    with cluster_of(folder, 2) as (client, scheduler):
         seen = 0
 
         def watch(*progress: object) -> None:
@@ -200,15 +200,15 @@ def _scheduler_killed(
 
         with pytest.raises(lac.SourceError, match="checkpoint"):
             _in_time(lambda: learn(client, watch=watch))
-    with _cluster(folder) as (client, _):
+    with cluster_of(folder, 2) as (client, _):
         later = _in_time(lambda: learn(client, **{resumed: lac.load(kept)}))
     assert later == wanted, f"the scheduler killed after {last} of {told} reports"
     return 2
 
 
 @contextmanager
-def _cluster(folder: Path) -> Iterator[tuple[Any, subprocess.Popen[bytes]]]:
-    """A scheduler and two workers in processes of their own."""
+def cluster_of(folder: Path, workers: int) -> Iterator[tuple[Any, subprocess.Popen[bytes]]]:
+    """A client and the scheduler of a cluster, whose workers are processes of their own too."""
     import distributed
 
     place = folder / "scheduler.json"
@@ -219,7 +219,7 @@ def _cluster(folder: Path) -> Iterator[tuple[Any, subprocess.Popen[bytes]]]:
         commands = [
             ["scheduler", "--port", "0", "--no-dashboard", *where],
             *[["worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "60", *where]]
-            * 2,
+            * workers,
         ]
         started = []
         for name, *options in commands:

@@ -19,6 +19,7 @@ from lacunary.data import recipe
 from lacunary.infer.cluster import OnCluster, agreed, connected, versions
 from lacunary.structure.networks import Networks
 from lacunary.structure.shares import everything
+from tests.campaign.kills import cluster_of
 
 distributed = pytest.importorskip("distributed")
 
@@ -69,6 +70,47 @@ def test_a_worker_that_is_killed_changes_no_bit(client: Any, rows: tuple[lac.Net
     victim = next(iter(client.run(os.getpid).values()))
     threading.Timer(0.05, os.kill, (victim, signal.SIGKILL)).start()
     assert fitted(network, scanned) == wanted
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_worker_that_stands_still_and_one_that_comes_late_change_no_bit(
+    client: Any, rows: tuple[lac.Network, Path]
+) -> None:
+    network, folder = rows
+    wanted, slow = fitted(network, lac.scan(folder)), next(iter(client.run(os.getpid).values()))
+    later = [(0.05, signal.SIGSTOP), (0.5, signal.SIGCONT)]
+    timers = [threading.Timer(seconds, os.kill, (slow, what)) for seconds, what in later]
+    timers.append(threading.Timer(0.05, client.cluster.scale, (3,)))
+    for timer in timers:
+        timer.start()
+    source = lac.scan(folder, client=client)
+    while any(timer.is_alive() for timer in timers) or len(client.nthreads()) < 3:
+        assert fitted(network, source) == wanted
+    assert fitted(network, source) == wanted
+    client.cluster.scale(2)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_fit_goes_on_from_its_checkpoint_where_the_scheduler_was_killed(
+    tmp_path: Path, rows: tuple[lac.Network, Path]
+) -> None:
+    network, folder = rows
+    fit = partial(lac.fit, network.dag, stop=STOP, rng=0)
+    kept = tmp_path / "trail.json"
+    keep = lac.Checkpoint(kept, seconds=0)
+    with cluster_of(tmp_path, 1) as (client, scheduler):
+
+        def watch(progress: Any) -> None:
+            keep(progress)
+            if progress.iteration == 3:
+                scheduler.kill()
+
+        source = lac.scan(folder, client=client, schema=network.dag.schema)
+        with pytest.raises(lac.SourceError, match="go on from the checkpoint"):
+            fit(source, watch=watch)
+    here = lac.scan(folder, schema=network.dag.schema)
+    resumed = fit(here, initial=lac.load(kept))
+    assert resumed.network.theta.tobytes() == fit(here).network.theta.tobytes()
 
 
 @pytest.mark.filterwarnings("ignore")
