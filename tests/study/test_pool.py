@@ -109,6 +109,14 @@ def test_what_cannot_be_pooled_is_refused(filled: Any, analysis: Any, words: str
         lac.pool(filled, analysis)
 
 
+def test_what_was_estimated_before_is_pooled() -> None:
+    done = [{"a": (1.0, 0.5)}, {"a": (1.4, 0.6)}, {"a": (0.9, 0.4)}]
+    tables = [{"row": [k]} for k in range(3)]
+    assert lac.pool(done) == lac.pool(tables, lambda frame: done[frame["row"][0]])
+    with pytest.raises(lac.ParameterError, match="what was estimated in a list"):
+        lac.pool({"copy": [1, 2], "x": [1.5, 2.5]})
+
+
 def test_copies_are_numbered_and_hidden_columns_left_out() -> None:
     rows = lac.make_holes(lac.asia().sample(20, rng=0), 0.2, rng=0)
     filled = lac.impute(rows, how="draw", copies=3, copy_column="copy", rng=0)

@@ -94,7 +94,7 @@ class Pooled:
 
 def pool(
     filled: Any,
-    analysis: Callable[[Any], Any],
+    analysis: Callable[[Any], Any] | None = None,
     *,
     copies: int | None = None,
     copy_column: str = "copy",
@@ -108,7 +108,8 @@ def pool(
     ----------
     filled
         Filled tables or frames in a list; or one in which they follow one another, with a column that
-        numbers them (``impute(..., copy_column="copy")``) or all of the same length (``copies``).
+        numbers them (``impute(..., copy_column="copy")``) or all of the same length (``copies``). Without an
+        analysis, what it would return for each of them, in a list.
     analysis
         Called with each table as a frame. It returns a mapping from names to pairs (estimate, standard
         error); or a pair of estimates and their covariance matrix; or a fitted model of statsmodels, or
@@ -134,10 +135,13 @@ def pool(
     >>> 0.4 < lac.pool(five, share, library="dict")["smokers"].estimate < 0.6
     True
     """
-    parts = [_framed(part, library) for part in _parts(filled, copies, copy_column)]
+    if analysis is None and not isinstance(filled, list | tuple):
+        raise ParameterError("say what to estimate from each table, or give what was estimated in a list")
+    parts = _parts(filled, copies, copy_column)
     if len(parts) < 2:
         raise ParameterError("pooling needs at least two filled tables: impute(..., how='draw', copies=5)")
-    found = [_estimates(analysis(part), dof) for part in parts]
+    done = parts if analysis is None else [analysis(_framed(part, library)) for part in parts]
+    found = [_estimates(each, dof) for each in done]
     if any(one.names != found[0].names for one in found):
         raise ParameterError(
             "the analysis must return the same estimates, by the same names, for every table"
