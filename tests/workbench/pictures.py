@@ -1,6 +1,7 @@
 """Screens compared with how they looked: small grey pictures, which fonts of another machine hardly change.
 
-`LACUNARY_PICTURES=write` keeps what is seen as what is expected; look at it before it is committed.
+`LACUNARY_PICTURES=write` keeps what is seen as what is expected, and makes the pictures of the manual; look at them
+before they are committed.
 """
 
 from __future__ import annotations
@@ -8,11 +9,14 @@ from __future__ import annotations
 import io
 import os
 from pathlib import Path
+from time import sleep
+from typing import Any
 
 import numpy as np
 from PIL import Image
 
 FOLDER = Path(__file__).with_name("pictures")
+MANUAL = Path(__file__).parents[2] / "docs" / "pictures"
 SIZE = (24, 16)
 MOST = 0.17
 """One less the correlation of grey levels that is no change: other fonts make 0.02 to 0.11, a panel that is
@@ -32,3 +36,10 @@ def check_picture(png: bytes, name: str) -> None:
     apart = 1.0 - float(np.corrcoef(known, here)[0, 1])
     assert apart <= MOST, f"{name} looks otherwise: its greys are {apart:.2f} from being those it had"
     assert abs(known.mean() - here.mean()) <= LEVEL, f"{name} is lighter or darker than it was"
+
+
+def keep_picture(page: Any, name: str) -> None:
+    """Write what a page shows as a picture of the manual, in few colours."""
+    sleep(0.8)  # bars move to their places
+    seen = Image.open(io.BytesIO(page.screenshot()))
+    seen.convert("P", palette=Image.Palette.ADAPTIVE, colors=128).save(MANUAL / f"{name}.png", optimize=True)

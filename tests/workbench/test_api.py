@@ -68,6 +68,7 @@ def test_doubts_come_with_what_mends_them(client: Client) -> None:
     assert status == 200
     mends = {key for note in found["notes"] for mend in note["mends"] for key in mend}
     assert {"drop", "decimal"} <= mends  # 1,500 may be a thousand and a half, or one and a half
+    assert not any("drop=" in note["text"] for note in found["notes"])  # the button says it
     wanted = {"drop": ["id"], "decimal": ",", "kinds": {"g": "discrete"}, "rename": {"x": "dose"}}
     status, changed = client.ask("PUT", f"/api/tables/{found['id']}", wanted)
     assert status == 200
@@ -98,6 +99,12 @@ def test_a_table_that_cannot_be_read_yet_is_shown_with_its_problems(client: Clie
     assert not found["readable"]
     assert {"drop": ["who"]} in found["problems"][0]["mends"]
     assert client.ask("PUT", f"/api/tables/{found['id']}", {"drop": ["who"]})[1]["readable"]
+
+
+def test_no_file_of_the_workspace_is_named(client: Client) -> None:
+    status, found = client.upload("/api/tables?name=noise.csv", bytes(range(256)) * 20)
+    assert status == 422
+    assert found["error"].startswith("noise.csv")
 
 
 def test_a_file_is_read_again_otherwise(client: Client) -> None:

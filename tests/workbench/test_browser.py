@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 import lacunary as lac
 from tests.workbench.browser import Watched, browser, missing
 from tests.workbench.client import Client, running
-from tests.workbench.pictures import check_picture
+from tests.workbench.pictures import check_picture, keep_picture
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "there is a browser")
 
@@ -231,4 +232,34 @@ def test_the_main_screens_look_as_they_did(chromium: Any, tmp_path: Path, dark: 
             watched.page.wait_for_selector(ready)
             sleep(0.5)  # bars move to their places
             check_picture(watched.page.screenshot(), f"{screen}-{'dark' if dark else 'light'}")
+        watched.close()
+
+
+@pytest.mark.skipif(os.environ.get("LACUNARY_PICTURES") != "write", reason="the manual has its pictures")
+def test_the_manual_gets_its_pictures(chromium: Any, tmp_path: Path) -> None:
+    """Learn blocs of the house, and keep the screens of which the manual speaks."""
+    with running(tmp_path / "space") as client:
+        table = client.post("/api/tables/shipped", {"name": "house_votes"})["id"]
+        asked = {"kind": "classes", "table": table, "from": 1, "to": 4, "hidden": "bloc", "aside": "party"}
+        job = client.ended(client.post("/api/jobs", asked)["id"])
+        models = [client.get(f"/api/models/{key}") for key in job["result"]["models"]]
+        best = next(model["id"] for model in models if model["best"])
+        watched = Watched(chromium)
+        page = watched.page
+        page.goto(address(client, f"graph/{best}"))
+        page.get_by_role("button", name=re.compile(r"^physician_fee_freeze is y:")).click()
+        page.wait_for_selector(".box.given")
+        keep_picture(page, "graph")
+        for screen, ready in (
+            ("table", ".holes .pattern"),
+            ("rows", ".why rect"),
+            ("compare", ".rows-versus td"),
+        ):
+            page.get_by_role("button", name=screen.capitalize(), exact=True).click()
+            page.wait_for_selector(ready)
+            if screen == "compare":
+                page.get_by_role("heading", name="A against B").scroll_into_view_if_needed()
+                page.locator(".sides .monitor").first.scroll_into_view_if_needed()
+            keep_picture(page, screen)
+        assert watched.errors == []
         watched.close()

@@ -17,6 +17,7 @@ import pytest
 import lacunary as lac
 from lacunary.workbench.bench import Bench
 from lacunary.workbench.script import script_of
+from lacunary.workbench.work import _weighed
 from lacunary.workbench.worker import main
 from tests.workbench.client import Client, running
 
@@ -98,7 +99,7 @@ def test_search_with_arcs_by_hand(bench: Bench, do: Do) -> None:
     assert "What depends on what in" in report(bench, found)
 
 
-def test_a_graph_by_hand_and_its_comparison(bench: Bench, do: Do) -> None:
+def test_a_graph_by_hand_and_its_comparison(bench: Bench, do: Do, capsys: pytest.CaptureFixture[str]) -> None:
     arcs = [["H", "crime"], ["H", "immigration"], ["party", "crime"]]
     first = do(kind="fit", arcs=arcs, hidden={"H": 2}, method="map", starts=2)
     second = do(kind="fit", arcs=[["party", "crime"]], hidden={}, method="map", starts=None)
@@ -112,10 +113,54 @@ def test_a_graph_by_hand_and_its_comparison(bench: Bench, do: Do) -> None:
     shares = weighed["result"]["probabilities"]["bic"]
     assert sum(share["probability"] for share in shares.values()) == pytest.approx(1.0, abs=1e-12)
     names: dict[str, Any] = {}
-    exec(script_of(bench.workspace, keys[0], {}, []), names)
+    exec(script_of(bench.workspace, keys[0], {"crime": "y"}, []), names)
     again = bench.models.asked(keys[0]).model
     assert isinstance(again, lac.Network)
     assert names["network"].theta.tolist() == again.theta.tolist()
+    said = capsys.readouterr().out  # the script weighs the model, and shows what the page does
+    assert "bic" in said
+    assert str(again.engine({"crime": "y"}).marginal("party")) in said
+
+
+def test_evidence_is_compared_between_models_that_see_the_same(bench: Bench, do: Do) -> None:
+    aside, whole = (do(**{**CLASSES, "from": 1, "to": 1, "aside": name}) for name in ("party", None))
+    keys = [found["result"]["models"][0] for found in (aside, whole)]
+    assert set(bench.model_record(keys[1])["columns"]) - set(bench.model_record(keys[0])["columns"]) == {
+        "party"
+    }
+    weighed = do(kind="compare", models=keys, methods=["bic"], held_out=False)["result"]
+    assert weighed["probabilities"] == {}
+    assert "column" in str(
+        _weighed(lac.asia().dag, lac.house_votes(), "bic", 0)
+    )  # why there is none, in words
+    table = str(bench.workspace.record("models", keys[0])["table"])
+    versus = bench.versus(table, *keys, 3)
+    assert versus["left_out"] == ["party"]
+    assert versus["total"] == pytest.approx(0.0, abs=1e-9)  # one class: columns have no bearing on each other
+
+
+def test_how_sure_of_each_arc(bench: Bench, do: Do, tmp_path: Path) -> None:
+    path = tmp_path / "complete.csv"
+    path.write_text("a,b,c\n" + "0,0,x\n1,1,x\n0,0,y\n1,1,y\n0,1,x\n" * 8, encoding="utf-8")
+    known = lac.arc_probabilities(lac.read(path))
+    asked: dict[str, Any] = dict.fromkeys(("method", "score", "max_parents", "starts"))
+    table = bench.tables.add(path.name, path)
+    found = do(kind="search", table=table, **asked, hidden={}, required=[], forbidden=[], sure=True)
+    arcs = bench.strengths(found["result"]["models"][0])
+    assert arcs
+    assert all(arc["p"] == known[arc["tail"], arc["head"]] for arc in arcs)
+
+
+def test_a_queue_goes_on_after_a_new_start(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = bench.shipped_table("house_votes")
+    keys = [bench.add_job({"seed": 0, "table": table, **CLASSES}) for _ in range(2)]
+    bench.workspace.keep("jobs", keys[0], {"status": "running"})
+    bench.workspace.close()
+    started: list[str] = []
+    monkeypatch.setattr("lacunary.workbench.jobs.Jobs._start", lambda self, key: started.append(key))
+    again = Bench(bench.workspace.folder)
+    assert [again.jobs.shown(key)["status"] for key in keys] == ["stopped", "queued"]  # cut off, not failed
+    assert started == [keys[1]]
 
 
 def test_a_mixture_and_the_holes_it_fills(bench: Bench, do: Do) -> None:

@@ -56,7 +56,7 @@ def application(bench: Bench) -> FastAPI:
         default_response_class=Plain,
     )
     complaints(app)
-    for router in (_tables(bench), _jobs(bench), _models(bench), _whole(bench)):
+    for router in (_tables(bench), _jobs(bench), _models(bench), _questions(bench), _whole(bench)):
         app.include_router(router, prefix="/api")
     app.add_api_route("/{name:path}", _static, methods=["GET", "HEAD"], include_in_schema=False)
     return app
@@ -159,7 +159,6 @@ def _jobs(bench: Bench) -> APIRouter:
 
 def _models(bench: Bench) -> APIRouter:
     route = APIRouter(tags=["models"])
-    models: Models = bench.models
 
     @route.post("/models", summary="Upload a model: its bytes, and the file's name")
     async def upload(
@@ -191,9 +190,27 @@ def _models(bench: Bench) -> APIRouter:
     @route.delete("/models/{key}", summary="Forget a model")
     def drop(key: str) -> Any:
         bench.workspace.drop("models", key)
-        models.forget([key])
+        bench.models.forget([key])
         bench.hub.tell({"type": "gone", "kind": "models", "id": key})
         return {"gone": key}
+
+    @route.get("/models/{key}/export", summary="The model as a file of some format, or as a page")
+    def export(
+        key: str, format: Annotated[str, Query(pattern="^(json|bif|xmlbif|net|xdsl|uai|dsc|dne|html)$")]
+    ) -> Response:
+        path, name = bench.exported(key, format)
+        return _download(path, name, after=lambda: shutil.rmtree(path.parent, ignore_errors=True))
+
+    @route.post("/models/{key}/script", summary="The Python script that does again what was clicked")
+    def script(key: str, asked: words.ScriptAsked) -> Any:
+        return {"script": bench.script(key, words.given_of(asked.given), asked.targets)}
+
+    return route
+
+
+def _questions(bench: Bench) -> APIRouter:
+    route = APIRouter(tags=["questions"])
+    models: Models = bench.models
 
     @route.post("/models/{key}/ask", summary="Every posterior under what is given")
     def ask(key: str, asked: words.Ask) -> Any:
@@ -237,17 +254,6 @@ def _models(bench: Bench) -> APIRouter:
     @route.post("/versus", summary="The rows that speak most for one model against another")
     def versus(asked: words.VersusAsked) -> Any:
         return bench.versus(asked.table, asked.a, asked.b, asked.count)
-
-    @route.post("/models/{key}/script", summary="The Python script that does again what was clicked")
-    def script(key: str, asked: words.ScriptAsked) -> Any:
-        return {"script": bench.script(key, words.given_of(asked.given), asked.targets)}
-
-    @route.get("/models/{key}/export", summary="The model as a file of some format, or as a page")
-    def export(
-        key: str, format: Annotated[str, Query(pattern="^(json|bif|xmlbif|net|xdsl|uai|dsc|dne|html)$")]
-    ) -> Response:
-        path, name = bench.exported(key, format)
-        return _download(path, name, after=lambda: shutil.rmtree(path.parent, ignore_errors=True))
 
     return route
 

@@ -266,11 +266,15 @@ def _answers(engine: Any, schema: lac.Schema) -> list[Any]:
 
 
 def told(answer: Any) -> dict[str, Any]:
-    """Return a posterior as plain numbers: ``p`` of states, or normals with mean, sd and quantiles."""
+    """Return a posterior as plain numbers: ``p`` of states, or normals with mean, sd and quantiles.
+
+    Where exact inference does not fit, the largest standard error of the states stands beside them.
+    """
     if isinstance(answer, np.ndarray):
         return {"p": answer.tolist()}
     if isinstance(answer, lac.Distribution):
-        return {"p": answer.probabilities.tolist()}
+        drawn = {} if answer.error is None else {"error": float(answer.error.max())}
+        return {"p": answer.probabilities.tolist(), **drawn}
     order = np.argsort(-answer.weights, kind="stable")[:COMPONENTS]
     parts = np.stack([answer.weights, answer.means, answer.sds], axis=-1)[order]
     return {

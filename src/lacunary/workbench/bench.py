@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from lacunary.workbench.asking import Asked, Models, opened
 from lacunary.workbench.jobs import Hub, JobLimits, Jobs
 from lacunary.workbench.script import script_of
 from lacunary.workbench.tables import SUFFIXES, Tables
+from lacunary.workbench.telling import columns_of
 from lacunary.workbench.workspace import Unknown, Workspace
 
 __all__ = ["Bench"]
@@ -66,10 +68,10 @@ class Bench:
     def model_record(self, key: str) -> dict[str, Any]:
         """Return what is known of a model without loading it."""
         record = self.workspace.record("models", key)
-        names = ("id", "name", "created", "table", "table_name", "job", "by", "best", "classes", "hidden")
+        names = ("id", "name", "created", "table", "job", "by", "best", "classes", "hidden", "columns")
         out = {
             name: record.get(name)
-            for name in (*names, "estimates", "curve", "criterion", "weighed", "held_out")
+            for name in (*names, "table_name", "estimates", "curve", "criterion", "weighed", "held_out")
         }
         return {**out, "log_likelihood": record.get("log_likelihood")}
 
@@ -132,8 +134,10 @@ class Bench:
             raise lac.FileError(str(problem).replace(str(named), Path(name).name)) from None
         finally:
             named.unlink(missing_ok=True)
-        title = Path(name).name[: -len(suffix)] or "model"
-        return self._kept(opened(thing), title[:200], table, {"file": Path(name).name[:200]})
+        title, model = Path(name).name[: -len(suffix)] or "model", opened(thing)
+        if table is not None:
+            self.tables.table(table).align(Asked(model).schema)  # a model that does not fit is refused
+        return self._kept(model, title[:200], table, {"file": Path(name).name[:200]})
 
     def _kept(self, model: Any, name: str, table: str | None, about: dict[str, Any]) -> str:
         if len(Asked(model).schema) > MOST_VARIABLES:
@@ -141,9 +145,9 @@ class Bench:
         key, place = self.workspace.new("models")
         lac.save(model, place / "model.json")
         kind = "mixture" if isinstance(model, lac.Mixture) else "network"
-        self.workspace.keep(
-            "models", key, {"name": name, "table": table, "by": "file", "kind": kind, **about}
-        )
+        from_table = {} if table is None else {"table_name": self.workspace.record("tables", table)["name"]}
+        made = {"name": name, "table": table, "by": "file", "kind": kind, "columns": columns_of(model)}
+        self.workspace.keep("models", key, {**made, **from_table, **about})
         self.hub.tell({"type": "model", "id": key})
         return key
 
@@ -178,7 +182,10 @@ class Bench:
             other = next((r["name"] for r in records if r.get("table") != table), None)
             if other is not None:
                 raise lac.ParameterError(f"{other} was not learned from this table")
-            asked["models"] = [{"id": r["id"], "name": r["name"]} for r in records]
+            asked["models"] = [
+                {"id": r["id"], "name": r["name"], "columns": columns_of(self.models.asked(r["id"]).model)}
+                for r in records
+            ]
         if kind == "impute" and asked["model"] is not None:
             self.workspace.record("models", asked["model"])
         return self.jobs.add(kind, table, asked, title)
@@ -232,14 +239,22 @@ class Bench:
             out["why"] = insight.why(model, {n: f for n, f in given.items() if n != chosen}, chosen)
         return out
 
-    def _seen_by(self, key: str, table: str) -> lac.Table:
-        """Return a table as a model sees it."""
+    def _seen_by(self, key: str, table: str, without: Collection[str] = ()) -> lac.Table:
+        """Return a table as a model sees it, some columns of which it may be kept from seeing."""
         schema = self.models.asked(key).schema
-        return self.tables.table(table).align(schema)
+        return self.tables.table(table).align(schema.hide(without))
 
     def versus(self, table: str, a: str, b: str, count: int) -> dict[str, Any]:
-        """Return the rows that speak most for each of two models: differences of log-probabilities."""
-        logs = [self.models.asked(key).model.log_probability(self._seen_by(key, table)) for key in (a, b)]
+        """Return the rows that speak most for each of two models: differences of log-probabilities.
+
+        They are of the cells that both models see.
+        """
+        sees = {key: set(columns_of(self.models.asked(key).model)) for key in (a, b)}
+        alone = [sorted(sees[a] - sees[b]), sorted(sees[b] - sees[a])]
+        logs = [
+            self.models.asked(key).model.log_probability(self._seen_by(key, table, without))
+            for key, without in zip((a, b), alone, strict=True)
+        ]
         with np.errstate(invalid="ignore"):
             apart = np.nan_to_num(logs[0] - logs[1], nan=0.0, posinf=1e300, neginf=-1e300)
         order = np.argsort(-apart, kind="stable")
@@ -255,6 +270,7 @@ class Bench:
             "total": float(weights @ apart),
             "for_a": told([i for i in order[:count] if apart[i] > 0]),
             "for_b": told([i for i in order[::-1][:count] if apart[i] < 0]),
+            "left_out": alone[0] + alone[1],
             "spread": np.quantile(apart, np.linspace(0, 1, 101)).tolist() if len(apart) else [],
         }
 
@@ -263,8 +279,10 @@ class Bench:
         model = self.models.asked(key)
         for name in targets:
             model.schema.index(name)
-        known = {n: f for n, f in model.findings(given).items() if n != model.component}
-        return script_of(self.workspace, key, known, targets)
+        known = model.findings(given)
+        component = known.pop(model.component, None) if model.mixed else None
+        place = int(component) - 1 if str(component).isdecimal() else None
+        return script_of(self.workspace, key, known, targets, place)
 
     def exported(self, key: str, format: str) -> tuple[Path, str]:
         """Return a file with a model in some format, in a folder of its own, and what to call it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ LEVELS = (0.0625, 0.1875, 0.3125, 0.4375, 0.5625, 0.6875, 0.8125, 0.9375)
 
 MOST_CELLS = 100_000
 """The most states of a family together whose arcs' strengths are worked out."""
+
+DRAWN = 500
+"""Rows over which what arcs tell is averaged where variables are continuous."""
 
 
 def moved_by(asked: Asked, given: dict[str, Any], target: str) -> list[dict[str, Any]]:
@@ -118,21 +122,43 @@ def _divergence(p: Any, q: Any) -> float:
 
 
 def strengths(asked: Asked, component: int) -> list[dict[str, Any]]:
-    """Return what each arc tells of its head given the head's other parents, in nats, where that is known.
+    """Return what each arc tells of its head given the head's other parents, in nats.
 
-    It is I(head; tail | other parents) under the model; families with continuous members are left out.
+    It is I(head; tail | other parents) under the model, exactly where all are discrete; otherwise a mean over
+    rows that are drawn. Families of more than `MOST_CELLS` are left out.
     """
     part, out = asked.parts[component], []
+    rows = None if all(v.discrete for v in part.dag.schema) else part.sample(DRAWN, rng=0)
     for name, parents in zip(part.dag.names, part.dag.parents, strict=True):
         members = (*parents, name)
         sizes = [part.dag.schema[m].size for m in members]
-        if parents and 0 < np.prod(sizes, dtype=np.float64) <= MOST_CELLS and all(sizes):
+        if not parents or np.prod(sizes, dtype=np.float64) > MOST_CELLS:
+            continue
+        if all(sizes):
             joint = part.query(*members).probabilities
-            out += [
-                {"tail": parent, "head": name, "nats": max(_conditional(joint, axis), 0.0)}
-                for axis, parent in enumerate(parents)
-            ]
+            nats = [_conditional(joint, axis) for axis in range(len(parents))]
+        else:
+            nats = _drawn(part, rows, members)
+        out += [
+            {"tail": tail, "head": name, "nats": max(n, 0.0)} for tail, n in zip(parents, nats, strict=True)
+        ]
     return out
+
+
+def _drawn(part: lac.Network, rows: Any, members: tuple[str, ...]) -> list[float]:
+    """Return I(last; each other | all others) as means over rows, of log-densities with all else missing."""
+    seen = replace(part, dag=replace(part.dag, schema=part.dag.schema.reveal()))
+
+    def log_density(names: tuple[str, ...]) -> Any:
+        if not names:
+            return 0.0
+        columns = {v.name: rows[v.name] if v.name in names else [None] * len(rows) for v in rows.schema}
+        return seen.log_probability(lac.read(columns, schema=seen.dag.schema))
+
+    head, parents = members[-1], members[:-1]
+    whole = log_density(members) - log_density(parents)
+    rest = [tuple(p for p in parents if p != tail) for tail in parents]
+    return [float(np.mean(whole - log_density((*r, head)) + log_density(r))) for r in rest]
 
 
 def _conditional(joint: Any, axis: int) -> float:

@@ -85,7 +85,8 @@ class Jobs:
         self._closed = False
         for record in workspace.every("jobs"):
             if record["status"] not in OVER:
-                self._settle(record["id"])
+                self._settle(record["id"], cut_off=True)
+        self._next()
 
     def shown(self, key: str) -> dict[str, Any]:
         """Return a job, with its progress."""
@@ -225,8 +226,11 @@ class Jobs:
         if mine is not None:
             self._next()
 
-    def _settle(self, key: str) -> None:
-        """Say how a job that runs no more has ended, by what it left; take in the models it found."""
+    def _settle(self, key: str, cut_off: bool = False) -> None:
+        """Say how a job that runs no more has ended, by what it left; take in the models it found.
+
+        A job that was ``cut_off``, because its server ended, has not failed.
+        """
         folder = self.workspace.folder / "jobs" / key
         record = self.workspace.record("jobs", key)
         if record["status"] == "queued" and not (folder / "result.json").exists():
@@ -238,7 +242,7 @@ class Jobs:
             self._change(key, {"status": "done", "say": result.get("say"), "result": kept, "ended": time()})
         elif problem is not None:
             self._change(key, {"status": "failed", "error": problem.get("error"), "ended": time()})
-        elif (folder / "stop").exists() or (folder / "checkpoint.json").exists():
+        elif cut_off or (folder / "stop").exists() or (folder / "checkpoint.json").exists():
             self._change(key, {"status": "stopped", "ended": time()})
         else:
             said = _last(folder / "log.txt") or "it ended without a word; it may have taken too much memory"

@@ -10,18 +10,50 @@ from lacunary.workbench.workspace import Workspace
 __all__ = ["script_of"]
 
 
-def script_of(workspace: Workspace, model: str, given: dict[str, Any], targets: list[str]) -> str:
-    """Return a script that reads the table, learns the model, and asks it what the page shows."""
+def script_of(
+    workspace: Workspace, model: str, given: dict[str, Any], targets: list[str], component: Any = None
+) -> str:
+    """Return a script that reads the table, learns the model, weighs it, fills holes, and asks it.
+
+    ``component`` is the component of a mixture that is given, if one is.
+    """
     record = workspace.record("models", model)
+    noun, own = _noun(record), workspace.has("jobs", record.get("job") or "")
+    later = [job for job in workspace.every("jobs") if job["status"] == "done" and _uses(job, model)]
     lines = ["import lacunary as lac", ""]
-    if record.get("job") and workspace.has("jobs", record["job"]):
+    if own:
         job = workspace.record("jobs", record["job"])
-        lines += [*_table(workspace, job), *_learned(job, record)]
-        lines += [f"{_noun(record)} = {record['made']}"]
+        lines += [*_table(workspace, job), *_learned(job, record), f"{noun} = {record['made']}"]
     else:
-        lines += [f"{_noun(record)} = {_loaded(record)}"]
-    lines += _asked(_noun(record), given, targets)
-    return "\n".join(lines) + "\n"
+        lines += _table(workspace, later[0]) if later else []
+        lines += [f"{noun} = {_loaded(record)}"]
+    for job in later:
+        lines += ["", *_weighed(noun, job), *_filled(noun, job)]
+    return "\n".join([*lines, "", *_asked(noun, given, targets, component)]) + "\n"
+
+
+def _uses(job: dict[str, Any], model: str) -> bool:
+    """Tell whether a job weighed a model, or filled holes by it."""
+    asked = job["options"]
+    weighed = job["kind"] == "compare" and any(one["id"] == model for one in asked["models"])
+    return weighed or (job["kind"] == "impute" and asked["model"] == model)
+
+
+def _weighed(noun: str, job: dict[str, Any]) -> list[str]:
+    if job["kind"] != "compare":
+        return []
+    what = noun if noun == "mixture" else "network.dag"
+    asked = job["options"]
+    return [f"print(lac.score({what}, table, {m!r}, rng={asked['seed']}))" for m in asked["methods"]]
+
+
+def _filled(noun: str, job: dict[str, Any]) -> list[str]:
+    if job["kind"] != "impute":
+        return []
+    asked, copies = job["options"], job["options"]["copies"]
+    how = {"how": asked["how"], "copies": copies, "copy_column": "copy" if copies > 1 else None}
+    call = _call("filled = lac.impute", [noun, "table"], {**how, "rng": asked["seed"]})
+    return [call, f"filled.to_frame('polars').write_csv({job['table_name'] + ' filled.csv'!r})"]
 
 
 def _noun(record: dict[str, Any]) -> str:
@@ -65,8 +97,13 @@ def _learned(job: dict[str, Any], record: dict[str, Any]) -> list[str]:
     if job["kind"] == "search":
         names = ("method", "score", "max_parents", "hidden", "starts")
         how = {name: asked[name] for name in names}
-        how |= {name: [tuple(arc) for arc in asked[name]] for name in ("required", "forbidden")}
-        return [_call("found = lac.search", ["table"], {**how, "rng": asked["seed"]}), "print(found)"]
+        arcs = {name: [tuple(arc) for arc in asked[name]] for name in ("required", "forbidden")}
+        sure = {**arcs, "max_parents": asked["max_parents"], "rng": asked["seed"]}
+        return [
+            _call("found = lac.search", ["table"], {**how, **arcs, "rng": asked["seed"]}),
+            "print(found)",
+            *([f"print({_call('lac.arc_probabilities', ['table'], sure)})"] if asked.get("sure") else []),
+        ]
     if job["kind"] == "mixture":
         many = "'auto'" if asked["to"] is None else f"range({asked['from']}, {asked['to'] + 1})"
         how = {name: asked[name] for name in ("structure", "noise", "max_parents")}
@@ -84,11 +121,28 @@ def _learned(job: dict[str, Any], record: dict[str, Any]) -> list[str]:
     return [f"dag = lac.Dag.from_arcs({schema}, {arcs})", _call("found = lac.fit", ["dag", "table"], how)]
 
 
-def _asked(noun: str, given: dict[str, Any], targets: list[str]) -> list[str]:
-    if not targets:
-        return ["", f"print({noun})"]
-    known = f", given={pformat(given, sort_dicts=False)}" if given else ""
-    return ["", *(f"print({noun}.query({name!r}{known}))" for name in targets)]
+def _asked(noun: str, given: dict[str, Any], targets: list[str], component: Any) -> list[str]:
+    """Return lines that print the posteriors under what is given."""
+    if not given and not targets and component is None:
+        return [f"print({noun})"]
+    out = []
+    if noun == "mixture" and isinstance(component, int):
+        out, noun = [f"network = mixture.components[{component}]"], "network"
+    soft = [name for name, finding in given.items() if isinstance(finding, dict)]
+    if noun == "mixture" and soft:  # which its verb does not take
+        out += [f"# left out, as only components take it: soft evidence about {', '.join(soft)}"]
+        given = {name: finding for name, finding in given.items() if name not in soft}
+    known = f"given={pformat(given, sort_dicts=False)}"
+    if targets:
+        return [*out, *(f"print({noun}.query({name!r}{', ' + known if given else ''}))" for name in targets)]
+    if noun == "network":
+        return [
+            *out,
+            f"engine = network.engine({known})",
+            "for answer in engine.marginals().values():",
+            "    print(answer)",
+        ]
+    return [*out, "for name in mixture.schema.names:", f"    print(mixture.query(name, {known}))"]
 
 
 def _call(head: str, first: list[str], named: dict[str, Any]) -> str:

@@ -151,7 +151,9 @@ class Tables:
                 lac.examine(place / f"table{suffix}", **_settings(settings or {}))
             except lac.LacunaryError as problem:
                 if suffix not in (*TEXT, *SHEETS) or not said(str(problem))["mends"]:
-                    raise  # no other way of reading is named that might help
+                    # No other way of reading is named that might help.
+                    told = str(problem).replace(str(place / f"table{suffix}"), meta["file"])
+                    raise lac.FileError(told) from None
             self.workspace.keep("tables", key, {**meta, "settings": settings or {}, "first": settings or {}})
         except BaseException:
             shutil.rmtree(place, ignore_errors=True)
@@ -249,18 +251,23 @@ def _refused(found: Any) -> dict[str, Any]:
 
 
 def said(sentence: str) -> dict[str, Any]:
-    """Return a sentence of doubt, and the changes of settings that it names, each of which may mend it."""
+    """Return a doubt in words, and the changes of settings that it names, each of which may mend it.
+
+    What the buttons of these changes say is left out of the words.
+    """
     mends: list[dict[str, Any]] = []
     try:
         for found in LIST.finditer(sentence):
             mends.append({found[1]: [str(label) for label in ast.literal_eval(found[2])]})
         mends += [{"kinds": dict(ast.literal_eval(found[1]))} for found in MAP.finditer(sentence)]
     except (ValueError, SyntaxError):  # a name with brackets in it: the sentence says it all the same
-        mends = []
+        return {"text": sentence, "mends": []}
     for found in OPTION.finditer(sentence):
         name, value = found[1] or found[3], ast.literal_eval(found[2] or found[4])
         mends.append({name: int(value) if name == "header" else value})
-    return {"text": sentence, "mends": mends}
+    named = [found.start() for pattern in (LIST, MAP, OPTION) for found in pattern.finditer(sentence)]
+    end = sentence.rfind("; ", 0, min(named, default=0))
+    return {"text": sentence[:end] if end > 0 else sentence, "mends": mends}
 
 
 def described(table: lac.Table, found: Any) -> dict[str, Any]:

@@ -13,13 +13,19 @@ import lacunary as lac
 from lacunary.workbench.plain import plain
 from lacunary.workbench.tables import read_as
 
-__all__ = ["Job", "Stopped"]
+__all__ = ["Job", "Stopped", "columns_of"]
 
 EVERY = 0.3
 """Seconds between two tellings of progress."""
 
 CHECKPOINT = 2.0
 """Seconds between two checkpoints."""
+
+
+def columns_of(model: lac.Network | lac.Mixture) -> list[str]:
+    """Return the columns a model sees: evidence is compared between models that see the same."""
+    schema = model.dag.schema if isinstance(model, lac.Network) else model.schema
+    return sorted(variable.name for variable in schema if not variable.hidden)
 
 
 class Stopped(Exception):
@@ -80,7 +86,7 @@ class Job:
         """Keep a model that was found."""
         file = f"model-{len(self.models)}.json"
         lac.save(model, self.folder / file)
-        self.models.append({"file": file, "name": name, **about})
+        self.models.append({"file": file, "name": name, "columns": columns_of(model), **about})
 
     def file(self, file: str, name: str) -> Path:
         """Return where to write a file that can be taken home under a name."""

@@ -146,7 +146,7 @@ class ClassesAsked(JobAsked):
 
 
 class SearchAsked(JobAsked):
-    """A search for the graph."""
+    """A search for the graph; if ``sure``, also how probable each arc is, over all graphs."""
 
     kind: Literal["search"]
     method: Literal["exact", "tree", "reinsert", "greedy", "tabu", "best-first", "anneal"] | None = None
@@ -156,6 +156,7 @@ class SearchAsked(JobAsked):
     max_parents: Annotated[int, Field(ge=1, le=100)] | None = None
     hidden: Annotated[dict[Name, Annotated[int, Field(ge=1, le=50)]], Field(max_length=20)] = {}
     starts: Annotated[int, Field(ge=1, le=1000)] | None = None
+    sure: bool = False
 
 
 class MixtureAsked(JobAsked):

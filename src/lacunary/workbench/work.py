@@ -30,6 +30,16 @@ def estimate_of(found: Any) -> dict[str, Any]:
     }
 
 
+def signed(x: float) -> str:
+    """Return a number in two decimals, with a true minus sign."""
+    return f"{x:.2f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _counted(many: int, noun: str) -> str:
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{many} {noun if many == 1 else plural}"
+
+
 def _climbs(progress: Any) -> list[list[float]]:
     """Return the path of every start, thinned out."""
     out = []
@@ -47,8 +57,7 @@ def classes(job: Job) -> dict[str, Any]:
 
     def say(k: int, progress: Any) -> dict[str, Any]:
         done = (numbers.index(k) + min(progress.iteration / 60, 1.0)) / (len(numbers) + 1)
-        plural = "class" if k == 1 else "classes"
-        words = f"{k} {plural}: step {progress.iteration}, {progress.active} starts climbing"
+        words = f"{_counted(k, 'class')}: step {progress.iteration}, {progress.active} starts climbing"
         return {"part": done, "say": words, "best": progress.best, "paths": _climbs(progress)}
 
     def weigh(done: int, total: int, what: str) -> None:
@@ -71,10 +80,9 @@ def classes(job: Job) -> dict[str, Any]:
     for label, candidate in names.items():
         best = candidate.classes == found.number
         estimates = [estimate_of(one) for one in found.comparison.estimates[label].values()]
-        plural = "class" if candidate.classes == 1 else "classes"
         job.keep(
             found.network if best else candidate.fit.network,
-            f"{candidate.classes} {plural}",
+            _counted(candidate.classes, "class"),
             best=best,
             classes=candidate.classes,
             hidden=asked["hidden"],
@@ -86,7 +94,7 @@ def classes(job: Job) -> dict[str, Any]:
     title = {"title": f"Hidden classes in {job.asked['table_name']}", "source": ""}
     found.page(job.file("report.html", f"{job.asked['table_name']} classes.html"), **title)
     return {
-        "say": f"{found.number} classes are best, by {found.criterion}",
+        "say": f"{_counted(found.number, 'class')} {'is' if found.number == 1 else 'are'} best",
         "profile": found.to_dict()["classes"],
     }
 
@@ -97,7 +105,7 @@ def search(job: Job) -> dict[str, Any]:
 
     def say(progress: Any) -> dict[str, Any]:
         trail = progress.trail()
-        words = f"step {progress.steps}: {progress.arcs} arcs, score {progress.score:.2f} nats"
+        words = f"step {progress.steps}: {progress.arcs} arcs, score {signed(progress.score)} nats"
         return {"part": progress.part, "say": words, "best": progress.best, "arcs": list(trail.dag.arcs)}
 
     earlier = job.earlier()
@@ -114,12 +122,36 @@ def search(job: Job) -> dict[str, Any]:
         watch=job.watched(say),
         rng=asked["seed"],
     )
-    arcs = [{"tail": tail, "head": head, "nats": lost} for (tail, head), lost in found.strengths.items()]
+    name = job.asked["table_name"]
+    sure = _arc_probabilities(job, table) if asked.get("sure") else None
+    arcs = [
+        {"tail": tail, "head": head, "nats": lost, **({} if sure is None else {"p": sure[tail, head]})}
+        for (tail, head), lost in found.strengths.items()
+    ]
     estimates = [{"method": "search score", "value": found.score, "kind": "approximation", "stderr": None}]
     job.keep(found.network, "graph", best=True, strengths=arcs, estimates=estimates, made="found.network")
-    name = job.asked["table_name"]
     found.page(job.file("report.html", f"{name} graph.html"), title=f"What depends on what in {name}")
-    return {"say": f"{len(found.dag.arcs)} arcs, score {found.score:.2f} nats by {found.method}"}
+    if sure is not None:
+        sure.page(job.file("arcs.html", f"{name} arcs.html"), title=f"How sure of each arc in {name}")
+    return {"say": f"{len(found.dag.arcs)} arcs, score {signed(found.score)} nats by {found.method}"}
+
+
+def _arc_probabilities(job: Job, table: lac.Table) -> lac.ArcProbabilities:
+    """Return how probable each arc is, over all graphs that the search was allowed."""
+    asked = job.options
+
+    def watch(done: int, total: int) -> None:
+        if job.due():
+            job.tell({"part": done / total, "say": f"how sure of each arc: draw {done} of at most {total}"})
+
+    return lac.arc_probabilities(
+        table,
+        required=[tuple(arc) for arc in asked["required"]],
+        forbidden=[tuple(arc) for arc in asked["forbidden"]],
+        max_parents=asked["max_parents"],
+        watch=watch,
+        rng=asked["seed"],
+    )
 
 
 def mixture(job: Job) -> dict[str, Any]:
@@ -146,10 +178,10 @@ def mixture(job: Job) -> dict[str, Any]:
     for trial in found.path:
         curve[trial.components] = max(curve.get(trial.components, -float("inf")), trial.value)
     many = len(found.mixture.components)
-    plural = "component" if many == 1 else "components"
+    arcs = sum(len(component.dag.arcs) for component in found.mixture.components)
     job.keep(
         found.mixture,
-        f"{many} {plural}",
+        _counted(many, "component"),
         best=True,
         estimates=[estimate_of(found.estimate)],
         curve=sorted(curve.items()),
@@ -158,7 +190,8 @@ def mixture(job: Job) -> dict[str, Any]:
     name = job.asked["table_name"]
     page = job.file("report.html", f"{name} groups.html")
     found.page(page, table=table, title=f"Groups in {name}, and what depends on what in each")
-    return {"say": str(found).splitlines()[0]}
+    told = f"{_counted(many, 'component')}, {_counted(arcs, 'arc')} in all"
+    return {"say": f"{told}; log evidence {signed(found.estimate.value)} nats"}
 
 
 def fit(job: Job) -> dict[str, Any]:
@@ -191,7 +224,7 @@ def fit(job: Job) -> dict[str, Any]:
         found.network, "drawn graph", best=True, estimates=estimates, log_likelihood=found.log_likelihood,
         made="found.network",
     )  # fmt: skip
-    return {"say": f"log-likelihood {found.log_likelihood:.2f} nats after {found.iterations} steps"}
+    return {"say": f"log-likelihood {signed(found.log_likelihood)} nats after {found.iterations} steps"}
 
 
 def drawn(table: lac.Table, arcs: list[list[str]], hidden: dict[str, int]) -> lac.Dag:
@@ -220,30 +253,38 @@ def compare(job: Job) -> dict[str, Any]:
                 job.tell({"part": done / total, "say": f"{one['name']}: {method}"})
             found[one["id"]][method] = _weighed(model, table, method, asked["seed"])
             done += 1
-    usable = [m for m in methods if all(e[m] is not None for e in found.values())]
-    rows = {key: [estimate_of(e) for e in each.values() if e is not None] for key, each in found.items()}
+    alike = len({tuple(one.get("columns", ())) for one in asked["models"]}) == 1
+    usable = [m for m in methods if all(isinstance(e[m], lac.Estimate) for e in found.values())]
     return {
-        "say": f"{len(found)} models weighed by {', '.join(methods)}",
-        "estimates": rows,
-        "probabilities": {m: _shares(found, m, len(dags)) for m in usable if len(found) > 1},
-        "held_out": {key: float(_held_out(thing, table)) for key, thing in dags.items()}
+        "say": f"{_counted(len(found), 'model')} weighed by {', '.join(methods)}",
+        "estimates": {key: [_told(*one) for one in each.items()] for key, each in found.items()},
+        "probabilities": {m: _shares(found, m, len(dags)) for m in usable if alike and len(found) > 1},
+        "held_out": {key: _held_out(thing, table) for key, thing in dags.items()}
         if asked["held_out"]
         else {},
     }
 
 
-def _weighed(model: Any, table: lac.Table, method: str, seed: int) -> Any:
-    """Return an estimate; None where it cannot be had of this model."""
+def _weighed(model: Any, table: lac.Table, method: str, seed: int) -> lac.Estimate | str:
+    """Return an estimate; a sentence where it cannot be had of this model."""
     try:
         return lac.score(model, table, method, rng=seed)
-    except lac.LacunaryError:
-        return None
+    except lac.LacunaryError as problem:
+        return str(problem)
+
+
+def _told(method: str, found: lac.Estimate | str) -> dict[str, Any]:
+    """Return an estimate, or why there is none, as plain words and numbers."""
+    if isinstance(found, str):
+        return {"method": method, "value": None, "kind": "none", "stderr": None, "note": found}
+    return estimate_of(found)
 
 
 def _shares(found: dict[str, Any], method: str, many: int) -> dict[str, Any]:
     """Return each model's posterior probability with its interval."""
     none: Any = dict.fromkeys(found)  # mixtures have no graph, and shares ask for none
-    told = lac.Comparison(none, (method,), found, np.full(many, -np.log(many)), {})
+    had = {key: {m: e for m, e in each.items() if isinstance(e, lac.Estimate)} for key, each in found.items()}
+    told = lac.Comparison(none, (method,), had, np.full(many, -np.log(many)), {})
     return {
         key: {"probability": share.probability, "low": share.low, "high": share.high}
         for key, share in zip(found, told.shares(method), strict=True)

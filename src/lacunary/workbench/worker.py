@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
+from time import sleep
 from typing import Any
 
 import lacunary as lac
@@ -20,6 +23,9 @@ from lacunary.workbench.telling import Job, Stopped
 from lacunary.workbench.work import WORK
 
 __all__ = ["main"]
+
+LOOK, GRACE = 1.0, 20.0
+"""Seconds between two looks for the server, and in which a job without one may come to a place to stop."""
 
 
 def _limit(limits: dict[str, Any]) -> None:
@@ -37,6 +43,19 @@ def _limit(limits: dict[str, Any]) -> None:
             with suppress(ValueError, OSError):
                 soft = int(most) if hard == resource.RLIM_INFINITY else min(int(most), hard)
                 resource.setrlimit(kind, (soft, hard))
+
+
+def _end_with(server: int) -> None:
+    """Have this process end soon after its server has, even if it has nothing to tell meanwhile."""
+
+    def watch() -> None:
+        while os.getppid() == server:
+            sleep(LOOK)
+        os.kill(os.getpid(), signal.SIGINT)
+        sleep(GRACE)
+        os._exit(3)
+
+    Thread(target=watch, daemon=True).start()
 
 
 def main(folder: str) -> int:
@@ -63,4 +82,5 @@ def main(folder: str) -> int:
 
 
 if __name__ == "__main__":
+    _end_with(os.getppid())
     raise SystemExit(main(sys.argv[1]))

@@ -48,8 +48,8 @@ export const post = (path: string, body: unknown = {}) => json("POST", path, bod
 export const put = (path: string, body: unknown) => json("PUT", path, body);
 export const drop = (path: string) => json("DELETE", path);
 
-export async function upload(path: string, file: File): Promise<any> {
-  const where = `${path}?name=${encodeURIComponent(file.name)}`;
+export async function upload(path: string, file: File, table?: string | null): Promise<any> {
+  const where = `${path}?name=${encodeURIComponent(file.name)}${table ? `&table=${table}` : ""}`;
   return (await send("POST", where, file, "application/octet-stream")).json();
 }
 

@@ -16,6 +16,10 @@ export class Asking {
   future = $state.raw<Given[]>([]);
   /** Milliseconds from the last click to its answer. */
   took = $state(0);
+  /** The largest standard error of what is shown, where it is drawn because exact inference does not fit; else 0. */
+  get drawn(): number {
+    return Math.max(0, ...[...this.answers.values()].map((answer) => answer.error ?? 0));
+  }
   /** Whether an answer is awaited for so long that one should say so. */
   slow = $state(false);
   /** What is given as of the last click; `given` is what is shown. */
@@ -61,11 +65,11 @@ export class Asking {
     }
   }
 
-  set(name: string, finding: Finding | undefined): void {
+  set(name: string, finding: Finding | undefined, going = false): void {
     const next = { ...this.asked };
     if (finding === undefined) delete next[name];
     else next[name] = finding;
-    this.become(next);
+    this.become(next, !going);
   }
 
   become(next: Given, remember = true): void {

@@ -11,7 +11,7 @@ export function number(x: number | null | undefined, digits = 4): string {
 export const nats = (x: number | null | undefined, digits = 2): string =>
   x === null || x === undefined || !isFinite(x) ? "–" : x.toFixed(digits).replace("-", "−");
 export const whole = (x: number): string => x.toLocaleString("en-US").replaceAll(",", "\u202f");
-export const counted = (many: number, noun: string): string => `${whole(many)} ${noun}${many === 1 ? "" : "s"}`;
+export const counted = (many: number, noun: string): string => `${whole(many)} ${noun}${many === 1 ? "" : noun.endsWith("s") ? "es" : "s"}`;
 export const cut = (text: string, most: number): string => (text.length > most ? text.slice(0, most - 1) + "…" : text);
 export function ago(seconds: number): string {
   const past = Date.now() / 1000 - seconds;

@@ -64,19 +64,17 @@ export function layered(names: string[], arcs: Arc[], size: (name: string) => Si
   return finished(names, size, sorted, xs, routes, edges, drop);
 }
 
-/** Leaves that would make a layer endless move down a layer, or several; their arcs pass between the others. */
+/** Leaves that would make a layer endless move down, so that rows are about alike; their arcs pass between the others. */
 function fold(level: number[], children: number[][], widths: number[], gap: number, heights: number[], drop: number, aspect: number): void {
   const area = widths.reduce((sum, w, i) => sum + (w + gap) * (heights[i] + drop), 0);
   const target = Math.max(3.5 * (widths[0] ?? 0), Math.sqrt(area * aspect));
   for (let depth = 0; depth <= Math.max(...level) && depth < 400; depth++) {
     const here = level.flatMap((d, i) => (d === depth ? [i] : []));
-    let wide = here.filter((i) => children[i].length).reduce((sum, i) => sum + widths[i] + gap, 0);
-    let kept = 0;
-    for (const i of here.filter((one) => !children[one].length)) {
-      wide += widths[i] + gap;
-      if (wide > target && kept > 0) level[i]++;
-      else kept++;
-    }
+    const leaves = here.filter((i) => !children[i].length);
+    const wide = here.reduce((sum, i) => sum + widths[i] + gap, 0);
+    const rows = Math.ceil(wide / target - 1e-9);
+    const kept = Math.max(1, Math.ceil(here.length / rows) - (here.length - leaves.length));
+    for (const i of leaves.slice(kept)) level[i]++;
   }
 }
 
@@ -215,8 +213,8 @@ function finished(
       const x = xs[i] - left;
       passes.set(i, [{ x, y: y - 2 }, { x, y: y + tall + 2 }]);
       if (i < names.length) {
-        const { width: w, height: h } = size(names[i]);
-        at.set(names[i], { x: x - w / 2, y: y + (tall - h) / 2 });
+        const w = size(names[i]).width;
+        at.set(names[i], { x: x - w / 2, y });
         width = Math.max(width, x + w / 2);
       }
     }

@@ -1,3 +1,35 @@
+const KEPT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "fill-opacity", "font-size", "font-weight", "font-family", "display"];
+const SHAPES = "rect,path,text,line,circle";
+
+/** A drawing by itself, of a size of its own, with the colours it has on the screen. */
+export function standalone(svg: SVGSVGElement, width: number, height: number, change: (copy: SVGSVGElement) => void = () => {}): string {
+  const copy = svg.cloneNode(true) as SVGSVGElement;
+  const from = svg.querySelectorAll<SVGElement>(SHAPES);
+  copy.querySelectorAll<SVGElement>(SHAPES).forEach((one, i) => {
+    const style = getComputedStyle(from[i]);
+    for (const name of KEPT) one.setAttribute(name, style.getPropertyValue(name));
+    one.removeAttribute("class");
+  });
+  copy.querySelectorAll("[tabindex]").forEach((one) => one.removeAttribute("tabindex"));
+  change(copy);
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("width", String(Math.ceil(width)));
+  copy.setAttribute("height", String(Math.ceil(height)));
+  const paper = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+  for (const [key, value] of [["width", "100%"], ["height", "100%"], ["fill", ground(svg)]]) paper.setAttribute(key, value);
+  copy.prepend(paper);
+  return new XMLSerializer().serializeToString(copy);
+}
+
+/** The colour on which something is drawn. */
+function ground(of: Element): string {
+  for (let at: Element | null = of; at; at = at.parentElement) {
+    const color = getComputedStyle(at).backgroundColor;
+    if (color !== "rgba(0, 0, 0, 0)" && color !== "transparent") return color;
+  }
+  return "#ffffff";
+}
+
 /** A drawing as pixels, twice as fine as it is wide. */
 export async function png(svg: string, fine = 2): Promise<Blob> {
   const image = new Image();

@@ -19,6 +19,8 @@ export interface Answer {
   sd?: number;
   quantiles?: number[];
   normals?: [number, number, number][];
+  /** The largest standard error of the states, where the answer is drawn. */
+  error?: number;
 }
 export interface Answers {
   log_probability: number | null;
@@ -28,6 +30,7 @@ export interface Strength {
   tail: string;
   head: string;
   nats: number;
+  p?: number;
 }
 export interface Family {
   name: string;
@@ -47,7 +50,7 @@ export interface Shape {
 }
 export interface Estimate {
   method: string;
-  value: number;
+  value: number | null;
   kind: string;
   stderr: number | null;
   dimension?: number | null;
@@ -65,6 +68,7 @@ export interface ModelRecord {
   best: boolean | null;
   classes: number | null;
   hidden: string | null;
+  columns: string[] | null;
   estimates: Estimate[] | null;
   curve: [number, number][] | null;
   criterion: string | null;

@@ -20,46 +20,46 @@ function m(e, t) {
 	for (let r of e) if (n.push(r), n.length === t) break;
 	return n;
 }
-var h = 1024, g = 2048, _ = 4096, v = 8192, y = 16384, b = 32768, x = 1 << 25, S = 65536, C = 1 << 19, w = 1 << 20, T = 1 << 25, ee = 1 << 21, te = 1 << 22, ne = 1 << 23, re = Symbol("$state"), ie = Symbol("component"), ae = Symbol("legacy props"), oe = Symbol(""), se = Symbol("attributes"), ce = Symbol("class"), le = Symbol("style"), ue = Symbol("text"), de = Symbol("form reset"), fe = new class extends Error {
+var h = 1024, g = 2048, _ = 4096, v = 8192, y = 16384, b = 32768, x = 1 << 25, S = 65536, C = 1 << 19, w = 1 << 20, T = 1 << 25, ee = 1 << 21, te = 1 << 22, ne = 1 << 23, re = Symbol("$state"), ie = Symbol("component"), ae = Symbol("legacy props"), oe = Symbol(""), se = Symbol("attributes"), ce = Symbol("class"), E = Symbol("style"), le = Symbol("text"), ue = Symbol("form reset"), de = new class extends Error {
 	name = "StaleReactionError";
 	message = "The reaction that called `getAbortSignal()` was re-run or destroyed";
-}(), pe = !!globalThis.document?.contentType && /* @__PURE__ */ globalThis.document.contentType.includes("xml"), me = {}, E = Symbol("uninitialized"), he = "http://www.w3.org/1999/xhtml";
-function ge() {
+}(), fe = !!globalThis.document?.contentType && /* @__PURE__ */ globalThis.document.contentType.includes("xml"), pe = {}, D = Symbol("uninitialized"), me = "http://www.w3.org/1999/xhtml";
+function he() {
 	console.warn("https://svelte.dev/e/derived_inert");
 }
-function _e(e) {
+function ge(e) {
 	console.warn("https://svelte.dev/e/hydration_mismatch");
 }
-function ve() {
+function _e() {
 	console.warn("https://svelte.dev/e/svelte_boundary_reset_noop");
 }
 // node_modules/svelte/src/internal/client/dom/hydration.js
-var D = !1;
+var O = !1;
+function ve(e) {
+	O = e;
+}
+var k;
 function ye(e) {
-	D = e;
+	if (e === null) throw ge(), pe;
+	return k = e;
 }
-var O;
-function be(e) {
-	if (e === null) throw _e(), me;
-	return O = e;
+function be() {
+	return ye(/* @__PURE__ */ $t(k));
 }
-function xe() {
-	return be(/* @__PURE__ */ en(O));
-}
-function k(e) {
-	if (D) {
-		if (/* @__PURE__ */ en(O) !== null) throw _e(), me;
-		O = e;
+function A(e) {
+	if (O) {
+		if (/* @__PURE__ */ $t(k) !== null) throw ge(), pe;
+		k = e;
 	}
 }
-function Se(e = 1) {
-	if (D) {
-		for (var t = e, n = O; t--;) n = /* @__PURE__ */ en(n);
-		O = n;
+function xe(e = 1) {
+	if (O) {
+		for (var t = e, n = k; t--;) n = /* @__PURE__ */ $t(n);
+		k = n;
 	}
 }
-function Ce(e = !0) {
-	for (var t = 0, n = O;;) {
+function Se(e = !0) {
+	for (var t = 0, n = k;;) {
 		if (n.nodeType === 8) {
 			var r = n.data;
 			if (r === "]") {
@@ -67,64 +67,64 @@ function Ce(e = !0) {
 				--t;
 			} else (r === "[" || r === "[!" || r[0] === "[" && !isNaN(Number(r.slice(1)))) && (t += 1);
 		}
-		var i = /* @__PURE__ */ en(n);
+		var i = /* @__PURE__ */ $t(n);
 		e && n.remove(), n = i;
 	}
 }
-function we(e) {
-	if (!e || e.nodeType !== 8) throw _e(), me;
+function Ce(e) {
+	if (!e || e.nodeType !== 8) throw ge(), pe;
 	return e.data;
 }
 // node_modules/svelte/src/internal/client/reactivity/equality.js
-function Te(e) {
+function we(e) {
 	return e === this.v;
 }
-function Ee(e, t) {
+function Te(e, t) {
 	return e == e ? e !== t || typeof e == "object" && !!e || typeof e == "function" : t == t;
 }
-function De(e) {
-	return !Ee(e, this.v);
+function Ee(e) {
+	return !Te(e, this.v);
 }
 // node_modules/svelte/src/internal/client/errors.js
-function Oe() {
+function De() {
 	throw Error("https://svelte.dev/e/async_derived_orphan");
 }
-function ke(e, t, n) {
+function Oe(e, t, n) {
 	throw Error("https://svelte.dev/e/each_key_duplicate");
 }
-function Ae(e) {
+function ke(e) {
 	throw Error("https://svelte.dev/e/effect_in_teardown");
 }
-function je() {
+function Ae() {
 	throw Error("https://svelte.dev/e/effect_in_unowned_derived");
 }
-function Me(e) {
+function je(e) {
 	throw Error("https://svelte.dev/e/effect_orphan");
 }
-function Ne() {
+function Me() {
 	throw Error("https://svelte.dev/e/effect_update_depth_exceeded");
 }
-function Pe(e) {
+function Ne(e) {
 	throw Error("https://svelte.dev/e/props_invalid_value");
 }
-function Fe() {
+function Pe() {
 	throw Error("https://svelte.dev/e/state_descriptors_fixed");
 }
-function Ie() {
+function Fe() {
 	throw Error("https://svelte.dev/e/state_prototype_fixed");
 }
-function Le() {
+function Ie() {
 	throw Error("https://svelte.dev/e/state_unsafe_mutation");
 }
-function Re() {
+function Le() {
 	throw Error("https://svelte.dev/e/svelte_boundary_reset_onerror");
 }
 // node_modules/svelte/src/internal/shared/clone.js
-var ze = [];
-function Be(e, t = !1, n = !1) {
-	return Ve(e, /* @__PURE__ */ new Map(), "", ze, null, n);
+var Re = [];
+function ze(e, t = !1, n = !1) {
+	return Be(e, /* @__PURE__ */ new Map(), "", Re, null, n);
 }
-function Ve(t, n, r, i, a = null, o = !1) {
+function Be(t, n, r, i, a = null, o = !1) {
 	if (typeof t == "object" && t) {
 		var c = n.get(t);
 		if (c !== void 0) return c;
@@ -135,17 +135,17 @@ function Ve(t, n, r, i, a = null, o = !1) {
 			n.set(t, u), a !== null && n.set(a, u);
 			for (var d = 0; d < t.length; d += 1) {
 				var f = t[d];
-				d in t && (u[d] = Ve(f, n, r, i, null, o));
+				d in t && (u[d] = Be(f, n, r, i, null, o));
 			}
 			return u;
 		}
 		if (l(t) === s) {
 			u = {}, n.set(t, u), a !== null && n.set(a, u);
-			for (var p of Object.keys(t)) u[p] = Ve(t[p], n, r, i, null, o);
+			for (var p of Object.keys(t)) u[p] = Be(t[p], n, r, i, null, o);
 			return u;
 		}
 		if (t instanceof Date) return t.getTime(), structuredClone(t);
-		if (typeof t.toJSON == "function" && !o) return Ve(t.toJSON(), n, r, i, t);
+		if (typeof t.toJSON == "function" && !o) return Be(t.toJSON(), n, r, i, t);
 	}
 	if (t instanceof EventTarget) return t;
 	try {
@@ -155,186 +155,186 @@ function Ve(t, n, r, i, a = null, o = !1) {
 	}
 }
 // node_modules/svelte/src/internal/client/context.js
-var A = null;
-function He(e) {
-	A = e;
+var j = null;
+function Ve(e) {
+	j = e;
 }
-function Ue(e, t = !1, n) {
-	A = {
-		p: A,
+function He(e, t = !1, n) {
+	j = {
+		p: j,
 		i: !1,
 		c: null,
 		e: null,
 		s: e,
 		x: null,
-		r: H,
+		r: U,
 		l: null
 	};
 }
-function We(e) {
-	var t = A, n = t.e;
+function Ue(e) {
+	var t = j, n = t.e;
 	if (n !== null) {
 		t.e = null;
-		for (var r of n) hn(r);
+		for (var r of n) mn(r);
 	}
-	return e !== void 0 && (t.x = e), t.i = !0, A = t.p, Ge(e);
+	return e !== void 0 && (t.x = e), t.i = !0, j = t.p, We(e);
 }
-function Ge(e = {}) {
+function We(e = {}) {
 	return i(e, ie, { value: !0 }), e;
 }
-function Ke() {
+function Ge() {
 	return !0;
 }
 // node_modules/svelte/src/internal/client/dom/task.js
-var qe = [];
-function Je() {
-	var e = qe;
-	qe = [], f(e);
+var Ke = [];
+function qe() {
+	var e = Ke;
+	Ke = [], f(e);
 }
-function Ye(e) {
-	if (qe.length === 0 && !xt) {
-		var t = qe;
+function Je(e) {
+	if (Ke.length === 0 && !bt) {
+		var t = Ke;
 		queueMicrotask(() => {
-			t === qe && Je();
+			t === Ke && qe();
 		});
 	}
-	qe.push(e);
+	Ke.push(e);
 }
-function Xe() {
-	for (; qe.length > 0;) Je();
+function Ye() {
+	for (; Ke.length > 0;) qe();
 }
 // node_modules/svelte/src/internal/client/reactivity/status.js
-var Ze = ~(g | _ | h);
-function j(e, t) {
-	e.f = e.f & Ze | t;
+var Xe = ~(g | _ | h);
+function M(e, t) {
+	e.f = e.f & Xe | t;
 }
-function Qe(e) {
-	e.f & 512 || e.deps === null ? j(e, h) : j(e, _);
+function Ze(e) {
+	e.f & 512 || e.deps === null ? M(e, h) : M(e, _);
 }
 // node_modules/svelte/src/internal/client/reactivity/utils.js
-function $e(e, t) {
-	e.f & 2048 ? t.set(e, g) : e.f & 4096 && t.get(e) !== 2048 && t.set(e, _), j(e, h);
+function Qe(e, t) {
+	e.f & 2048 ? t.set(e, g) : e.f & 4096 && t.get(e) !== 2048 && t.set(e, _), M(e, h);
 }
 // node_modules/svelte/src/internal/client/dom/elements/misc.js
-var et = !1;
-function tt() {
-	et || (et = !0, document.addEventListener("reset", (e) => {
+var $e = !1;
+function et() {
+	$e || ($e = !0, document.addEventListener("reset", (e) => {
 		Promise.resolve().then(() => {
-			if (!e.defaultPrevented) for (let t of e.target.elements) t[de]?.();
+			if (!e.defaultPrevented) for (let t of e.target.elements) t[ue]?.();
 		});
 	}, { capture: !0 }));
 }
 // node_modules/svelte/src/internal/client/dom/elements/bindings/shared.js
-function nt(e) {
-	var t = V, n = H;
-	In(null), Ln(null);
+function tt(e) {
+	var t = H, n = U;
+	Fn(null), In(null);
 	try {
 		return e();
 	} finally {
-		In(t), Ln(n);
+		Fn(t), In(n);
 	}
 }
-function rt(e, t, n, r = n) {
-	e.addEventListener(t, () => nt(n));
-	let i = e[de];
-	e[de] = i ? () => {
+function nt(e, t, n, r = n) {
+	e.addEventListener(t, () => tt(n));
+	let i = e[ue];
+	e[ue] = i ? () => {
 		i(), r(!0);
-	} : () => r(!0), tt();
+	} : () => r(!0), et();
 }
 // node_modules/svelte/src/internal/client/reactivity/async.js
-function it(e, t, n, r) {
-	let i = Ke() ? ct : dt;
+function rt(e, t, n, r) {
+	let i = Ge() ? st : ut;
 	var a = e.filter((e) => !e.settled), o = t.map(i);
 	if (n.length === 0 && a.length === 0) {
 		r(o);
 		return;
 	}
-	var s = H, c = at(), l = a.length === 1 ? a[0].promise : a.length > 1 ? Promise.all(a.map((e) => e.promise)) : null;
+	var s = U, c = it(), l = a.length === 1 ? a[0].promise : a.length > 1 ? Promise.all(a.map((e) => e.promise)) : null;
 	function u(e) {
 		if (!(s.f & 16384)) {
 			c();
 			try {
 				r([...o, ...e]);
 			} catch (e) {
-				cn(e, s);
+				sn(e, s);
 			}
-			ot();
+			at();
 		}
 	}
-	var d = st();
+	var d = ot();
 	if (n.length === 0) {
 		l.then(() => u([])).finally(d);
 		return;
 	}
 	function f() {
-		Promise.all(n.map((e) => /* @__PURE__ */ ut(e))).then(u).catch((e) => cn(e, s)).finally(d);
+		Promise.all(n.map((e) => /* @__PURE__ */ lt(e))).then(u).catch((e) => sn(e, s)).finally(d);
 	}
 	l ? l.then(() => {
-		s.f & 16384 ? d() : (c(), f(), ot());
+		s.f & 16384 ? d() : (c(), f(), at());
 	}) : f();
 }
-function at() {
-	var e = H, t = V, n = A, r = N;
+function it() {
+	var e = U, t = H, n = j, r = P;
 	return function(i = !0) {
-		Ln(e), In(t), He(n), i && !(e.f & 16384) && (r?.activate(), r?.apply());
+		In(e), Fn(t), Ve(n), i && !(e.f & 16384) && (r?.activate(), r?.apply());
 	};
 }
-function ot(e = !0) {
-	Ln(null), In(null), He(null), e && N?.deactivate();
+function at(e = !0) {
+	In(null), Fn(null), Ve(null), e && P?.deactivate();
 }
-function st() {
-	var e = H, t = e.b, n = N, r = !!t?.is_rendered();
+function ot() {
+	var e = U, t = e.b, n = P, r = !!t?.is_rendered();
 	return t?.update_pending_count(1, n), n.increment(r, e), () => {
 		t?.update_pending_count(-1, n), n.decrement(r, e);
 	};
 }
 /*#__NO_SIDE_EFFECTS__*/
-function ct(e) {
+function st(e) {
 	var t = 2 | g;
-	return H !== null && (H.f |= C), {
-		ctx: A,
+	return U !== null && (U.f |= C), {
+		ctx: j,
 		deps: null,
 		effects: null,
-		equals: Te,
+		equals: we,
 		f: t,
 		fn: e,
 		reactions: null,
 		rv: 0,
-		v: E,
+		v: D,
 		wv: 0,
-		parent: H,
+		parent: U,
 		ac: null
 	};
 }
-var lt = Symbol("obsolete");
+var ct = Symbol("obsolete");
 /*#__NO_SIDE_EFFECTS__*/
-function ut(e, t, n) {
-	let r = H;
-	r === null && Oe();
-	var i = void 0, a = Rt(E), o = !V, s = /* @__PURE__ */ new Set();
-	return vn(() => {
-		var t = H, n = p();
+function lt(e, t, n) {
+	let r = U;
+	r === null && De();
+	var i = void 0, a = Lt(D), o = !H, s = /* @__PURE__ */ new Set();
+	return _n(() => {
+		var t = U, n = p();
 		i = n.promise;
 		try {
 			Promise.resolve(e()).then(n.resolve, (e) => {
-				e !== fe && n.reject(e);
-			}).finally(ot);
+				e !== de && n.reject(e);
+			}).finally(at);
 		} catch (e) {
-			n.reject(e), ot();
+			n.reject(e), at();
 		}
-		var c = N;
+		var c = P;
 		if (o) {
-			if (t.f & 32768) var l = st();
-			if (r.b?.is_rendered()) c.async_deriveds.get(t)?.reject(lt);
-			else for (let e of s.values()) e.reject(lt);
+			if (t.f & 32768) var l = ot();
+			if (r.b?.is_rendered()) c.async_deriveds.get(t)?.reject(ct);
+			else for (let e of s.values()) e.reject(ct);
 			s.add(n), c.async_deriveds.set(t, n);
 		}
 		let u = (e, t = void 0) => {
-			l?.(), s.delete(n), t !== lt && (c.activate(), t ? (a.f |= ne, Ht(a, t)) : (a.f & 8388608 && (a.f ^= ne), Ht(a, e)), c.deactivate());
+			l?.(), s.delete(n), t !== ct && (c.activate(), t ? (a.f |= ne, Vt(a, t)) : (a.f & 8388608 && (a.f ^= ne), Vt(a, e)), c.deactivate());
 		};
 		n.promise.then(u, (e) => u(null, e || "unknown"));
-	}), pn(() => {
-		for (let e of s) e.reject(lt);
+	}), fn(() => {
+		for (let e of s) e.reject(ct);
 	}), new Promise((e) => {
 		function t(n) {
 			function r() {
@@ -346,48 +346,48 @@ function ut(e, t, n) {
 	});
 }
 /*#__NO_SIDE_EFFECTS__*/
-function M(e) {
-	let t = /* @__PURE__ */ ct(e);
-	return zn(t), t;
+function N(e) {
+	let t = /* @__PURE__ */ st(e);
+	return Rn(t), t;
 }
 /*#__NO_SIDE_EFFECTS__*/
-function dt(e) {
-	let t = /* @__PURE__ */ ct(e);
-	return t.equals = De, t;
+function ut(e) {
+	let t = /* @__PURE__ */ st(e);
+	return t.equals = Ee, t;
 }
-function ft(e) {
+function dt(e) {
 	var t = e.effects;
 	if (t !== null) {
 		e.effects = null;
-		for (var n = 0; n < t.length; n += 1) B(t[n]);
+		for (var n = 0; n < t.length; n += 1) V(t[n]);
 	}
 }
-function pt(e) {
-	var t, n = H, r = e.parent;
-	if (!Nn && r !== null && e.v !== E && r.f & 24576) return ge(), e.v;
-	Ln(r);
+function ft(e) {
+	var t, n = U, r = e.parent;
+	if (!Mn && r !== null && e.v !== D && r.f & 24576) return he(), e.v;
+	In(r);
 	try {
-		ft(e), t = Xn(e);
+		dt(e), t = Xn(e);
 	} finally {
-		Ln(n);
+		In(n);
 	}
 	return t;
 }
+function pt(e) {
+	var t = ft(e);
+	!e.equals(t) && (e.wv = qn(), (!P?.is_fork || e.deps === null) && (P === null ? e.v = t : (P.capture(e, t, !0), _t?.capture(e, t, !0)), e.deps === null)) ? M(e, h) : Mn || (vt === null ? Ze(e) : (dn() || P?.is_fork) && vt.set(e, t));
+}
 function mt(e) {
-	var t = pt(e);
-	!e.equals(t) && (e.wv = qn(), (!N?.is_fork || e.deps === null) && (N === null ? e.v = t : (N.capture(e, t, !0), vt?.capture(e, t, !0)), e.deps === null)) ? j(e, h) : Nn || (yt === null ? Qe(e) : (fn() || N?.is_fork) && yt.set(e, t));
+	if (e.effects !== null) for (let t of e.effects) (t.teardown || t.ac) && (t.teardown?.(), t.ac !== null && tt(() => {
+		t.ac.abort(de), t.ac = null;
+	}), t.fn !== null && (t.teardown = d), $n(t, 0), Sn(t));
 }
 function ht(e) {
-	if (e.effects !== null) for (let t of e.effects) (t.teardown || t.ac) && (t.teardown?.(), t.ac !== null && nt(() => {
-		t.ac.abort(fe), t.ac = null;
-	}), t.fn !== null && (t.teardown = d), $n(t, 0), Cn(t));
-}
-function gt(e) {
 	if (e.effects !== null) for (let t of e.effects) t.teardown && t.fn !== null && er(t);
 }
 // node_modules/svelte/src/internal/client/reactivity/batch.js
-var _t = null, N = null, vt = null, yt = null, bt = null, xt = !1, St = !1, Ct = null, wt = null, Tt = 0, Et = 1, Dt = class e {
-	id = Et++;
+var gt = null, P = null, _t = null, vt = null, yt = null, bt = !1, xt = !1, St = null, Ct = null, wt = 0, Tt = 1, Et = class e {
+	id = Tt++;
 	started = !1;
 	linked = !0;
 	prev = null;
@@ -408,7 +408,7 @@ var _t = null, N = null, vt = null, yt = null, bt = null, xt = !1, St = !1, Ct =
 	is_fork = !1;
 	#u = !1;
 	constructor() {
-		_t === null ? _t = this : (_t.next = this, this.prev = _t), _t = this;
+		gt === null ? gt = this : (gt.next = this, this.prev = gt), gt = this;
 	}
 	#d() {
 		if (this.is_fork) return !0;
@@ -429,8 +429,8 @@ var _t = null, N = null, vt = null, yt = null, bt = null, xt = !1, St = !1, Ct =
 		var n = this.#c.get(e);
 		if (n) {
 			this.#c.delete(e);
-			for (var r of n.d) j(r, g), t(r);
-			for (r of n.m) j(r, _), t(r);
+			for (var r of n.d) M(r, g), t(r);
+			for (r of n.m) M(r, _), t(r);
 		}
 		this.#l.add(e);
 	}
@@ -454,24 +454,24 @@ var _t = null, N = null, vt = null, yt = null, bt = null, xt = !1, St = !1, Ct =
 	}
 	#m() {
 		this.started = !0;
-		for (let [e, t] of this.#s) j(e, t), this.schedule(e);
+		for (let [e, t] of this.#s) M(e, t), this.schedule(e);
 		this.apply();
-		for (var t = Ct = [], n = [], r = wt = []; this.#a.length > 0;) {
-			Tt++ > 1e3 && (this.#b(), kt());
+		for (var t = St = [], n = [], r = Ct = []; this.#a.length > 0;) {
+			wt++ > 1e3 && (this.#b(), Ot());
 			for (let e of this.#p()) try {
 				this.#h(e, t, n);
 			} catch (t) {
-				throw Pt(e), this.#d() || this.discard(), t;
+				throw Nt(e), this.#d() || this.discard(), t;
 			}
 		}
-		if (N = null, r.length > 0) {
+		if (P = null, r.length > 0) {
 			var i = e.ensure();
 			for (let e of r) i.schedule(e);
 		}
-		if (Ct = null, wt = null, this.#d()) {
+		if (St = null, Ct = null, this.#d()) {
 			this.#y(n), this.#y(t);
-			for (let [e, t] of this.#c) Nt(e, t);
-			r.length > 0 && N.#m();
+			for (let [e, t] of this.#c) Mt(e, t);
+			r.length > 0 && P.#m();
 			return;
 		}
 		let a = this.#g();
@@ -479,9 +479,9 @@ var _t = null, N = null, vt = null, yt = null, bt = null, xt = !1, St = !1, Ct =
 		else {
 			this.#s.clear();
 			for (let e of this.#e) e(this);
-			this.#e.clear(), vt = this, jt(n), jt(t), vt = null, this.#i?.resolve();
-			var o = N;
-			this.#n === 0 && (this.#a.length === 0 || o !== null) && this.#b(), o !== null && (It.clear(), o.#m());
+			this.#e.clear(), _t = this, At(n), At(t), _t = null, this.#i?.resolve();
+			var o = P;
+			this.#n === 0 && (this.#a.length === 0 || o !== null) && this.#b(), o !== null && (Ft.clear(), o.#m());
 		}
 	}
 	#h(e, t, n) {
@@ -528,36 +528,36 @@ var _t = null, N = null, vt = null, yt = null, bt = null, xt = !1, St = !1, Ct =
 				if (r & 2) t(e);
 				else {
 					var i = e;
-					r & 4194320 && !this.async_deriveds.has(i) && (this.#s.delete(i), j(i, g), this.schedule(i));
+					r & 4194320 && !this.async_deriveds.has(i) && (this.#s.delete(i), M(i, g), this.schedule(i));
 				}
 			}
 		};
 		for (let e of this.current.keys()) t(e);
-		this.oncommit(() => e.discard()), e.#b(), N = this, this.#m();
+		this.oncommit(() => e.discard()), e.#b(), P = this, this.#m();
 	}
 	#y(e) {
-		for (var t = 0; t < e.length; t += 1) $e(e[t], this.#s);
+		for (var t = 0; t < e.length; t += 1) Qe(e[t], this.#s);
 	}
 	capture(e, t, n = !1) {
-		e.v !== E && !this.previous.has(e) && this.previous.set(e, e.v), e.f & 8388608 || (this.current.set(e, [t, n]), yt?.set(e, t)), this.is_fork || (e.v = t);
+		e.v !== D && !this.previous.has(e) && this.previous.set(e, e.v), e.f & 8388608 || (this.current.set(e, [t, n]), vt?.set(e, t)), this.is_fork || (e.v = t);
 	}
 	activate() {
-		N = this;
+		P = this;
 	}
 	deactivate() {
-		N = null, yt = null;
+		P = null, vt = null;
 	}
 	flush() {
 		try {
-			St = !0, N = this, this.#m();
+			xt = !0, P = this, this.#m();
 		} finally {
-			Tt = 0, bt = null, Ct = null, wt = null, St = !1, N = null, yt = null, It.clear();
+			wt = 0, yt = null, St = null, Ct = null, xt = !1, P = null, vt = null, Ft.clear();
 		}
 	}
 	discard() {
 		for (let e of this.#t) e(this);
 		this.#t.clear();
-		for (let e of this.async_deriveds.values()) e.reject(lt);
+		for (let e of this.async_deriveds.values()) e.reject(ct);
 		this.#b(), this.#i?.resolve();
 	}
 	register_created_effect(e) {
@@ -574,7 +574,7 @@ var _t = null, N = null, vt = null, yt = null, bt = null, xt = !1, St = !1, Ct =
 			let e = this.#r.get(t) ?? 0;
 			e === 1 ? this.#r.delete(t) : this.#r.set(t, e - 1);
 		}
-		this.#u || (this.#u = !0, Ye(() => {
+		this.#u || (this.#u = !0, Je(() => {
 			this.#u = !1, this.linked && this.flush();
 		}));
 	}
@@ -595,125 +595,125 @@ var _t = null, N = null, vt = null, yt = null, bt = null, xt = !1, St = !1, Ct =
 		return (this.#i ??= p()).promise;
 	}
 	static ensure() {
-		if (N === null) {
-			let t = N = new e();
-			!St && !xt && Ye(() => {
+		if (P === null) {
+			let t = P = new e();
+			!xt && !bt && Je(() => {
 				t.started || t.flush();
 			});
 		}
-		return N;
+		return P;
 	}
 	apply() {
-		yt = null;
+		vt = null;
 	}
 	schedule(e) {
-		bt = e, e.b?.is_pending && e.f & 16777228 && !(e.f & 32768) ? e.b.defer_effect(e) : this.#a.push(e);
+		yt = e, e.b?.is_pending && e.f & 16777228 && !(e.f & 32768) ? e.b.defer_effect(e) : this.#a.push(e);
 	}
 	#b() {
 		if (this.linked) {
 			var e = this.prev, t = this.next;
-			e === null || (e.next = t), t === null ? _t = e : t.prev = e, this.linked = !1;
+			e === null || (e.next = t), t === null ? gt = e : t.prev = e, this.linked = !1;
 		}
 	}
 };
-function Ot(e) {
-	var t = xt, n = vt;
-	vt = null, xt = !0;
+function Dt(e) {
+	var t = bt, n = _t;
+	_t = null, bt = !0;
 	try {
 		var r;
-		for (e && (Ot(), r = e());;) {
-			if (Xe(), N === null) return r;
-			N.flush();
+		for (e && (Dt(), r = e());;) {
+			if (Ye(), P === null) return r;
+			P.flush();
 		}
 	} finally {
-		xt = t, vt = n;
+		bt = t, _t = n;
 	}
 }
-function kt() {
+function Ot() {
 	try {
-		Ne();
+		Me();
 	} catch (e) {
-		cn(e, bt);
+		sn(e, yt);
 	}
 }
-var At = null;
-function jt(e) {
+var kt = null;
+function At(e) {
 	var t = e.length;
 	if (t !== 0) {
 		for (var n = 0; n < t;) {
 			var r = e[n++];
-			if (!(r.f & 24576) && Jn(r) && (At = /* @__PURE__ */ new Set(), er(r), r.deps === null && r.first === null && r.nodes === null && r.teardown === null && r.ac === null && En(r), At?.size > 0)) {
-				It.clear();
-				for (let e of At) {
+			if (!(r.f & 24576) && Jn(r) && (kt = /* @__PURE__ */ new Set(), er(r), r.deps === null && r.first === null && r.nodes === null && r.teardown === null && r.ac === null && Tn(r), kt?.size > 0)) {
+				Ft.clear();
+				for (let e of kt) {
 					if (e.f & 24576) continue;
 					let t = [e], n = e.parent;
-					for (; n !== null;) At.has(n) && (At.delete(n), t.push(n)), n = n.parent;
+					for (; n !== null;) kt.has(n) && (kt.delete(n), t.push(n)), n = n.parent;
 					for (let e = t.length - 1; e >= 0; e--) {
 						let n = t[e];
 						n.f & 24576 || er(n);
 					}
 				}
-				At.clear();
+				kt.clear();
 			}
 		}
-		At = null;
+		kt = null;
 	}
 }
-function Mt(e) {
-	N.schedule(e);
+function jt(e) {
+	P.schedule(e);
 }
-function Nt(e, t) {
+function Mt(e, t) {
 	if (!(e.f & 32 && e.f & 1024)) {
-		e.f & 2048 ? t.d.push(e) : e.f & 4096 && t.m.push(e), j(e, h);
-		for (var n = e.first; n !== null;) Nt(n, t), n = n.next;
+		e.f & 2048 ? t.d.push(e) : e.f & 4096 && t.m.push(e), M(e, h);
+		for (var n = e.first; n !== null;) Mt(n, t), n = n.next;
 	}
 }
-function Pt(e) {
-	j(e, h);
-	for (var t = e.first; t !== null;) Pt(t), t = t.next;
+function Nt(e) {
+	M(e, h);
+	for (var t = e.first; t !== null;) Nt(t), t = t.next;
 }
 // node_modules/svelte/src/internal/client/reactivity/sources.js
-var Ft = /* @__PURE__ */ new Set(), It = /* @__PURE__ */ new Map(), Lt = !1;
-function Rt(e, t) {
+var Pt = /* @__PURE__ */ new Set(), Ft = /* @__PURE__ */ new Map(), It = !1;
+function Lt(e, t) {
 	return {
 		f: 0,
 		v: e,
 		reactions: null,
-		equals: Te,
+		equals: we,
 		rv: 0,
 		wv: 0
 	};
 }
 /*#__NO_SIDE_EFFECTS__*/
-function P(e, t) {
-	let n = Rt(e, t);
-	return zn(n), n;
+function F(e, t) {
+	let n = Lt(e, t);
+	return Rn(n), n;
 }
 /*#__NO_SIDE_EFFECTS__*/
-function zt(e, t = !1, n = !0) {
-	let r = Rt(e);
-	return t || (r.equals = De), r;
+function Rt(e, t = !1, n = !0) {
+	let r = Lt(e);
+	return t || (r.equals = Ee), r;
 }
-function F(e, t, n = !1) {
-	return V !== null && (!Fn || V.f & 131072) && Ke() && V.f & 4325394 && (Rn === null || !Rn.has(e)) && Le(), Ht(e, n ? Kt(t) : t, wt);
+function I(e, t, n = !1) {
+	return H !== null && (!Pn || H.f & 131072) && Ge() && H.f & 4325394 && (Ln === null || !Ln.has(e)) && Ie(), Vt(e, n ? Gt(t) : t, Ct);
 }
-var Bt = null, Vt = 0;
-function Ht(e, t, n = null) {
+var zt = null, Bt = 0;
+function Vt(e, t, n = null) {
 	if (!e.equals(t)) {
-		Nn ? It.set(e, t) : It.has(e) || It.set(e, e.v);
-		var r = Dt.ensure();
+		Mn ? Ft.set(e, t) : Ft.has(e) || Ft.set(e, e.v);
+		var r = Et.ensure();
 		if (r.capture(e, t), e.f & 2) {
 			let t = e;
-			e.f & 2048 && pt(t), yt === null && Qe(t);
+			e.f & 2048 && ft(t), vt === null && Ze(t);
 		}
-		e.wv = qn(), Bt = null, Vt = 0, Gt(e, g, n), Bt = null, Ke() && H !== null && H.f & 1024 && !(H.f & 96) && (Vn === null ? Hn([e]) : Vn.push(e)), !r.is_fork && Ft.size > 0 && !Lt && Ut();
+		e.wv = qn(), zt = null, Bt = 0, Wt(e, g, n), zt = null, Ge() && U !== null && U.f & 1024 && !(U.f & 96) && (Vn === null ? Hn([e]) : Vn.push(e)), !r.is_fork && Pt.size > 0 && !It && Ht();
 	}
 	return t;
 }
-function Ut() {
-	Lt = !1;
-	for (let e of Ft) {
-		e.f & 1024 && j(e, _);
+function Ht() {
+	It = !1;
+	for (let e of Pt) {
+		e.f & 1024 && M(e, _);
 		let t;
 		try {
 			t = Jn(e);
@@ -722,71 +722,71 @@ function Ut() {
 		}
 		t && er(e);
 	}
-	Ft.clear();
+	Pt.clear();
 }
-function Wt(e) {
-	F(e, e.v + 1);
+function Ut(e) {
+	I(e, e.v + 1);
 }
-function Gt(e, t, n) {
+function Wt(e, t, n) {
 	var r = e.reactions;
 	if (r !== null) {
-		var i = Ke(), a = r.length;
-		if (Vt += a, Vt > 1e5 && Bt === null && (Bt = /* @__PURE__ */ new Set()), Bt !== null) {
-			if (Bt.has(e)) return;
-			Bt.add(e);
+		var i = Ge(), a = r.length;
+		if (Bt += a, Bt > 1e5 && zt === null && (zt = /* @__PURE__ */ new Set()), zt !== null) {
+			if (zt.has(e)) return;
+			zt.add(e);
 		}
 		for (var o = 0; o < a; o++) {
 			var s = r[o], c = s.f;
-			if (i || s !== H) {
+			if (i || s !== U) {
 				var l = (c & g) === 0;
-				if (l && j(s, t), c & 131072) Ft.add(s);
+				if (l && M(s, t), c & 131072) Pt.add(s);
 				else if (c & 2) {
 					var u = s;
-					yt?.delete(u), Gt(u, _, n);
+					vt?.delete(u), Wt(u, _, n);
 				} else if (l) {
 					var d = s;
-					c & 16 && At !== null && At.add(d), n === null ? Mt(d) : n.push(d);
+					c & 16 && kt !== null && kt.add(d), n === null ? jt(d) : n.push(d);
 				}
 			}
 		}
 	}
 }
-function Kt(t) {
+function Gt(t) {
 	if (typeof t != "object" || !t || re in t || ie in t) return t;
 	let n = l(t);
 	if (n !== s && n !== c) return t;
-	var r = /* @__PURE__ */ new Map(), i = e(t), o = /* @__PURE__ */ P(0), u = null, d = Gn, f = (e) => {
+	var r = /* @__PURE__ */ new Map(), i = e(t), o = /* @__PURE__ */ F(0), u = null, d = Gn, f = (e) => {
 		if (Gn === d) return e();
-		var t = V, n = Gn;
-		In(null), Kn(d);
+		var t = H, n = Gn;
+		Fn(null), Kn(d);
 		var r = e();
-		return In(t), Kn(n), r;
+		return Fn(t), Kn(n), r;
 	};
-	return i && r.set("length", /* @__PURE__ */ P(t.length, u)), new Proxy(t, {
+	return i && r.set("length", /* @__PURE__ */ F(t.length, u)), new Proxy(t, {
 		defineProperty(e, t, n) {
-			"value" in n && n.configurable !== !1 && n.enumerable !== !1 && n.writable !== !1 || Fe();
+			"value" in n && n.configurable !== !1 && n.enumerable !== !1 && n.writable !== !1 || Pe();
 			var i = r.get(t);
 			return i === void 0 ? f(() => {
-				var e = /* @__PURE__ */ P(n.value, u);
+				var e = /* @__PURE__ */ F(n.value, u);
 				return r.set(t, e), e;
-			}) : F(i, n.value, !0), !0;
+			}) : I(i, n.value, !0), !0;
 		},
 		deleteProperty(e, t) {
 			var n = r.get(t);
 			if (n === void 0) {
 				if (t in e) {
-					let e = f(() => /* @__PURE__ */ P(E, u));
-					r.set(t, e), Wt(o);
+					let e = f(() => /* @__PURE__ */ F(D, u));
+					r.set(t, e), Ut(o);
 				}
-			} else F(n, E), Wt(o);
+			} else I(n, D), Ut(o);
 			return !0;
 		},
 		get(e, n, i) {
 			if (n === re) return t;
 			var o = r.get(n), s = n in e;
-			if (o === void 0 && (!s || a(e, n)?.writable) && (o = f(() => /* @__PURE__ */ P(Kt(s ? e[n] : E), u)), r.set(n, o)), o !== void 0) {
+			if (o === void 0 && (!s || a(e, n)?.writable) && (o = f(() => /* @__PURE__ */ F(Gt(s ? e[n] : D), u)), r.set(n, o)), o !== void 0) {
 				var c = W(o);
-				return c === E ? void 0 : c;
+				return c === D ? void 0 : c;
 			}
 			return Reflect.get(e, n, i);
 		},
@@ -795,7 +795,7 @@ function Kt(t) {
 			var n = Reflect.getOwnPropertyDescriptor(e, t), i = r.get(t);
 			if (i !== void 0) {
 				var a = W(i);
-				if (a === E) return;
+				if (a === D) return;
 				if (n && "value" in n) n.value = a;
 				else return {
 					enumerable: !0,
@@ -808,28 +808,28 @@ function Kt(t) {
 		},
 		has(e, t) {
 			if (t === re) return !0;
-			var n = r.get(t), i = n !== void 0 && n.v !== E || Reflect.has(e, t);
-			return (n !== void 0 || (H !== null || V !== null) && (!i || a(e, t)?.writable)) && (n === void 0 && (n = f(() => /* @__PURE__ */ P(i ? Kt(e[t]) : E, u)), r.set(t, n)), W(n) === E) ? !1 : i;
+			var n = r.get(t), i = n !== void 0 && n.v !== D || Reflect.has(e, t);
+			return (n !== void 0 || (U !== null || H !== null) && (!i || a(e, t)?.writable)) && (n === void 0 && (n = f(() => /* @__PURE__ */ F(i ? Gt(e[t]) : D, u)), r.set(t, n)), W(n) === D) ? !1 : i;
 		},
 		set(e, t, n, s) {
 			var c = r.get(t), l = t in e;
 			if (i && t === "length") for (var d = n; d < c.v; d += 1) {
 				var p = r.get(d + "");
-				p === void 0 ? d in e && (p = f(() => /* @__PURE__ */ P(E, u)), r.set(d + "", p)) : F(p, E);
+				p === void 0 ? d in e && (p = f(() => /* @__PURE__ */ F(D, u)), r.set(d + "", p)) : I(p, D);
 			}
-			if (c === void 0) (!l || a(e, t)?.writable) && (c = f(() => /* @__PURE__ */ P(void 0, u)), F(c, Kt(n)), r.set(t, c));
+			if (c === void 0) (!l || a(e, t)?.writable) && (c = f(() => /* @__PURE__ */ F(void 0, u)), I(c, Gt(n)), r.set(t, c));
 			else {
-				l = c.v !== E;
-				var m = f(() => Kt(n));
-				F(c, m);
+				l = c.v !== D;
+				var m = f(() => Gt(n));
+				I(c, m);
 			}
 			var h = Reflect.getOwnPropertyDescriptor(e, t);
 			if (h?.set && h.set.call(s, n), !l) {
 				if (i && typeof t == "string") {
 					var g = r.get("length"), _ = Number(t);
-					Number.isInteger(_) && _ >= g.v && F(g, _ + 1);
+					Number.isInteger(_) && _ >= g.v && I(g, _ + 1);
 				}
-				Wt(o);
+				Ut(o);
 			}
 			return !0;
 		},
@@ -837,99 +837,99 @@ function Kt(t) {
 			W(o);
 			var t = Reflect.ownKeys(e).filter((e) => {
 				var t = r.get(e);
-				return t === void 0 || t.v !== E;
+				return t === void 0 || t.v !== D;
 			});
-			for (var [n, i] of r) i.v !== E && !(n in e) && t.push(n);
+			for (var [n, i] of r) i.v !== D && !(n in e) && t.push(n);
 			return t;
 		},
 		setPrototypeOf() {
-			Ie();
+			Fe();
 		}
 	});
 }
-var qt, Jt, Yt, Xt;
-function Zt() {
-	if (qt === void 0) {
-		qt = window, Jt = /Firefox/.test(navigator.userAgent);
+var Kt, qt, Jt, Yt;
+function Xt() {
+	if (Kt === void 0) {
+		Kt = window, qt = /Firefox/.test(navigator.userAgent);
 		var e = Element.prototype, t = Node.prototype, n = Text.prototype;
-		Yt = a(t, "firstChild").get, Xt = a(t, "nextSibling").get, u(e) && (e[ce] = void 0, e[se] = null, e[le] = void 0, e.__e = void 0), u(n) && (n[ue] = void 0);
+		Jt = a(t, "firstChild").get, Yt = a(t, "nextSibling").get, u(e) && (e[ce] = void 0, e[se] = null, e[E] = void 0, e.__e = void 0), u(n) && (n[le] = void 0);
 	}
 }
-function Qt(e = "") {
+function Zt(e = "") {
 	return document.createTextNode(e);
+}
+/*@__NO_SIDE_EFFECTS__*/
+function Qt(e) {
+	return Jt.call(e);
 }
 /*@__NO_SIDE_EFFECTS__*/
 function $t(e) {
 	return Yt.call(e);
 }
-/*@__NO_SIDE_EFFECTS__*/
-function en(e) {
-	return Xt.call(e);
-}
-function I(e, t) {
-	if (!D) return /* @__PURE__ */ $t(e);
-	var n = /* @__PURE__ */ $t(O);
-	if (n === null) n = O.appendChild(Qt());
+function L(e, t) {
+	if (!O) return /* @__PURE__ */ Qt(e);
+	var n = /* @__PURE__ */ Qt(k);
+	if (n === null) n = k.appendChild(Zt());
 	else if (t && n.nodeType !== 3) {
-		var r = Qt();
-		return n?.before(r), be(r), r;
+		var r = Zt();
+		return n?.before(r), ye(r), r;
 	}
-	return t && on(n), be(n), n;
+	return t && an(n), ye(n), n;
 }
-function tn(e, t = !1) {
-	if (!D) {
-		var n = /* @__PURE__ */ $t(e);
-		return n instanceof Comment && n.data === "" ? /* @__PURE__ */ en(n) : n;
+function en(e, t = !1) {
+	if (!O) {
+		var n = /* @__PURE__ */ Qt(e);
+		return n instanceof Comment && n.data === "" ? /* @__PURE__ */ $t(n) : n;
 	}
 	if (t) {
-		if (O?.nodeType !== 3) {
-			var r = Qt();
-			return O?.before(r), be(r), r;
+		if (k?.nodeType !== 3) {
+			var r = Zt();
+			return k?.before(r), ye(r), r;
 		}
-		on(O);
+		an(k);
 	}
-	return O;
+	return k;
 }
-function L(e, t = !1) {
-	if (!D) return /* @__PURE__ */ $t(e);
-	var n = I(e, t);
-	return k(e), n;
+function R(e, t = !1) {
+	if (!O) return /* @__PURE__ */ Qt(e);
+	var n = L(e, t);
+	return A(e), n;
 }
-function R(e, t = 1, n = !1) {
-	let r = D ? O : e;
-	for (var i; t--;) i = r, r = /* @__PURE__ */ en(r);
-	if (!D) return r;
+function z(e, t = 1, n = !1) {
+	let r = O ? k : e;
+	for (var i; t--;) i = r, r = /* @__PURE__ */ $t(r);
+	if (!O) return r;
 	if (n) {
 		if (r?.nodeType !== 3) {
-			var a = Qt();
-			return r === null ? i?.after(a) : r.before(a), be(a), a;
+			var a = Zt();
+			return r === null ? i?.after(a) : r.before(a), ye(a), a;
 		}
-		on(r);
+		an(r);
 	}
-	return be(r), r;
+	return ye(r), r;
 }
-function nn(e) {
+function tn(e) {
 	e.textContent = "";
 }
-function rn() {
+function nn() {
 	return !1;
 }
-function an(e, t, n) {
+function rn(e, t, n) {
 	return t == null || t === "http://www.w3.org/1999/xhtml" ? n ? document.createElement(e, { is: n }) : document.createElement(e) : n ? document.createElementNS(t, e, { is: n }) : document.createElementNS(t, e);
 }
-function on(e) {
+function an(e) {
 	if (e.nodeValue.length < 65536) return;
 	let t = e.nextSibling;
 	for (; t !== null && t.nodeType === 3;) t.remove(), e.nodeValue += t.nodeValue, t = e.nextSibling;
 }
-function sn(e) {
-	var t = H;
-	if (t === null) return V.f |= ne, e;
+function on(e) {
+	var t = U;
+	if (t === null) return H.f |= ne, e;
 	if (!(t.f & 32768) && !(t.f & 4)) throw e;
-	cn(e, t);
+	sn(e, t);
 }
-function cn(e, t) {
-	if (e === me) throw e;
+function sn(e, t) {
+	if (e === pe) throw e;
 	if (!(t !== null && t.f & 16384)) {
 		for (; t !== null;) {
 			if (t.f & 128 && !(t.f & 33570816)) {
@@ -947,18 +947,18 @@ function cn(e, t) {
 	}
 }
 // node_modules/svelte/src/internal/client/reactivity/effects.js
-function ln(e) {
-	H === null && (V === null && Me(e), je()), Nn && Ae(e);
+function cn(e) {
+	U === null && (H === null && je(e), Ae()), Mn && ke(e);
 }
-function un(e, t) {
+function ln(e, t) {
 	var n = t.last;
 	n === null ? t.last = t.first = e : (n.next = e, e.prev = n, t.last = e);
 }
-function dn(e, t) {
-	var n = H;
+function un(e, t) {
+	var n = U;
 	n !== null && n.f & 8192 && (e |= v);
 	var r = {
-		ctx: A,
+		ctx: j,
 		deps: null,
 		nodes: null,
 		f: e | g | 512,
@@ -973,134 +973,134 @@ function dn(e, t) {
 		wv: 0,
 		ac: null
 	};
-	N?.register_created_effect(r);
+	P?.register_created_effect(r);
 	var i = r;
-	if (e & 4) Ct === null ? Dt.ensure().schedule(r) : Ct.push(r);
+	if (e & 4) St === null ? Et.ensure().schedule(r) : St.push(r);
 	else if (t !== null) {
 		try {
 			er(r);
 		} catch (e) {
-			throw B(r), e;
+			throw V(r), e;
 		}
 		i.deps === null && i.teardown === null && i.nodes === null && i.first === i.last && !(i.f & 524288) && (i = i.first, e & 16 && e & 65536 && i !== null && (i.f |= S));
 	}
-	if (i !== null && (i.parent = n, n !== null && un(i, n), V !== null && V.f & 2 && !(e & 64))) {
-		var a = V;
+	if (i !== null && (i.parent = n, n !== null && ln(i, n), H !== null && H.f & 2 && !(e & 64))) {
+		var a = H;
 		(a.effects ??= []).push(i);
 	}
 	return r;
 }
-function fn() {
-	return V !== null && !Fn;
+function dn() {
+	return H !== null && !Pn;
+}
+function fn(e) {
+	let t = un(8, null);
+	return M(t, h), t.teardown = e, t;
 }
 function pn(e) {
-	let t = dn(8, null);
-	return j(t, h), t.teardown = e, t;
+	cn("$effect");
+	var t = U.f;
+	if (!H && t & 32 && j !== null && !j.i) {
+		var n = j;
+		(n.e ??= []).push(e);
+	} else return mn(e);
 }
 function mn(e) {
-	ln("$effect");
-	var t = H.f;
-	if (!V && t & 32 && A !== null && !A.i) {
-		var n = A;
-		(n.e ??= []).push(e);
-	} else return hn(e);
+	return un(4 | w, e);
 }
 function hn(e) {
-	return dn(4 | w, e);
-}
-function gn(e) {
-	Dt.ensure();
-	let t = dn(64 | C, e);
+	Et.ensure();
+	let t = un(64 | C, e);
 	return (e = {}) => new Promise((n) => {
-		e.outro ? Dn(t, () => {
-			B(t), n(void 0);
-		}) : (B(t), n(void 0));
+		e.outro ? En(t, () => {
+			V(t), n(void 0);
+		}) : (V(t), n(void 0));
 	});
 }
+function gn(e) {
+	return un(4, e);
+}
 function _n(e) {
-	return dn(4, e);
+	return un(te | C, e);
 }
-function vn(e) {
-	return dn(te | C, e);
+function vn(e, t = 0) {
+	return un(8 | t, e);
 }
-function yn(e, t = 0) {
-	return dn(8 | t, e);
-}
-function z(e, t = [], n = [], r = []) {
-	it(r, t, n, (t) => {
-		dn(8, () => {
+function B(e, t = [], n = [], r = []) {
+	rt(r, t, n, (t) => {
+		un(8, () => {
 			e(...t.map(W));
 		});
 	});
 }
-function bn(e, t = 0) {
-	return dn(16 | t, e);
+function yn(e, t = 0) {
+	return un(16 | t, e);
+}
+function bn(e) {
+	return un(32 | C, e);
 }
 function xn(e) {
-	return dn(32 | C, e);
-}
-function Sn(e) {
 	var t = e.teardown;
 	if (t !== null) {
-		let n = Nn, r = V;
-		Pn(!0), In(null);
+		let n = Mn, r = H;
+		Nn(!0), Fn(null);
 		try {
 			t.call(null);
 		} catch (t) {
-			cn(t, e.parent);
+			sn(t, e.parent);
 		} finally {
-			Pn(n), In(r);
+			Nn(n), Fn(r);
 		}
 	}
 }
-function Cn(e, t = !1) {
+function Sn(e, t = !1) {
 	var n = e.first;
 	for (e.first = e.last = null; n !== null;) {
 		let e = n.ac;
-		e !== null && nt(() => {
-			e.abort(fe);
+		e !== null && tt(() => {
+			e.abort(de);
 		});
 		var r = n.next;
-		n.f & 64 ? n.parent = null : B(n, t), n = r;
+		n.f & 64 ? n.parent = null : V(n, t), n = r;
 	}
 }
-function wn(e) {
+function Cn(e) {
 	for (var t = e.first; t !== null;) {
 		var n = t.next;
-		t.f & 32 || B(t), t = n;
+		t.f & 32 || V(t), t = n;
 	}
 }
-function B(e, t = !0) {
+function V(e, t = !0) {
 	var n = !1;
-	(t || e.f & 262144) && e.nodes !== null && e.nodes.end !== null && (Tn(e.nodes.start, e.nodes.end), n = !0), e.f |= x, Cn(e, t && !n), $n(e, 0);
+	(t || e.f & 262144) && e.nodes !== null && e.nodes.end !== null && (wn(e.nodes.start, e.nodes.end), n = !0), e.f |= x, Sn(e, t && !n), $n(e, 0);
 	var r = e.nodes && e.nodes.t;
 	if (r !== null) for (let e of r) e.stop();
-	Sn(e), e.f ^= x, e.f |= y;
+	xn(e), e.f ^= x, e.f |= y;
 	var i = e.parent;
-	i !== null && i.first !== null && En(e), e.next = e.prev = e.teardown = e.ctx = e.deps = e.fn = e.nodes = e.ac = e.b = null;
+	i !== null && i.first !== null && Tn(e), e.next = e.prev = e.teardown = e.ctx = e.deps = e.fn = e.nodes = e.ac = e.b = null;
 }
-function Tn(e, t) {
+function wn(e, t) {
 	for (; e !== null;) {
-		var n = e === t ? null : /* @__PURE__ */ en(e);
+		var n = e === t ? null : /* @__PURE__ */ $t(e);
 		e.remove(), e = n;
 	}
 }
-function En(e) {
+function Tn(e) {
 	var t = e.parent, n = e.prev, r = e.next;
 	n !== null && (n.next = r), r !== null && (r.prev = n), t !== null && (t.first === e && (t.first = r), t.last === e && (t.last = n));
 }
-function Dn(e, t, n = !0) {
+function En(e, t, n = !0) {
 	var r = [];
-	e.f |= 256, On(e, r, !0);
+	e.f |= 256, Dn(e, r, !0);
 	var i = () => {
-		n && B(e), t && t();
+		n && V(e), t && t();
 	}, a = r.length;
 	if (a > 0) {
 		var o = () => --a || i();
 		for (var s of r) s.out(o);
 	} else i();
 }
-function On(e, t, n) {
+function Dn(e, t, n) {
 	if (!(e.f & 8192)) {
 		e.f ^= v;
 		var r = e.nodes && e.nodes.t;
@@ -1109,50 +1109,50 @@ function On(e, t, n) {
 			var a = i.next;
 			if (!(i.f & 64)) {
 				var o = !!(i.f & 65536) || !!(i.f & 32) && !!(e.f & 16);
-				On(i, t, o ? n : !1);
+				Dn(i, t, o ? n : !1);
 			}
 			i = a;
 		}
 	}
 }
-function kn(e) {
-	e.f &= -257, An(e, !0);
+function On(e) {
+	e.f &= -257, kn(e, !0);
 }
-function An(e, t) {
+function kn(e, t) {
 	if (!(e.f & 256) && e.f & 8192) {
-		e.f ^= v, e.f & 1024 || (j(e, g), Dt.ensure().schedule(e));
+		e.f ^= v, e.f & 1024 || (M(e, g), Et.ensure().schedule(e));
 		for (var n = e.first; n !== null;) {
 			var r = n.next, i = !!(n.f & 65536) || !!(n.f & 32);
-			An(n, i ? t : !1), n = r;
+			kn(n, i ? t : !1), n = r;
 		}
 		var a = e.nodes && e.nodes.t;
 		if (a !== null) for (let e of a) (e.is_global || t) && e.in();
 	}
 }
-function jn(e, t) {
+function An(e, t) {
 	if (e.nodes) for (var n = e.nodes.start, r = e.nodes.end; n !== null;) {
-		var i = n === r ? null : /* @__PURE__ */ en(n);
+		var i = n === r ? null : /* @__PURE__ */ $t(n);
 		t.append(n), n = i;
 	}
 }
 // node_modules/svelte/src/internal/client/legacy.js
-var Mn = null, Nn = !1;
-function Pn(e) {
-	Nn = e;
+var jn = null, Mn = !1;
+function Nn(e) {
+	Mn = e;
 }
-var V = null, Fn = !1;
-function In(e) {
-	V = e;
-}
-var H = null;
-function Ln(e) {
+var H = null, Pn = !1;
+function Fn(e) {
 	H = e;
 }
-var Rn = null;
-function zn(e) {
-	V !== null && (V.f & 2097152 || V.f & 2) && (Rn ??= /* @__PURE__ */ new Set()).add(e);
+var U = null;
+function In(e) {
+	U = e;
 }
-var U = null, Bn = 0, Vn = null;
+var Ln = null;
+function Rn(e) {
+	H !== null && (H.f & 2097152 || H.f & 2) && (Ln ??= /* @__PURE__ */ new Set()).add(e);
+}
+var zn = null, Bn = 0, Vn = null;
 function Hn(e) {
 	Vn = e;
 }
@@ -1169,30 +1169,30 @@ function Jn(e) {
 	if (t & 4096) {
 		for (var n = e.deps, r = n.length, i = 0; i < r; i++) {
 			var a = n[i];
-			if (Jn(a) && mt(a), a.wv > e.wv) return !0;
+			if (Jn(a) && pt(a), a.wv > e.wv) return !0;
 		}
-		t & 512 && yt === null && j(e, h);
+		t & 512 && vt === null && M(e, h);
 	}
 	return !1;
 }
 function Yn(e, t, n = !0) {
 	var r = e.reactions;
-	if (r !== null && !(Rn !== null && Rn.has(e))) for (var i = 0; i < r.length; i++) {
+	if (r !== null && !(Ln !== null && Ln.has(e))) for (var i = 0; i < r.length; i++) {
 		var a = r[i];
-		a.f & 2 ? Yn(a, t, !1) : t === a && (n ? j(a, g) : a.f & 1024 && j(a, _), Mt(a));
+		a.f & 2 ? Yn(a, t, !1) : t === a && (n ? M(a, g) : a.f & 1024 && M(a, _), jt(a));
 	}
 }
 function Xn(e) {
-	var t = U, n = Bn, r = Vn, i = V, a = Rn, o = A, s = Fn, c = Gn, l = e.f;
-	U = null, Bn = 0, Vn = null, V = l & 96 ? null : e, Rn = null, He(e.ctx), Fn = !1, Gn = ++Wn, e.ac !== null && (nt(() => {
-		e.ac.abort(fe);
+	var t = zn, n = Bn, r = Vn, i = H, a = Ln, o = j, s = Pn, c = Gn, l = e.f;
+	zn = null, Bn = 0, Vn = null, H = l & 96 ? null : e, Ln = null, Ve(e.ctx), Pn = !1, Gn = ++Wn, e.ac !== null && (tt(() => {
+		e.ac.abort(de);
 	}), e.ac = null);
 	try {
 		e.f |= ee;
 		var u = e.fn, d = u();
 		e.f |= b;
 		var f = Zn(e);
-		if (Ke() && Vn !== null && !Fn && f !== null && !(e.f & 6146)) for (var p = 0; p < Vn.length; p++) Yn(Vn[p], e);
+		if (Ge() && Vn !== null && !Pn && f !== null && !(e.f & 6146)) for (var p = 0; p < Vn.length; p++) Yn(Vn[p], e);
 		if (i !== null && i !== e) {
 			if (Wn++, i.deps !== null) for (let e = 0; e < n; e += 1) i.deps[e].rv = Wn;
 			if (t !== null) for (let e of t) e.rv = Wn;
@@ -1200,18 +1200,18 @@ function Xn(e) {
 		}
 		return e.f & 8388608 && (e.f ^= ne), d;
 	} catch (t) {
-		return Zn(e), sn(t);
+		return Zn(e), on(t);
 	} finally {
-		e.f ^= ee, U = t, Bn = n, Vn = r, V = i, Rn = a, He(o), Fn = s, Gn = c;
+		e.f ^= ee, zn = t, Bn = n, Vn = r, H = i, Ln = a, Ve(o), Pn = s, Gn = c;
 	}
 }
 function Zn(e) {
-	var t = e.deps, n = N?.is_fork;
-	if (U !== null) {
+	var t = e.deps, n = P?.is_fork;
+	if (zn !== null) {
 		var r;
-		if (n || $n(e, Bn), t !== null && Bn > 0) for (t.length = Bn + U.length, r = 0; r < U.length; r++) t[Bn + r] = U[r];
-		else e.deps = t = U;
-		if (fn() && e.f & 512) for (r = Bn; r < t.length; r++) (t[r].reactions ??= []).push(e);
+		if (n || $n(e, Bn), t !== null && Bn > 0) for (t.length = Bn + zn.length, r = 0; r < zn.length; r++) t[Bn + r] = zn[r];
+		else e.deps = t = zn;
+		if (dn() && e.f & 512) for (r = Bn; r < t.length; r++) (t[r].reactions ??= []).push(e);
 	} else !n && t !== null && Bn < t.length && ($n(e, Bn), t.length = Bn);
 	return t;
 }
@@ -1224,11 +1224,11 @@ function Qn(e, r) {
 			o === 0 ? i = r.reactions = null : (i[a] = i[o], i.pop());
 		}
 	}
-	if (i === null && r.f & 2 && (U === null || !n.call(U, r))) {
+	if (i === null && r.f & 2 && (zn === null || !n.call(zn, r))) {
 		var s = r;
-		s.f & 512 && (s.f ^= 512), s.v !== E && Qe(s), s.ac !== null && nt(() => {
-			s.ac.abort(fe), s.ac = null, j(s, g);
-		}), ht(s), $n(s, 0);
+		s.f & 512 && (s.f ^= 512), s.v !== D && Ze(s), s.ac !== null && tt(() => {
+			s.ac.abort(de), s.ac = null, M(s, g);
+		}), mt(s), $n(s, 0);
 	}
 }
 function $n(e, t) {
@@ -1238,64 +1238,64 @@ function $n(e, t) {
 function er(e) {
 	var t = e.f;
 	if (!(t & 16384)) {
-		j(e, h);
-		var n = H;
-		H = e;
+		M(e, h);
+		var n = U;
+		U = e;
 		try {
-			t & 16777232 ? wn(e) : Cn(e), Sn(e);
+			t & 16777232 ? Cn(e) : Sn(e), xn(e);
 			var r = Xn(e);
 			e.teardown = typeof r == "function" ? r : null, e.wv = Un;
 		} finally {
-			H = n;
+			U = n;
 		}
 	}
 }
 async function tr() {
-	await Promise.resolve(), Ot();
+	await Promise.resolve(), Dt();
 }
 function W(e) {
 	var t = !!(e.f & 2);
-	if (Mn?.add(e), V !== null && !Fn && !(H !== null && H.f & 16384) && (Rn === null || !Rn.has(e))) {
-		var r = V.deps;
-		if (V.f & 2097152) e.rv < Wn && (e.rv = Wn, U === null && r !== null && r[Bn] === e ? Bn++ : U === null ? U = [e] : U.push(e));
+	if (jn?.add(e), H !== null && !Pn && !(U !== null && U.f & 16384) && (Ln === null || !Ln.has(e))) {
+		var r = H.deps;
+		if (H.f & 2097152) e.rv < Wn && (e.rv = Wn, zn === null && r !== null && r[Bn] === e ? Bn++ : zn === null ? zn = [e] : zn.push(e));
 		else {
-			V.deps ??= [], n.call(V.deps, e) || V.deps.push(e);
+			H.deps ??= [], n.call(H.deps, e) || H.deps.push(e);
 			var i = e.reactions;
-			i === null ? e.reactions = [V] : n.call(i, V) || i.push(V);
+			i === null ? e.reactions = [H] : n.call(i, H) || i.push(H);
 		}
 	}
-	if (Nn && It.has(e)) return It.get(e);
+	if (Mn && Ft.has(e)) return Ft.get(e);
 	if (t) {
 		var a = e;
-		if (Nn) {
+		if (Mn) {
 			var o = a.v;
-			return (!(a.f & 1024) && a.reactions !== null || rr(a)) && (o = pt(a)), It.set(a, o), o;
+			return (!(a.f & 1024) && a.reactions !== null || rr(a)) && (o = ft(a)), Ft.set(a, o), o;
 		}
-		var s = !(a.f & 512) && !Fn && V !== null && !!(V.f & 512), c = (a.f & b) === 0;
-		Jn(a) && (s && (a.f |= 512), mt(a)), s && !c && (gt(a), nr(a));
+		var s = !(a.f & 512) && !Pn && H !== null && !!(H.f & 512), c = (a.f & b) === 0;
+		Jn(a) && (s && (a.f |= 512), pt(a)), s && !c && (ht(a), nr(a));
 	}
-	if (yt?.has(e)) return yt.get(e);
+	if (vt?.has(e)) return vt.get(e);
 	if (e.f & 8388608) throw e.v;
 	return e.v;
 }
 function nr(e) {
 	if (e.f |= 512, e.deps !== null) for (let r of e.deps) {
 		var t = r.reactions;
-		t === null ? r.reactions = [e] : n.call(t, e) || t.push(e), r.f & 2 && !(r.f & 512) && (gt(r), nr(r));
+		t === null ? r.reactions = [e] : n.call(t, e) || t.push(e), r.f & 2 && !(r.f & 512) && (ht(r), nr(r));
 	}
 }
 function rr(e) {
-	if (e.v === E) return !0;
+	if (e.v === D) return !0;
 	if (e.deps === null) return !1;
-	for (let t of e.deps) if (It.has(t) || t.f & 2 && rr(t)) return !0;
+	for (let t of e.deps) if (Ft.has(t) || t.f & 2 && rr(t)) return !0;
 	return !1;
 }
 function ir(e) {
-	var t = Fn;
+	var t = Pn;
 	try {
-		return Fn = !0, e();
+		return Pn = !0, e();
 	} finally {
-		Fn = t;
+		Pn = t;
 	}
 }
 [.../* @__PURE__ */ "allowfullscreen.async.autofocus.autoplay.checked.controls.default.disabled.formnovalidate.indeterminate.inert.ismap.loop.multiple.muted.nomodule.novalidate.open.playsinline.readonly.required.reversed.seamless.selected.webkitdirectory.defer.disablepictureinpicture.disableremoteplayback".split(".")];
@@ -1307,9 +1307,9 @@ function or(e) {
 var sr = Symbol("events"), cr = /* @__PURE__ */ new Set(), lr = /* @__PURE__ */ new Set();
 function ur(e, t, n, r = {}) {
 	function i(e) {
-		if (r.capture || hr.call(t, e), !e.cancelBubble) return nt(() => n?.call(this, e));
+		if (r.capture || hr.call(t, e), !e.cancelBubble) return tt(() => n?.call(this, e));
 	}
-	return e.startsWith("pointer") || e.startsWith("touch") || e === "wheel" ? (i.__removed = !1, Ye(() => {
+	return e.startsWith("pointer") || e.startsWith("touch") || e === "wheel" ? (i.__removed = !1, Je(() => {
 		i.__removed || t.addEventListener(e, i, r);
 	})) : t.addEventListener(e, i, r), i;
 }
@@ -1318,7 +1318,7 @@ function dr(e, t, n, r, i) {
 		capture: r,
 		passive: i
 	}, o = ur(e, t, n, a);
-	(t === document.body || t === window || t === document || t instanceof HTMLMediaElement) && pn(() => {
+	(t === document.body || t === window || t === document || t instanceof HTMLMediaElement) && fn(() => {
 		o.__removed = !0, t.removeEventListener(e, o, a);
 	});
 }
@@ -1353,8 +1353,8 @@ function hr(e) {
 				return o || n;
 			}
 		});
-		var d = V, f = H;
-		In(null), Ln(null);
+		var d = H, f = U;
+		Fn(null), In(null);
 		try {
 			for (var p, m = []; o !== null && o !== t;) {
 				try {
@@ -1373,7 +1373,7 @@ function hr(e) {
 				throw p;
 			}
 		} finally {
-			e[sr] = t, delete e.currentTarget, In(d), Ln(f);
+			e[sr] = t, delete e.currentTarget, Fn(d), In(f);
 		}
 	}
 }
@@ -1383,12 +1383,12 @@ function _r(e) {
 	return gr?.createHTML(e) ?? e;
 }
 function vr(e) {
-	var t = an("template");
+	var t = rn("template");
 	return t.innerHTML = _r(e.replaceAll("<!>", "<!---->")), t.content;
 }
 // node_modules/svelte/src/internal/client/dom/template.js
 function yr(e, t) {
-	var n = H;
+	var n = U;
 	n.nodes === null && (n.nodes = {
 		start: e,
 		end: t,
@@ -1400,11 +1400,11 @@ function yr(e, t) {
 function K(e, t) {
 	var n = !!(t & 1), r = !!(t & 2), i, a = !e.startsWith("<!>");
 	return () => {
-		if (D) return yr(O, null), O;
-		i === void 0 && (i = vr(a ? e : "<!>" + e), n || (i = /* @__PURE__ */ $t(i)));
-		var t = r || Jt ? document.importNode(i, !0) : i.cloneNode(!0);
+		if (O) return yr(k, null), k;
+		i === void 0 && (i = vr(a ? e : "<!>" + e), n || (i = /* @__PURE__ */ Qt(i)));
+		var t = r || qt ? document.importNode(i, !0) : i.cloneNode(!0);
 		if (n) {
-			var o = /* @__PURE__ */ $t(t), s = t.lastChild;
+			var o = /* @__PURE__ */ Qt(t), s = t.lastChild;
 			yr(o, s);
 		} else yr(t, t);
 		return t;
@@ -1414,15 +1414,15 @@ function K(e, t) {
 function br(e, t, n = "svg") {
 	var r = !e.startsWith("<!>"), i = !!(t & 1), a = `<${n}>${r ? e : "<!>" + e}</${n}>`, o;
 	return () => {
-		if (D) return yr(O, null), O;
+		if (O) return yr(k, null), k;
 		if (!o) {
-			var e = /* @__PURE__ */ $t(vr(a));
-			if (i) for (o = document.createDocumentFragment(); /* @__PURE__ */ $t(e);) o.appendChild(/* @__PURE__ */ $t(e));
-			else o = /* @__PURE__ */ $t(e);
+			var e = /* @__PURE__ */ Qt(vr(a));
+			if (i) for (o = document.createDocumentFragment(); /* @__PURE__ */ Qt(e);) o.appendChild(/* @__PURE__ */ Qt(e));
+			else o = /* @__PURE__ */ Qt(e);
 		}
 		var t = o.cloneNode(!0);
 		if (i) {
-			var n = /* @__PURE__ */ $t(t), r = t.lastChild;
+			var n = /* @__PURE__ */ Qt(t), r = t.lastChild;
 			yr(n, r);
 		} else yr(t, t);
 		return t;
@@ -1433,33 +1433,40 @@ function q(e, t) {
 	return /* @__PURE__ */ br(e, t, "svg");
 }
 function J(e, t) {
-	if (D) {
-		var n = H;
-		n.f & 32768 && n.nodes.end !== null || (n.nodes.end = O), xe();
+	if (O) {
+		var n = U;
+		n.f & 32768 && n.nodes.end !== null || (n.nodes.end = k), be();
 	} else e !== null && e.before(t);
 }
+function xr() {
+	if (O && k && k.nodeType === 8 && k.textContent?.startsWith("$")) {
+		let e = k.textContent.substring(1);
+		return be(), e;
+	}
+	return (window.__svelte ??= {}).uid ??= 1, `c${window.__svelte.uid++}`;
+}
 // node_modules/svelte/src/reactivity/create-subscriber.js
-function xr(e) {
-	let t = 0, n = Rt(0), r;
+function Sr(e) {
+	let t = 0, n = Lt(0), r;
 	return () => {
-		fn() && (W(n), yn(() => (t === 0 && (r = ir(() => e(() => Wt(n)))), t += 1, () => {
-			Ye(() => {
-				--t, t === 0 && (r?.(), r = void 0, Wt(n));
+		dn() && (W(n), vn(() => (t === 0 && (r = ir(() => e(() => Ut(n)))), t += 1, () => {
+			Je(() => {
+				--t, t === 0 && (r?.(), r = void 0, Ut(n));
 			});
 		})));
 	};
 }
 // node_modules/svelte/src/internal/client/dom/blocks/boundary.js
-var Sr = S | C;
-function Cr(e, t, n, r) {
-	new wr(e, t, n, r);
+var Cr = S | C;
+function wr(e, t, n, r) {
+	new Tr(e, t, n, r);
 }
-var wr = class {
+var Tr = class {
 	parent;
 	is_pending = !1;
 	transform_error;
 	#e;
-	#t = D ? O : null;
+	#t = O ? k : null;
 	#n;
 	#r;
 	#i;
@@ -1472,42 +1479,42 @@ var wr = class {
 	#d = !1;
 	#f = /* @__PURE__ */ new Map();
 	#p = null;
-	#m = xr(() => (this.#p = Rt(this.#l), () => {
+	#m = Sr(() => (this.#p = Lt(this.#l), () => {
 		this.#p = null;
 	}));
 	constructor(e, t, n, r) {
 		this.#e = e, this.#n = t, this.#r = (e) => {
-			var t = H;
+			var t = U;
 			t.b = this, t.f |= 128, n(e);
-		}, this.parent = H.b, this.transform_error = r ?? this.parent?.transform_error ?? ((e) => e), this.#i = bn(() => {
-			if (D) {
-				let e = we(this.#t);
-				xe();
+		}, this.parent = U.b, this.transform_error = r ?? this.parent?.transform_error ?? ((e) => e), this.#i = yn(() => {
+			if (O) {
+				let e = Ce(this.#t);
+				be();
 				let t = e === "[!";
 				if (e.startsWith("[?")) {
 					let t = JSON.parse(e.slice(2));
 					this.#g(t);
 				} else t ? this.#y() : this.#h();
 			} else this.#b();
-		}, Sr), D && (this.#e = O);
+		}, Cr), O && (this.#e = k);
 	}
 	#h() {
 		try {
-			this.#a = xn(() => this.#r(this.#e));
+			this.#a = bn(() => this.#r(this.#e));
 		} catch (e) {
 			this.error(e);
 		}
 	}
 	#g(e) {
 		let t = this.#n.failed, { reset: n, invoke_onerror: r } = this.#_(e);
-		Ye(r), t && (this.#s = xn(() => {
+		Je(r), t && (this.#s = bn(() => {
 			t(this.#e, () => e, () => n);
 		}));
 	}
 	#_(e) {
 		var t = !1, n = !1;
 		let r = () => {
-			this.#v() || (t ? ve() : (t = !0, n && Re(), this.#s !== null && Dn(this.#s, () => {
+			this.#v() || (t ? _e() : (t = !0, n && Le(), this.#s !== null && En(this.#s, () => {
 				this.#s = null;
 			}), this.#S(() => {
 				this.#b();
@@ -1519,7 +1526,7 @@ var wr = class {
 				if (!this.#v()) try {
 					n = !0, this.#n.onerror?.(e, r), n = !1;
 				} catch (e) {
-					cn(e, this.#i && this.#i.parent);
+					sn(e, this.#i && this.#i.parent);
 				}
 			}
 		};
@@ -1529,36 +1536,36 @@ var wr = class {
 	}
 	#y() {
 		let e = this.#n.pending;
-		e && (this.is_pending = !0, this.#o = xn(() => e(this.#e)), Ye(() => {
+		e && (this.is_pending = !0, this.#o = bn(() => e(this.#e)), Je(() => {
 			if (!this.#v()) {
-				var e = this.#c = document.createDocumentFragment(), t = Qt(), n = !1;
+				var e = this.#c = document.createDocumentFragment(), t = Zt(), n = !1;
 				e.append(t), this.#a = this.#S(() => {
 					try {
-						return xn(() => this.#r(t));
+						return bn(() => this.#r(t));
 					} catch (e) {
 						try {
 							this.error(e), n = !0;
 						} catch (e) {
-							cn(e, this.#i.parent);
+							sn(e, this.#i.parent);
 						}
 						return null;
 					}
-				}), this.#a === null ? (this.#c = null, n && this.#x(N)) : this.#u === 0 && (this.#e.before(e), this.#c = null, Dn(this.#o, () => {
+				}), this.#a === null ? (this.#c = null, n && this.#x(P)) : this.#u === 0 && (this.#e.before(e), this.#c = null, En(this.#o, () => {
 					this.#o = null;
-				}), this.#x(N));
+				}), this.#x(P));
 			}
 		}));
 	}
 	#b() {
 		try {
-			if (this.is_pending = this.has_pending_snippet(), this.#u = 0, this.#l = 0, this.#a = xn(() => {
+			if (this.is_pending = this.has_pending_snippet(), this.#u = 0, this.#l = 0, this.#a = bn(() => {
 				this.#r(this.#e);
 			}), this.#u > 0) {
 				var e = this.#c = document.createDocumentFragment();
-				jn(this.#a, e);
+				An(this.#a, e);
 				let t = this.#n.pending;
-				this.#o = xn(() => t(this.#e));
-			} else this.#x(N);
+				this.#o = bn(() => t(this.#e));
+			} else this.#x(P);
 		} catch (e) {
 			this.error(e);
 		}
@@ -1567,7 +1574,7 @@ var wr = class {
 		this.is_pending = !1, e.transfer_reactions(this.#f);
 	}
 	defer_effect(e) {
-		$e(e, this.#f);
+		Qe(e, this.#f);
 	}
 	is_rendered() {
 		return !this.is_pending && (!this.parent || this.parent.is_rendered());
@@ -1576,80 +1583,80 @@ var wr = class {
 		return !!this.#n.pending;
 	}
 	#S(e) {
-		var t = H, n = V, r = A;
-		Ln(this.#i), In(this.#i), He(this.#i.ctx);
+		var t = U, n = H, r = j;
+		In(this.#i), Fn(this.#i), Ve(this.#i.ctx);
 		try {
-			return Dt.ensure(), e();
+			return Et.ensure(), e();
 		} finally {
-			Ln(t), In(n), He(r);
+			In(t), Fn(n), Ve(r);
 		}
 	}
 	#C(e, t) {
-		this.has_pending_snippet() ? (this.#u += e, this.#u === 0 && (this.#x(t), this.#o && Dn(this.#o, () => {
+		this.has_pending_snippet() ? (this.#u += e, this.#u === 0 && (this.#x(t), this.#o && En(this.#o, () => {
 			this.#o = null;
 		}), this.#c &&= (this.#e.before(this.#c), null))) : this.parent && this.parent.#C(e, t);
 	}
 	update_pending_count(e, t) {
-		this.#C(e, t), this.#l += e, !this.#p || this.#d || (this.#d = !0, Ye(() => {
-			this.#d = !1, this.#p && Ht(this.#p, this.#l);
+		this.#C(e, t), this.#l += e, !this.#p || this.#d || (this.#d = !0, Je(() => {
+			this.#d = !1, this.#p && Vt(this.#p, this.#l);
 		}));
 	}
 	get_effect_pending() {
 		return this.#m(), W(this.#p);
 	}
 	error(e) {
-		if (e === me || !this.#n.onerror && !this.#n.failed) throw e;
-		N?.is_fork ? (this.#a && N.skip_effect(this.#a), this.#o && N.skip_effect(this.#o), this.#s && N.skip_effect(this.#s), N.oncommit(() => {
+		if (e === pe || !this.#n.onerror && !this.#n.failed) throw e;
+		P?.is_fork ? (this.#a && P.skip_effect(this.#a), this.#o && P.skip_effect(this.#o), this.#s && P.skip_effect(this.#s), P.oncommit(() => {
 			this.#v() || this.#w(e);
 		})) : this.#w(e);
 	}
 	#w(e) {
-		this.#a &&= (B(this.#a), null), this.#o &&= (B(this.#o), null), this.#s &&= (B(this.#s), null), D && (be(this.#t), Se(), be(Ce()));
+		this.#a &&= (V(this.#a), null), this.#o &&= (V(this.#o), null), this.#s &&= (V(this.#s), null), O && (ye(this.#t), xe(), ye(Se()));
 		let t = this.#n.failed, n = (e) => {
 			if (this.#v()) return;
 			let { reset: n, invoke_onerror: r } = this.#_(e);
 			r(), t && !this.#v() && (this.#s = this.#S(() => {
 				try {
-					return xn(() => {
-						var r = H;
+					return bn(() => {
+						var r = U;
 						r.b = this, r.f |= 128, t(this.#e, () => e, () => n);
 					});
 				} catch (e) {
-					return cn(e, this.#i.parent), null;
+					return sn(e, this.#i.parent), null;
 				}
 			}));
 		};
-		Ye(() => {
+		Je(() => {
 			if (!this.#v()) {
 				var t;
 				try {
 					t = this.transform_error(e);
 				} catch (e) {
-					cn(e, this.#i && this.#i.parent);
+					sn(e, this.#i && this.#i.parent);
 					return;
 				}
-				typeof t == "object" && t && typeof t.then == "function" ? t.then(n, (e) => cn(e, this.#i && this.#i.parent)) : n(t);
+				typeof t == "object" && t && typeof t.then == "function" ? t.then(n, (e) => sn(e, this.#i && this.#i.parent)) : n(t);
 			}
 		});
 	}
 };
 function Y(e, t) {
 	var n = t == null ? "" : typeof t == "object" ? `${t}` : t;
-	n !== (e[ue] ??= e.nodeValue) && (e[ue] = n, e.nodeValue = `${n}`);
+	n !== (e[le] ??= e.nodeValue) && (e[le] = n, e.nodeValue = `${n}`);
 }
-function Tr(e, t) {
-	return Dr(e, t);
+function Er(e, t) {
+	return Or(e, t);
 }
-var Er = /* @__PURE__ */ new Map();
-function Dr(e, { target: t, anchor: n, props: i = {}, events: a, context: o, intro: s = !0, transformError: c }) {
-	Zt();
-	var l = void 0, u = gn(() => {
-		var s = n ?? t.appendChild(Qt());
-		Cr(s, { pending: () => {} }, (t) => {
-			Ue({});
-			var n = A;
-			if (o && (n.c = o), a && (i.$$events = a), D && yr(t, null), l = e(t, i) || Ge(), D && (H.nodes.end = O, O === null || O.nodeType !== 8 || O.data !== "]")) throw _e(), me;
-			We();
+var Dr = /* @__PURE__ */ new Map();
+function Or(e, { target: t, anchor: n, props: i = {}, events: a, context: o, intro: s = !0, transformError: c }) {
+	Xt();
+	var l = void 0, u = hn(() => {
+		var s = n ?? t.appendChild(Zt());
+		wr(s, { pending: () => {} }, (t) => {
+			He({});
+			var n = j;
+			if (o && (n.c = o), a && (i.$$events = a), O && yr(t, null), l = e(t, i) || We(), O && (U.nodes.end = k, k === null || k.nodeType !== 8 || k.data !== "]")) throw ge(), pe;
+			Ue();
 		}, c);
 		var u = /* @__PURE__ */ new Set(), d = (e) => {
 			for (var n = 0; n < e.length; n++) {
@@ -1658,8 +1665,8 @@ function Dr(e, { target: t, anchor: n, props: i = {}, events: a, context: o, int
 					u.add(r);
 					var i = or(r);
 					for (let e of [t, document]) {
-						var a = Er.get(e);
-						a === void 0 && (a = /* @__PURE__ */ new Map(), Er.set(e, a));
+						var a = Dr.get(e);
+						a === void 0 && (a = /* @__PURE__ */ new Map(), Dr.set(e, a));
 						var o = a.get(r);
 						o === void 0 ? (e.addEventListener(r, hr, { passive: i }), a.set(r, 1)) : a.set(r, o + 1);
 					}
@@ -1668,21 +1675,21 @@ function Dr(e, { target: t, anchor: n, props: i = {}, events: a, context: o, int
 		};
 		return d(r(cr)), lr.add(d), () => {
 			for (var e of u) for (let n of [t, document]) {
-				var r = Er.get(n), i = r.get(e);
-				--i == 0 ? (n.removeEventListener(e, hr), r.delete(e), r.size === 0 && Er.delete(n)) : r.set(e, i);
+				var r = Dr.get(n), i = r.get(e);
+				--i == 0 ? (n.removeEventListener(e, hr), r.delete(e), r.size === 0 && Dr.delete(n)) : r.set(e, i);
 			}
 			lr.delete(d), s !== n && s.parentNode?.removeChild(s);
 		};
 	});
-	return Or.set(l, u), l;
+	return kr.set(l, u), l;
 }
-var Or = /* @__PURE__ */ new WeakMap();
-function kr(e, t) {
-	let n = Or.get(e);
-	return n ? (Or.delete(e), n(t)) : Promise.resolve();
+var kr = /* @__PURE__ */ new WeakMap();
+function Ar(e, t) {
+	let n = kr.get(e);
+	return n ? (kr.delete(e), n(t)) : Promise.resolve();
 }
 // node_modules/svelte/src/internal/client/dom/blocks/branches.js
-var Ar = class {
+var jr = class {
 	anchor;
 	#e = /* @__PURE__ */ new Map();
 	#t = /* @__PURE__ */ new Map();
@@ -1695,72 +1702,72 @@ var Ar = class {
 	#a = (e) => {
 		if (this.#e.has(e)) {
 			var t = this.#e.get(e), n = this.#t.get(t);
-			if (n) kn(n), this.#r.delete(t);
+			if (n) On(n), this.#r.delete(t);
 			else {
 				var r = this.#n.get(t);
-				r && (kn(r.effect), this.#t.set(t, r.effect), this.#n.delete(t), r.fragment.lastChild.remove(), this.anchor.before(r.fragment), n = r.effect);
+				r && (On(r.effect), this.#t.set(t, r.effect), this.#n.delete(t), r.fragment.lastChild.remove(), this.anchor.before(r.fragment), n = r.effect);
 			}
 			for (let [t, n] of this.#e) {
 				if (this.#e.delete(t), t === e) break;
 				let r = this.#n.get(n);
-				r && (B(r.effect), this.#n.delete(n));
+				r && (V(r.effect), this.#n.delete(n));
 			}
 			for (let [e, r] of this.#t) {
 				if (e === t || this.#r.has(e)) continue;
 				let i = () => {
 					if (Array.from(this.#e.values()).includes(e)) {
 						var t = document.createDocumentFragment();
-						jn(r, t), t.append(Qt()), this.#n.set(e, {
+						An(r, t), t.append(Zt()), this.#n.set(e, {
 							effect: r,
 							fragment: t
 						});
-					} else B(r);
+					} else V(r);
 					this.#r.delete(e), this.#t.delete(e);
 				};
-				this.#i || !n ? (this.#r.add(e), Dn(r, i, !1)) : i();
+				this.#i || !n ? (this.#r.add(e), En(r, i, !1)) : i();
 			}
 		}
 	};
 	#o = (e) => {
 		this.#e.delete(e);
 		let t = Array.from(this.#e.values());
-		for (let [e, n] of this.#n) t.includes(e) || (B(n.effect), this.#n.delete(e));
+		for (let [e, n] of this.#n) t.includes(e) || (V(n.effect), this.#n.delete(e));
 	};
 	ensure(e, t) {
-		var n = N, r = rn();
+		var n = P, r = nn();
 		if (t && !this.#t.has(e) && !this.#n.has(e)) {
 			if (r) {
-				var i = document.createDocumentFragment(), a = Qt();
+				var i = document.createDocumentFragment(), a = Zt();
 				i.append(a), this.#n.set(e, {
-					effect: xn(() => t(a)),
+					effect: bn(() => t(a)),
 					fragment: i
 				});
-			} else this.#t.set(e, xn(() => t(this.anchor)));
+			} else this.#t.set(e, bn(() => t(this.anchor)));
 		}
 		if (this.#e.set(n, e), r) {
 			for (let [t, r] of this.#t) t === e ? n.unskip_effect(r) : n.skip_effect(r);
 			for (let [t, r] of this.#n) t === e ? n.unskip_effect(r.effect) : n.skip_effect(r.effect);
 			n.oncommit(this.#a), n.ondiscard(this.#o);
-		} else D && (this.anchor = O), this.#a(n);
+		} else O && (this.anchor = k), this.#a(n);
 	}
 };
 // node_modules/svelte/src/internal/client/dom/blocks/if.js
 function X(e, t, n = !1) {
 	var r;
-	D && (r = O, xe());
-	var i = new Ar(e), a = n ? S : 0;
+	O && (r = k, be());
+	var i = new jr(e), a = n ? S : 0;
 	function o(e, t) {
-		if (D) {
-			var n = we(r);
+		if (O) {
+			var n = Ce(r);
 			if (e !== parseInt(n.substring(1))) {
-				var a = Ce();
-				be(a), i.anchor = a, ye(!1), i.ensure(e, t), ye(!0);
+				var a = Se();
+				ye(a), i.anchor = a, ve(!1), i.ensure(e, t), ve(!0);
 				return;
 			}
 		}
 		i.ensure(e, t);
 	}
-	bn(() => {
+	yn(() => {
 		var e = !1;
 		t((t, n = 0) => {
 			e = !0, o(n, t);
@@ -1768,17 +1775,17 @@ function X(e, t, n = !1) {
 	}, a);
 }
 // node_modules/svelte/src/internal/client/dom/blocks/each.js
-function jr(e, t) {
+function Mr(e, t) {
 	return t;
 }
-function Mr(e, t, n) {
+function Nr(e, t, n) {
 	for (var i = [], a = t.length, o, s = t.length, c = 0; c < a; c++) {
 		let n = t[c];
-		Dn(n, () => {
+		En(n, () => {
 			if (o) {
 				if (o.pending.delete(n), o.done.add(n), o.pending.size === 0) {
 					var t = e.outrogroups;
-					Nr(e, r(o.done)), t.delete(o), t.size === 0 && (e.outrogroups = null);
+					Pr(e, r(o.done)), t.delete(o), t.size === 0 && (e.outrogroups = null);
 				}
 			} else --s;
 		}, !1);
@@ -1787,15 +1794,15 @@ function Mr(e, t, n) {
 		var l = i.length === 0 && n !== null && e.pending.size === 0;
 		if (l) {
 			var u = n, d = u.parentNode;
-			nn(d), d.append(u), e.items.clear();
+			tn(d), d.append(u), e.items.clear();
 		}
-		Nr(e, t, !l);
+		Pr(e, t, !l);
 	} else o = {
 		pending: new Set(t),
 		done: /* @__PURE__ */ new Set()
 	}, (e.outrogroups ??= /* @__PURE__ */ new Set()).add(o);
 }
-function Nr(e, t, n = !0) {
+function Pr(e, t, n = !0) {
 	var r;
 	if (e.pending.size > 0) {
 		r = /* @__PURE__ */ new Set();
@@ -1803,18 +1810,18 @@ function Nr(e, t, n = !0) {
 	}
 	for (var i = 0; i < t.length; i++) {
 		var a = t[i];
-		r?.has(a) ? (a.f |= T, jn(a, document.createDocumentFragment())) : B(t[i], n);
+		r?.has(a) ? (a.f |= T, An(a, document.createDocumentFragment())) : V(t[i], n);
 	}
 }
-var Pr;
+var Fr;
 function Z(t, n, i, a, o, s = null) {
 	var c = t, l = /* @__PURE__ */ new Map();
 	if (n & 4) {
 		var u = t;
-		c = D ? be(/* @__PURE__ */ $t(u)) : u.appendChild(Qt());
+		c = O ? ye(/* @__PURE__ */ Qt(u)) : u.appendChild(Zt());
 	}
-	D && xe();
-	var d = null, f = /* @__PURE__ */ dt(() => {
+	O && be();
+	var d = null, f = /* @__PURE__ */ ut(() => {
 		var t = i();
 		return e(t) ? t : t == null ? [] : r(t);
 	}), p = /* @__PURE__ */ new Map(), m = !0;
@@ -1822,7 +1829,7 @@ function Z(t, n, i, a, o, s = null) {
 		if (!(_.effect.f & 16384)) {
 			_.pending.delete(e);
 			var t = W(f);
-			_.fallback = d, Ir(_, t, c, n, a), d !== null && (t.length === 0 ? d.f & 33554432 ? (d.f ^= T, Rr(d, null, c)) : kn(d) : Dn(d, () => {
+			_.fallback = d, Lr(_, t, c, n, a), d !== null && (t.length === 0 ? d.f & 33554432 ? (d.f ^= T, zr(d, null, c)) : On(d) : En(d, () => {
 				d = null;
 			}));
 		}
@@ -1831,22 +1838,22 @@ function Z(t, n, i, a, o, s = null) {
 		_.pending.delete(e);
 	}
 	var _ = {
-		effect: bn(() => {
+		effect: yn(() => {
 			var e = W(f), t = e.length;
 			let r = !1;
-			D && we(c) === "[!" != (t === 0) && (c = Ce(), be(c), ye(!1), r = !0);
-			for (var u = /* @__PURE__ */ new Set(), _ = N, v = rn(), y = 0; y < t; y += 1) {
-				D && O.nodeType === 8 && O.data === "]" && (c = O, r = !0, ye(!1));
+			O && Ce(c) === "[!" != (t === 0) && (c = Se(), ye(c), ve(!1), r = !0);
+			for (var u = /* @__PURE__ */ new Set(), _ = P, v = nn(), y = 0; y < t; y += 1) {
+				O && k.nodeType === 8 && k.data === "]" && (c = k, r = !0, ve(!1));
 				var b = e[y], x = a(b, y), S = m ? null : l.get(x);
-				S ? (S.v && Ht(S.v, b), S.i && Ht(S.i, y), v && _.unskip_effect(S.e)) : (S = Lr(l, m ? c : Pr ??= Qt(), b, x, y, o, n, i), m || (S.e.f |= T), l.set(x, S)), u.add(x);
+				S ? (S.v && Vt(S.v, b), S.i && Vt(S.i, y), v && _.unskip_effect(S.e)) : (S = Rr(l, m ? c : Fr ??= Zt(), b, x, y, o, n, i), m || (S.e.f |= T), l.set(x, S)), u.add(x);
 			}
-			if (t === 0 && s && !d && (m ? d = xn(() => s(c)) : (d = xn(() => s(Pr ??= Qt())), d.f |= T)), t > u.size && ke("", "", ""), D && t > 0 && be(Ce()), !m) {
+			if (t === 0 && s && !d && (m ? d = bn(() => s(c)) : (d = bn(() => s(Fr ??= Zt())), d.f |= T)), t > u.size && Oe("", "", ""), O && t > 0 && ye(Se()), !m) {
 				if (p.set(_, u), v) {
 					for (let [e, t] of l) u.has(e) || _.skip_effect(t.e);
 					_.oncommit(h), _.ondiscard(g);
 				} else h(_);
 			}
-			r && ye(!0), W(f);
+			r && ve(!0), W(f);
 		}),
 		flags: n,
 		items: l,
@@ -1854,22 +1861,22 @@ function Z(t, n, i, a, o, s = null) {
 		outrogroups: null,
 		fallback: d
 	};
-	m = !1, D && (c = O);
+	m = !1, O && (c = k);
 }
-function Fr(e) {
+function Ir(e) {
 	for (; e !== null && !(e.f & 32);) e = e.next;
 	return e;
 }
-function Ir(e, t, n, i, a) {
-	var o = !!(i & 8), s = t.length, c = e.items, l = Fr(e.effect.first), u, d = null, f, p = [], m = [], h, g, _, v;
+function Lr(e, t, n, i, a) {
+	var o = !!(i & 8), s = t.length, c = e.items, l = Ir(e.effect.first), u, d = null, f, p = [], m = [], h, g, _, v;
 	if (o) for (v = 0; v < s; v += 1) h = t[v], g = a(h, v), _ = c.get(g).e, _.f & 33554432 || (_.nodes?.a?.measure(), (f ??= /* @__PURE__ */ new Set()).add(_));
 	for (v = 0; v < s; v += 1) {
 		if (h = t[v], g = a(h, v), _ = c.get(g).e, e.outrogroups !== null) for (let t of e.outrogroups) t.pending.delete(_), t.done.delete(_);
-		if (_.f & 8192 && (kn(_), o && (_.nodes?.a?.unfix(), (f ??= /* @__PURE__ */ new Set()).delete(_))), _.f & 33554432) {
-			if (_.f ^= T, _ === l) Rr(_, null, n);
+		if (_.f & 8192 && (On(_), o && (_.nodes?.a?.unfix(), (f ??= /* @__PURE__ */ new Set()).delete(_))), _.f & 33554432) {
+			if (_.f ^= T, _ === l) zr(_, null, n);
 			else {
 				var y = d ? d.next : l;
-				_ === e.effect.last && (e.effect.last = _.prev), _.prev && (_.prev.next = _.next), _.next && (_.next.prev = _.prev), zr(e, d, _), zr(e, _, y), Rr(_, y, n), d = _, p = [], m = [], l = Fr(d.next);
+				_ === e.effect.last && (e.effect.last = _.prev), _.prev && (_.prev.next = _.next), _.next && (_.next.prev = _.prev), Br(e, d, _), Br(e, _, y), zr(_, y, n), d = _, p = [], m = [], l = Ir(d.next);
 				continue;
 			}
 		}
@@ -1879,25 +1886,25 @@ function Ir(e, t, n, i, a) {
 					var b = m[0], x;
 					d = b.prev;
 					var S = p[0], C = p[p.length - 1];
-					for (x = 0; x < p.length; x += 1) Rr(p[x], b, n);
+					for (x = 0; x < p.length; x += 1) zr(p[x], b, n);
 					for (x = 0; x < m.length; x += 1) u.delete(m[x]);
-					zr(e, S.prev, C.next), zr(e, d, S), zr(e, C, b), l = b, d = C, --v, p = [], m = [];
-				} else u.delete(_), Rr(_, l, n), zr(e, _.prev, _.next), zr(e, _, d === null ? e.effect.first : d.next), zr(e, d, _), d = _;
+					Br(e, S.prev, C.next), Br(e, d, S), Br(e, C, b), l = b, d = C, --v, p = [], m = [];
+				} else u.delete(_), zr(_, l, n), Br(e, _.prev, _.next), Br(e, _, d === null ? e.effect.first : d.next), Br(e, d, _), d = _;
 				continue;
 			}
-			for (p = [], m = []; l !== null && l !== _;) (u ??= /* @__PURE__ */ new Set()).add(l), m.push(l), l = Fr(l.next);
+			for (p = [], m = []; l !== null && l !== _;) (u ??= /* @__PURE__ */ new Set()).add(l), m.push(l), l = Ir(l.next);
 			if (l === null) continue;
 		}
-		_.f & 33554432 || p.push(_), d = _, l = Fr(_.next);
+		_.f & 33554432 || p.push(_), d = _, l = Ir(_.next);
 	}
 	if (e.outrogroups !== null) {
-		for (let t of e.outrogroups) t.pending.size === 0 && (Nr(e, r(t.done)), e.outrogroups?.delete(t));
+		for (let t of e.outrogroups) t.pending.size === 0 && (Pr(e, r(t.done)), e.outrogroups?.delete(t));
 		e.outrogroups.size === 0 && (e.outrogroups = null);
 	}
 	if (l !== null || u !== void 0) {
 		var w = [];
 		if (u !== void 0) for (_ of u) _.f & 8192 || w.push(_);
-		for (; l !== null;) !(l.f & 8192) && l !== e.fallback && w.push(l), l = Fr(l.next);
+		for (; l !== null;) !(l.f & 8192) && l !== e.fallback && w.push(l), l = Ir(l.next);
 		var ee = w.length;
 		if (ee > 0) {
 			var te = i & 4 && s === 0 ? n : null;
@@ -1905,66 +1912,66 @@ function Ir(e, t, n, i, a) {
 				for (v = 0; v < ee; v += 1) w[v].nodes?.a?.measure();
 				for (v = 0; v < ee; v += 1) w[v].nodes?.a?.fix();
 			}
-			Mr(e, w, te);
+			Nr(e, w, te);
 		}
 	}
-	o && Ye(() => {
+	o && Je(() => {
 		if (f !== void 0) for (_ of f) _.nodes?.a?.apply();
 	});
 }
-function Lr(e, t, n, r, i, a, o, s) {
-	var c = o & 1 ? o & 16 ? Rt(n) : /* @__PURE__ */ zt(n, !1, !1) : null, l = o & 2 ? Rt(i) : null;
+function Rr(e, t, n, r, i, a, o, s) {
+	var c = o & 1 ? o & 16 ? Lt(n) : /* @__PURE__ */ Rt(n, !1, !1) : null, l = o & 2 ? Lt(i) : null;
 	return {
 		v: c,
 		i: l,
-		e: xn(() => (a(t, c ?? n, l ?? i, s), () => {
+		e: bn(() => (a(t, c ?? n, l ?? i, s), () => {
 			e.delete(r);
 		}))
 	};
 }
-function Rr(e, t, n) {
+function zr(e, t, n) {
 	if (e.nodes) for (var r = e.nodes.start, i = e.nodes.end, a = t && !(t.f & 33554432) ? t.nodes.start : n; r !== null;) {
-		var o = /* @__PURE__ */ en(r);
+		var o = /* @__PURE__ */ $t(r);
 		if (a.before(r), r === i) return;
 		r = o;
 	}
 }
-function zr(e, t, n) {
+function Br(e, t, n) {
 	t === null ? e.effect.first = n : t.next = n, n === null ? e.effect.last = t : n.prev = t;
 }
 // node_modules/clsx/dist/clsx.mjs
-function Br(e) {
+function Vr(e) {
 	var t, n, r = "";
 	if (typeof e == "string" || typeof e == "number") r += e;
 	else if (typeof e == "object") {
 		if (Array.isArray(e)) {
 			var i = e.length;
-			for (t = 0; t < i; t++) e[t] && (n = Br(e[t])) && (r && (r += " "), r += n);
+			for (t = 0; t < i; t++) e[t] && (n = Vr(e[t])) && (r && (r += " "), r += n);
 		} else for (n in e) e[n] && (r && (r += " "), r += n);
 	}
 	return r;
 }
-function Vr() {
-	for (var e, t, n = 0, r = "", i = arguments.length; n < i; n++) (e = arguments[n]) && (t = Br(e)) && (r && (r += " "), r += t);
+function Hr() {
+	for (var e, t, n = 0, r = "", i = arguments.length; n < i; n++) (e = arguments[n]) && (t = Vr(e)) && (r && (r += " "), r += t);
 	return r;
 }
 // node_modules/svelte/src/internal/shared/attributes.js
-function Hr(e) {
-	return typeof e == "object" ? Vr(e) : e ?? "";
+function Ur(e) {
+	return typeof e == "object" ? Hr(e) : e ?? "";
 }
-var Ur = [..." 	\n\r\f\xA0\v﻿"];
-function Wr(e, t, n) {
+var Wr = [..." 	\n\r\f\xA0\v﻿"];
+function Gr(e, t, n) {
 	var r = e == null ? "" : "" + e;
 	if (t && (r = r ? r + " " + t : t), n) {
 		for (var i of Object.keys(n)) if (n[i]) r = r ? r + " " + i : i;
 		else if (r.length) for (var a = i.length, o = 0; (o = r.indexOf(i, o)) >= 0;) {
 			var s = o + a;
-			(o === 0 || Ur.includes(r[o - 1])) && (s === r.length || Ur.includes(r[s])) ? r = (o === 0 ? "" : r.substring(0, o)) + r.substring(s + 1) : o = s;
+			(o === 0 || Wr.includes(r[o - 1])) && (s === r.length || Wr.includes(r[s])) ? r = (o === 0 ? "" : r.substring(0, o)) + r.substring(s + 1) : o = s;
 		}
 	}
 	return r === "" ? null : r;
 }
-function Gr(e, t = !1) {
+function Kr(e, t = !1) {
 	var n = t ? " !important;" : ";", r = "";
 	for (var i of Object.keys(e)) {
 		var a = e[i];
@@ -1972,16 +1979,16 @@ function Gr(e, t = !1) {
 	}
 	return r;
 }
-function Kr(e) {
+function qr(e) {
 	return e[0] !== "-" || e[1] !== "-" ? e.toLowerCase() : e;
 }
-function qr(e, t) {
+function Jr(e, t) {
 	if (t) {
 		var n = "", r, i;
 		if (Array.isArray(t) ? (r = t[0], i = t[1]) : r = t, e) {
 			e = String(e).replaceAll(/\/\*.*?\*\//g, "").trim();
 			var a = !1, o = 0, s = !1, c = [];
-			r && c.push(...Object.keys(r).map(Kr)), i && c.push(...Object.keys(i).map(Kr));
+			r && c.push(...Object.keys(r).map(qr)), i && c.push(...Object.keys(i).map(qr));
 			var l = 0, u = -1;
 			let t = e.length;
 			for (var d = 0; d < t; d++) {
@@ -1990,7 +1997,7 @@ function qr(e, t) {
 					if (f === ":" && u === -1) u = d;
 					else if (f === ";" || d === t - 1) {
 						if (u !== -1) {
-							var p = Kr(e.substring(l, u).trim());
+							var p = qr(e.substring(l, u).trim());
 							if (!c.includes(p)) {
 								f !== ";" && d++;
 								var m = e.substring(l, d).trim();
@@ -2002,16 +2009,16 @@ function qr(e, t) {
 				}
 			}
 		}
-		return r && (n += Gr(r)), i && (n += Gr(i, !0)), n = n.trim(), n === "" ? null : n;
+		return r && (n += Kr(r)), i && (n += Kr(i, !0)), n = n.trim(), n === "" ? null : n;
 	}
 	return e == null ? null : String(e);
 }
 // node_modules/svelte/src/internal/client/dom/elements/class.js
-function Jr(e, t, n, r, i, a) {
+function Yr(e, t, n, r, i, a) {
 	var o = e[ce];
-	if (D || o !== n || o === void 0) {
-		var s = Wr(n, r, a);
-		D && s === e.getAttribute("class") || (s == null ? e.removeAttribute("class") : t ? e.className = s : e.setAttribute("class", s)), e[ce] = n;
+	if (O || o !== n || o === void 0) {
+		var s = Gr(n, r, a);
+		O && s === e.getAttribute("class") || (s == null ? e.removeAttribute("class") : t ? e.className = s : e.setAttribute("class", s)), e[ce] = n;
 	} else if (a && i !== a) for (var c in a) {
 		var l = !!a[c];
 		(i == null || l !== !!i[c]) && e.classList.toggle(c, l);
@@ -2019,24 +2026,24 @@ function Jr(e, t, n, r, i, a) {
 	return a;
 }
 // node_modules/svelte/src/internal/client/dom/elements/style.js
-function Yr(e, t = {}, n, r) {
+function Xr(e, t = {}, n, r) {
 	for (var i in n) {
 		var a = n[i];
 		t[i] !== a && (n[i] == null ? e.style.removeProperty(i) : e.style.setProperty(i, a, r));
 	}
 }
-function Xr(e, t, n, r) {
-	var i = e[le];
-	if (D || i !== t) {
-		var a = qr(t, r);
-		D && a === e.getAttribute("style") || (a == null ? e.removeAttribute("style") : e.style.cssText = a), e[le] = t;
-	} else r && (Array.isArray(r) ? (Yr(e, n?.[0], r[0]), Yr(e, n?.[1], r[1], "important")) : Yr(e, n, r));
+function Zr(e, t, n, r) {
+	var i = e[E];
+	if (O || i !== t) {
+		var a = Jr(t, r);
+		O && a === e.getAttribute("style") || (a == null ? e.removeAttribute("style") : e.style.cssText = a), e[E] = t;
+	} else r && (Array.isArray(r) ? (Xr(e, n?.[0], r[0]), Xr(e, n?.[1], r[1], "important")) : Xr(e, n, r));
 	return r;
 }
 // node_modules/svelte/src/internal/client/dom/elements/attributes.js
-var Zr = Symbol("is custom element"), Qr = Symbol("is html"), $r = pe ? "link" : "LINK", ei = pe ? "progress" : "PROGRESS";
-function ti(e) {
-	if (D) {
+var Qr = Symbol("is custom element"), $r = Symbol("is html"), ei = fe ? "link" : "LINK", ti = fe ? "progress" : "PROGRESS";
+function ni(e) {
+	if (O) {
 		var t = !1, n = () => {
 			if (!t) {
 				if (t = !0, e.hasAttribute("value")) {
@@ -2049,31 +2056,31 @@ function ti(e) {
 				}
 			}
 		};
-		e[de] = n, Ye(n), tt();
+		e[ue] = n, Je(n), et();
 	}
 }
-function ni(e, t) {
-	var n = ri(e);
-	n.value !== (n.value = t ?? void 0) && (e.value !== t || t === 0 && e.nodeName === ei) && (e.value = t ?? "");
+function ri(e, t) {
+	var n = ii(e);
+	n.value !== (n.value = t ?? void 0) && (e.value !== t || t === 0 && e.nodeName === ti) && (e.value = t ?? "");
 }
 function Q(e, t, n, r) {
-	var i = ri(e);
-	if (!(D && (i[t] = e.getAttribute(t), t === "src" || t === "srcset" || t === "href" && e.nodeName === $r))) {
+	var i = ii(e);
+	if (!(O && (i[t] = e.getAttribute(t), t === "src" || t === "srcset" || t === "href" && e.nodeName === ei))) {
 		var a = i[t];
-		a !== (i[t] = n) && (t === "loading" && (e[oe] = n), n == null ? e.removeAttribute(t) : typeof n != "string" && ai(e).has(t) ? e[t] = n : (!D || typeof n != "number" && typeof n != "boolean" || a !== String(n)) && e.setAttribute(t, n));
+		a !== (i[t] = n) && (t === "loading" && (e[oe] = n), n == null ? e.removeAttribute(t) : typeof n != "string" && oi(e).has(t) ? e[t] = n : (!O || typeof n != "number" && typeof n != "boolean" || a !== String(n)) && e.setAttribute(t, n));
 	}
 }
-function ri(e) {
+function ii(e) {
 	return e[se] ??= {
-		[Zr]: e.nodeName.includes("-"),
-		[Qr]: e.namespaceURI === he
+		[Qr]: e.nodeName.includes("-"),
+		[$r]: e.namespaceURI === me
 	};
 }
-var ii = /* @__PURE__ */ new Map();
-function ai(e) {
-	var t = e.getAttribute("is") || e.nodeName, n = ii.get(t);
+var ai = /* @__PURE__ */ new Map();
+function oi(e) {
+	var t = e.getAttribute("is") || e.nodeName, n = ai.get(t);
 	if (n) return n;
-	ii.set(t, n = /* @__PURE__ */ new Set());
+	ai.set(t, n = /* @__PURE__ */ new Set());
 	for (var r, i = e, a = Element.prototype; a !== i;) {
 		for (var s in r = o(i), r) r[s].set && s !== "innerHTML" && s !== "textContent" && s !== "innerText" && n.add(s);
 		i = l(i);
@@ -2081,50 +2088,50 @@ function ai(e) {
 	return n;
 }
 // node_modules/svelte/src/internal/client/dom/elements/bindings/input.js
-function oi(e, t, n = t) {
+function si(e, t, n = t) {
 	var r = /* @__PURE__ */ new WeakSet();
-	rt(e, "input", async (i) => {
+	nt(e, "input", async (i) => {
 		var a = i ? e.defaultValue : e.value;
-		if (a = si(e) ? ci(a) : a, n(a), N !== null && r.add(N), await tr(), a !== (a = t())) {
+		if (a = ci(e) ? li(a) : a, n(a), P !== null && r.add(P), await tr(), a !== (a = t())) {
 			var o = e.selectionStart, s = e.selectionEnd, c = e.value.length;
 			if (e.value = a ?? "", s !== null) {
 				var l = e.value.length;
 				o === s && s === c && l > c ? (e.selectionStart = l, e.selectionEnd = l) : (e.selectionStart = o, e.selectionEnd = Math.min(s, l));
 			}
 		}
-	}), (D && e.defaultValue !== e.value || ir(t) == null && e.value) && (n(si(e) ? ci(e.value) : e.value), N !== null && r.add(N)), yn(() => {
+	}), (O && e.defaultValue !== e.value || ir(t) == null && e.value) && (n(ci(e) ? li(e.value) : e.value), P !== null && r.add(P)), vn(() => {
 		var n = t();
 		if (e === document.activeElement) {
-			var i = N;
+			var i = P;
 			if (r.has(i)) return;
 		}
-		si(e) && n === ci(e.value) || (e.type !== "date" || n || e.value) && n !== e.value && (e.value = n ?? "");
+		ci(e) && n === li(e.value) || (e.type !== "date" || n || e.value) && n !== e.value && (e.value = n ?? "");
 	});
 }
-function si(e) {
+function ci(e) {
 	var t = e.type;
 	return t === "number" || t === "range";
 }
-function ci(e) {
+function li(e) {
 	return e === "" ? null : +e;
 }
 // node_modules/svelte/src/internal/client/dom/elements/bindings/this.js
-function li(e, t) {
+function ui(e, t) {
 	return e === t || e?.[re] === t;
 }
-function ui(e = Ge(), t, n, r) {
-	var i = A.r, a = H;
-	return _n(() => {
+function di(e = We(), t, n, r) {
+	var i = j.r, a = U;
+	return gn(() => {
 		var o, s;
-		return yn(() => {
+		return vn(() => {
 			o = s, s = r?.() || [], ir(() => {
-				li(n(...s), e) || (t(e, ...s), o && li(n(...o), e) && t(null, ...o));
+				ui(n(...s), e) || (t(e, ...s), o && ui(n(...o), e) && t(null, ...o));
 			});
 		}), () => {
 			let r = a;
 			for (; r !== i && r.parent !== null && r.parent.f & 33554432;) r = r.parent;
 			let o = () => {
-				s && li(n(...s), e) && t(null, ...s);
+				s && ui(n(...s), e) && t(null, ...s);
 			}, c = r.teardown;
 			r.teardown = () => {
 				o(), c?.();
@@ -2133,25 +2140,25 @@ function ui(e = Ge(), t, n, r) {
 	}), e;
 }
 // node_modules/svelte/src/internal/client/reactivity/store.js
-var di = !1;
-function fi(e) {
-	var t = di;
+var fi = !1;
+function pi(e) {
+	var t = fi;
 	try {
-		return di = !1, [e(), di];
+		return fi = !1, [e(), fi];
 	} finally {
-		di = t;
+		fi = t;
 	}
 }
 // node_modules/svelte/src/internal/client/reactivity/props.js
-function pi(e, t, n, r) {
-	var i = !0, o = !!(n & 8), s = !!(n & 16), c = r, l = !0, u = void 0, d = () => s && i ? (u ??= /* @__PURE__ */ ct(r), W(u)) : (l && (l = !1, c = s ? ir(r) : r), c);
+function mi(e, t, n, r) {
+	var i = !0, o = !!(n & 8), s = !!(n & 16), c = r, l = !0, u = void 0, d = () => s && i ? (u ??= /* @__PURE__ */ st(r), W(u)) : (l && (l = !1, c = s ? ir(r) : r), c);
 	let f;
 	if (o) {
 		var p = re in e || ae in e;
 		f = a(e, t)?.set ?? (p && t in e ? (n) => e[t] = n : void 0);
 	}
 	var m, h = !1;
-	o ? [m, h] = fi(() => e[t]) : m = e[t], m === void 0 && r !== void 0 && (m = d(), f && (i && Pe(t), f(m)));
+	o ? [m, h] = pi(() => e[t]) : m = e[t], m === void 0 && r !== void 0 && (m = d(), f && (i && Ne(t), f(m)));
 	var g = i ? () => {
 		var n = e[t];
 		return n === void 0 ? d() : (l = !0, n);
@@ -2166,29 +2173,29 @@ function pi(e, t, n, r) {
 			return arguments.length > 0 ? ((!i || !t || _ || h) && f(t ? g() : e), e) : g();
 		});
 	}
-	var v = !1, y = (n & 1 ? ct : dt)(() => (v = !1, g()));
+	var v = !1, y = (n & 1 ? st : ut)(() => (v = !1, g()));
 	o && W(y);
-	var b = H;
+	var b = U;
 	return (function(e, t) {
 		if (arguments.length > 0) {
-			let n = t ? W(y) : i && o ? Kt(e) : e;
-			return F(y, n), v = !0, c !== void 0 && (c = n), e;
+			let n = t ? W(y) : i && o ? Gt(e) : e;
+			return I(y, n), v = !0, c !== void 0 && (c = n), e;
 		}
-		return Nn && v || b.f & 16384 ? y.v : W(y);
+		return Mn && v || b.f & 16384 ? y.v : W(y);
 	});
 }
-var mi = (e) => e.reduce((e, t) => e * t, 1);
-function hi(e, t, n) {
+var hi = (e) => e.reduce((e, t) => e * t, 1);
+function gi(e, t, n) {
 	let r = /* @__PURE__ */ new Map(), i = 1;
 	for (let e = t.length - 1; e >= 0; e--) r.set(t[e], i), i *= n[t[e]];
-	let a = e.map((e) => n[e]), o = new Int32Array(mi(a)), s = new Int32Array(e.length), c = e.map((e) => r.get(e) ?? 0), l = 0;
+	let a = e.map((e) => n[e]), o = new Int32Array(hi(a)), s = new Int32Array(e.length), c = e.map((e) => r.get(e) ?? 0), l = 0;
 	for (let t = 0; t < o.length; t++) {
 		o[t] = l;
 		for (let t = e.length - 1; t >= 0 && (l += c[t], !(++s[t] < a[t])); t--) l -= c[t] * a[t], s[t] = 0;
 	}
 	return o;
 }
-var gi = class {
+var _i = class {
 	size;
 	cliques = [];
 	order = [];
@@ -2205,7 +2212,7 @@ var gi = class {
 		for (; n.size;) {
 			let e = -1, i = Infinity;
 			for (let r of n) {
-				let n = this.size[r] * mi([...t.get(r)].map((e) => this.size[e]));
+				let n = this.size[r] * hi([...t.get(r)].map((e) => this.size[e]));
 				n < i && (e = r, i = n);
 			}
 			let a = [...t.get(e)], o = [e, ...a].sort((e, t) => e - t);
@@ -2214,7 +2221,7 @@ var gi = class {
 			for (let n of a) t.get(n).delete(e);
 			n.delete(e);
 		}
-		let i = r.map((e) => mi(e.map((e) => this.size[e])));
+		let i = r.map((e) => hi(e.map((e) => this.size[e])));
 		if (i.reduce((e, t) => e + t, 0) > 4e6) throw Error("the network is too wide for this page");
 		this.cliques = r.map((e, t) => ({
 			scope: e,
@@ -2243,7 +2250,7 @@ var gi = class {
 	}
 	map(e, t) {
 		let n = `${e.join()}|${t.join()}`, r = this.maps.get(n);
-		return r || this.maps.set(n, r = hi(e, t, this.size)), r;
+		return r || this.maps.set(n, r = gi(e, t, this.size)), r;
 	}
 	propagate(e, t = !1) {
 		let n = this.cliques.map((e) => new Float64Array(e.cells).fill(1));
@@ -2253,7 +2260,7 @@ var gi = class {
 		});
 		let r = 0, i = [];
 		for (let e of [...this.order].reverse()) {
-			let a = this.cliques[e], o = n[e], s = new Float64Array(mi(a.separator.map((e) => this.size[e]))), c = this.map(a.scope, a.separator);
+			let a = this.cliques[e], o = n[e], s = new Float64Array(hi(a.separator.map((e) => this.size[e]))), c = this.map(a.scope, a.separator);
 			for (let e = 0; e < o.length; e++) s[c[e]] = t ? Math.max(s[c[e]], o[e]) : s[c[e]] + o[e];
 			let l = t ? s.reduce((e, t) => Math.max(e, t), 0) : s.reduce((e, t) => e + t, 0);
 			if (!(l > 0)) throw Error("what is given has probability zero");
@@ -2283,10 +2290,10 @@ var gi = class {
 		};
 	}
 	marginal(e, t) {
-		let n = this.cliques.findIndex((e) => t.every((t) => e.scope.includes(t))), r = new Float64Array(mi(t.map((e) => this.size[e]))), i = this.map(this.cliques[n].scope, t);
+		let n = this.cliques.findIndex((e) => t.every((t) => e.scope.includes(t))), r = new Float64Array(hi(t.map((e) => this.size[e]))), i = this.map(this.cliques[n].scope, t);
 		return e[n].forEach((e, t) => r[i[t]] += e), r;
 	}
-}, _i = class {
+}, vi = class {
 	net;
 	size;
 	discrete;
@@ -2297,8 +2304,8 @@ var gi = class {
 	constructor(e) {
 		this.net = e, this.size = e.variables.map((e) => e.states.length), this.discrete = this.size.flatMap((e, t) => e ? [t] : []), this.continuous = this.sorted(this.size.flatMap((e, t) => e ? [] : [t]));
 		let t = this.continuous.flatMap((t) => e.parents[t].filter((e) => this.size[e]));
-		if (this.above = [...new Set(t)].sort((e, t) => e - t), mi(this.above.map((e) => this.size[e])) > 2e4) throw Error("the continuous variables depend on too many states for this page");
-		this.scopes = this.discrete.map((t) => [...e.parents[t], t]), this.above.length && this.scopes.push(this.above), this.tree = new gi(this.size, [...this.scopes, ...this.discrete.map((e) => [e])]);
+		if (this.above = [...new Set(t)].sort((e, t) => e - t), hi(this.above.map((e) => this.size[e])) > 2e4) throw Error("the continuous variables depend on too many states for this page");
+		this.scopes = this.discrete.map((t) => [...e.parents[t], t]), this.above.length && this.scopes.push(this.above), this.tree = new _i(this.size, [...this.scopes, ...this.discrete.map((e) => [e])]);
 	}
 	sorted(e) {
 		let t = [], n = /* @__PURE__ */ new Set(), r = (e) => {
@@ -2322,7 +2329,7 @@ var gi = class {
 						r[t].mean[a],
 						Math.sqrt(Math.max(r[t].covariance[a][a], 0))
 					]);
-				}), i[t] = vi(o);
+				}), i[t] = yi(o);
 			});
 		}
 		return {
@@ -2381,7 +2388,7 @@ var gi = class {
 	}
 	normals(e) {
 		if (!this.continuous.length) return [];
-		let t = mi(this.above.map((e) => this.size[e]));
+		let t = hi(this.above.map((e) => this.size[e]));
 		return Array.from({ length: t }, (t, n) => this.conditioned(this.joint(n), e));
 	}
 	joint(e) {
@@ -2418,12 +2425,12 @@ var gi = class {
 		}), e;
 	}
 };
-function vi(e) {
+function yi(e) {
 	let t = e.reduce((e, [t, n]) => e + t * n, 0), n = e.reduce((e, [n, r, i]) => e + n * (i * i + (r - t) ** 2), 0), r = [
 		.05,
 		.5,
 		.95
-	].map((t) => yi(e, t));
+	].map((t) => bi(e, t));
 	return {
 		mean: t,
 		sd: Math.sqrt(n),
@@ -2431,94 +2438,97 @@ function vi(e) {
 		normals: e
 	};
 }
-function yi(e, t) {
+function bi(e, t) {
 	let n = Math.min(...e.map(([, e, t]) => e - 9 * t)), r = Math.max(...e.map(([, e, t]) => e + 9 * t));
 	for (let i = 0; i < 80; i++) {
 		let i = (n + r) / 2;
-		e.reduce((e, [t, n, r]) => e + t * (r > 0 ? bi((i - n) / r) : +(i >= n)), 0) < t ? n = i : r = i;
+		e.reduce((e, [t, n, r]) => e + t * (r > 0 ? xi((i - n) / r) : +(i >= n)), 0) < t ? n = i : r = i;
 	}
 	return r;
 }
-function bi(e) {
+function xi(e) {
 	let t = Math.abs(e) / Math.SQRT2, n = 1 / (1 + .5 * t), r = -1.26551223 + n * (1.00002368 + n * (.37409196 + n * (.09678418 + n * (-.18628806 + n * (.27886807 + n * (-1.13520398 + n * (1.48851587 + n * (-.82215223 + n * .17087277)))))))), i = .5 * n * Math.exp(-t * t + r);
 	return e >= 0 ? 1 - i : i;
 }
 // node_modules/svelte/src/internal/disclose-version.js
 typeof window < "u" && ((window.__svelte ??= {}).v ??= /* @__PURE__ */ new Set()).add("5");
 // src/lib/asking.svelte.ts
-var xi = 60, Si = class {
+var Si = 60, Ci = class {
 	shape;
 	asker;
 	told;
-	#e = /* @__PURE__ */ P(Kt({}));
+	#e = /* @__PURE__ */ F(Gt({}));
 	get given() {
 		return W(this.#e);
 	}
 	set given(e) {
-		F(this.#e, e, !0);
+		I(this.#e, e, !0);
 	}
-	#t = /* @__PURE__ */ P(/* @__PURE__ */ new Map());
+	#t = /* @__PURE__ */ F(/* @__PURE__ */ new Map());
 	get answers() {
 		return W(this.#t);
 	}
 	set answers(e) {
-		F(this.#t, e);
+		I(this.#t, e);
 	}
-	#n = /* @__PURE__ */ P(/* @__PURE__ */ new Map());
+	#n = /* @__PURE__ */ F(/* @__PURE__ */ new Map());
 	get before() {
 		return W(this.#n);
 	}
 	set before(e) {
-		F(this.#n, e);
+		I(this.#n, e);
 	}
-	#r = /* @__PURE__ */ P(0);
+	#r = /* @__PURE__ */ F(0);
 	get log() {
 		return W(this.#r);
 	}
 	set log(e) {
-		F(this.#r, e, !0);
+		I(this.#r, e, !0);
 	}
-	#i = /* @__PURE__ */ P(null);
+	#i = /* @__PURE__ */ F(null);
 	get best() {
 		return W(this.#i);
 	}
 	set best(e) {
-		F(this.#i, e);
+		I(this.#i, e);
 	}
-	#a = /* @__PURE__ */ P("");
+	#a = /* @__PURE__ */ F("");
 	get problem() {
 		return W(this.#a);
 	}
 	set problem(e) {
-		F(this.#a, e, !0);
+		I(this.#a, e, !0);
 	}
-	#o = /* @__PURE__ */ P([]);
+	#o = /* @__PURE__ */ F([]);
 	get past() {
 		return W(this.#o);
 	}
 	set past(e) {
-		F(this.#o, e);
+		I(this.#o, e);
 	}
-	#s = /* @__PURE__ */ P([]);
+	#s = /* @__PURE__ */ F([]);
 	get future() {
 		return W(this.#s);
 	}
 	set future(e) {
-		F(this.#s, e);
+		I(this.#s, e);
 	}
-	#c = /* @__PURE__ */ P(0);
+	#c = /* @__PURE__ */ F(0);
 	get took() {
 		return W(this.#c);
 	}
 	set took(e) {
-		F(this.#c, e, !0);
+		I(this.#c, e, !0);
 	}
-	#l = /* @__PURE__ */ P(!1);
+	get drawn() {
+		return Math.max(0, ...[...this.answers.values()].map((e) => e.error ?? 0));
+	}
+	#l = /* @__PURE__ */ F(!1);
 	get slow() {
 		return W(this.#l);
 	}
 	set slow(e) {
-		F(this.#l, e, !0);
+		I(this.#l, e, !0);
 	}
 	asked = {};
 	shown = {};
@@ -2549,12 +2559,12 @@ var xi = 60, Si = class {
 			clearTimeout(t), this.slow = !1;
 		}
 	}
-	set(e, t) {
-		let n = { ...this.asked };
-		t === void 0 ? delete n[e] : n[e] = t, this.become(n);
+	set(e, t, n = !1) {
+		let r = { ...this.asked };
+		t === void 0 ? delete r[e] : r[e] = t, this.become(r, !n);
 	}
 	become(e, t = !0) {
-		t && (this.past = [...this.past.slice(-200), this.asked], this.future = []), this.asked = e, setTimeout(() => this.show(e), xi), this.ask();
+		t && (this.past = [...this.past.slice(-200), this.asked], this.future = []), this.asked = e, setTimeout(() => this.show(e), Si), this.ask();
 	}
 	show(e) {
 		e === this.asked && e !== this.shown && (this.given = this.shown = e, this.best = null, this.told(e));
@@ -2590,15 +2600,15 @@ var xi = 60, Si = class {
 			this.problem = String(e.message ?? e);
 		}
 	}
-}, Ci = (e) => e >= .9995 && e < 1 ? ">99.9" : e > 0 && e < 5e-4 ? "<0.1" : (100 * e).toFixed(1);
+}, wi = (e) => e >= .9995 && e < 1 ? ">99.9" : e > 0 && e < 5e-4 ? "<0.1" : (100 * e).toFixed(1);
 function $(e, t = 4) {
 	if (e == null || !isFinite(e)) return "–";
 	let n = Math.abs(e);
 	return (n !== 0 && (n >= 1e6 || n < .001) ? e.toExponential(2) : String(Number(e.toPrecision(t)))).replace("-", "−");
 }
-var wi = (e) => e.toLocaleString("en-US").replaceAll(",", " "), Ti = (e, t) => `${wi(e)} ${t}${e === 1 ? "" : "s"}`, Ei = (e, t) => e.length > t ? e.slice(0, t - 1) + "…" : e;
+var Ti = (e) => e.toLocaleString("en-US").replaceAll(",", " "), Ei = (e, t) => `${Ti(e)} ${t}${e === 1 ? "" : t.endsWith("s") ? "es" : "s"}`, Di = (e, t) => e.length > t ? e.slice(0, t - 1) + "…" : e;
 // src/lib/local.ts
-function Di(e, t) {
+function Oi(e, t) {
 	let n = t({
 		variables: e.variables,
 		parents: e.parents,
@@ -2641,15 +2651,15 @@ function Di(e, t) {
 	};
 }
 // src/lib/layout.ts
-var Oi = 4, ki = 9, Ai = (e, t) => JSON.stringify([e, t]);
-function ji(e, t, n, r = 28, i = 56, a = 1.7) {
+var ki = 4, Ai = 9, ji = (e, t) => JSON.stringify([e, t]);
+function Mi(e, t, n, r = 28, i = 56, a = 1.7) {
 	let o = new Map(e.map((e, t) => [e, t])), s = t.map(([e, t]) => [o.get(e), o.get(t)]).filter(([e, t]) => e !== void 0 && t !== void 0), c = e.map(() => []), l = e.map(() => []);
 	for (let [e, t] of s) c[t].push(e), l[e].push(t);
-	let u = Ni(c, l), d = e.map(() => 0);
+	let u = Pi(c, l), d = e.map(() => 0);
 	for (let e of u) d[e] = c[e].reduce((e, t) => Math.max(e, d[t] + 1), 0);
 	for (let e of [...u].reverse()) l[e].length && !c[e].length && (d[e] = Math.min(...l[e].map((e) => d[e])) - 1);
 	let f = e.map((e) => n(e).width);
-	Mi(d, l, f, r, e.map((e) => n(e).height), i, a);
+	Ni(d, l, f, r, e.map((e) => n(e).height), i, a);
 	let p = Array.from({ length: Math.max(-1, ...d) + 1 }, () => []);
 	d.forEach((e, t) => p[e].push(t));
 	let m = [], h = [];
@@ -2657,29 +2667,29 @@ function ji(e, t, n, r = 28, i = 56, a = 1.7) {
 		let n = [e];
 		for (let r = d[e] + 1; r < d[t]; r++) {
 			let e = f.length;
-			f.push(Oi), d.push(r), p[r].push(e), m.push([n.at(-1), e]), n.push(e);
+			f.push(ki), d.push(r), p[r].push(e), m.push([n.at(-1), e]), n.push(e);
 		}
 		m.push([n.at(-1), t]), h.push([...n, t]);
 	}
-	Pi(p, m, e.length, f), p.forEach((t, n) => p[n] = Fi(t, e.length));
+	Fi(p, m, e.length, f), p.forEach((t, n) => p[n] = Ii(t, e.length));
 	let g = f.map(() => []), _ = f.map(() => []);
 	for (let [e, t] of m) g[t].push(e), _[e].push(t);
-	let v = Li(p, g, _, f.length > 1500 ? 8 : 24);
-	return Hi(e, n, v, Bi(v, g, _, f, (t, n) => t < e.length && n < e.length ? r : ki), h, s, i);
+	let v = Ri(p, g, _, f.length > 1500 ? 8 : 24);
+	return Ui(e, n, v, Vi(v, g, _, f, (t, n) => t < e.length && n < e.length ? r : Ai), h, s, i);
 }
-function Mi(e, t, n, r, i, a, o) {
+function Ni(e, t, n, r, i, a, o) {
 	let s = n.reduce((e, t, n) => e + (t + r) * (i[n] + a), 0), c = Math.max(3.5 * (n[0] ?? 0), Math.sqrt(s * o));
 	for (let i = 0; i <= Math.max(...e) && i < 400; i++) {
-		let a = e.flatMap((e, t) => e === i ? [t] : []), o = a.filter((e) => t[e].length).reduce((e, t) => e + n[t] + r, 0), s = 0;
-		for (let i of a.filter((e) => !t[e].length)) o += n[i] + r, o > c && s > 0 ? e[i]++ : s++;
+		let a = e.flatMap((e, t) => e === i ? [t] : []), o = a.filter((e) => !t[e].length), s = a.reduce((e, t) => e + n[t] + r, 0), l = Math.ceil(s / c - 1e-9), u = Math.max(1, Math.ceil(a.length / l) - (a.length - o.length));
+		for (let t of o.slice(u)) e[t]++;
 	}
 }
-function Ni(e, t) {
+function Pi(e, t) {
 	let n = e.map((e) => e.length), r = n.flatMap((e, t) => e ? [] : [t]);
 	for (let e = 0; e < r.length; e++) for (let i of t[r[e]]) --n[i] === 0 && r.push(i);
 	return r;
 }
-function Pi(e, t, n, r) {
+function Fi(e, t, n, r) {
 	let i = new Set(t.flat()), a = e.flat().filter((e) => e < n && !i.has(e));
 	if (a.length < 2) return;
 	e.forEach((t, n) => e[n] = t.filter((e) => !a.includes(e)));
@@ -2687,34 +2697,34 @@ function Pi(e, t, n, r) {
 	for (let t of a) c + r[t] > o && (e.push(s), s = [], c = 0), s.push(t), c += r[t] + 28;
 	for (s.length && e.push(s); e.length && !e[0].length;) e.shift();
 }
-function Fi(e, t) {
+function Ii(e, t) {
 	let n = (e) => e.map((t, n) => [(n + .5) / e.length, t]);
 	return [...n(e.filter((e) => e < t)), ...n(e.filter((e) => e >= t))].sort((e, t) => e[0] - t[0]).map(([, e]) => e);
 }
-var Ii = (e, t) => e.length ? e.reduce((e, t) => e + t, 0) / e.length : t;
-function Li(e, t, n, r) {
-	let i = e.map((e) => [...e]), a = i.map((e) => [...e]), o = Ri(a, n);
+var Li = (e, t) => e.length ? e.reduce((e, t) => e + t, 0) / e.length : t;
+function Ri(e, t, n, r) {
+	let i = e.map((e) => [...e]), a = i.map((e) => [...e]), o = zi(a, n);
 	for (let e = 0; e < r && o > 0; e++) {
 		let r = e % 2 == 0, s = r ? t : n, c = /* @__PURE__ */ new Map();
 		for (let e of i) e.forEach((e, t) => c.set(e, t));
 		for (let e of r ? i : [...i].reverse()) {
-			let t = new Map(e.map((e, t) => [e, Ii(s[e].map((e) => c.get(e)), t)]));
+			let t = new Map(e.map((e, t) => [e, Li(s[e].map((e) => c.get(e)), t)]));
 			e.sort((e, n) => t.get(e) - t.get(n)), e.forEach((e, t) => c.set(e, t));
 		}
-		let l = Ri(i, n);
+		let l = zi(i, n);
 		l < o && (a = i.map((e) => [...e]), o = l);
 	}
 	return a;
 }
-function Ri(e, t) {
+function zi(e, t) {
 	let n = 0;
 	for (let r = 0; r + 1 < e.length; r++) {
 		let i = new Map(e[r + 1].map((e, t) => [e, t])), a = e[r].flatMap((e) => t[e].map((e) => i.get(e) ?? 0).sort((e, t) => e - t));
-		n += zi(a, e[r + 1].length);
+		n += Bi(a, e[r + 1].length);
 	}
 	return n;
 }
-function zi(e, t) {
+function Bi(e, t) {
 	let n = new Int32Array(t + 2), r = 0;
 	return e.forEach((e, i) => {
 		let a = 0;
@@ -2723,7 +2733,7 @@ function zi(e, t) {
 		for (let r = e + 1; r <= t + 1; r += r & -r) n[r]++;
 	}), r;
 }
-function Bi(e, t, n, r, i) {
+function Vi(e, t, n, r, i) {
 	let a = new Float64Array(r.length);
 	for (let t of e) {
 		let e = 0;
@@ -2733,11 +2743,11 @@ function Bi(e, t, n, r, i) {
 	}
 	for (let o = 0; o < 24; o++) {
 		let s = o % 2 == 0 ? t : n;
-		for (let t of o % 2 == 0 ? e : [...e].reverse()) Vi(t, t.map((e) => Ii(s[e].map((e) => a[e]), a[e])), r, i).forEach((e, n) => a[t[n]] = e);
+		for (let t of o % 2 == 0 ? e : [...e].reverse()) Hi(t, t.map((e) => Li(s[e].map((e) => a[e]), a[e])), r, i).forEach((e, n) => a[t[n]] = e);
 	}
 	return a;
 }
-function Vi(e, t, n, r) {
+function Hi(e, t, n, r) {
 	let i = [], a = 0;
 	e.forEach((t, o) => {
 		o && (a += n[e[o - 1]] / 2 + r(e[o - 1], t) + n[t] / 2), i.push(a);
@@ -2752,8 +2762,8 @@ function Vi(e, t, n, r) {
 		o.push([n, r]);
 	}), o.flatMap(([e, t]) => Array(t).fill(e)).map((e, t) => e + i[t]);
 }
-function Hi(e, t, n, r, i, a, o) {
-	let s = Math.min(0, ...n.flat().map((n) => r[n] - (n < e.length ? t(e[n]).width : Oi) / 2)), c = /* @__PURE__ */ new Map(), l = /* @__PURE__ */ new Map(), u = 0, d = 0;
+function Ui(e, t, n, r, i, a, o) {
+	let s = Math.min(0, ...n.flat().map((n) => r[n] - (n < e.length ? t(e[n]).width : ki) / 2)), c = /* @__PURE__ */ new Map(), l = /* @__PURE__ */ new Map(), u = 0, d = 0;
 	for (let i of n) {
 		let n = Math.max(20, ...i.filter((t) => t < e.length).map((n) => t(e[n]).height));
 		for (let a of i) {
@@ -2765,24 +2775,24 @@ function Hi(e, t, n, r, i, a, o) {
 				x: i,
 				y: u + n + 2
 			}]), a < e.length) {
-				let { width: r, height: o } = t(e[a]);
+				let n = t(e[a]).width;
 				c.set(e[a], {
-					x: i - r / 2,
-					y: u + (n - o) / 2
-				}), d = Math.max(d, i + r / 2);
+					x: i - n / 2,
+					y: u
+				}), d = Math.max(d, i + n / 2);
 			}
 		}
 		u += n + o;
 	}
 	let f = /* @__PURE__ */ new Map();
-	return i.forEach((t, n) => f.set(Ai(e[a[n][0]], e[a[n][1]]), t.slice(1, -1).flatMap((e) => l.get(e)))), {
+	return i.forEach((t, n) => f.set(ji(e[a[n][0]], e[a[n][1]]), t.slice(1, -1).flatMap((e) => l.get(e)))), {
 		at: c,
 		bends: f,
 		width: d,
 		height: Math.max(0, u - o)
 	};
 }
-function Ui(e) {
+function Wi(e) {
 	let t = `M${e[0].x.toFixed(1)},${e[0].y.toFixed(1)}`;
 	for (let n = 1; n < e.length; n++) {
 		let [r, i] = [e[n - 1], e[n]], a = (i.y - r.y) / 2;
@@ -2791,17 +2801,17 @@ function Ui(e) {
 	return t;
 }
 // src/parts/Inspector.svelte
-var Wi = /* @__PURE__ */ K("<li><button><span class=\"grow wrap\"> </span><span class=\"num\"> </span></button></li>"), Gi = /* @__PURE__ */ K("<label class=\"soft\"><span class=\"grow wrap\"> </span> <input type=\"range\" min=\"0\" max=\"1\" step=\"0.05\"/> <span class=\"num small\"> </span></label>"), Ki = /* @__PURE__ */ K("<ul class=\"states\"></ul> <details><summary>Soft evidence</summary> <p class=\"help small\">How likely is what you saw, under each state? Only the ratios matter. In the graph: hold Shift and drag a bar.</p> <!></details>", 1), qi = /* @__PURE__ */ K("<button type=\"button\" class=\"plain\">Take back</button>"), Ji = /* @__PURE__ */ K("<p class=\"small\"> </p>"), Yi = /* @__PURE__ */ K("<form class=\"row\"><label>Value <input type=\"text\" inputmode=\"decimal\" size=\"10\"/></label> <button>Give</button> <!></form> <!>", 1), Xi = /* @__PURE__ */ K("<button>Which finding moves it?</button>"), Zi = /* @__PURE__ */ K("<p class=\"faint small\" role=\"status\">Working it out…</p>"), Qi = /* @__PURE__ */ K("<li><button class=\"plain\"> </button><meter min=\"0\" max=\"1\"></meter><span class=\"num small\"> </span></li>"), $i = /* @__PURE__ */ K("<h3>Findings, by how far they move it</h3> <ul class=\"bars\"></ul> <p class=\"faint small\">Total variation, in percent, between the probabilities with and without the finding.</p>", 1), ea = /* @__PURE__ */ K("<li><button class=\"plain\"> </button><meter min=\"0\"></meter><span class=\"num small\"> </span></li>"), ta = /* @__PURE__ */ K("<h3>Observations, by what they would tell</h3> <ul class=\"bars\"></ul> <p class=\"faint small\"> </p>", 1), na = /* @__PURE__ */ K("<div class=\"row\"><!> <button>What to observe next?</button></div> <!> <!> <!>", 1), ra = /* @__PURE__ */ K("<th> </th>"), ia = /* @__PURE__ */ K("<th class=\"num\"> </th>"), aa = /* @__PURE__ */ K("<td> </td>"), oa = /* @__PURE__ */ K("<td class=\"num\"> </td>"), sa = /* @__PURE__ */ K("<tr><!><!></tr>"), ca = /* @__PURE__ */ K("<p class=\"faint small\"> </p>"), la = /* @__PURE__ */ K("<h3> </h3> <div class=\"scroll table\"><table><thead><tr><!><!></tr></thead><tbody></tbody></table> <!></div>", 1), ua = /* @__PURE__ */ K("<div class=\"row head\"><h2 class=\"grow wrap\"> </h2> <button class=\"plain\" aria-label=\"Close\">✕</button></div> <p class=\"faint small\"> </p> <!> <!> <!>", 1), da = /* @__PURE__ */ K("<li><button class=\"plain grow\"><span class=\"wrap\"> </span></button><span class=\"value wrap\"> </span><button class=\"plain\">✕</button></li>"), fa = /* @__PURE__ */ K("<ul class=\"findings\"></ul> <p class=\"small faint\"> </p>", 1), pa = /* @__PURE__ */ K("<p class=\"help small\">Nothing yet. Click a state in a box: all bars move to what follows. Click it again to take it back; hold Shift and drag a bar for evidence that is only likely. Click a box's name to see more of it.</p>"), ma = /* @__PURE__ */ K("<h2>What is given</h2> <!>", 1), ha = /* @__PURE__ */ K("<aside class=\"inspector\" aria-label=\"What is given, and the selected variable\"><!></aside>");
-function ga(e, t) {
-	Ue(t, !0);
-	let n = pi(t, "asking", 7), r = /* @__PURE__ */ M(() => n().shape.variables.find((e) => e.name === t.name)), i = /* @__PURE__ */ M(() => t.name ? n().given[t.name] : void 0), a = /* @__PURE__ */ M(() => t.name ? n().answers.get(t.name) : void 0), o = /* @__PURE__ */ M(() => Object.entries(n().given)), s = /* @__PURE__ */ P(null), c = /* @__PURE__ */ P(null), l = /* @__PURE__ */ P(null), u = /* @__PURE__ */ P(""), d = /* @__PURE__ */ P("");
-	mn(() => {
+var Gi = /* @__PURE__ */ K("<li><button><span class=\"grow wrap\"> </span><span class=\"num\"> </span></button></li>"), Ki = /* @__PURE__ */ K("<label class=\"soft\"><span class=\"grow wrap\"> </span> <input type=\"range\" min=\"0\" max=\"1\" step=\"0.05\"/> <span class=\"num small\"> </span></label>"), qi = /* @__PURE__ */ K("<ul class=\"states\"></ul> <details><summary>Soft evidence</summary> <p class=\"help small\">How likely is what you saw, under each state? Only the ratios matter. In the graph: hold Shift and drag a bar.</p> <!></details>", 1), Ji = /* @__PURE__ */ K("<button type=\"button\" class=\"plain\">Take back</button>"), Yi = /* @__PURE__ */ K("<p class=\"small\"> </p>"), Xi = /* @__PURE__ */ K("<form class=\"row\"><label>Value <input type=\"text\" inputmode=\"decimal\" size=\"10\"/></label> <button>Give</button> <!></form> <!>", 1), Zi = /* @__PURE__ */ K("<button>Which finding moves it?</button>"), Qi = /* @__PURE__ */ K("<p class=\"faint small\" role=\"status\">Working it out…</p>"), $i = /* @__PURE__ */ K("<li><button class=\"plain\"> </button><meter min=\"0\" max=\"1\"></meter><span class=\"num small\"> </span></li>"), ea = /* @__PURE__ */ K("<h3>Findings, by how far they move it</h3> <ul class=\"bars\"></ul> <p class=\"faint small\">Total variation, in percent, between the probabilities with and without the finding.</p>", 1), ta = /* @__PURE__ */ K("<li><button class=\"plain\"> </button><meter min=\"0\"></meter><span class=\"num small\"> </span></li>"), na = /* @__PURE__ */ K("<h3>Observations, by what they would tell</h3> <ul class=\"bars\"></ul> <p class=\"faint small\"> </p>", 1), ra = /* @__PURE__ */ K("<div class=\"row\"><!> <button>What to observe next?</button></div> <!> <!> <!>", 1), ia = /* @__PURE__ */ K("<th> </th>"), aa = /* @__PURE__ */ K("<th class=\"num\"> </th>"), oa = /* @__PURE__ */ K("<td> </td>"), sa = /* @__PURE__ */ K("<td class=\"num\"> </td>"), ca = /* @__PURE__ */ K("<tr><!><!></tr>"), la = /* @__PURE__ */ K("<p class=\"faint small\"> </p>"), ua = /* @__PURE__ */ K("<h3> </h3> <div class=\"scroll table\"><table><thead><tr><!><!></tr></thead><tbody></tbody></table> <!></div>", 1), da = /* @__PURE__ */ K("<div class=\"row head\"><h2 class=\"grow wrap\"> </h2> <button class=\"plain\" aria-label=\"Close\">✕</button></div> <p class=\"faint small\"> </p> <!> <!> <!>", 1), fa = /* @__PURE__ */ K("<li><button class=\"plain grow\"><span class=\"wrap\"> </span></button><span class=\"value wrap\"> </span><button class=\"plain\">✕</button></li>"), pa = /* @__PURE__ */ K("<ul class=\"findings\"></ul> <p class=\"small faint\"> </p>", 1), ma = /* @__PURE__ */ K("<p class=\"help small\">Nothing yet. Click a state in a box: all bars move to what follows. Click it again to take it back; hold Shift and drag a bar for evidence that is only likely. Click a box's name to see more of it.</p>"), ha = /* @__PURE__ */ K("<h2>What is given</h2> <!>", 1), ga = /* @__PURE__ */ K("<aside class=\"inspector\" aria-label=\"What is given, and the selected variable\"><!></aside>");
+function _a(e, t) {
+	He(t, !0);
+	let n = mi(t, "asking", 7), r = /* @__PURE__ */ N(() => n().shape.variables.find((e) => e.name === t.name)), i = /* @__PURE__ */ N(() => t.name ? n().given[t.name] : void 0), a = /* @__PURE__ */ N(() => t.name ? n().answers.get(t.name) : void 0), o = /* @__PURE__ */ N(() => Object.entries(n().given)), s = /* @__PURE__ */ F(null), c = /* @__PURE__ */ F(null), l = /* @__PURE__ */ F(null), u = /* @__PURE__ */ F(""), d = /* @__PURE__ */ F("");
+	pn(() => {
 		let [e, r] = [t.name, t.component];
-		F(s, null), e && e !== n().shape.component && n().asker.family(e, r).then((n) => e === t.name && F(s, n), () => F(s, null));
-	}), mn(() => {
-		n().given, t.name, F(c, F(l, null));
-	}), mn(() => {
-		F(d, W(i)?.value === void 0 ? "" : String(W(i).value), !0);
+		I(s, null), e && e !== n().shape.component && n().asker.family(e, r).then((n) => e === t.name && I(s, n), () => I(s, null));
+	}), pn(() => {
+		n().given, t.name, I(c, I(l, null));
+	}), pn(() => {
+		I(d, W(i)?.value === void 0 ? "" : String(W(i).value), !0);
 	});
 	function f(e, a) {
 		let o = W(i)?.likelihood ? [...W(i).likelihood] : W(r).states.map(() => 1);
@@ -2812,13 +2822,13 @@ function ga(e, t) {
 		W(d).trim() === "" ? n().set(t.name, void 0) : isFinite(e) && n().set(t.name, { value: e });
 	}
 	async function h(e) {
-		F(u, e, !0);
+		I(u, e, !0);
 		try {
-			e === "moves" ? F(c, await n().asker.sensitivity(Be(n().given), t.name)) : F(l, (await n().asker.telling(Be(n().given), t.name)).slice(0, 12));
+			e === "moves" ? I(c, await n().asker.sensitivity(ze(n().given), t.name)) : I(l, (await n().asker.telling(ze(n().given), t.name)).slice(0, 12));
 		} catch (e) {
 			n().problem = e.message;
 		}
-		F(u, "");
+		I(u, "");
 	}
 	function g(e, t) {
 		let r = n().shape.variables.find((e) => e.name === t)?.states ?? [];
@@ -2829,41 +2839,41 @@ function ga(e, t) {
 		for (let e of [...W(s).parent_states].reverse()) t.unshift(e[n % e.length]), n = Math.floor(n / e.length);
 		return t;
 	}
-	var v = ha(), y = I(v), b = (e) => {
-		var m = ua(), g = tn(m), v = I(g), y = L(v, !0), b = R(v, 2);
-		k(g);
-		var x = R(g, 2), S = L(x), C = R(x, 2), w = (e) => {
-			var o = Ki(), s = tn(o);
-			Z(s, 21, () => W(r).states, jr, (e, r, o) => {
-				var s = Wi(), c = I(s);
+	var v = ga(), y = L(v), b = (e) => {
+		var m = da(), g = en(m), v = L(g), y = R(v, !0), b = z(v, 2);
+		A(g);
+		var x = z(g, 2), S = R(x), C = z(x, 2), w = (e) => {
+			var o = qi(), s = en(o);
+			Z(s, 21, () => W(r).states, Mr, (e, r, o) => {
+				var s = Gi(), c = L(s);
 				let l;
-				var u = I(c), d = L(u, !0), f = L(R(u));
-				k(c), k(s), z((e) => {
-					l = Jr(c, 1, "state", null, l, { on: W(i)?.state === o }), Q(c, "aria-pressed", W(i)?.state === o), Y(d, W(r)), Y(f, `${e ?? ""} %`);
-				}, [() => Ci(W(a)?.p?.[o] ?? 0)]), G("click", c, () => n().set(t.name, W(i)?.state === o ? void 0 : { state: o })), J(e, s);
-			}), k(s);
-			var c = R(s, 2);
-			Z(R(I(c), 4), 17, () => W(r).states, jr, (e, t, n) => {
-				var r = Gi(), a = I(r), o = L(a, !0), s = R(a, 2);
-				ti(s);
-				var c = L(R(s, 2), !0);
-				k(r), z((e) => {
-					Y(o, W(t)), ni(s, W(i)?.likelihood?.[n] ?? 1), Q(s, "aria-label", `Likelihood of ${W(t)}`), Y(c, e);
+				var u = L(c), d = R(u, !0), f = R(z(u));
+				A(c), A(s), B((e) => {
+					l = Yr(c, 1, "state", null, l, { on: W(i)?.state === o }), Q(c, "aria-pressed", W(i)?.state === o), Y(d, W(r)), Y(f, `${e ?? ""} %`);
+				}, [() => wi(W(a)?.p?.[o] ?? 0)]), G("click", c, () => n().set(t.name, W(i)?.state === o ? void 0 : { state: o })), J(e, s);
+			}), A(s);
+			var c = z(s, 2);
+			Z(z(L(c), 4), 17, () => W(r).states, Mr, (e, t, n) => {
+				var r = Ki(), a = L(r), o = R(a, !0), s = z(a, 2);
+				ni(s);
+				var c = R(z(s, 2), !0);
+				A(r), B((e) => {
+					Y(o, W(t)), ri(s, W(i)?.likelihood?.[n] ?? 1), Q(s, "aria-label", `Likelihood of ${W(t)}`), Y(c, e);
 				}, [() => (W(i)?.likelihood?.[n] ?? 1).toFixed(2)]), G("input", s, (e) => f(n, Number(e.currentTarget.value))), J(e, r);
-			}), k(c), J(e, o);
+			}), A(c), J(e, o);
 		}, T = (e) => {
-			var r = Yi(), o = tn(r), s = I(o), c = R(I(s));
-			ti(c), k(s);
-			var l = R(s, 4), u = (e) => {
-				var r = qi();
+			var r = Xi(), o = en(r), s = L(o), c = z(L(s));
+			ni(c), A(s);
+			var l = z(s, 4), u = (e) => {
+				var r = Ji();
 				G("click", r, () => n().set(t.name, void 0)), J(e, r);
 			};
 			X(l, (e) => {
 				W(i) && e(u);
-			}), k(o);
-			var f = R(o, 2), m = (e) => {
-				var t = Ji(), n = L(t);
-				z((e, t, r, i) => Y(n, `Mean ${e ?? ""}, standard deviation ${t ?? ""}; 90 % between ${r ?? ""} and ${i ?? ""}.`), [
+			}), A(o);
+			var f = z(o, 2), m = (e) => {
+				var t = Yi(), n = R(t);
+				B((e, t, r, i) => Y(n, `Mean ${e ?? ""}, standard deviation ${t ?? ""}; 90 % between ${r ?? ""} and ${i ?? ""}.`), [
 					() => $(W(a).mean),
 					() => $(W(a).sd, 3),
 					() => $(W(a).quantiles[0]),
@@ -2872,107 +2882,107 @@ function ga(e, t) {
 			};
 			X(f, (e) => {
 				W(a)?.quantiles && !W(i) && e(m);
-			}), z((e) => Q(c, "placeholder", e), [() => $(W(a)?.mean)]), dr("submit", o, (e) => (e.preventDefault(), p())), oi(c, () => W(d), (e) => F(d, e)), J(e, r);
+			}), B((e) => Q(c, "placeholder", e), [() => $(W(a)?.mean)]), dr("submit", o, (e) => (e.preventDefault(), p())), si(c, () => W(d), (e) => I(d, e)), J(e, r);
 		};
 		X(C, (e) => {
 			W(r).kind === "discrete" ? e(w) : e(T, -1);
 		});
-		var ee = R(C, 2), te = (e) => {
-			var n = na(), i = tn(n), a = I(i), s = (e) => {
-				var t = Xi();
-				z(() => t.disabled = !!W(u)), G("click", t, () => h("moves")), J(e, t);
-			}, d = /* @__PURE__ */ M(() => W(o).some(([e]) => e !== t.name));
+		var ee = z(C, 2), te = (e) => {
+			var n = ra(), i = en(n), a = L(i), s = (e) => {
+				var t = Zi();
+				B(() => t.disabled = !!W(u)), G("click", t, () => h("moves")), J(e, t);
+			}, d = /* @__PURE__ */ N(() => W(o).some(([e]) => e !== t.name));
 			X(a, (e) => {
 				W(d) && e(s);
 			});
-			var f = R(a, 2);
-			k(i);
-			var p = R(i, 2), m = (e) => {
-				J(e, Zi());
+			var f = z(a, 2);
+			A(i);
+			var p = z(i, 2), m = (e) => {
+				J(e, Qi());
 			};
 			X(p, (e) => {
 				W(u) && e(m);
 			});
-			var g = R(p, 2), _ = (e) => {
-				var n = $i(), r = R(tn(n), 2);
+			var g = z(p, 2), _ = (e) => {
+				var n = ea(), r = z(en(n), 2);
 				Z(r, 21, () => W(c), (e) => e.name, (e, n) => {
-					var r = Qi(), i = I(r), a = L(i, !0), o = R(i), s = L(R(o), !0);
-					k(r), z((e) => {
-						Y(a, W(n).name), ni(o, W(n).moves), Q(o, "aria-label", W(n).name), Y(s, e);
-					}, [() => Ci(W(n).moves)]), G("click", i, () => t.pick(W(n).name)), J(e, r);
-				}), k(r), Se(2), J(e, n);
+					var r = $i(), i = L(r), a = R(i, !0), o = z(i), s = R(z(o), !0);
+					A(r), B((e) => {
+						Y(a, W(n).name), ri(o, W(n).moves), Q(o, "aria-label", W(n).name), Y(s, e);
+					}, [() => wi(W(n).moves)]), G("click", i, () => t.pick(W(n).name)), J(e, r);
+				}), A(r), xe(2), J(e, n);
 			};
 			X(g, (e) => {
 				W(c) && e(_);
 			});
-			var v = R(g, 2), y = (e) => {
-				var n = ta(), i = R(tn(n), 2);
+			var v = z(g, 2), y = (e) => {
+				var n = na(), i = z(en(n), 2);
 				Z(i, 21, () => W(l), (e) => e.name, (e, n) => {
-					var r = ea(), i = I(r), a = L(i, !0), o = R(i), s = L(R(o));
-					k(r), z((e, t) => {
-						Y(a, W(n).name), Q(o, "max", e), ni(o, W(n).nats), Q(o, "aria-label", W(n).name), Y(s, `${t ?? ""}${W(n).exact ? "" : " ≈"}`);
+					var r = ta(), i = L(r), a = R(i, !0), o = z(i), s = R(z(o));
+					A(r), B((e, t) => {
+						Y(a, W(n).name), Q(o, "max", e), ri(o, W(n).nats), Q(o, "aria-label", W(n).name), Y(s, `${t ?? ""}${W(n).exact ? "" : " ≈"}`);
 					}, [() => Math.max(W(l)[0].nats, 1e-9), () => $(W(n).nats, 2)]), G("click", i, () => t.pick(W(n).name)), J(e, r);
-				}), k(i);
-				var a = L(R(i, 2));
-				z(() => Y(a, `Mutual information in nats: how much of the doubt about ${W(r).name ?? ""} an observation would remove on average.`)), J(e, n);
+				}), A(i);
+				var a = R(z(i, 2));
+				B(() => Y(a, `Mutual information in nats: how much of the doubt about ${W(r).name ?? ""} an observation would remove on average.`)), J(e, n);
 			};
 			X(v, (e) => {
 				W(l) && e(y);
-			}), z(() => f.disabled = !!W(u)), G("click", f, () => h("tells")), J(e, n);
+			}), B(() => f.disabled = !!W(u)), G("click", f, () => h("tells")), J(e, n);
 		};
 		X(ee, (e) => {
 			n().asker.sensitivity && e(te);
 		});
-		var ne = R(ee, 2), re = (e) => {
-			var i = la(), a = tn(i), o = L(a), c = R(a, 2), l = I(c), u = I(l), d = I(u), f = I(d);
+		var ne = z(ee, 2), re = (e) => {
+			var i = ua(), a = en(i), o = R(a), c = z(a, 2), l = L(c), u = L(l), d = L(u), f = L(d);
 			Z(f, 16, () => W(s).parents, (e) => e, (e, t) => {
-				var n = ra(), r = L(n, !0);
-				z(() => Y(r, t)), J(e, n);
-			}), Z(R(f), 17, () => W(s).columns, jr, (e, t) => {
-				var n = ia(), r = L(n, !0);
-				z(() => Y(r, W(t))), J(e, n);
-			}), k(d), k(u);
-			var p = R(u);
-			Z(p, 21, () => W(s).rows.slice(0, 200), jr, (e, t, n) => {
-				var i = sa(), a = I(i);
-				Z(a, 17, () => _(n), jr, (e, t) => {
-					var n = aa(), r = L(n, !0);
-					z(() => Y(r, W(t))), J(e, n);
-				}), Z(R(a), 17, () => W(t), jr, (e, t) => {
-					var n = oa(), i = L(n, !0);
-					z((e) => Y(i, e), [() => W(r).kind === "discrete" ? W(t).toFixed(3) : $(W(t))]), J(e, n);
-				}), k(i), J(e, i);
-			}), k(p), k(l);
-			var m = R(l, 2), h = (e) => {
-				var t = ca(), n = L(t);
-				z(() => Y(n, `… ${W(s).rows.length - 200} more lines; export the model to see them.`)), J(e, t);
+				var n = ia(), r = R(n, !0);
+				B(() => Y(r, t)), J(e, n);
+			}), Z(z(f), 17, () => W(s).columns, Mr, (e, t) => {
+				var n = aa(), r = R(n, !0);
+				B(() => Y(r, W(t))), J(e, n);
+			}), A(d), A(u);
+			var p = z(u);
+			Z(p, 21, () => W(s).rows.slice(0, 200), Mr, (e, t, n) => {
+				var i = ca(), a = L(i);
+				Z(a, 17, () => _(n), Mr, (e, t) => {
+					var n = oa(), r = R(n, !0);
+					B(() => Y(r, W(t))), J(e, n);
+				}), Z(z(a), 17, () => W(t), Mr, (e, t) => {
+					var n = sa(), i = R(n, !0);
+					B((e) => Y(i, e), [() => W(r).kind === "discrete" ? W(t).toFixed(3) : $(W(t))]), J(e, n);
+				}), A(i), J(e, i);
+			}), A(p), A(l);
+			var m = z(l, 2), h = (e) => {
+				var t = la(), n = R(t);
+				B(() => Y(n, `… ${W(s).rows.length - 200} more lines; export the model to see them.`)), J(e, t);
 			};
 			X(m, (e) => {
 				W(s).rows.length > 200 && e(h);
-			}), k(c), z(() => Y(o, `${W(s).parents.length || W(s).columns.length > 2 ? "Given its parents" : "By itself"}${n().shape.components.length > 1 ? ` (component ${t.component + 1})` : ""}`)), J(e, i);
+			}), A(c), B(() => Y(o, `${W(s).parents.length || W(s).columns.length > 2 ? "Given its parents" : "By itself"}${n().shape.components.length > 1 ? ` (component ${t.component + 1})` : ""}`)), J(e, i);
 		};
 		X(ne, (e) => {
 			W(s) && e(re);
-		}), z(() => {
+		}), B(() => {
 			Y(y, W(r).name), Y(S, `${W(r).hidden ? "Hidden: never observed. " : ""}${W(r).kind === "discrete" ? `${W(r).states.length} states` : "a number"}`);
 		}), G("click", b, () => t.pick(null)), J(e, m);
 	}, x = (e) => {
-		var r = ma(), i = R(tn(r), 2), a = (e) => {
-			var r = fa(), i = tn(r);
+		var r = ha(), i = z(en(r), 2), a = (e) => {
+			var r = pa(), i = en(r);
 			Z(i, 21, () => W(o), ([e, t]) => e, (e, r) => {
-				var i = /* @__PURE__ */ M(() => m(W(r), 2));
+				var i = /* @__PURE__ */ N(() => m(W(r), 2));
 				let a = () => W(i)[0], o = () => W(i)[1];
-				var s = da(), c = I(s), l = L(I(c), !0);
-				k(c);
-				var u = R(c), d = L(u, !0), f = R(u);
-				k(s), z((e) => {
+				var s = fa(), c = L(s), l = R(L(c), !0);
+				A(c);
+				var u = z(c), d = R(u, !0), f = z(u);
+				A(s), B((e) => {
 					Y(l, a()), Y(d, e), Q(f, "aria-label", `Take back ${a()}`);
 				}, [() => g(o(), a())]), G("click", c, () => t.pick(a())), G("click", f, () => n().set(a(), void 0)), J(e, s);
-			}), k(i);
-			var a = L(R(i, 2));
-			z((e) => Y(a, `Log-probability of all this together: ${e ?? ""} nats.`), [() => $(n().log, 5)]), J(e, r);
+			}), A(i);
+			var a = R(z(i, 2));
+			B((e) => Y(a, `Log-probability of all this together: ${e ?? ""} nats.`), [() => $(n().log, 5)]), J(e, r);
 		}, s = (e) => {
-			J(e, pa());
+			J(e, ma());
 		};
 		X(i, (e) => {
 			W(o).length ? e(a) : e(s, -1);
@@ -2980,24 +2990,24 @@ function ga(e, t) {
 	};
 	X(y, (e) => {
 		W(r) ? e(b) : e(x, -1);
-	}), k(v), J(e, v), We();
+	}), A(v), J(e, v), Ue();
 }
 fr(["click", "input"]);
-function _a(e, t, n = !1) {
+function va(e, t, n = !1) {
 	if (e.kind === "continuous") return 110;
 	let r = t ? e.states.length : Math.min(e.states.length, 8);
 	return 28 + r * (n ? 26 : 20) + (e.states.length > r ? 18 : 0) + 8;
 }
-var va = /* @__PURE__ */ q("<circle class=\"dot\" cy=\"14\" r=\"4\"></circle>"), ya = /* @__PURE__ */ q("<text class=\"mark\" y=\"18\" text-anchor=\"end\">hidden</text>"), ba = /* @__PURE__ */ q("<path class=\"diamond\" d=\"M5,10 l4,-4 l4,4 l-4,4 z\"></path>"), xa = /* @__PURE__ */ q("<rect class=\"track\" y=\"14.5\" height=\"7\" rx=\"2\"></rect><rect class=\"bar second\" y=\"14.5\" height=\"7\" rx=\"2\"></rect>", 1), Sa = /* @__PURE__ */ q("<rect class=\"soft\" y=\"4\" height=\"12\" rx=\"2.5\"></rect>"), Ca = /* @__PURE__ */ q("<text class=\"percent two\" y=\"23.5\" text-anchor=\"end\"> </text>"), wa = /* @__PURE__ */ q("<g role=\"button\"><rect class=\"hit\" x=\"4\" rx=\"5\"></rect><!><text class=\"label\" x=\"16\" y=\"14\"> </text><rect class=\"track\" y=\"5.5\" rx=\"2\"></rect><rect class=\"bar\" y=\"5.5\" rx=\"2\"></rect><!><!><text class=\"percent\" y=\"14\" text-anchor=\"end\"> </text><!></g>"), Ta = /* @__PURE__ */ q("<g class=\"more\" role=\"button\" tabindex=\"0\"><rect class=\"hit\" x=\"4\" height=\"18\" rx=\"5\"></rect><text class=\"label\" x=\"16\"> </text></g>"), Ea = /* @__PURE__ */ q("<!><!>", 1), Da = /* @__PURE__ */ q("<path class=\"ghost\"></path>"), Oa = /* @__PURE__ */ q("<line class=\"reach\"></line>"), ka = /* @__PURE__ */ q("<path class=\"density\"></path><!>", 1), Aa = /* @__PURE__ */ q("<path class=\"density second\"></path>"), ja = /* @__PURE__ */ q("<line class=\"needle\"></line>"), Ma = /* @__PURE__ */ q("<text class=\"percent two\" text-anchor=\"end\"> </text>"), Na = /* @__PURE__ */ q("<g class=\"plot\" role=\"button\" tabindex=\"0\"><rect class=\"hit\" x=\"4\" rx=\"5\"></rect><line class=\"axis\" x1=\"10\"></line><!><!><!><!><text class=\"percent\" x=\"11\"> </text><!></g>"), Pa = /* @__PURE__ */ q("<g role=\"group\"><rect class=\"frame\" rx=\"9\"></rect><g class=\"head\" role=\"button\" tabindex=\"-1\"><rect class=\"grip\" rx=\"9\"></rect><text class=\"name\" x=\"11\" y=\"18.5\"> </text><!></g><!></g>");
-function Fa(e, t) {
-	Ue(t, !0);
-	let n = pi(t, "open", 3, !1), r = /* @__PURE__ */ M(() => t.other ? 26 : 20), i = /* @__PURE__ */ M(() => _a(t.variable, n(), !!t.other)), a = /* @__PURE__ */ M(() => n() ? t.variable.states : t.variable.states.slice(0, 8)), [o, s] = [92, 58], c = /* @__PURE__ */ P(0), l;
+var ya = /* @__PURE__ */ q("<circle class=\"dot\" cy=\"14\" r=\"4\"></circle>"), ba = /* @__PURE__ */ q("<text class=\"mark\" y=\"18\" text-anchor=\"end\">hidden</text>"), xa = /* @__PURE__ */ q("<path class=\"diamond\" d=\"M5,10 l4,-4 l4,4 l-4,4 z\"></path>"), Sa = /* @__PURE__ */ q("<rect class=\"track\" y=\"14.5\" height=\"7\" rx=\"2\"></rect><rect class=\"bar second\" y=\"14.5\" height=\"7\" rx=\"2\"></rect>", 1), Ca = /* @__PURE__ */ q("<rect class=\"soft\" y=\"4\" height=\"12\" rx=\"2.5\"></rect>"), wa = /* @__PURE__ */ q("<text class=\"percent two\" y=\"23.5\" text-anchor=\"end\"> </text>"), Ta = /* @__PURE__ */ q("<g role=\"button\"><rect class=\"hit\" x=\"4\" rx=\"5\"></rect><!><text class=\"label\" x=\"16\" y=\"14\"> </text><rect class=\"track\" y=\"5.5\" rx=\"2\"></rect><rect class=\"bar\" y=\"5.5\" rx=\"2\"></rect><!><!><text class=\"percent\" y=\"14\" text-anchor=\"end\"> </text><!></g>"), Ea = /* @__PURE__ */ q("<g class=\"more\" role=\"button\" tabindex=\"0\"><rect class=\"hit\" x=\"4\" height=\"18\" rx=\"5\"></rect><text class=\"label\" x=\"16\"> </text></g>"), Da = /* @__PURE__ */ q("<!><!>", 1), Oa = /* @__PURE__ */ q("<path class=\"ghost\"></path>"), ka = /* @__PURE__ */ q("<line class=\"reach\"></line>"), Aa = /* @__PURE__ */ q("<path class=\"density\"></path><!>", 1), ja = /* @__PURE__ */ q("<path class=\"density second\"></path>"), Ma = /* @__PURE__ */ q("<line class=\"needle\"></line>"), Na = /* @__PURE__ */ q("<text class=\"percent two\" text-anchor=\"end\"> </text>"), Pa = /* @__PURE__ */ q("<g class=\"plot\" role=\"button\" tabindex=\"0\"><rect class=\"hit\" x=\"4\" rx=\"5\"></rect><line class=\"axis\" x1=\"10\"></line><!><!><!><!><text class=\"percent\" x=\"11\"> </text><!></g>"), Fa = /* @__PURE__ */ q("<g role=\"group\"><rect class=\"frame\" rx=\"9\"></rect><g class=\"head\" role=\"button\" tabindex=\"-1\"><rect class=\"grip\" rx=\"9\"></rect><text class=\"name\" x=\"11\" y=\"18.5\"> </text><!></g><!></g>");
+function Ia(e, t) {
+	He(t, !0);
+	let n = mi(t, "open", 3, !1), r = /* @__PURE__ */ N(() => t.other ? 26 : 20), i = /* @__PURE__ */ N(() => va(t.variable, n(), !!t.other)), a = /* @__PURE__ */ N(() => n() ? t.variable.states : t.variable.states.slice(0, 8)), [o, s] = [92, 58], c = /* @__PURE__ */ F(0), l;
 	function u(e) {
 		t.set(t.finding?.state === e ? void 0 : { state: e });
 	}
-	function d(e, n) {
-		let r = t.finding?.likelihood ? [...t.finding.likelihood] : t.variable.states.map(() => 1);
-		r[e] = Math.min(1, Math.max(0, Math.round(n * 100) / 100)), r.some((e) => e > 0) && t.set(r.every((e) => e === 1) ? void 0 : { likelihood: r });
+	function d(e, n, r = !1) {
+		let i = t.finding?.likelihood ? [...t.finding.likelihood] : t.variable.states.map(() => 1);
+		i[e] = Math.min(1, Math.max(0, Math.round(n * 100) / 100)), i.some((e) => e > 0) && t.set(i.every((e) => e === 1) ? void 0 : { likelihood: i }, r);
 	}
 	function f(e) {
 		return new DOMPoint(e.clientX, e.clientY).matrixTransform(l.getScreenCTM().inverse());
@@ -3007,20 +3017,20 @@ function Fa(e, t) {
 		e.preventDefault();
 		let n = e.currentTarget;
 		n.setPointerCapture(e.pointerId);
-		let r = (e) => d(t, (f(e).x - o) / s);
-		r(e), n.onpointermove = r, n.onpointerup = () => n.onpointermove = n.onpointerup = null;
+		let r = (e, n) => d(t, (f(e).x - o) / s, n);
+		r(e, !1), n.onpointermove = (e) => r(e, !0), n.onpointerup = () => n.onpointermove = n.onpointerup = null;
 	}
 	function m(e, n) {
 		let r = l.querySelectorAll(".state");
 		if (e.key === "Enter" || e.key === " ") u(n);
 		else if (e.shiftKey && (e.key === "ArrowLeft" || e.key === "ArrowRight")) d(n, (t.finding?.likelihood?.[n] ?? 1) + (e.key === "ArrowRight" ? .1 : -.1));
-		else if (e.key === "ArrowDown" && n + 1 < W(a).length) r[F(c, n + 1)]?.focus();
-		else if (e.key === "ArrowUp" && n > 0) r[F(c, n - 1)]?.focus();
+		else if (e.key === "ArrowDown" && n + 1 < W(a).length) r[I(c, n + 1)]?.focus();
+		else if (e.key === "ArrowUp" && n > 0) r[I(c, n - 1)]?.focus();
 		else if (e.key === "i") t.pick();
 		else return;
 		e.preventDefault(), e.stopPropagation();
 	}
-	let h = /* @__PURE__ */ M(() => {
+	let h = /* @__PURE__ */ N(() => {
 		let e = [
 			...t.before?.normals ?? [],
 			...t.answer?.normals ?? [],
@@ -3047,81 +3057,81 @@ function Fa(e, t) {
 		let n = f(e).x, r = W(h)[0] + (n - 10) / 176 * (W(h)[1] - W(h)[0]);
 		t.set(t.finding?.value !== void 0 && Math.abs(g(t.finding.value) - n) < 5 ? void 0 : { value: Number(r.toPrecision(4)) });
 	}
-	var b = Pa();
+	var b = Fa();
 	let x;
-	var S = I(b);
+	var S = L(b);
 	Q(S, "width", 196);
-	var C = R(S), w = I(C);
+	var C = z(S), w = L(C);
 	Q(w, "width", 196), Q(w, "height", 28);
-	var T = R(w), ee = L(T, !0), te = R(T), ne = (e) => {
-		var t = va();
+	var T = z(w), ee = R(T, !0), te = z(T), ne = (e) => {
+		var t = ya();
 		Q(t, "cx", 182), J(e, t);
 	}, re = (e) => {
-		var t = ya();
+		var t = ba();
 		Q(t, "x", 185), J(e, t);
 	};
 	X(te, (e) => {
 		t.finding ? e(ne) : t.variable.hidden && e(re, 1);
-	}), k(C);
-	var ie = R(C), ae = (e) => {
-		var n = Ea(), i = tn(n);
-		Z(i, 17, () => W(a), jr, (e, n, i) => {
-			let a = /* @__PURE__ */ M(() => t.answer?.p?.[i] ?? 0);
-			var l = wa();
+	}), A(C);
+	var ie = z(C), ae = (e) => {
+		var n = Da(), i = en(n);
+		Z(i, 17, () => W(a), Mr, (e, n, i) => {
+			let a = /* @__PURE__ */ N(() => t.answer?.p?.[i] ?? 0);
+			var l = Ta();
 			let d;
-			var f = I(l);
+			var f = L(l);
 			Q(f, "width", 188);
-			var h = R(f), g = (e) => {
-				J(e, ba());
+			var h = z(f), g = (e) => {
+				J(e, xa());
 			};
 			X(h, (e) => {
 				t.best?.state === i && e(g);
 			});
-			var _ = R(h), v = L(_, !0), y = R(_), b = R(y), x = R(b), S = (e) => {
-				var n = xa(), r = tn(n), a = R(r);
-				z(() => {
+			var _ = z(h), v = R(_, !0), y = z(_), b = z(y), x = z(b), S = (e) => {
+				var n = Sa(), r = en(n), a = z(r);
+				B(() => {
 					Q(r, "x", o), Q(r, "width", s), Q(a, "x", o), Q(a, "width", s * (t.other.p?.[i] ?? 0));
 				}), J(e, n);
 			};
 			X(x, (e) => {
 				t.other && e(S);
 			});
-			var C = R(x), w = (e) => {
-				var n = Sa();
-				z(() => {
+			var C = z(x), w = (e) => {
+				var n = Ca();
+				B(() => {
 					Q(n, "x", o - .5), Q(n, "width", s * t.finding.likelihood[i] + 1);
 				}), J(e, n);
 			};
 			X(C, (e) => {
 				t.finding?.likelihood && e(w);
 			});
-			var T = R(C);
+			var T = z(C);
 			Q(T, "x", 187);
-			var ee = L(T, !0), te = R(T), ne = (e) => {
-				var n = Ca();
+			var ee = R(T, !0), te = z(T), ne = (e) => {
+				var n = wa();
 				Q(n, "x", 187);
-				var r = L(n, !0);
-				z((e) => Y(r, e), [() => Ci(t.other.p?.[i] ?? 0)]), J(e, n);
+				var r = R(n, !0);
+				B((e) => Y(r, e), [() => wi(t.other.p?.[i] ?? 0)]), J(e, n);
 			};
 			X(te, (e) => {
 				t.other && e(ne);
-			}), k(l), z((e, n, a, u) => {
-				d = Jr(l, 0, "state", null, d, {
+			}), A(l), B((e, n, a, u) => {
+				d = Yr(l, 0, "state", null, d, {
 					sure: t.finding?.state === i,
 					best: t.best?.state === i
 				}), Q(l, "transform", `translate(0,${28 + i * W(r)})`), Q(l, "tabindex", i === W(c) ? 0 : -1), Q(l, "aria-pressed", t.finding?.state === i), Q(l, "aria-label", e), Q(f, "height", W(r)), Y(v, n), Q(y, "x", o), Q(y, "width", s), Q(y, "height", t.other ? 7 : 9), Q(b, "x", o), Q(b, "width", a), Q(b, "height", t.other ? 7 : 9), Y(ee, u);
 			}, [
-				() => `${t.variable.name} is ${W(n)}: ${Ci(W(a))} %`,
-				() => Ei(W(n), 11),
+				() => `${t.variable.name} is ${W(n)}: ${wi(W(a))} %`,
+				() => Di(W(n), 11),
 				() => Math.max(0, s * W(a)),
-				() => Ci(W(a))
-			]), G("click", l, (e) => !e.shiftKey && u(i)), G("keydown", l, (e) => m(e, i)), dr("focus", l, () => F(c, i, !0)), G("pointerdown", l, (e) => p(e, i)), J(e, l);
+				() => wi(W(a))
+			]), G("click", l, (e) => !e.shiftKey && u(i)), G("keydown", l, (e) => m(e, i)), dr("focus", l, () => I(c, i, !0)), G("pointerdown", l, (e) => p(e, i)), J(e, l);
 		});
-		var l = R(i), d = (e) => {
-			var n = Ta(), i = I(n);
+		var l = z(i), d = (e) => {
+			var n = Ea(), i = L(n);
 			Q(i, "width", 188);
-			var o = R(i), s = L(o);
-			k(n), z(() => {
+			var o = z(i), s = R(o);
+			A(n), B(() => {
 				Q(n, "aria-label", `Show all ${t.variable.states.length} states of ${t.variable.name}`), Q(i, "y", 28 + W(a).length * W(r)), Q(o, "y", 28 + W(a).length * W(r) + 13), Y(s, `+ ${t.variable.states.length - W(a).length} more`);
 			}), G("click", n, function(...e) {
 				t.unfold?.apply(this, e);
@@ -3131,274 +3141,294 @@ function Fa(e, t) {
 			t.variable.states.length > W(a).length && e(d);
 		}), J(e, n);
 	}, oe = (e) => {
-		var n = Na(), r = I(n);
+		var n = Pa(), r = L(n);
 		Q(r, "y", 28), Q(r, "width", 188), Q(r, "height", 74);
-		var i = R(r);
+		var i = z(r);
 		Q(i, "x2", 186), Q(i, "y1", 80), Q(i, "y2", 80);
-		var a = R(i), o = (e) => {
-			var n = Da();
-			z((e) => Q(n, "d", e), [() => _(t.before, 52)]), J(e, n);
+		var a = z(i), o = (e) => {
+			var n = Oa();
+			B((e) => Q(n, "d", e), [() => _(t.before, 52)]), J(e, n);
 		};
 		X(a, (e) => {
 			t.before && t.finding === void 0 && e(o);
 		});
-		var s = R(a), c = (e) => {
-			var n = ka(), r = tn(n), i = R(r), a = (e) => {
-				var n = Oa();
-				Q(n, "y1", 82.5), Q(n, "y2", 82.5), z((e, t) => {
+		var s = z(a), c = (e) => {
+			var n = Aa(), r = en(n), i = z(r), a = (e) => {
+				var n = ka();
+				Q(n, "y1", 82.5), Q(n, "y2", 82.5), B((e, t) => {
 					Q(n, "x1", e), Q(n, "x2", t);
 				}, [() => Math.max(10, g(t.answer.quantiles[0])), () => Math.min(186, g(t.answer.quantiles[2]))]), J(e, n);
 			};
 			X(i, (e) => {
 				t.answer.quantiles && e(a);
-			}), z((e) => Q(r, "d", e), [() => `${_(t.answer, 52)}L186,80L10,80Z`]), J(e, n);
+			}), B((e) => Q(r, "d", e), [() => `${_(t.answer, 52)}L186,80L10,80Z`]), J(e, n);
 		};
 		X(s, (e) => {
 			t.answer?.normals && t.finding?.value === void 0 && e(c);
 		});
-		var l = R(s), u = (e) => {
-			var n = Aa();
-			z((e) => Q(n, "d", e), [() => _(t.other, 52)]), J(e, n);
+		var l = z(s), u = (e) => {
+			var n = ja();
+			B((e) => Q(n, "d", e), [() => _(t.other, 52)]), J(e, n);
 		};
 		X(l, (e) => {
 			t.other?.normals && e(u);
 		});
-		var d = R(l), f = (e) => {
-			var n = ja();
-			Q(n, "y1", 32), Q(n, "y2", 82), z((e, t) => {
+		var d = z(l), f = (e) => {
+			var n = Ma();
+			Q(n, "y1", 32), Q(n, "y2", 82), B((e, t) => {
 				Q(n, "x1", e), Q(n, "x2", t);
 			}, [() => g(t.finding.value), () => g(t.finding.value)]), J(e, n);
 		};
 		X(d, (e) => {
 			t.finding?.value !== void 0 && e(f);
 		});
-		var p = R(d);
+		var p = z(d);
 		Q(p, "y", 98);
-		var m = L(p, !0), h = R(p), v = (e) => {
-			var n = Ma();
+		var m = R(p, !0), h = z(p), v = (e) => {
+			var n = Na();
 			Q(n, "x", 187), Q(n, "y", 98);
-			var r = L(n);
-			z((e, t) => Y(r, `${e ?? ""} ± ${t ?? ""}`), [() => $(t.other.mean), () => $(t.other.sd, 3)]), J(e, n);
+			var r = R(n);
+			B((e, t) => Y(r, `${e ?? ""} ± ${t ?? ""}`), [() => $(t.other.mean), () => $(t.other.sd, 3)]), J(e, n);
 		};
 		X(h, (e) => {
 			t.other && t.finding?.value === void 0 && e(v);
-		}), k(n), z((e, t) => {
+		}), A(n), B((e, t) => {
 			Q(n, "aria-label", e), Y(m, t);
 		}, [() => `${t.variable.name}: mean ${$(t.answer?.mean)}, standard deviation ${$(t.answer?.sd)}. Press Enter to give a value.`, () => t.finding?.value === void 0 ? `${$(t.answer?.mean)} ± ${$(t.answer?.sd, 3)}` : $(t.finding.value)]), G("click", n, y), G("keydown", n, (e) => e.key === "Enter" && t.pick()), G("pointerdown", n, (e) => e.stopPropagation()), J(e, n);
 	};
 	X(ie, (e) => {
 		t.variable.kind === "discrete" ? e(ae) : e(oe, -1);
-	}), k(b), ui(b, (e) => l = e, () => l), z((e) => {
-		x = Jr(b, 0, "box", null, x, {
+	}), A(b), di(b, (e) => l = e, () => l), B((e) => {
+		x = Yr(b, 0, "box", null, x, {
 			selected: t.selected,
 			hidden: t.variable.hidden,
 			given: !!t.finding,
 			found: t.found
 		}), Q(b, "aria-label", t.variable.name), Q(S, "height", W(i)), Q(C, "aria-label", `About ${t.variable.name}`), Y(ee, e);
-	}, [() => Ei(t.variable.name, 24)]), G("pointerdown", C, function(...e) {
+	}, [() => Di(t.variable.name, 24)]), G("pointerdown", C, function(...e) {
 		t.drag?.apply(this, e);
 	}), G("click", C, function(...e) {
 		t.pick?.apply(this, e);
-	}), dr("pointerenter", C, (e) => t.hover(e)), dr("pointerleave", C, () => t.hover(null)), J(e, b), We();
+	}), dr("pointerenter", C, (e) => t.hover(e)), dr("pointerleave", C, () => t.hover(null)), J(e, b), Ue();
 }
 fr([
 	"pointerdown",
 	"click",
 	"keydown"
 ]);
+// src/lib/picture.ts
+var La = [
+	"fill",
+	"stroke",
+	"stroke-width",
+	"stroke-dasharray",
+	"opacity",
+	"fill-opacity",
+	"font-size",
+	"font-weight",
+	"font-family",
+	"display"
+], Ra = "rect,path,text,line,circle";
+function za(e, t, n, r = () => {}) {
+	let i = e.cloneNode(!0), a = e.querySelectorAll(Ra);
+	i.querySelectorAll(Ra).forEach((e, t) => {
+		let n = getComputedStyle(a[t]);
+		for (let t of La) e.setAttribute(t, n.getPropertyValue(t));
+		e.removeAttribute("class");
+	}), i.querySelectorAll("[tabindex]").forEach((e) => e.removeAttribute("tabindex")), r(i), i.setAttribute("xmlns", "http://www.w3.org/2000/svg"), i.setAttribute("width", String(Math.ceil(t))), i.setAttribute("height", String(Math.ceil(n)));
+	let o = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+	for (let [t, n] of [
+		["width", "100%"],
+		["height", "100%"],
+		["fill", Ba(e)]
+	]) o.setAttribute(t, n);
+	return i.prepend(o), new XMLSerializer().serializeToString(i);
+}
+function Ba(e) {
+	for (let t = e; t; t = t.parentElement) {
+		let e = getComputedStyle(t).backgroundColor;
+		if (e !== "rgba(0, 0, 0, 0)" && e !== "transparent") return e;
+	}
+	return "#ffffff";
+}
 // src/parts/Monitor.svelte
-var Ia = /* @__PURE__ */ q("<marker viewBox=\"0 0 8 8\" refX=\"3\" refY=\"4\" markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0,0L8,4L0,8Z\"></path></marker>"), La = /* @__PURE__ */ q("<path><title> </title></path>"), Ra = /* @__PURE__ */ q("<g><!></g>"), za = /* @__PURE__ */ q("<svg role=\"application\" tabindex=\"0\"><defs></defs><g class=\"world\"><!><!></g></svg>");
-function Ba(e, t) {
-	Ue(t, !0);
-	let n = pi(t, "best", 3, null), r = pi(t, "side", 3, "a"), i = pi(t, "selected", 3, null), a = pi(t, "sought", 3, ""), o = pi(t, "hover", 3, () => {}), s, c = /* @__PURE__ */ P(Kt(/* @__PURE__ */ new Map())), l = /* @__PURE__ */ P(Kt(/* @__PURE__ */ new Set())), u = /* @__PURE__ */ P(Kt({
+var Va = /* @__PURE__ */ q("<marker viewBox=\"0 0 8 8\" refX=\"3\" refY=\"4\" markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0,0L8,4L0,8Z\"></path></marker>"), Ha = /* @__PURE__ */ q("<path><title> </title></path>"), Ua = /* @__PURE__ */ q("<g><!></g>"), Wa = /* @__PURE__ */ q("<svg role=\"application\" tabindex=\"0\"><defs></defs><g class=\"world\"><!><!></g></svg>");
+function Ga(e, t) {
+	let n = xr();
+	He(t, !0);
+	let r = mi(t, "best", 3, null), i = mi(t, "probable", 3, !1), a = mi(t, "side", 3, "a"), o = mi(t, "whole", 3, !1), s = mi(t, "selected", 3, null), c = mi(t, "sought", 3, ""), l = mi(t, "hover", 3, () => {}), u, d = /* @__PURE__ */ F(Gt(/* @__PURE__ */ new Map())), f = /* @__PURE__ */ F(Gt(/* @__PURE__ */ new Set())), p = /* @__PURE__ */ F(Gt({
 		x: 0,
 		y: 0,
 		k: 1
-	})), d = /* @__PURE__ */ P(!1), f = /* @__PURE__ */ M(() => new Map(t.variables.map((e) => [e.name, e]))), p = (e) => ({
+	})), h = /* @__PURE__ */ F(!1), g = /* @__PURE__ */ N(() => new Map(t.variables.map((e) => [e.name, e]))), _ = (e) => ({
 		width: 196,
-		height: _a(W(f).get(e), W(l).has(e), !!t.others)
-	}), h = /* @__PURE__ */ M(() => JSON.stringify([t.variables.map((e) => [e.name, e.states.length]), t.arcs])), g = /* @__PURE__ */ P(1.5), _ = /* @__PURE__ */ M(() => (W(h), ji(t.variables.map((e) => e.name), t.arcs, p, 24, 50, W(g)))), v = (e) => W(c).get(e) ?? W(_).at.get(e), y = /* @__PURE__ */ M(() => Math.max(1e-12, ...t.strengths?.values() ?? []));
-	mn(() => {
-		W(h), ir(() => {
-			F(c, /* @__PURE__ */ new Map(), !0);
-			let { width: e, height: t } = s.getBoundingClientRect();
-			e && t && F(g, Math.min(3, Math.max(.5, e / t)), !0), b();
+		height: va(W(g).get(e), W(f).has(e), !!t.others)
+	}), v = /* @__PURE__ */ N(() => JSON.stringify([t.variables.map((e) => [e.name, e.states.length]), t.arcs])), y = /* @__PURE__ */ F(1.5), b = /* @__PURE__ */ N(() => (W(v), Mi(t.variables.map((e) => e.name), t.arcs, _, 24, 50, W(y)))), x = (e) => W(d).get(e) ?? W(b).at.get(e), S = /* @__PURE__ */ N(() => Math.max(1e-12, ...[...t.strengths?.values() ?? []].map((e) => e.nats)));
+	pn(() => {
+		W(v), ir(() => {
+			I(d, /* @__PURE__ */ new Map(), !0);
+			let { width: e, height: t } = u.getBoundingClientRect();
+			e && t && I(y, Math.min(3, Math.max(.5, e / t)), !0), C();
 		});
-	}), mn(() => {
-		let e = t.variables.find((e) => a() && e.name.toLowerCase().includes(a().toLowerCase()))?.name;
-		e && ir(() => S(e));
+	}), pn(() => {
+		let e = t.variables.find((e) => c() && e.name.toLowerCase().includes(c().toLowerCase()))?.name;
+		e && ir(() => T(e));
 	});
-	function b() {
-		let { width: e, height: t } = s.getBoundingClientRect();
+	function C() {
+		let { width: e, height: t } = u.getBoundingClientRect();
 		if (!e || !t) return;
-		let n = Math.min(1.25, (e - 32) / Math.max(W(_).width, 1), (t - 32) / Math.max(W(_).height, 1)), r = e < 600 ? Math.max(n, .5) : n;
-		F(u, {
+		let n = Math.min(1.25, (e - 32) / Math.max(W(b).width, 1), (t - 32) / Math.max(W(b).height, 1)), r = e < 600 && !o() ? Math.max(n, .5) : n;
+		I(p, {
 			k: r,
-			x: (e - W(_).width * r) / 2,
-			y: Math.max(16, (t - W(_).height * r) / 2)
+			x: (e - W(b).width * r) / 2,
+			y: Math.max(16, (t - W(b).height * r) / 2)
 		}, !0);
 	}
-	function x(e, t, n) {
-		let { width: r, height: i } = s.getBoundingClientRect(), [a, o] = [t ?? r / 2, n ?? i / 2], c = Math.min(3, Math.max(.08, W(u).k * e));
-		F(u, {
-			k: c,
-			x: a - (a - W(u).x) / W(u).k * c,
-			y: o - (o - W(u).y) / W(u).k * c
+	function w(e, t, n) {
+		let { width: r, height: i } = u.getBoundingClientRect(), [a, o] = [t ?? r / 2, n ?? i / 2], s = Math.min(3, Math.max(.08, W(p).k * e));
+		I(p, {
+			k: s,
+			x: a - (a - W(p).x) / W(p).k * s,
+			y: o - (o - W(p).y) / W(p).k * s
 		}, !0);
 	}
-	function S(e) {
-		let { width: t, height: n } = s.getBoundingClientRect(), r = v(e), i = Math.max(W(u).k, .8);
-		F(u, {
+	function T(e) {
+		let { width: t, height: n } = u.getBoundingClientRect(), r = x(e), i = Math.max(W(p).k, .8);
+		I(p, {
 			k: i,
 			x: t / 2 - (r.x + 98) * i,
-			y: n / 2 - (r.y + p(e).height / 2) * i
+			y: n / 2 - (r.y + _(e).height / 2) * i
 		}, !0);
 	}
-	function C() {
-		let e = s.cloneNode(!0), t = s.querySelectorAll("rect,path,text,line,circle"), n = [
-			"fill",
-			"stroke",
-			"stroke-width",
-			"stroke-dasharray",
-			"opacity",
-			"fill-opacity",
-			"font-size",
-			"font-weight",
-			"font-family",
-			"display"
-		];
-		e.querySelectorAll("rect,path,text,line,circle").forEach((e, r) => {
-			let i = getComputedStyle(t[r]);
-			for (let t of n) e.setAttribute(t, i.getPropertyValue(t));
-			e.removeAttribute("class");
-		}), e.querySelectorAll("[tabindex]").forEach((e) => e.removeAttribute("tabindex")), e.querySelector(".world").setAttribute("transform", "translate(16,16)"), e.setAttribute("xmlns", "http://www.w3.org/2000/svg"), e.setAttribute("viewBox", `0 0 ${W(_).width + 32} ${W(_).height + 32}`), e.setAttribute("width", String(Math.ceil(W(_).width + 32))), e.setAttribute("height", String(Math.ceil(W(_).height + 32)));
-		let r = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-		for (let [e, t] of [
-			["width", "100%"],
-			["height", "100%"],
-			["fill", getComputedStyle(s).backgroundColor]
-		]) r.setAttribute(e, t);
-		return e.prepend(r), new XMLSerializer().serializeToString(e);
+	function ee() {
+		let [e, t] = [W(b).width + 32, W(b).height + 32];
+		return za(u, e, t, (n) => {
+			n.querySelector(".world").setAttribute("transform", "translate(16,16)"), n.setAttribute("viewBox", `0 0 ${e} ${t}`);
+		});
 	}
-	function w(e, t) {
-		let [n, r] = [v(e), v(t)], i = {
+	function te(e, t) {
+		let [n, r] = [x(e), x(t)], i = {
 			x: n.x + 98,
-			y: n.y + p(e).height
+			y: n.y + _(e).height
 		}, a = {
 			x: r.x + 98,
 			y: r.y - 7
 		};
-		return Ui([
+		return Wi([
 			i,
-			...W(c).has(e) || W(c).has(t) ? [] : W(_).bends.get(Ai(e, t)) ?? [],
+			...W(d).has(e) || W(d).has(t) ? [] : W(b).bends.get(ji(e, t)) ?? [],
 			a
 		]);
 	}
-	function T(e, n) {
-		let r = t.strengths?.get(Ai(e, n));
-		return r === void 0 ? 1.4 : 1 + 4 * (Math.log1p(r * 50) / Math.log1p(W(y) * 50));
+	function ne(e, n) {
+		let r = t.strengths?.get(ji(e, n));
+		return r === void 0 ? 1.4 : 1 + 4 * (i() && r.p !== void 0 ? r.p : Math.log1p(r.nats * 50) / Math.log1p(W(S) * 50));
 	}
-	function ee(e, t) {
+	function re(e, n) {
+		let r = t.strengths?.get(ji(e, n)), i = r ? [`${r.nats.toPrecision(3)} nats`, ...r.p === void 0 ? [] : [`probability ${wi(r.p)} %`]] : [];
+		return `${e} → ${n}${i.length ? `: ${i.join(", ")}` : ""}`;
+	}
+	function ie(e, t) {
 		e.stopPropagation();
-		let n = e.currentTarget, r = v(t), [i, a] = [e.clientX, e.clientY];
+		let n = e.currentTarget, r = x(t), [i, a] = [e.clientX, e.clientY];
 		n.setPointerCapture(e.pointerId), n.onpointermove = (e) => {
-			Math.hypot(e.clientX - i, e.clientY - a) < 4 || F(c, new Map(W(c)).set(t, {
-				x: r.x + (e.clientX - i) / W(u).k,
-				y: r.y + (e.clientY - a) / W(u).k
+			Math.hypot(e.clientX - i, e.clientY - a) < 4 || I(d, new Map(W(d)).set(t, {
+				x: r.x + (e.clientX - i) / W(p).k,
+				y: r.y + (e.clientY - a) / W(p).k
 			}), !0);
 		}, n.onpointerup = () => n.onpointermove = n.onpointerup = null;
 	}
-	function te(e) {
+	function ae(e) {
 		if (e.button !== 0) return;
-		let n = { ...W(u) }, [r, i] = [e.clientX, e.clientY];
-		s.setPointerCapture(e.pointerId), F(d, !0), s.onpointermove = (e) => F(u, {
-			...W(u),
+		let n = { ...W(p) }, [r, i] = [e.clientX, e.clientY];
+		u.setPointerCapture(e.pointerId), I(h, !0), u.onpointermove = (e) => I(p, {
+			...W(p),
 			x: n.x + e.clientX - r,
 			y: n.y + e.clientY - i
-		}, !0), s.onpointerup = (e) => {
-			s.onpointermove = s.onpointerup = null, F(d, !1), Math.hypot(e.clientX - r, e.clientY - i) < 4 && t.pick(null);
+		}, !0), u.onpointerup = (e) => {
+			u.onpointermove = u.onpointerup = null, I(h, !1), Math.hypot(e.clientX - r, e.clientY - i) < 4 && t.pick(null);
 		};
 	}
-	function ne(e) {
+	function oe(e) {
 		e.preventDefault();
-		let t = s.getBoundingClientRect();
-		x(Math.exp(-e.deltaY * (e.ctrlKey ? .01 : .0015)), e.clientX - t.left, e.clientY - t.top);
+		let t = u.getBoundingClientRect();
+		w(Math.exp(-e.deltaY * (e.ctrlKey ? .01 : .0015)), e.clientX - t.left, e.clientY - t.top);
 	}
-	function re(e) {
-		if (e.target === s || [
+	function se(e) {
+		if (e.target === u || [
 			"+",
 			"-",
 			"0"
 		].includes(e.key)) {
-			if (e.key === "+" || e.key === "=") x(1.2);
-			else if (e.key === "-") x(1 / 1.2);
-			else if (e.key === "0") b();
-			else if (e.key.startsWith("Arrow")) F(u, {
-				...W(u),
-				x: W(u).x + (e.key === "ArrowLeft" ? 60 : e.key === "ArrowRight" ? -60 : 0),
-				y: W(u).y + (e.key === "ArrowUp" ? 60 : e.key === "ArrowDown" ? -60 : 0)
+			if (e.key === "+" || e.key === "=") w(1.2);
+			else if (e.key === "-") w(1 / 1.2);
+			else if (e.key === "0") C();
+			else if (e.key.startsWith("Arrow")) I(p, {
+				...W(p),
+				x: W(p).x + (e.key === "ArrowLeft" ? 60 : e.key === "ArrowRight" ? -60 : 0),
+				y: W(p).y + (e.key === "ArrowUp" ? 60 : e.key === "ArrowDown" ? -60 : 0)
 			}, !0);
 			else return;
 			e.preventDefault();
 		}
 	}
-	var ie = {
-		fit: b,
-		zoom: x,
-		center: S,
-		picture: C
-	}, ae = za();
-	let oe;
-	var se = I(ae);
-	Z(se, 20, () => ["tip", "tip-own"], (e) => e, (e, t) => {
-		var n = Ia(), r = L(n);
-		z(() => {
-			Q(n, "id", t), Jr(r, 0, Hr(t));
-		}), J(e, n);
-	}), k(se);
-	var ce = R(se), le = I(ce);
-	return Z(le, 17, () => t.arcs, ([e, t]) => Ai(e, t), (e, n) => {
-		var r = /* @__PURE__ */ M(() => m(W(n), 2));
-		let a = () => W(r)[0], o = () => W(r)[1], s = /* @__PURE__ */ M(() => t.own?.has(Ai(a(), o()))), c = /* @__PURE__ */ M(() => i() === a() || i() === o());
-		var l = La();
-		let u;
-		var d = L(I(l));
-		k(l), z((e, t, n) => {
-			u = Jr(l, 0, "arc", null, u, {
-				own: W(s),
-				near: W(c)
-			}), Q(l, "d", e), Q(l, "stroke-width", t), Q(l, "marker-end", W(s) ? "url(#tip-own)" : "url(#tip)"), Y(d, `${a() ?? ""} → ${o() ?? ""}${n ?? ""}`);
+	var ce = {
+		fit: C,
+		zoom: w,
+		center: T,
+		picture: ee
+	}, E = Wa();
+	let le;
+	var ue = L(E);
+	Z(ue, 20, () => ["tip", "tip-own"], (e) => e, (e, t) => {
+		var r = Va(), i = R(r);
+		B(() => {
+			Q(r, "id", `${t}-${n}`), Yr(i, 0, Ur(t));
+		}), J(e, r);
+	}), A(ue);
+	var de = z(ue), fe = L(de);
+	return Z(fe, 17, () => t.arcs, ([e, t]) => ji(e, t), (e, r) => {
+		var i = /* @__PURE__ */ N(() => m(W(r), 2));
+		let a = () => W(i)[0], o = () => W(i)[1], c = /* @__PURE__ */ N(() => t.own?.has(ji(a(), o()))), l = /* @__PURE__ */ N(() => s() === a() || s() === o());
+		var u = Ha();
+		let d;
+		var f = R(L(u), !0);
+		A(u), B((e, t, r) => {
+			d = Yr(u, 0, "arc", null, d, {
+				own: W(c),
+				near: W(l)
+			}), Q(u, "d", e), Q(u, "stroke-width", t), Q(u, "marker-end", `url(#${W(c) ? "tip-own" : "tip"}-${n})`), Y(f, r);
 		}, [
-			() => w(a(), o()),
-			() => T(a(), o()),
-			() => t.strengths?.has(Ai(a(), o())) ? `: ${t.strengths.get(Ai(a(), o())).toPrecision(3)} nats` : ""
-		]), J(e, l);
-	}), Z(R(le), 17, () => t.variables, (e) => e.name, (e, r) => {
-		let s = /* @__PURE__ */ M(() => v(W(r).name));
-		var c = Ra(), u = I(c);
+			() => te(a(), o()),
+			() => ne(a(), o()),
+			() => re(a(), o())
+		]), J(e, u);
+	}), Z(z(fe), 17, () => t.variables, (e) => e.name, (e, n) => {
+		let i = /* @__PURE__ */ N(() => x(W(n).name));
+		var a = Ua(), o = L(a);
 		{
-			let e = /* @__PURE__ */ M(() => t.answers.get(W(r).name)), s = /* @__PURE__ */ M(() => t.before?.get(W(r).name)), c = /* @__PURE__ */ M(() => t.others?.get(W(r).name)), d = /* @__PURE__ */ M(() => n()?.[W(r).name]), f = /* @__PURE__ */ M(() => i() === W(r).name), p = /* @__PURE__ */ M(() => !!a() && W(r).name.toLowerCase().includes(a().toLowerCase())), m = /* @__PURE__ */ M(() => W(l).has(W(r).name));
-			Fa(u, {
+			let e = /* @__PURE__ */ N(() => t.answers.get(W(n).name)), i = /* @__PURE__ */ N(() => t.before?.get(W(n).name)), a = /* @__PURE__ */ N(() => t.others?.get(W(n).name)), u = /* @__PURE__ */ N(() => r()?.[W(n).name]), d = /* @__PURE__ */ N(() => s() === W(n).name), p = /* @__PURE__ */ N(() => !!c() && W(n).name.toLowerCase().includes(c().toLowerCase())), m = /* @__PURE__ */ N(() => W(f).has(W(n).name));
+			Ia(o, {
 				get variable() {
-					return W(r);
+					return W(n);
 				},
 				get answer() {
 					return W(e);
 				},
 				get before() {
-					return W(s);
+					return W(i);
 				},
 				get other() {
-					return W(c);
+					return W(a);
 				},
 				get finding() {
-					return t.given[W(r).name];
+					return t.given[W(n).name];
 				},
 				get best() {
-					return W(d);
+					return W(u);
 				},
 				get selected() {
-					return W(f);
+					return W(d);
 				},
 				get found() {
 					return W(p);
@@ -3406,34 +3436,34 @@ function Ba(e, t) {
 				get open() {
 					return W(m);
 				},
-				set: (e) => t.set(W(r).name, e),
-				pick: () => t.pick(W(r).name),
-				unfold: () => F(l, new Set(W(l)).add(W(r).name), !0),
-				drag: (e) => ee(e, W(r).name),
-				hover: (e) => o()(e ? W(r).name : null, e)
+				set: (e, r) => t.set(W(n).name, e, r),
+				pick: () => t.pick(W(n).name),
+				unfold: () => I(f, new Set(W(f)).add(W(n).name), !0),
+				drag: (e) => ie(e, W(n).name),
+				hover: (e) => l()(e ? W(n).name : null, e)
 			});
 		}
-		k(c), z(() => Q(c, "transform", `translate(${W(s).x},${W(s).y})`)), J(e, c);
-	}), k(ce), k(ae), ui(ae, (e) => s = e, () => s), z(() => {
-		oe = Jr(ae, 0, `monitor side-${r() ?? ""}`, null, oe, {
-			panning: W(d),
+		A(a), B(() => Q(a, "transform", `translate(${W(i).x},${W(i).y})`)), J(e, a);
+	}), A(de), A(E), di(E, (e) => u = e, () => u), B(() => {
+		le = Yr(E, 0, `monitor side-${a() ?? ""}`, null, le, {
+			panning: W(h),
 			lively: t.variables.length <= 16
-		}), Q(ae, "aria-label", `${t.title}: ${t.variables.length} variables. Tab goes from box to box, arrows from state to state, Enter makes a finding.`), Q(ce, "transform", `translate(${W(u).x},${W(u).y}) scale(${W(u).k})`);
-	}), G("pointerdown", ae, te), dr("wheel", ae, ne), G("keydown", ae, re), J(e, ae), We(ie);
+		}), Q(E, "aria-label", `${t.title}: ${t.variables.length} variables. Tab goes from box to box, arrows from state to state, Enter makes a finding.`), Q(de, "transform", `translate(${W(p).x},${W(p).y}) scale(${W(p).k})`);
+	}), G("pointerdown", E, ae), dr("wheel", E, oe), G("keydown", E, se), J(e, E), Ue(ce);
 }
 fr(["pointerdown", "keydown"]);
 // src/parts/Overview.svelte
-var Va = /* @__PURE__ */ K("<canvas class=\"overview svelte-hfsy0v\"></canvas>");
-function Ha(e, t) {
-	Ue(t, !0);
+var Ka = /* @__PURE__ */ K("<canvas class=\"overview svelte-hfsy0v\"></canvas>");
+function qa(e, t) {
+	He(t, !0);
 	let [n, r] = [96, 22], i, a = {
 		x: 0,
 		y: 0,
 		k: 1
-	}, o = 0, s = /* @__PURE__ */ M(() => ji(t.variables.map((e) => e.name), t.arcs, () => ({
+	}, o = 0, s = /* @__PURE__ */ N(() => Mi(t.variables.map((e) => e.name), t.arcs, () => ({
 		width: n,
 		height: r
-	}), 8, 46)), c = /* @__PURE__ */ M(() => t.arcs.map(([e, t]) => {
+	}), 8, 46)), c = /* @__PURE__ */ N(() => t.arcs.map(([e, t]) => {
 		let [i, a] = [W(s).at.get(e), W(s).at.get(t)];
 		return {
 			a: e,
@@ -3444,14 +3474,14 @@ function Ha(e, t) {
 			y2: a.y
 		};
 	}));
-	mn(() => {
+	pn(() => {
 		W(s), ir(l);
-	}), mn(() => {
+	}), pn(() => {
 		t.given, t.selected, t.near, W(c), p();
-	}), mn(() => {
+	}), pn(() => {
 		let e = t.variables.find((e) => t.sought && e.name.toLowerCase().includes(t.sought.toLowerCase()))?.name;
 		e && ir(() => f(e));
-	}), mn(() => {
+	}), pn(() => {
 		let e = new ResizeObserver(() => p());
 		return e.observe(i), () => e.disconnect();
 	});
@@ -3549,121 +3579,128 @@ function Ha(e, t) {
 	var _ = {
 		fit: l,
 		zoom: u
-	}, v = Va();
-	return ui(v, (e) => i = e, () => i), z(() => Q(v, "aria-label", `Overview of ${t.variables.length} variables. Use the search to choose one.`)), G("pointerdown", v, h), dr("wheel", v, g), J(e, v), We(_);
+	}, v = Ka();
+	return di(v, (e) => i = e, () => i), B(() => Q(v, "aria-label", `Overview of ${t.variables.length} variables. Use the search to choose one.`)), G("pointerdown", v, h), dr("wheel", v, g), J(e, v), Ue(_);
 }
 fr(["pointerdown"]);
 // src/parts/GraphView.svelte
-var Ua = /* @__PURE__ */ K("<option></option>"), Wa = /* @__PURE__ */ K("<p class=\"problem\" role=\"alert\"> <button class=\"plain\">Undo</button></p>"), Ga = /* @__PURE__ */ K("<p class=\"waiting\" role=\"status\">Working it out… The first questions after installing compile the engine; that can take a minute, once.</p>"), Ka = /* @__PURE__ */ K("<div class=\"pane\"><!></div>"), qa = /* @__PURE__ */ K("<th> </th>"), Ja = /* @__PURE__ */ K("<th class=\"num\"> </th>"), Ya = /* @__PURE__ */ K("<td> </td>"), Xa = /* @__PURE__ */ K("<td class=\"num\"> </td>"), Za = /* @__PURE__ */ K("<tr><!><!></tr>"), Qa = /* @__PURE__ */ K("<p class=\"faint small\"> </p>"), $a = /* @__PURE__ */ K("<div class=\"tip card\"><h3> </h3> <table><thead><tr><!><!></tr></thead><tbody></tbody></table> <!></div>"), eo = /* @__PURE__ */ K("<div class=\"view\"><div class=\"tools row\" role=\"toolbar\" aria-label=\"Graph\"><input type=\"search\" placeholder=\"Find a variable\" aria-label=\"Find a variable\" list=\"names\"/> <datalist id=\"names\"></datalist> <button class=\"plain\" title=\"Undo (Ctrl Z)\" aria-label=\"Undo\">↶</button> <button class=\"plain\" title=\"Redo (Ctrl Shift Z)\" aria-label=\"Redo\">↷</button> <button>Clear findings</button> <button title=\"The jointly most probable states of all variables\">Most probable explanation</button> <span class=\"grow\"></span> <button class=\"plain\" aria-label=\"Zoom out\">−</button> <button class=\"plain\" aria-label=\"Zoom in\">+</button> <button>Fit</button></div> <!> <!> <div><!> <!> <!></div> <!> <span class=\"visually-hidden\" role=\"status\"> </span></div>");
-function to(e, t) {
-	Ue(t, !0);
-	let n = pi(t, "component", 3, null), r = /* @__PURE__ */ P(void 0), i = /* @__PURE__ */ P(void 0), a = /* @__PURE__ */ P(null), o = /* @__PURE__ */ P(""), s = /* @__PURE__ */ P(null), c = 0, l = /* @__PURE__ */ M(() => t.asking.shape), u = /* @__PURE__ */ M(() => W(l).variables.length > 150), d = /* @__PURE__ */ M(() => n() === null ? W(l).arcs : W(l).components[n()].arcs), f = /* @__PURE__ */ M(() => {
-		if (!W(a)) return /* @__PURE__ */ new Set();
-		let e = /* @__PURE__ */ new Set([W(a)]);
-		for (let [t, n] of W(d)) t === W(a) && e.add(n), n === W(a) && e.add(t);
+var Ja = /* @__PURE__ */ K("<option></option>"), Ya = /* @__PURE__ */ K("<p class=\"problem\" role=\"alert\"> <button class=\"plain\">Undo</button></p>"), Xa = /* @__PURE__ */ K("<p class=\"waiting\" role=\"status\">Working it out… The first questions after installing compile the engine; that can take a minute, once.</p>"), Za = /* @__PURE__ */ K("<p class=\"waiting\" role=\"note\"> </p>"), Qa = /* @__PURE__ */ K("<div class=\"pane\"><!></div>"), $a = /* @__PURE__ */ K("<th> </th>"), eo = /* @__PURE__ */ K("<th class=\"num\"> </th>"), to = /* @__PURE__ */ K("<td> </td>"), no = /* @__PURE__ */ K("<td class=\"num\"> </td>"), ro = /* @__PURE__ */ K("<tr><!><!></tr>"), io = /* @__PURE__ */ K("<p class=\"faint small\"> </p>"), ao = /* @__PURE__ */ K("<div class=\"tip card\"><h3> </h3> <table><thead><tr><!><!></tr></thead><tbody></tbody></table> <!></div>"), oo = /* @__PURE__ */ K("<div class=\"view\"><div class=\"tools row\" role=\"toolbar\" aria-label=\"Graph\"><input type=\"search\" placeholder=\"Find a variable\" aria-label=\"Find a variable\" list=\"names\"/> <datalist id=\"names\"></datalist> <button class=\"plain\" title=\"Undo (Ctrl Z)\" aria-label=\"Undo\">↶</button> <button class=\"plain\" title=\"Redo (Ctrl Shift Z)\" aria-label=\"Redo\">↷</button> <button>Clear findings</button> <button title=\"The jointly most probable states of all variables\">Most probable explanation</button> <span class=\"grow\"></span> <button class=\"plain\" aria-label=\"Zoom out\">−</button> <button class=\"plain\" aria-label=\"Zoom in\">+</button> <button>Fit</button></div> <!> <!> <!> <div><!> <!> <!></div> <!> <span class=\"visually-hidden\" role=\"status\"> </span></div>");
+function so(e, t) {
+	He(t, !0);
+	let n = mi(t, "probable", 3, !1), r = mi(t, "component", 3, null), i = /* @__PURE__ */ F(void 0), a = /* @__PURE__ */ F(void 0), o = /* @__PURE__ */ F(null), s = /* @__PURE__ */ F(""), c = /* @__PURE__ */ F(null), l = 0, u = /* @__PURE__ */ N(() => t.asking.shape), d = /* @__PURE__ */ N(() => W(u).variables.length > 150), f = /* @__PURE__ */ N(() => r() === null ? W(u).arcs : W(u).components[r()].arcs), p = /* @__PURE__ */ N(() => {
+		if (!W(o)) return /* @__PURE__ */ new Set();
+		let e = /* @__PURE__ */ new Set([W(o)]);
+		for (let [t, n] of W(f)) t === W(o) && e.add(n), n === W(o) && e.add(t);
 		return new Set([...e].slice(0, 60));
-	}), p = /* @__PURE__ */ M(() => W(u) ? W(l).variables.filter((e) => W(f).has(e.name)) : W(l).variables), m = /* @__PURE__ */ M(() => W(u) ? W(d).filter(([e, t]) => W(f).has(e) && W(f).has(t)) : W(d));
-	function h() {
-		return W(r)?.picture() ?? "";
+	}), m = /* @__PURE__ */ N(() => W(d) ? W(u).variables.filter((e) => W(p).has(e.name)) : W(u).variables), h = /* @__PURE__ */ N(() => W(d) ? W(f).filter(([e, t]) => W(p).has(e) && W(p).has(t)) : W(f));
+	function g() {
+		return W(i)?.picture() ?? "";
 	}
-	function g(e, r) {
-		if (clearTimeout(c), F(s, null), !e || !r || e === W(l).component || e === W(a) || r.pointerType !== "mouse") return;
-		let [i, o] = [r.clientX, r.clientY];
-		c = window.setTimeout(async () => {
+	function _(e, n) {
+		if (clearTimeout(l), I(c, null), !e || !n || e === W(u).component || e === W(o) || n.pointerType !== "mouse") return;
+		let [i, a] = [n.clientX, n.clientY];
+		l = window.setTimeout(async () => {
 			try {
-				F(s, {
-					family: await t.asking.asker.family(e, n() ?? 0),
+				I(c, {
+					family: await t.asking.asker.family(e, r() ?? 0),
 					x: i,
-					y: o
+					y: a
 				});
 			} catch {
-				F(s, null);
+				I(c, null);
 			}
 		}, 450);
 	}
-	function _(e) {
+	function v(e) {
 		if (!(e.ctrlKey || e.metaKey)) return;
 		let n = e.target instanceof HTMLInputElement && e.target.type === "text";
 		e.key.toLowerCase() === "z" && !n ? (e.preventDefault(), e.shiftKey ? t.asking.redo() : t.asking.undo()) : e.key.toLowerCase() === "y" && !n && (e.preventDefault(), t.asking.redo());
 	}
-	let v = (e, t) => {
+	let y = (e, t) => {
 		let n = [];
 		for (let r of [...e.parent_states].reverse()) n.unshift(r[t % r.length]), t = Math.floor(t / r.length);
 		return n;
 	};
-	var y = {
+	var b = {
 		LARGE: 150,
-		picture: h
-	}, b = eo();
-	dr("keydown", qt, _);
-	var x = I(b), S = I(x);
-	ti(S);
-	var C = R(S, 2);
-	Z(C, 21, () => W(l).variables, (e) => e.name, (e, t) => {
-		var n = Ua(), r = {};
-		z(() => {
+		picture: g
+	}, x = oo();
+	dr("keydown", Kt, v);
+	var S = L(x), C = L(S);
+	ni(C);
+	var w = z(C, 2);
+	Z(w, 21, () => W(u).variables, (e) => e.name, (e, t) => {
+		var n = Ja(), r = {};
+		B(() => {
 			r !== (r = W(t).name) && (n.value = (n.__value = r) ?? "");
 		}), J(e, n);
-	}), k(C);
-	var w = R(C, 2), T = R(w, 2), ee = R(T, 2), te = R(ee, 2);
-	let ne;
-	var re = R(te, 4), ie = R(re, 2), ae = R(ie, 2);
-	k(x);
-	var oe = R(x, 2), se = (e) => {
-		var n = Wa(), r = I(n), i = R(r);
-		k(n), z(() => Y(r, `${t.asking.problem ?? ""} `)), G("click", i, () => t.asking.undo()), J(e, n);
+	}), A(w);
+	var T = z(w, 2), ee = z(T, 2), te = z(ee, 2), ne = z(te, 2);
+	let re;
+	var ie = z(ne, 4), ae = z(ie, 2), oe = z(ae, 2);
+	A(S);
+	var se = z(S, 2), ce = (e) => {
+		var n = Ya(), r = L(n), i = z(r);
+		A(n), B(() => Y(r, `${t.asking.problem ?? ""} `)), G("click", i, () => t.asking.undo()), J(e, n);
 	};
-	X(oe, (e) => {
-		t.asking.problem && e(se);
+	X(se, (e) => {
+		t.asking.problem && e(ce);
 	});
-	var ce = R(oe, 2), le = (e) => {
-		J(e, Ga());
+	var E = z(se, 2), le = (e) => {
+		J(e, Xa());
 	};
-	X(ce, (e) => {
+	X(E, (e) => {
 		t.asking.slow && e(le);
 	});
-	var ue = R(ce, 2);
-	let de;
-	var fe = I(ue), pe = (e) => {
-		var n = Ka();
-		ui(Ha(I(n), {
+	var ue = z(E, 2), de = (e) => {
+		var n = Za(), r = R(n);
+		B((e) => Y(r, `This network is too wide for exact answers: these are drawn, with a standard error of at most ${e ?? ""} percentage points.`), [() => wi(t.asking.drawn)]), J(e, n);
+	};
+	X(ue, (e) => {
+		t.asking.drawn && e(de);
+	});
+	var fe = z(ue, 2);
+	let pe;
+	var D = L(fe), me = (e) => {
+		var n = Qa();
+		di(qa(L(n), {
 			get variables() {
-				return W(l).variables;
+				return W(u).variables;
 			},
 			get arcs() {
-				return W(d);
+				return W(f);
 			},
 			get given() {
 				return t.asking.given;
 			},
 			get selected() {
-				return W(a);
-			},
-			get near() {
-				return W(f);
-			},
-			get sought() {
 				return W(o);
 			},
-			pick: (e) => F(a, e, !0)
-		}), (e) => F(i, e, !0), () => W(i)), k(n), J(e, n);
+			get near() {
+				return W(p);
+			},
+			get sought() {
+				return W(s);
+			},
+			pick: (e) => I(o, e, !0)
+		}), (e) => I(a, e, !0), () => W(a)), A(n), J(e, n);
 	};
-	X(fe, (e) => {
-		W(u) && e(pe);
+	X(D, (e) => {
+		W(d) && e(me);
 	});
-	var me = R(fe, 2), E = (e) => {
-		var n = Ka(), i = I(n);
+	var he = z(D, 2), ge = (e) => {
+		var r = Qa(), a = L(r);
 		{
-			let e = /* @__PURE__ */ M(() => W(u) ? "" : W(o));
-			ui(Ba(i, {
+			let e = /* @__PURE__ */ N(() => W(d) ? "" : W(s));
+			di(Ga(a, {
 				get title() {
 					return t.title;
 				},
 				get variables() {
-					return W(p);
+					return W(m);
 				},
 				get arcs() {
-					return W(m);
+					return W(h);
 				},
 				get answers() {
 					return t.asking.answers;
@@ -3680,123 +3717,126 @@ function to(e, t) {
 				get strengths() {
 					return t.strengths;
 				},
+				get probable() {
+					return n();
+				},
 				get selected() {
-					return W(a);
+					return W(o);
 				},
 				get sought() {
 					return W(e);
 				},
-				set: (e, n) => t.asking.set(e, n),
+				set: (e, n, r) => t.asking.set(e, n, r),
 				pick: (e) => {
-					g(null, null), (!W(u) || e) && F(a, e, !0);
+					_(null, null), (!W(d) || e) && I(o, e, !0);
 				},
-				hover: g
-			}), (e) => F(r, e, !0), () => W(r));
+				hover: _
+			}), (e) => I(i, e, !0), () => W(i));
 		}
-		k(n), J(e, n);
+		A(r), J(e, r);
 	};
-	X(me, (e) => {
-		(!W(u) || W(a)) && e(E);
+	X(he, (e) => {
+		(!W(d) || W(o)) && e(ge);
 	});
-	var he = R(me, 2);
+	var _e = z(he, 2);
 	{
-		let e = /* @__PURE__ */ M(() => n() ?? 0);
-		ga(he, {
+		let e = /* @__PURE__ */ N(() => r() ?? 0);
+		_a(_e, {
 			get asking() {
 				return t.asking;
 			},
 			get name() {
-				return W(a);
+				return W(o);
 			},
 			get component() {
 				return W(e);
 			},
-			pick: (e) => F(a, e, !0)
+			pick: (e) => I(o, e, !0)
 		});
 	}
-	k(ue);
-	var ge = R(ue, 2), _e = (e) => {
-		var t = $a();
+	A(fe);
+	var O = z(fe, 2), ve = (e) => {
+		var t = ao();
 		let n;
-		var r = I(t), i = L(r), a = R(r, 2), o = I(a), c = I(o), l = I(c);
-		Z(l, 16, () => W(s).family.parents, (e) => e, (e, t) => {
-			var n = qa(), r = L(n, !0);
-			z(() => Y(r, t)), J(e, n);
-		}), Z(R(l), 17, () => W(s).family.columns, jr, (e, t) => {
-			var n = Ja(), r = L(n, !0);
-			z(() => Y(r, W(t))), J(e, n);
-		}), k(c), k(o);
-		var u = R(o);
-		Z(u, 21, () => W(s).family.rows.slice(0, 8), jr, (e, t, n) => {
-			var r = Za(), i = I(r);
-			Z(i, 17, () => v(W(s).family, n), jr, (e, t) => {
-				var n = Ya(), r = L(n, !0);
-				z(() => Y(r, W(t))), J(e, n);
-			}), Z(R(i), 17, () => W(t), jr, (e, t) => {
-				var n = Xa(), r = L(n, !0);
-				z((e) => Y(r, e), [() => $(W(t), 3)]), J(e, n);
-			}), k(r), J(e, r);
-		}), k(u), k(a);
-		var d = R(a, 2), f = (e) => {
-			var t = Qa(), n = L(t);
-			z(() => Y(n, `… ${W(s).family.rows.length - 8} more; click the name to see them`)), J(e, t);
+		var r = L(t), i = R(r), a = z(r, 2), o = L(a), s = L(o), l = L(s);
+		Z(l, 16, () => W(c).family.parents, (e) => e, (e, t) => {
+			var n = $a(), r = R(n, !0);
+			B(() => Y(r, t)), J(e, n);
+		}), Z(z(l), 17, () => W(c).family.columns, Mr, (e, t) => {
+			var n = eo(), r = R(n, !0);
+			B(() => Y(r, W(t))), J(e, n);
+		}), A(s), A(o);
+		var u = z(o);
+		Z(u, 21, () => W(c).family.rows.slice(0, 8), Mr, (e, t, n) => {
+			var r = ro(), i = L(r);
+			Z(i, 17, () => y(W(c).family, n), Mr, (e, t) => {
+				var n = to(), r = R(n, !0);
+				B(() => Y(r, W(t))), J(e, n);
+			}), Z(z(i), 17, () => W(t), Mr, (e, t) => {
+				var n = no(), r = R(n, !0);
+				B((e) => Y(r, e), [() => $(W(t), 3)]), J(e, n);
+			}), A(r), J(e, r);
+		}), A(u), A(a);
+		var d = z(a, 2), f = (e) => {
+			var t = io(), n = R(t);
+			B(() => Y(n, `… ${W(c).family.rows.length - 8} more; click the name to see them`)), J(e, t);
 		};
 		X(d, (e) => {
-			W(s).family.rows.length > 8 && e(f);
-		}), k(t), z((e, r, a) => {
-			n = Xr(t, "", n, {
+			W(c).family.rows.length > 8 && e(f);
+		}), A(t), B((e, r, a) => {
+			n = Zr(t, "", n, {
 				left: e,
 				top: r
-			}), Y(i, `${W(s).family.name ?? ""}${a ?? ""}`);
+			}), Y(i, `${W(c).family.name ?? ""}${a ?? ""}`);
 		}, [
-			() => `${Math.min(W(s).x + 14, innerWidth - 340)}px`,
-			() => `${Math.min(W(s).y + 14, innerHeight - 220)}px`,
-			() => W(s).family.parents.length ? `, given ${W(s).family.parents.join(", ")}` : ""
+			() => `${Math.min(W(c).x + 14, innerWidth - 340)}px`,
+			() => `${Math.min(W(c).y + 14, innerHeight - 220)}px`,
+			() => W(c).family.parents.length ? `, given ${W(c).family.parents.join(", ")}` : ""
 		]), J(e, t);
 	};
-	X(ge, (e) => {
-		W(s) && e(_e);
+	X(O, (e) => {
+		W(c) && e(ve);
 	});
-	var ve = L(R(ge, 2));
-	return k(b), z((e, n) => {
-		w.disabled = !t.asking.past.length, T.disabled = !t.asking.future.length, ee.disabled = e, Q(te, "aria-pressed", !!t.asking.best), ne = Jr(te, 1, "", null, ne, { on: !!t.asking.best }), de = Jr(ue, 1, "stage", null, de, { split: W(u) && W(a) }), Y(ve, `${n ?? ""} findings given`);
-	}, [() => !Object.keys(t.asking.given).length, () => Object.keys(t.asking.given).length]), G("change", S, () => {
-		let e = W(l).variables.find((e) => e.name === W(o));
-		e && F(a, e.name, !0);
-	}), oi(S, () => W(o), (e) => F(o, e)), G("click", w, () => t.asking.undo()), G("click", T, () => t.asking.redo()), G("click", ee, () => t.asking.become({})), G("click", te, () => t.asking.explain()), G("click", re, () => (W(u) && !W(a) ? W(i) : W(r))?.zoom(1 / 1.25)), G("click", ie, () => (W(u) && !W(a) ? W(i) : W(r))?.zoom(1.25)), G("click", ae, () => (W(r)?.fit(), W(i)?.fit())), J(e, b), We(y);
+	var k = R(z(O, 2));
+	return A(x), B((e, n) => {
+		T.disabled = !t.asking.past.length, ee.disabled = !t.asking.future.length, te.disabled = e, Q(ne, "aria-pressed", !!t.asking.best), re = Yr(ne, 1, "", null, re, { on: !!t.asking.best }), pe = Yr(fe, 1, "stage", null, pe, { split: W(d) && W(o) }), Y(k, `${n ?? ""} findings given`);
+	}, [() => !Object.keys(t.asking.given).length, () => Object.keys(t.asking.given).length]), G("change", C, () => {
+		let e = W(u).variables.find((e) => e.name === W(s));
+		e && I(o, e.name, !0);
+	}), si(C, () => W(s), (e) => I(s, e)), G("click", T, () => t.asking.undo()), G("click", ee, () => t.asking.redo()), G("click", te, () => t.asking.become({})), G("click", ne, () => t.asking.explain()), G("click", ie, () => (W(d) && !W(o) ? W(a) : W(i))?.zoom(1 / 1.25)), G("click", ae, () => (W(d) && !W(o) ? W(a) : W(i))?.zoom(1.25)), G("click", oe, () => (W(i)?.fit(), W(a)?.fit())), J(e, x), Ue(b);
 }
 fr(["change", "click"]);
 // src/Page.svelte
-var no = /* @__PURE__ */ K("<header><h1> </h1><p class=\"help\"> </p></header>"), ro = /* @__PURE__ */ K("<div><!> <!></div>");
-function io(e, t) {
-	Ue(t, !0);
-	let n = pi(t, "given", 19, () => ({})), r = pi(t, "bare", 3, !1), i = new Si(t.model, Di(t.model, t.make), n(), t.told);
-	var a = ro();
+var co = /* @__PURE__ */ K("<header><h1> </h1><p class=\"help\"> </p></header>"), lo = /* @__PURE__ */ K("<div><!> <!></div>");
+function uo(e, t) {
+	He(t, !0);
+	let n = mi(t, "given", 19, () => ({})), r = mi(t, "bare", 3, !1), i = new Ci(t.model, Oi(t.model, t.make), n(), t.told);
+	var a = lo();
 	let o;
-	var s = I(a), c = (e) => {
-		var n = no(), r = I(n), i = L(r, !0), a = L(R(r));
-		k(n), z((e, n) => {
+	var s = L(a), c = (e) => {
+		var n = co(), r = L(n), i = R(r, !0), a = R(z(r));
+		A(n), B((e, n) => {
 			Y(i, t.model.title), Y(a, `${e ?? ""}, ${n ?? ""}. Click a state to say that it is so: all bars show what follows. Everything is worked out in this page.`);
-		}, [() => Ti(t.model.variables.length, "variable"), () => Ti(t.model.arcs.length, "arc")]), J(e, n);
+		}, [() => Ei(t.model.variables.length, "variable"), () => Ei(t.model.arcs.length, "arc")]), J(e, n);
 	};
 	X(s, (e) => {
 		r() || e(c);
-	}), to(R(s, 2), {
+	}), so(z(s, 2), {
 		get asking() {
 			return i;
 		},
 		get title() {
 			return t.model.title;
 		}
-	}), k(a), z(() => o = Jr(a, 1, "alone", null, o, { bare: r() })), J(e, a), We();
+	}), A(a), B(() => o = Yr(a, 1, "alone", null, o, { bare: r() })), J(e, a), Ue();
 }
 // src/widget.ts
-function ao({ model: e, el: t }) {
-	let n = Tr(io, {
+function fo({ model: e, el: t }) {
+	let n = Er(uo, {
 		target: t,
 		props: {
 			model: e.get("network"),
-			make: (e) => new _i(e),
+			make: (e) => new vi(e),
 			given: e.get("findings"),
 			bare: !0,
 			told: (t) => {
@@ -3804,7 +3844,7 @@ function ao({ model: e, el: t }) {
 			}
 		}
 	});
-	return () => void kr(n);
+	return () => void Ar(n);
 }
-var oo = { render: ao };
-export { oo as default };
+var po = { render: fo };
+export { po as default };
