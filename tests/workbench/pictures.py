@@ -1,7 +1,7 @@
 """Screens compared with how they looked: small grey pictures, which fonts of another machine hardly change.
 
-`LACUNARY_PICTURES=write` keeps what is seen as what is expected, and makes the pictures of the manual; look at them
-before they are committed.
+`LACUNARY_PICTURES=write` keeps what is seen as what is expected, and makes the pictures of the manual: look
+at them before they are committed.
 """
 
 from __future__ import annotations
