@@ -134,7 +134,7 @@ def test_evidence_is_compared_between_models_that_see_the_same(bench: Bench, do:
         _weighed(lac.asia().dag, lac.house_votes(), "bic", 0)
     )  # why there is none, in words
     table = str(bench.workspace.record("models", keys[0])["table"])
-    versus = bench.versus(table, *keys, 3)
+    versus = bench.versus(table, keys[0], keys[1], 3)
     assert versus["left_out"] == ["party"]
     assert versus["total"] == pytest.approx(0.0, abs=1e-9)  # one class: columns have no bearing on each other
 

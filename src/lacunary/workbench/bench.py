@@ -281,7 +281,8 @@ class Bench:
             model.schema.index(name)
         known = model.findings(given)
         component = known.pop(model.component, None) if model.mixed else None
-        place = int(component) - 1 if str(component).isdecimal() else None
+        label = str(component)
+        place = int(label) - 1 if label.isdecimal() else None
         return script_of(self.workspace, key, known, targets, place)
 
     def exported(self, key: str, format: str) -> tuple[Path, str]:

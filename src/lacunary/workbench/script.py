@@ -97,10 +97,10 @@ def _learned(job: dict[str, Any], record: dict[str, Any]) -> list[str]:
     if job["kind"] == "search":
         names = ("method", "score", "max_parents", "hidden", "starts")
         how = {name: asked[name] for name in names}
-        arcs = {name: [tuple(arc) for arc in asked[name]] for name in ("required", "forbidden")}
-        sure = {**arcs, "max_parents": asked["max_parents"], "rng": asked["seed"]}
+        wanted = {name: [tuple(arc) for arc in asked[name]] for name in ("required", "forbidden")}
+        sure = {**wanted, "max_parents": asked["max_parents"], "rng": asked["seed"]}
         return [
-            _call("found = lac.search", ["table"], {**how, **arcs, "rng": asked["seed"]}),
+            _call("found = lac.search", ["table"], {**how, **wanted, "rng": asked["seed"]}),
             "print(found)",
             *([f"print({_call('lac.arc_probabilities', ['table'], sure)})"] if asked.get("sure") else []),
         ]

@@ -2832,7 +2832,7 @@ function _a(e, t) {
 	}
 	function g(e, t) {
 		let r = n().shape.variables.find((e) => e.name === t)?.states ?? [];
-		return e.state === void 0 ? e.value === void 0 ? e.likelihood.map((e, t) => `${r[t]} ${e}`).join(", ") : $(e.value, 6) : r[e.state];
+		return e.state === void 0 ? e.value === void 0 ? e.likelihood.map((e, t) => `${r[t]}: ${e}`).join(", ") : $(e.value, 6) : r[e.state];
 	}
 	function _(e) {
 		let t = [], n = e;
