@@ -284,6 +284,7 @@ def test_the_entropy_is_that_of_scipy() -> None:
     rates = np.array([[0.0], [0.3], [4.0], [250.0]])
     np.testing.assert_allclose(family.entropy(rates)[1:], poisson.entropy(rates[1:, 0]), rtol=1e-9)
     assert family.entropy(rates)[0] == 0.0
+    np.testing.assert_allclose(family.entropy(rates[1:2]), poisson.entropy(0.3), rtol=1e-9)  # by itself
 
 
 def test_what_is_refused() -> None:

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
-from lacunary.maths.mixing import chain_mean, effective_size, split_rhat
+from lacunary.maths.mixing import _integrated, chain_mean, effective_size, split_rhat
 
 CHAINS, DRAWS = 4, 20_000
 
@@ -70,3 +70,10 @@ def test_what_never_varies_is_known() -> None:
 def test_too_few_draws_are_refused() -> None:
     with pytest.raises(ParameterError, match="at least 4 draws"):
         chain_mean(np.zeros((4, 3, 1)))
+
+
+@pytest.mark.parametrize("last", [[], [0.4]])
+def test_autocorrelations_are_added_in_pairs_to_the_end(last: list[float]) -> None:
+    """−1 + 2 (1.9 + 1.5 + 1.1); one that has no neighbour is left out."""
+    rho = np.array([1.0, 0.9, 0.8, 0.7, 0.6, 0.5, *last])[:, None]
+    np.testing.assert_allclose(_integrated(rho), [8.0], rtol=1e-12)

@@ -13,7 +13,7 @@ from scipy.stats import invgamma, multivariate_normal, multivariate_t, t
 
 from lacunary.errors import ParameterError
 from lacunary.maths import regression
-from lacunary.maths.moments import moments, move
+from lacunary.maths.moments import are_moments, moments, move
 
 Array = NDArray[np.float64]
 SEEDS = st.integers(0, 2**32 - 1)
@@ -263,3 +263,11 @@ def test_moments_of_several_stacks_move_each_by_itself() -> None:
     stacks = rng.normal(size=(2, 3, 4, 4))
     moved = move(stacks, [1.0, 2.0, -1.0], 3.0)
     assert moved[1, 2] == pytest.approx(move(stacks[1, 2], [1.0, 2.0, -1.0], 3.0), rel=1e-12)
+
+
+def test_stacks_of_matrices_are_moments_if_each_is() -> None:
+    good = np.array([[[2.0, 1.0], [1.0, 3.0]], [[5.0, -4.0], [-4.0, 5.0]], [[1.0, 0.0], [0.0, 0.0]]])
+    assert are_moments(good)
+    assert are_moments(good[:2])
+    for wrong in ([[2.0, 1.0], [0.9, 3.0]], [[1.0, 2.0], [2.0, 1.0]], [[-1.0, 0.0], [0.0, 1.0]]):
+        assert not are_moments(np.array([good[0], wrong]))

@@ -39,6 +39,16 @@ def test_the_component_that_holds_two_groups_is_split(edges: tuple[int, ...]) ->
     assert np.concatenate(merged.shares.each(itself)).shape == (180, 2)
 
 
+def test_two_halves_are_what_two_means_leave() -> None:
+    """Points at −2, −1, 1, 2: of squares 10 about the mean, 1 is left about −1.5 and 1.5."""
+    begin = object.__new__(Beginnings)
+    begin.seed = 0
+    points = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    left, centres = begin._halves(points, np.ones(4), np.zeros(1), np.ones(1), 0, 1)
+    assert left == pytest.approx(0.1)
+    np.testing.assert_allclose(np.sort(centres[:, 0]), [-1.5, 1.5])
+
+
 def test_rows_at_the_edge_stay_and_none_is_lost() -> None:
     shares = Shares(np.array([[1.0, 0.0], [0.25, 0.75], [0.5, 0.5]]), np.ones(3))
     found = _exchanged(np.array([1.0]), 2.0, 0, 1, np.array([[1.0], [2.0], [3.0]]), shares)

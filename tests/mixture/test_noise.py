@@ -36,13 +36,20 @@ def test_a_prediction_is_a_density() -> None:
 
 
 def test_noise_predicts_from_the_rows_it_owns() -> None:
-    table = continuous(np.array([[0.5, 3.0], [-2.0, 0.1], [80.0, 90.0]]))
+    table = continuous(np.array([[0.5, 3.0], [-2.0, 0.1], [80.0, 90.0]]), np.array([2.0, 1.0, 1.0]))
     noise = noise_of(belief(), table)
     assert noise is not None
     new = continuous(np.array([[4.0, 4.0], [0.1, np.nan]]))
     found = noise.log_predictive(all_of(weights_of(table), [np.array([[1.0], [1.0], [0.0]])]), new)
-    after = belief().update(table.reals[:2])
+    after = belief().update(table.reals[[0, 0, 1]])
     np.testing.assert_allclose(found, after.log_predictive(new.reals).sum(axis=1), rtol=1e-12)
+
+
+def test_bounds_that_are_given_are_kept() -> None:
+    noise = noise_of((-5.0, 20.0), continuous(np.array([[0.5, 3.0], [-2.0, 0.1]])))
+    assert noise is not None
+    assert noise.belief is None
+    np.testing.assert_array_equal([noise.fixed.low, noise.fixed.high], [[-5.0, -5.0], [20.0, 20.0]])
 
 
 def test_states_are_as_probable_as_they_are_many() -> None:

@@ -92,6 +92,15 @@ def test_what_is_remembered_changes_nothing(
         np.testing.assert_allclose(score.toggled(child, parents), expected, rtol=RTOL, atol=ATOL)
 
 
+def test_counts_are_asked_for_before_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three variables of five states beside the 30 states of all: 125 · 30 numbers of eight bytes."""
+    asked: list[float] = []
+    monkeypatch.setattr(counter, "SMALL", 0)
+    monkeypatch.setattr(counter, "reserve", lambda needed, *told: asked.append(needed))
+    BD(chain(6, 130, states=5)).terms(3, (0, 2))
+    assert asked == [8.0 * 125 * 30]
+
+
 def test_weights_that_are_no_whole_numbers() -> None:
     whole = chain(4, 60, states=3)
     twice = Table(whole.schema, np.concatenate([whole.codes, whole.codes]))
