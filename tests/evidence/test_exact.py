@@ -233,3 +233,17 @@ def test_of_many_beliefs_some_are_drawn_in_proportion() -> None:
     assert sum(drawn.values()) == pytest.approx(1.0, abs=1e-12)
     for belief, share in shares.items():
         assert abs(drawn.get(belief, 0.0) - share) < 0.1
+
+
+def test_what_has_no_conjugate_prior_has_one_member() -> None:
+    graph = dag("A B -> C", states=2, family={"C": "sigmoid"})
+    problem = pose(graph, lac.random_network(graph, rng=1).sample(30, rng=1))
+    [(member, share)] = exact_posterior(problem)
+    assert isinstance(member, Network)
+    assert share == 1.0
+
+
+def test_the_peak_of_a_sigmoid_has_no_slope() -> None:
+    graph = dag("A B -> C", states=2, family={"C": "sigmoid"})
+    table = lac.random_network(graph, rng=1).sample(60, rng=1)
+    assert lac.score(graph, table, "laplace").details["slope"] < 1e-6

@@ -13,7 +13,7 @@ from lacunary.data.table import HOLE, Table
 from lacunary.errors import ParameterError
 from lacunary.evidence.compare import Comparison, compare
 from lacunary.evidence.estimate import Estimate
-from lacunary.evidence.share import TIE, expected_shares, shares, tied
+from lacunary.evidence.share import ROUGH, TIE, expected_shares, proven_too_low, shares, tied
 from lacunary.infer.network import random_network
 from lacunary.model.make import dag
 
@@ -133,3 +133,10 @@ def test_ties_are_relative_to_what_rounding_is_of_large_numbers() -> None:
     assert tied(large, UNIFORM).tolist() == [True, True]
     small = [Estimate("exact", value, "exact", {"x": value}) for value in (-1.0, -1.0 - 1e8 * TIE / 2)]
     assert tied(small, UNIFORM).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(("apart", "too_low"), [(0.0, False), (ROUGH + 5e-4, False), (ROUGH + 2e-3, True)])
+def test_a_formula_below_a_bound_is_given_half_a_nat_and_rounding(apart: float, too_low: bool) -> None:
+    """Of a million nats a billionth is rounding."""
+    floor = -1e6
+    assert proven_too_low(Estimate("bic", floor - apart, "approximation", {}), floor) == too_low

@@ -11,7 +11,13 @@ import pytest
 import lacunary as lac
 from lacunary.data.schema import Schema, Variable
 from lacunary.errors import ParameterError, TooWideError
-from lacunary.evidence.symmetry import check_symmetric, log_symmetry
+from lacunary.evidence.symmetry import (
+    _check_mirrored,
+    _log_renamings,
+    _occupied,
+    check_symmetric,
+    log_symmetry,
+)
 from lacunary.infer.belief import Belief, Dirichlet, bdeu
 from lacunary.infer.network import Network
 from lacunary.model import swaps
@@ -180,3 +186,27 @@ def test_the_bound_can_count_the_labellings_of_occupied_classes() -> None:
     # Rows so far apart leave other divisions of them next to nothing: what is missing is log 12, not log 4!.
     truth = lac.score(graph, table, "exact", prior=Dirichlet(0.1)).value
     assert counted.value == pytest.approx(truth, abs=0.05)
+
+
+def test_states_of_a_variable_with_parents_that_rows_are_in() -> None:
+    graph = dag("A -> H -> B", states={"A": ["x", "y"], "H": ["u", "v", "w"], "B": ["x", "y"]}, hidden=["H"])
+    counts = np.zeros(graph.layout.size)
+    h = graph.schema.index("H")
+    graph.layout.states_first(counts, h)[[0, 2], [1, 0]] = 3.0
+    assert _occupied(graph, counts, h) == 2
+
+
+def test_a_prior_that_knows_the_sign_of_a_hidden_number_is_refused() -> None:
+    graph = dag("H -> X", kinds="continuous", hidden=["H"])
+    _check_mirrored(lac.NormalWishart(nu=2.0, means=0.0, covariance=1.0)(graph))
+    _check_mirrored(lac.NormalWishart(nu=2.0, means={"H": 0.0, "X": 3.0}, covariance=1.0)(graph))
+    with pytest.raises(ParameterError, match="tells H from its mirror image"):
+        _check_mirrored(lac.NormalWishart(nu=2.0, means={"H": 1.0, "X": 0.0}, covariance=1.0)(graph))
+
+
+def test_hidden_variables_that_a_tie_holds_together_are_renamed_together() -> None:
+    """In as many ways as the one of them has that rows are in most states of: 3!/(3 − 2)!."""
+    names = {"H": 3, "K": 3, "A": 2, "B": 2}
+    graph = swaps.Swaps(dag("H -> A; K -> B", states=names, hidden=["H", "K"], tied=[["H", "K"], ["A", "B"]]))
+    hidden = sorted(graph.hidden)
+    assert _log_renamings(graph, dict(zip(hidden, (1, 2), strict=True))) == pytest.approx(log(6))

@@ -230,7 +230,7 @@ def test_exact_evidence_beside_completions_multiplies() -> None:
 
 def test_what_is_within_bounds_does_not_depend_on_units() -> None:
     """A thousandth of the width beyond is outside, what rounding may do is not; in all units."""
-    family = LONE.number(0)
+    family: Any = LONE.number(0)
     for unit in (1e-9, 1.0, 1e9):
         x = unit * np.array([-0.001, -1e-12, 0.5, 1.0 + 1e-12, 1.001])
         found = family.log_values(x, unit * np.array([0.0, 1.0]))
@@ -241,11 +241,17 @@ def test_what_is_within_bounds_does_not_depend_on_units() -> None:
 def test_how_much_wider_bounds_are_that_hold_others() -> None:
     mine = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
     theirs = np.array([[-1.0, 3.0], [0.5, 2.0], [-1.0, 0.5], [0.0, 1.0]])
-    np.testing.assert_allclose(LONE.number(0).kl(mine, theirs), [np.log(4.0), np.inf, np.inf, 0.0])
+    family: Any = LONE.number(0)
+    np.testing.assert_allclose(family.kl(mine, theirs), [np.log(4.0), np.inf, np.inf, 0.0])
 
 
 def test_the_evidence_of_declared_bounds_passes_over_rows_that_do_not_count() -> None:
     schema = Schema((Variable("X", kind="continuous", family="uniform", bounds=(0.0, 4.0)),))
-    family = lac.Dag.from_parents(schema, {}).number(0)
+    family: Any = lac.Dag.from_parents(schema, {}).number(0)
     x, weights = np.array([1.0, 9.0, 3.0]), np.array([1.0, 0.0, 2.0])
     assert family.log_evidence_of(x, weights, np.ones((1, 3), dtype=bool)) == pytest.approx(-3 * np.log(4.0))
+
+
+def test_bounds_have_a_distance() -> None:
+    with pytest.raises(LacunaryError):
+        Uniform(1.0, 1.0)

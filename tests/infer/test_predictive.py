@@ -156,3 +156,13 @@ def test_impossible_components_leave_a_density_alone() -> None:
     a, b = stats.norm(3.0, 0.5).pdf(2.5), stats.norm(1.0, 1.0).pdf(2.5)
     share = stats.norm(0, 1).pdf(1) / (stats.norm(0, 1).pdf(1) + stats.norm(3, 1).pdf(1))
     np.testing.assert_allclose(np.exp(found), [a, b, share * a + (1 - share) * b], rtol=1e-9)
+
+
+def test_moments_of_several_tables_at_once_are_those_of_each(gaussian: tuple[lac.Dag, lac.Table]) -> None:
+    family, rng = gaussian[0].number(1), np.random.default_rng(0)
+    values, weights = rng.normal(size=(2, 5, 2)), rng.uniform(0.5, 3.0, (2, 5))
+    together, alone = np.zeros((2, 1, 9)), np.zeros((2, 1, 9))
+    family.gather(values, np.zeros((2, 5), dtype=np.int64), weights, together)
+    for k in range(2):
+        family.gather(values[k], np.zeros(5, dtype=np.int64), weights[k], alone[k])
+    np.testing.assert_allclose(together, alone, rtol=1e-12)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -9,6 +11,7 @@ from numpy.typing import NDArray
 import lacunary as lac
 from lacunary.infer import gaussian
 from lacunary.infer.gaussian import Forms, GaussianRows
+from tests.campaign.exactness import check_model
 
 Array = NDArray[np.float64]
 
@@ -130,3 +133,14 @@ def test_the_same_bits_on_any_number_of_threads(monkeypatch: pytest.MonkeyPatch)
     for other in found[1:]:
         np.testing.assert_array_equal(other[0], found[0][0])
         np.testing.assert_array_equal(other[1], found[0][1])
+
+
+def test_more_holes_than_one_block_of_rows() -> None:
+    """Eleven holes in a row, and nine: inverses are made eight rows at a time, and the rest one by one."""
+    names = [f"x{i}" for i in range(12)]
+    graph = lac.dag("; ".join(f"{a} -> {b}" for a, b in pairwise(names)), kinds="continuous")
+    network = lac.random_network(graph, rng=1)
+    reals = network.sample(3, rng=1).reals.copy()
+    reals[0, 1:], reals[1, 2:11] = np.nan, np.nan
+    table = lac.read(dict(zip(names, reals.T, strict=True)), schema=graph.schema)
+    assert check_model(network, table, 1, leaf=False) > 60

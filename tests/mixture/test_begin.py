@@ -37,6 +37,18 @@ def test_the_component_that_holds_two_groups_is_split(edges: tuple[int, ...]) ->
     known = learner.shared(split.shares)
     merged = next(begin.merged(learner.given(begin.drawn([((),) * 4] * 3, 0), known, 1)[0], 1))
     assert np.concatenate(merged.shares.each(itself)).shape == (180, 2)
+    assert merged.structures == (((),) * 4,) * 2
+
+
+def test_states_have_no_sphere() -> None:
+    begin = object.__new__(Beginnings)
+    for columns, there in (
+        ({"a": ["x", "y"], "b": ["u", "v"]}, False),
+        ({"x": [0.5, 1.5], "y": [2.5, 1]}, True),
+    ):
+        begin.__dict__.pop("sphered", None)
+        begin.source = lac.read(columns, kinds="continuous" if there else "discrete")
+        assert (begin.sphered is not None) == there
 
 
 def test_two_halves_are_what_two_means_leave() -> None:

@@ -40,15 +40,21 @@ def test_noise_predicts_from_the_rows_it_owns() -> None:
     noise = noise_of(belief(), table)
     assert noise is not None
     new = continuous(np.array([[4.0, 4.0], [0.1, np.nan]]))
-    found = noise.log_predictive(all_of(weights_of(table), [np.array([[1.0], [1.0], [0.0]])]), new)
+    shares = all_of(weights_of(table), [np.array([[1.0], [1.0], [0.0]])])
+    found = noise.log_predictive(shares, new)
+    owned = belief().log_evidence(table.reals[[0, 0, 1]]).sum()
+    assert noise.log_evidence(shares) == pytest.approx(float(owned), rel=1e-12)
     after = belief().update(table.reals[[0, 0, 1]])
     np.testing.assert_allclose(found, after.log_predictive(new.reals).sum(axis=1), rtol=1e-12)
 
 
-def test_bounds_that_are_given_are_kept() -> None:
-    noise = noise_of((-5.0, 20.0), continuous(np.array([[0.5, 3.0], [-2.0, 0.1]])))
+@pytest.mark.parametrize("declared", [None, (-9.0, 9.0)])
+def test_bounds_that_are_given_are_kept(declared: tuple[float, float] | None) -> None:
+    schema = lac.Schema(tuple(lac.Variable(name, kind="continuous", bounds=declared) for name in "xy"))
+    noise = noise_of((-5.0, 20.0), lac.read({"x": [0.5, -2.0], "y": [3.0, 0.1]}, schema=schema))
     assert noise is not None
     assert noise.belief is None
+    assert noise.free == 0
     np.testing.assert_array_equal([noise.fixed.low, noise.fixed.high], [[-5.0, -5.0], [20.0, 20.0]])
 
 
