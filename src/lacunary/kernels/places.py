@@ -36,13 +36,12 @@ def widen(potential: Any, block: Any, wide: Any) -> bool:
             start, place, states, many = block[t, 0], block[t, 1], block[t, 2], block[t, 3]
             for i in range(states * many):
                 wide[b, place + i] = potential[b, start + i]
-            behind, within = place + states * many, states * EPSILON
-            for k in range(states if block[t, 4] else 0):
-                for j in range(many):
-                    before = wide[b, behind + j] if k else 0.0
-                    wide[b, behind + j] = before + potential[b, start + k * many + j]
-            for j in range(many if block[t, 5] >= 0 else 0):
-                off += abs(wide[b, behind + j] - 1.0) > within
+            for j in range(many if block[t, 4] else 0):
+                total = potential[b, start + j]
+                for k in range(1, states):
+                    total += potential[b, start + k * many + j]
+                wide[b, place + states * many + j] = total
+                off += block[t, 5] >= 0 and abs(total - 1.0) > states * EPSILON
     return off == 0
 
 
@@ -68,23 +67,18 @@ def narrow(counts: Any, potential: Any, wide: Any, block: Any, brief: Any, out: 
         for t in range(block.shape[0]):
             start, place, states, many = block[t, 0], block[t, 1], block[t, 2], block[t, 3]
             behind, parent, others = place + states * many, block[t, 5], block[t, 6]
-            # The first state's place holds what each sum has for one of potential, until it is divided.
-            for j in range(many):
-                out[b, start + j] = 0.0
-            if brief and parent >= 0:
-                for j in range(many):
+            for i in range(states * many):
+                out[b, start + i] = counts[b, place + i]
+            for j in range(many if block[t, 4] else 0):
+                held = counts[b, behind + j]
+                if brief and parent >= 0:
+                    held *= 0.0
                     for i in range(others):
-                        out[b, start + j] += counts[b, parent + j * others + i]
-                for k in range(states):
-                    for j in range(many):
-                        out[b, start + j] -= counts[b, place + k * many + j]
-                for j in range(many):
-                    out[b, start + j] *= out[b, start + j].real > 0.0
-            elif block[t, 4]:
-                for j in range(many):
-                    if wide[b, behind + j] != 0.0:
-                        out[b, start + j] = counts[b, behind + j] / wide[b, behind + j]
-            for k in range(states - 1, -1, -1):
-                for j in range(many):
-                    at = k * many + j
-                    out[b, start + at] = counts[b, place + at] + out[b, start + j] * potential[b, start + at]
+                        held += counts[b, parent + j * others + i]
+                    for k in range(states):
+                        held -= counts[b, place + k * many + j]
+                    held *= held.real > 0.0
+                if wide[b, behind + j] != 0.0:
+                    share = held / wide[b, behind + j]
+                    for k in range(states):
+                        out[b, start + k * many + j] += share * potential[b, start + k * many + j]
