@@ -244,6 +244,20 @@ def test_a_search_pickled_without_rows_keeps_its_rounds_and_its_page() -> None:
     assert len(lean.table) == 60
 
 
+def test_classes_are_pickled_without_rows_and_print_the_same() -> None:
+    rows = lac.asia().sample(60, rng=1)
+    found = lac.classes(rows.select(["smoke", "bronc", "dysp", "xray"]), aside="xray", components=2, starts=2)
+    pickled = pickle.dumps(found)
+    assert b"lacunary.data.table" not in pickled
+    lean = pickle.loads(pickle.dumps(pickle.loads(pickled)))  # and once more
+    assert str(lean) == str(found)
+    assert lean.to_dict() == found.to_dict()
+    assert lean.assign(rows) == found.assign(rows) == found.assign()
+    with pytest.raises(lac.SourceError, match="60 rows that this was learned from"):
+        lean.assign()
+    assert pickle.loads(_whole(found)).assign() == found.assign()
+
+
 def test_what_needs_the_rows_left_behind_says_so() -> None:
     lean = pickle.loads(pickle.dumps(_made()[0]["mixture"]))
     assert lean.predict(table(), how="plug-in").log_density.shape == (len(table()),)

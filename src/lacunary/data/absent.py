@@ -26,8 +26,8 @@ _kept: ContextVar[bool] = ContextVar("rows are pickled", default=False)
 def keep_rows() -> Iterator[None]:
     """Let results that are pickled in a ``with`` block take along the rows they were learned from.
 
-    Without it a `SearchResult`, a `Comparison` or a `MixtureFit` is pickled without its table; copies in the
-    same process keep it.
+    Without it a `SearchResult`, a `Comparison`, a `MixtureFit` or `Classes` are pickled without their table;
+    copies in the same process keep it.
 
     Examples
     --------
@@ -70,6 +70,14 @@ class Absent:
         """Raise `SourceError`: there are no rows."""
         self._refuse("what is asked of them")
 
+    def take(self, rows: Any) -> Table:
+        """Raise `SourceError`: there are no rows."""
+        self._refuse("taking some of them")
+
+    def laid(self, function: Callable[[Table], Any], keep: bool = True) -> Any:
+        """Raise `SourceError`: there are no rows."""
+        self._refuse("looking at each of them")
+
     def prepare(self, dag: Any) -> Any:
         """Raise `SourceError`: there are no rows."""
         self._refuse("laying them out")
@@ -85,12 +93,20 @@ class Absent:
         )
 
 
-def left_behind(state: dict[str, Any]) -> dict[str, Any]:
-    """Return an object's state with its table outlined in place of its rows, unless rows are to be kept."""
-    table = state["table"]
-    if _kept.get() or isinstance(table, Absent):
+def left_behind(state: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return an object's state with its tables outlined in place of their rows, unless rows are to be kept.
+
+    The tables are those of these names, or "table".
+    """
+    if _kept.get():
         return state
-    return state | {"table": Absent(table.schema, table.size, table.facts, str(getattr(table, "doubts", "")))}
+    return state | {name: _outlined(state[name]) for name in names or ("table",)}
+
+
+def _outlined(table: Any) -> Any:
+    if table is None or isinstance(table, Absent):
+        return table
+    return Absent(table.schema, table.size, table.facts, str(getattr(table, "doubts", "")))
 
 
 class Lean:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.absent import Lean, left_behind
 from lacunary.data.schema import Label, Variable
 from lacunary.data.source import Source
 from lacunary.data.table import HOLE
@@ -44,7 +45,7 @@ def deciding(table: Source) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class Classes(Lean):
     """How many hidden classes a table speaks for, what each is like, and to which a row belongs.
 
     ``print`` shows it as tables; `page` writes them with figures, `plot` draws one, `save` keeps the network.
@@ -71,6 +72,15 @@ class Classes:
     candidates: tuple[Candidate, ...]
     comparison: Comparison
     network: Network
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A pickle leaves the rows behind: what they say of classes is worked out now, but not for each row.
+        if self.keeps_rows():
+            return self.__dict__
+        _ = self.cases
+        return left_behind(
+            {n: held for n, held in self.__dict__.items() if n != "posterior"}, "table", "aside"
+        )
 
     @cached_property
     def posterior(self) -> NDArray[np.float64]:
