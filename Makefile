@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 OLDEST := .venv-oldest
 
-.PHONY: demo test test-oldest bench campaign docs coverage release format clean
+.PHONY: demo test test-types test-plain test-oldest bench campaign docs coverage release format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lacunary demo
@@ -14,10 +14,17 @@ test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(MAKE) --no-print-directory -j 2 test-types test-plain
+	$(BIN)/pytest -n 2 --dist worksteal --durations=8
+
+test-types: $(VENV)/.installed-test
 	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 --dist worksteal --durations=8
+
+# On one core, while types are checked on both: kernels as Python runs them, and those that all tests need, compiled once.
+test-plain: $(VENV)/.installed-test
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest tests/kernels/test_plain.py tests/kernels/test_swept.py tests/kernels/test_gaussian.py
+	$(BIN)/lacunary fit house_votes --hidden bloc=2 --starts 2 > /dev/null
 
 # The lowest versions that pyproject.toml allows, all of them in one environment.
 test-oldest: $(OLDEST)/.installed
