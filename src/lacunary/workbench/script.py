@@ -28,7 +28,7 @@ def script_of(
         lines += _table(workspace, later[0]) if later else []
         lines += [f"{noun} = {_loaded(record)}"]
     for job in later:
-        lines += ["", *_weighed(noun, job), *_filled(noun, job)]
+        lines += ["", *_weighed(noun, job, model), *_filled(noun, job)]
     return "\n".join([*lines, "", *_asked(noun, given, targets, component)]) + "\n"
 
 
@@ -39,12 +39,14 @@ def _uses(job: dict[str, Any], model: str) -> bool:
     return weighed or (job["kind"] == "impute" and asked["model"] == model)
 
 
-def _weighed(noun: str, job: dict[str, Any]) -> list[str]:
+def _weighed(noun: str, job: dict[str, Any], model: str) -> list[str]:
+    """Return lines that weigh a model again, by the estimates that were to be had."""
     if job["kind"] != "compare":
         return []
+    had = [e["method"] for e in job["result"]["estimates"][model] if e["value"] is not None]
     what = noun if noun == "mixture" else "network.dag"
     asked = job["options"]
-    return [f"print(lac.score({what}, table, {m!r}, rng={asked['seed']}))" for m in asked["methods"]]
+    return [f"print(lac.score({what}, table, {m!r}, rng={asked['seed']}))" for m in had]
 
 
 def _filled(noun: str, job: dict[str, Any]) -> list[str]:

@@ -20,46 +20,46 @@ function m(e, t) {
 	for (let r of e) if (n.push(r), n.length === t) break;
 	return n;
 }
-var h = 1024, g = 2048, _ = 4096, v = 8192, y = 16384, b = 32768, x = 1 << 25, S = 65536, C = 1 << 19, w = 1 << 20, T = 1 << 25, ee = 1 << 21, te = 1 << 22, ne = 1 << 23, re = Symbol("$state"), ie = Symbol("component"), ae = Symbol("legacy props"), oe = Symbol(""), se = Symbol("attributes"), ce = Symbol("class"), E = Symbol("style"), le = Symbol("text"), ue = Symbol("form reset"), de = new class extends Error {
+var h = 1024, g = 2048, _ = 4096, v = 8192, y = 16384, b = 32768, x = 1 << 25, S = 65536, C = 1 << 19, w = 1 << 20, T = 1 << 25, ee = 1 << 21, te = 1 << 22, ne = 1 << 23, re = Symbol("$state"), ie = Symbol("component"), ae = Symbol("legacy props"), oe = Symbol(""), se = Symbol("attributes"), ce = Symbol("class"), le = Symbol("style"), ue = Symbol("text"), de = Symbol("form reset"), fe = new class extends Error {
 	name = "StaleReactionError";
 	message = "The reaction that called `getAbortSignal()` was re-run or destroyed";
-}(), fe = !!globalThis.document?.contentType && /* @__PURE__ */ globalThis.document.contentType.includes("xml"), pe = {}, D = Symbol("uninitialized"), me = "http://www.w3.org/1999/xhtml";
-function he() {
+}(), pe = !!globalThis.document?.contentType && /* @__PURE__ */ globalThis.document.contentType.includes("xml"), me = {}, E = Symbol("uninitialized"), he = "http://www.w3.org/1999/xhtml";
+function ge() {
 	console.warn("https://svelte.dev/e/derived_inert");
 }
-function ge(e) {
+function _e(e) {
 	console.warn("https://svelte.dev/e/hydration_mismatch");
 }
-function _e() {
+function ve() {
 	console.warn("https://svelte.dev/e/svelte_boundary_reset_noop");
 }
 // node_modules/svelte/src/internal/client/dom/hydration.js
-var O = !1;
-function ve(e) {
-	O = e;
-}
-var k;
+var D = !1;
 function ye(e) {
-	if (e === null) throw ge(), pe;
-	return k = e;
+	D = e;
 }
-function be() {
-	return ye(/* @__PURE__ */ $t(k));
+var O;
+function be(e) {
+	if (e === null) throw _e(), me;
+	return O = e;
 }
-function A(e) {
-	if (O) {
-		if (/* @__PURE__ */ $t(k) !== null) throw ge(), pe;
-		k = e;
+function xe() {
+	return be(/* @__PURE__ */ en(O));
+}
+function k(e) {
+	if (D) {
+		if (/* @__PURE__ */ en(O) !== null) throw _e(), me;
+		O = e;
 	}
 }
-function xe(e = 1) {
-	if (O) {
-		for (var t = e, n = k; t--;) n = /* @__PURE__ */ $t(n);
-		k = n;
+function Se(e = 1) {
+	if (D) {
+		for (var t = e, n = O; t--;) n = /* @__PURE__ */ en(n);
+		O = n;
 	}
 }
-function Se(e = !0) {
-	for (var t = 0, n = k;;) {
+function Ce(e = !0) {
+	for (var t = 0, n = O;;) {
 		if (n.nodeType === 8) {
 			var r = n.data;
 			if (r === "]") {
@@ -67,64 +67,64 @@ function Se(e = !0) {
 				--t;
 			} else (r === "[" || r === "[!" || r[0] === "[" && !isNaN(Number(r.slice(1)))) && (t += 1);
 		}
-		var i = /* @__PURE__ */ $t(n);
+		var i = /* @__PURE__ */ en(n);
 		e && n.remove(), n = i;
 	}
 }
-function Ce(e) {
-	if (!e || e.nodeType !== 8) throw ge(), pe;
+function we(e) {
+	if (!e || e.nodeType !== 8) throw _e(), me;
 	return e.data;
 }
 // node_modules/svelte/src/internal/client/reactivity/equality.js
-function we(e) {
+function Te(e) {
 	return e === this.v;
 }
-function Te(e, t) {
+function Ee(e, t) {
 	return e == e ? e !== t || typeof e == "object" && !!e || typeof e == "function" : t == t;
 }
-function Ee(e) {
-	return !Te(e, this.v);
+function De(e) {
+	return !Ee(e, this.v);
 }
 // node_modules/svelte/src/internal/client/errors.js
-function De() {
+function Oe() {
 	throw Error("https://svelte.dev/e/async_derived_orphan");
 }
-function Oe(e, t, n) {
+function ke(e, t, n) {
 	throw Error("https://svelte.dev/e/each_key_duplicate");
 }
-function ke(e) {
+function Ae(e) {
 	throw Error("https://svelte.dev/e/effect_in_teardown");
 }
-function Ae() {
+function je() {
 	throw Error("https://svelte.dev/e/effect_in_unowned_derived");
 }
-function je(e) {
+function Me(e) {
 	throw Error("https://svelte.dev/e/effect_orphan");
 }
-function Me() {
+function Ne() {
 	throw Error("https://svelte.dev/e/effect_update_depth_exceeded");
 }
-function Ne(e) {
+function Pe(e) {
 	throw Error("https://svelte.dev/e/props_invalid_value");
 }
-function Pe() {
+function Fe() {
 	throw Error("https://svelte.dev/e/state_descriptors_fixed");
 }
-function Fe() {
+function Ie() {
 	throw Error("https://svelte.dev/e/state_prototype_fixed");
 }
-function Ie() {
+function Le() {
 	throw Error("https://svelte.dev/e/state_unsafe_mutation");
 }
-function Le() {
+function Re() {
 	throw Error("https://svelte.dev/e/svelte_boundary_reset_onerror");
 }
 // node_modules/svelte/src/internal/shared/clone.js
-var Re = [];
-function ze(e, t = !1, n = !1) {
-	return Be(e, /* @__PURE__ */ new Map(), "", Re, null, n);
+var ze = [];
+function Be(e, t = !1, n = !1) {
+	return Ve(e, /* @__PURE__ */ new Map(), "", ze, null, n);
 }
-function Be(t, n, r, i, a = null, o = !1) {
+function Ve(t, n, r, i, a = null, o = !1) {
 	if (typeof t == "object" && t) {
 		var c = n.get(t);
 		if (c !== void 0) return c;
@@ -135,17 +135,17 @@ function Be(t, n, r, i, a = null, o = !1) {
 			n.set(t, u), a !== null && n.set(a, u);
 			for (var d = 0; d < t.length; d += 1) {
 				var f = t[d];
-				d in t && (u[d] = Be(f, n, r, i, null, o));
+				d in t && (u[d] = Ve(f, n, r, i, null, o));
 			}
 			return u;
 		}
 		if (l(t) === s) {
 			u = {}, n.set(t, u), a !== null && n.set(a, u);
-			for (var p of Object.keys(t)) u[p] = Be(t[p], n, r, i, null, o);
+			for (var p of Object.keys(t)) u[p] = Ve(t[p], n, r, i, null, o);
 			return u;
 		}
 		if (t instanceof Date) return t.getTime(), structuredClone(t);
-		if (typeof t.toJSON == "function" && !o) return Be(t.toJSON(), n, r, i, t);
+		if (typeof t.toJSON == "function" && !o) return Ve(t.toJSON(), n, r, i, t);
 	}
 	if (t instanceof EventTarget) return t;
 	try {
@@ -155,186 +155,186 @@ function Be(t, n, r, i, a = null, o = !1) {
 	}
 }
 // node_modules/svelte/src/internal/client/context.js
-var j = null;
-function Ve(e) {
-	j = e;
+var A = null;
+function He(e) {
+	A = e;
 }
-function He(e, t = !1, n) {
-	j = {
-		p: j,
+function Ue(e, t = !1, n) {
+	A = {
+		p: A,
 		i: !1,
 		c: null,
 		e: null,
 		s: e,
 		x: null,
-		r: U,
+		r: H,
 		l: null
 	};
 }
-function Ue(e) {
-	var t = j, n = t.e;
+function We(e) {
+	var t = A, n = t.e;
 	if (n !== null) {
 		t.e = null;
-		for (var r of n) mn(r);
+		for (var r of n) hn(r);
 	}
-	return e !== void 0 && (t.x = e), t.i = !0, j = t.p, We(e);
+	return e !== void 0 && (t.x = e), t.i = !0, A = t.p, Ge(e);
 }
-function We(e = {}) {
+function Ge(e = {}) {
 	return i(e, ie, { value: !0 }), e;
 }
-function Ge() {
+function Ke() {
 	return !0;
 }
 // node_modules/svelte/src/internal/client/dom/task.js
-var Ke = [];
-function qe() {
-	var e = Ke;
-	Ke = [], f(e);
+var qe = [];
+function Je() {
+	var e = qe;
+	qe = [], f(e);
 }
-function Je(e) {
-	if (Ke.length === 0 && !bt) {
-		var t = Ke;
+function Ye(e) {
+	if (qe.length === 0 && !xt) {
+		var t = qe;
 		queueMicrotask(() => {
-			t === Ke && qe();
+			t === qe && Je();
 		});
 	}
-	Ke.push(e);
+	qe.push(e);
 }
-function Ye() {
-	for (; Ke.length > 0;) qe();
+function Xe() {
+	for (; qe.length > 0;) Je();
 }
 // node_modules/svelte/src/internal/client/reactivity/status.js
-var Xe = ~(g | _ | h);
-function M(e, t) {
-	e.f = e.f & Xe | t;
+var Ze = ~(g | _ | h);
+function j(e, t) {
+	e.f = e.f & Ze | t;
 }
-function Ze(e) {
-	e.f & 512 || e.deps === null ? M(e, h) : M(e, _);
+function Qe(e) {
+	e.f & 512 || e.deps === null ? j(e, h) : j(e, _);
 }
 // node_modules/svelte/src/internal/client/reactivity/utils.js
-function Qe(e, t) {
-	e.f & 2048 ? t.set(e, g) : e.f & 4096 && t.get(e) !== 2048 && t.set(e, _), M(e, h);
+function $e(e, t) {
+	e.f & 2048 ? t.set(e, g) : e.f & 4096 && t.get(e) !== 2048 && t.set(e, _), j(e, h);
 }
 // node_modules/svelte/src/internal/client/dom/elements/misc.js
-var $e = !1;
-function et() {
-	$e || ($e = !0, document.addEventListener("reset", (e) => {
+var et = !1;
+function tt() {
+	et || (et = !0, document.addEventListener("reset", (e) => {
 		Promise.resolve().then(() => {
-			if (!e.defaultPrevented) for (let t of e.target.elements) t[ue]?.();
+			if (!e.defaultPrevented) for (let t of e.target.elements) t[de]?.();
 		});
 	}, { capture: !0 }));
 }
 // node_modules/svelte/src/internal/client/dom/elements/bindings/shared.js
-function tt(e) {
-	var t = H, n = U;
-	Fn(null), In(null);
+function nt(e) {
+	var t = V, n = H;
+	In(null), Ln(null);
 	try {
 		return e();
 	} finally {
-		Fn(t), In(n);
+		In(t), Ln(n);
 	}
 }
-function nt(e, t, n, r = n) {
-	e.addEventListener(t, () => tt(n));
-	let i = e[ue];
-	e[ue] = i ? () => {
+function rt(e, t, n, r = n) {
+	e.addEventListener(t, () => nt(n));
+	let i = e[de];
+	e[de] = i ? () => {
 		i(), r(!0);
-	} : () => r(!0), et();
+	} : () => r(!0), tt();
 }
 // node_modules/svelte/src/internal/client/reactivity/async.js
-function rt(e, t, n, r) {
-	let i = Ge() ? st : ut;
+function it(e, t, n, r) {
+	let i = Ke() ? ct : dt;
 	var a = e.filter((e) => !e.settled), o = t.map(i);
 	if (n.length === 0 && a.length === 0) {
 		r(o);
 		return;
 	}
-	var s = U, c = it(), l = a.length === 1 ? a[0].promise : a.length > 1 ? Promise.all(a.map((e) => e.promise)) : null;
+	var s = H, c = at(), l = a.length === 1 ? a[0].promise : a.length > 1 ? Promise.all(a.map((e) => e.promise)) : null;
 	function u(e) {
 		if (!(s.f & 16384)) {
 			c();
 			try {
 				r([...o, ...e]);
 			} catch (e) {
-				sn(e, s);
+				cn(e, s);
 			}
-			at();
+			ot();
 		}
 	}
-	var d = ot();
+	var d = st();
 	if (n.length === 0) {
 		l.then(() => u([])).finally(d);
 		return;
 	}
 	function f() {
-		Promise.all(n.map((e) => /* @__PURE__ */ lt(e))).then(u).catch((e) => sn(e, s)).finally(d);
+		Promise.all(n.map((e) => /* @__PURE__ */ ut(e))).then(u).catch((e) => cn(e, s)).finally(d);
 	}
 	l ? l.then(() => {
-		s.f & 16384 ? d() : (c(), f(), at());
+		s.f & 16384 ? d() : (c(), f(), ot());
 	}) : f();
 }
-function it() {
-	var e = U, t = H, n = j, r = P;
+function at() {
+	var e = H, t = V, n = A, r = N;
 	return function(i = !0) {
-		In(e), Fn(t), Ve(n), i && !(e.f & 16384) && (r?.activate(), r?.apply());
+		Ln(e), In(t), He(n), i && !(e.f & 16384) && (r?.activate(), r?.apply());
 	};
 }
-function at(e = !0) {
-	In(null), Fn(null), Ve(null), e && P?.deactivate();
+function ot(e = !0) {
+	Ln(null), In(null), He(null), e && N?.deactivate();
 }
-function ot() {
-	var e = U, t = e.b, n = P, r = !!t?.is_rendered();
+function st() {
+	var e = H, t = e.b, n = N, r = !!t?.is_rendered();
 	return t?.update_pending_count(1, n), n.increment(r, e), () => {
 		t?.update_pending_count(-1, n), n.decrement(r, e);
 	};
 }
 /*#__NO_SIDE_EFFECTS__*/
-function st(e) {
+function ct(e) {
 	var t = 2 | g;
-	return U !== null && (U.f |= C), {
-		ctx: j,
+	return H !== null && (H.f |= C), {
+		ctx: A,
 		deps: null,
 		effects: null,
-		equals: we,
+		equals: Te,
 		f: t,
 		fn: e,
 		reactions: null,
 		rv: 0,
-		v: D,
+		v: E,
 		wv: 0,
-		parent: U,
+		parent: H,
 		ac: null
 	};
 }
-var ct = Symbol("obsolete");
+var lt = Symbol("obsolete");
 /*#__NO_SIDE_EFFECTS__*/
-function lt(e, t, n) {
-	let r = U;
-	r === null && De();
-	var i = void 0, a = Lt(D), o = !H, s = /* @__PURE__ */ new Set();
-	return _n(() => {
-		var t = U, n = p();
+function ut(e, t, n) {
+	let r = H;
+	r === null && Oe();
+	var i = void 0, a = Rt(E), o = !V, s = /* @__PURE__ */ new Set();
+	return vn(() => {
+		var t = H, n = p();
 		i = n.promise;
 		try {
 			Promise.resolve(e()).then(n.resolve, (e) => {
-				e !== de && n.reject(e);
-			}).finally(at);
+				e !== fe && n.reject(e);
+			}).finally(ot);
 		} catch (e) {
-			n.reject(e), at();
+			n.reject(e), ot();
 		}
-		var c = P;
+		var c = N;
 		if (o) {
-			if (t.f & 32768) var l = ot();
-			if (r.b?.is_rendered()) c.async_deriveds.get(t)?.reject(ct);
-			else for (let e of s.values()) e.reject(ct);
+			if (t.f & 32768) var l = st();
+			if (r.b?.is_rendered()) c.async_deriveds.get(t)?.reject(lt);
+			else for (let e of s.values()) e.reject(lt);
 			s.add(n), c.async_deriveds.set(t, n);
 		}
 		let u = (e, t = void 0) => {
-			l?.(), s.delete(n), t !== ct && (c.activate(), t ? (a.f |= ne, Vt(a, t)) : (a.f & 8388608 && (a.f ^= ne), Vt(a, e)), c.deactivate());
+			l?.(), s.delete(n), t !== lt && (c.activate(), t ? (a.f |= ne, Ht(a, t)) : (a.f & 8388608 && (a.f ^= ne), Ht(a, e)), c.deactivate());
 		};
 		n.promise.then(u, (e) => u(null, e || "unknown"));
-	}), fn(() => {
-		for (let e of s) e.reject(ct);
+	}), pn(() => {
+		for (let e of s) e.reject(lt);
 	}), new Promise((e) => {
 		function t(n) {
 			function r() {
@@ -346,48 +346,48 @@ function lt(e, t, n) {
 	});
 }
 /*#__NO_SIDE_EFFECTS__*/
-function N(e) {
-	let t = /* @__PURE__ */ st(e);
-	return Rn(t), t;
+function M(e) {
+	let t = /* @__PURE__ */ ct(e);
+	return zn(t), t;
 }
 /*#__NO_SIDE_EFFECTS__*/
-function ut(e) {
-	let t = /* @__PURE__ */ st(e);
-	return t.equals = Ee, t;
-}
 function dt(e) {
+	let t = /* @__PURE__ */ ct(e);
+	return t.equals = De, t;
+}
+function ft(e) {
 	var t = e.effects;
 	if (t !== null) {
 		e.effects = null;
-		for (var n = 0; n < t.length; n += 1) V(t[n]);
+		for (var n = 0; n < t.length; n += 1) B(t[n]);
 	}
 }
-function ft(e) {
-	var t, n = U, r = e.parent;
-	if (!Mn && r !== null && e.v !== D && r.f & 24576) return he(), e.v;
-	In(r);
+function pt(e) {
+	var t, n = H, r = e.parent;
+	if (!Nn && r !== null && e.v !== E && r.f & 24576) return ge(), e.v;
+	Ln(r);
 	try {
-		dt(e), t = Xn(e);
+		ft(e), t = Xn(e);
 	} finally {
-		In(n);
+		Ln(n);
 	}
 	return t;
 }
-function pt(e) {
-	var t = ft(e);
-	!e.equals(t) && (e.wv = qn(), (!P?.is_fork || e.deps === null) && (P === null ? e.v = t : (P.capture(e, t, !0), _t?.capture(e, t, !0)), e.deps === null)) ? M(e, h) : Mn || (vt === null ? Ze(e) : (dn() || P?.is_fork) && vt.set(e, t));
-}
 function mt(e) {
-	if (e.effects !== null) for (let t of e.effects) (t.teardown || t.ac) && (t.teardown?.(), t.ac !== null && tt(() => {
-		t.ac.abort(de), t.ac = null;
-	}), t.fn !== null && (t.teardown = d), $n(t, 0), Sn(t));
+	var t = pt(e);
+	!e.equals(t) && (e.wv = qn(), (!N?.is_fork || e.deps === null) && (N === null ? e.v = t : (N.capture(e, t, !0), vt?.capture(e, t, !0)), e.deps === null)) ? j(e, h) : Nn || (yt === null ? Qe(e) : (fn() || N?.is_fork) && yt.set(e, t));
 }
 function ht(e) {
+	if (e.effects !== null) for (let t of e.effects) (t.teardown || t.ac) && (t.teardown?.(), t.ac !== null && nt(() => {
+		t.ac.abort(fe), t.ac = null;
+	}), t.fn !== null && (t.teardown = d), $n(t, 0), Cn(t));
+}
+function gt(e) {
 	if (e.effects !== null) for (let t of e.effects) t.teardown && t.fn !== null && er(t);
 }
 // node_modules/svelte/src/internal/client/reactivity/batch.js
-var gt = null, P = null, _t = null, vt = null, yt = null, bt = !1, xt = !1, St = null, Ct = null, wt = 0, Tt = 1, Et = class e {
-	id = Tt++;
+var _t = null, N = null, vt = null, yt = null, bt = null, xt = !1, St = !1, Ct = null, wt = null, Tt = 0, Et = 1, Dt = class e {
+	id = Et++;
 	started = !1;
 	linked = !0;
 	prev = null;
@@ -408,7 +408,7 @@ var gt = null, P = null, _t = null, vt = null, yt = null, bt = !1, xt = !1, St =
 	is_fork = !1;
 	#u = !1;
 	constructor() {
-		gt === null ? gt = this : (gt.next = this, this.prev = gt), gt = this;
+		_t === null ? _t = this : (_t.next = this, this.prev = _t), _t = this;
 	}
 	#d() {
 		if (this.is_fork) return !0;
@@ -429,8 +429,8 @@ var gt = null, P = null, _t = null, vt = null, yt = null, bt = !1, xt = !1, St =
 		var n = this.#c.get(e);
 		if (n) {
 			this.#c.delete(e);
-			for (var r of n.d) M(r, g), t(r);
-			for (r of n.m) M(r, _), t(r);
+			for (var r of n.d) j(r, g), t(r);
+			for (r of n.m) j(r, _), t(r);
 		}
 		this.#l.add(e);
 	}
@@ -454,24 +454,24 @@ var gt = null, P = null, _t = null, vt = null, yt = null, bt = !1, xt = !1, St =
 	}
 	#m() {
 		this.started = !0;
-		for (let [e, t] of this.#s) M(e, t), this.schedule(e);
+		for (let [e, t] of this.#s) j(e, t), this.schedule(e);
 		this.apply();
-		for (var t = St = [], n = [], r = Ct = []; this.#a.length > 0;) {
-			wt++ > 1e3 && (this.#b(), Ot());
+		for (var t = Ct = [], n = [], r = wt = []; this.#a.length > 0;) {
+			Tt++ > 1e3 && (this.#b(), kt());
 			for (let e of this.#p()) try {
 				this.#h(e, t, n);
 			} catch (t) {
-				throw Nt(e), this.#d() || this.discard(), t;
+				throw Pt(e), this.#d() || this.discard(), t;
 			}
 		}
-		if (P = null, r.length > 0) {
+		if (N = null, r.length > 0) {
 			var i = e.ensure();
 			for (let e of r) i.schedule(e);
 		}
-		if (St = null, Ct = null, this.#d()) {
+		if (Ct = null, wt = null, this.#d()) {
 			this.#y(n), this.#y(t);
-			for (let [e, t] of this.#c) Mt(e, t);
-			r.length > 0 && P.#m();
+			for (let [e, t] of this.#c) Nt(e, t);
+			r.length > 0 && N.#m();
 			return;
 		}
 		let a = this.#g();
@@ -479,9 +479,9 @@ var gt = null, P = null, _t = null, vt = null, yt = null, bt = !1, xt = !1, St =
 		else {
 			this.#s.clear();
 			for (let e of this.#e) e(this);
-			this.#e.clear(), _t = this, At(n), At(t), _t = null, this.#i?.resolve();
-			var o = P;
-			this.#n === 0 && (this.#a.length === 0 || o !== null) && this.#b(), o !== null && (Ft.clear(), o.#m());
+			this.#e.clear(), vt = this, jt(n), jt(t), vt = null, this.#i?.resolve();
+			var o = N;
+			this.#n === 0 && (this.#a.length === 0 || o !== null) && this.#b(), o !== null && (It.clear(), o.#m());
 		}
 	}
 	#h(e, t, n) {
@@ -528,36 +528,36 @@ var gt = null, P = null, _t = null, vt = null, yt = null, bt = !1, xt = !1, St =
 				if (r & 2) t(e);
 				else {
 					var i = e;
-					r & 4194320 && !this.async_deriveds.has(i) && (this.#s.delete(i), M(i, g), this.schedule(i));
+					r & 4194320 && !this.async_deriveds.has(i) && (this.#s.delete(i), j(i, g), this.schedule(i));
 				}
 			}
 		};
 		for (let e of this.current.keys()) t(e);
-		this.oncommit(() => e.discard()), e.#b(), P = this, this.#m();
+		this.oncommit(() => e.discard()), e.#b(), N = this, this.#m();
 	}
 	#y(e) {
-		for (var t = 0; t < e.length; t += 1) Qe(e[t], this.#s);
+		for (var t = 0; t < e.length; t += 1) $e(e[t], this.#s);
 	}
 	capture(e, t, n = !1) {
-		e.v !== D && !this.previous.has(e) && this.previous.set(e, e.v), e.f & 8388608 || (this.current.set(e, [t, n]), vt?.set(e, t)), this.is_fork || (e.v = t);
+		e.v !== E && !this.previous.has(e) && this.previous.set(e, e.v), e.f & 8388608 || (this.current.set(e, [t, n]), yt?.set(e, t)), this.is_fork || (e.v = t);
 	}
 	activate() {
-		P = this;
+		N = this;
 	}
 	deactivate() {
-		P = null, vt = null;
+		N = null, yt = null;
 	}
 	flush() {
 		try {
-			xt = !0, P = this, this.#m();
+			St = !0, N = this, this.#m();
 		} finally {
-			wt = 0, yt = null, St = null, Ct = null, xt = !1, P = null, vt = null, Ft.clear();
+			Tt = 0, bt = null, Ct = null, wt = null, St = !1, N = null, yt = null, It.clear();
 		}
 	}
 	discard() {
 		for (let e of this.#t) e(this);
 		this.#t.clear();
-		for (let e of this.async_deriveds.values()) e.reject(ct);
+		for (let e of this.async_deriveds.values()) e.reject(lt);
 		this.#b(), this.#i?.resolve();
 	}
 	register_created_effect(e) {
@@ -574,7 +574,7 @@ var gt = null, P = null, _t = null, vt = null, yt = null, bt = !1, xt = !1, St =
 			let e = this.#r.get(t) ?? 0;
 			e === 1 ? this.#r.delete(t) : this.#r.set(t, e - 1);
 		}
-		this.#u || (this.#u = !0, Je(() => {
+		this.#u || (this.#u = !0, Ye(() => {
 			this.#u = !1, this.linked && this.flush();
 		}));
 	}
@@ -595,125 +595,125 @@ var gt = null, P = null, _t = null, vt = null, yt = null, bt = !1, xt = !1, St =
 		return (this.#i ??= p()).promise;
 	}
 	static ensure() {
-		if (P === null) {
-			let t = P = new e();
-			!xt && !bt && Je(() => {
+		if (N === null) {
+			let t = N = new e();
+			!St && !xt && Ye(() => {
 				t.started || t.flush();
 			});
 		}
-		return P;
+		return N;
 	}
 	apply() {
-		vt = null;
+		yt = null;
 	}
 	schedule(e) {
-		yt = e, e.b?.is_pending && e.f & 16777228 && !(e.f & 32768) ? e.b.defer_effect(e) : this.#a.push(e);
+		bt = e, e.b?.is_pending && e.f & 16777228 && !(e.f & 32768) ? e.b.defer_effect(e) : this.#a.push(e);
 	}
 	#b() {
 		if (this.linked) {
 			var e = this.prev, t = this.next;
-			e === null || (e.next = t), t === null ? gt = e : t.prev = e, this.linked = !1;
+			e === null || (e.next = t), t === null ? _t = e : t.prev = e, this.linked = !1;
 		}
 	}
 };
-function Dt(e) {
-	var t = bt, n = _t;
-	_t = null, bt = !0;
+function Ot(e) {
+	var t = xt, n = vt;
+	vt = null, xt = !0;
 	try {
 		var r;
-		for (e && (Dt(), r = e());;) {
-			if (Ye(), P === null) return r;
-			P.flush();
+		for (e && (Ot(), r = e());;) {
+			if (Xe(), N === null) return r;
+			N.flush();
 		}
 	} finally {
-		bt = t, _t = n;
+		xt = t, vt = n;
 	}
 }
-function Ot() {
+function kt() {
 	try {
-		Me();
+		Ne();
 	} catch (e) {
-		sn(e, yt);
+		cn(e, bt);
 	}
 }
-var kt = null;
-function At(e) {
+var At = null;
+function jt(e) {
 	var t = e.length;
 	if (t !== 0) {
 		for (var n = 0; n < t;) {
 			var r = e[n++];
-			if (!(r.f & 24576) && Jn(r) && (kt = /* @__PURE__ */ new Set(), er(r), r.deps === null && r.first === null && r.nodes === null && r.teardown === null && r.ac === null && Tn(r), kt?.size > 0)) {
-				Ft.clear();
-				for (let e of kt) {
+			if (!(r.f & 24576) && Jn(r) && (At = /* @__PURE__ */ new Set(), er(r), r.deps === null && r.first === null && r.nodes === null && r.teardown === null && r.ac === null && En(r), At?.size > 0)) {
+				It.clear();
+				for (let e of At) {
 					if (e.f & 24576) continue;
 					let t = [e], n = e.parent;
-					for (; n !== null;) kt.has(n) && (kt.delete(n), t.push(n)), n = n.parent;
+					for (; n !== null;) At.has(n) && (At.delete(n), t.push(n)), n = n.parent;
 					for (let e = t.length - 1; e >= 0; e--) {
 						let n = t[e];
 						n.f & 24576 || er(n);
 					}
 				}
-				kt.clear();
+				At.clear();
 			}
 		}
-		kt = null;
+		At = null;
 	}
 }
-function jt(e) {
-	P.schedule(e);
+function Mt(e) {
+	N.schedule(e);
 }
-function Mt(e, t) {
+function Nt(e, t) {
 	if (!(e.f & 32 && e.f & 1024)) {
-		e.f & 2048 ? t.d.push(e) : e.f & 4096 && t.m.push(e), M(e, h);
-		for (var n = e.first; n !== null;) Mt(n, t), n = n.next;
+		e.f & 2048 ? t.d.push(e) : e.f & 4096 && t.m.push(e), j(e, h);
+		for (var n = e.first; n !== null;) Nt(n, t), n = n.next;
 	}
 }
-function Nt(e) {
-	M(e, h);
-	for (var t = e.first; t !== null;) Nt(t), t = t.next;
+function Pt(e) {
+	j(e, h);
+	for (var t = e.first; t !== null;) Pt(t), t = t.next;
 }
 // node_modules/svelte/src/internal/client/reactivity/sources.js
-var Pt = /* @__PURE__ */ new Set(), Ft = /* @__PURE__ */ new Map(), It = !1;
-function Lt(e, t) {
+var Ft = /* @__PURE__ */ new Set(), It = /* @__PURE__ */ new Map(), Lt = !1;
+function Rt(e, t) {
 	return {
 		f: 0,
 		v: e,
 		reactions: null,
-		equals: we,
+		equals: Te,
 		rv: 0,
 		wv: 0
 	};
 }
 /*#__NO_SIDE_EFFECTS__*/
-function F(e, t) {
-	let n = Lt(e, t);
-	return Rn(n), n;
+function P(e, t) {
+	let n = Rt(e, t);
+	return zn(n), n;
 }
 /*#__NO_SIDE_EFFECTS__*/
-function Rt(e, t = !1, n = !0) {
-	let r = Lt(e);
-	return t || (r.equals = Ee), r;
+function zt(e, t = !1, n = !0) {
+	let r = Rt(e);
+	return t || (r.equals = De), r;
 }
-function I(e, t, n = !1) {
-	return H !== null && (!Pn || H.f & 131072) && Ge() && H.f & 4325394 && (Ln === null || !Ln.has(e)) && Ie(), Vt(e, n ? Gt(t) : t, Ct);
+function F(e, t, n = !1) {
+	return V !== null && (!Fn || V.f & 131072) && Ke() && V.f & 4325394 && (Rn === null || !Rn.has(e)) && Le(), Ht(e, n ? Kt(t) : t, wt);
 }
-var zt = null, Bt = 0;
-function Vt(e, t, n = null) {
+var Bt = null, Vt = 0;
+function Ht(e, t, n = null) {
 	if (!e.equals(t)) {
-		Mn ? Ft.set(e, t) : Ft.has(e) || Ft.set(e, e.v);
-		var r = Et.ensure();
+		Nn ? It.set(e, t) : It.has(e) || It.set(e, e.v);
+		var r = Dt.ensure();
 		if (r.capture(e, t), e.f & 2) {
 			let t = e;
-			e.f & 2048 && ft(t), vt === null && Ze(t);
+			e.f & 2048 && pt(t), yt === null && Qe(t);
 		}
-		e.wv = qn(), zt = null, Bt = 0, Wt(e, g, n), zt = null, Ge() && U !== null && U.f & 1024 && !(U.f & 96) && (Vn === null ? Hn([e]) : Vn.push(e)), !r.is_fork && Pt.size > 0 && !It && Ht();
+		e.wv = qn(), Bt = null, Vt = 0, Gt(e, g, n), Bt = null, Ke() && H !== null && H.f & 1024 && !(H.f & 96) && (Vn === null ? Hn([e]) : Vn.push(e)), !r.is_fork && Ft.size > 0 && !Lt && Ut();
 	}
 	return t;
 }
-function Ht() {
-	It = !1;
-	for (let e of Pt) {
-		e.f & 1024 && M(e, _);
+function Ut() {
+	Lt = !1;
+	for (let e of Ft) {
+		e.f & 1024 && j(e, _);
 		let t;
 		try {
 			t = Jn(e);
@@ -722,71 +722,71 @@ function Ht() {
 		}
 		t && er(e);
 	}
-	Pt.clear();
+	Ft.clear();
 }
-function Ut(e) {
-	I(e, e.v + 1);
+function Wt(e) {
+	F(e, e.v + 1);
 }
-function Wt(e, t, n) {
+function Gt(e, t, n) {
 	var r = e.reactions;
 	if (r !== null) {
-		var i = Ge(), a = r.length;
-		if (Bt += a, Bt > 1e5 && zt === null && (zt = /* @__PURE__ */ new Set()), zt !== null) {
-			if (zt.has(e)) return;
-			zt.add(e);
+		var i = Ke(), a = r.length;
+		if (Vt += a, Vt > 1e5 && Bt === null && (Bt = /* @__PURE__ */ new Set()), Bt !== null) {
+			if (Bt.has(e)) return;
+			Bt.add(e);
 		}
 		for (var o = 0; o < a; o++) {
 			var s = r[o], c = s.f;
-			if (i || s !== U) {
+			if (i || s !== H) {
 				var l = (c & g) === 0;
-				if (l && M(s, t), c & 131072) Pt.add(s);
+				if (l && j(s, t), c & 131072) Ft.add(s);
 				else if (c & 2) {
 					var u = s;
-					vt?.delete(u), Wt(u, _, n);
+					yt?.delete(u), Gt(u, _, n);
 				} else if (l) {
 					var d = s;
-					c & 16 && kt !== null && kt.add(d), n === null ? jt(d) : n.push(d);
+					c & 16 && At !== null && At.add(d), n === null ? Mt(d) : n.push(d);
 				}
 			}
 		}
 	}
 }
-function Gt(t) {
+function Kt(t) {
 	if (typeof t != "object" || !t || re in t || ie in t) return t;
 	let n = l(t);
 	if (n !== s && n !== c) return t;
-	var r = /* @__PURE__ */ new Map(), i = e(t), o = /* @__PURE__ */ F(0), u = null, d = Gn, f = (e) => {
+	var r = /* @__PURE__ */ new Map(), i = e(t), o = /* @__PURE__ */ P(0), u = null, d = Gn, f = (e) => {
 		if (Gn === d) return e();
-		var t = H, n = Gn;
-		Fn(null), Kn(d);
+		var t = V, n = Gn;
+		In(null), Kn(d);
 		var r = e();
-		return Fn(t), Kn(n), r;
+		return In(t), Kn(n), r;
 	};
-	return i && r.set("length", /* @__PURE__ */ F(t.length, u)), new Proxy(t, {
+	return i && r.set("length", /* @__PURE__ */ P(t.length, u)), new Proxy(t, {
 		defineProperty(e, t, n) {
-			"value" in n && n.configurable !== !1 && n.enumerable !== !1 && n.writable !== !1 || Pe();
+			"value" in n && n.configurable !== !1 && n.enumerable !== !1 && n.writable !== !1 || Fe();
 			var i = r.get(t);
 			return i === void 0 ? f(() => {
-				var e = /* @__PURE__ */ F(n.value, u);
+				var e = /* @__PURE__ */ P(n.value, u);
 				return r.set(t, e), e;
-			}) : I(i, n.value, !0), !0;
+			}) : F(i, n.value, !0), !0;
 		},
 		deleteProperty(e, t) {
 			var n = r.get(t);
 			if (n === void 0) {
 				if (t in e) {
-					let e = f(() => /* @__PURE__ */ F(D, u));
-					r.set(t, e), Ut(o);
+					let e = f(() => /* @__PURE__ */ P(E, u));
+					r.set(t, e), Wt(o);
 				}
-			} else I(n, D), Ut(o);
+			} else F(n, E), Wt(o);
 			return !0;
 		},
 		get(e, n, i) {
 			if (n === re) return t;
 			var o = r.get(n), s = n in e;
-			if (o === void 0 && (!s || a(e, n)?.writable) && (o = f(() => /* @__PURE__ */ F(Gt(s ? e[n] : D), u)), r.set(n, o)), o !== void 0) {
+			if (o === void 0 && (!s || a(e, n)?.writable) && (o = f(() => /* @__PURE__ */ P(Kt(s ? e[n] : E), u)), r.set(n, o)), o !== void 0) {
 				var c = W(o);
-				return c === D ? void 0 : c;
+				return c === E ? void 0 : c;
 			}
 			return Reflect.get(e, n, i);
 		},
@@ -795,7 +795,7 @@ function Gt(t) {
 			var n = Reflect.getOwnPropertyDescriptor(e, t), i = r.get(t);
 			if (i !== void 0) {
 				var a = W(i);
-				if (a === D) return;
+				if (a === E) return;
 				if (n && "value" in n) n.value = a;
 				else return {
 					enumerable: !0,
@@ -808,28 +808,28 @@ function Gt(t) {
 		},
 		has(e, t) {
 			if (t === re) return !0;
-			var n = r.get(t), i = n !== void 0 && n.v !== D || Reflect.has(e, t);
-			return (n !== void 0 || (U !== null || H !== null) && (!i || a(e, t)?.writable)) && (n === void 0 && (n = f(() => /* @__PURE__ */ F(i ? Gt(e[t]) : D, u)), r.set(t, n)), W(n) === D) ? !1 : i;
+			var n = r.get(t), i = n !== void 0 && n.v !== E || Reflect.has(e, t);
+			return (n !== void 0 || (H !== null || V !== null) && (!i || a(e, t)?.writable)) && (n === void 0 && (n = f(() => /* @__PURE__ */ P(i ? Kt(e[t]) : E, u)), r.set(t, n)), W(n) === E) ? !1 : i;
 		},
 		set(e, t, n, s) {
 			var c = r.get(t), l = t in e;
 			if (i && t === "length") for (var d = n; d < c.v; d += 1) {
 				var p = r.get(d + "");
-				p === void 0 ? d in e && (p = f(() => /* @__PURE__ */ F(D, u)), r.set(d + "", p)) : I(p, D);
+				p === void 0 ? d in e && (p = f(() => /* @__PURE__ */ P(E, u)), r.set(d + "", p)) : F(p, E);
 			}
-			if (c === void 0) (!l || a(e, t)?.writable) && (c = f(() => /* @__PURE__ */ F(void 0, u)), I(c, Gt(n)), r.set(t, c));
+			if (c === void 0) (!l || a(e, t)?.writable) && (c = f(() => /* @__PURE__ */ P(void 0, u)), F(c, Kt(n)), r.set(t, c));
 			else {
-				l = c.v !== D;
-				var m = f(() => Gt(n));
-				I(c, m);
+				l = c.v !== E;
+				var m = f(() => Kt(n));
+				F(c, m);
 			}
 			var h = Reflect.getOwnPropertyDescriptor(e, t);
 			if (h?.set && h.set.call(s, n), !l) {
 				if (i && typeof t == "string") {
 					var g = r.get("length"), _ = Number(t);
-					Number.isInteger(_) && _ >= g.v && I(g, _ + 1);
+					Number.isInteger(_) && _ >= g.v && F(g, _ + 1);
 				}
-				Ut(o);
+				Wt(o);
 			}
 			return !0;
 		},
@@ -837,99 +837,99 @@ function Gt(t) {
 			W(o);
 			var t = Reflect.ownKeys(e).filter((e) => {
 				var t = r.get(e);
-				return t === void 0 || t.v !== D;
+				return t === void 0 || t.v !== E;
 			});
-			for (var [n, i] of r) i.v !== D && !(n in e) && t.push(n);
+			for (var [n, i] of r) i.v !== E && !(n in e) && t.push(n);
 			return t;
 		},
 		setPrototypeOf() {
-			Fe();
+			Ie();
 		}
 	});
 }
-var Kt, qt, Jt, Yt;
-function Xt() {
-	if (Kt === void 0) {
-		Kt = window, qt = /Firefox/.test(navigator.userAgent);
+var qt, Jt, Yt, Xt;
+function Zt() {
+	if (qt === void 0) {
+		qt = window, Jt = /Firefox/.test(navigator.userAgent);
 		var e = Element.prototype, t = Node.prototype, n = Text.prototype;
-		Jt = a(t, "firstChild").get, Yt = a(t, "nextSibling").get, u(e) && (e[ce] = void 0, e[se] = null, e[E] = void 0, e.__e = void 0), u(n) && (n[le] = void 0);
+		Yt = a(t, "firstChild").get, Xt = a(t, "nextSibling").get, u(e) && (e[ce] = void 0, e[se] = null, e[le] = void 0, e.__e = void 0), u(n) && (n[ue] = void 0);
 	}
 }
-function Zt(e = "") {
+function Qt(e = "") {
 	return document.createTextNode(e);
-}
-/*@__NO_SIDE_EFFECTS__*/
-function Qt(e) {
-	return Jt.call(e);
 }
 /*@__NO_SIDE_EFFECTS__*/
 function $t(e) {
 	return Yt.call(e);
 }
-function L(e, t) {
-	if (!O) return /* @__PURE__ */ Qt(e);
-	var n = /* @__PURE__ */ Qt(k);
-	if (n === null) n = k.appendChild(Zt());
-	else if (t && n.nodeType !== 3) {
-		var r = Zt();
-		return n?.before(r), ye(r), r;
-	}
-	return t && an(n), ye(n), n;
+/*@__NO_SIDE_EFFECTS__*/
+function en(e) {
+	return Xt.call(e);
 }
-function en(e, t = !1) {
-	if (!O) {
-		var n = /* @__PURE__ */ Qt(e);
-		return n instanceof Comment && n.data === "" ? /* @__PURE__ */ $t(n) : n;
+function I(e, t) {
+	if (!D) return /* @__PURE__ */ $t(e);
+	var n = /* @__PURE__ */ $t(O);
+	if (n === null) n = O.appendChild(Qt());
+	else if (t && n.nodeType !== 3) {
+		var r = Qt();
+		return n?.before(r), be(r), r;
+	}
+	return t && on(n), be(n), n;
+}
+function tn(e, t = !1) {
+	if (!D) {
+		var n = /* @__PURE__ */ $t(e);
+		return n instanceof Comment && n.data === "" ? /* @__PURE__ */ en(n) : n;
 	}
 	if (t) {
-		if (k?.nodeType !== 3) {
-			var r = Zt();
-			return k?.before(r), ye(r), r;
+		if (O?.nodeType !== 3) {
+			var r = Qt();
+			return O?.before(r), be(r), r;
 		}
-		an(k);
+		on(O);
 	}
-	return k;
+	return O;
 }
-function R(e, t = !1) {
-	if (!O) return /* @__PURE__ */ Qt(e);
-	var n = L(e, t);
-	return A(e), n;
+function L(e, t = !1) {
+	if (!D) return /* @__PURE__ */ $t(e);
+	var n = I(e, t);
+	return k(e), n;
 }
-function z(e, t = 1, n = !1) {
-	let r = O ? k : e;
-	for (var i; t--;) i = r, r = /* @__PURE__ */ $t(r);
-	if (!O) return r;
+function R(e, t = 1, n = !1) {
+	let r = D ? O : e;
+	for (var i; t--;) i = r, r = /* @__PURE__ */ en(r);
+	if (!D) return r;
 	if (n) {
 		if (r?.nodeType !== 3) {
-			var a = Zt();
-			return r === null ? i?.after(a) : r.before(a), ye(a), a;
+			var a = Qt();
+			return r === null ? i?.after(a) : r.before(a), be(a), a;
 		}
-		an(r);
+		on(r);
 	}
-	return ye(r), r;
+	return be(r), r;
 }
-function tn(e) {
+function nn(e) {
 	e.textContent = "";
 }
-function nn() {
+function rn() {
 	return !1;
 }
-function rn(e, t, n) {
+function an(e, t, n) {
 	return t == null || t === "http://www.w3.org/1999/xhtml" ? n ? document.createElement(e, { is: n }) : document.createElement(e) : n ? document.createElementNS(t, e, { is: n }) : document.createElementNS(t, e);
 }
-function an(e) {
+function on(e) {
 	if (e.nodeValue.length < 65536) return;
 	let t = e.nextSibling;
 	for (; t !== null && t.nodeType === 3;) t.remove(), e.nodeValue += t.nodeValue, t = e.nextSibling;
 }
-function on(e) {
-	var t = U;
-	if (t === null) return H.f |= ne, e;
+function sn(e) {
+	var t = H;
+	if (t === null) return V.f |= ne, e;
 	if (!(t.f & 32768) && !(t.f & 4)) throw e;
-	sn(e, t);
+	cn(e, t);
 }
-function sn(e, t) {
-	if (e === pe) throw e;
+function cn(e, t) {
+	if (e === me) throw e;
 	if (!(t !== null && t.f & 16384)) {
 		for (; t !== null;) {
 			if (t.f & 128 && !(t.f & 33570816)) {
@@ -947,18 +947,18 @@ function sn(e, t) {
 	}
 }
 // node_modules/svelte/src/internal/client/reactivity/effects.js
-function cn(e) {
-	U === null && (H === null && je(e), Ae()), Mn && ke(e);
+function ln(e) {
+	H === null && (V === null && Me(e), je()), Nn && Ae(e);
 }
-function ln(e, t) {
+function un(e, t) {
 	var n = t.last;
 	n === null ? t.last = t.first = e : (n.next = e, e.prev = n, t.last = e);
 }
-function un(e, t) {
-	var n = U;
+function dn(e, t) {
+	var n = H;
 	n !== null && n.f & 8192 && (e |= v);
 	var r = {
-		ctx: j,
+		ctx: A,
 		deps: null,
 		nodes: null,
 		f: e | g | 512,
@@ -973,134 +973,134 @@ function un(e, t) {
 		wv: 0,
 		ac: null
 	};
-	P?.register_created_effect(r);
+	N?.register_created_effect(r);
 	var i = r;
-	if (e & 4) St === null ? Et.ensure().schedule(r) : St.push(r);
+	if (e & 4) Ct === null ? Dt.ensure().schedule(r) : Ct.push(r);
 	else if (t !== null) {
 		try {
 			er(r);
 		} catch (e) {
-			throw V(r), e;
+			throw B(r), e;
 		}
 		i.deps === null && i.teardown === null && i.nodes === null && i.first === i.last && !(i.f & 524288) && (i = i.first, e & 16 && e & 65536 && i !== null && (i.f |= S));
 	}
-	if (i !== null && (i.parent = n, n !== null && ln(i, n), H !== null && H.f & 2 && !(e & 64))) {
-		var a = H;
+	if (i !== null && (i.parent = n, n !== null && un(i, n), V !== null && V.f & 2 && !(e & 64))) {
+		var a = V;
 		(a.effects ??= []).push(i);
 	}
 	return r;
 }
-function dn() {
-	return H !== null && !Pn;
-}
-function fn(e) {
-	let t = un(8, null);
-	return M(t, h), t.teardown = e, t;
+function fn() {
+	return V !== null && !Fn;
 }
 function pn(e) {
-	cn("$effect");
-	var t = U.f;
-	if (!H && t & 32 && j !== null && !j.i) {
-		var n = j;
-		(n.e ??= []).push(e);
-	} else return mn(e);
+	let t = dn(8, null);
+	return j(t, h), t.teardown = e, t;
 }
 function mn(e) {
-	return un(4 | w, e);
+	ln("$effect");
+	var t = H.f;
+	if (!V && t & 32 && A !== null && !A.i) {
+		var n = A;
+		(n.e ??= []).push(e);
+	} else return hn(e);
 }
 function hn(e) {
-	Et.ensure();
-	let t = un(64 | C, e);
-	return (e = {}) => new Promise((n) => {
-		e.outro ? En(t, () => {
-			V(t), n(void 0);
-		}) : (V(t), n(void 0));
-	});
+	return dn(4 | w, e);
 }
 function gn(e) {
-	return un(4, e);
+	Dt.ensure();
+	let t = dn(64 | C, e);
+	return (e = {}) => new Promise((n) => {
+		e.outro ? Dn(t, () => {
+			B(t), n(void 0);
+		}) : (B(t), n(void 0));
+	});
 }
 function _n(e) {
-	return un(te | C, e);
+	return dn(4, e);
 }
-function vn(e, t = 0) {
-	return un(8 | t, e);
+function vn(e) {
+	return dn(te | C, e);
 }
-function B(e, t = [], n = [], r = []) {
-	rt(r, t, n, (t) => {
-		un(8, () => {
+function yn(e, t = 0) {
+	return dn(8 | t, e);
+}
+function z(e, t = [], n = [], r = []) {
+	it(r, t, n, (t) => {
+		dn(8, () => {
 			e(...t.map(W));
 		});
 	});
 }
-function yn(e, t = 0) {
-	return un(16 | t, e);
-}
-function bn(e) {
-	return un(32 | C, e);
+function bn(e, t = 0) {
+	return dn(16 | t, e);
 }
 function xn(e) {
+	return dn(32 | C, e);
+}
+function Sn(e) {
 	var t = e.teardown;
 	if (t !== null) {
-		let n = Mn, r = H;
-		Nn(!0), Fn(null);
+		let n = Nn, r = V;
+		Pn(!0), In(null);
 		try {
 			t.call(null);
 		} catch (t) {
-			sn(t, e.parent);
+			cn(t, e.parent);
 		} finally {
-			Nn(n), Fn(r);
+			Pn(n), In(r);
 		}
 	}
 }
-function Sn(e, t = !1) {
+function Cn(e, t = !1) {
 	var n = e.first;
 	for (e.first = e.last = null; n !== null;) {
 		let e = n.ac;
-		e !== null && tt(() => {
-			e.abort(de);
+		e !== null && nt(() => {
+			e.abort(fe);
 		});
 		var r = n.next;
-		n.f & 64 ? n.parent = null : V(n, t), n = r;
+		n.f & 64 ? n.parent = null : B(n, t), n = r;
 	}
 }
-function Cn(e) {
+function wn(e) {
 	for (var t = e.first; t !== null;) {
 		var n = t.next;
-		t.f & 32 || V(t), t = n;
+		t.f & 32 || B(t), t = n;
 	}
 }
-function V(e, t = !0) {
+function B(e, t = !0) {
 	var n = !1;
-	(t || e.f & 262144) && e.nodes !== null && e.nodes.end !== null && (wn(e.nodes.start, e.nodes.end), n = !0), e.f |= x, Sn(e, t && !n), $n(e, 0);
+	(t || e.f & 262144) && e.nodes !== null && e.nodes.end !== null && (Tn(e.nodes.start, e.nodes.end), n = !0), e.f |= x, Cn(e, t && !n), $n(e, 0);
 	var r = e.nodes && e.nodes.t;
 	if (r !== null) for (let e of r) e.stop();
-	xn(e), e.f ^= x, e.f |= y;
+	Sn(e), e.f ^= x, e.f |= y;
 	var i = e.parent;
-	i !== null && i.first !== null && Tn(e), e.next = e.prev = e.teardown = e.ctx = e.deps = e.fn = e.nodes = e.ac = e.b = null;
+	i !== null && i.first !== null && En(e), e.next = e.prev = e.teardown = e.ctx = e.deps = e.fn = e.nodes = e.ac = e.b = null;
 }
-function wn(e, t) {
+function Tn(e, t) {
 	for (; e !== null;) {
-		var n = e === t ? null : /* @__PURE__ */ $t(e);
+		var n = e === t ? null : /* @__PURE__ */ en(e);
 		e.remove(), e = n;
 	}
 }
-function Tn(e) {
+function En(e) {
 	var t = e.parent, n = e.prev, r = e.next;
 	n !== null && (n.next = r), r !== null && (r.prev = n), t !== null && (t.first === e && (t.first = r), t.last === e && (t.last = n));
 }
-function En(e, t, n = !0) {
+function Dn(e, t, n = !0) {
 	var r = [];
-	e.f |= 256, Dn(e, r, !0);
+	e.f |= 256, On(e, r, !0);
 	var i = () => {
-		n && V(e), t && t();
+		n && B(e), t && t();
 	}, a = r.length;
 	if (a > 0) {
 		var o = () => --a || i();
 		for (var s of r) s.out(o);
 	} else i();
 }
-function Dn(e, t, n) {
+function On(e, t, n) {
 	if (!(e.f & 8192)) {
 		e.f ^= v;
 		var r = e.nodes && e.nodes.t;
@@ -1109,50 +1109,50 @@ function Dn(e, t, n) {
 			var a = i.next;
 			if (!(i.f & 64)) {
 				var o = !!(i.f & 65536) || !!(i.f & 32) && !!(e.f & 16);
-				Dn(i, t, o ? n : !1);
+				On(i, t, o ? n : !1);
 			}
 			i = a;
 		}
 	}
 }
-function On(e) {
-	e.f &= -257, kn(e, !0);
+function kn(e) {
+	e.f &= -257, An(e, !0);
 }
-function kn(e, t) {
+function An(e, t) {
 	if (!(e.f & 256) && e.f & 8192) {
-		e.f ^= v, e.f & 1024 || (M(e, g), Et.ensure().schedule(e));
+		e.f ^= v, e.f & 1024 || (j(e, g), Dt.ensure().schedule(e));
 		for (var n = e.first; n !== null;) {
 			var r = n.next, i = !!(n.f & 65536) || !!(n.f & 32);
-			kn(n, i ? t : !1), n = r;
+			An(n, i ? t : !1), n = r;
 		}
 		var a = e.nodes && e.nodes.t;
 		if (a !== null) for (let e of a) (e.is_global || t) && e.in();
 	}
 }
-function An(e, t) {
+function jn(e, t) {
 	if (e.nodes) for (var n = e.nodes.start, r = e.nodes.end; n !== null;) {
-		var i = n === r ? null : /* @__PURE__ */ $t(n);
+		var i = n === r ? null : /* @__PURE__ */ en(n);
 		t.append(n), n = i;
 	}
 }
 // node_modules/svelte/src/internal/client/legacy.js
-var jn = null, Mn = !1;
-function Nn(e) {
-	Mn = e;
+var Mn = null, Nn = !1;
+function Pn(e) {
+	Nn = e;
 }
-var H = null, Pn = !1;
-function Fn(e) {
+var V = null, Fn = !1;
+function In(e) {
+	V = e;
+}
+var H = null;
+function Ln(e) {
 	H = e;
 }
-var U = null;
-function In(e) {
-	U = e;
+var Rn = null;
+function zn(e) {
+	V !== null && (V.f & 2097152 || V.f & 2) && (Rn ??= /* @__PURE__ */ new Set()).add(e);
 }
-var Ln = null;
-function Rn(e) {
-	H !== null && (H.f & 2097152 || H.f & 2) && (Ln ??= /* @__PURE__ */ new Set()).add(e);
-}
-var zn = null, Bn = 0, Vn = null;
+var U = null, Bn = 0, Vn = null;
 function Hn(e) {
 	Vn = e;
 }
@@ -1169,30 +1169,30 @@ function Jn(e) {
 	if (t & 4096) {
 		for (var n = e.deps, r = n.length, i = 0; i < r; i++) {
 			var a = n[i];
-			if (Jn(a) && pt(a), a.wv > e.wv) return !0;
+			if (Jn(a) && mt(a), a.wv > e.wv) return !0;
 		}
-		t & 512 && vt === null && M(e, h);
+		t & 512 && yt === null && j(e, h);
 	}
 	return !1;
 }
 function Yn(e, t, n = !0) {
 	var r = e.reactions;
-	if (r !== null && !(Ln !== null && Ln.has(e))) for (var i = 0; i < r.length; i++) {
+	if (r !== null && !(Rn !== null && Rn.has(e))) for (var i = 0; i < r.length; i++) {
 		var a = r[i];
-		a.f & 2 ? Yn(a, t, !1) : t === a && (n ? M(a, g) : a.f & 1024 && M(a, _), jt(a));
+		a.f & 2 ? Yn(a, t, !1) : t === a && (n ? j(a, g) : a.f & 1024 && j(a, _), Mt(a));
 	}
 }
 function Xn(e) {
-	var t = zn, n = Bn, r = Vn, i = H, a = Ln, o = j, s = Pn, c = Gn, l = e.f;
-	zn = null, Bn = 0, Vn = null, H = l & 96 ? null : e, Ln = null, Ve(e.ctx), Pn = !1, Gn = ++Wn, e.ac !== null && (tt(() => {
-		e.ac.abort(de);
+	var t = U, n = Bn, r = Vn, i = V, a = Rn, o = A, s = Fn, c = Gn, l = e.f;
+	U = null, Bn = 0, Vn = null, V = l & 96 ? null : e, Rn = null, He(e.ctx), Fn = !1, Gn = ++Wn, e.ac !== null && (nt(() => {
+		e.ac.abort(fe);
 	}), e.ac = null);
 	try {
 		e.f |= ee;
 		var u = e.fn, d = u();
 		e.f |= b;
 		var f = Zn(e);
-		if (Ge() && Vn !== null && !Pn && f !== null && !(e.f & 6146)) for (var p = 0; p < Vn.length; p++) Yn(Vn[p], e);
+		if (Ke() && Vn !== null && !Fn && f !== null && !(e.f & 6146)) for (var p = 0; p < Vn.length; p++) Yn(Vn[p], e);
 		if (i !== null && i !== e) {
 			if (Wn++, i.deps !== null) for (let e = 0; e < n; e += 1) i.deps[e].rv = Wn;
 			if (t !== null) for (let e of t) e.rv = Wn;
@@ -1200,18 +1200,18 @@ function Xn(e) {
 		}
 		return e.f & 8388608 && (e.f ^= ne), d;
 	} catch (t) {
-		return Zn(e), on(t);
+		return Zn(e), sn(t);
 	} finally {
-		e.f ^= ee, zn = t, Bn = n, Vn = r, H = i, Ln = a, Ve(o), Pn = s, Gn = c;
+		e.f ^= ee, U = t, Bn = n, Vn = r, V = i, Rn = a, He(o), Fn = s, Gn = c;
 	}
 }
 function Zn(e) {
-	var t = e.deps, n = P?.is_fork;
-	if (zn !== null) {
+	var t = e.deps, n = N?.is_fork;
+	if (U !== null) {
 		var r;
-		if (n || $n(e, Bn), t !== null && Bn > 0) for (t.length = Bn + zn.length, r = 0; r < zn.length; r++) t[Bn + r] = zn[r];
-		else e.deps = t = zn;
-		if (dn() && e.f & 512) for (r = Bn; r < t.length; r++) (t[r].reactions ??= []).push(e);
+		if (n || $n(e, Bn), t !== null && Bn > 0) for (t.length = Bn + U.length, r = 0; r < U.length; r++) t[Bn + r] = U[r];
+		else e.deps = t = U;
+		if (fn() && e.f & 512) for (r = Bn; r < t.length; r++) (t[r].reactions ??= []).push(e);
 	} else !n && t !== null && Bn < t.length && ($n(e, Bn), t.length = Bn);
 	return t;
 }
@@ -1224,11 +1224,11 @@ function Qn(e, r) {
 			o === 0 ? i = r.reactions = null : (i[a] = i[o], i.pop());
 		}
 	}
-	if (i === null && r.f & 2 && (zn === null || !n.call(zn, r))) {
+	if (i === null && r.f & 2 && (U === null || !n.call(U, r))) {
 		var s = r;
-		s.f & 512 && (s.f ^= 512), s.v !== D && Ze(s), s.ac !== null && tt(() => {
-			s.ac.abort(de), s.ac = null, M(s, g);
-		}), mt(s), $n(s, 0);
+		s.f & 512 && (s.f ^= 512), s.v !== E && Qe(s), s.ac !== null && nt(() => {
+			s.ac.abort(fe), s.ac = null, j(s, g);
+		}), ht(s), $n(s, 0);
 	}
 }
 function $n(e, t) {
@@ -1238,64 +1238,64 @@ function $n(e, t) {
 function er(e) {
 	var t = e.f;
 	if (!(t & 16384)) {
-		M(e, h);
-		var n = U;
-		U = e;
+		j(e, h);
+		var n = H;
+		H = e;
 		try {
-			t & 16777232 ? Cn(e) : Sn(e), xn(e);
+			t & 16777232 ? wn(e) : Cn(e), Sn(e);
 			var r = Xn(e);
 			e.teardown = typeof r == "function" ? r : null, e.wv = Un;
 		} finally {
-			U = n;
+			H = n;
 		}
 	}
 }
 async function tr() {
-	await Promise.resolve(), Dt();
+	await Promise.resolve(), Ot();
 }
 function W(e) {
 	var t = !!(e.f & 2);
-	if (jn?.add(e), H !== null && !Pn && !(U !== null && U.f & 16384) && (Ln === null || !Ln.has(e))) {
-		var r = H.deps;
-		if (H.f & 2097152) e.rv < Wn && (e.rv = Wn, zn === null && r !== null && r[Bn] === e ? Bn++ : zn === null ? zn = [e] : zn.push(e));
+	if (Mn?.add(e), V !== null && !Fn && !(H !== null && H.f & 16384) && (Rn === null || !Rn.has(e))) {
+		var r = V.deps;
+		if (V.f & 2097152) e.rv < Wn && (e.rv = Wn, U === null && r !== null && r[Bn] === e ? Bn++ : U === null ? U = [e] : U.push(e));
 		else {
-			H.deps ??= [], n.call(H.deps, e) || H.deps.push(e);
+			V.deps ??= [], n.call(V.deps, e) || V.deps.push(e);
 			var i = e.reactions;
-			i === null ? e.reactions = [H] : n.call(i, H) || i.push(H);
+			i === null ? e.reactions = [V] : n.call(i, V) || i.push(V);
 		}
 	}
-	if (Mn && Ft.has(e)) return Ft.get(e);
+	if (Nn && It.has(e)) return It.get(e);
 	if (t) {
 		var a = e;
-		if (Mn) {
+		if (Nn) {
 			var o = a.v;
-			return (!(a.f & 1024) && a.reactions !== null || rr(a)) && (o = ft(a)), Ft.set(a, o), o;
+			return (!(a.f & 1024) && a.reactions !== null || rr(a)) && (o = pt(a)), It.set(a, o), o;
 		}
-		var s = !(a.f & 512) && !Pn && H !== null && !!(H.f & 512), c = (a.f & b) === 0;
-		Jn(a) && (s && (a.f |= 512), pt(a)), s && !c && (ht(a), nr(a));
+		var s = !(a.f & 512) && !Fn && V !== null && !!(V.f & 512), c = (a.f & b) === 0;
+		Jn(a) && (s && (a.f |= 512), mt(a)), s && !c && (gt(a), nr(a));
 	}
-	if (vt?.has(e)) return vt.get(e);
+	if (yt?.has(e)) return yt.get(e);
 	if (e.f & 8388608) throw e.v;
 	return e.v;
 }
 function nr(e) {
 	if (e.f |= 512, e.deps !== null) for (let r of e.deps) {
 		var t = r.reactions;
-		t === null ? r.reactions = [e] : n.call(t, e) || t.push(e), r.f & 2 && !(r.f & 512) && (ht(r), nr(r));
+		t === null ? r.reactions = [e] : n.call(t, e) || t.push(e), r.f & 2 && !(r.f & 512) && (gt(r), nr(r));
 	}
 }
 function rr(e) {
-	if (e.v === D) return !0;
+	if (e.v === E) return !0;
 	if (e.deps === null) return !1;
-	for (let t of e.deps) if (Ft.has(t) || t.f & 2 && rr(t)) return !0;
+	for (let t of e.deps) if (It.has(t) || t.f & 2 && rr(t)) return !0;
 	return !1;
 }
 function ir(e) {
-	var t = Pn;
+	var t = Fn;
 	try {
-		return Pn = !0, e();
+		return Fn = !0, e();
 	} finally {
-		Pn = t;
+		Fn = t;
 	}
 }
 [.../* @__PURE__ */ "allowfullscreen.async.autofocus.autoplay.checked.controls.default.disabled.formnovalidate.indeterminate.inert.ismap.loop.multiple.muted.nomodule.novalidate.open.playsinline.readonly.required.reversed.seamless.selected.webkitdirectory.defer.disablepictureinpicture.disableremoteplayback".split(".")];
@@ -1307,9 +1307,9 @@ function or(e) {
 var sr = Symbol("events"), cr = /* @__PURE__ */ new Set(), lr = /* @__PURE__ */ new Set();
 function ur(e, t, n, r = {}) {
 	function i(e) {
-		if (r.capture || hr.call(t, e), !e.cancelBubble) return tt(() => n?.call(this, e));
+		if (r.capture || hr.call(t, e), !e.cancelBubble) return nt(() => n?.call(this, e));
 	}
-	return e.startsWith("pointer") || e.startsWith("touch") || e === "wheel" ? (i.__removed = !1, Je(() => {
+	return e.startsWith("pointer") || e.startsWith("touch") || e === "wheel" ? (i.__removed = !1, Ye(() => {
 		i.__removed || t.addEventListener(e, i, r);
 	})) : t.addEventListener(e, i, r), i;
 }
@@ -1318,7 +1318,7 @@ function dr(e, t, n, r, i) {
 		capture: r,
 		passive: i
 	}, o = ur(e, t, n, a);
-	(t === document.body || t === window || t === document || t instanceof HTMLMediaElement) && fn(() => {
+	(t === document.body || t === window || t === document || t instanceof HTMLMediaElement) && pn(() => {
 		o.__removed = !0, t.removeEventListener(e, o, a);
 	});
 }
@@ -1353,8 +1353,8 @@ function hr(e) {
 				return o || n;
 			}
 		});
-		var d = H, f = U;
-		Fn(null), In(null);
+		var d = V, f = H;
+		In(null), Ln(null);
 		try {
 			for (var p, m = []; o !== null && o !== t;) {
 				try {
@@ -1373,7 +1373,7 @@ function hr(e) {
 				throw p;
 			}
 		} finally {
-			e[sr] = t, delete e.currentTarget, Fn(d), In(f);
+			e[sr] = t, delete e.currentTarget, In(d), Ln(f);
 		}
 	}
 }
@@ -1383,12 +1383,12 @@ function _r(e) {
 	return gr?.createHTML(e) ?? e;
 }
 function vr(e) {
-	var t = rn("template");
+	var t = an("template");
 	return t.innerHTML = _r(e.replaceAll("<!>", "<!---->")), t.content;
 }
 // node_modules/svelte/src/internal/client/dom/template.js
 function yr(e, t) {
-	var n = U;
+	var n = H;
 	n.nodes === null && (n.nodes = {
 		start: e,
 		end: t,
@@ -1400,11 +1400,11 @@ function yr(e, t) {
 function K(e, t) {
 	var n = !!(t & 1), r = !!(t & 2), i, a = !e.startsWith("<!>");
 	return () => {
-		if (O) return yr(k, null), k;
-		i === void 0 && (i = vr(a ? e : "<!>" + e), n || (i = /* @__PURE__ */ Qt(i)));
-		var t = r || qt ? document.importNode(i, !0) : i.cloneNode(!0);
+		if (D) return yr(O, null), O;
+		i === void 0 && (i = vr(a ? e : "<!>" + e), n || (i = /* @__PURE__ */ $t(i)));
+		var t = r || Jt ? document.importNode(i, !0) : i.cloneNode(!0);
 		if (n) {
-			var o = /* @__PURE__ */ Qt(t), s = t.lastChild;
+			var o = /* @__PURE__ */ $t(t), s = t.lastChild;
 			yr(o, s);
 		} else yr(t, t);
 		return t;
@@ -1414,15 +1414,15 @@ function K(e, t) {
 function br(e, t, n = "svg") {
 	var r = !e.startsWith("<!>"), i = !!(t & 1), a = `<${n}>${r ? e : "<!>" + e}</${n}>`, o;
 	return () => {
-		if (O) return yr(k, null), k;
+		if (D) return yr(O, null), O;
 		if (!o) {
-			var e = /* @__PURE__ */ Qt(vr(a));
-			if (i) for (o = document.createDocumentFragment(); /* @__PURE__ */ Qt(e);) o.appendChild(/* @__PURE__ */ Qt(e));
-			else o = /* @__PURE__ */ Qt(e);
+			var e = /* @__PURE__ */ $t(vr(a));
+			if (i) for (o = document.createDocumentFragment(); /* @__PURE__ */ $t(e);) o.appendChild(/* @__PURE__ */ $t(e));
+			else o = /* @__PURE__ */ $t(e);
 		}
 		var t = o.cloneNode(!0);
 		if (i) {
-			var n = /* @__PURE__ */ Qt(t), r = t.lastChild;
+			var n = /* @__PURE__ */ $t(t), r = t.lastChild;
 			yr(n, r);
 		} else yr(t, t);
 		return t;
@@ -1433,25 +1433,25 @@ function q(e, t) {
 	return /* @__PURE__ */ br(e, t, "svg");
 }
 function J(e, t) {
-	if (O) {
-		var n = U;
-		n.f & 32768 && n.nodes.end !== null || (n.nodes.end = k), be();
+	if (D) {
+		var n = H;
+		n.f & 32768 && n.nodes.end !== null || (n.nodes.end = O), xe();
 	} else e !== null && e.before(t);
 }
 function xr() {
-	if (O && k && k.nodeType === 8 && k.textContent?.startsWith("$")) {
-		let e = k.textContent.substring(1);
-		return be(), e;
+	if (D && O && O.nodeType === 8 && O.textContent?.startsWith("$")) {
+		let e = O.textContent.substring(1);
+		return xe(), e;
 	}
 	return (window.__svelte ??= {}).uid ??= 1, `c${window.__svelte.uid++}`;
 }
 // node_modules/svelte/src/reactivity/create-subscriber.js
 function Sr(e) {
-	let t = 0, n = Lt(0), r;
+	let t = 0, n = Rt(0), r;
 	return () => {
-		dn() && (W(n), vn(() => (t === 0 && (r = ir(() => e(() => Ut(n)))), t += 1, () => {
-			Je(() => {
-				--t, t === 0 && (r?.(), r = void 0, Ut(n));
+		fn() && (W(n), yn(() => (t === 0 && (r = ir(() => e(() => Wt(n)))), t += 1, () => {
+			Ye(() => {
+				--t, t === 0 && (r?.(), r = void 0, Wt(n));
 			});
 		})));
 	};
@@ -1466,7 +1466,7 @@ var Tr = class {
 	is_pending = !1;
 	transform_error;
 	#e;
-	#t = O ? k : null;
+	#t = D ? O : null;
 	#n;
 	#r;
 	#i;
@@ -1479,42 +1479,42 @@ var Tr = class {
 	#d = !1;
 	#f = /* @__PURE__ */ new Map();
 	#p = null;
-	#m = Sr(() => (this.#p = Lt(this.#l), () => {
+	#m = Sr(() => (this.#p = Rt(this.#l), () => {
 		this.#p = null;
 	}));
 	constructor(e, t, n, r) {
 		this.#e = e, this.#n = t, this.#r = (e) => {
-			var t = U;
+			var t = H;
 			t.b = this, t.f |= 128, n(e);
-		}, this.parent = U.b, this.transform_error = r ?? this.parent?.transform_error ?? ((e) => e), this.#i = yn(() => {
-			if (O) {
-				let e = Ce(this.#t);
-				be();
+		}, this.parent = H.b, this.transform_error = r ?? this.parent?.transform_error ?? ((e) => e), this.#i = bn(() => {
+			if (D) {
+				let e = we(this.#t);
+				xe();
 				let t = e === "[!";
 				if (e.startsWith("[?")) {
 					let t = JSON.parse(e.slice(2));
 					this.#g(t);
 				} else t ? this.#y() : this.#h();
 			} else this.#b();
-		}, Cr), O && (this.#e = k);
+		}, Cr), D && (this.#e = O);
 	}
 	#h() {
 		try {
-			this.#a = bn(() => this.#r(this.#e));
+			this.#a = xn(() => this.#r(this.#e));
 		} catch (e) {
 			this.error(e);
 		}
 	}
 	#g(e) {
 		let t = this.#n.failed, { reset: n, invoke_onerror: r } = this.#_(e);
-		Je(r), t && (this.#s = bn(() => {
+		Ye(r), t && (this.#s = xn(() => {
 			t(this.#e, () => e, () => n);
 		}));
 	}
 	#_(e) {
 		var t = !1, n = !1;
 		let r = () => {
-			this.#v() || (t ? _e() : (t = !0, n && Le(), this.#s !== null && En(this.#s, () => {
+			this.#v() || (t ? ve() : (t = !0, n && Re(), this.#s !== null && Dn(this.#s, () => {
 				this.#s = null;
 			}), this.#S(() => {
 				this.#b();
@@ -1526,7 +1526,7 @@ var Tr = class {
 				if (!this.#v()) try {
 					n = !0, this.#n.onerror?.(e, r), n = !1;
 				} catch (e) {
-					sn(e, this.#i && this.#i.parent);
+					cn(e, this.#i && this.#i.parent);
 				}
 			}
 		};
@@ -1536,36 +1536,36 @@ var Tr = class {
 	}
 	#y() {
 		let e = this.#n.pending;
-		e && (this.is_pending = !0, this.#o = bn(() => e(this.#e)), Je(() => {
+		e && (this.is_pending = !0, this.#o = xn(() => e(this.#e)), Ye(() => {
 			if (!this.#v()) {
-				var e = this.#c = document.createDocumentFragment(), t = Zt(), n = !1;
+				var e = this.#c = document.createDocumentFragment(), t = Qt(), n = !1;
 				e.append(t), this.#a = this.#S(() => {
 					try {
-						return bn(() => this.#r(t));
+						return xn(() => this.#r(t));
 					} catch (e) {
 						try {
 							this.error(e), n = !0;
 						} catch (e) {
-							sn(e, this.#i.parent);
+							cn(e, this.#i.parent);
 						}
 						return null;
 					}
-				}), this.#a === null ? (this.#c = null, n && this.#x(P)) : this.#u === 0 && (this.#e.before(e), this.#c = null, En(this.#o, () => {
+				}), this.#a === null ? (this.#c = null, n && this.#x(N)) : this.#u === 0 && (this.#e.before(e), this.#c = null, Dn(this.#o, () => {
 					this.#o = null;
-				}), this.#x(P));
+				}), this.#x(N));
 			}
 		}));
 	}
 	#b() {
 		try {
-			if (this.is_pending = this.has_pending_snippet(), this.#u = 0, this.#l = 0, this.#a = bn(() => {
+			if (this.is_pending = this.has_pending_snippet(), this.#u = 0, this.#l = 0, this.#a = xn(() => {
 				this.#r(this.#e);
 			}), this.#u > 0) {
 				var e = this.#c = document.createDocumentFragment();
-				An(this.#a, e);
+				jn(this.#a, e);
 				let t = this.#n.pending;
-				this.#o = bn(() => t(this.#e));
-			} else this.#x(P);
+				this.#o = xn(() => t(this.#e));
+			} else this.#x(N);
 		} catch (e) {
 			this.error(e);
 		}
@@ -1574,7 +1574,7 @@ var Tr = class {
 		this.is_pending = !1, e.transfer_reactions(this.#f);
 	}
 	defer_effect(e) {
-		Qe(e, this.#f);
+		$e(e, this.#f);
 	}
 	is_rendered() {
 		return !this.is_pending && (!this.parent || this.parent.is_rendered());
@@ -1583,80 +1583,80 @@ var Tr = class {
 		return !!this.#n.pending;
 	}
 	#S(e) {
-		var t = U, n = H, r = j;
-		In(this.#i), Fn(this.#i), Ve(this.#i.ctx);
+		var t = H, n = V, r = A;
+		Ln(this.#i), In(this.#i), He(this.#i.ctx);
 		try {
-			return Et.ensure(), e();
+			return Dt.ensure(), e();
 		} finally {
-			In(t), Fn(n), Ve(r);
+			Ln(t), In(n), He(r);
 		}
 	}
 	#C(e, t) {
-		this.has_pending_snippet() ? (this.#u += e, this.#u === 0 && (this.#x(t), this.#o && En(this.#o, () => {
+		this.has_pending_snippet() ? (this.#u += e, this.#u === 0 && (this.#x(t), this.#o && Dn(this.#o, () => {
 			this.#o = null;
 		}), this.#c &&= (this.#e.before(this.#c), null))) : this.parent && this.parent.#C(e, t);
 	}
 	update_pending_count(e, t) {
-		this.#C(e, t), this.#l += e, !this.#p || this.#d || (this.#d = !0, Je(() => {
-			this.#d = !1, this.#p && Vt(this.#p, this.#l);
+		this.#C(e, t), this.#l += e, !this.#p || this.#d || (this.#d = !0, Ye(() => {
+			this.#d = !1, this.#p && Ht(this.#p, this.#l);
 		}));
 	}
 	get_effect_pending() {
 		return this.#m(), W(this.#p);
 	}
 	error(e) {
-		if (e === pe || !this.#n.onerror && !this.#n.failed) throw e;
-		P?.is_fork ? (this.#a && P.skip_effect(this.#a), this.#o && P.skip_effect(this.#o), this.#s && P.skip_effect(this.#s), P.oncommit(() => {
+		if (e === me || !this.#n.onerror && !this.#n.failed) throw e;
+		N?.is_fork ? (this.#a && N.skip_effect(this.#a), this.#o && N.skip_effect(this.#o), this.#s && N.skip_effect(this.#s), N.oncommit(() => {
 			this.#v() || this.#w(e);
 		})) : this.#w(e);
 	}
 	#w(e) {
-		this.#a &&= (V(this.#a), null), this.#o &&= (V(this.#o), null), this.#s &&= (V(this.#s), null), O && (ye(this.#t), xe(), ye(Se()));
+		this.#a &&= (B(this.#a), null), this.#o &&= (B(this.#o), null), this.#s &&= (B(this.#s), null), D && (be(this.#t), Se(), be(Ce()));
 		let t = this.#n.failed, n = (e) => {
 			if (this.#v()) return;
 			let { reset: n, invoke_onerror: r } = this.#_(e);
 			r(), t && !this.#v() && (this.#s = this.#S(() => {
 				try {
-					return bn(() => {
-						var r = U;
+					return xn(() => {
+						var r = H;
 						r.b = this, r.f |= 128, t(this.#e, () => e, () => n);
 					});
 				} catch (e) {
-					return sn(e, this.#i.parent), null;
+					return cn(e, this.#i.parent), null;
 				}
 			}));
 		};
-		Je(() => {
+		Ye(() => {
 			if (!this.#v()) {
 				var t;
 				try {
 					t = this.transform_error(e);
 				} catch (e) {
-					sn(e, this.#i && this.#i.parent);
+					cn(e, this.#i && this.#i.parent);
 					return;
 				}
-				typeof t == "object" && t && typeof t.then == "function" ? t.then(n, (e) => sn(e, this.#i && this.#i.parent)) : n(t);
+				typeof t == "object" && t && typeof t.then == "function" ? t.then(n, (e) => cn(e, this.#i && this.#i.parent)) : n(t);
 			}
 		});
 	}
 };
 function Y(e, t) {
 	var n = t == null ? "" : typeof t == "object" ? `${t}` : t;
-	n !== (e[le] ??= e.nodeValue) && (e[le] = n, e.nodeValue = `${n}`);
+	n !== (e[ue] ??= e.nodeValue) && (e[ue] = n, e.nodeValue = `${n}`);
 }
 function Er(e, t) {
 	return Or(e, t);
 }
 var Dr = /* @__PURE__ */ new Map();
 function Or(e, { target: t, anchor: n, props: i = {}, events: a, context: o, intro: s = !0, transformError: c }) {
-	Xt();
-	var l = void 0, u = hn(() => {
-		var s = n ?? t.appendChild(Zt());
+	Zt();
+	var l = void 0, u = gn(() => {
+		var s = n ?? t.appendChild(Qt());
 		wr(s, { pending: () => {} }, (t) => {
-			He({});
-			var n = j;
-			if (o && (n.c = o), a && (i.$$events = a), O && yr(t, null), l = e(t, i) || We(), O && (U.nodes.end = k, k === null || k.nodeType !== 8 || k.data !== "]")) throw ge(), pe;
-			Ue();
+			Ue({});
+			var n = A;
+			if (o && (n.c = o), a && (i.$$events = a), D && yr(t, null), l = e(t, i) || Ge(), D && (H.nodes.end = O, O === null || O.nodeType !== 8 || O.data !== "]")) throw _e(), me;
+			We();
 		}, c);
 		var u = /* @__PURE__ */ new Set(), d = (e) => {
 			for (var n = 0; n < e.length; n++) {
@@ -1702,72 +1702,72 @@ var jr = class {
 	#a = (e) => {
 		if (this.#e.has(e)) {
 			var t = this.#e.get(e), n = this.#t.get(t);
-			if (n) On(n), this.#r.delete(t);
+			if (n) kn(n), this.#r.delete(t);
 			else {
 				var r = this.#n.get(t);
-				r && (On(r.effect), this.#t.set(t, r.effect), this.#n.delete(t), r.fragment.lastChild.remove(), this.anchor.before(r.fragment), n = r.effect);
+				r && (kn(r.effect), this.#t.set(t, r.effect), this.#n.delete(t), r.fragment.lastChild.remove(), this.anchor.before(r.fragment), n = r.effect);
 			}
 			for (let [t, n] of this.#e) {
 				if (this.#e.delete(t), t === e) break;
 				let r = this.#n.get(n);
-				r && (V(r.effect), this.#n.delete(n));
+				r && (B(r.effect), this.#n.delete(n));
 			}
 			for (let [e, r] of this.#t) {
 				if (e === t || this.#r.has(e)) continue;
 				let i = () => {
 					if (Array.from(this.#e.values()).includes(e)) {
 						var t = document.createDocumentFragment();
-						An(r, t), t.append(Zt()), this.#n.set(e, {
+						jn(r, t), t.append(Qt()), this.#n.set(e, {
 							effect: r,
 							fragment: t
 						});
-					} else V(r);
+					} else B(r);
 					this.#r.delete(e), this.#t.delete(e);
 				};
-				this.#i || !n ? (this.#r.add(e), En(r, i, !1)) : i();
+				this.#i || !n ? (this.#r.add(e), Dn(r, i, !1)) : i();
 			}
 		}
 	};
 	#o = (e) => {
 		this.#e.delete(e);
 		let t = Array.from(this.#e.values());
-		for (let [e, n] of this.#n) t.includes(e) || (V(n.effect), this.#n.delete(e));
+		for (let [e, n] of this.#n) t.includes(e) || (B(n.effect), this.#n.delete(e));
 	};
 	ensure(e, t) {
-		var n = P, r = nn();
+		var n = N, r = rn();
 		if (t && !this.#t.has(e) && !this.#n.has(e)) {
 			if (r) {
-				var i = document.createDocumentFragment(), a = Zt();
+				var i = document.createDocumentFragment(), a = Qt();
 				i.append(a), this.#n.set(e, {
-					effect: bn(() => t(a)),
+					effect: xn(() => t(a)),
 					fragment: i
 				});
-			} else this.#t.set(e, bn(() => t(this.anchor)));
+			} else this.#t.set(e, xn(() => t(this.anchor)));
 		}
 		if (this.#e.set(n, e), r) {
 			for (let [t, r] of this.#t) t === e ? n.unskip_effect(r) : n.skip_effect(r);
 			for (let [t, r] of this.#n) t === e ? n.unskip_effect(r.effect) : n.skip_effect(r.effect);
 			n.oncommit(this.#a), n.ondiscard(this.#o);
-		} else O && (this.anchor = k), this.#a(n);
+		} else D && (this.anchor = O), this.#a(n);
 	}
 };
 // node_modules/svelte/src/internal/client/dom/blocks/if.js
 function X(e, t, n = !1) {
 	var r;
-	O && (r = k, be());
+	D && (r = O, xe());
 	var i = new jr(e), a = n ? S : 0;
 	function o(e, t) {
-		if (O) {
-			var n = Ce(r);
+		if (D) {
+			var n = we(r);
 			if (e !== parseInt(n.substring(1))) {
-				var a = Se();
-				ye(a), i.anchor = a, ve(!1), i.ensure(e, t), ve(!0);
+				var a = Ce();
+				be(a), i.anchor = a, ye(!1), i.ensure(e, t), ye(!0);
 				return;
 			}
 		}
 		i.ensure(e, t);
 	}
-	yn(() => {
+	bn(() => {
 		var e = !1;
 		t((t, n = 0) => {
 			e = !0, o(n, t);
@@ -1781,7 +1781,7 @@ function Mr(e, t) {
 function Nr(e, t, n) {
 	for (var i = [], a = t.length, o, s = t.length, c = 0; c < a; c++) {
 		let n = t[c];
-		En(n, () => {
+		Dn(n, () => {
 			if (o) {
 				if (o.pending.delete(n), o.done.add(n), o.pending.size === 0) {
 					var t = e.outrogroups;
@@ -1794,7 +1794,7 @@ function Nr(e, t, n) {
 		var l = i.length === 0 && n !== null && e.pending.size === 0;
 		if (l) {
 			var u = n, d = u.parentNode;
-			tn(d), d.append(u), e.items.clear();
+			nn(d), d.append(u), e.items.clear();
 		}
 		Pr(e, t, !l);
 	} else o = {
@@ -1810,7 +1810,7 @@ function Pr(e, t, n = !0) {
 	}
 	for (var i = 0; i < t.length; i++) {
 		var a = t[i];
-		r?.has(a) ? (a.f |= T, An(a, document.createDocumentFragment())) : V(t[i], n);
+		r?.has(a) ? (a.f |= T, jn(a, document.createDocumentFragment())) : B(t[i], n);
 	}
 }
 var Fr;
@@ -1818,10 +1818,10 @@ function Z(t, n, i, a, o, s = null) {
 	var c = t, l = /* @__PURE__ */ new Map();
 	if (n & 4) {
 		var u = t;
-		c = O ? ye(/* @__PURE__ */ Qt(u)) : u.appendChild(Zt());
+		c = D ? be(/* @__PURE__ */ $t(u)) : u.appendChild(Qt());
 	}
-	O && be();
-	var d = null, f = /* @__PURE__ */ ut(() => {
+	D && xe();
+	var d = null, f = /* @__PURE__ */ dt(() => {
 		var t = i();
 		return e(t) ? t : t == null ? [] : r(t);
 	}), p = /* @__PURE__ */ new Map(), m = !0;
@@ -1829,7 +1829,7 @@ function Z(t, n, i, a, o, s = null) {
 		if (!(_.effect.f & 16384)) {
 			_.pending.delete(e);
 			var t = W(f);
-			_.fallback = d, Lr(_, t, c, n, a), d !== null && (t.length === 0 ? d.f & 33554432 ? (d.f ^= T, zr(d, null, c)) : On(d) : En(d, () => {
+			_.fallback = d, Lr(_, t, c, n, a), d !== null && (t.length === 0 ? d.f & 33554432 ? (d.f ^= T, zr(d, null, c)) : kn(d) : Dn(d, () => {
 				d = null;
 			}));
 		}
@@ -1838,22 +1838,22 @@ function Z(t, n, i, a, o, s = null) {
 		_.pending.delete(e);
 	}
 	var _ = {
-		effect: yn(() => {
+		effect: bn(() => {
 			var e = W(f), t = e.length;
 			let r = !1;
-			O && Ce(c) === "[!" != (t === 0) && (c = Se(), ye(c), ve(!1), r = !0);
-			for (var u = /* @__PURE__ */ new Set(), _ = P, v = nn(), y = 0; y < t; y += 1) {
-				O && k.nodeType === 8 && k.data === "]" && (c = k, r = !0, ve(!1));
+			D && we(c) === "[!" != (t === 0) && (c = Ce(), be(c), ye(!1), r = !0);
+			for (var u = /* @__PURE__ */ new Set(), _ = N, v = rn(), y = 0; y < t; y += 1) {
+				D && O.nodeType === 8 && O.data === "]" && (c = O, r = !0, ye(!1));
 				var b = e[y], x = a(b, y), S = m ? null : l.get(x);
-				S ? (S.v && Vt(S.v, b), S.i && Vt(S.i, y), v && _.unskip_effect(S.e)) : (S = Rr(l, m ? c : Fr ??= Zt(), b, x, y, o, n, i), m || (S.e.f |= T), l.set(x, S)), u.add(x);
+				S ? (S.v && Ht(S.v, b), S.i && Ht(S.i, y), v && _.unskip_effect(S.e)) : (S = Rr(l, m ? c : Fr ??= Qt(), b, x, y, o, n, i), m || (S.e.f |= T), l.set(x, S)), u.add(x);
 			}
-			if (t === 0 && s && !d && (m ? d = bn(() => s(c)) : (d = bn(() => s(Fr ??= Zt())), d.f |= T)), t > u.size && Oe("", "", ""), O && t > 0 && ye(Se()), !m) {
+			if (t === 0 && s && !d && (m ? d = xn(() => s(c)) : (d = xn(() => s(Fr ??= Qt())), d.f |= T)), t > u.size && ke("", "", ""), D && t > 0 && be(Ce()), !m) {
 				if (p.set(_, u), v) {
 					for (let [e, t] of l) u.has(e) || _.skip_effect(t.e);
 					_.oncommit(h), _.ondiscard(g);
 				} else h(_);
 			}
-			r && ve(!0), W(f);
+			r && ye(!0), W(f);
 		}),
 		flags: n,
 		items: l,
@@ -1861,7 +1861,7 @@ function Z(t, n, i, a, o, s = null) {
 		outrogroups: null,
 		fallback: d
 	};
-	m = !1, O && (c = k);
+	m = !1, D && (c = O);
 }
 function Ir(e) {
 	for (; e !== null && !(e.f & 32);) e = e.next;
@@ -1872,7 +1872,7 @@ function Lr(e, t, n, i, a) {
 	if (o) for (v = 0; v < s; v += 1) h = t[v], g = a(h, v), _ = c.get(g).e, _.f & 33554432 || (_.nodes?.a?.measure(), (f ??= /* @__PURE__ */ new Set()).add(_));
 	for (v = 0; v < s; v += 1) {
 		if (h = t[v], g = a(h, v), _ = c.get(g).e, e.outrogroups !== null) for (let t of e.outrogroups) t.pending.delete(_), t.done.delete(_);
-		if (_.f & 8192 && (On(_), o && (_.nodes?.a?.unfix(), (f ??= /* @__PURE__ */ new Set()).delete(_))), _.f & 33554432) {
+		if (_.f & 8192 && (kn(_), o && (_.nodes?.a?.unfix(), (f ??= /* @__PURE__ */ new Set()).delete(_))), _.f & 33554432) {
 			if (_.f ^= T, _ === l) zr(_, null, n);
 			else {
 				var y = d ? d.next : l;
@@ -1915,23 +1915,23 @@ function Lr(e, t, n, i, a) {
 			Nr(e, w, te);
 		}
 	}
-	o && Je(() => {
+	o && Ye(() => {
 		if (f !== void 0) for (_ of f) _.nodes?.a?.apply();
 	});
 }
 function Rr(e, t, n, r, i, a, o, s) {
-	var c = o & 1 ? o & 16 ? Lt(n) : /* @__PURE__ */ Rt(n, !1, !1) : null, l = o & 2 ? Lt(i) : null;
+	var c = o & 1 ? o & 16 ? Rt(n) : /* @__PURE__ */ zt(n, !1, !1) : null, l = o & 2 ? Rt(i) : null;
 	return {
 		v: c,
 		i: l,
-		e: bn(() => (a(t, c ?? n, l ?? i, s), () => {
+		e: xn(() => (a(t, c ?? n, l ?? i, s), () => {
 			e.delete(r);
 		}))
 	};
 }
 function zr(e, t, n) {
 	if (e.nodes) for (var r = e.nodes.start, i = e.nodes.end, a = t && !(t.f & 33554432) ? t.nodes.start : n; r !== null;) {
-		var o = /* @__PURE__ */ $t(r);
+		var o = /* @__PURE__ */ en(r);
 		if (a.before(r), r === i) return;
 		r = o;
 	}
@@ -2016,9 +2016,9 @@ function Jr(e, t) {
 // node_modules/svelte/src/internal/client/dom/elements/class.js
 function Yr(e, t, n, r, i, a) {
 	var o = e[ce];
-	if (O || o !== n || o === void 0) {
+	if (D || o !== n || o === void 0) {
 		var s = Gr(n, r, a);
-		O && s === e.getAttribute("class") || (s == null ? e.removeAttribute("class") : t ? e.className = s : e.setAttribute("class", s)), e[ce] = n;
+		D && s === e.getAttribute("class") || (s == null ? e.removeAttribute("class") : t ? e.className = s : e.setAttribute("class", s)), e[ce] = n;
 	} else if (a && i !== a) for (var c in a) {
 		var l = !!a[c];
 		(i == null || l !== !!i[c]) && e.classList.toggle(c, l);
@@ -2033,17 +2033,17 @@ function Xr(e, t = {}, n, r) {
 	}
 }
 function Zr(e, t, n, r) {
-	var i = e[E];
-	if (O || i !== t) {
+	var i = e[le];
+	if (D || i !== t) {
 		var a = Jr(t, r);
-		O && a === e.getAttribute("style") || (a == null ? e.removeAttribute("style") : e.style.cssText = a), e[E] = t;
+		D && a === e.getAttribute("style") || (a == null ? e.removeAttribute("style") : e.style.cssText = a), e[le] = t;
 	} else r && (Array.isArray(r) ? (Xr(e, n?.[0], r[0]), Xr(e, n?.[1], r[1], "important")) : Xr(e, n, r));
 	return r;
 }
 // node_modules/svelte/src/internal/client/dom/elements/attributes.js
-var Qr = Symbol("is custom element"), $r = Symbol("is html"), ei = fe ? "link" : "LINK", ti = fe ? "progress" : "PROGRESS";
+var Qr = Symbol("is custom element"), $r = Symbol("is html"), ei = pe ? "link" : "LINK", ti = pe ? "progress" : "PROGRESS";
 function ni(e) {
-	if (O) {
+	if (D) {
 		var t = !1, n = () => {
 			if (!t) {
 				if (t = !0, e.hasAttribute("value")) {
@@ -2056,7 +2056,7 @@ function ni(e) {
 				}
 			}
 		};
-		e[ue] = n, Je(n), et();
+		e[de] = n, Ye(n), tt();
 	}
 }
 function ri(e, t) {
@@ -2065,15 +2065,15 @@ function ri(e, t) {
 }
 function Q(e, t, n, r) {
 	var i = ii(e);
-	if (!(O && (i[t] = e.getAttribute(t), t === "src" || t === "srcset" || t === "href" && e.nodeName === ei))) {
+	if (!(D && (i[t] = e.getAttribute(t), t === "src" || t === "srcset" || t === "href" && e.nodeName === ei))) {
 		var a = i[t];
-		a !== (i[t] = n) && (t === "loading" && (e[oe] = n), n == null ? e.removeAttribute(t) : typeof n != "string" && oi(e).has(t) ? e[t] = n : (!O || typeof n != "number" && typeof n != "boolean" || a !== String(n)) && e.setAttribute(t, n));
+		a !== (i[t] = n) && (t === "loading" && (e[oe] = n), n == null ? e.removeAttribute(t) : typeof n != "string" && oi(e).has(t) ? e[t] = n : (!D || typeof n != "number" && typeof n != "boolean" || a !== String(n)) && e.setAttribute(t, n));
 	}
 }
 function ii(e) {
 	return e[se] ??= {
 		[Qr]: e.nodeName.includes("-"),
-		[$r]: e.namespaceURI === me
+		[$r]: e.namespaceURI === he
 	};
 }
 var ai = /* @__PURE__ */ new Map();
@@ -2090,19 +2090,19 @@ function oi(e) {
 // node_modules/svelte/src/internal/client/dom/elements/bindings/input.js
 function si(e, t, n = t) {
 	var r = /* @__PURE__ */ new WeakSet();
-	nt(e, "input", async (i) => {
+	rt(e, "input", async (i) => {
 		var a = i ? e.defaultValue : e.value;
-		if (a = ci(e) ? li(a) : a, n(a), P !== null && r.add(P), await tr(), a !== (a = t())) {
+		if (a = ci(e) ? li(a) : a, n(a), N !== null && r.add(N), await tr(), a !== (a = t())) {
 			var o = e.selectionStart, s = e.selectionEnd, c = e.value.length;
 			if (e.value = a ?? "", s !== null) {
 				var l = e.value.length;
 				o === s && s === c && l > c ? (e.selectionStart = l, e.selectionEnd = l) : (e.selectionStart = o, e.selectionEnd = Math.min(s, l));
 			}
 		}
-	}), (O && e.defaultValue !== e.value || ir(t) == null && e.value) && (n(ci(e) ? li(e.value) : e.value), P !== null && r.add(P)), vn(() => {
+	}), (D && e.defaultValue !== e.value || ir(t) == null && e.value) && (n(ci(e) ? li(e.value) : e.value), N !== null && r.add(N)), yn(() => {
 		var n = t();
 		if (e === document.activeElement) {
-			var i = P;
+			var i = N;
 			if (r.has(i)) return;
 		}
 		ci(e) && n === li(e.value) || (e.type !== "date" || n || e.value) && n !== e.value && (e.value = n ?? "");
@@ -2119,11 +2119,11 @@ function li(e) {
 function ui(e, t) {
 	return e === t || e?.[re] === t;
 }
-function di(e = We(), t, n, r) {
-	var i = j.r, a = U;
-	return gn(() => {
+function di(e = Ge(), t, n, r) {
+	var i = A.r, a = H;
+	return _n(() => {
 		var o, s;
-		return vn(() => {
+		return yn(() => {
 			o = s, s = r?.() || [], ir(() => {
 				ui(n(...s), e) || (t(e, ...s), o && ui(n(...o), e) && t(null, ...o));
 			});
@@ -2151,14 +2151,14 @@ function pi(e) {
 }
 // node_modules/svelte/src/internal/client/reactivity/props.js
 function mi(e, t, n, r) {
-	var i = !0, o = !!(n & 8), s = !!(n & 16), c = r, l = !0, u = void 0, d = () => s && i ? (u ??= /* @__PURE__ */ st(r), W(u)) : (l && (l = !1, c = s ? ir(r) : r), c);
+	var i = !0, o = !!(n & 8), s = !!(n & 16), c = r, l = !0, u = void 0, d = () => s && i ? (u ??= /* @__PURE__ */ ct(r), W(u)) : (l && (l = !1, c = s ? ir(r) : r), c);
 	let f;
 	if (o) {
 		var p = re in e || ae in e;
 		f = a(e, t)?.set ?? (p && t in e ? (n) => e[t] = n : void 0);
 	}
 	var m, h = !1;
-	o ? [m, h] = pi(() => e[t]) : m = e[t], m === void 0 && r !== void 0 && (m = d(), f && (i && Ne(t), f(m)));
+	o ? [m, h] = pi(() => e[t]) : m = e[t], m === void 0 && r !== void 0 && (m = d(), f && (i && Pe(t), f(m)));
 	var g = i ? () => {
 		var n = e[t];
 		return n === void 0 ? d() : (l = !0, n);
@@ -2173,15 +2173,15 @@ function mi(e, t, n, r) {
 			return arguments.length > 0 ? ((!i || !t || _ || h) && f(t ? g() : e), e) : g();
 		});
 	}
-	var v = !1, y = (n & 1 ? st : ut)(() => (v = !1, g()));
+	var v = !1, y = (n & 1 ? ct : dt)(() => (v = !1, g()));
 	o && W(y);
-	var b = U;
+	var b = H;
 	return (function(e, t) {
 		if (arguments.length > 0) {
-			let n = t ? W(y) : i && o ? Gt(e) : e;
-			return I(y, n), v = !0, c !== void 0 && (c = n), e;
+			let n = t ? W(y) : i && o ? Kt(e) : e;
+			return F(y, n), v = !0, c !== void 0 && (c = n), e;
 		}
-		return Mn && v || b.f & 16384 ? y.v : W(y);
+		return Nn && v || b.f & 16384 ? y.v : W(y);
 	});
 }
 var hi = (e) => e.reduce((e, t) => e * t, 1);
@@ -2457,78 +2457,78 @@ var Si = 60, Ci = class {
 	shape;
 	asker;
 	told;
-	#e = /* @__PURE__ */ F(Gt({}));
+	#e = /* @__PURE__ */ P(Kt({}));
 	get given() {
 		return W(this.#e);
 	}
 	set given(e) {
-		I(this.#e, e, !0);
+		F(this.#e, e, !0);
 	}
-	#t = /* @__PURE__ */ F(/* @__PURE__ */ new Map());
+	#t = /* @__PURE__ */ P(/* @__PURE__ */ new Map());
 	get answers() {
 		return W(this.#t);
 	}
 	set answers(e) {
-		I(this.#t, e);
+		F(this.#t, e);
 	}
-	#n = /* @__PURE__ */ F(/* @__PURE__ */ new Map());
+	#n = /* @__PURE__ */ P(/* @__PURE__ */ new Map());
 	get before() {
 		return W(this.#n);
 	}
 	set before(e) {
-		I(this.#n, e);
+		F(this.#n, e);
 	}
-	#r = /* @__PURE__ */ F(0);
+	#r = /* @__PURE__ */ P(0);
 	get log() {
 		return W(this.#r);
 	}
 	set log(e) {
-		I(this.#r, e, !0);
+		F(this.#r, e, !0);
 	}
-	#i = /* @__PURE__ */ F(null);
+	#i = /* @__PURE__ */ P(null);
 	get best() {
 		return W(this.#i);
 	}
 	set best(e) {
-		I(this.#i, e);
+		F(this.#i, e);
 	}
-	#a = /* @__PURE__ */ F("");
+	#a = /* @__PURE__ */ P("");
 	get problem() {
 		return W(this.#a);
 	}
 	set problem(e) {
-		I(this.#a, e, !0);
+		F(this.#a, e, !0);
 	}
-	#o = /* @__PURE__ */ F([]);
+	#o = /* @__PURE__ */ P([]);
 	get past() {
 		return W(this.#o);
 	}
 	set past(e) {
-		I(this.#o, e);
+		F(this.#o, e);
 	}
-	#s = /* @__PURE__ */ F([]);
+	#s = /* @__PURE__ */ P([]);
 	get future() {
 		return W(this.#s);
 	}
 	set future(e) {
-		I(this.#s, e);
+		F(this.#s, e);
 	}
-	#c = /* @__PURE__ */ F(0);
+	#c = /* @__PURE__ */ P(0);
 	get took() {
 		return W(this.#c);
 	}
 	set took(e) {
-		I(this.#c, e, !0);
+		F(this.#c, e, !0);
 	}
 	get drawn() {
 		return Math.max(0, ...[...this.answers.values()].map((e) => e.error ?? 0));
 	}
-	#l = /* @__PURE__ */ F(!1);
+	#l = /* @__PURE__ */ P(!1);
 	get slow() {
 		return W(this.#l);
 	}
 	set slow(e) {
-		I(this.#l, e, !0);
+		F(this.#l, e, !0);
 	}
 	asked = {};
 	shown = {};
@@ -2801,17 +2801,17 @@ function Wi(e) {
 	return t;
 }
 // src/parts/Inspector.svelte
-var Gi = /* @__PURE__ */ K("<li><button><span class=\"grow wrap\"> </span><span class=\"num\"> </span></button></li>"), Ki = /* @__PURE__ */ K("<label class=\"soft\"><span class=\"grow wrap\"> </span> <input type=\"range\" min=\"0\" max=\"1\" step=\"0.05\"/> <span class=\"num small\"> </span></label>"), qi = /* @__PURE__ */ K("<ul class=\"states\"></ul> <details><summary>Soft evidence</summary> <p class=\"help small\">How likely is what you saw, under each state? Only the ratios matter. In the graph: hold Shift and drag a bar.</p> <!></details>", 1), Ji = /* @__PURE__ */ K("<button type=\"button\" class=\"plain\">Take back</button>"), Yi = /* @__PURE__ */ K("<p class=\"small\"> </p>"), Xi = /* @__PURE__ */ K("<form class=\"row\"><label>Value <input type=\"text\" inputmode=\"decimal\" size=\"10\"/></label> <button>Give</button> <!></form> <!>", 1), Zi = /* @__PURE__ */ K("<button>Which finding moves it?</button>"), Qi = /* @__PURE__ */ K("<p class=\"faint small\" role=\"status\">Working it out…</p>"), $i = /* @__PURE__ */ K("<li><button class=\"plain\"> </button><meter min=\"0\" max=\"1\"></meter><span class=\"num small\"> </span></li>"), ea = /* @__PURE__ */ K("<h3>Findings, by how far they move it</h3> <ul class=\"bars\"></ul> <p class=\"faint small\">Total variation, in percent, between the probabilities with and without the finding.</p>", 1), ta = /* @__PURE__ */ K("<li><button class=\"plain\"> </button><meter min=\"0\"></meter><span class=\"num small\"> </span></li>"), na = /* @__PURE__ */ K("<h3>Observations, by what they would tell</h3> <ul class=\"bars\"></ul> <p class=\"faint small\"> </p>", 1), ra = /* @__PURE__ */ K("<div class=\"row\"><!> <button>What to observe next?</button></div> <!> <!> <!>", 1), ia = /* @__PURE__ */ K("<th> </th>"), aa = /* @__PURE__ */ K("<th class=\"num\"> </th>"), oa = /* @__PURE__ */ K("<td> </td>"), sa = /* @__PURE__ */ K("<td class=\"num\"> </td>"), ca = /* @__PURE__ */ K("<tr><!><!></tr>"), la = /* @__PURE__ */ K("<p class=\"faint small\"> </p>"), ua = /* @__PURE__ */ K("<h3> </h3> <div class=\"scroll table\"><table><thead><tr><!><!></tr></thead><tbody></tbody></table> <!></div>", 1), da = /* @__PURE__ */ K("<div class=\"row head\"><h2 class=\"grow wrap\"> </h2> <button class=\"plain\" aria-label=\"Close\">✕</button></div> <p class=\"faint small\"> </p> <!> <!> <!>", 1), fa = /* @__PURE__ */ K("<li><button class=\"plain grow\"><span class=\"wrap\"> </span></button><span class=\"value wrap\"> </span><button class=\"plain\">✕</button></li>"), pa = /* @__PURE__ */ K("<ul class=\"findings\"></ul> <p class=\"small faint\"> </p>", 1), ma = /* @__PURE__ */ K("<p class=\"help small\">Nothing yet. Click a state in a box: all bars move to what follows. Click it again to take it back; hold Shift and drag a bar for evidence that is only likely. Click a box's name to see more of it.</p>"), ha = /* @__PURE__ */ K("<h2>What is given</h2> <!>", 1), ga = /* @__PURE__ */ K("<aside class=\"inspector\" aria-label=\"What is given, and the selected variable\"><!></aside>");
+var Gi = /* @__PURE__ */ K("<li><button><span class=\"grow wrap\"> </span><span class=\"num\"> </span></button></li>"), Ki = /* @__PURE__ */ K("<label class=\"soft\"><span class=\"grow wrap\"> </span> <input type=\"range\" min=\"0\" max=\"1\" step=\"0.05\"/> <span class=\"num small\"> </span></label>"), qi = /* @__PURE__ */ K("<ul class=\"states\"></ul> <details><summary>Soft evidence</summary> <p class=\"help small\">How likely is what you saw, under each state? Only the ratios matter. In the graph: hold Shift and drag a bar.</p> <!></details>", 1), Ji = /* @__PURE__ */ K("<button type=\"button\" class=\"plain\">Take back</button>"), Yi = /* @__PURE__ */ K("<p class=\"small\"> </p>"), Xi = /* @__PURE__ */ K("<form class=\"row\"><label>Value <input type=\"text\" inputmode=\"decimal\" size=\"10\"/></label> <button>Give</button> <!></form> <!>", 1), Zi = /* @__PURE__ */ K("<button>Which finding moves it?</button>"), Qi = /* @__PURE__ */ K("<p class=\"faint small\" role=\"status\">Working it out…</p>"), $i = /* @__PURE__ */ K("<li><button class=\"plain\"> </button><meter min=\"0\" max=\"1\"></meter><span class=\"num small\"> </span></li>"), ea = /* @__PURE__ */ K("<h3>Findings, by how far they move it</h3> <ul class=\"bars\"></ul> <p class=\"faint small\">Total variation, in percent, between the probabilities with and without the finding.</p>", 1), ta = /* @__PURE__ */ K("<li><button class=\"plain\"> </button><meter min=\"0\"></meter><span class=\"num small\"> </span></li>"), na = /* @__PURE__ */ K("<h3> </h3> <ul class=\"bars\"></ul> <p class=\"faint small\"> </p>", 1), ra = /* @__PURE__ */ K("<div class=\"row\"><!> <button>What to observe next?</button></div> <!> <!> <!>", 1), ia = /* @__PURE__ */ K("<th> </th>"), aa = /* @__PURE__ */ K("<th class=\"num\"> </th>"), oa = /* @__PURE__ */ K("<td> </td>"), sa = /* @__PURE__ */ K("<td class=\"num\"> </td>"), ca = /* @__PURE__ */ K("<tr><!><!></tr>"), la = /* @__PURE__ */ K("<p class=\"faint small\"> </p>"), ua = /* @__PURE__ */ K("<h3> </h3> <div class=\"scroll table\"><table><thead><tr><!><!></tr></thead><tbody></tbody></table> <!></div>", 1), da = /* @__PURE__ */ K("<div class=\"row head\"><h2 class=\"grow wrap\"> </h2> <button class=\"plain\" aria-label=\"Close\">✕</button></div> <p class=\"faint small\"> </p> <!> <!> <!>", 1), fa = /* @__PURE__ */ K("<li><button class=\"plain grow\"><span class=\"wrap\"> </span></button><span class=\"value wrap\"> </span><button class=\"plain\">✕</button></li>"), pa = /* @__PURE__ */ K("<ul class=\"findings\"></ul> <p class=\"small faint\"> </p>", 1), ma = /* @__PURE__ */ K("<p class=\"help small\">Nothing yet. Click a state in a box: all bars move to what follows. Click it again to take it back; hold Shift and drag a bar for evidence that is only likely. Click a box's name to see more of it.</p>"), ha = /* @__PURE__ */ K("<h2>What is given</h2> <!>", 1), ga = /* @__PURE__ */ K("<aside class=\"inspector\" aria-label=\"What is given, and the selected variable\"><!></aside>");
 function _a(e, t) {
-	He(t, !0);
-	let n = mi(t, "asking", 7), r = /* @__PURE__ */ N(() => n().shape.variables.find((e) => e.name === t.name)), i = /* @__PURE__ */ N(() => t.name ? n().given[t.name] : void 0), a = /* @__PURE__ */ N(() => t.name ? n().answers.get(t.name) : void 0), o = /* @__PURE__ */ N(() => Object.entries(n().given)), s = /* @__PURE__ */ F(null), c = /* @__PURE__ */ F(null), l = /* @__PURE__ */ F(null), u = /* @__PURE__ */ F(""), d = /* @__PURE__ */ F("");
-	pn(() => {
+	Ue(t, !0);
+	let n = mi(t, "asking", 7), r = /* @__PURE__ */ M(() => n().shape.variables.find((e) => e.name === t.name)), i = /* @__PURE__ */ M(() => t.name ? n().given[t.name] : void 0), a = /* @__PURE__ */ M(() => t.name ? n().answers.get(t.name) : void 0), o = /* @__PURE__ */ M(() => Object.entries(n().given)), s = /* @__PURE__ */ P(null), c = /* @__PURE__ */ P(null), l = /* @__PURE__ */ P(null), u = /* @__PURE__ */ P(""), d = /* @__PURE__ */ P("");
+	mn(() => {
 		let [e, r] = [t.name, t.component];
-		I(s, null), e && e !== n().shape.component && n().asker.family(e, r).then((n) => e === t.name && I(s, n), () => I(s, null));
-	}), pn(() => {
-		n().given, t.name, I(c, I(l, null));
-	}), pn(() => {
-		I(d, W(i)?.value === void 0 ? "" : String(W(i).value), !0);
+		F(s, null), e && e !== n().shape.component && n().asker.family(e, r).then((n) => e === t.name && F(s, n), () => F(s, null));
+	}), mn(() => {
+		n().given, t.name, F(c, F(l, null));
+	}), mn(() => {
+		F(d, W(i)?.value === void 0 ? "" : String(W(i).value), !0);
 	});
 	function f(e, a) {
 		let o = W(i)?.likelihood ? [...W(i).likelihood] : W(r).states.map(() => 1);
@@ -2822,13 +2822,13 @@ function _a(e, t) {
 		W(d).trim() === "" ? n().set(t.name, void 0) : isFinite(e) && n().set(t.name, { value: e });
 	}
 	async function h(e) {
-		I(u, e, !0);
+		F(u, e, !0);
 		try {
-			e === "moves" ? I(c, await n().asker.sensitivity(ze(n().given), t.name)) : I(l, (await n().asker.telling(ze(n().given), t.name)).slice(0, 12));
+			e === "moves" ? F(c, await n().asker.sensitivity(Be(n().given), t.name)) : F(l, (await n().asker.telling(Be(n().given), t.name)).filter((e) => e.nats > 1e-9).slice(0, 12));
 		} catch (e) {
 			n().problem = e.message;
 		}
-		I(u, "");
+		F(u, "");
 	}
 	function g(e, t) {
 		let r = n().shape.variables.find((e) => e.name === t)?.states ?? [];
@@ -2839,41 +2839,41 @@ function _a(e, t) {
 		for (let e of [...W(s).parent_states].reverse()) t.unshift(e[n % e.length]), n = Math.floor(n / e.length);
 		return t;
 	}
-	var v = ga(), y = L(v), b = (e) => {
-		var m = da(), g = en(m), v = L(g), y = R(v, !0), b = z(v, 2);
-		A(g);
-		var x = z(g, 2), S = R(x), C = z(x, 2), w = (e) => {
-			var o = qi(), s = en(o);
+	var v = ga(), y = I(v), b = (e) => {
+		var m = da(), g = tn(m), v = I(g), y = L(v, !0), b = R(v, 2);
+		k(g);
+		var x = R(g, 2), S = L(x), C = R(x, 2), w = (e) => {
+			var o = qi(), s = tn(o);
 			Z(s, 21, () => W(r).states, Mr, (e, r, o) => {
-				var s = Gi(), c = L(s);
+				var s = Gi(), c = I(s);
 				let l;
-				var u = L(c), d = R(u, !0), f = R(z(u));
-				A(c), A(s), B((e) => {
-					l = Yr(c, 1, "state", null, l, { on: W(i)?.state === o }), Q(c, "aria-pressed", W(i)?.state === o), Y(d, W(r)), Y(f, `${e ?? ""} %`);
-				}, [() => wi(W(a)?.p?.[o] ?? 0)]), G("click", c, () => n().set(t.name, W(i)?.state === o ? void 0 : { state: o })), J(e, s);
-			}), A(s);
-			var c = z(s, 2);
-			Z(z(L(c), 4), 17, () => W(r).states, Mr, (e, t, n) => {
-				var r = Ki(), a = L(r), o = R(a, !0), s = z(a, 2);
+				var u = I(c), d = L(u, !0), f = L(R(u), !0);
+				k(c), k(s), z((e) => {
+					l = Yr(c, 1, "state", null, l, { on: W(i)?.state === o }), Q(c, "aria-pressed", W(i)?.state === o), Y(d, W(r)), Y(f, e);
+				}, [() => W(a)?.p ? `${wi(W(a).p[o])} %` : "…"]), G("click", c, () => n().set(t.name, W(i)?.state === o ? void 0 : { state: o })), J(e, s);
+			}), k(s);
+			var c = R(s, 2);
+			Z(R(I(c), 4), 17, () => W(r).states, Mr, (e, t, n) => {
+				var r = Ki(), a = I(r), o = L(a, !0), s = R(a, 2);
 				ni(s);
-				var c = R(z(s, 2), !0);
-				A(r), B((e) => {
+				var c = L(R(s, 2), !0);
+				k(r), z((e) => {
 					Y(o, W(t)), ri(s, W(i)?.likelihood?.[n] ?? 1), Q(s, "aria-label", `Likelihood of ${W(t)}`), Y(c, e);
 				}, [() => (W(i)?.likelihood?.[n] ?? 1).toFixed(2)]), G("input", s, (e) => f(n, Number(e.currentTarget.value))), J(e, r);
-			}), A(c), J(e, o);
+			}), k(c), J(e, o);
 		}, T = (e) => {
-			var r = Xi(), o = en(r), s = L(o), c = z(L(s));
-			ni(c), A(s);
-			var l = z(s, 4), u = (e) => {
+			var r = Xi(), o = tn(r), s = I(o), c = R(I(s));
+			ni(c), k(s);
+			var l = R(s, 4), u = (e) => {
 				var r = Ji();
 				G("click", r, () => n().set(t.name, void 0)), J(e, r);
 			};
 			X(l, (e) => {
 				W(i) && e(u);
-			}), A(o);
-			var f = z(o, 2), m = (e) => {
-				var t = Yi(), n = R(t);
-				B((e, t, r, i) => Y(n, `Mean ${e ?? ""}, standard deviation ${t ?? ""}; 90 % between ${r ?? ""} and ${i ?? ""}.`), [
+			}), k(o);
+			var f = R(o, 2), m = (e) => {
+				var t = Yi(), n = L(t);
+				z((e, t, r, i) => Y(n, `Mean ${e ?? ""}, standard deviation ${t ?? ""}; 90 % between ${r ?? ""} and ${i ?? ""}.`), [
 					() => $(W(a).mean),
 					() => $(W(a).sd, 3),
 					() => $(W(a).quantiles[0]),
@@ -2882,105 +2882,107 @@ function _a(e, t) {
 			};
 			X(f, (e) => {
 				W(a)?.quantiles && !W(i) && e(m);
-			}), B((e) => Q(c, "placeholder", e), [() => $(W(a)?.mean)]), dr("submit", o, (e) => (e.preventDefault(), p())), si(c, () => W(d), (e) => I(d, e)), J(e, r);
+			}), z((e) => Q(c, "placeholder", e), [() => $(W(a)?.mean)]), dr("submit", o, (e) => (e.preventDefault(), p())), si(c, () => W(d), (e) => F(d, e)), J(e, r);
 		};
 		X(C, (e) => {
 			W(r).kind === "discrete" ? e(w) : e(T, -1);
 		});
-		var ee = z(C, 2), te = (e) => {
-			var n = ra(), i = en(n), a = L(i), s = (e) => {
+		var ee = R(C, 2), te = (e) => {
+			var n = ra(), i = tn(n), a = I(i), s = (e) => {
 				var t = Zi();
-				B(() => t.disabled = !!W(u)), G("click", t, () => h("moves")), J(e, t);
-			}, d = /* @__PURE__ */ N(() => W(o).some(([e]) => e !== t.name));
+				z(() => t.disabled = !!W(u)), G("click", t, () => h("moves")), J(e, t);
+			}, d = /* @__PURE__ */ M(() => W(o).some(([e]) => e !== t.name));
 			X(a, (e) => {
 				W(d) && e(s);
 			});
-			var f = z(a, 2);
-			A(i);
-			var p = z(i, 2), m = (e) => {
+			var f = R(a, 2);
+			k(i);
+			var p = R(i, 2), m = (e) => {
 				J(e, Qi());
 			};
 			X(p, (e) => {
 				W(u) && e(m);
 			});
-			var g = z(p, 2), _ = (e) => {
-				var n = ea(), r = z(en(n), 2);
+			var g = R(p, 2), _ = (e) => {
+				var n = ea(), r = R(tn(n), 2);
 				Z(r, 21, () => W(c), (e) => e.name, (e, n) => {
-					var r = $i(), i = L(r), a = R(i, !0), o = z(i), s = R(z(o), !0);
-					A(r), B((e) => {
+					var r = $i(), i = I(r), a = L(i, !0), o = R(i), s = L(R(o), !0);
+					k(r), z((e) => {
 						Y(a, W(n).name), ri(o, W(n).moves), Q(o, "aria-label", W(n).name), Y(s, e);
 					}, [() => wi(W(n).moves)]), G("click", i, () => t.pick(W(n).name)), J(e, r);
-				}), A(r), xe(2), J(e, n);
+				}), k(r), Se(2), J(e, n);
 			};
 			X(g, (e) => {
 				W(c) && e(_);
 			});
-			var v = z(g, 2), y = (e) => {
-				var n = na(), i = z(en(n), 2);
-				Z(i, 21, () => W(l), (e) => e.name, (e, n) => {
-					var r = ta(), i = L(r), a = R(i, !0), o = z(i), s = R(z(o));
-					A(r), B((e, t) => {
+			var v = R(g, 2), y = (e) => {
+				var n = na(), i = tn(n), a = L(i, !0), o = R(i, 2);
+				Z(o, 21, () => W(l), (e) => e.name, (e, n) => {
+					var r = ta(), i = I(r), a = L(i, !0), o = R(i), s = L(R(o));
+					k(r), z((e, t) => {
 						Y(a, W(n).name), Q(o, "max", e), ri(o, W(n).nats), Q(o, "aria-label", W(n).name), Y(s, `${t ?? ""}${W(n).exact ? "" : " ≈"}`);
 					}, [() => Math.max(W(l)[0].nats, 1e-9), () => $(W(n).nats, 2)]), G("click", i, () => t.pick(W(n).name)), J(e, r);
-				}), A(i);
-				var a = R(z(i, 2));
-				B(() => Y(a, `Mutual information in nats: how much of the doubt about ${W(r).name ?? ""} an observation would remove on average.`)), J(e, n);
+				}), k(o);
+				var s = L(R(o, 2));
+				z(() => {
+					Y(a, W(l).length ? "Observations, by what they would tell" : "No observation would tell more of it"), Y(s, `Mutual information in nats: how much of the doubt about ${W(r).name ?? ""} an observation would remove on average.`);
+				}), J(e, n);
 			};
 			X(v, (e) => {
 				W(l) && e(y);
-			}), B(() => f.disabled = !!W(u)), G("click", f, () => h("tells")), J(e, n);
+			}), z(() => f.disabled = !!W(u)), G("click", f, () => h("tells")), J(e, n);
 		};
 		X(ee, (e) => {
 			n().asker.sensitivity && e(te);
 		});
-		var ne = z(ee, 2), re = (e) => {
-			var i = ua(), a = en(i), o = R(a), c = z(a, 2), l = L(c), u = L(l), d = L(u), f = L(d);
+		var ne = R(ee, 2), re = (e) => {
+			var i = ua(), a = tn(i), o = L(a), c = R(a, 2), l = I(c), u = I(l), d = I(u), f = I(d);
 			Z(f, 16, () => W(s).parents, (e) => e, (e, t) => {
-				var n = ia(), r = R(n, !0);
-				B(() => Y(r, t)), J(e, n);
-			}), Z(z(f), 17, () => W(s).columns, Mr, (e, t) => {
-				var n = aa(), r = R(n, !0);
-				B(() => Y(r, W(t))), J(e, n);
-			}), A(d), A(u);
-			var p = z(u);
+				var n = ia(), r = L(n, !0);
+				z(() => Y(r, t)), J(e, n);
+			}), Z(R(f), 17, () => W(s).columns, Mr, (e, t) => {
+				var n = aa(), r = L(n, !0);
+				z(() => Y(r, W(t))), J(e, n);
+			}), k(d), k(u);
+			var p = R(u);
 			Z(p, 21, () => W(s).rows.slice(0, 200), Mr, (e, t, n) => {
-				var i = ca(), a = L(i);
+				var i = ca(), a = I(i);
 				Z(a, 17, () => _(n), Mr, (e, t) => {
-					var n = oa(), r = R(n, !0);
-					B(() => Y(r, W(t))), J(e, n);
-				}), Z(z(a), 17, () => W(t), Mr, (e, t) => {
-					var n = sa(), i = R(n, !0);
-					B((e) => Y(i, e), [() => W(r).kind === "discrete" ? W(t).toFixed(3) : $(W(t))]), J(e, n);
-				}), A(i), J(e, i);
-			}), A(p), A(l);
-			var m = z(l, 2), h = (e) => {
-				var t = la(), n = R(t);
-				B(() => Y(n, `… ${W(s).rows.length - 200} more lines; export the model to see them.`)), J(e, t);
+					var n = oa(), r = L(n, !0);
+					z(() => Y(r, W(t))), J(e, n);
+				}), Z(R(a), 17, () => W(t), Mr, (e, t) => {
+					var n = sa(), i = L(n, !0);
+					z((e) => Y(i, e), [() => W(r).kind === "discrete" ? W(t).toFixed(3) : $(W(t))]), J(e, n);
+				}), k(i), J(e, i);
+			}), k(p), k(l);
+			var m = R(l, 2), h = (e) => {
+				var t = la(), n = L(t);
+				z(() => Y(n, `… ${W(s).rows.length - 200} more lines; export the model to see them.`)), J(e, t);
 			};
 			X(m, (e) => {
 				W(s).rows.length > 200 && e(h);
-			}), A(c), B(() => Y(o, `${W(s).parents.length || W(s).columns.length > 2 ? "Given its parents" : "By itself"}${n().shape.components.length > 1 ? ` (component ${t.component + 1})` : ""}`)), J(e, i);
+			}), k(c), z(() => Y(o, `${W(s).parents.length || W(s).columns.length > 2 ? "Given its parents" : "By itself"}${n().shape.components.length > 1 ? ` (component ${t.component + 1})` : ""}`)), J(e, i);
 		};
 		X(ne, (e) => {
 			W(s) && e(re);
-		}), B(() => {
+		}), z(() => {
 			Y(y, W(r).name), Y(S, `${W(r).hidden ? "Hidden: never observed. " : ""}${W(r).kind === "discrete" ? `${W(r).states.length} states` : "a number"}`);
 		}), G("click", b, () => t.pick(null)), J(e, m);
 	}, x = (e) => {
-		var r = ha(), i = z(en(r), 2), a = (e) => {
-			var r = pa(), i = en(r);
+		var r = ha(), i = R(tn(r), 2), a = (e) => {
+			var r = pa(), i = tn(r);
 			Z(i, 21, () => W(o), ([e, t]) => e, (e, r) => {
-				var i = /* @__PURE__ */ N(() => m(W(r), 2));
+				var i = /* @__PURE__ */ M(() => m(W(r), 2));
 				let a = () => W(i)[0], o = () => W(i)[1];
-				var s = fa(), c = L(s), l = R(L(c), !0);
-				A(c);
-				var u = z(c), d = R(u, !0), f = z(u);
-				A(s), B((e) => {
+				var s = fa(), c = I(s), l = L(I(c), !0);
+				k(c);
+				var u = R(c), d = L(u, !0), f = R(u);
+				k(s), z((e) => {
 					Y(l, a()), Y(d, e), Q(f, "aria-label", `Take back ${a()}`);
 				}, [() => g(o(), a())]), G("click", c, () => t.pick(a())), G("click", f, () => n().set(a(), void 0)), J(e, s);
-			}), A(i);
-			var a = R(z(i, 2));
-			B((e) => Y(a, `Log-probability of all this together: ${e ?? ""} nats.`), [() => $(n().log, 5)]), J(e, r);
+			}), k(i);
+			var a = L(R(i, 2));
+			z((e) => Y(a, `Log-probability of all this together: ${e ?? ""} nats.`), [() => $(n().log, 5)]), J(e, r);
 		}, s = (e) => {
 			J(e, ma());
 		};
@@ -2990,7 +2992,7 @@ function _a(e, t) {
 	};
 	X(y, (e) => {
 		W(r) ? e(b) : e(x, -1);
-	}), A(v), J(e, v), Ue();
+	}), k(v), J(e, v), We();
 }
 fr(["click", "input"]);
 function va(e, t, n = !1) {
@@ -3000,8 +3002,8 @@ function va(e, t, n = !1) {
 }
 var ya = /* @__PURE__ */ q("<circle class=\"dot\" cy=\"14\" r=\"4\"></circle>"), ba = /* @__PURE__ */ q("<text class=\"mark\" y=\"18\" text-anchor=\"end\">hidden</text>"), xa = /* @__PURE__ */ q("<path class=\"diamond\" d=\"M5,10 l4,-4 l4,4 l-4,4 z\"></path>"), Sa = /* @__PURE__ */ q("<rect class=\"track\" y=\"14.5\" height=\"7\" rx=\"2\"></rect><rect class=\"bar second\" y=\"14.5\" height=\"7\" rx=\"2\"></rect>", 1), Ca = /* @__PURE__ */ q("<rect class=\"soft\" y=\"4\" height=\"12\" rx=\"2.5\"></rect>"), wa = /* @__PURE__ */ q("<text class=\"percent two\" y=\"23.5\" text-anchor=\"end\"> </text>"), Ta = /* @__PURE__ */ q("<g role=\"button\"><rect class=\"hit\" x=\"4\" rx=\"5\"></rect><!><text class=\"label\" x=\"16\" y=\"14\"> </text><rect class=\"track\" y=\"5.5\" rx=\"2\"></rect><rect class=\"bar\" y=\"5.5\" rx=\"2\"></rect><!><!><text class=\"percent\" y=\"14\" text-anchor=\"end\"> </text><!></g>"), Ea = /* @__PURE__ */ q("<g class=\"more\" role=\"button\" tabindex=\"0\"><rect class=\"hit\" x=\"4\" height=\"18\" rx=\"5\"></rect><text class=\"label\" x=\"16\"> </text></g>"), Da = /* @__PURE__ */ q("<!><!>", 1), Oa = /* @__PURE__ */ q("<path class=\"ghost\"></path>"), ka = /* @__PURE__ */ q("<line class=\"reach\"></line>"), Aa = /* @__PURE__ */ q("<path class=\"density\"></path><!>", 1), ja = /* @__PURE__ */ q("<path class=\"density second\"></path>"), Ma = /* @__PURE__ */ q("<line class=\"needle\"></line>"), Na = /* @__PURE__ */ q("<text class=\"percent two\" text-anchor=\"end\"> </text>"), Pa = /* @__PURE__ */ q("<g class=\"plot\" role=\"button\" tabindex=\"0\"><rect class=\"hit\" x=\"4\" rx=\"5\"></rect><line class=\"axis\" x1=\"10\"></line><!><!><!><!><text class=\"percent\" x=\"11\"> </text><!></g>"), Fa = /* @__PURE__ */ q("<g role=\"group\"><rect class=\"frame\" rx=\"9\"></rect><g class=\"head\" role=\"button\" tabindex=\"-1\"><rect class=\"grip\" rx=\"9\"></rect><text class=\"name\" x=\"11\" y=\"18.5\"> </text><!></g><!></g>");
 function Ia(e, t) {
-	He(t, !0);
-	let n = mi(t, "open", 3, !1), r = /* @__PURE__ */ N(() => t.other ? 26 : 20), i = /* @__PURE__ */ N(() => va(t.variable, n(), !!t.other)), a = /* @__PURE__ */ N(() => n() ? t.variable.states : t.variable.states.slice(0, 8)), [o, s] = [92, 58], c = /* @__PURE__ */ F(0), l;
+	Ue(t, !0);
+	let n = mi(t, "open", 3, !1), r = /* @__PURE__ */ M(() => t.other ? 26 : 20), i = /* @__PURE__ */ M(() => va(t.variable, n(), !!t.other)), a = /* @__PURE__ */ M(() => n() ? t.variable.states : t.variable.states.slice(0, 8)), [o, s] = [92, 58], c = /* @__PURE__ */ P(0), l;
 	function u(e) {
 		t.set(t.finding?.state === e ? void 0 : { state: e });
 	}
@@ -3024,13 +3026,13 @@ function Ia(e, t) {
 		let r = l.querySelectorAll(".state");
 		if (e.key === "Enter" || e.key === " ") u(n);
 		else if (e.shiftKey && (e.key === "ArrowLeft" || e.key === "ArrowRight")) d(n, (t.finding?.likelihood?.[n] ?? 1) + (e.key === "ArrowRight" ? .1 : -.1));
-		else if (e.key === "ArrowDown" && n + 1 < W(a).length) r[I(c, n + 1)]?.focus();
-		else if (e.key === "ArrowUp" && n > 0) r[I(c, n - 1)]?.focus();
+		else if (e.key === "ArrowDown" && n + 1 < W(a).length) r[F(c, n + 1)]?.focus();
+		else if (e.key === "ArrowUp" && n > 0) r[F(c, n - 1)]?.focus();
 		else if (e.key === "i") t.pick();
 		else return;
 		e.preventDefault(), e.stopPropagation();
 	}
-	let h = /* @__PURE__ */ N(() => {
+	let h = /* @__PURE__ */ M(() => {
 		let e = [
 			...t.before?.normals ?? [],
 			...t.answer?.normals ?? [],
@@ -3059,11 +3061,11 @@ function Ia(e, t) {
 	}
 	var b = Fa();
 	let x;
-	var S = L(b);
+	var S = I(b);
 	Q(S, "width", 196);
-	var C = z(S), w = L(C);
+	var C = R(S), w = I(C);
 	Q(w, "width", 196), Q(w, "height", 28);
-	var T = z(w), ee = R(T, !0), te = z(T), ne = (e) => {
+	var T = R(w), ee = L(T, !0), te = R(T), ne = (e) => {
 		var t = ya();
 		Q(t, "cx", 182), J(e, t);
 	}, re = (e) => {
@@ -3072,50 +3074,50 @@ function Ia(e, t) {
 	};
 	X(te, (e) => {
 		t.finding ? e(ne) : t.variable.hidden && e(re, 1);
-	}), A(C);
-	var ie = z(C), ae = (e) => {
-		var n = Da(), i = en(n);
+	}), k(C);
+	var ie = R(C), ae = (e) => {
+		var n = Da(), i = tn(n);
 		Z(i, 17, () => W(a), Mr, (e, n, i) => {
-			let a = /* @__PURE__ */ N(() => t.answer?.p?.[i] ?? 0);
+			let a = /* @__PURE__ */ M(() => t.answer?.p?.[i] ?? 0);
 			var l = Ta();
 			let d;
-			var f = L(l);
+			var f = I(l);
 			Q(f, "width", 188);
-			var h = z(f), g = (e) => {
+			var h = R(f), g = (e) => {
 				J(e, xa());
 			};
 			X(h, (e) => {
 				t.best?.state === i && e(g);
 			});
-			var _ = z(h), v = R(_, !0), y = z(_), b = z(y), x = z(b), S = (e) => {
-				var n = Sa(), r = en(n), a = z(r);
-				B(() => {
+			var _ = R(h), v = L(_, !0), y = R(_), b = R(y), x = R(b), S = (e) => {
+				var n = Sa(), r = tn(n), a = R(r);
+				z(() => {
 					Q(r, "x", o), Q(r, "width", s), Q(a, "x", o), Q(a, "width", s * (t.other.p?.[i] ?? 0));
 				}), J(e, n);
 			};
 			X(x, (e) => {
 				t.other && e(S);
 			});
-			var C = z(x), w = (e) => {
+			var C = R(x), w = (e) => {
 				var n = Ca();
-				B(() => {
+				z(() => {
 					Q(n, "x", o - .5), Q(n, "width", s * t.finding.likelihood[i] + 1);
 				}), J(e, n);
 			};
 			X(C, (e) => {
 				t.finding?.likelihood && e(w);
 			});
-			var T = z(C);
+			var T = R(C);
 			Q(T, "x", 187);
-			var ee = R(T, !0), te = z(T), ne = (e) => {
+			var ee = L(T, !0), te = R(T), ne = (e) => {
 				var n = wa();
 				Q(n, "x", 187);
-				var r = R(n, !0);
-				B((e) => Y(r, e), [() => wi(t.other.p?.[i] ?? 0)]), J(e, n);
+				var r = L(n, !0);
+				z((e) => Y(r, e), [() => wi(t.other.p?.[i] ?? 0)]), J(e, n);
 			};
 			X(te, (e) => {
 				t.other && e(ne);
-			}), A(l), B((e, n, a, u) => {
+			}), k(l), z((e, n, a, u) => {
 				d = Yr(l, 0, "state", null, d, {
 					sure: t.finding?.state === i,
 					best: t.best?.state === i
@@ -3124,14 +3126,14 @@ function Ia(e, t) {
 				() => `${t.variable.name} is ${W(n)}: ${wi(W(a))} %`,
 				() => Di(W(n), 11),
 				() => Math.max(0, s * W(a)),
-				() => wi(W(a))
-			]), G("click", l, (e) => !e.shiftKey && u(i)), G("keydown", l, (e) => m(e, i)), dr("focus", l, () => I(c, i, !0)), G("pointerdown", l, (e) => p(e, i)), J(e, l);
+				() => t.answer ? wi(W(a)) : "…"
+			]), G("click", l, (e) => !e.shiftKey && u(i)), G("keydown", l, (e) => m(e, i)), dr("focus", l, () => F(c, i, !0)), G("pointerdown", l, (e) => p(e, i)), J(e, l);
 		});
-		var l = z(i), d = (e) => {
-			var n = Ea(), i = L(n);
+		var l = R(i), d = (e) => {
+			var n = Ea(), i = I(n);
 			Q(i, "width", 188);
-			var o = z(i), s = R(o);
-			A(n), B(() => {
+			var o = R(i), s = L(o);
+			k(n), z(() => {
 				Q(n, "aria-label", `Show all ${t.variable.states.length} states of ${t.variable.name}`), Q(i, "y", 28 + W(a).length * W(r)), Q(o, "y", 28 + W(a).length * W(r) + 13), Y(s, `+ ${t.variable.states.length - W(a).length} more`);
 			}), G("click", n, function(...e) {
 				t.unfold?.apply(this, e);
@@ -3141,64 +3143,64 @@ function Ia(e, t) {
 			t.variable.states.length > W(a).length && e(d);
 		}), J(e, n);
 	}, oe = (e) => {
-		var n = Pa(), r = L(n);
+		var n = Pa(), r = I(n);
 		Q(r, "y", 28), Q(r, "width", 188), Q(r, "height", 74);
-		var i = z(r);
+		var i = R(r);
 		Q(i, "x2", 186), Q(i, "y1", 80), Q(i, "y2", 80);
-		var a = z(i), o = (e) => {
+		var a = R(i), o = (e) => {
 			var n = Oa();
-			B((e) => Q(n, "d", e), [() => _(t.before, 52)]), J(e, n);
+			z((e) => Q(n, "d", e), [() => _(t.before, 52)]), J(e, n);
 		};
 		X(a, (e) => {
 			t.before && t.finding === void 0 && e(o);
 		});
-		var s = z(a), c = (e) => {
-			var n = Aa(), r = en(n), i = z(r), a = (e) => {
+		var s = R(a), c = (e) => {
+			var n = Aa(), r = tn(n), i = R(r), a = (e) => {
 				var n = ka();
-				Q(n, "y1", 82.5), Q(n, "y2", 82.5), B((e, t) => {
+				Q(n, "y1", 82.5), Q(n, "y2", 82.5), z((e, t) => {
 					Q(n, "x1", e), Q(n, "x2", t);
 				}, [() => Math.max(10, g(t.answer.quantiles[0])), () => Math.min(186, g(t.answer.quantiles[2]))]), J(e, n);
 			};
 			X(i, (e) => {
 				t.answer.quantiles && e(a);
-			}), B((e) => Q(r, "d", e), [() => `${_(t.answer, 52)}L186,80L10,80Z`]), J(e, n);
+			}), z((e) => Q(r, "d", e), [() => `${_(t.answer, 52)}L186,80L10,80Z`]), J(e, n);
 		};
 		X(s, (e) => {
 			t.answer?.normals && t.finding?.value === void 0 && e(c);
 		});
-		var l = z(s), u = (e) => {
+		var l = R(s), u = (e) => {
 			var n = ja();
-			B((e) => Q(n, "d", e), [() => _(t.other, 52)]), J(e, n);
+			z((e) => Q(n, "d", e), [() => _(t.other, 52)]), J(e, n);
 		};
 		X(l, (e) => {
 			t.other?.normals && e(u);
 		});
-		var d = z(l), f = (e) => {
+		var d = R(l), f = (e) => {
 			var n = Ma();
-			Q(n, "y1", 32), Q(n, "y2", 82), B((e, t) => {
+			Q(n, "y1", 32), Q(n, "y2", 82), z((e, t) => {
 				Q(n, "x1", e), Q(n, "x2", t);
 			}, [() => g(t.finding.value), () => g(t.finding.value)]), J(e, n);
 		};
 		X(d, (e) => {
 			t.finding?.value !== void 0 && e(f);
 		});
-		var p = z(d);
+		var p = R(d);
 		Q(p, "y", 98);
-		var m = R(p, !0), h = z(p), v = (e) => {
+		var m = L(p, !0), h = R(p), v = (e) => {
 			var n = Na();
 			Q(n, "x", 187), Q(n, "y", 98);
-			var r = R(n);
-			B((e, t) => Y(r, `${e ?? ""} ± ${t ?? ""}`), [() => $(t.other.mean), () => $(t.other.sd, 3)]), J(e, n);
+			var r = L(n);
+			z((e, t) => Y(r, `${e ?? ""} ± ${t ?? ""}`), [() => $(t.other.mean), () => $(t.other.sd, 3)]), J(e, n);
 		};
 		X(h, (e) => {
 			t.other && t.finding?.value === void 0 && e(v);
-		}), A(n), B((e, t) => {
+		}), k(n), z((e, t) => {
 			Q(n, "aria-label", e), Y(m, t);
 		}, [() => `${t.variable.name}: mean ${$(t.answer?.mean)}, standard deviation ${$(t.answer?.sd)}. Press Enter to give a value.`, () => t.finding?.value === void 0 ? `${$(t.answer?.mean)} ± ${$(t.answer?.sd, 3)}` : $(t.finding.value)]), G("click", n, y), G("keydown", n, (e) => e.key === "Enter" && t.pick()), G("pointerdown", n, (e) => e.stopPropagation()), J(e, n);
 	};
 	X(ie, (e) => {
 		t.variable.kind === "discrete" ? e(ae) : e(oe, -1);
-	}), A(b), di(b, (e) => l = e, () => l), B((e) => {
+	}), k(b), di(b, (e) => l = e, () => l), z((e) => {
 		x = Yr(b, 0, "box", null, x, {
 			selected: t.selected,
 			hidden: t.variable.hidden,
@@ -3209,7 +3211,7 @@ function Ia(e, t) {
 		t.drag?.apply(this, e);
 	}), G("click", C, function(...e) {
 		t.pick?.apply(this, e);
-	}), dr("pointerenter", C, (e) => t.hover(e)), dr("pointerleave", C, () => t.hover(null)), J(e, b), Ue();
+	}), dr("pointerenter", C, (e) => t.hover(e)), dr("pointerleave", C, () => t.hover(null)), J(e, b), We();
 }
 fr([
 	"pointerdown",
@@ -3255,22 +3257,22 @@ function Ba(e) {
 var Va = /* @__PURE__ */ q("<marker viewBox=\"0 0 8 8\" refX=\"3\" refY=\"4\" markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0,0L8,4L0,8Z\"></path></marker>"), Ha = /* @__PURE__ */ q("<path><title> </title></path>"), Ua = /* @__PURE__ */ q("<g><!></g>"), Wa = /* @__PURE__ */ q("<svg role=\"application\" tabindex=\"0\"><defs></defs><g class=\"world\"><!><!></g></svg>");
 function Ga(e, t) {
 	let n = xr();
-	He(t, !0);
-	let r = mi(t, "best", 3, null), i = mi(t, "probable", 3, !1), a = mi(t, "side", 3, "a"), o = mi(t, "whole", 3, !1), s = mi(t, "selected", 3, null), c = mi(t, "sought", 3, ""), l = mi(t, "hover", 3, () => {}), u, d = /* @__PURE__ */ F(Gt(/* @__PURE__ */ new Map())), f = /* @__PURE__ */ F(Gt(/* @__PURE__ */ new Set())), p = /* @__PURE__ */ F(Gt({
+	Ue(t, !0);
+	let r = mi(t, "best", 3, null), i = mi(t, "probable", 3, !1), a = mi(t, "side", 3, "a"), o = mi(t, "whole", 3, !1), s = mi(t, "selected", 3, null), c = mi(t, "sought", 3, ""), l = mi(t, "hover", 3, () => {}), u, d = /* @__PURE__ */ P(Kt(/* @__PURE__ */ new Map())), f = /* @__PURE__ */ P(Kt(/* @__PURE__ */ new Set())), p = /* @__PURE__ */ P(Kt({
 		x: 0,
 		y: 0,
 		k: 1
-	})), h = /* @__PURE__ */ F(!1), g = /* @__PURE__ */ N(() => new Map(t.variables.map((e) => [e.name, e]))), _ = (e) => ({
+	})), h = /* @__PURE__ */ P(!1), g = /* @__PURE__ */ M(() => new Map(t.variables.map((e) => [e.name, e]))), _ = (e) => ({
 		width: 196,
 		height: va(W(g).get(e), W(f).has(e), !!t.others)
-	}), v = /* @__PURE__ */ N(() => JSON.stringify([t.variables.map((e) => [e.name, e.states.length]), t.arcs])), y = /* @__PURE__ */ F(1.5), b = /* @__PURE__ */ N(() => (W(v), Mi(t.variables.map((e) => e.name), t.arcs, _, 24, 50, W(y)))), x = (e) => W(d).get(e) ?? W(b).at.get(e), S = /* @__PURE__ */ N(() => Math.max(1e-12, ...[...t.strengths?.values() ?? []].map((e) => e.nats)));
-	pn(() => {
+	}), v = /* @__PURE__ */ M(() => JSON.stringify([t.variables.map((e) => [e.name, e.states.length]), t.arcs])), y = /* @__PURE__ */ P(1.5), b = /* @__PURE__ */ M(() => (W(v), Mi(t.variables.map((e) => e.name), t.arcs, _, 24, 50, W(y)))), x = (e) => W(d).get(e) ?? W(b).at.get(e), S = /* @__PURE__ */ M(() => Math.max(1e-12, ...[...t.strengths?.values() ?? []].map((e) => e.nats)));
+	mn(() => {
 		W(v), ir(() => {
-			I(d, /* @__PURE__ */ new Map(), !0);
+			F(d, /* @__PURE__ */ new Map(), !0);
 			let { width: e, height: t } = u.getBoundingClientRect();
-			e && t && I(y, Math.min(3, Math.max(.5, e / t)), !0), C();
+			e && t && F(y, Math.min(3, Math.max(.5, e / t)), !0), C();
 		});
-	}), pn(() => {
+	}), mn(() => {
 		let e = t.variables.find((e) => c() && e.name.toLowerCase().includes(c().toLowerCase()))?.name;
 		e && ir(() => T(e));
 	});
@@ -3278,7 +3280,7 @@ function Ga(e, t) {
 		let { width: e, height: t } = u.getBoundingClientRect();
 		if (!e || !t) return;
 		let n = Math.min(1.25, (e - 32) / Math.max(W(b).width, 1), (t - 32) / Math.max(W(b).height, 1)), r = e < 600 && !o() ? Math.max(n, .5) : n;
-		I(p, {
+		F(p, {
 			k: r,
 			x: (e - W(b).width * r) / 2,
 			y: Math.max(16, (t - W(b).height * r) / 2)
@@ -3286,7 +3288,7 @@ function Ga(e, t) {
 	}
 	function w(e, t, n) {
 		let { width: r, height: i } = u.getBoundingClientRect(), [a, o] = [t ?? r / 2, n ?? i / 2], s = Math.min(3, Math.max(.08, W(p).k * e));
-		I(p, {
+		F(p, {
 			k: s,
 			x: a - (a - W(p).x) / W(p).k * s,
 			y: o - (o - W(p).y) / W(p).k * s
@@ -3294,7 +3296,7 @@ function Ga(e, t) {
 	}
 	function T(e) {
 		let { width: t, height: n } = u.getBoundingClientRect(), r = x(e), i = Math.max(W(p).k, .8);
-		I(p, {
+		F(p, {
 			k: i,
 			x: t / 2 - (r.x + 98) * i,
 			y: n / 2 - (r.y + _(e).height / 2) * i
@@ -3332,7 +3334,7 @@ function Ga(e, t) {
 		e.stopPropagation();
 		let n = e.currentTarget, r = x(t), [i, a] = [e.clientX, e.clientY];
 		n.setPointerCapture(e.pointerId), n.onpointermove = (e) => {
-			Math.hypot(e.clientX - i, e.clientY - a) < 4 || I(d, new Map(W(d)).set(t, {
+			Math.hypot(e.clientX - i, e.clientY - a) < 4 || F(d, new Map(W(d)).set(t, {
 				x: r.x + (e.clientX - i) / W(p).k,
 				y: r.y + (e.clientY - a) / W(p).k
 			}), !0);
@@ -3341,12 +3343,12 @@ function Ga(e, t) {
 	function ae(e) {
 		if (e.button !== 0) return;
 		let n = { ...W(p) }, [r, i] = [e.clientX, e.clientY];
-		u.setPointerCapture(e.pointerId), I(h, !0), u.onpointermove = (e) => I(p, {
+		u.setPointerCapture(e.pointerId), F(h, !0), u.onpointermove = (e) => F(p, {
 			...W(p),
 			x: n.x + e.clientX - r,
 			y: n.y + e.clientY - i
 		}, !0), u.onpointerup = (e) => {
-			u.onpointermove = u.onpointerup = null, I(h, !1), Math.hypot(e.clientX - r, e.clientY - i) < 4 && t.pick(null);
+			u.onpointermove = u.onpointerup = null, F(h, !1), Math.hypot(e.clientX - r, e.clientY - i) < 4 && t.pick(null);
 		};
 	}
 	function oe(e) {
@@ -3363,7 +3365,7 @@ function Ga(e, t) {
 			if (e.key === "+" || e.key === "=") w(1.2);
 			else if (e.key === "-") w(1 / 1.2);
 			else if (e.key === "0") C();
-			else if (e.key.startsWith("Arrow")) I(p, {
+			else if (e.key.startsWith("Arrow")) F(p, {
 				...W(p),
 				x: W(p).x + (e.key === "ArrowLeft" ? 60 : e.key === "ArrowRight" ? -60 : 0),
 				y: W(p).y + (e.key === "ArrowUp" ? 60 : e.key === "ArrowDown" ? -60 : 0)
@@ -3377,23 +3379,23 @@ function Ga(e, t) {
 		zoom: w,
 		center: T,
 		picture: ee
-	}, E = Wa();
-	let le;
-	var ue = L(E);
-	Z(ue, 20, () => ["tip", "tip-own"], (e) => e, (e, t) => {
-		var r = Va(), i = R(r);
-		B(() => {
+	}, le = Wa();
+	let ue;
+	var de = I(le);
+	Z(de, 20, () => ["tip", "tip-own"], (e) => e, (e, t) => {
+		var r = Va(), i = L(r);
+		z(() => {
 			Q(r, "id", `${t}-${n}`), Yr(i, 0, Ur(t));
 		}), J(e, r);
-	}), A(ue);
-	var de = z(ue), fe = L(de);
-	return Z(fe, 17, () => t.arcs, ([e, t]) => ji(e, t), (e, r) => {
-		var i = /* @__PURE__ */ N(() => m(W(r), 2));
-		let a = () => W(i)[0], o = () => W(i)[1], c = /* @__PURE__ */ N(() => t.own?.has(ji(a(), o()))), l = /* @__PURE__ */ N(() => s() === a() || s() === o());
+	}), k(de);
+	var fe = R(de), pe = I(fe);
+	return Z(pe, 17, () => t.arcs, ([e, t]) => ji(e, t), (e, r) => {
+		var i = /* @__PURE__ */ M(() => m(W(r), 2));
+		let a = () => W(i)[0], o = () => W(i)[1], c = /* @__PURE__ */ M(() => t.own?.has(ji(a(), o()))), l = /* @__PURE__ */ M(() => s() === a() || s() === o());
 		var u = Ha();
 		let d;
-		var f = R(L(u), !0);
-		A(u), B((e, t, r) => {
+		var f = L(I(u), !0);
+		k(u), z((e, t, r) => {
 			d = Yr(u, 0, "arc", null, d, {
 				own: W(c),
 				near: W(l)
@@ -3403,11 +3405,11 @@ function Ga(e, t) {
 			() => ne(a(), o()),
 			() => re(a(), o())
 		]), J(e, u);
-	}), Z(z(fe), 17, () => t.variables, (e) => e.name, (e, n) => {
-		let i = /* @__PURE__ */ N(() => x(W(n).name));
-		var a = Ua(), o = L(a);
+	}), Z(R(pe), 17, () => t.variables, (e) => e.name, (e, n) => {
+		let i = /* @__PURE__ */ M(() => x(W(n).name));
+		var a = Ua(), o = I(a);
 		{
-			let e = /* @__PURE__ */ N(() => t.answers.get(W(n).name)), i = /* @__PURE__ */ N(() => t.before?.get(W(n).name)), a = /* @__PURE__ */ N(() => t.others?.get(W(n).name)), u = /* @__PURE__ */ N(() => r()?.[W(n).name]), d = /* @__PURE__ */ N(() => s() === W(n).name), p = /* @__PURE__ */ N(() => !!c() && W(n).name.toLowerCase().includes(c().toLowerCase())), m = /* @__PURE__ */ N(() => W(f).has(W(n).name));
+			let e = /* @__PURE__ */ M(() => t.answers.get(W(n).name)), i = /* @__PURE__ */ M(() => t.before?.get(W(n).name)), a = /* @__PURE__ */ M(() => t.others?.get(W(n).name)), u = /* @__PURE__ */ M(() => r()?.[W(n).name]), d = /* @__PURE__ */ M(() => s() === W(n).name), p = /* @__PURE__ */ M(() => !!c() && W(n).name.toLowerCase().includes(c().toLowerCase())), m = /* @__PURE__ */ M(() => W(f).has(W(n).name));
 			Ia(o, {
 				get variable() {
 					return W(n);
@@ -3438,32 +3440,32 @@ function Ga(e, t) {
 				},
 				set: (e, r) => t.set(W(n).name, e, r),
 				pick: () => t.pick(W(n).name),
-				unfold: () => I(f, new Set(W(f)).add(W(n).name), !0),
+				unfold: () => F(f, new Set(W(f)).add(W(n).name), !0),
 				drag: (e) => ie(e, W(n).name),
 				hover: (e) => l()(e ? W(n).name : null, e)
 			});
 		}
-		A(a), B(() => Q(a, "transform", `translate(${W(i).x},${W(i).y})`)), J(e, a);
-	}), A(de), A(E), di(E, (e) => u = e, () => u), B(() => {
-		le = Yr(E, 0, `monitor side-${a() ?? ""}`, null, le, {
+		k(a), z(() => Q(a, "transform", `translate(${W(i).x},${W(i).y})`)), J(e, a);
+	}), k(fe), k(le), di(le, (e) => u = e, () => u), z(() => {
+		ue = Yr(le, 0, `monitor side-${a() ?? ""}`, null, ue, {
 			panning: W(h),
 			lively: t.variables.length <= 16
-		}), Q(E, "aria-label", `${t.title}: ${t.variables.length} variables. Tab goes from box to box, arrows from state to state, Enter makes a finding.`), Q(de, "transform", `translate(${W(p).x},${W(p).y}) scale(${W(p).k})`);
-	}), G("pointerdown", E, ae), dr("wheel", E, oe), G("keydown", E, se), J(e, E), Ue(ce);
+		}), Q(le, "aria-label", `${t.title}: ${t.variables.length} variables. Tab goes from box to box, arrows from state to state, Enter makes a finding.`), Q(fe, "transform", `translate(${W(p).x},${W(p).y}) scale(${W(p).k})`);
+	}), G("pointerdown", le, ae), dr("wheel", le, oe), G("keydown", le, se), J(e, le), We(ce);
 }
 fr(["pointerdown", "keydown"]);
 // src/parts/Overview.svelte
 var Ka = /* @__PURE__ */ K("<canvas class=\"overview svelte-hfsy0v\"></canvas>");
 function qa(e, t) {
-	He(t, !0);
+	Ue(t, !0);
 	let [n, r] = [96, 22], i, a = {
 		x: 0,
 		y: 0,
 		k: 1
-	}, o = 0, s = /* @__PURE__ */ N(() => Mi(t.variables.map((e) => e.name), t.arcs, () => ({
+	}, o = 0, s = /* @__PURE__ */ M(() => Mi(t.variables.map((e) => e.name), t.arcs, () => ({
 		width: n,
 		height: r
-	}), 8, 46)), c = /* @__PURE__ */ N(() => t.arcs.map(([e, t]) => {
+	}), 8, 46)), c = /* @__PURE__ */ M(() => t.arcs.map(([e, t]) => {
 		let [i, a] = [W(s).at.get(e), W(s).at.get(t)];
 		return {
 			a: e,
@@ -3474,14 +3476,14 @@ function qa(e, t) {
 			y2: a.y
 		};
 	}));
-	pn(() => {
+	mn(() => {
 		W(s), ir(l);
-	}), pn(() => {
+	}), mn(() => {
 		t.given, t.selected, t.near, W(c), p();
-	}), pn(() => {
+	}), mn(() => {
 		let e = t.variables.find((e) => t.sought && e.name.toLowerCase().includes(t.sought.toLowerCase()))?.name;
 		e && ir(() => f(e));
-	}), pn(() => {
+	}), mn(() => {
 		let e = new ResizeObserver(() => p());
 		return e.observe(i), () => e.disconnect();
 	});
@@ -3580,34 +3582,34 @@ function qa(e, t) {
 		fit: l,
 		zoom: u
 	}, v = Ka();
-	return di(v, (e) => i = e, () => i), B(() => Q(v, "aria-label", `Overview of ${t.variables.length} variables. Use the search to choose one.`)), G("pointerdown", v, h), dr("wheel", v, g), J(e, v), Ue(_);
+	return di(v, (e) => i = e, () => i), z(() => Q(v, "aria-label", `Overview of ${t.variables.length} variables. Use the search to choose one.`)), G("pointerdown", v, h), dr("wheel", v, g), J(e, v), We(_);
 }
 fr(["pointerdown"]);
 // src/parts/GraphView.svelte
 var Ja = /* @__PURE__ */ K("<option></option>"), Ya = /* @__PURE__ */ K("<p class=\"problem\" role=\"alert\"> <button class=\"plain\">Undo</button></p>"), Xa = /* @__PURE__ */ K("<p class=\"waiting\" role=\"status\">Working it out… The first questions after installing compile the engine; that can take a minute, once.</p>"), Za = /* @__PURE__ */ K("<p class=\"waiting\" role=\"note\"> </p>"), Qa = /* @__PURE__ */ K("<div class=\"pane\"><!></div>"), $a = /* @__PURE__ */ K("<th> </th>"), eo = /* @__PURE__ */ K("<th class=\"num\"> </th>"), to = /* @__PURE__ */ K("<td> </td>"), no = /* @__PURE__ */ K("<td class=\"num\"> </td>"), ro = /* @__PURE__ */ K("<tr><!><!></tr>"), io = /* @__PURE__ */ K("<p class=\"faint small\"> </p>"), ao = /* @__PURE__ */ K("<div class=\"tip card\"><h3> </h3> <table><thead><tr><!><!></tr></thead><tbody></tbody></table> <!></div>"), oo = /* @__PURE__ */ K("<div class=\"view\"><div class=\"tools row\" role=\"toolbar\" aria-label=\"Graph\"><input type=\"search\" placeholder=\"Find a variable\" aria-label=\"Find a variable\" list=\"names\"/> <datalist id=\"names\"></datalist> <button class=\"plain\" title=\"Undo (Ctrl Z)\" aria-label=\"Undo\">↶</button> <button class=\"plain\" title=\"Redo (Ctrl Shift Z)\" aria-label=\"Redo\">↷</button> <button>Clear findings</button> <button title=\"The jointly most probable states of all variables\">Most probable explanation</button> <span class=\"grow\"></span> <button class=\"plain\" aria-label=\"Zoom out\">−</button> <button class=\"plain\" aria-label=\"Zoom in\">+</button> <button>Fit</button></div> <!> <!> <!> <div><!> <!> <!></div> <!> <span class=\"visually-hidden\" role=\"status\"> </span></div>");
 function so(e, t) {
-	He(t, !0);
-	let n = mi(t, "probable", 3, !1), r = mi(t, "component", 3, null), i = /* @__PURE__ */ F(void 0), a = /* @__PURE__ */ F(void 0), o = /* @__PURE__ */ F(null), s = /* @__PURE__ */ F(""), c = /* @__PURE__ */ F(null), l = 0, u = /* @__PURE__ */ N(() => t.asking.shape), d = /* @__PURE__ */ N(() => W(u).variables.length > 150), f = /* @__PURE__ */ N(() => r() === null ? W(u).arcs : W(u).components[r()].arcs), p = /* @__PURE__ */ N(() => {
+	Ue(t, !0);
+	let n = mi(t, "probable", 3, !1), r = mi(t, "component", 3, null), i = /* @__PURE__ */ P(void 0), a = /* @__PURE__ */ P(void 0), o = /* @__PURE__ */ P(null), s = /* @__PURE__ */ P(""), c = /* @__PURE__ */ P(null), l = 0, u = /* @__PURE__ */ M(() => t.asking.shape), d = /* @__PURE__ */ M(() => W(u).variables.length > 150), f = /* @__PURE__ */ M(() => r() === null ? W(u).arcs : W(u).components[r()].arcs), p = /* @__PURE__ */ M(() => {
 		if (!W(o)) return /* @__PURE__ */ new Set();
 		let e = /* @__PURE__ */ new Set([W(o)]);
 		for (let [t, n] of W(f)) t === W(o) && e.add(n), n === W(o) && e.add(t);
 		return new Set([...e].slice(0, 60));
-	}), m = /* @__PURE__ */ N(() => W(d) ? W(u).variables.filter((e) => W(p).has(e.name)) : W(u).variables), h = /* @__PURE__ */ N(() => W(d) ? W(f).filter(([e, t]) => W(p).has(e) && W(p).has(t)) : W(f));
+	}), m = /* @__PURE__ */ M(() => W(d) ? W(u).variables.filter((e) => W(p).has(e.name)) : W(u).variables), h = /* @__PURE__ */ M(() => W(d) ? W(f).filter(([e, t]) => W(p).has(e) && W(p).has(t)) : W(f));
 	function g() {
 		return W(i)?.picture() ?? "";
 	}
 	function _(e, n) {
-		if (clearTimeout(l), I(c, null), !e || !n || e === W(u).component || e === W(o) || n.pointerType !== "mouse") return;
+		if (clearTimeout(l), F(c, null), !e || !n || e === W(u).component || e === W(o) || n.pointerType !== "mouse") return;
 		let [i, a] = [n.clientX, n.clientY];
 		l = window.setTimeout(async () => {
 			try {
-				I(c, {
+				F(c, {
 					family: await t.asking.asker.family(e, r() ?? 0),
 					x: i,
 					y: a
 				});
 			} catch {
-				I(c, null);
+				F(c, null);
 			}
 		}, 450);
 	}
@@ -3625,45 +3627,45 @@ function so(e, t) {
 		LARGE: 150,
 		picture: g
 	}, x = oo();
-	dr("keydown", Kt, v);
-	var S = L(x), C = L(S);
+	dr("keydown", qt, v);
+	var S = I(x), C = I(S);
 	ni(C);
-	var w = z(C, 2);
+	var w = R(C, 2);
 	Z(w, 21, () => W(u).variables, (e) => e.name, (e, t) => {
 		var n = Ja(), r = {};
-		B(() => {
+		z(() => {
 			r !== (r = W(t).name) && (n.value = (n.__value = r) ?? "");
 		}), J(e, n);
-	}), A(w);
-	var T = z(w, 2), ee = z(T, 2), te = z(ee, 2), ne = z(te, 2);
+	}), k(w);
+	var T = R(w, 2), ee = R(T, 2), te = R(ee, 2), ne = R(te, 2);
 	let re;
-	var ie = z(ne, 4), ae = z(ie, 2), oe = z(ae, 2);
-	A(S);
-	var se = z(S, 2), ce = (e) => {
-		var n = Ya(), r = L(n), i = z(r);
-		A(n), B(() => Y(r, `${t.asking.problem ?? ""} `)), G("click", i, () => t.asking.undo()), J(e, n);
+	var ie = R(ne, 4), ae = R(ie, 2), oe = R(ae, 2);
+	k(S);
+	var se = R(S, 2), ce = (e) => {
+		var n = Ya(), r = I(n), i = R(r);
+		k(n), z(() => Y(r, `${t.asking.problem ?? ""} `)), G("click", i, () => t.asking.undo()), J(e, n);
 	};
 	X(se, (e) => {
 		t.asking.problem && e(ce);
 	});
-	var E = z(se, 2), le = (e) => {
+	var le = R(se, 2), ue = (e) => {
 		J(e, Xa());
 	};
-	X(E, (e) => {
-		t.asking.slow && e(le);
+	X(le, (e) => {
+		t.asking.slow && e(ue);
 	});
-	var ue = z(E, 2), de = (e) => {
-		var n = Za(), r = R(n);
-		B((e) => Y(r, `This network is too wide for exact answers: these are drawn, with a standard error of at most ${e ?? ""} percentage points.`), [() => wi(t.asking.drawn)]), J(e, n);
+	var de = R(le, 2), fe = (e) => {
+		var n = Za(), r = L(n);
+		z((e) => Y(r, `This network is too wide for exact answers: these are drawn, with a standard error of at most ${e ?? ""} percentage points.`), [() => wi(t.asking.drawn)]), J(e, n);
 	};
-	X(ue, (e) => {
-		t.asking.drawn && e(de);
+	X(de, (e) => {
+		t.asking.drawn && e(fe);
 	});
-	var fe = z(ue, 2);
-	let pe;
-	var D = L(fe), me = (e) => {
+	var pe = R(de, 2);
+	let me;
+	var E = I(pe), he = (e) => {
 		var n = Qa();
-		di(qa(L(n), {
+		di(qa(I(n), {
 			get variables() {
 				return W(u).variables;
 			},
@@ -3682,16 +3684,16 @@ function so(e, t) {
 			get sought() {
 				return W(s);
 			},
-			pick: (e) => I(o, e, !0)
-		}), (e) => I(a, e, !0), () => W(a)), A(n), J(e, n);
+			pick: (e) => F(o, e, !0)
+		}), (e) => F(a, e, !0), () => W(a)), k(n), J(e, n);
 	};
-	X(D, (e) => {
-		W(d) && e(me);
+	X(E, (e) => {
+		W(d) && e(he);
 	});
-	var he = z(D, 2), ge = (e) => {
-		var r = Qa(), a = L(r);
+	var ge = R(E, 2), _e = (e) => {
+		var r = Qa(), a = I(r);
 		{
-			let e = /* @__PURE__ */ N(() => W(d) ? "" : W(s));
+			let e = /* @__PURE__ */ M(() => W(d) ? "" : W(s));
 			di(Ga(a, {
 				get title() {
 					return t.title;
@@ -3728,20 +3730,20 @@ function so(e, t) {
 				},
 				set: (e, n, r) => t.asking.set(e, n, r),
 				pick: (e) => {
-					_(null, null), (!W(d) || e) && I(o, e, !0);
+					_(null, null), (!W(d) || e) && F(o, e, !0);
 				},
 				hover: _
-			}), (e) => I(i, e, !0), () => W(i));
+			}), (e) => F(i, e, !0), () => W(i));
 		}
-		A(r), J(e, r);
+		k(r), J(e, r);
 	};
-	X(he, (e) => {
-		(!W(d) || W(o)) && e(ge);
+	X(ge, (e) => {
+		(!W(d) || W(o)) && e(_e);
 	});
-	var _e = z(he, 2);
+	var ve = R(ge, 2);
 	{
-		let e = /* @__PURE__ */ N(() => r() ?? 0);
-		_a(_e, {
+		let e = /* @__PURE__ */ M(() => r() ?? 0);
+		_a(ve, {
 			get asking() {
 				return t.asking;
 			},
@@ -3751,39 +3753,39 @@ function so(e, t) {
 			get component() {
 				return W(e);
 			},
-			pick: (e) => I(o, e, !0)
+			pick: (e) => F(o, e, !0)
 		});
 	}
-	A(fe);
-	var O = z(fe, 2), ve = (e) => {
+	k(pe);
+	var D = R(pe, 2), ye = (e) => {
 		var t = ao();
 		let n;
-		var r = L(t), i = R(r), a = z(r, 2), o = L(a), s = L(o), l = L(s);
+		var r = I(t), i = L(r), a = R(r, 2), o = I(a), s = I(o), l = I(s);
 		Z(l, 16, () => W(c).family.parents, (e) => e, (e, t) => {
-			var n = $a(), r = R(n, !0);
-			B(() => Y(r, t)), J(e, n);
-		}), Z(z(l), 17, () => W(c).family.columns, Mr, (e, t) => {
-			var n = eo(), r = R(n, !0);
-			B(() => Y(r, W(t))), J(e, n);
-		}), A(s), A(o);
-		var u = z(o);
+			var n = $a(), r = L(n, !0);
+			z(() => Y(r, t)), J(e, n);
+		}), Z(R(l), 17, () => W(c).family.columns, Mr, (e, t) => {
+			var n = eo(), r = L(n, !0);
+			z(() => Y(r, W(t))), J(e, n);
+		}), k(s), k(o);
+		var u = R(o);
 		Z(u, 21, () => W(c).family.rows.slice(0, 8), Mr, (e, t, n) => {
-			var r = ro(), i = L(r);
+			var r = ro(), i = I(r);
 			Z(i, 17, () => y(W(c).family, n), Mr, (e, t) => {
-				var n = to(), r = R(n, !0);
-				B(() => Y(r, W(t))), J(e, n);
-			}), Z(z(i), 17, () => W(t), Mr, (e, t) => {
-				var n = no(), r = R(n, !0);
-				B((e) => Y(r, e), [() => $(W(t), 3)]), J(e, n);
-			}), A(r), J(e, r);
-		}), A(u), A(a);
-		var d = z(a, 2), f = (e) => {
-			var t = io(), n = R(t);
-			B(() => Y(n, `… ${W(c).family.rows.length - 8} more; click the name to see them`)), J(e, t);
+				var n = to(), r = L(n, !0);
+				z(() => Y(r, W(t))), J(e, n);
+			}), Z(R(i), 17, () => W(t), Mr, (e, t) => {
+				var n = no(), r = L(n, !0);
+				z((e) => Y(r, e), [() => $(W(t), 3)]), J(e, n);
+			}), k(r), J(e, r);
+		}), k(u), k(a);
+		var d = R(a, 2), f = (e) => {
+			var t = io(), n = L(t);
+			z(() => Y(n, `… ${W(c).family.rows.length - 8} more; click the name to see them`)), J(e, t);
 		};
 		X(d, (e) => {
 			W(c).family.rows.length > 8 && e(f);
-		}), A(t), B((e, r, a) => {
+		}), k(t), z((e, r, a) => {
 			n = Zr(t, "", n, {
 				left: e,
 				top: r
@@ -3794,41 +3796,41 @@ function so(e, t) {
 			() => W(c).family.parents.length ? `, given ${W(c).family.parents.join(", ")}` : ""
 		]), J(e, t);
 	};
-	X(O, (e) => {
-		W(c) && e(ve);
+	X(D, (e) => {
+		W(c) && e(ye);
 	});
-	var k = R(z(O, 2));
-	return A(x), B((e, n) => {
-		T.disabled = !t.asking.past.length, ee.disabled = !t.asking.future.length, te.disabled = e, Q(ne, "aria-pressed", !!t.asking.best), re = Yr(ne, 1, "", null, re, { on: !!t.asking.best }), pe = Yr(fe, 1, "stage", null, pe, { split: W(d) && W(o) }), Y(k, `${n ?? ""} findings given`);
+	var O = L(R(D, 2));
+	return k(x), z((e, n) => {
+		T.disabled = !t.asking.past.length, ee.disabled = !t.asking.future.length, te.disabled = e, Q(ne, "aria-pressed", !!t.asking.best), re = Yr(ne, 1, "", null, re, { on: !!t.asking.best }), me = Yr(pe, 1, "stage", null, me, { split: W(d) && W(o) }), Y(O, `${n ?? ""} findings given`);
 	}, [() => !Object.keys(t.asking.given).length, () => Object.keys(t.asking.given).length]), G("change", C, () => {
 		let e = W(u).variables.find((e) => e.name === W(s));
-		e && I(o, e.name, !0);
-	}), si(C, () => W(s), (e) => I(s, e)), G("click", T, () => t.asking.undo()), G("click", ee, () => t.asking.redo()), G("click", te, () => t.asking.become({})), G("click", ne, () => t.asking.explain()), G("click", ie, () => (W(d) && !W(o) ? W(a) : W(i))?.zoom(1 / 1.25)), G("click", ae, () => (W(d) && !W(o) ? W(a) : W(i))?.zoom(1.25)), G("click", oe, () => (W(i)?.fit(), W(a)?.fit())), J(e, x), Ue(b);
+		e && F(o, e.name, !0);
+	}), si(C, () => W(s), (e) => F(s, e)), G("click", T, () => t.asking.undo()), G("click", ee, () => t.asking.redo()), G("click", te, () => t.asking.become({})), G("click", ne, () => t.asking.explain()), G("click", ie, () => (W(d) && !W(o) ? W(a) : W(i))?.zoom(1 / 1.25)), G("click", ae, () => (W(d) && !W(o) ? W(a) : W(i))?.zoom(1.25)), G("click", oe, () => (W(i)?.fit(), W(a)?.fit())), J(e, x), We(b);
 }
 fr(["change", "click"]);
 // src/Page.svelte
 var co = /* @__PURE__ */ K("<header><h1> </h1><p class=\"help\"> </p></header>"), lo = /* @__PURE__ */ K("<div><!> <!></div>");
 function uo(e, t) {
-	He(t, !0);
+	Ue(t, !0);
 	let n = mi(t, "given", 19, () => ({})), r = mi(t, "bare", 3, !1), i = new Ci(t.model, Oi(t.model, t.make), n(), t.told);
 	var a = lo();
 	let o;
-	var s = L(a), c = (e) => {
-		var n = co(), r = L(n), i = R(r, !0), a = R(z(r));
-		A(n), B((e, n) => {
+	var s = I(a), c = (e) => {
+		var n = co(), r = I(n), i = L(r, !0), a = L(R(r));
+		k(n), z((e, n) => {
 			Y(i, t.model.title), Y(a, `${e ?? ""}, ${n ?? ""}. Click a state to say that it is so: all bars show what follows. Everything is worked out in this page.`);
 		}, [() => Ei(t.model.variables.length, "variable"), () => Ei(t.model.arcs.length, "arc")]), J(e, n);
 	};
 	X(s, (e) => {
 		r() || e(c);
-	}), so(z(s, 2), {
+	}), so(R(s, 2), {
 		get asking() {
 			return i;
 		},
 		get title() {
 			return t.model.title;
 		}
-	}), A(a), B(() => o = Yr(a, 1, "alone", null, o, { bare: r() })), J(e, a), Ue();
+	}), k(a), z(() => o = Yr(a, 1, "alone", null, o, { bare: r() })), J(e, a), We();
 }
 // src/widget.ts
 function fo({ model: e, el: t }) {
