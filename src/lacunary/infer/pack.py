@@ -486,7 +486,7 @@ def _chunk(
         recipe.width,
         weights,
         islands,
-        _order(shown),
+        _order(shown[recipe.places.parent >= 0] == IDLE),
         constant,
         out,
         idle,
@@ -521,13 +521,15 @@ def _leads(recipe: Recipe, codes: NDArray[np.signedinteger]) -> tuple[NDArray[np
     return lead, shown
 
 
-def _order(shown: NDArray[np.int8]) -> NDArray[np.int64]:
+def _order(idle: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return the order in which rows are laid out: as they stand or, where many links are idle, by how many.
 
     Loops over links then go on equally often from row to row, which a processor that guesses is faster at.
     """
-    idle = np.count_nonzero(shown == IDLE, axis=0)
-    return np.argsort(idle, kind="stable") if idle.sum() >= MANY_IDLE * len(idle) else np.arange(len(idle))
+    rows = idle.shape[1]
+    if np.count_nonzero(idle) < MANY_IDLE * rows:
+        return np.arange(rows)
+    return np.argsort(idle.sum(axis=0), kind="stable")
 
 
 def _lanes(recipe: Recipe, kinds: Kinds, wide: int) -> int:
