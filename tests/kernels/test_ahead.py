@@ -116,7 +116,7 @@ def test_types_are_those_that_a_fit_asks_for() -> None:
     before = [_misses(piece) for piece in (fill_with_care, find_underflow)]
     settings: Any = {"nogil": True, "error_model": "numpy", "_nrt": False}
     alone: Any = rare
-    numba.njit(**settings)(alone.py_func).compile(ahead._signature(several=False)[:-2])
+    numba.njit(**settings)(alone.py_func).compile(ahead._signature(several=False)[:-1])
     assert [_misses(piece) for piece in (fill_with_care, find_underflow)] == before
 
 

@@ -182,7 +182,7 @@ def test_find_underflow(case: tuple[Network, NDArray[np.int8]]) -> None:
         np.zeros(network.theta.size),
     )
     given = (packed.arena, chunk.arena, chunk.weight, network.theta.copy(), *room, counts)
-    left = sweep(*given, numbers[:cells], numbers[cells], numbers[cells + 1], doubt, (0,), False)
+    left = sweep(*given, numbers[:cells], numbers[cells], numbers[cells + 1], doubt, (0,))
     with np.errstate(divide="ignore"):
         log_theta = np.log(network.theta).tolist()
     roots = naive_kernels.may_be_lost(packed, chunk, log_theta)

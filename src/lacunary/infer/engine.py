@@ -109,32 +109,32 @@ class DiscreteRows:
             complex for derivatives; (vectors, layout size).
         """
         places = self.packed.recipe.places
-        wide, brief = places.widened(potentials)
+        wide = places.widened(potentials)
         counts = np.empty(wide.shape, dtype=wide.dtype)
         counts[:] = self.packed.counted
         log_likelihood = _dot_log(self.packed, wide)
-        for (block, _), (part, log) in self._each(self._sweep, wide, brief):
+        for (block, _), (part, log) in self._each(self._sweep, wide):
             counts[block.where] += part[: block.used]
             log_likelihood[block.where] += log[: block.used]
-        return Batch(self.dag, places.narrowed(counts, potentials, wide, brief), log_likelihood, self.weight)
+        return Batch(self.dag, places.narrowed(counts, potentials, wide), log_likelihood, self.weight)
 
     def log_evidence(self, potentials: NDArray[Any]) -> NDArray[Any]:
         """Return the log-probability of each row's observed cells; (vectors, rows of the table)."""
-        wide, brief = self.packed.recipe.places.widened(potentials)
+        wide = self.packed.recipe.places.widened(potentials)
         rows = observed_log(self.packed, wide)
-        for (block, chunk), log in self._each(self._roots, wide, brief):
+        for (block, chunk), log in self._each(self._roots, wide):
             rows[block.where, chunk.rows] += log[: block.used]
         return np.asarray(rows[:, self.inverse])
 
     def _each(
-        self, sweep: Callable[[tuple[_Block, Chunk]], T], wide: NDArray[Any], brief: bool
+        self, sweep: Callable[[tuple[_Block, Chunk]], T], wide: NDArray[Any]
     ) -> Iterator[tuple[tuple[_Block, Chunk], T]]:
         """Yield what a sweep of every chunk under every vector gives, in the order of chunks."""
         blocks: dict[int, list[_Block]] = {}
         for chunks in self.packed.stretches:
             for chunk in chunks:
                 if chunk.lanes not in blocks:
-                    blocks[chunk.lanes] = _blocks(wide, chunk.lanes, brief)
+                    blocks[chunk.lanes] = _blocks(wide, chunk.lanes)
             tasks = [(block, chunk) for chunk in chunks for block in blocks[chunk.lanes]]
             yield from zip(tasks, in_parallel(sweep, tasks), strict=True)
 
@@ -260,9 +260,7 @@ class DiscreteRows:
         numbers = np.zeros((cells + 2, width), dtype=dtype)
         log, total, scale = numbers[:cells], numbers[cells], numbers[cells + 1]
         suspect, cells_of = np.zeros(width, dtype=np.bool_), (chunk.kinds_arena, chunk.arena, chunk.weight)
-        if sweep(
-            *cells_of, block.potential, *room, counts, log, total, scale, suspect, block.lanes, block.brief
-        ):
+        if sweep(*cells_of, block.potential, *room, counts, log, total, scale, suspect, block.lanes):
             for lane in np.flatnonzero(suspect[: block.used]).tolist():
                 log[:, lane], total[lane] = _sweep_with_care(block, cells_of, room, counts, lane)
         self._spare.append(room)
@@ -373,19 +371,15 @@ def observed_log(packed: Packed, wide: NDArray[Any]) -> NDArray[Any]:
 
 
 class _Block(NamedTuple):
-    """Some parameter vectors side by side: which they are, how many, and their numbers with lanes last.
-
-    ``brief`` tells that sums over states are one; see `lacunary.infer.places`.
-    """
+    """Some parameter vectors side by side: which they are, how many, and their numbers with lanes last."""
 
     where: slice
     used: int
     potential: NDArray[Any]
     lanes: tuple[int, ...]
-    brief: bool
 
 
-def _blocks(potentials: NDArray[Any], lanes: int, brief: bool = False) -> list[_Block]:
+def _blocks(potentials: NDArray[Any], lanes: int) -> list[_Block]:
     """Cut the vectors into blocks of as many lanes as one sweep carries; the last is filled up."""
     vectors = len(potentials)
     width = COMPLEX_LANES if potentials.dtype.kind == "c" else (1 if vectors == 1 else lanes)
@@ -400,7 +394,7 @@ def _blocks(potentials: NDArray[Any], lanes: int, brief: bool = False) -> list[_
             side_by_side[:, : len(part)] = part.T
             if len(part) < width:
                 side_by_side[:, len(part) :] = part[-1][:, None]
-        blocks.append(_Block(slice(first, first + len(part)), len(part), flat, (0,) * width, brief))
+        blocks.append(_Block(slice(first, first + len(part)), len(part), flat, (0,) * width))
     return blocks
 
 

@@ -28,7 +28,7 @@ from lacunary.kernels.arena import Arena, arena_of_cells, arena_of_kinds, cells_
 from lacunary.kernels.cell import Kinds, Spots
 from lacunary.kernels.divide import Divided, divide_rows
 from lacunary.kernels.lanes import LANES
-from lacunary.kernels.pack import IDLE, Slab, lay_rows
+from lacunary.kernels.pack import Slab, lay_rows
 from lacunary.kernels.trace import Forest, Scopes
 from lacunary.model.dag import Dag
 
@@ -49,10 +49,6 @@ FAR = 8 * 2**31
 
 CELL, LINK, ENTRY = 128, 16, 4
 """Bytes that a node takes at most while it is laid out, each of its scopes, and an entry of a table."""
-
-
-MANY_IDLE = 4
-"""Idle links a row, on average, above which rows are laid out by their number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -473,63 +469,42 @@ def _chunk(
         root=np.empty(many, dtype=np.int32),
         root_start=np.zeros(len(weights) + 1, dtype=np.int32),
     )
-    idle = np.zeros(many + 1, dtype=np.int32)
-    may_idle = nodes.plain & (not separate and bool((recipe.places.parent >= 0).any()))
-    lead, shown = _leads(recipe, codes)
     cells = lay_rows(
         forest,
         nodes.kind,
         nodes.above,
-        may_idle[nodes.kind],
-        lead,
-        shown,
+        *_leads(recipe, codes),
         recipe.width,
         weights,
         islands,
-        _order(shown[recipe.places.parent >= 0] == IDLE),
         constant,
         out,
-        idle,
     )
     slab = _trimmed(out, cells, separate)
-    spots, value_room = _spots(nodes, slab, idle[:cells])
+    spots, value_room = _spots(nodes, slab)
     shared_room = int(nodes.kinds.shared[slab.kind].sum())
     lanes = _lanes(recipe, nodes.kinds, value_room + 2 * shared_room)
     arena = arena_of_cells(slab, spots)
     return Chunk(rows, kinds_arena, arena, slab.weight, value_room, shared_room, lanes), constant
 
 
-def _leads(recipe: Recipe, codes: NDArray[np.signedinteger]) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-    """Return where a row's observed cells lead in the table of each scope, and what it shows of each family.
+def _leads(recipe: Recipe, codes: NDArray[np.signedinteger]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """Return where a row's observed cells lead in the table of each scope, and which families they fill.
 
-    (scopes, rows) and (families, rows), as `lay_rows` takes them.
+    (scopes, rows) and (families, rows).
     """
     scopes, families = recipe.ground.scopes, len(recipe.dag.schema)
     state = recipe.places.coded(codes)
     seen, known = state >= 0, np.maximum(state, 0)
     lead = np.empty((len(scopes.start), len(codes)), dtype=np.int32)
-    shown = np.ones((families, len(codes)), dtype=np.int8)  # `WHOLE`
+    whole = np.ones((families, len(codes)), dtype=np.bool_)
     for s, (first, last) in enumerate(pairwise(scopes.member_start.tolist())):
         lead[s] = scopes.start[s]
         for v, stride in zip(scopes.member[first:last], scopes.stride[first:last], strict=True):
             lead[s] += known[v] * stride
             if s < families:
-                shown[s] &= seen[v]
-    states = recipe.dag.layout.states
-    for s in np.flatnonzero(recipe.places.parent >= 0).tolist():
-        shown[s][(shown[s] == 0) & (state[s] == states[s])] = IDLE
-    return lead, shown
-
-
-def _order(idle: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the order in which rows are laid out: as they stand or, where many links are idle, by how many.
-
-    Loops over links then go on equally often from row to row, which a processor that guesses is faster at.
-    """
-    rows = idle.shape[1]
-    if np.count_nonzero(idle) < MANY_IDLE * rows:
-        return np.arange(rows)
-    return np.argsort(idle.sum(axis=0), kind="stable")
+                whole[s] &= seen[v]
+    return lead, whole
 
 
 def _lanes(recipe: Recipe, kinds: Kinds, wide: int) -> int:
@@ -541,7 +516,7 @@ def _lanes(recipe: Recipe, kinds: Kinds, wide: int) -> int:
     return LANES if wide <= WIDE and wide * 8 * LANES <= recipe.budget else 1
 
 
-def _spots(nodes: Nodes, slab: Slab, idle: NDArray[np.int32]) -> tuple[Spots, int]:
+def _spots(nodes: Nodes, slab: Slab) -> tuple[Spots, int]:
     """Give every cell its place in working memory; roots take turns in a few places after the others."""
     kinds = nodes.kinds
     size, is_root = kinds.size[slab.kind], kinds.own[slab.kind] < 0
@@ -559,7 +534,6 @@ def _spots(nodes: Nodes, slab: Slab, idle: NDArray[np.int32]) -> tuple[Spots, in
         shared=shared_at,
         child_message=shared_at[slab.child],
         plain=nodes.plain[slab.kind] & (led == 0),
-        idle=idle,
     )
     return spots, scratch + turns * largest
 

@@ -66,22 +66,6 @@ class Places:
         return self.layout.size + int(self._shift[-1])
 
     @cached_property
-    def parent(self) -> NDArray[np.int64]:
-        """The only parent of each variable whose sums may be idle, −1 of all others; (variables,).
-
-        Where the sum over the child's states is one, a hole says nothing about the parent, and how often
-        there was one is told by what is counted of the parent and of the child. Tied tables count more.
-        """
-        _, table, many = np.unique(self.layout.start, return_inverse=True, return_counts=True)
-        alone = many[table] == 1
-        out = np.full(len(self.summed), -1, dtype=np.int64)
-        for i in np.flatnonzero(self.summed & alone).tolist():
-            parents = [v for v in self.layout.members[i] if v != i]
-            if len(parents) == 1 and alone[parents[0]]:
-                out[i] = parents[0]
-        return out
-
-    @cached_property
     def _own(self) -> NDArray[np.int64]:
         """Where each place of the layout stands; (layout size,)."""
         return np.arange(self.layout.size) + self._shift[:-1]
@@ -91,19 +75,10 @@ class Places:
         """The tables, as the kernels take them."""
         layout, longer = self.layout, set(self._longer)
         rows = [
-            (
-                layout.start[i],
-                self.start[i],
-                layout.states[i],
-                layout.configurations[i],
-                i in longer,
-                self.start[parent] if parent >= 0 else -1,
-                layout.configurations[parent],
-            )
+            (layout.start[i], self.start[i], layout.states[i], layout.configurations[i], i in longer)
             for i in layout.blocks
-            for parent in [int(self.parent[i])]
         ]
-        return np.array(rows, dtype=np.int64).reshape(-1, 7)
+        return np.array(rows, dtype=np.int64).reshape(-1, 5)
 
     def coded(self, codes: NDArray[np.signedinteger]) -> NDArray[np.int32]:
         """Return rows in which the holes that stand for a sum are that state; (variables, rows)."""
@@ -112,28 +87,23 @@ class Places:
             np.copyto(out[i], self.layout.states[i], where=out[i] == HOLE)
         return out
 
-    def widened(self, potentials: NDArray[Any]) -> tuple[NDArray[Any], bool]:
-        """Return vectors with the sums, and whether those that may be idle are one.
-
-        (vectors, layout size) → (vectors, size).
-        """
+    def widened(self, potentials: NDArray[Any]) -> NDArray[Any]:
+        """Return vectors with the sums; (vectors, layout size) → (vectors, size)."""
         if not self._longer:
-            return potentials, False
+            return potentials
         wide = np.empty((len(potentials), self.size), dtype=potentials.dtype)
-        brief = widen(_as_taken(potentials), self._blocks, wide)
-        return wide, brief and not np.iscomplexobj(wide)
+        widen(_as_taken(potentials), self._blocks, wide)
+        return wide
 
-    def narrowed(
-        self, counts: NDArray[Any], potentials: NDArray[Any], wide: NDArray[Any], brief: bool = False
-    ) -> NDArray[Any]:
+    def narrowed(self, counts: NDArray[Any], potentials: NDArray[Any], wide: NDArray[Any]) -> NDArray[Any]:
         """Return counts with sums divided among their states; (vectors, size) → (vectors, layout size).
 
-        ``wide`` are the potentials with their sums; where idle sums were not counted, it is ``brief``.
+        ``wide`` are the potentials with their sums.
         """
         if not self._longer:
             return counts
         out = np.empty(potentials.shape, dtype=counts.dtype)
-        narrow(counts, _as_taken(potentials), wide, self._blocks, brief, out)
+        narrow(counts, _as_taken(potentials), wide, self._blocks, out)
         return out
 
     def shown(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -52,7 +52,7 @@ class Reader:
     def read(self, vector: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return each row's log-probability and posteriors side by side; (rows,) and (rows, Σ states)."""
         packed, width = self.rows.packed, int(self.edges[-1])
-        wide, _ = packed.recipe.places.widened(vector[None])
+        wide = packed.recipe.places.widened(vector[None])
         log = observed_log(packed, wide)[0]
         out = np.zeros((len(log), width))
 

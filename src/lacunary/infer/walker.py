@@ -304,7 +304,6 @@ def _joined(chunks: Sequence[Chunk]) -> Chunk:
         shared=shifted([s.shared for s in spots], shared),
         child_message=shifted([s.child_message for s in spots], shared),
         plain=np.concatenate([s.plain for s in spots]),
-        idle=np.concatenate([s.idle for s in spots]),
     )
     rows = slice(chunks[0].rows.start, chunks[-1].rows.stop)
     arena = arena_of_cells(slab, places)

@@ -76,14 +76,11 @@ def _signature(several: bool) -> tuple[Any, ...]:
     whole, real = _array("int64"), _array("float64")
     cells, room = (whole, whole, real), (real, real, real, _array("float64", 3), whole)
     told = (real, _array("float64", 2), real, real, _array("bool_"))
-    lanes = types.UniTuple(types.int64, LANES if several else 1)
-    return (*cells, real, *room, *told, lanes, types.boolean)
+    return (*cells, real, *room, *told, types.UniTuple(types.int64, LANES if several else 1))
 
 
 def around() -> list[tuple[Any, tuple[Any, ...]]]:
     """Return the kernels that stand around the E-step, with the types of their arguments."""
-    from numba import types
-
     from lacunary.kernels.normalize import normalize
     from lacunary.kernels.places import narrow, widen
 
@@ -91,7 +88,7 @@ def around() -> list[tuple[Any, tuple[Any, ...]]]:
     return [
         (normalize, (tables, whole, real, tables)),
         (widen, (tables, whole, tables)),
-        (narrow, (tables, tables, tables, whole, types.boolean, tables)),
+        (narrow, (tables, tables, tables, whole, tables)),
     ]
 
 
@@ -99,7 +96,7 @@ def _compile() -> None:
     """Compile what the E-step comes to last, then what stands around it."""
     from lacunary.kernels.rare import rare
 
-    for kernel, types in [(rare, _signature(several=False)[:-2]), *around()]:
+    for kernel, types in [(rare, _signature(several=False)[:-1]), *around()]:
         if store.folder() is not None:
             kernel.compile(types)
 

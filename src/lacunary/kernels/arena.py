@@ -47,7 +47,7 @@ LONG, SHORT, TRUTH = np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_)
 
 KINDS = (LONG, LONG, LONG, LONG, LONG, LONG, LONG, LONG, LONG, SHORT, SHORT)
 SLAB = (SHORT,) * 10  # all but the weights
-SPOTS = (SHORT, SHORT, SHORT, TRUTH, SHORT)
+SPOTS = (SHORT, SHORT, SHORT, TRUTH)
 
 intrinsic: Any = extending.intrinsic
 LONGS: Any = types.Array(types.int64, 1, "C")

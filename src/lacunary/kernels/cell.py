@@ -57,14 +57,12 @@ class Spots(NamedTuple):
 
     ``child_message`` is, for every entry of ``slab.child``, where that child's message lies; ``plain[c]``
     tells that configuration i of cell c stands i after every base and message: no table is needed.
-    ``idle[c]`` is how many of its last links are to sums over states (`infer.places`): idle where they are 1.
     """
 
     value: NDArray[np.int32]
     shared: NDArray[np.int32]
     child_message: NDArray[np.int32]
     plain: NDArray[np.bool_]
-    idle: NDArray[np.int32]
 
 
 class Room(NamedTuple):
@@ -85,26 +83,18 @@ class Room(NamedTuple):
 
 @inlined
 def fill(
-    kinds: Kinds,
-    slab: Slab,
-    spots: Spots,
-    c: int,
-    stop: int,
-    at: int,
-    potential: Any,
-    room: Room,
-    lanes: Any,
+    kinds: Kinds, slab: Slab, spots: Spots, c: int, at: int, potential: Any, room: Room, lanes: Any
 ) -> None:
-    """Multiply the factors, up to link ``stop``, and the children's messages of cell c into ``value``.
+    """Multiply the factors and the children's messages of cell c into ``value`` from ``at`` on.
 
-    That is ``value`` from ``at`` on. ``potential`` is flat, (size, lanes), with the lanes last as in all of
-    ``room``.
+    ``potential`` is flat, (size, lanes), with the lanes last as in all of ``room``.
     """
     width = len(lanes)
     value, message, offsets = room.value, room.message, kinds.offsets
     size = kinds.size[slab.kind[c]]
     link = kinds.link_start[slab.kind[c]]
     start = slab.base_start[c]
+    stop = slab.base_start[c + 1]
     for i in range(size * width):
         value[U(at + i)] = 1.0
     done = 0

@@ -125,7 +125,7 @@ def sweep_logs(
         if counts.size:
             for i in range(size):
                 value[at + i] *= slab.weight[c] / mass
-            read(kinds, slab, spots, c, slab.read_start[c + 1], at, value, belief, counts, lanes)
+            read(kinds, slab, spots, c, at, value, belief, counts, lanes)
     if counts.size == 0:
         return
     for c in range(cells - 1, -1, -1):  # parents first: the belief of cell c is whole
@@ -137,4 +137,4 @@ def sweep_logs(
             j = s + offsets[own + i]
             possible = message[j].real > -np.inf
             value[at + i] = np.exp(value[at + i] - message[j]) * belief[j] if possible else 0.0
-        read(kinds, slab, spots, c, slab.read_start[c + 1], at, value, belief, counts, lanes)
+        read(kinds, slab, spots, c, at, value, belief, counts, lanes)

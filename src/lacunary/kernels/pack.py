@@ -16,10 +16,7 @@ from lacunary.kernels.compile import inlined, patient
 from lacunary.kernels.hashing import LOW, MIX, grown, slots_for, spare_slots
 from lacunary.kernels.trace import Forest
 
-__all__ = ["IDLE", "WHOLE", "Slab", "distinct_lists", "fill_offsets", "lay_rows"]
-
-WHOLE, IDLE = 1, 2
-"""What a row shows of a family: all of it, or a sum over the child's states that may be idle; else 0."""
+__all__ = ["Slab", "distinct_lists", "fill_offsets", "lay_rows"]
 
 
 class Slab(NamedTuple):
@@ -141,16 +138,13 @@ def lay_rows(
     forest: Forest,
     kind_of_node: NDArray[np.int64],
     above_of_node: NDArray[np.int64],
-    idle_of_node: NDArray[np.bool_],
     lead: NDArray[np.int32],
-    shown: NDArray[np.int8],
+    whole: NDArray[np.bool_],
     width: int,
     weights: NDArray[np.float64],
     islands: tuple[NDArray[np.int32], NDArray[np.int64]],
-    order: NDArray[np.int64],
     constant: NDArray[np.float64],
     out: Slab,
-    idle: NDArray[np.int32],
 ) -> int:
     """Fill every node with each row's observed cells, keeping cells that are alike once.
 
@@ -160,24 +154,20 @@ def lay_rows(
     open variable add the row's weight to ``constant``. Returns the number of cells.
     """
     nodes = np.full((3, int(np.diff(forest.node_start).max(initial=0))), -1, dtype=np.int64)
-    later, (island, start) = np.empty(len(lead), dtype=np.int64), islands
+    island, start = islands
     return _lay_rows(
         forest,
         kind_of_node,
         above_of_node,
-        idle_of_node,
         lead,
-        shown,
+        whole,
         width,
         weights,
         island,
         start,
-        order,
         constant,
         out,
-        idle,
         nodes,
-        later,
         *spare_slots(out.kind.size),
     )
 
@@ -187,19 +177,15 @@ def _lay_rows(
     forest: Any,
     kind_of_node: Any,
     above_of_node: Any,
-    idle_of_node: Any,
     lead: Any,
-    shown: Any,
+    whole: Any,
     width: int,
     weights: Any,
     island: Any,
     island_start: Any,
-    order: Any,
     constant: Any,
     out: Any,
-    idle: Any,
     nodes: Any,
-    later: Any,
     slots: Any,
     key: Any,
 ) -> int:
@@ -207,71 +193,51 @@ def _lay_rows(
 
     Parameters
     ----------
-    forest, kind_of_node, above_of_node, idle_of_node
-        The nodes of all islands; the kind of each, the table that leads to it from its parent, and whether
-        its links may change places; (nodes,).
-    lead, shown
-        Where the observed cells of each row lead in the table of each scope, (scopes, rows); `WHOLE` where
-        nothing of a family is open, `IDLE` where it is a sum that may be idle, (families, rows). Scopes
-        behind the families are readouts.
+    forest, kind_of_node, above_of_node
+        The nodes of all islands; the kind of each, and the table that leads to it from its parent; (nodes,).
+    lead, whole
+        Where the observed cells of each row lead in the table of each scope, (scopes, rows); whether nothing
+        of a family is open, (families, rows). Scopes behind the families are readouts.
     weights, island, island_start
-        Weights of rows; row r has the islands ``island`` from ``island_start[r]`` on, each with one root.
-    order
-        The rows in the order in which they are laid out; (rows,).
+        Weights of rows; row r has the islands ``island`` from ``island_start[r]`` on.
     constant
         Weight of rows in each place of families without a hole, added to; (size,).
     out
         Written: the cells, with the roots of each row.
-    idle
-        Written: how many of each cell's links are idle, which come last; (cells,).
     nodes
         Room, −1: by node of an island its cell, its first child, and its parent's next; (3, most nodes).
-    later
-        Room: idle links; (scopes,).
     slots, key
         A hash table that grows, empty, and room for the keys of cells.
     """
     cell_of, head, after = nodes[0], nodes[1], nodes[2]  # of the island at hand; children as linked lists
-    cells, families, mask = np.int64(0), shown.shape[0], np.int64(15)
+    cells, roots, families, mask = np.int64(0), np.int64(0), whole.shape[0], np.int64(15)
     for s in range(families):
         for r in range(weights.size):
-            constant[lead[s, r]] += weights[r] if shown[s, r] == WHOLE else 0.0
+            constant[lead[s, r]] += weights[r] if whole[s, r] else 0.0
     # The first ``cells`` cells all differ and are in ``slots``. Each node is written behind them as if it
     # were a new cell, and counts only if none is like it. ``head`` is −1 everywhere between islands.
-    for q in range(order.size):
-        r = order[q]
+    for r in range(weights.size):
         for i in range(island_start[r], island_start[r + 1]):
             first = forest.node_start[island[i]]
             last = forest.node_start[island[i] + 1]
             for n in range(last - 1, first - 1, -1):
                 b = out.base_start[cells]
-                p = out.read_start[cells]
+                q = out.read_start[cells]
                 c = out.child_start[cells]
                 h = np.uint64(kind_of_node[n])
                 sort = forest.sort[n]
-                late = 0
                 for k in range(forest.scope_start[sort], forest.scope_start[sort + 1]):
                     s = forest.scope[k]
                     at = np.int64(lead[s, r])
                     if s < families:
-                        if idle_of_node[n] and shown[s, r] == IDLE:
-                            later[late] = at
-                            late += 1
-                            continue
                         out.base[b] = at
                         b += 1
                     else:
                         at += r * width
-                        out.read[p] = at
-                        p += 1
+                        out.read[q] = at
+                        q += 1
                     h = (h ^ np.uint64(at)) * MIX
                     h ^= h >> np.uint64(29)
-                for k in range(late):
-                    out.base[b] = later[k]
-                    b += 1
-                    h = (h ^ np.uint64(later[k])) * MIX
-                    h ^= h >> np.uint64(29)
-                idle[cells] = late
                 m = head[n - first]
                 while m >= 0:
                     out.child[c] = cell_of[m]
@@ -283,7 +249,7 @@ def _lay_rows(
                 head[n - first] = -1
                 out.kind[cells] = kind_of_node[n]
                 out.base_start[cells + 1] = b
-                out.read_start[cells + 1] = p
+                out.read_start[cells + 1] = q
                 out.child_start[cells + 1] = c
                 low = np.int64(h & LOW)
                 slot = low & mask
@@ -304,8 +270,9 @@ def _lay_rows(
                     head[forest.up[n]] = n - first
                 else:
                     out.weight[cell] += weights[r]
-                    out.root[i] = cell
-        out.root_start[r + 1] = island_start[r + 1]
+                    out.root[roots] = cell
+                    roots += 1
+        out.root_start[r + 1] = roots
     return int(cells)
 
 

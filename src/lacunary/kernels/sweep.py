@@ -24,18 +24,9 @@ __all__ = ["read", "sweep"]
 
 @inlined
 def read(
-    kinds: Kinds,
-    slab: Slab,
-    spots: Spots,
-    c: int,
-    stop: int,
-    at: int,
-    value: Any,
-    belief: Any,
-    counts: Any,
-    lanes: Any,
+    kinds: Kinds, slab: Slab, spots: Spots, c: int, at: int, value: Any, belief: Any, counts: Any, lanes: Any
 ) -> None:
-    """Add the posterior of cell c to the counts, up to readout ``stop``, and tell its children.
+    """Add the posterior of cell c to the counts and tell its children.
 
     The posterior is ``value`` from ``at`` on; ``counts`` and ``belief`` are added to. All are flat with the
     lanes last.
@@ -51,19 +42,19 @@ def read(
         done = size - size % LANES
         twice = size - size % (2 * LANES)
         for i in range(0, twice, 2 * LANES):
-            scatter_sum_twice(value, at + i, counts, slab.read, start, stop, i)
+            scatter_sum_twice(value, at + i, counts, slab.read, start, slab.read_start[c + 1], i)
             scatter_sum_twice(
                 value, at + i, belief, spots.child_message, slab.child_start[c], slab.child_start[c + 1], i
             )
         for i in range(twice, done, LANES):
-            scatter_sum(value, at + i, counts, slab.read, start, stop, i)
+            scatter_sum(value, at + i, counts, slab.read, start, slab.read_start[c + 1], i)
             scatter_sum(
                 value, at + i, belief, spots.child_message, slab.child_start[c], slab.child_start[c + 1], i
             )
     if done == size:
         return
     # Configurations before ``done`` have been added everywhere; the others, to the readouts up to k.
-    for k in range(start, stop):
+    for k in range(start, slab.read_start[c + 1]):
         base = np.int64(slab.read[U(k)])
         table = -1 if plain else kinds.read_table[U(link + k - start)]
         if table < 0:
@@ -104,7 +95,6 @@ def _read_cells(
     belief: Any,
     counts: Any,
     lanes: Any,
-    brief: Any,
 ) -> None:
     """Read the roots among these cells, or else the others, parents first, once their belief is known.
 
@@ -127,8 +117,7 @@ def _read_cells(
                 belief[U(j)] = belief[U(j)] / x if x != 0.0 else 0.0
             for i in range(kinds.size[kind]):
                 multiply(value, at + i * width, belief, s + offsets[U(own + i)] * width, lanes)
-        stop = slab.read_start[c + 1] - (spots.idle[c] if brief else 0)
-        read(kinds, slab, spots, c, stop, at, value, belief, counts, lanes)
+        read(kinds, slab, spots, c, at, value, belief, counts, lanes)
 
 
 @bare
@@ -148,7 +137,6 @@ def sweep(
     scale: Any,
     suspect: Any,
     lanes: Any,
-    brief: Any,
 ) -> bool:
     """Sum out the holes of a chunk of rows, whose cells lie in the two arenas.
 
@@ -174,8 +162,6 @@ def sweep(
         Set for the lanes that may be wrong; (lanes,).
     lanes
         A tuple with one item for each lane.
-    brief
-        Whether sums over states are one: links to them are left out, and so are their counts.
     """
     kinds = kinds_in(kinds_arena)
     slab, spots = cells_in(cells_arena, weight)
@@ -207,15 +193,13 @@ def sweep(
                     belief,
                     counts,
                     lanes,
-                    brief,
                 )
                 unread = c
             last = at
         for b in range(width):
             product[b] = 1.0
             log[b] = 0.0
-        stop = slab.base_start[c + 1] - (spots.idle[c] if brief else 0)
-        fill(kinds, slab, spots, c, stop, at, potential, room, lanes)
+        fill(kinds, slab, spots, c, at, potential, room, lanes)
         if total(value, at, size, scale, lanes) < SMALL:
             fill_with_care(kinds, slab, spots, c, at, potential, room, log, np.int64(width))
             total(value, at, size, scale, lanes)
@@ -266,6 +250,5 @@ def sweep(
             belief,
             counts,
             lanes,
-            brief,
         )
     return far
