@@ -31,6 +31,11 @@ def found(votes: Table) -> Comparison:
     return compare(graphs, votes, ["bic", "variational"], starts=4)
 
 
+def test_one_estimate_may_be_named_by_itself(votes: Table) -> None:
+    graph = naive_bayes(votes.schema, hidden="bloc", states=1)
+    assert compare([graph], votes, "bic").methods == compare([graph], votes, ["bic"]).methods == ("bic",)
+
+
 def test_it_holds_what_score_says(found: Comparison, votes: Table) -> None:
     assert list(found.models) == ["bloc=1", "bloc=2", "bloc=3"]
     for name, graph in found.models.items():

@@ -172,10 +172,13 @@ def test_a_prior_that_is_sure_keeps_its_digits(alpha: float) -> None:
     summed = lac.score(graph, hidden, "exact", prior=prior).value
     seen = int((~hidden.holes).sum())
     assert summed == pytest.approx(-seen * np.log(2.0), abs=1e3 / alpha + 2e-11)
-    # Chains differ in what they draw, by rows²/α at most, and rounding of sums of some thousands.
-    for method in ("ais", "bridge", "chib"):
+    # Chains differ in what they draw, by rows²/α at most, and rounding of sums of some thousands. Chib's
+    # points are draws, 1/√(8α) from ½: each hole tells the density there with a standard deviation of twice
+    # that, which 16 chains of 500 draws and 16 points lessen.
+    drawn = np.sqrt(hidden.holes.sum() / (2 * alpha) / (16 * 500) / 16)
+    for method, spread in {"ais": 0.0, "bridge": 0.0, "chib": 4 * drawn}.items():
         assert lac.score(graph, hidden, method, prior=prior).value == pytest.approx(
-            summed, abs=1e2 / alpha + 1e-9
+            summed, abs=1e2 / alpha + 1e-9 + spread
         )
 
 

@@ -78,7 +78,7 @@ def test_fill_offsets(shapes: list[list[int]], seed: int) -> None:
 
 @given(seeds, st.integers(1, 8), st.sampled_from((5, 60)))
 def test_divided_rows(seed: int, variables: int, rows: int) -> None:
-    """Islands as sets that grow until no neighbour is open; each is listed once, however many rows have it."""
+    """Islands as sets that grow until no neighbour is open; each is listed once, whatever rows have it."""
     rng = np.random.default_rng(seed)
     joined = np.triu(rng.random((variables, variables)) < 0.3, 1)
     met = [np.flatnonzero(row).tolist() for row in joined | joined.T]

@@ -61,3 +61,5 @@ def test_too_many_and_none_are_refused() -> None:
         lac.bipartite(schema, {"g": 2, "h": 2})
     with pytest.raises(lac.GraphError, match="need hidden variables"):
         lac.bipartite(schema)
+    with pytest.raises(lac.GraphError, match="not over 2; give variables"):
+        lac.bipartite(2, {"h": 4})  # type: ignore[arg-type]

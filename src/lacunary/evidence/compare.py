@@ -320,7 +320,7 @@ class Comparison:
 def compare(
     models: Models,
     table: Any,
-    methods: Sequence[str] = ("bic", "cheeseman-stutz", "variational"),
+    methods: str | Sequence[str] = ("bic", "cheeseman-stutz", "variational"),
     *,
     prior: Prior | None = None,
     model_prior: ArrayLike | None = None,
@@ -346,8 +346,8 @@ def compare(
     table
         Rows with holes: a table, a frame, an array or a path.
     methods
-        Which estimates to make; see `lacunary.score`. Those that stand on a fit share it. One that does not
-        hold for some model is left out there, with the reason, and tells no probabilities.
+        Which estimate or estimates to make; see `lacunary.score`. Those that stand on a fit share it. One
+        that does not hold for some model is left out there, with the reason, and tells no probabilities.
     model_prior
         Prior probabilities of the models, uniform unless given.
     options
@@ -368,6 +368,7 @@ def compare(
     >>> weighed.best()
     'joined'
     """
+    methods = (methods,) if isinstance(methods, str) else tuple(methods)
     rows = as_source(table)
     named = _named(_drawn(models, rows))
     dags = {name: _shown(model) for name, model in named.items()}
@@ -400,7 +401,7 @@ def compare(
             refused[name][method] = str(error)
             if sum(map(len, refused.values())) == len(tasks):  # nothing is left to compare
                 raise
-    return Comparison(dags, tuple(methods), estimates, log_prior, problems, refused)
+    return Comparison(dags, methods, estimates, log_prior, problems, refused)
 
 
 def _shown(model: Any) -> Dag | Mixture:

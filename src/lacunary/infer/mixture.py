@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 
 from lacunary.budget import budgeted
 from lacunary.data.schema import Label, Schema
@@ -153,7 +152,7 @@ class Mixture(MixtureAnswers):
 
     def log_probability(self, table: Any) -> Array:
         """Return the log-density of each row's observed cells, in nats; (rows,)."""
-        return np.asarray(logsumexp(self.log_densities(table), axis=1))
+        return shared_out(self.log_densities(table))[1]
 
     def log_likelihood(self, table: Any) -> float:
         """Return Σ over rows of weight · log-density of the observed cells, in nats."""

@@ -43,7 +43,12 @@ def bipartite(
     >>> len(graphs), str(graphs[-2])
     (136, 'h2 -> y1; h1 h2 -> y2; h1 h2 -> y3; h1 h2 -> y4')
     """
-    known = schema if isinstance(schema, Schema) else schema.schema
+    known = getattr(schema, "schema", schema)
+    if not isinstance(known, Schema):
+        raise GraphError(
+            f"bipartite graphs stand over a schema or a table, not over {schema!r}; give variables, such as "
+            'lac.Schema((lac.Variable("y1", (0, 1)),)), and hidden={"h": 2}'
+        )
     added = [Variable(name, labels(name, states), hidden=True) for name, states in (hidden or {}).items()]
     whole = known.extend(added)
     observed = [variable.name for variable in whole if not variable.hidden]
