@@ -16,6 +16,7 @@ from lacunary.errors import ImpossibleRowError, ParameterError, SchemaError
 from lacunary.infer.answers import as_table, check_rows_drawn
 from lacunary.infer.mixture_answers import MixtureAnswers
 from lacunary.infer.network import Network
+from lacunary.maths import special
 from lacunary.registry import borrow
 
 __all__ = ["Mixture", "Noise", "shared_out"]
@@ -152,7 +153,7 @@ class Mixture(MixtureAnswers):
 
     def log_probability(self, table: Any) -> Array:
         """Return the log-density of each row's observed cells, in nats; (rows,)."""
-        return shared_out(self.log_densities(table))[1]
+        return np.asarray(special.logsumexp(self.log_densities(table), axis=1))
 
     def log_likelihood(self, table: Any) -> float:
         """Return Σ over rows of weight · log-density of the observed cells, in nats."""
