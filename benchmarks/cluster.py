@@ -26,7 +26,7 @@ import numpy as np
 
 from benchmarks.scale import MISSING, make_alarm
 
-STARTS = 40
+STARTS = 56
 """Parameter vectors that ride in one pass where workers are compared with processes."""
 
 
