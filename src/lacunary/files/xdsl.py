@@ -8,26 +8,23 @@ is passed over; decisions, utilities, equations and noisy tables are refused by 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import prod
-from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Variable
 from lacunary.errors import FileError
-from lacunary.files.elements import parse_events
+from lacunary.files.elements import Document
 from lacunary.files.labels import state_texts
-from lacunary.files.parsed import Declaration, Family, ParsedNetwork, Word
-from lacunary.files.tokens import as_numbers
+from lacunary.files.parsed import Declaration, Family, Word
 from lacunary.infer.network import Network
 
 __all__ = ["parse", "write"]
 
-_DEPTH = 32
 _NODES = ("cpt", "deterministic")
 _REFUSED = ("decision", "utility", "mau", "equation", "noisymax", "noisyadder", "demorgan", "truthtable")
 _ID = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -35,9 +32,7 @@ _ID = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 def parse(data: bytes, *, renormalize: bool = False) -> Network:
     """Return the network that an XDSL document describes."""
-    document = _Document()
-    parse_events(document, data)
-    return document.draft.network(renormalize=renormalize)
+    return _Document.parse(data, renormalize=renormalize)
 
 
 @dataclass
@@ -49,30 +44,24 @@ class _Node:
     states: list[Word] = field(default_factory=list)
     texts: dict[str, list[str]] = field(default_factory=dict)
 
+    def said(self, part: str) -> str:
+        """Return the text of one of its parts."""
+        return "".join(self.texts.get(part, ()))
 
-class _Document:
-    """What is heard of a document while it is read."""
+
+class _Document(Document):
+    """What is heard of an XDSL document while it is read."""
+
+    root, depth = "smile", 32
 
     def __init__(self) -> None:
-        self.draft = ParsedNetwork(self)
-        self.here: Callable[[], tuple[int, int]] = lambda: (1, 1)
-        self.places: list[tuple[int, int]] = []
+        super().__init__()
         self.open: list[str] = []
         self.node: _Node | None = None
 
-    def error(self, place: int, message: str) -> FileError:
-        """Return the error with the line and column of an element."""
-        line, column = self.places[place] if self.places else (1, 1)
-        return FileError(f"line {line}, column {column}: {message}")
-
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Open an element."""
-        place = len(self.places)
-        self.places.append(self.here())
-        if not self.open and name != "smile":
-            raise self.error(place, f"expected <smile>, but found <{name}>")
-        if len(self.open) >= _DEPTH:
-            raise self.error(place, f"elements within elements, more than {_DEPTH} deep")
+        place = self.placed(name, within=len(self.open))
         inside = "nodes" in self.open and "extensions" not in self.open
         if inside and name in _REFUSED:
             raise self.error(place, f"a {name} node; only cpt and deterministic nodes can be read")
@@ -96,33 +85,18 @@ class _Document:
             return
         node, self.node = self.node, None
         self.draft.declarations.append(Declaration(node.name, tuple(node.states)))
-        parents = "".join(node.texts.get("parents", ())).split()
-        words = tuple(Word(parent, node.name.place) for parent in parents)
+        words = tuple(Word(parent, node.name.place) for parent in node.said("parents").split())
         self.draft.families.append(Family(node.name, words, partial(self._read, node)))
 
-    def entity(self, name: str, *_: object) -> NoReturn:
-        """Refuse an entity."""
-        line, column = self.here()
-        raise FileError(f"line {line}, column {column}: the entity {name!r} is declared; none are allowed")
-
     def _read(self, node: _Node, child: Variable, parents: Sequence[Variable]) -> NDArray[np.float64]:
-        shape, place = [*(p.size for p in parents), child.size], node.name.place
-        if node.kind == "deterministic":
-            named = "".join(node.texts.get("resultingstates", ())).split()
-            wrong = next((state for state in named if state not in child.states), None)
-            if wrong is not None or len(named) != prod(shape[:-1]):
-                raise self.error(
-                    place, f"{child.name!r} needs {prod(shape[:-1])} resulting states of its own"
-                )
-            return np.eye(child.size)[[child.states.index(state) for state in named]].reshape(shape)
-        values = as_numbers("".join(node.texts.get("probabilities", ())).split())
-        if values is None:
-            raise self.error(place, f"the table of {child.name!r} holds something that is not a probability")
-        if len(values) != prod(shape):
-            raise self.error(
-                place, f"the table of {child.name!r} needs {prod(shape)} values, not {len(values)}"
-            )
-        return np.array(values).reshape(shape)
+        place = node.name.place
+        if node.kind != "deterministic":
+            return self.table(node.said("probabilities"), place, child, parents)
+        shape, named = [*(p.size for p in parents), child.size], node.said("resultingstates").split()
+        wrong = next((state for state in named if state not in child.states), None)
+        if wrong is not None or len(named) != prod(shape[:-1]):
+            raise self.error(place, f"{child.name!r} needs {prod(shape[:-1])} resulting states of its own")
+        return np.eye(child.size)[[child.states.index(state) for state in named]].reshape(shape)
 
 
 _OPENING = (
