@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import lacunary as lac
+from lacunary.data import doubts
 
 ROWS = 40
 
@@ -109,3 +110,33 @@ def test_parts_say_what_the_table_says() -> None:
     assert "part holds" not in whole.doubts
     assert "id numbers the rows" in lac.fit_mixture(whole, components=1, structure="empty").doubts
     assert lac.Partitioned([table.take(slice(0, 5))]).doubts == ""
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_pairs_are_ruled_out_together_as_they_are_one_by_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows, columns = int(rng.choice([30, 300, 3000])), 8
+    size = int(rng.integers(2, 5))
+    codes = rng.integers(size, size=(rows, columns))
+    numbers = rng.normal(size=(rows, columns)) * 10.0 ** rng.integers(-150, 150, columns)
+    for copied in range(3, columns):  # some in other words or units, a few cells wrong
+        origin = int(rng.integers(copied))
+        codes[:, copied] = rng.permutation(size)[codes[:, origin]]
+        numbers[:, copied] = numbers[:, origin] * rng.normal() + numbers[0, origin]
+        wrong = rng.choice(rows, int(rng.integers(4)), replace=False)
+        codes[wrong, copied] = rng.integers(size, size=len(wrong))
+        numbers[wrong, copied] *= 1.0 + rng.normal(size=len(wrong)) * rng.choice([1e-3, 1.0, 1e4])
+    names = [f"{kind}{i}" for kind in "cx" for i in range(columns)]
+    cells = [[f"s{k}" for k in column] for column in codes.T] + numbers.T.tolist()
+    table = lac.make_holes(
+        lac.read(dict(zip(names, cells, strict=True)), kinds=dict.fromkeys(names[columns:], "continuous")),
+        0.2 * (seed % 2),
+        rng=seed,
+    )
+    expected: dict[str, str] = {}
+    for kind in (range(columns, 2 * columns), range(columns)):
+        for i in kind:
+            earlier = [k for k in kind if k < i and names[k] not in expected and doubts._same(table, k, i)]
+            if earlier:
+                expected[names[i]] = f"nearly repeats {names[earlier[0]]}"
+    assert dict(doubts._repeated(table, list(range(2 * columns)))) == expected

@@ -33,6 +33,12 @@ FEWEST = 10
 ALIKE = 0.999
 """Correlation of two continuous columns, or share of rows in which states correspond, that is all but one."""
 
+GLANCED_AT = 64
+"""Rows in which columns of states are first compared, all pairs at once: hardly any are alike in these."""
+
+WIDEST = 2048
+"""The most states of all columns of one size together for which that glance is taken."""
+
 FEW = 3
 """Values of a continuous column that look like states."""
 
@@ -162,13 +168,54 @@ def _repeated(table: Table, columns: list[int]) -> Iterator[tuple[str, str]]:
     numbers = [i for i in columns if not variables[i].discrete][:COMPARED]
     states = [i for i in columns if variables[i].discrete][:COMPARED]
     taken: set[int] = set()
-    for kind in (numbers, states):
-        for place, i in enumerate(kind):
-            for k in kind[:place]:
-                if k not in taken and _same(table, k, i):
-                    taken.add(i)
-                    yield names[i], f"nearly repeats {names[k]}"
-                    break
+    for pairs in (_alike_numbers(table, numbers), _alike_states(table, states)):
+        for k, i in pairs:
+            if i not in taken and k not in taken and _same(table, k, i):
+                taken.add(i)
+                yield names[i], f"nearly repeats {names[k]}"
+
+
+def _alike_states(table: Table, columns: list[int]) -> list[tuple[int, int]]:
+    """Return the pairs of columns of states that may hold the same: the first rows do not rule it out.
+
+    Rows whose states do not correspond are no fewer in all rows that are looked at than in the first of them.
+    """
+    sizes, found = table.schema.sizes, []
+    allowed = (1.0 - ALIKE) * min(len(table), LOOKED_AT) + 0.5
+    for size in sorted({sizes[i] for i in columns} - {1}):
+        alike = [i for i in columns if sizes[i] == size]
+        if len(alike) * size > WIDEST:
+            found += [(k, i) for place, i in enumerate(alike) for k in alike[:place]]
+            continue
+        codes = table.codes[:GLANCED_AT, alike]
+        shown = (codes[:, :, None] == np.arange(size)).reshape(len(codes), -1).astype(np.float32)
+        counts = (shown.T @ shown).reshape(len(alike), size, len(alike), size)
+        lost = (counts.sum(axis=3) - counts.max(axis=3)).sum(axis=1)
+        few = np.maximum(lost, lost.T) <= allowed
+        found += [(alike[k], alike[i]) for i, k in np.argwhere(np.tril(few, -1)).tolist()]
+    return sorted(found, key=lambda pair: pair[::-1])
+
+
+def _alike_numbers(table: Table, columns: list[int]) -> list[tuple[int, int]]:
+    """Return the pairs of columns of numbers that may hold the same: their correlations do not rule it out.
+
+    These are taken for all pairs at once; where few digits are left of a variance, nothing is ruled out.
+    """
+    if len(columns) < 2:
+        return []
+    shown = ~table.holes[:LOOKED_AT, columns]
+    seen = shown.astype(np.float64)
+    x = np.where(shown, table.reals[:LOOKED_AT, columns], 0.0)
+    x /= np.maximum(np.abs(x).max(axis=0), np.finfo(np.float64).tiny)
+    x = np.where(shown, x - x.sum(axis=0) / np.maximum(seen.sum(axis=0), 1.0), 0.0)
+    x /= np.maximum(np.abs(x).max(axis=0), np.finfo(np.float64).tiny)
+    both = np.maximum(seen.T @ seen, 1.0)
+    sums, squares = x.T @ seen, (x * x).T @ seen
+    spread = squares - sums * sums / both
+    joint = x.T @ x - sums * sums.T / both
+    clear = np.minimum(spread, spread.T) > 1e-8 * both
+    apart = clear & (joint * joint < (ALIKE - 1e-4) ** 2 * spread * spread.T)
+    return [(columns[k], columns[i]) for i, k in np.argwhere(np.tril(~apart, -1)).tolist()]
 
 
 def _standard(x: NDArray[np.float64]) -> NDArray[np.float64]:
