@@ -10,7 +10,7 @@ from lacunary.cli.show import say_written, show
 from lacunary.data.facts import open_cells
 from lacunary.data.wording import MISSING_AT_RANDOM, counted
 from lacunary.report.classes_text import empty_grid
-from lacunary.report.mixture import doubt, links, names_of, sentences, strengths, tried
+from lacunary.report.mixture import links, met_once, names_of, sentences, strengths, tried
 from lacunary.report.words import percent
 
 __all__ = ["summary", "tell"]
@@ -101,8 +101,8 @@ def _numbers(found: lac.MixtureFit) -> None:
         )
         grid.add_row(*map(str, cells), style="bold" if number.chosen else None)
     show(grid)
-    if doubt(numbers):
-        show(doubt(numbers))
+    if met_once(numbers):
+        show(met_once(numbers))
 
 
 def _component(c: int, weight: float, network: lac.Network, lost: dict[tuple[str, str], float]) -> None:

@@ -42,7 +42,7 @@ CLASSES = "Compare latent classes: NAME with each number of --components."
 METHODS = "The estimates, with commas between; as for score."
 
 Effective = Annotated[bool, typer.Option("--effective", help=EFFECTIVE)]
-Charged = Annotated[
+Charge = Annotated[
     Literal["parameters", "generic", "data", "estimate"],
     option(CHARGE, "parameters|generic|data|estimate"),
 ]
@@ -61,7 +61,7 @@ def score(
     method: Annotated[str, option(f"The estimate: {ESTIMATES}.", "NAME")] = "cheeseman-stutz",
     prior: Prior = "dirichlet=1",
     effective: Effective = False,
-    charge: Charged = "parameters",
+    charge: Charge = "parameters",
     starts: Starts = None,
     rng: Seed = 0,
     json: Json = False,
@@ -116,7 +116,7 @@ def compare(
     methods: Annotated[str, option(METHODS, "NAME,NAME")] = "bic,cheeseman-stutz,variational",
     prior: Prior = "dirichlet=1",
     effective: Effective = False,
-    charge: Charged = "parameters",
+    charge: Charge = "parameters",
     starts: Starts = None,
     rng: Seed = 0,
     figure: Figure = None,

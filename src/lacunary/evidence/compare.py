@@ -21,7 +21,7 @@ from lacunary.evidence.exact import exact_posterior
 from lacunary.evidence.nested import acquaint
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.score import estimate, pose
-from lacunary.evidence.share import Share, doubt, expected_shares, proven_too_low, shares, tied
+from lacunary.evidence.share import Share, expected_shares, proven_too_low, shares, tied, why_unsure
 from lacunary.infer.answers import as_source
 from lacunary.infer.belief import Belief, Prior
 from lacunary.infer.ensemble import Ensemble
@@ -95,7 +95,7 @@ class Comparison:
         """Return each model's posterior probability by one method, with what its error leaves open."""
         self.values(method)
         if self._refused(method):
-            return tuple(Share(None, 0.0, 1.0, self._doubt(method)) for _ in self.models)
+            return tuple(Share(None, 0.0, 1.0, self._why_unsure(method)) for _ in self.models)
         return shares(self._by(method), self.log_prior, [self.floor(name) for name in self.models])
 
     def probabilities(self, method: str) -> Array:
@@ -138,7 +138,7 @@ class Comparison:
         They are several where they differ by rounding or less than their error alone, and none where
         the errors are not to be trusted or a model has no estimate.
         """
-        if self._doubt(method) and len(self.models) > 1:
+        if self._why_unsure(method) and len(self.models) > 1:
             return ()
         found = self._by(method)
         return tuple(n for n, top in zip(self.models, tied(found, self.log_prior), strict=True) if top)
@@ -154,11 +154,11 @@ class Comparison:
     def _refused(self, method: str) -> list[str]:
         return [name for name in self.models if method not in self.estimates[name]]
 
-    def _doubt(self, method: str) -> str:
+    def _why_unsure(self, method: str) -> str:
         """Return why a method does not tell how probable models are; nothing if it does."""
         if missing := self._refused(method):
             return f"there is no estimate of {self._named(missing)}"
-        return doubt(self._by(method), [self.floor(name) for name in self.models])
+        return why_unsure(self._by(method), [self.floor(name) for name in self.models])
 
     def favourites(self) -> dict[str, tuple[str, ...]]:
         """Return the models that some estimate puts first, each with these estimates."""
@@ -186,7 +186,7 @@ class Comparison:
         """
         chosen = method or self.methods[0]
         self.values(chosen)
-        if reason := self._doubt(chosen):
+        if reason := self._why_unsure(chosen):
             raise ParameterError(
                 f"{chosen!r} does not tell how probable models are: {reason}; average by another"
             )
@@ -290,7 +290,7 @@ class Comparison:
         out = []
         for method in self.methods:
             low = [name for name in self.models if self.too_low(name, method)]
-            doubted = [
+            unsure = [
                 name
                 for name in self.models
                 if method in self.estimates[name]
@@ -303,11 +303,9 @@ class Comparison:
                 out.append(
                     f"↓ {method} of {self._named(low)} is wrong: proven too low, by as much as {by:.1f} nats"
                 )
-            if doubted:
-                note = self.estimates[doubted[0]][method].details.get("note")
-                out.append(
-                    f"? {method} of {self._named(doubted)}: {note or 'its error is not to be trusted'}"
-                )
+            if unsure:
+                note = self.estimates[unsure[0]][method].details.get("note")
+                out.append(f"? {method} of {self._named(unsure)}: {note or 'its error is not to be trusted'}")
         return out
 
     def _named(self, names: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 from lacunary.evidence.estimate import Estimate
 from lacunary.maths.arrays import Array, Booleans
 
-__all__ = ["Share", "doubt", "expected_shares", "proven_too_low", "shares", "tied"]
+__all__ = ["Share", "expected_shares", "proven_too_low", "shares", "tied", "why_unsure"]
 
 TIE = 1e-9
 """Relative difference of log evidences that may be rounding."""
@@ -60,7 +60,7 @@ def shares(found: Sequence[Estimate], log_prior: Array, floors: Sequence[float])
     """Return the posterior probability of each model by its estimate; ``floors`` are proven lower bounds."""
     logs, errors = _logs(found, log_prior), _errors(found)
     point = np.exp(logs - logsumexp(logs))
-    reason = doubt(found, floors)
+    reason = why_unsure(found, floors)
     if reason:
         return tuple(Share(None, 0.0, 1.0, reason) for _ in found)
     if not errors.any():
@@ -93,7 +93,7 @@ def tied(found: Sequence[Estimate], log_prior: Array) -> Booleans:
     return np.asarray(logs >= logs[top] - np.maximum(rounding, np.hypot(errors, errors[top])))
 
 
-def doubt(found: Sequence[Estimate], floors: Sequence[float]) -> str:
+def why_unsure(found: Sequence[Estimate], floors: Sequence[float]) -> str:
     """Return why estimates make no probabilities, in words; nothing if they do."""
     sampled = [e for e in found if e.kind == "Monte Carlo"]
     if any(proven_too_low(e, floor) for e, floor in zip(found, floors, strict=True) if e in sampled):

@@ -21,7 +21,7 @@ __all__ = ["Document"]
 
 
 class Document(ABC):
-    """What is heard of a document while it is read, element by element.
+    """What is known of a document while it is read, element by element.
 
     Attributes
     ----------

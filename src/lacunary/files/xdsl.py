@@ -50,7 +50,7 @@ class _Node:
 
 
 class _Document(Document):
-    """What is heard of an XDSL document while it is read."""
+    """What is known of an XDSL document while it is read."""
 
     root, depth = "smile", 32
 

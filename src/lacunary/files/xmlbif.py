@@ -40,7 +40,7 @@ class _Element:
 
 
 class _Document(Document):
-    """What is heard of an XMLBIF document while it is read."""
+    """What is known of an XMLBIF document while it is read."""
 
     root, depth = "BIF", 16
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from lacunary.infer.engine import Distinct
 from lacunary.infer.parallel import in_parallel
 from lacunary.infer.shape import flat, starts
-from lacunary.kernels.gibbs import LEAF, LINEAR, NEVER, TABLE, Desk, Families, Found, Plan, Seen, visit
+from lacunary.kernels.gibbs import LEAF, LINEAR, NEVER, TABLE, Families, Found, Plan, Seen, Workspace, visit
 from lacunary.model.dag import Dag
 
 __all__ = ["Chains", "Effort", "Visited"]
@@ -136,7 +136,9 @@ class Chains:
 
         def run(part: slice) -> tuple[Array, Array]:
             found = Found(np.zeros(places), np.zeros((chains, places)), log[0], log[1], self._drawn(0))
-            visit(self._families, seen, self.effort.plan, self._desk(places), part.start, part.stop, found)
+            visit(
+                self._families, seen, self.effort.plan, self._workspace(places), part.start, part.stop, found
+            )
             return found.counts, found.chains
 
         done = in_parallel(run, self._runs(max(1, min(TASKS, NUMBERS // (chains * max(places, 1))))))
@@ -150,7 +152,7 @@ class Chains:
 
         def run(part: slice) -> None:
             found = Found(none, none.reshape(0, 0), log, square, out)
-            visit(self._families, seen, self.effort.plan, self._desk(0), part.start, part.stop, found)
+            visit(self._families, seen, self.effort.plan, self._workspace(0), part.start, part.stop, found)
 
         in_parallel(run, self._runs(TASKS))
         return out, log
@@ -280,14 +282,14 @@ class Chains:
                 family.gather(np.tile(x, q)[:, None], np.repeat(np.arange(q), len(x)), each, mine)
         return out
 
-    def _desk(self, places: int) -> Desk:
+    def _workspace(self, places: int) -> Workspace:
         n, sizes = len(self._kinds), self.dag.schema.sizes
         records = max(self.effort.ways, self.effort.chains * self.effort.sweeps)
 
         def whole() -> NDArray[np.int64]:
             return np.full(n, -1, dtype=np.int64)
 
-        return Desk(
+        return Workspace(
             n=n,
             code=whole(),
             island=whole(),

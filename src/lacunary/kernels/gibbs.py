@@ -21,7 +21,7 @@ from lacunary.kernels.arena import pointed
 from lacunary.kernels.compile import bare, called
 from lacunary.kernels.variate import FIRST, SECOND, uniform
 
-__all__ = ["LEAF", "LINEAR", "NEVER", "TABLE", "Desk", "Families", "Found", "Plan", "Seen", "visit"]
+__all__ = ["LEAF", "LINEAR", "NEVER", "TABLE", "Families", "Found", "Plan", "Seen", "Workspace", "visit"]
 
 TABLE, LINEAR, LEAF = 0, 1, 2
 """Kinds of families."""
@@ -109,7 +109,7 @@ class Found(NamedTuple):
     drawn: NDArray[np.int32]
 
 
-class Desk(NamedTuple):
+class Workspace(NamedTuple):
     """Working memory of one row.
 
     ``code`` is the row as it is being filled; ``island`` joins variables; ``alone`` marks private holes;
@@ -169,33 +169,33 @@ def _root(island: Any, v: int) -> int:
 
 
 @called
-def _is_hole(families: Families, seen: Seen, r: int, desk: Desk, v: int) -> Any:
+def _is_hole(families: Families, seen: Seen, r: int, work: Workspace, v: int) -> Any:
     """Tell whether a cell is a hole that counts: not of one state, not of a leaf."""
     if families.kind[v] == TABLE:
-        return seen.codes[r * desk.n + v] < 0 and families.size[v] > 1
-    return families.kind[v] == LINEAR and math.isnan(seen.reals[r * desk.n + v])
+        return seen.codes[r * work.n + v] < 0 and families.size[v] > 1
+    return families.kind[v] == LINEAR and math.isnan(seen.reals[r * work.n + v])
 
 
 @called
-def _chart(families: Families, seen: Seen, r: int, desk: Desk) -> None:
+def _chart(families: Families, seen: Seen, r: int, work: Workspace) -> None:
     """Join a row's holes into islands, and mark private holes and families that count."""
-    n = desk.n
+    n = work.n
     for v in range(n):
-        desk.island[v] = v if _is_hole(families, seen, r, desk, v) else -1
-        desk.live[v] = families.kind[v] != LEAF or not math.isnan(seen.reals[r * desk.n + v])
-        desk.code[v] = seen.codes[r * desk.n + v] if seen.codes[r * desk.n + v] >= 0 else 0
+        work.island[v] = v if _is_hole(families, seen, r, work, v) else -1
+        work.live[v] = families.kind[v] != LEAF or not math.isnan(seen.reals[r * work.n + v])
+        work.code[v] = seen.codes[r * work.n + v] if seen.codes[r * work.n + v] >= 0 else 0
     for i in range(n):
         first: Any = np.int64(-1)  # a bare −1 has a type of its own, for which all would be compiled again
-        for k in range(families.member_start[i], families.member_start[i + 1] if desk.live[i] else 0):
-            first = _join(desk.island, first, families.member[k])
+        for k in range(families.member_start[i], families.member_start[i + 1] if work.live[i] else 0):
+            first = _join(work.island, first, families.member[k])
         for k in range(families.column_start[i], families.column_start[i + 1]):
-            first = _join(desk.island, first, families.column[k])
+            first = _join(work.island, first, families.column[k])
     for v in range(n):
-        desk.alone[v] = families.kind[v] == TABLE and desk.island[v] >= 0
+        work.alone[v] = families.kind[v] == TABLE and work.island[v] >= 0
         for k in range(families.touch_start[v], families.touch_start[v + 1]):
-            if families.touch[k] != v and desk.live[families.touch[k]]:
-                desk.alone[v] = False
-        desk.home[v] = _home(families, desk, v)
+            if families.touch[k] != v and work.live[families.touch[k]]:
+                work.alone[v] = False
+        work.home[v] = _home(families, work, v)
 
 
 @called
@@ -210,14 +210,14 @@ def _join(island: Any, first: int, v: int) -> int:
 
 
 @called
-def _home(families: Families, desk: Desk, i: int) -> int:
+def _home(families: Families, work: Workspace, i: int) -> int:
     """Return the island in which a family has holes; −1: none."""
     for k in range(families.member_start[i], families.member_start[i + 1]):
-        if desk.island[families.member[k]] >= 0:
-            return _root(desk.island, families.member[k])
+        if work.island[families.member[k]] >= 0:
+            return _root(work.island, families.member[k])
     for k in range(families.column_start[i], families.column_start[i + 1]):
-        if desk.island[families.column[k]] >= 0:
-            return _root(desk.island, families.column[k])
+        if work.island[families.column[k]] >= 0:
+            return _root(work.island, families.column[k])
     return -1
 
 
@@ -242,45 +242,45 @@ def _place(families: Families, i: int, r: int, code: Any) -> Any:
 
 
 @called
-def _log_family(families: Families, seen: Seen, r: int, desk: Desk, i: int, tau: float) -> Any:
+def _log_family(families: Families, seen: Seen, r: int, work: Workspace, i: int, tau: float) -> Any:
     """Return the log of a table's or leaf's factor; what is not of an open variable counts τ times."""
-    at = _place(families, i, r, desk.code)
+    at = _place(families, i, r, work.code)
     if families.kind[i] == LEAF:
         return tau * seen.value[at]
-    if desk.island[i] < 0:
+    if work.island[i] < 0:
         return tau * (seen.value[at] + seen.total[at])
-    if desk.alone[i]:
+    if work.alone[i]:
         return tau * seen.total[at]  # the sum over its own states
     return seen.value[at] + tau * seen.total[at]
 
 
 @called
-def _log_numbers(families: Families, seen: Seen, r: int, desk: Desk, many: int, holes: int) -> float:
+def _log_numbers(families: Families, seen: Seen, r: int, work: Workspace, many: int, holes: int) -> float:
     """Integrate an island's continuous holes out; leave the factor of their precision in ``matrix``.
 
     With K = LLᵀ the part of ΣQ for the holes and b that of holes times observed cells, ``vector`` is L⁻¹b.
     """
-    n, matrix, vector, log, square = desk.n, desk.matrix, desk.vector, 0.0, 0.0
+    n, matrix, vector, log, square = work.n, work.matrix, work.vector, 0.0, 0.0
     for a in range(holes):
         vector[a] = 0.0
         for b in range(holes):
             matrix[a * n + b] = 0.0
     for f in range(many):
-        i = desk.family[f]
+        i = work.family[f]
         if families.kind[i] != LINEAR:
             continue
-        width = _fetch(families, seen, r, desk, i)
-        at = _place(families, i, r, desk.code)
-        log += seen.constant[families.base[i] + _configuration(families, i, desk.code)]
+        width = _fetch(families, seen, r, work, i)
+        at = _place(families, i, r, work.code)
+        log += seen.constant[families.base[i] + _configuration(families, i, work.code)]
         for a in range(width):
             for b in range(width):
                 q = seen.value[at + a * width + b]
-                if desk.at[a] < 0 and desk.at[b] < 0:
-                    square += q * desk.z[a] * desk.z[b]
-                elif desk.at[a] >= 0 and desk.at[b] < 0:
-                    vector[desk.at[a]] += q * desk.z[b]
-                elif desk.at[a] >= 0 and desk.at[b] >= 0:
-                    matrix[desk.at[a] * n + desk.at[b]] += q
+                if work.at[a] < 0 and work.at[b] < 0:
+                    square += q * work.z[a] * work.z[b]
+                elif work.at[a] >= 0 and work.at[b] < 0:
+                    vector[work.at[a]] += q * work.z[b]
+                elif work.at[a] >= 0 and work.at[b] >= 0:
+                    matrix[work.at[a] * n + work.at[b]] += q
     for a in range(holes):
         for b in range(a + 1):
             left = matrix[a * n + b]
@@ -300,54 +300,54 @@ def _log_numbers(families: Families, seen: Seen, r: int, desk: Desk, many: int, 
 
 
 @called
-def _fetch(families: Families, seen: Seen, r: int, desk: Desk, i: int) -> Any:
+def _fetch(families: Families, seen: Seen, r: int, work: Workspace, i: int) -> Any:
     """Write z = (1, x) of a regression, and which of it are holes, by number; return its length."""
-    desk.z[0], desk.at[0] = 1.0, -1
+    work.z[0], work.at[0] = 1.0, -1
     first, last = families.column_start[i], families.column_start[i + 1]
     for k in range(first, last):
         v = families.column[k]
-        is_hole = desk.island[v] >= 0
-        desk.at[k - first + 1] = desk.spot[v] if is_hole else -1
-        desk.z[k - first + 1] = 0.0 if is_hole else seen.reals[r * desk.n + v]
+        is_hole = work.island[v] >= 0
+        work.at[k - first + 1] = work.spot[v] if is_hole else -1
+        work.z[k - first + 1] = 0.0 if is_hole else seen.reals[r * work.n + v]
     return last - first + 1
 
 
 @called
 def _log_island(
-    families: Families, seen: Seen, r: int, desk: Desk, many: int, holes: int, tau: float
+    families: Families, seen: Seen, r: int, work: Workspace, many: int, holes: int, tau: float
 ) -> float:
     """Return the log of all factors of an island at its present states."""
     log, linear = 0.0, False
     for f in range(many):
-        if families.kind[desk.family[f]] == LINEAR:
+        if families.kind[work.family[f]] == LINEAR:
             linear = True
         else:
-            log += _log_family(families, seen, r, desk, desk.family[f], tau)
-    return log + tau * _log_numbers(families, seen, r, desk, many, holes) if linear else log
+            log += _log_family(families, seen, r, work, work.family[f], tau)
+    return log + tau * _log_numbers(families, seen, r, work, many, holes) if linear else log
 
 
 @called
 def _log_around(
-    families: Families, seen: Seen, r: int, desk: Desk, v: int, u: int, many: int, holes: int, tau: float
+    families: Families, seen: Seen, r: int, work: Workspace, v: int, u: int, many: int, holes: int, tau: float
 ) -> float:
     """Return the log of all factors that one or two holes are in (u = −1: one)."""
     log, linear = 0.0, False
     for k in range(families.touch_start[v], families.touch_start[v + 1]):
         i = families.touch[k]
-        desk.stamp[i] = v
+        work.stamp[i] = v
         if families.kind[i] == LINEAR:
             linear = True
-        elif desk.live[i]:
-            log += _log_family(families, seen, r, desk, i, tau)
+        elif work.live[i]:
+            log += _log_family(families, seen, r, work, i, tau)
     for k in range(families.touch_start[u] if u >= 0 else 0, families.touch_start[u + 1] if u >= 0 else 0):
         i = families.touch[k]
         if families.kind[i] == LINEAR:
             linear = True
-        elif desk.live[i] and desk.stamp[i] != v:
-            log += _log_family(families, seen, r, desk, i, tau)
+        elif work.live[i] and work.stamp[i] != v:
+            log += _log_family(families, seen, r, work, i, tau)
     for k in range(families.touch_start[v], families.touch_start[v + 1]):
-        desk.stamp[families.touch[k]] = -1
-    return log + tau * _log_numbers(families, seen, r, desk, many, holes) if linear else log
+        work.stamp[families.touch[k]] = -1
+    return log + tau * _log_numbers(families, seen, r, work, many, holes) if linear else log
 
 
 @called
@@ -369,27 +369,27 @@ def _chosen(choice: Any, many: int, draw: float) -> int:
 
 
 @called
-def _neighbour(families: Families, desk: Desk, v: int) -> int:
+def _neighbour(families: Families, work: Workspace, v: int) -> int:
     """Return a hole that shares a family with another, at random; −1 where chance met none."""
     first = families.touch_start[v]
-    i = families.touch[first + int(uniform(desk.stream) * (families.touch_start[v + 1] - first))]
+    i = families.touch[first + int(uniform(work.stream) * (families.touch_start[v + 1] - first))]
     first = families.member_start[i]
-    u = families.member[first + int(uniform(desk.stream) * (families.member_start[i + 1] - first))]
-    free = u != v and desk.island[u] >= 0 and not desk.alone[u]
+    u = families.member[first + int(uniform(work.stream) * (families.member_start[i + 1] - first))]
+    free = u != v and work.island[u] >= 0 and not work.alone[u]
     return u if free and families.size[v] * families.size[u] <= PAIR else -1
 
 
 @called
-def _possible(families: Families, seen: Seen, r: int, desk: Desk, many: int) -> bool:
+def _possible(families: Families, seen: Seen, r: int, work: Workspace, many: int) -> bool:
     """Tell whether no factor of an island is zero at its present states."""
     for f in range(many):
-        i = desk.family[f]
+        i = work.family[f]
         if families.kind[i] == LINEAR:
             continue
-        at = _place(families, i, r, desk.code)
+        at = _place(families, i, r, work.code)
         if families.kind[i] == TABLE and seen.total[at] <= NEVER:
             return False
-        if seen.value[at] <= NEVER and not desk.alone[i]:
+        if seen.value[at] <= NEVER and not work.alone[i]:
             return False
     return True
 
@@ -399,7 +399,7 @@ def _scan(
     families: Families,
     seen: Seen,
     r: int,
-    desk: Desk,
+    work: Workspace,
     states: int,
     many: int,
     holes: int,
@@ -407,83 +407,83 @@ def _scan(
     turn: int,
 ) -> None:
     """Draw every discrete hole of an island once, given the others; every second time two at a time."""
-    code = desk.code
+    code = work.code
     for s in range(states):
-        v, u = desk.state[s], -1
+        v, u = work.state[s], -1
         if turn % 2 == 1:
-            u = _neighbour(families, desk, v)
+            u = _neighbour(families, work, v)
         second = families.size[u] if u >= 0 else 1
         for a in range(families.size[v]):
             code[v] = a
             for b in range(second):
                 if u >= 0:
                     code[u] = b
-                desk.choice[a * second + b] = _log_around(families, seen, r, desk, v, u, many, holes, tau)
-        best = _chosen(desk.choice, families.size[v] * second, uniform(desk.stream))
+                work.choice[a * second + b] = _log_around(families, seen, r, work, v, u, many, holes, tau)
+        best = _chosen(work.choice, families.size[v] * second, uniform(work.stream))
         code[v] = best // second
         if u >= 0:
             code[u] = best % second
 
 
 @called
-def _forward(families: Families, seen: Seen, r: int, desk: Desk, states: int) -> None:
+def _forward(families: Families, seen: Seen, r: int, work: Workspace, states: int) -> None:
     """Draw an island's discrete holes from their own families, parents first."""
     for s in range(states):
-        v = desk.state[s]
+        v = work.state[s]
         for a in range(families.size[v]):
-            desk.code[v] = a
-            desk.choice[a] = seen.value[_place(families, v, r, desk.code)]
-        desk.code[v] = _chosen(desk.choice, families.size[v], uniform(desk.stream))
+            work.code[v] = a
+            work.choice[a] = seen.value[_place(families, v, r, work.code)]
+        work.code[v] = _chosen(work.choice, families.size[v], uniform(work.stream))
 
 
 @called
 def _anneal(
-    families: Families, seen: Seen, r: int, desk: Desk, states: int, many: int, holes: int, steps: int
+    families: Families, seen: Seen, r: int, work: Workspace, states: int, many: int, holes: int, steps: int
 ) -> float:
     """Lead one chain from its first draw to the posterior; return its log-weight."""
-    _forward(families, seen, r, desk, states)
+    _forward(families, seen, r, work, states)
     log, before = 0.0, 0.0
     for k in range(1, steps + 1):
         tau = (k / steps) ** 2
         # What τ multiplies is all that differs between τ = 1 and τ = 0.
-        whole = _log_island(families, seen, r, desk, many, holes, 1.0)
-        log += (tau - before) * (whole - _log_island(families, seen, r, desk, many, holes, 0.0))
-        _scan(families, seen, r, desk, states, many, holes, tau, k)
+        whole = _log_island(families, seen, r, work, many, holes, 1.0)
+        log += (tau - before) * (whole - _log_island(families, seen, r, work, many, holes, 0.0))
+        _scan(families, seen, r, work, states, many, holes, tau, k)
         before = tau
-    return log if _possible(families, seen, r, desk, many) else -np.inf
+    return log if _possible(families, seen, r, work, many) else -np.inf
 
 
 @called
 def _enumerate(
-    families: Families, seen: Seen, r: int, desk: Desk, states: int, many: int, holes: int, ways: int
+    families: Families, seen: Seen, r: int, work: Workspace, states: int, many: int, holes: int, ways: int
 ) -> float:
     """Record every way to fill an island's discrete holes, with its share; return the log of their sum."""
     top = -np.inf
     for way in range(ways):
         left = way
         for s in range(states):
-            v = desk.state[s]
-            desk.code[v] = left % families.size[v]
+            v = work.state[s]
+            work.code[v] = left % families.size[v]
             left //= families.size[v]
-            desk.record[way * desk.n + s] = desk.code[v]
-        desk.share[way] = -np.inf
-        if _possible(families, seen, r, desk, many):
-            desk.share[way] = _log_island(families, seen, r, desk, many, holes, 1.0)
-        top = max(top, desk.share[way])
+            work.record[way * work.n + s] = work.code[v]
+        work.share[way] = -np.inf
+        if _possible(families, seen, r, work, many):
+            work.share[way] = _log_island(families, seen, r, work, many, holes, 1.0)
+        top = max(top, work.share[way])
     if top == -np.inf:
         return top
     mass = 0.0
     for way in range(ways):
-        desk.share[way] = math.exp(desk.share[way] - top)
-        mass += desk.share[way]
+        work.share[way] = math.exp(work.share[way] - top)
+        mass += work.share[way]
     for way in range(ways):
-        desk.share[way] /= mass
+        work.share[way] /= mass
     return top + math.log(mass)
 
 
 @called
 def _walk(
-    families: Families, seen: Seen, r: int, desk: Desk, states: int, many: int, holes: int, plan: Plan
+    families: Families, seen: Seen, r: int, work: Workspace, states: int, many: int, holes: int, plan: Plan
 ) -> tuple[float, float]:
     """Record draws of an island's discrete holes by chains; return log-evidence and its error, squared.
 
@@ -492,19 +492,19 @@ def _walk(
     steps, spread, log = plan.steps, np.inf, 0.0
     for _ in range(plan.again + 1):
         for c in range(plan.chains):
-            _begin_stream(desk.stream, plan.seed, r, c + plan.chains * (1 + desk.state[0]))
-            desk.weight[c] = _anneal(families, seen, r, desk, states, many, holes, steps)
+            _begin_stream(work.stream, plan.seed, r, c + plan.chains * (1 + work.state[0]))
+            work.weight[c] = _anneal(families, seen, r, work, states, many, holes, steps)
             for sweep in range(plan.sweeps):
-                _scan(families, seen, r, desk, states, many, holes, 1.0, sweep)
+                _scan(families, seen, r, work, states, many, holes, 1.0, sweep)
                 for s in range(states):
-                    desk.record[(c * plan.sweeps + sweep) * desk.n + s] = desk.code[desk.state[s]]
-        log, spread = _balanced(desk.weight, plan.chains)
+                    work.record[(c * plan.sweeps + sweep) * work.n + s] = work.code[work.state[s]]
+        log, spread = _balanced(work.weight, plan.chains)
         if spread * (plan.chains - 1) <= EVEN:
             break
         steps *= 4
     for c in range(plan.chains):
         for sweep in range(plan.sweeps):
-            desk.share[c * plan.sweeps + sweep] = desk.weight[c] / plan.sweeps
+            work.share[c * plan.sweeps + sweep] = work.weight[c] / plan.sweeps
     # The log of a mean is too low by half its relative variance.
     return log + 0.5 * min(spread, 1.0), spread
 
@@ -528,45 +528,45 @@ def _balanced(weight: Any, chains: int) -> tuple[float, float]:
 
 
 @called
-def _add(desk: Desk, many: int, at: int, weight: float) -> int:
+def _add(work: Workspace, many: int, at: int, weight: float) -> int:
     """Add to a statistic, and list its place if it is new."""
-    if desk.part[at] == 0.0:
-        desk.hit[many] = at
+    if work.part[at] == 0.0:
+        work.hit[many] = at
         many += 1
-    desk.part[at] += weight
-    if desk.part[at] == 0.0:  # what cancels must not be listed twice
-        desk.part[at] = 1e-300
+    work.part[at] += weight
+    if work.part[at] == 0.0:  # what cancels must not be listed twice
+        work.part[at] = 1e-300
     return many
 
 
 @called
 def _gather(
-    families: Families, seen: Seen, r: int, desk: Desk, many: int, holes: int, weight: float, hits: int
+    families: Families, seen: Seen, r: int, work: Workspace, many: int, holes: int, weight: float, hits: int
 ) -> int:
     """Add the statistics of an island's families at its present states to ``part``; return places listed."""
     linear = False
     for f in range(many):
-        i = desk.family[f]
-        at = _place(families, i, r, desk.code)
+        i = work.family[f]
+        at = _place(families, i, r, work.code)
         if families.kind[i] == LINEAR:
             linear = True
-        elif families.kind[i] == TABLE and desk.alone[i]:
+        elif families.kind[i] == TABLE and work.alone[i]:
             step = families.stride[families.member_start[i]]
-            at -= desk.code[i] * step
+            at -= work.code[i] * step
             for a in range(families.size[i]):
-                hits = _add(desk, hits, at + a * step, weight * math.exp(seen.value[at + a * step]))
+                hits = _add(work, hits, at + a * step, weight * math.exp(seen.value[at + a * step]))
         else:
-            hits = _add(desk, hits, at, weight)
-    return _gather_numbers(families, seen, r, desk, many, holes, weight, hits) if linear else hits
+            hits = _add(work, hits, at, weight)
+    return _gather_numbers(families, seen, r, work, many, holes, weight, hits) if linear else hits
 
 
 @called
 def _gather_numbers(
-    families: Families, seen: Seen, r: int, desk: Desk, many: int, holes: int, weight: float, hits: int
+    families: Families, seen: Seen, r: int, work: Workspace, many: int, holes: int, weight: float, hits: int
 ) -> int:
     """Add E[z zᵀ] of regressions, holes given what is observed."""
-    _log_numbers(families, seen, r, desk, many, holes)
-    n, matrix, vector = desk.n, desk.matrix, desk.vector
+    _log_numbers(families, seen, r, work, many, holes)
+    n, matrix, vector = work.n, work.matrix, work.vector
     for a in range(holes - 1, -1, -1):  # the mean −K⁻¹b, into ``vector``
         left = -vector[a]
         for b in range(a + 1, holes):
@@ -580,29 +580,29 @@ def _gather_numbers(
                 left -= matrix[a * n + c] * (matrix[b * n + b] if c == b else matrix[b * n + c])
             matrix[b * n + a] = left * matrix[a * n + a]
     for f in range(many):
-        i = desk.family[f]
+        i = work.family[f]
         if families.kind[i] != LINEAR:
             continue
-        width = _fetch(families, seen, r, desk, i)
-        start = _place(families, i, r, desk.code)
+        width = _fetch(families, seen, r, work, i)
+        start = _place(families, i, r, work.code)
         for a in range(width):
-            if desk.at[a] >= 0:
-                desk.z[a] = vector[desk.at[a]]
+            if work.at[a] >= 0:
+                work.z[a] = vector[work.at[a]]
         for a in range(width):
             for b in range(width):
-                cell = desk.z[a] * desk.z[b]
-                if desk.at[a] >= 0 and desk.at[b] >= 0:
-                    x, y = desk.at[a], desk.at[b]
+                cell = work.z[a] * work.z[b]
+                if work.at[a] >= 0 and work.at[b] >= 0:
+                    x, y = work.at[a], work.at[b]
                     for c in range(max(x, y), holes):  # K⁻¹ = L⁻ᵀL⁻¹
                         cell += matrix[x * n + c] * matrix[y * n + c]
-                hits = _add(desk, hits, start + a * width + b, weight * cell)
+                hits = _add(work, hits, start + a * width + b, weight * cell)
     return hits
 
 
 @called
-def _put(desk: Desk, states: int, record: int) -> None:
+def _put(work: Workspace, states: int, record: int) -> None:
     for s in range(states):
-        desk.code[desk.state[s]] = desk.record[record * desk.n + s]
+        work.code[work.state[s]] = work.record[record * work.n + s]
 
 
 @called
@@ -610,7 +610,7 @@ def _count(
     families: Families,
     seen: Seen,
     r: int,
-    desk: Desk,
+    work: Workspace,
     states: int,
     many: int,
     holes: int,
@@ -620,12 +620,12 @@ def _count(
     """Add the exact statistics of an island all of whose ways are recorded."""
     hits: Any = np.int64(0)
     for k in range(records):
-        if desk.share[k] > 0.0:
-            _put(desk, states, k)
-            hits = _gather(families, seen, r, desk, many, holes, seen.weight[r] * desk.share[k], hits)
+        if work.share[k] > 0.0:
+            _put(work, states, k)
+            hits = _gather(families, seen, r, work, many, holes, seen.weight[r] * work.share[k], hits)
     for h in range(hits):
-        found.counts[desk.hit[h]] += desk.part[desk.hit[h]]
-        desk.part[desk.hit[h]] = 0.0
+        found.counts[work.hit[h]] += work.part[work.hit[h]]
+        work.part[work.hit[h]] = 0.0
 
 
 @called
@@ -633,7 +633,7 @@ def _count_chains(
     families: Families,
     seen: Seen,
     r: int,
-    desk: Desk,
+    work: Workspace,
     states: int,
     many: int,
     holes: int,
@@ -649,23 +649,23 @@ def _count_chains(
     for c in range(plan.chains):
         hits: Any = np.int64(0)
         for k in range(c * plan.sweeps, (c + 1) * plan.sweeps):
-            _put(desk, states, k)
-            hits = _gather(families, seen, r, desk, many, holes, seen.weight[r] * desk.share[k], hits)
+            _put(work, states, k)
+            hits = _gather(families, seen, r, work, many, holes, seen.weight[r] * work.share[k], hits)
         for h in range(hits):
-            at = desk.hit[h]
-            found.chains[c, at] += all_chains * desk.part[at]
-            if desk.sum[at] == 0.0:
-                desk.hits[places] = at
+            at = work.hit[h]
+            found.chains[c, at] += all_chains * work.part[at]
+            if work.sum[at] == 0.0:
+                work.hits[places] = at
                 places += 1
-            desk.sum[at] += desk.part[at]
-            desk.part[at] = 0.0
-            if desk.sum[at] == 0.0:
-                desk.sum[at] = 1e-300
+            work.sum[at] += work.part[at]
+            work.part[at] = 0.0
+            if work.sum[at] == 0.0:
+                work.sum[at] = 1e-300
     for h in range(places):
-        at = desk.hits[h]
+        at = work.hits[h]
         for c in range(plan.chains):
-            found.chains[c, at] += (1.0 - all_chains * desk.weight[c]) * desk.sum[at]
-        desk.sum[at] = 0.0
+            found.chains[c, at] += (1.0 - all_chains * work.weight[c]) * work.sum[at]
+        work.sum[at] = 0.0
 
 
 @called
@@ -673,7 +673,7 @@ def _draw(
     families: Families,
     seen: Seen,
     r: int,
-    desk: Desk,
+    work: Workspace,
     states: int,
     many: int,
     records: int,
@@ -682,82 +682,84 @@ def _draw(
 ) -> None:
     """Fill the island's discrete holes in every draw of the row, each with one of its records."""
     for d in range(found.drawn.shape[1]):
-        _begin_stream(desk.stream, plan.seed ^ FIRST, r, d + found.drawn.shape[1] * desk.family[0])
-        left, k = uniform(desk.stream), 0
-        while k < records - 1 and left >= desk.share[k]:
-            left -= desk.share[k]
+        _begin_stream(work.stream, plan.seed ^ FIRST, r, d + found.drawn.shape[1] * work.family[0])
+        left, k = uniform(work.stream), 0
+        while k < records - 1 and left >= work.share[k]:
+            left -= work.share[k]
             k += 1
-        _put(desk, states, k)
+        _put(work, states, k)
         for s in range(states):
-            found.drawn[r, d, desk.state[s]] = desk.code[desk.state[s]]
+            found.drawn[r, d, work.state[s]] = work.code[work.state[s]]
         for f in range(many):
-            i = desk.family[f]
-            if families.kind[i] == TABLE and desk.alone[i]:
+            i = work.family[f]
+            if families.kind[i] == TABLE and work.alone[i]:
                 for a in range(families.size[i]):
-                    desk.code[i] = a
-                    desk.choice[a] = seen.value[_place(families, i, r, desk.code)]
-                found.drawn[r, d, i] = _chosen(desk.choice, families.size[i], uniform(desk.stream))
-                desk.code[i] = 0
+                    work.code[i] = a
+                    work.choice[a] = seen.value[_place(families, i, r, work.code)]
+                found.drawn[r, d, i] = _chosen(work.choice, families.size[i], uniform(work.stream))
+                work.code[i] = 0
 
 
 @called
-def _list(families: Families, desk: Desk, root: int) -> tuple[int, int, int]:
+def _list(families: Families, work: Workspace, root: int) -> tuple[int, int, int]:
     """List an island's discrete and continuous holes and its families; −1: families without holes."""
     states = holes = many = 0
-    for k in range(desk.n):
+    for k in range(work.n):
         v = families.order[k]
-        if desk.home[v] != root:
+        if work.home[v] != root:
             continue
-        if desk.live[v]:
-            desk.family[many] = v
+        if work.live[v]:
+            work.family[many] = v
             many += 1
-        if desk.island[v] >= 0:
+        if work.island[v] >= 0:
             if families.kind[v] == LINEAR:
-                desk.spot[v] = holes
+                work.spot[v] = holes
                 holes += 1
-            elif not desk.alone[v]:
-                desk.state[states] = v
+            elif not work.alone[v]:
+                work.state[states] = v
                 states += 1
     return states, holes, many
 
 
 @bare
-def visit(graph: Families, rows: Seen, plan: Plan, room: Desk, first: int, last: int, found: Found) -> None:
+def visit(
+    graph: Families, rows: Seen, plan: Plan, room: Workspace, first: int, last: int, found: Found
+) -> None:
     """Go through rows ``first`` to ``last`` and write what is ``found`` of them.
 
     Rows whose weight is zero count for nothing, and their log-evidence is worked out all the same.
     """
-    families, seen, desk = pointed(graph), pointed(rows), pointed(room)
-    n, counts, chains = desk.n, found.counts.size > 0, found.chains.size > 0
+    families, seen, work = pointed(graph), pointed(rows), pointed(room)
+    n, counts, chains = work.n, found.counts.size > 0, found.chains.size > 0
     for r in range(first, last):
-        _chart(families, seen, r, desk)
+        _chart(families, seen, r, work)
         found.log[r], found.square[r] = 0.0, 0.0
         for d in range(found.drawn.shape[1]):
             for v in range(n):
-                found.drawn[r, d, v] = desk.code[v] if families.kind[v] == TABLE else -1
+                found.drawn[r, d, v] = work.code[v] if families.kind[v] == TABLE else -1
         for root in range(-1, n):
-            if root >= 0 and desk.island[root] != root:
+            if root >= 0 and work.island[root] != root:
                 continue
-            states, holes, many = _list(families, desk, root)
+            states, holes, many = _list(families, work, root)
             ways = 1.0
             for s in range(states):
-                ways *= families.size[desk.state[s]]
+                ways *= families.size[work.state[s]]
             exact, square = ways <= plan.ways, 0.0
             if exact:
                 records = int(ways)
-                log = _enumerate(families, seen, r, desk, states, many, holes, records)
+                log = _enumerate(families, seen, r, work, states, many, holes, records)
             else:
                 records = plan.chains * plan.sweeps
-                log, square = _walk(families, seen, r, desk, states, many, holes, plan)
+                log, square = _walk(families, seen, r, work, states, many, holes, plan)
             found.log[r] += log
             found.square[r] += square
             if log == -np.inf:
                 continue
             if counts and seen.weight[r] > 0.0 and exact:
-                _count(families, seen, r, desk, states, many, holes, records, found)
+                _count(families, seen, r, work, states, many, holes, records, found)
             elif chains and seen.weight[r] > 0.0:
-                _count_chains(families, seen, r, desk, states, many, holes, plan, found)
+                _count_chains(families, seen, r, work, states, many, holes, plan, found)
             if found.drawn.shape[1] > 0 and root >= 0:
-                _draw(families, seen, r, desk, states, many, records, plan, found)
+                _draw(families, seen, r, work, states, many, records, plan, found)
             for s in range(states):
-                desk.code[desk.state[s]] = 0
+                work.code[work.state[s]] = 0

@@ -20,11 +20,20 @@ from lacunary.model.arrows import Arc
 from lacunary.report.words import minus
 
 __all__ = [
-    "Feature", "Link", "Tried", "doubt", "features", "links", "names_of", "sentences", "strengths", "tried",
+    "Feature",
+    "Link",
+    "Tried",
+    "features",
+    "links",
+    "met_once",
+    "names_of",
+    "sentences",
+    "strengths",
+    "tried",
 ]  # fmt: skip
 
 SLIGHT = 0.01
-"""A number of components whose probability is smaller is not doubted aloud."""
+"""A number of components whose probability is smaller is not spoken of."""
 
 SMALL = 12
 """The most numbers of one family that are written out."""
@@ -133,7 +142,7 @@ def tried(found: MixtureFit) -> tuple[Tried, ...]:
     )
 
 
-def doubt(numbers: Sequence[Tried]) -> str:
+def met_once(numbers: Sequence[Tried]) -> str:
     """Return a sentence where probabilities rest on a number that was met once; nothing if none does."""
     weak = [
         n for n in numbers if n.met == 1 and n.asked > 1 and (n.chosen or (n.probability or 0.0) > SLIGHT)

@@ -13,7 +13,7 @@ from lacunary.mixture.found import MixtureFit
 from lacunary.model.arrows import Arc
 from lacunary.model.dag import Dag
 from lacunary.report.drawing import arc_rows, drawing
-from lacunary.report.mixture import doubt, features, links, names_of, sentences, strengths, tried
+from lacunary.report.mixture import features, links, met_once, names_of, sentences, strengths, tried
 from lacunary.report.template import render
 
 __all__ = ["mixture_page"]
@@ -49,7 +49,7 @@ def mixture_page(
         hidden=[v.name for v in mixture.schema if v.hidden],
         summary=_summary(found),
         tried=tried(found),
-        doubt=doubt(tried(found)),
+        doubt=met_once(tried(found)),
         numbers=drawn(figures_mixture.numbers(found), "numbers", "Log evidence by number of components")
         if len(tried(found)) > 1
         else "",
