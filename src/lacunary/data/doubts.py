@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from lacunary.data.diagnostics import CAMEL, DATE, IDENTIFIER, sounds_missing
 from lacunary.data.facts import state_weights
+from lacunary.data.table import HOLE
 
 if TYPE_CHECKING:
     from lacunary.data.source import Source
@@ -117,26 +118,28 @@ def _still(source: Source, alone: dict[str, str]) -> Iterator[tuple[str, str]]:
 def _alone(table: Table) -> Iterator[tuple[str, str]]:
     """Yield identifiers, dates and constants, by name, and what they look like."""
     for i, variable in enumerate(table.schema):
-        seen = ~table.holes[:, i]
-        cells = int(seen.sum())
-        if variable.hidden or cells < FEWEST:
+        if variable.hidden:
             continue
         if variable.discrete:
-            what = _labels(table, i, cells)
+            what = _labels(table, i)
         else:
-            what = _numbers(table.reals[seen, i], variable.name)
+            values = table.reals[~table.holes[:, i], i]
+            what = _numbers(values, variable.name) if len(values) >= FEWEST else ""
         if what:
             yield variable.name, what
 
 
-def _labels(table: Table, i: int, cells: int) -> str:
+def _labels(table: Table, i: int) -> str:
     states = table.schema.variables[i].states
-    counts = np.bincount(table.codes[table.codes[:, i] >= 0, i], minlength=len(states))
-    shown = int((counts > 0).sum())
-    texts = [str(state) for state in states if isinstance(state, str) and not sounds_missing(state)]
+    holes, *counts = np.bincount(
+        table.codes[:, i].astype(np.int64) - HOLE, minlength=len(states) + 1
+    ).tolist()
+    shown, cells = sum(count > 0 for count in counts), len(table) - holes
+    if cells < FEWEST:
+        return ""
     if shown == 1:
         return CONSTANT
-    if texts and len(texts) == len(states) and all(map(DATE.fullmatch, texts)):
+    if all(isinstance(one, str) and DATE.fullmatch(one) and not sounds_missing(one) for one in states):
         return "holds dates"
     return "has a state a row" if shown >= 0.9 * cells else ""
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lacunary.infer.elimination import interpreted
 from lacunary.infer.parallel import in_parallel
 from lacunary.infer.plan import JunctionTree
-from lacunary.infer.shape import flat, list_sums, starts
+from lacunary.infer.shape import flat, lengths_of, list_sums, running, starts
 from lacunary.kernels import orders
 from lacunary.kernels.trace import Forest, Scopes, Trees, trace_patterns
 
@@ -59,8 +59,10 @@ class Ground(NamedTuple):
 def trace(ground: Ground, islands: NDArray[np.bool_]) -> Forest:
     """Restrict the shared tree, or one of its own, to each island's open variables; (islands, variables)."""
     parts = [islands[first : first + ISLANDS] for first in range(0, len(islands), ISLANDS)] or [islands]
+    if len(parts) == 1:
+        return _trace_some(ground, islands)
     traced = in_parallel(lambda part: _trace_some(ground, part), parts)
-    return _joined([(part, len(part.member_start) - 1) for part in traced])
+    return _joined(traced)
 
 
 def sort_sizes(forest: Forest, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -86,7 +88,7 @@ def _trace_some(ground: Ground, islands: NDArray[np.bool_]) -> Forest:
 
 def by_island(values: NDArray[Any], forest: Forest) -> NDArray[np.float64]:
     """Add over the nodes of each island what nodes of each sort have."""
-    return np.diff(np.concatenate([[0.0], np.cumsum(values[forest.sort])])[forest.node_start])
+    return lengths_of(running(values[forest.sort])[forest.node_start])
 
 
 def _costs(forest: Forest, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -95,10 +97,10 @@ def _costs(forest: Forest, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _traced(ground: Ground, trees: Trees, islands: NDArray[np.bool_], which: NDArray[np.int64]) -> Forest:
-    nodes = int(np.diff(trees.clique_start)[which].sum())  # before any are merged
+    nodes = int(lengths_of(trees.clique_start)[which].sum())  # before any are merged
 
     def within(start: NDArray[np.int64]) -> int:
-        return int(np.diff(start[trees.clique_start])[which].sum())
+        return int(lengths_of(start[trees.clique_start])[which].sum())
 
     def ragged(room: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         return np.empty(room, dtype=np.int32), np.zeros(nodes + 2, dtype=np.int64)
@@ -112,26 +114,42 @@ def _traced(ground: Ground, trees: Trees, islands: NDArray[np.bool_], which: NDA
         *ragged((len(islands) + 1) * len(ground.scopes.start)),
     )
     sorts = trace_patterns(trees, ground.scopes, ground.sizes, islands, which, out)
-    return _joined([(out, sorts)])
+    return _trimmed(out, sorts)
 
 
-def _joined(parts: list[tuple[Forest, int]]) -> Forest:
-    """Return the nodes of several sets of islands as one, without the room that was left over."""
-    used = [int(part.node_start[-1]) for part, _ in parts]
-    nodes, sorts = np.cumsum([0, *used]), np.cumsum([0, *(many for _, many in parts)], dtype=np.int32)
+def _trimmed(forest: Forest, sorts: int) -> Forest:
+    """Return so many sorts of nodes without the room that was left over."""
+    used = int(forest.node_start[-1])
 
-    def ragged(name: str) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        first = [getattr(part, f"{name}_start")[: many + 1] for part, many in parts]
-        ends = np.cumsum([0, *(start[-1] for start in first)])
-        listed = [getattr(part, name)[: start[-1]] for (part, _), start in zip(parts, first, strict=True)]
-        begun = [start[:-1] + at for start, at in zip(first, ends, strict=False)]
-        return np.concatenate(listed), np.concatenate([*begun, ends[-1:]])
+    def ragged(items: NDArray[np.int32], start: NDArray[np.int64]) -> tuple[NDArray[np.int32], Any]:
+        return items[: start[sorts]].copy(), start[: sorts + 1].copy()
 
     return Forest(
-        np.concatenate([part.sort[:n] + at for (part, _), n, at in zip(parts, used, sorts, strict=False)]),
-        np.concatenate([part.up[:n] for (part, _), n in zip(parts, used, strict=True)]),
+        forest.sort[:used].copy(),
+        forest.up[:used].copy(),
+        forest.node_start,
+        *ragged(forest.member, forest.member_start),
+        *ragged(forest.joint, forest.joint_start),
+        *ragged(forest.scope, forest.scope_start),
+    )
+
+
+def _joined(parts: list[Forest]) -> Forest:
+    """Return the nodes of several sets of islands as one."""
+    nodes = np.cumsum([0, *(len(part.sort) for part in parts)])
+    sorts = np.cumsum([0, *(len(part.member_start) - 1 for part in parts)], dtype=np.int32)
+
+    def ragged(name: str) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        first = [getattr(part, f"{name}_start") for part in parts]
+        ends = np.cumsum([0, *(start[-1] for start in first)])
+        begun = [start[:-1] + at for start, at in zip(first, ends, strict=False)]
+        return np.concatenate([getattr(part, name) for part in parts]), np.concatenate([*begun, ends[-1:]])
+
+    return Forest(
+        np.concatenate([part.sort + at for part, at in zip(parts, sorts, strict=False)]),
+        np.concatenate([part.up for part in parts]),
         np.concatenate(
-            [part.node_start[:-1] + at for (part, _), at in zip(parts, nodes, strict=False)] + [nodes[-1:]]
+            [part.node_start[:-1] + at for part, at in zip(parts, nodes, strict=False)] + [nodes[-1:]]
         ),
         *ragged("member"),
         *ragged("joint"),
@@ -148,13 +166,13 @@ def _trees(
     variables: int,
 ) -> Trees:
     """Return trees that also know in which cliques and separators each variable lies."""
-    tree = np.repeat(np.arange(len(clique_start) - 1), np.diff(clique_start))
+    tree = np.repeat(np.arange(len(clique_start) - 1), lengths_of(clique_start))
 
     def lying(items: NDArray[np.int32], start: NDArray[np.int64]) -> tuple[Any, Any]:
-        clique = np.repeat(np.arange(len(tree)), np.diff(start))
+        clique = np.repeat(np.arange(len(tree)), lengths_of(start))
         key = tree[clique] * variables + items
         many = np.bincount(key, minlength=(len(clique_start) - 1) * variables)
-        begin = np.concatenate([[0], np.cumsum(many)])
+        begin = running(many)
         within = (clique - clique_start[tree[clique]])[np.argsort(key, kind="stable")].astype(np.int32)
         places = np.arange(len(clique_start) - 1)[:, None] * variables + np.arange(variables + 1)
         return within, begin[places]
@@ -169,20 +187,20 @@ def _own_trees(ground: Ground, islands: NDArray[np.bool_]) -> Trees:
     weight = np.log(np.maximum(ground.sizes, 1))
     steps = [_steps(graph, island, weight) for island in islands]
     lengths = np.array([len(chain) for chain, _, _ in steps], dtype=np.int64)
-    clique_start = np.concatenate([[0], np.cumsum(lengths)])
+    clique_start = running(lengths)
     position = np.full(islands.shape, -1, dtype=np.int64)  # of the clique in which a variable is summed out
     for t, (chain, _, _) in enumerate(steps):
         position[t, chain] = np.arange(len(chain))[::-1]  # what is summed out last is the root
     own = np.concatenate([chain for chain, _, _ in steps])
     tree = np.repeat(np.arange(len(steps)), lengths)
     clique = clique_start[tree] + position[tree, own]
-    around = np.concatenate([np.diff(at) for _, at, _ in steps])
+    around = np.concatenate([lengths_of(at) for _, at, _ in steps])
     ring = np.concatenate([listed for _, _, listed in steps])
     shared, shared_start = _lists(np.repeat(clique, around), ring, rank, len(own))
     member, member_start = _lists(
         np.concatenate([np.repeat(clique, around), clique]), np.concatenate([ring, own]), rank, len(own)
     )
-    tops = np.repeat(tree, np.diff(shared_start))
+    tops = np.repeat(tree, lengths_of(shared_start))
     return _trees(
         (member, member_start),
         (shared, shared_start),
@@ -209,7 +227,7 @@ def _steps(
 
 def _total(steps: tuple[NDArray[np.int64], ...], weight: NDArray[np.float64]) -> float:
     chain, at, ring = steps
-    wide = weight[chain] + np.diff(np.concatenate([[0.0], np.cumsum(weight[ring])])[at])
+    wide = weight[chain] + lengths_of(running(weight[ring])[at])
     return float(np.exp(np.minimum(wide, 700.0)).sum())
 
 
@@ -218,13 +236,13 @@ def _lists(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return items list by list, in the order of ranks, and where each of so many lists starts."""
     order = np.lexsort((rank[items], of))
-    start = np.concatenate([[0], np.cumsum(np.bincount(of, minlength=many))])
+    start = running(np.bincount(of, minlength=many))
     return items[order].astype(np.int32), start
 
 
 def _last(values: NDArray[np.int64], start: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the largest value of each list, −1 of an empty one."""
-    out, filled = np.full(len(start) - 1, -1, dtype=np.int64), np.flatnonzero(np.diff(start))
+    out, filled = np.full(len(start) - 1, -1, dtype=np.int64), np.flatnonzero(lengths_of(start))
     if len(filled):
         out[filled] = np.maximum.reduceat(values, start[filled])
     return out

@@ -23,7 +23,7 @@ from lacunary.infer.forest import Ground, by_island, sort_sizes, trace
 from lacunary.infer.parallel import in_parallel
 from lacunary.infer.places import Places
 from lacunary.infer.plan import junction_tree
-from lacunary.infer.shape import Nodes, flat, list_sums, refuse, sort_nodes, starts
+from lacunary.infer.shape import Nodes, flat, lengths_of, list_sums, refuse, running, sort_nodes, starts
 from lacunary.kernels.arena import Arena, arena_of_cells, arena_of_kinds, cells_of, kinds_of
 from lacunary.kernels.cell import Kinds, Spots
 from lacunary.kernels.divide import Divided, divide_rows
@@ -145,7 +145,7 @@ class Recipe:
 
     def traced(self, divided: Divided) -> Forest:
         """Return the nodes of all islands."""
-        many = np.diff(divided.member_start)
+        many = lengths_of(divided.member_start)
         islands = np.zeros((len(many), len(self.dag.schema)), dtype=np.bool_)
         islands[np.repeat(np.arange(len(many)), many), divided.member] = True
         return trace(self.ground, islands)
@@ -162,7 +162,10 @@ class Recipe:
         separate = self.width > 0
         nodes = sort_nodes(self.dag, self.ground.scopes, forest, separate=separate, budget=self.budget)
         kinds_arena, first = arena_of_kinds(nodes.kinds), cuts[0].start
-        many = np.diff(forest.node_start), by_island(np.diff(forest.scope_start), forest).astype(np.int64)
+        many = (
+            lengths_of(forest.node_start),
+            by_island(lengths_of(forest.scope_start), forest).astype(np.int64),
+        )
 
         def lay(part: slice) -> tuple[Chunk, NDArray[np.float64]]:
             start = divided.start[part.start - first : part.stop - first + 1]
@@ -267,7 +270,7 @@ class Packed:
 
 def _weighed_chunk(chunk: Chunk, weights: NDArray[np.float64]) -> Chunk:
     slab = chunk.slab
-    of_roots = np.repeat(weights, np.diff(slab.root_start))
+    of_roots = np.repeat(weights, lengths_of(slab.root_start))
     weight = np.bincount(slab.root, of_roots, minlength=len(slab.kind)).astype(np.float64, copy=False)
     return replace(chunk, weight=weight)
 
@@ -374,7 +377,7 @@ def _recipe(
         member_start=starts(members),
         start=np.array(start, dtype=np.int32),
         user=_users(members),
-        user_start=np.concatenate([[0], np.cumsum(np.bincount(flat(members), minlength=len(sizes)))]),
+        user_start=running(np.bincount(flat(members), minlength=len(sizes))),
     )
     ground = Ground.of(scopes, sizes, rank.tolist(), tree)
     joined = np.flatnonzero(ever_open), *_meetings(opened, len(sizes))
@@ -410,24 +413,24 @@ def _parts(forest: Forest, size: NDArray[np.float64], divided: Divided) -> list[
 
     The cut depends on the rows alone, so that sums come out the same on any number of threads.
     """
-    work = _up_to(by_island((3 + np.diff(forest.scope_start)) * (size + 4), forest), divided)
+    work = _up_to(by_island((3 + lengths_of(forest.scope_start)) * (size + 4), forest), divided)
     total, rows = int(work[-1]), len(work) - 1
     parts = max(min(total // CHUNK_WORK, CHUNKS), total // (2 * CHUNK_WORK), 1)
     cuts = np.searchsorted(work[1:], np.arange(1, parts) * (total / parts))
-    edges = np.unique(np.concatenate([[0], cuts, [rows]]))
-    return [slice(int(a), int(b)) for a, b in pairwise(edges)] or [slice(0, 0)]
+    edges = sorted({0, *cuts.tolist(), rows})
+    return [slice(a, b) for a, b in pairwise(edges)] or [slice(0, 0)]
 
 
 def _up_to(values: NDArray[np.float64], divided: Divided) -> NDArray[np.float64]:
     """Add up what islands have, over all rows before each; (rows + 1,)."""
-    return np.asarray(np.concatenate([[0.0], np.cumsum(values[divided.island])])[divided.start])
+    return np.asarray(running(values[divided.island])[divided.start])
 
 
 def _stretches(
     forest: Forest, size: NDArray[np.float64], divided: Divided, cuts: Sequence[slice], budget: int
 ) -> list[list[slice]]:
     """Join parts into stretches that are laid out together, each of which takes a quarter of the budget."""
-    scopes = np.diff(forest.scope_start)
+    scopes = lengths_of(forest.scope_start)
     tables = by_island(ENTRY * size * (scopes + 2), forest)  # shared by all rows with the island
     cells, met = by_island(CELL + LINK * scopes, forest), np.bincount(divided.island, minlength=len(tables))
     if met @ cells + tables.sum() <= budget / 4:
@@ -473,7 +476,9 @@ def _chunk(
         forest,
         nodes.kind,
         nodes.above,
-        *_leads(recipe, codes),
+        recipe.ground.scopes,
+        codes,
+        recipe.places.of_holes,
         recipe.width,
         weights,
         islands,
@@ -486,25 +491,6 @@ def _chunk(
     lanes = _lanes(recipe, nodes.kinds, value_room + 2 * shared_room)
     arena = arena_of_cells(slab, spots)
     return Chunk(rows, kinds_arena, arena, slab.weight, value_room, shared_room, lanes), constant
-
-
-def _leads(recipe: Recipe, codes: NDArray[np.signedinteger]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """Return where a row's observed cells lead in the table of each scope, and which families they fill.
-
-    (scopes, rows) and (families, rows).
-    """
-    scopes, families = recipe.ground.scopes, len(recipe.dag.schema)
-    state = recipe.places.coded(codes)
-    seen, known = state >= 0, np.maximum(state, 0)
-    lead = np.empty((len(scopes.start), len(codes)), dtype=np.int32)
-    whole = np.ones((families, len(codes)), dtype=np.bool_)
-    for s, (first, last) in enumerate(pairwise(scopes.member_start.tolist())):
-        lead[s] = scopes.start[s]
-        for v, stride in zip(scopes.member[first:last], scopes.stride[first:last], strict=True):
-            lead[s] += known[v] * stride
-            if s < families:
-                whole[s] &= seen[v]
-    return lead, whole
 
 
 def _lanes(recipe: Recipe, kinds: Kinds, wide: int) -> int:

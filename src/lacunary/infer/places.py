@@ -80,6 +80,11 @@ class Places:
         ]
         return np.array(rows, dtype=np.int64).reshape(-1, 5)
 
+    @cached_property
+    def of_holes(self) -> NDArray[np.int64]:
+        """The state that a hole of each variable is, or `HOLE` where it is open; (variables,)."""
+        return np.where(self.summed, np.array(self.layout.states, dtype=np.int64), HOLE)
+
     def coded(self, codes: NDArray[np.signedinteger]) -> NDArray[np.int32]:
         """Return rows in which the holes that stand for a sum are that state; (variables, rows)."""
         out = np.array(codes.T, dtype=np.int32, order="C")

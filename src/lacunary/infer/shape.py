@@ -7,6 +7,7 @@ is a shape with the scopes attached to it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,7 @@ from lacunary.kernels.pack import distinct_lists, fill_offsets
 from lacunary.kernels.trace import Forest, Scopes
 from lacunary.model.dag import Dag
 
-__all__ = ["Nodes", "flat", "list_sums", "refuse", "sort_nodes", "starts"]
+__all__ = ["Nodes", "flat", "lengths_of", "list_sums", "refuse", "running", "sort_nodes", "starts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,13 +44,13 @@ def sort_nodes(dag: Dag, scopes: Scopes, forest: Forest, *, separate: bool, budg
     joint, example = _distinct(forest.joint, forest.joint_start)
     joints = _lists(forest.joint, forest.joint_start, example)
     kind, first = _distinct_kinds(forest, shapes, joint)
-    lengths = np.diff(forest.scope_start)[first]
-    ends = np.concatenate([[0], np.cumsum(lengths)])
+    lengths = lengths_of(forest.scope_start)[first]
+    ends = running(lengths)
     scope = forest.scope[np.arange(ends[-1]) + np.repeat(forest.scope_start[first] - ends[:-1], lengths)]
     shape = shapes.of_sort[first]
-    inner = np.flatnonzero(np.diff(forest.joint_start)[first])
+    inner = np.flatnonzero(lengths_of(forest.joint_start)[first])
     joined = np.flatnonzero(forest.up >= 0)
-    parent = np.repeat(forest.node_start[:-1], np.diff(forest.node_start))[joined] + forest.up[joined]
+    parent = np.repeat(forest.node_start[:-1], lengths_of(forest.node_start))[joined] + forest.up[joined]
     goals = len(scopes.start) + len(joints)  # a table leads to a scope or to what nodes have in common
     keys = np.concatenate(
         [
@@ -70,9 +71,9 @@ def sort_nodes(dag: Dag, scopes: Scopes, forest: Forest, *, separate: bool, budg
         size=shapes.size[shape],
         shared=shared,
         own=own,
-        link_start=np.concatenate([[0], np.cumsum(factor)])[ends],
+        link_start=running(factor)[ends],
         link_table=tables.short[:links][factor],
-        read_start=np.concatenate([[0], np.cumsum(read)])[ends],
+        read_start=running(read)[ends],
         read_table=tables.short[:links][read],
         shape=shape,
         member_start=starts(shapes.members),
@@ -97,8 +98,9 @@ class _Shapes:
 def _shapes(dag: Dag, forest: Forest) -> _Shapes:
     of_sort, first = _distinct(forest.member, forest.member_start)
     members = _lists(forest.member, forest.member_start, first)
-    sizes = np.array(dag.schema.sizes, dtype=np.int64)
-    return _Shapes(of_sort, members, np.array([sizes[list(m)].prod() for m in members], dtype=np.int64))
+    sizes = dag.schema.sizes
+    size = [math.prod([sizes[v] for v in one]) for one in members]
+    return _Shapes(of_sort, members, np.array(size, dtype=np.int64))
 
 
 def _lists(
@@ -122,8 +124,8 @@ def _distinct_kinds(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Give the different (shape, joint, scopes) numbers; return that of each sort, and a sort for each."""
     sorts = len(joint)
-    lengths = np.diff(forest.scope_start)
-    start = np.concatenate([[0], np.cumsum(lengths + 2)])
+    lengths = lengths_of(forest.scope_start)
+    start = running(lengths + 2)
     token = np.empty(int(start[-1]), dtype=np.int32)
     token[start[:-1]], token[start[:-1] + 1] = shapes.of_sort, joint
     token[np.arange(len(forest.scope)) + 2 * (np.repeat(np.arange(sorts), lengths) + 1)] = forest.scope
@@ -161,7 +163,7 @@ def _tables(
     """Write the table of every different key, shape · goals + goal."""
     unique, which = _number(keys)
     shape = unique // goals
-    at = np.concatenate([[0], np.cumsum(shapes.size[shape])])
+    at = running(shapes.size[shape])
     if at[-1] * 4 > budget:
         refuse(dag, shapes.members[int(shapes.size.argmax())], float(at[-1]) * 4, budget)
     sizes = np.array(dag.schema.sizes, dtype=np.int64)
@@ -170,7 +172,7 @@ def _tables(
     steps, reach = _steps(joints, scopes, variables, places, unique % goals)
     is_plain = ((steps == _radix(places)) | (variables < 0)).all(axis=1)
     members = shapes.members
-    lengths = np.concatenate([[0], np.cumsum((variables >= 0).sum(axis=1))])
+    lengths = running((variables >= 0).sum(axis=1))
     offsets = np.empty(int(at[-1]), dtype=np.int32)
     steps_flat = steps[variables >= 0].astype(np.int32)
     fill_offsets(flat(members), starts(members), sizes, steps_flat, lengths, shape, offsets, at)
@@ -235,9 +237,22 @@ def _number(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int6
     return np.flatnonzero(present), rank[keys]
 
 
+def lengths_of(start: NDArray[Any]) -> NDArray[Any]:
+    """Return how long lists are that start there: what `numpy.diff` does, without asking for axes."""
+    return np.asarray(start[1:] - start[:-1])
+
+
+def running(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the sum of all values before each, and of all of them."""
+    summed = np.cumsum(values)
+    out = np.zeros(len(summed) + 1, dtype=summed.dtype)
+    out[1:] = summed
+    return out
+
+
 def list_sums(values: NDArray[Any], start: NDArray[np.signedinteger]) -> NDArray[np.int64]:
     """Sum the values of each list, given where the lists start."""
-    return np.asarray(np.diff(np.concatenate([[0], np.cumsum(values)])[start]))
+    return np.asarray(lengths_of(running(values)[start]))
 
 
 def flat(lists: Sequence[Sequence[int]]) -> NDArray[np.int32]:

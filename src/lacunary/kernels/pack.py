@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lacunary.kernels.compile import inlined, patient
 from lacunary.kernels.hashing import LOW, MIX, grown, slots_for, spare_slots
-from lacunary.kernels.trace import Forest
+from lacunary.kernels.trace import Forest, Scopes
 
 __all__ = ["Slab", "distinct_lists", "fill_offsets", "lay_rows"]
 
@@ -138,8 +138,9 @@ def lay_rows(
     forest: Forest,
     kind_of_node: NDArray[np.int64],
     above_of_node: NDArray[np.int64],
-    lead: NDArray[np.int32],
-    whole: NDArray[np.bool_],
+    scopes: Scopes,
+    codes: NDArray[np.signedinteger],
+    holes: NDArray[np.int64],
     width: int,
     weights: NDArray[np.float64],
     islands: tuple[NDArray[np.int32], NDArray[np.int64]],
@@ -151,7 +152,8 @@ def lay_rows(
     Two cells are alike if they are of one kind, their links have the same bases and their children
     are the same cells: then they hold the same numbers whatever the parameters are. Scopes behind the
     families are readouts, into ``width`` places that belong to the row alone. Families with no
-    open variable add the row's weight to ``constant``. Returns the number of cells.
+    open variable add the row's weight to ``constant``. A hole of variable v is the state ``holes[v]``, or
+    open where that is negative. Returns the number of cells.
     """
     nodes = np.full((3, int(np.diff(forest.node_start).max(initial=0))), -1, dtype=np.int64)
     island, start = islands
@@ -159,8 +161,9 @@ def lay_rows(
         forest,
         kind_of_node,
         above_of_node,
-        lead,
-        whole,
+        scopes,
+        codes,
+        holes,
         width,
         weights,
         island,
@@ -168,6 +171,7 @@ def lay_rows(
         constant,
         out,
         nodes,
+        np.empty((3, max(len(scopes.start), len(holes))), dtype=np.int64),
         *spare_slots(out.kind.size),
     )
 
@@ -177,8 +181,9 @@ def _lay_rows(
     forest: Any,
     kind_of_node: Any,
     above_of_node: Any,
-    lead: Any,
-    whole: Any,
+    scopes: Any,
+    codes: Any,
+    holes: Any,
     width: int,
     weights: Any,
     island: Any,
@@ -186,6 +191,7 @@ def _lay_rows(
     constant: Any,
     out: Any,
     nodes: Any,
+    row: Any,
     slots: Any,
     key: Any,
 ) -> int:
@@ -195,9 +201,10 @@ def _lay_rows(
     ----------
     forest, kind_of_node, above_of_node
         The nodes of all islands; the kind of each, and the table that leads to it from its parent; (nodes,).
-    lead, whole
-        Where the observed cells of each row lead in the table of each scope, (scopes, rows); whether nothing
-        of a family is open, (families, rows). Scopes behind the families are readouts.
+    scopes
+        The families, one a variable, and readouts behind them.
+    codes, holes
+        States of rows, negative for a hole, (rows, variables); the state that a hole is, or −1; (variables,).
     weights, island, island_start
         Weights of rows; row r has the islands ``island`` from ``island_start[r]`` on.
     constant
@@ -206,17 +213,31 @@ def _lay_rows(
         Written: the cells, with the roots of each row.
     nodes
         Room, −1: by node of an island its cell, its first child, and its parent's next; (3, most nodes).
+    row
+        Room: states of the row at hand, zero where open, and whether they are open, by variable; and by scope
+        where its observed cells lead; (3, variables or scopes).
     slots, key
         A hash table that grows, empty, and room for the keys of cells.
     """
     cell_of, head, after = nodes[0], nodes[1], nodes[2]  # of the island at hand; children as linked lists
-    cells, roots, families, mask = np.int64(0), np.int64(0), whole.shape[0], np.int64(15)
-    for s in range(families):
-        for r in range(weights.size):
-            constant[lead[s, r]] += weights[r] if whole[s, r] else 0.0
+    state, is_open, lead = row[0], row[1], row[2]
+    cells, roots, families, mask = np.int64(0), np.int64(0), holes.size, np.int64(15)
     # The first ``cells`` cells all differ and are in ``slots``. Each node is written behind them as if it
     # were a new cell, and counts only if none is like it. ``head`` is −1 everywhere between islands.
     for r in range(weights.size):
+        for v in range(families):
+            code = np.int64(codes[r, v])
+            code = holes[v] if code < 0 else code
+            state[v] = max(code, 0)
+            is_open[v] = code < 0
+        for s in range(scopes.start.size):
+            at, opened = np.int64(scopes.start[s]), np.int64(0)
+            for k in range(scopes.member_start[s], scopes.member_start[s + 1]):
+                at += state[scopes.member[k]] * scopes.stride[k]
+                opened += is_open[scopes.member[k]]
+            lead[s] = at
+            if s < families and opened == 0:
+                constant[at] += weights[r]
         for i in range(island_start[r], island_start[r + 1]):
             first = forest.node_start[island[i]]
             last = forest.node_start[island[i] + 1]
@@ -228,7 +249,7 @@ def _lay_rows(
                 sort = forest.sort[n]
                 for k in range(forest.scope_start[sort], forest.scope_start[sort + 1]):
                     s = forest.scope[k]
-                    at = np.int64(lead[s, r])
+                    at = lead[s]
                     if s < families:
                         out.base[b] = at
                         b += 1
