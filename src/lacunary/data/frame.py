@@ -88,7 +88,8 @@ def arrow_file(path: Path) -> Source:
         # Of Arrow's dictionaries polars forgets the order, and what no row has.
         kept = [name for name in wanted if kinds[name] == pl.Categorical and find_spec("pyarrow")]
         found = _dictionaries(path, magic, kept) if kept else {}
-        frame = _read(path, lambda: reader(path, columns=[name for name in wanted if name not in found]))
+        others = [name for name in wanted if name not in found]  # polars up to 1 cannot read none of them
+        frame: Any = _read(path, lambda: reader(path, columns=others)) if others else None
         return (found.get(name) or _column(name, _narwhal(frame.get_column(name))) for name in wanted)
 
     return Source(tuple(kinds), columns, path=str(path))
@@ -167,8 +168,16 @@ def _moments(name: str, series: Any) -> Column:
     since = seconds(series.dt.timestamp("us"))
     if series.dtype == nw.Date or not getattr(series.dtype, "time_zone", None):
         return Moments(name, since, "dates" if series.dtype == nw.Date or at_midnight(since) else "times")
-    wall = seconds(series.dt.replace_time_zone(None).dt.timestamp("us"))
+    wall = seconds(_local(series).dt.replace_time_zone(None).dt.timestamp("us"))
     return Moments(name, since, "times", "UTC", wall)
+
+
+def _local(series: Any) -> Any:
+    """Return times with a zone in pandas' own type: of Arrow's some releases make those of UTC."""
+    native = series.to_native()
+    if series.implementation.is_pandas() and str(native.dtype).endswith("[pyarrow]"):
+        return _narwhal(native.astype(f"datetime64[us, {series.dtype.time_zone}]"))
+    return series
 
 
 def _categories(name: str, series: Any) -> Column:

@@ -171,9 +171,10 @@ def _measures(texts: pl.Series) -> bool:
 def _counts_match(path: Path, delimiter: str, width: int, wanted: Sequence[object]) -> bool:
     """Whether a file without quotes has as many delimiters as its lines need, and all columns are wanted.
 
-    Where all are wanted polars refuses a line with too many cells, so that none can have too few.
+    Where all are wanted polars refuses a line with too many cells, so that none can have too few; but for
+    one without an end, the last, in which it overlooks an empty cell: that one is counted by itself.
     """
-    breaks, parted, last, part = 0, 0, b"\n", delimiter.encode()
+    breaks, parted, tail, last, part = 0, 0, 0, b"\n", delimiter.encode()
     if len(wanted) < width:
         return False
     with open(path, "rb") as file:
@@ -181,6 +182,10 @@ def _counts_match(path: Path, delimiter: str, width: int, wanted: Sequence[objec
             if b'"' in block or b"\r" in block or b"\0" in block:
                 return False
             breaks, parted, last = breaks + block.count(b"\n"), parted + block.count(part), block[-1:]
+            end = block.rfind(b"\n")
+            tail = block.count(part, end + 1) + (tail if end < 0 else 0)
+    if last != b"\n" and tail != width - 1:
+        return False
     return parted == (width - 1) * (breaks + (last != b"\n"))
 
 
