@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import dataclasses
+import gzip
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,8 +13,10 @@ import lacunary as lac
 from lacunary.cli import app
 from lacunary.papers import Claim, Found, Listing, Outcome, Unit, carry_out, kept_under, keys, paper, seed_of
 from lacunary.papers.claims import judge, read_claims
+from lacunary.papers.ghm96.work import rank
 from lacunary.papers.outcome import claims_of
 from lacunary.papers.publish import Edition, publish
+from lacunary.papers.records import RECORDS, pack, unpack
 from lacunary.papers.work import collect
 from tests.papers.counting import double, double_once
 
@@ -76,6 +81,60 @@ def test_a_broken_record_is_named(tmp_path: Path) -> None:
     path.write_text("{")
     with pytest.raises(lac.FileError, match="remove the file"):
         carry_out([unit], tmp_path)
+
+
+def test_work_goes_on_from_published_records(tmp_path: Path) -> None:
+    units = [Unit(double_once, {"number": n, "folder": str(tmp_path)}) for n in (1, 2, 3)]
+    path, again = tmp_path / RECORDS, tmp_path / "again"
+    done = carry_out(units[:2], tmp_path / "work")
+    assert pack(units, tmp_path / "work", path, edition="1") == 2
+    unpack(path, again)
+    assert collect(units, again) == done
+    assert [r.value for r in carry_out(units, again)] == [2, 4, 6]
+    assert calls(tmp_path) == [1, 2, 3]
+    before = path.read_bytes()
+    assert pack(units[:2], again, path, edition="1") == 2
+    assert path.read_bytes() == before
+
+
+def test_no_records_are_no_file_and_none_is_no_work(tmp_path: Path) -> None:
+    assert pack([Unit(double, {"number": 1})], tmp_path, tmp_path / RECORDS, edition="1") == 0
+    unpack(tmp_path / RECORDS, tmp_path / "work")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"no gzip",
+        gzip.compress(b'{"unit":"double-00000000000000000000"}\n'),
+        gzip.compress(b'{"unit":"../double-00000000000000000000","edition":"1"}\n'),
+        gzip.compress(b"{"),
+        gzip.compress(b"[]\n"),
+        gzip.compress(b"{}" * 50)[:-9],
+    ],
+)
+def test_records_that_cannot_be_read_are_named(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / RECORDS
+    path.write_bytes(content)
+    with pytest.raises(lac.FileError, match="remove the file"):
+        unpack(path, tmp_path / "work")
+
+
+def test_a_published_page_is_made_again_without_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = [Unit(rank, {"name": name}) for name in ("fan-2", "w-2")]
+    chosen = dataclasses.replace(paper("ghm96"), plan=lambda _: small)
+    monkeypatch.setattr("lacunary.papers.paper", lambda _: chosen)
+    order = ["reproduce", "ghm96", "--size", "full", "--json", "--out", str(tmp_path)]
+    [first] = json.loads(CliRunner().invoke(app, order).stdout)
+    page = (tmp_path / "ghm96" / "index.html").read_bytes()
+    shutil.rmtree(tmp_path / "work")
+    [second] = json.loads(CliRunner().invoke(app, [*order, "--so-far"]).stdout)
+    assert second == first
+    assert second["done"] == len(small)
+    assert (tmp_path / "ghm96" / "index.html").read_bytes() == page
 
 
 def test_seeds_depend_on_every_part() -> None:

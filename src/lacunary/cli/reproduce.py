@@ -49,7 +49,8 @@ def reproduce(
 
     Writes FOLDER/KEY/index.html with every claim and its verdict (reproduced, near, not, wrong in print, not
     decided), and the tables and figures as files. Work that is finished is kept in FOLDER/work: after an
-    interruption the same command goes on where it was. Claims that a run does not ask keep the answers of
+    interruption the same command goes on where it was. Runs of full size also write all records into
+    FOLDER/KEY/records.jsonl.gz, and go on from there. Claims that a run does not ask keep the answers of
     an earlier one in the same FOLDER, and say so.
 
     --json prints, for each paper: paper, page, units, done, seconds, verdicts (by claim).
@@ -72,6 +73,7 @@ def _one(key: str, size: Any, out: Path, jobs: int, so_far: bool) -> dict[str, A
     from lacunary.papers import carry_out, paper
     from lacunary.papers.outcome import claims_of
     from lacunary.papers.publish import Edition, publish
+    from lacunary.papers.records import RECORDS, pack, unpack
     from lacunary.papers.work import collect
 
     chosen = paper(key)
@@ -82,6 +84,8 @@ def _one(key: str, size: Any, out: Path, jobs: int, so_far: bool) -> dict[str, A
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise lac.FileError(f"cannot write to {out}: {problem.strerror or problem}") from None
+    if size == "full":
+        unpack(out / key / RECORDS, folder)
     if so_far:
         results = collect(units, folder, edition=edition)
     else:
@@ -90,6 +94,8 @@ def _one(key: str, size: Any, out: Path, jobs: int, so_far: bool) -> dict[str, A
     seconds = sum(record.seconds for record in results)
     about = Edition(key, head, size, len(results), len(units), seconds)
     judged = publish(out / key, about, claims, chosen.outcome(results))
+    if size == "full":
+        pack(units, folder, out / key / RECORDS, edition=edition)
     return {
         "paper": key,
         "page": str(out / key / "index.html"),

@@ -19,7 +19,18 @@ from typing import Any, TypeVar
 
 from lacunary import FileError, write_whole
 
-__all__ = ["Record", "Results", "Unit", "blocks", "carry_out", "collect", "kept_under", "seed_of", "sweep"]
+__all__ = [
+    "Record",
+    "Results",
+    "Unit",
+    "blocks",
+    "carry_out",
+    "collect",
+    "kept_under",
+    "seed_of",
+    "sweep",
+    "text_of",
+]
 
 Arguments = Mapping[str, Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -208,6 +219,12 @@ def _do(unit: Unit, folder: Path, edition: str) -> str:
     text = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     write_whole(_path(unit, folder, edition), text + "\n")
     return unit.name
+
+
+def text_of(unit: Unit, folder: Path, edition: str) -> str | None:
+    """Return the text of a unit's record; None if it is not done."""
+    path = _path(unit, folder, edition)
+    return None if _read(path) is None else path.read_text(encoding="utf-8")
 
 
 def _path(unit: Unit, folder: Path, edition: str) -> Path:

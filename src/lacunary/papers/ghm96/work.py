@@ -142,12 +142,18 @@ def counted(network: lac.Network, rows: int, seed: int) -> lac.Table:
 CERTAIN = 0.25
 """Standard error of log p(D), in nats, up to which it is a reference: ½ log N is 1.15 over a decade of N."""
 
+ERROR = 0.2
+"""Standard error to which log p(D) is sampled."""
+
+BUDGET = {2: 2.0**34, 3: 2.0**36.6}
+"""Multiplications after which sampling is given up, by classes: three, one of them redundant, take longer."""
+
 
 def grow(kind: str, n: int, k: int, rows: int, repeat: int) -> dict[str, Any]:
     """Return scores of naive Bayes with k classes on a sample, and the evidence with its certificate.
 
-    The evidence is sampled until its standard error is 0.1 nats, with a second sampler's opinion;
-    ``certain`` tells whether that is within `CERTAIN` and the two agree.
+    The evidence is sampled until its standard error is `ERROR`; ``certain`` tells whether that was reached
+    and nothing speaks against it, such as a second sampler where there is one.
     """
     network = truth(kind, n, k)
     table = counted(network, rows, seed_of("ghm96 sample", kind, n, k, rows, repeat))
@@ -164,6 +170,7 @@ def grow(kind: str, n: int, k: int, rows: int, repeat: int) -> dict[str, Any]:
         "sbic": lac.score(dag, table, "sbic", starts=10, rng=seed).value,
         "wbic": lac.score(dag, table, "wbic", rng=seed).value,
     }
-    sampled = lac.score(dag, table, "sampled", rng=seed_of("ghm96 evidence", seed))
+    how: dict[str, Any] = {"stderr": ERROR, "budget": BUDGET[k], "rng": seed_of("ghm96 evidence", seed)}
+    sampled = lac.score(dag, table, "sampled", **how)
     certain = bool(sampled.details["trustworthy"]) and (sampled.stderr or 0.0) <= CERTAIN
     return out | {"evidence": sampled.value, "stderr": sampled.stderr, "certain": certain}
