@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 import tracemalloc
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import pytest
 
+import lacunary as lac
 from lacunary.budget import said
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table
@@ -126,3 +129,21 @@ def test_packing_is_linear_in_the_number_of_children() -> None:
     start = time.process_time()
     prepare(graph, Table(schema, codes.astype(np.int8)))
     assert time.process_time() - start < 20
+
+
+def test_the_recipe_that_a_graph_keeps_is_that_of_its_rows() -> None:
+    """Rows that open other variables, or are asked otherwise, are laid out as for a graph of its own."""
+    network = lac.asia()
+    tables = [
+        lac.make_holes(network.sample(60, rng=k), share, rng=k) for k, share in enumerate([0.3, 0.0, 0.05])
+    ]
+    asked: list[dict[str, Any]] = [{}, {"targets": [(1, 2)]}, {"whole": True}, {}]
+    for table in (*tables, tables[0]):
+        for how in asked:
+            kept = pack(network.dag, table.codes, table.weights, **how)
+            alone = pack(copy.deepcopy(network.dag), table.codes, table.weights, **how)
+            for one, other in zip(kept.chunks, alone.chunks, strict=True):
+                assert np.array_equal(one.kinds_arena, other.kinds_arena)
+                assert np.array_equal(one.arena, other.arena)
+            assert np.array_equal(kept.counted, alone.counted)
+            assert pack(network.dag, table.codes, table.weights, **how).recipe.ground is kept.recipe.ground

@@ -34,7 +34,7 @@ FEWEST = 10
 ALIKE = 0.999
 """Correlation of two continuous columns, or share of rows in which states correspond, that is all but one."""
 
-GLANCED_AT = 64
+GLANCED_AT = 200
 """Rows in which columns of states are first compared, all pairs at once: hardly any are alike in these."""
 
 WIDEST = 2048

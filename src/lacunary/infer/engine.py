@@ -7,6 +7,7 @@ alone, each chunk adds into a place of its own, and the places are added in orde
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from ctypes import addressof, c_char
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
@@ -401,7 +402,7 @@ def _blocks(potentials: NDArray[Any], lanes: int) -> list[_Block]:
 def _aligned(size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return uninitialised memory on the border of a cache line, which a vector then never straddles."""
     longer = np.empty(size + CACHE_LINE // dtype.itemsize, dtype)
-    shift = -longer.ctypes.data % CACHE_LINE // dtype.itemsize
+    shift = -addressof(c_char.from_buffer(longer.data)) % CACHE_LINE // dtype.itemsize
     return longer[shift : shift + size]
 
 

@@ -305,7 +305,7 @@ def pack(
     rows[:, [i for i, size in enumerate(sizes) if size == 1]] = 0  # known without looking
     ever_open = _ever_open(rows)
     summed = ever_open & _childless(dag, targets or ()) & (not whole)
-    recipe = _recipe(dag, Places(dag.layout, summed), ever_open & ~summed, targets or (), budget)
+    recipe = _kept_recipe(dag, summed, ever_open & ~summed, targets or (), budget)
     divided = recipe.divided(rows)
     forest = recipe.traced(divided)
     size = sort_sizes(forest, recipe.ground.sizes)
@@ -348,6 +348,22 @@ def _childless(dag: Dag, targets: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
     """Return which variables nothing but their own family depends on, nor is asked about; (variables,)."""
     asked = {v for target in targets for v in target}
     return np.array([not children and i not in asked for i, children in enumerate(dag.child_indices)])
+
+
+def _kept_recipe(
+    dag: Dag,
+    summed: NDArray[np.bool_],
+    ever_open: NDArray[np.bool_],
+    targets: Sequence[Sequence[int]],
+    budget: int,
+) -> Recipe:
+    """Return the recipe for these open variables; the last one is kept with the graph."""
+    key = (summed.tobytes(), ever_open.tobytes(), tuple(map(tuple, targets)))
+    kept: tuple[Any, Recipe] | None = dag.__dict__.get("_last_recipe")
+    if kept is None or kept[0] != key:
+        kept = key, _recipe(dag, Places(dag.layout, summed), ever_open, targets, budget)
+        dag.__dict__["_last_recipe"] = kept
+    return kept[1] if kept[1].budget == budget else replace(kept[1], budget=budget)
 
 
 def _recipe(
