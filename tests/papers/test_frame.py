@@ -4,6 +4,7 @@ import dataclasses
 import gzip
 import json
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from lacunary.papers.outcome import claims_of
 from lacunary.papers.publish import Edition, publish
 from lacunary.papers.records import RECORDS, pack, unpack
 from lacunary.papers.work import collect
-from tests.papers.counting import double, double_once
+from tests.papers.counting import double, double_once, shrug
 
 
 def calls(folder: Path) -> list[int]:
@@ -51,6 +52,14 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
     rest = [unit for unit in units if unit.arguments["number"] != 7]
     assert [r.value for r in carry_out(rest, work)] == [2, 4, 6]
     assert calls(tmp_path) == [1, 2, 3]
+
+
+def test_what_a_unit_returns_when_interrupted_is_not_kept(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        carry_out([Unit(shrug, {"number": 1})], tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_another_edition_is_done_anew(tmp_path: Path) -> None:

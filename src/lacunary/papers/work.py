@@ -7,8 +7,10 @@ import json
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import product
@@ -178,8 +180,9 @@ def collect(units: Iterable[Unit], folder: Path, *, edition: str = "1") -> Resul
 def _each(units: Sequence[Unit], folder: Path, edition: str, jobs: int) -> Iterable[str]:
     """Do the units; give the name of each when it is done."""
     if jobs < 2 or len(units) < 2:
-        for unit in units:
-            yield _do(unit, folder, edition)
+        with _interrupts() as heard:
+            for unit in units:
+                yield _do(unit, folder, edition, heard)
         return
     context = multiprocessing.get_context("spawn")
     turn = context.Value("i", 0)
@@ -207,9 +210,32 @@ def _settle(turn: Any) -> None:
         os.sched_setaffinity(0, {mine})
 
 
-def _do(unit: Unit, folder: Path, edition: str) -> str:
+@contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """Note interruptions: a sampler that hears one returns what it has, which is not what was asked for."""
+    heard: list[int] = []
+    ways = {sign: signal.getsignal(sign) for sign in (signal.SIGINT, signal.SIGTERM)}
+    main = threading.current_thread() is threading.main_thread()  # which alone may say who hears signals
+    told = {sign: way for sign, way in ways.items() if main and callable(way)}
+
+    def note(sign: int, frame: Any) -> None:
+        heard.append(sign)
+        told[signal.Signals(sign)](sign, frame)
+
+    try:
+        for sign in told:
+            signal.signal(sign, note)
+        yield heard
+    finally:
+        for sign, way in told.items():
+            signal.signal(sign, way)
+
+
+def _do(unit: Unit, folder: Path, edition: str, heard: Sequence[int] = ()) -> str:
     began = process_time()
     value = unit.function(**unit.arguments)
+    if heard:
+        raise KeyboardInterrupt
     record = {
         "function": unit.function.__name__,
         "arguments": dict(unit.arguments),

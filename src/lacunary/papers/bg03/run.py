@@ -53,15 +53,16 @@ def units(size: Size) -> Iterator[Unit]:
 def _everything() -> Iterator[Unit]:
     yield from _scored("apart", ROWS)
     yield from _annealed(LENGTHS)
+    for setting, parents, alpha in product(range(1, SETTINGS + 1), TRUE, (1.0, 0.5)):
+        yield from _bounds(parents, alpha, setting, ROWS, starts=FEW)
     for rows in (n for n in SIZES if n != ROWS):
         yield from _scored("apart", rows)
     yield from _scored("shared", ROWS)
     for rows in SOME:
         yield from _bounds("shared", 1.0, 0, rows)
-    for setting in range(1, SETTINGS + 1):
-        for parents, alpha in product(TRUE, (1.0, 0.5)):
-            for rows in AVERAGED if setting <= WHOLE else (ROWS,):
-                yield from _bounds(parents, alpha, setting, rows, starts=FEW)
+    others = [n for n in AVERAGED if n != ROWS]
+    for setting, parents, alpha, rows in product(range(1, WHOLE + 1), TRUE, (1.0, 0.5), others):
+        yield from _bounds(parents, alpha, setting, rows, starts=FEW)
 
 
 def _scored(parents: str, rows: int, **options: float) -> Iterator[Unit]:

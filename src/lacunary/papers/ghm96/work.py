@@ -145,8 +145,8 @@ CERTAIN = 0.25
 ERROR = 0.2
 """Standard error to which log p(D) is sampled."""
 
-BUDGET = {2: 2.0**34, 3: 2.0**36.6}
-"""Multiplications after which sampling is given up, by classes: three, one of them redundant, take longer."""
+EFFORT: dict[int, dict[str, Any]] = {2: {}, 3: {"islands": 8, "budget": 2.0**36}}
+"""Of the sampler, by classes: with three, one parameter is redundant, and fewer runs take longer."""
 
 
 def grow(kind: str, n: int, k: int, rows: int, repeat: int) -> dict[str, Any]:
@@ -170,7 +170,6 @@ def grow(kind: str, n: int, k: int, rows: int, repeat: int) -> dict[str, Any]:
         "sbic": lac.score(dag, table, "sbic", starts=10, rng=seed).value,
         "wbic": lac.score(dag, table, "wbic", rng=seed).value,
     }
-    how: dict[str, Any] = {"stderr": ERROR, "budget": BUDGET[k], "rng": seed_of("ghm96 evidence", seed)}
-    sampled = lac.score(dag, table, "sampled", **how)
+    sampled = lac.score(dag, table, "sampled", stderr=ERROR, rng=seed_of("ghm96 evidence", seed), **EFFORT[k])
     certain = bool(sampled.details["trustworthy"]) and (sampled.stderr or 0.0) <= CERTAIN
     return out | {"evidence": sampled.value, "stderr": sampled.stderr, "certain": certain}
