@@ -87,6 +87,19 @@ def test_wide_rows_do_not_fit_one_integer_and_are_still_told_apart() -> None:
     assert np.array_equal(codes[distinct.first][distinct.inverse], codes)
 
 
+@pytest.mark.parametrize("states", [2, 40])
+@pytest.mark.parametrize("columns", [3, 45, 140])
+def test_different_rows_come_in_their_own_order_and_by_their_first_row(states: int, columns: int) -> None:
+    rng = np.random.default_rng(columns)
+    codes = rng.integers(HOLE, states, (60, columns), dtype=np.int8)[rng.integers(60, size=400)]
+    codes[:, rng.permutation(columns)[: columns - 2]] = codes[0, 0]  # most are alike but in two columns
+    first, inverse = unique_rows(codes, [states] * columns, np.empty((400, 0)))
+    once, index, back = np.unique(codes, axis=0, return_index=True, return_inverse=True)
+    assert np.array_equal(codes[first], once)
+    assert np.array_equal(first, index)
+    assert np.array_equal(inverse, back.ravel())
+
+
 def test_rows_without_columns_are_all_alike() -> None:
     first, inverse = unique_rows(np.empty((3, 0), dtype=np.int8), (), np.empty((3, 0)))
     assert (first.tolist(), inverse.tolist()) == ([0], [0, 0, 0])

@@ -17,6 +17,7 @@ from lacunary.budget import said
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import TooWideError
+from lacunary.infer import pack as packing
 from lacunary.infer.engine import prepare_discrete as prepare
 from lacunary.infer.network import Network, random_network
 from lacunary.infer.pack import pack
@@ -147,3 +148,16 @@ def test_the_recipe_that_a_graph_keeps_is_that_of_its_rows() -> None:
                 assert np.array_equal(one.arena, other.arena)
             assert np.array_equal(kept.counted, alone.counted)
             assert pack(network.dag, table.codes, table.weights, **how).recipe.ground is kept.recipe.ground
+
+
+def test_rows_are_divided_in_runs_as_they_are_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = lac.alarm()
+    table = lac.make_holes(network.sample(300, rng=1), 0.4, rng=2)
+    recipe = pack(network.dag, table.codes, table.weights).recipe
+    together: Any = recipe.divided(table.codes)
+    for run in (1, 7, 299):
+        monkeypatch.setattr(packing, "RUN", run)
+        found: Any = recipe.divided(table.codes)
+        for one, other in zip(found, together, strict=True):
+            assert one.dtype == other.dtype
+            assert np.array_equal(one, other)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import add
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -378,19 +378,47 @@ def unique_rows(
     number of rows, else by sorting. Continuous columns enter by the rank of their value.
     """
     key, capacity = np.zeros(codes.shape[0], dtype=np.int64), 1
+    order: _Order | None = None
     for column, size in enumerate(map(int, sizes)):
         digits, radix = (codes[:, column], size + 1) if size else _ranks(reals[:, column])
         if capacity * radix >= 2**62:
-            key, capacity = _ranks(key)
+            order, capacity = _ordered(key, order), 1
+            key[:] = 0  # in place, here and below: the table may fill most of the memory
         key *= radix
         key += digits
         if size:
-            key += -HOLE  # in place: the table may fill most of the memory
+            key += -HOLE
         capacity *= radix
-    if capacity <= max(4 * len(key), 2**16):
+    if order is None and capacity <= max(4 * len(key), 2**16):
         return _by_counting(key, capacity)
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    return first.astype(np.int64), inverse.astype(np.int64)
+    rows, new = _ordered(key, order)
+    inverse = key
+    inverse[rows] = np.cumsum(new) - 1
+    first = np.minimum.reduceat(rows, np.flatnonzero(new)) if len(rows) else rows
+    return first.astype(np.int64, copy=False), inverse
+
+
+class _Order(NamedTuple):
+    """Rows in an order, and whether each is unlike the one before it, as far as was looked."""
+
+    rows: NDArray[np.int64]
+    new: NDArray[np.bool_]
+
+
+def _ordered(key: NDArray[np.int64], before: _Order | None) -> _Order:
+    """Return rows ordered by a key too: only those that were alike before, mostly few, are sorted."""
+    if before is None:
+        rows = np.argsort(key)
+        new = np.ones(len(rows), dtype=np.bool_)
+        new[1:] = (ordered := key[rows])[1:] != ordered[:-1]
+        return _Order(rows, new)
+    rows, new = before
+    alike = np.flatnonzero(~(new & np.append(new[1:], True)))
+    some = rows[alike]
+    some = some[np.lexsort((key[some], np.cumsum(new)[alike]))]
+    rows[alike] = some
+    new[alike[1:]] |= key[some[1:]] != key[some[:-1]]
+    return before
 
 
 def _by_counting(key: NDArray[np.int64], capacity: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -402,6 +430,6 @@ def _by_counting(key: NDArray[np.int64], capacity: int) -> tuple[NDArray[np.int6
     return first[present], rank[key]
 
 
-def _ranks(values: NDArray[np.int64] | NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
+def _ranks(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
     distinct, rank = np.unique(values, return_inverse=True)
     return rank.astype(np.int64), max(len(distinct), 1)

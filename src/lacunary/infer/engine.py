@@ -303,7 +303,7 @@ class DiscreteRows:
 def prepare_discrete(dag: Dag, table: Table, *, budget: int | None = None) -> DiscreteRows:
     """Lay out a table for a graph without continuous variables; see `lacunary.infer.rows.prepare`."""
     distinct = table.distinct
-    packed = pack(dag, table.codes[distinct.first], distinct.weights, budget=budget)
+    packed = pack(dag, table.codes.take(distinct.first, axis=0), distinct.weights, budget=budget)
     inverse = distinct.inverse.astype(code_dtype([len(distinct.first)]))
     return DiscreteRows(dag, packed, inverse, table.size)
 

@@ -23,7 +23,17 @@ from lacunary.infer.forest import Ground, by_island, sort_sizes, trace
 from lacunary.infer.parallel import in_parallel
 from lacunary.infer.places import Places
 from lacunary.infer.plan import junction_tree
-from lacunary.infer.shape import Nodes, flat, lengths_of, list_sums, refuse, running, sort_nodes, starts
+from lacunary.infer.shape import (
+    Nodes,
+    distinct,
+    flat,
+    lengths_of,
+    list_sums,
+    refuse,
+    running,
+    sort_nodes,
+    starts,
+)
 from lacunary.kernels.arena import Arena, arena_of_cells, arena_of_kinds, cells_of, kinds_of
 from lacunary.kernels.cell import Kinds, Spots
 from lacunary.kernels.divide import Divided, divide_rows
@@ -37,6 +47,9 @@ __all__ = ["Chunk", "Packed", "pack"]
 CHUNK_WORK, CHUNKS = 2_000_000, 4
 """Operations, about a nanosecond each, that make a chunk worth handing out; and how many chunks there are
 before they grow instead: within a chunk rows share cells, so few large ones do less work than many small."""
+
+RUN = 2**14
+"""Rows that are divided into islands together; others are at the same time."""
 
 ROOTS = 1024
 """Configurations of roots that are kept until they are read together."""
@@ -140,8 +153,9 @@ class Recipe:
         return self.laid(codes, weights, cuts, self.traced(divided), divided)
 
     def divided(self, codes: NDArray[np.signedinteger]) -> Divided:
-        """Return the islands into which the open variables of each row fall."""
-        return divide_rows(codes, *self.joined)
+        """Return the islands into which the open variables of each row fall, in the order they are met in."""
+        runs = [codes[first : first + RUN] for first in range(0, len(codes), RUN)] or [codes]
+        return _one_after_another(in_parallel(lambda run: divide_rows(run, *self.joined), runs))
 
     def traced(self, divided: Divided) -> Forest:
         """Return the nodes of all islands."""
@@ -318,6 +332,23 @@ def pack(
         return Packed(recipe, (tuple(cuts),), (chunks,), counted, rows, weight)
     del forest, divided
     return _in_stretches(recipe, rows, weight, stretches)
+
+
+def _one_after_another(runs: Sequence[Divided]) -> Divided:
+    """Return runs of rows as one, as if they had been divided together: islands by their first row."""
+    if len(runs) == 1:
+        return runs[0]
+    member = np.concatenate([run.member for run in runs])
+    start = running(np.concatenate([lengths_of(run.member_start) for run in runs]))
+    number, first = distinct(member, start)
+    before = running(np.array([len(run.member_start) - 1 for run in runs]))
+    rows = running(np.array([run.start[-1] for run in runs]))
+    listed = [number[at:][run.island].astype(np.int32) for run, at in zip(runs, before, strict=False)]
+    begun = [run.start[:-1] + at for run, at in zip(runs, rows, strict=False)]
+    lengths = lengths_of(start)[first]
+    ends = running(lengths)
+    kept = member[np.arange(ends[-1]) + np.repeat(start[first] - ends[:-1], lengths)]
+    return Divided(np.concatenate(listed), np.concatenate([*begun, rows[-1:]]), kept, ends)
 
 
 def _ever_open(codes: NDArray[np.signedinteger]) -> NDArray[np.bool_]:

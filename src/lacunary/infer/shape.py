@@ -22,7 +22,17 @@ from lacunary.kernels.pack import distinct_lists, fill_offsets
 from lacunary.kernels.trace import Forest, Scopes
 from lacunary.model.dag import Dag
 
-__all__ = ["Nodes", "flat", "lengths_of", "list_sums", "refuse", "running", "sort_nodes", "starts"]
+__all__ = [
+    "Nodes",
+    "distinct",
+    "flat",
+    "lengths_of",
+    "list_sums",
+    "refuse",
+    "running",
+    "sort_nodes",
+    "starts",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +51,7 @@ class Nodes:
 def sort_nodes(dag: Dag, scopes: Scopes, forest: Forest, *, separate: bool, budget: int) -> Nodes:
     """Find what the nodes have in common; with ``separate`` readouts, families are not read out."""
     shapes = _shapes(dag, forest)
-    joint, example = _distinct(forest.joint, forest.joint_start)
+    joint, example = distinct(forest.joint, forest.joint_start)
     joints = _lists(forest.joint, forest.joint_start, example)
     kind, first = _distinct_kinds(forest, shapes, joint)
     lengths = lengths_of(forest.scope_start)[first]
@@ -96,7 +106,7 @@ class _Shapes:
 
 
 def _shapes(dag: Dag, forest: Forest) -> _Shapes:
-    of_sort, first = _distinct(forest.member, forest.member_start)
+    of_sort, first = distinct(forest.member, forest.member_start)
     members = _lists(forest.member, forest.member_start, first)
     sizes = dag.schema.sizes
     size = [math.prod([sizes[v] for v in one]) for one in members]
@@ -129,10 +139,10 @@ def _distinct_kinds(
     token = np.empty(int(start[-1]), dtype=np.int32)
     token[start[:-1]], token[start[:-1] + 1] = shapes.of_sort, joint
     token[np.arange(len(forest.scope)) + 2 * (np.repeat(np.arange(sorts), lengths) + 1)] = forest.scope
-    return _distinct(token, start)
+    return distinct(token, start)
 
 
-def _distinct(
+def distinct(
     token: NDArray[np.int32], start: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Give different lists numbers; return each list's, and the first list of each number."""
