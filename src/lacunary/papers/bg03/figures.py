@@ -14,7 +14,7 @@ from lacunary import FigureStyle
 from lacunary.papers import Drawing, Results
 from lacunary.papers.bg03.course import MOVES, annealed, averaged, lines_of, ranks_of
 from lacunary.papers.bg03.summary import NAMES, scored
-from lacunary.papers.bg03.work import ROWS, TRUE, graph, structures
+from lacunary.papers.bg03.work import AVERAGED, ROWS, TRUE, graph, structures
 from lacunary.papers.figures import INK, LINES, MARKS, finish, legend_below, sheet, signed
 
 Array = NDArray[np.float64]
@@ -132,6 +132,7 @@ def _averages(panels: dict[str, dict[str, list[tuple[int, float, float]]]]) -> A
             axes.set_xscale("log")
             _rows_axis(axes, title)
             axes.set_xticks(sorted({rows for points in methods.values() for rows, _, _ in points}))
+            axes.set_xlim(AVERAGED[0] / 1.15, AVERAGED[-1] * 1.15)
             axes.xaxis.set_minor_locator(NullLocator())
             axes.set_ylim(-0.04, 1.04)
         grid[0].set_ylabel("share with the true structure first")
