@@ -199,16 +199,16 @@ def mean_back(shape: Monotone, location: Array, scale: float, dof: float) -> Arr
 
 def noise(left: Array) -> tuple[float, float]:
     """Return scale and degrees of freedom of the Student t that gives most to what is left."""
+    dofs, squares = np.array(DOFS)[:, None], left**2
+    floor = (1e-6 * max(float(np.abs(left).max()), 1e-9)) ** 2
+    scales = np.full((len(DOFS), 1), float(left @ left) / len(left) + floor)
+    for _ in range(12):  # all degrees of freedom side by side
+        share = (dofs + 1) / (dofs + squares / scales)
+        scales = np.array([[float(each @ squares) / len(left) + floor] for each in share])
     best = (-np.inf, 1.0, DOFS[-1])
-    floor = 1e-6 * max(float(np.abs(left).max()), 1e-9)
-    for dof in DOFS:
-        square = float(left @ left) / len(left) + floor**2
-        for _ in range(12):
-            share = (dof + 1) / (dof + left**2 / square)
-            square = float(share @ left**2) / len(left) + floor**2
-        fit = float(student(left, np.sqrt(square), dof).sum())
-        if fit > best[0] + (0.5 if np.isfinite(best[0]) else 0.0):
-            best = (fit, float(np.sqrt(square)), dof)
+    for dof, fit, scale in zip(DOFS, student(left, np.sqrt(scales), dofs), np.sqrt(scales), strict=True):
+        if float(fit.sum()) > best[0] + (0.5 if np.isfinite(best[0]) else 0.0):
+            best = (float(fit.sum()), float(scale[0]), dof)
     return best[1], best[2]
 
 
@@ -243,9 +243,10 @@ def _states(
         told[3] = _chances(trees.left_out)
     if effort.proper and (odds is not None or number is not None):
         told[0] = None  # what does not depend on the others would make every dependence weaker
-    weights = _pooled(told, codes)
-    bare = told[:3]
-    gain = _in_errors(_log_told(told, weights, codes) - _log_told(bare, _pooled(bare, codes), codes))
+    weights, gain = _pooled(told, codes), 0.0
+    if trees is not None:
+        bare = told[:3]
+        gain = _in_errors(_log_told(told, weights, codes) - _log_told(bare, _pooled(bare, codes), codes))
     return States(shares, odds, number, trees, weights, gain)
 
 
@@ -310,7 +311,7 @@ def _pooled(told: list[Array | None], codes: NDArray[np.int64]) -> Array:
     used = [i for i, one in enumerate(told) if one is not None]
     each = np.column_stack([one[np.arange(len(codes)), codes] for one in told if one is not None])
     shares = np.full(len(used), 1.0 / len(used))
-    for _ in range(50):
+    for _ in range(50 if len(used) > 1 else 0):
         part = each * shares
         shares = (part / np.maximum(part.sum(axis=1, keepdims=True), 1e-300)).sum(axis=0) + 0.5
         shares /= shares.sum()

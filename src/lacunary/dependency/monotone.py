@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,11 +74,11 @@ class Monotone:
         grid = np.linspace(self.values[0], self.values[-1], 2001)
         return np.asarray(np.interp(z, self._curve(grid), grid))
 
-    @property
+    @cached_property
     def _curve(self) -> PchipInterpolator:
         return PchipInterpolator(self.values, self.scores)
 
-    @property
+    @cached_property
     def _slopes(self) -> tuple[float, float]:
         (low, high), width = self.values[[0, -1]], self.values[-1] - self.values[0]
         step = 0.02 * width
