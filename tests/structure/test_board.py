@@ -272,3 +272,12 @@ def test_a_climb_takes_no_more_moves_than_it_may(most: int) -> None:
     board = Board(BD(table), Constraints.none(table.schema), [()] * 6)
     assert not climb(Walk("greedy", board, np.random.default_rng(0)), most)
     assert board.sketch.size == most
+
+
+def test_graphs_are_admitted_as_they_are() -> None:
+    schema = lac.Schema(tuple(lac.Variable(name, ("a", "b")) for name in "XYZ"))
+    rules = Constraints.of(schema, forbidden="X -> Z", max_parents=1)
+    assert rules.admit(((), (0,), (1,)))
+    assert not rules.admit(((), (), (0,)))  # forbidden
+    assert not rules.admit(((), (0, 2), ()))  # too many parents
+    assert not Constraints.of(schema, required="X -> Y").admit(((), (), ()))  # must be put in first

@@ -223,3 +223,11 @@ def test_regression_and_score_agree() -> None:
     moment_of, dof = prior.family(3, (0, 2))
     expected = regression.log_evidence(moment_of, dof, part_of(moment, [0, 2, 3]))
     assert BGe(moment, prior).family(3, (0, 2)) == pytest.approx(float(expected), abs=1e-9)
+
+
+def test_scores_made_ready_together_are_those_made_one_by_one() -> None:
+    rng = np.random.default_rng(0)
+    each = np.array([moments(rng.normal(size=(rows, 3))) for rows in (4, 30)])
+    prior = belief(3, 0)
+    for one, other in zip(BGe.each(each, prior), each, strict=True):
+        np.testing.assert_array_equal(one.terms(0, (2,)), BGe(other, prior).terms(0, (2,)))

@@ -24,10 +24,12 @@ from lacunary.family.regression import VARIANCE_FLOOR
 from lacunary.infer.gaussian import Forms, GaussianRows
 from lacunary.infer.network import Network
 from lacunary.infer.scale import Scale, check_squares
+from lacunary.kernels.regressions import Families, put_modes
 from lacunary.maths import regression
 from lacunary.maths.moments import factor
 from lacunary.mixture.products import Products
 from lacunary.model.dag import Dag
+from lacunary.structure.cache import Cache, Room
 from lacunary.structure.gaussian import BGe, GaussianBIC, Normal
 from lacunary.structure.networks import standard
 from lacunary.structure.score import FamilyScore, Parents, Structure, total
@@ -45,6 +47,9 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 
 KEPT = 8
 """Structures for which the fit to all rows is kept."""
+
+FAMILIES = 50_000
+"""Families whose scores are kept, of all components together."""
 
 POOLED, TOLERANCE = 200, 1e-6
 """The fit to all rows, around which starts are drawn: most steps, and the change at which it ends."""
@@ -147,8 +152,12 @@ class Gaussian:
         check_squares(source)
         self.scale, inside = standard(source, prior)
         self.belief = inside.about
+        self._prior = self.belief.moments
         self.seen: Parts[Seen] = source.laid(partial(Seen, self.scale))
         self._normalizers: dict[tuple[int, Parents], float] = {}
+        self._scored: tuple[Array | None, list[Cache]] = (None, [])
+        self._room = Room(self.schema)
+        self._normalized: tuple[tuple[Structure, ...], float] = ((), 0.0)
         self._moments: dict[Structure, Array] = {}
 
     def draw(self, structures: Sequence[Structure], ess: float, rng: np.random.Generator) -> Gaussians:
@@ -184,9 +193,13 @@ class Gaussian:
     def maximize(self, statistics: Array, structures: Sequence[Structure]) -> Gaussians:
         """Return the regressions at the mode; with α = ν + n their divisor is N + ν."""
         dof = statistics[:, 0, 0] + self.belief.alpha - self.belief.size
-        moment = statistics + self.belief.moments
+        moment = statistics + self._prior
         if all(map(_is_complete, structures)) and np.all(dof > 0):
             return self._complete(moment, structures, dof)
+        families, most = _families(tuple(structures))
+        root = np.zeros((len(structures), len(self.schema), len(self.schema) + 1))
+        if np.all(dof > 0) and put_modes(moment, dof, families, np.empty(most**2), root):
+            return Gaussians(tuple(structures), root)
         return self._regressions(moment, structures, regression.peak, dof)
 
     def _complete(self, moment: Array, structures: Sequence[Structure], dof: Array) -> Gaussians:
@@ -218,16 +231,21 @@ class Gaussian:
 
     def log_prior(self, models: Gaussians) -> float:
         """Return the log prior density, in the coordinates (intercept, coefficients/σ², 1/σ²)."""
-        fit = self.fit(np.repeat(self.belief.moments[None], len(models.root), axis=0), models)
+        fit = self.fit(self._prior[None], models)
         flat = (self.belief.alpha - self.belief.size - self.belief.nu) * np.log(models.precision).sum()
         volume = 0.5 * self.belief.nu * models.precision.size * LOG_2PI
-        return float(fit.sum() + flat + volume - sum(map(self._log_normalizer, models.structures)))
+        return float(fit.sum() + flat + volume - self._log_normalizers(models.structures))
 
-    def scores(self, statistics: Array) -> list[FamilyScore]:
-        """Return BGe, or BIC, of each component's expected data, in standardised units."""
-        if self.criterion == "bic":
-            return [GaussianBIC(moment) for moment in statistics]
-        return [BGe(moment, self.belief) for moment in statistics]
+    def scores(self, statistics: Array) -> Sequence[FamilyScore]:
+        """Return BGe, or BIC, of each component's expected data, in standardised units.
+
+        The last ones are kept, with what they said: a search is followed by a finer one, and by the sum.
+        """
+        if self._scored[0] is not statistics:
+            bic, most = self.criterion == "bic", FAMILIES // len(statistics)
+            each = [*map(GaussianBIC, statistics)] if bic else BGe.each(statistics, self.belief)
+            self._scored = statistics, [Cache(score, most, self._room) for score in each]
+        return self._scored[1]
 
     def flat(self, models: Gaussians) -> bool:
         """Whether some regression's variance is at most the smallest that maximum likelihood may take."""
@@ -318,12 +336,21 @@ class Gaussian:
             root[component[:, None], child[:, None], members] = contrast / np.sqrt(theta[:, -1:])
         return Gaussians(tuple(structures), root)
 
-    def _log_normalizer(self, structure: Structure) -> float:
-        """Return log Z of the prior of all regressions of a structure."""
-        return sum(self._family_normalizer(child, parents) for child, parents in enumerate(structure))
+    def _log_normalizers(self, structures: tuple[Structure, ...]) -> float:
+        """Return log Z of the prior of all regressions of all structures; kept for the last ones.
+
+        Every step of EM asks for the same.
+        """
+        if self._normalized[0] is not structures:
+            each = [
+                sum(self._family_normalizer(child, parents) for child, parents in enumerate(structure))
+                for structure in structures
+            ]
+            self._normalized = structures, sum(each)
+        return self._normalized[1]
 
     def _family_normalizer(self, child: int, parents: Parents) -> float:
-        """Return log Z of one regression's prior; kept, as every step of EM asks for it."""
+        """Return log Z of one regression's prior; kept, as structures have most of them in common."""
         key = (child, parents)
         if key not in self._normalizers:
             self._normalizers[key] = float(regression.log_normalizer(*self.belief.family(child, parents)))
@@ -335,6 +362,16 @@ class Gaussian:
         out[:, 1:] /= self.scale.spread
         out[:, 0] -= out[:, 1:] @ self.scale.centre
         return out
+
+
+@lru_cache(maxsize=8)
+def _families(structures: tuple[Structure, ...]) -> tuple[Families, int]:
+    """Return all families as one kernel takes them, and how large the largest is; kept, as of `_by_size`."""
+    each = [(c, _members(child, ps)) for c, own in enumerate(structures) for child, ps in enumerate(own)]
+    sizes = [len(members) for _, members in each]
+    first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    places = np.array([place for _, members in each for place in members], dtype=np.int64)
+    return Families(np.array([c for c, _ in each], dtype=np.int64), first, places), max(sizes)
 
 
 @lru_cache(maxsize=8)

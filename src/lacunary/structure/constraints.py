@@ -91,6 +91,14 @@ class Constraints:
         except GraphError as problem:
             raise GraphError(f"the required arcs cannot all be: {problem}") from None
 
+    def admit(self, structure: Sequence[Parents]) -> bool:
+        """Whether a graph is one of those that are looked for, if it has no cycle."""
+        free, most = self.free, self.max_parents
+        return not self.required.any() and all(
+            len(parents) <= most and all(free.item(parent, child) for parent in parents)
+            for child, parents in enumerate(structure)
+        )
+
     def start(self, dag: Dag | None) -> list[Parents]:
         """Return the parents of a search's first graph: the one given, with the required arcs put in."""
         n = len(self.schema)

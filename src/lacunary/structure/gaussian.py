@@ -160,11 +160,14 @@ class _Gaussian:
     def __init__(self, moment: Array, regressions: Regressions, log_scale: ArrayLike) -> None:
         moment = np.asarray(moment, dtype=np.float64)
         check_moments(moment)
-        self.variables = len(moment) - 1
+        self._take(regressions, *regressions.prepare(moment[None]), log_scale)
+
+    def _take(self, regressions: Regressions, scales: Array, counts: Array, log_scale: ArrayLike) -> None:
+        self.variables = scales.shape[-1]
         self.allowed = ~np.eye(self.variables, dtype=bool)
         self.regressions = regressions
-        self._scales, self._counts = regressions.prepare(moment[None])
-        self._jacobian = moment[0, 0] * np.broadcast_to(np.asarray(log_scale), (self.variables,))
+        self._scales, self._counts = scales, counts
+        self._jacobian = counts[0] * np.broadcast_to(np.asarray(log_scale), (self.variables,))
         self._last: tuple[int, Parents, Array] = (-1, (), np.empty(0))
 
     def family(self, child: int, parents: Parents) -> float:
@@ -211,6 +214,17 @@ class BGe(_Gaussian):
                 f"moments of {len(moment) - 1} variables do not fit a belief about {prior.size}"
             )
         super().__init__(moment, MarginalRegressions(prior), log_scale)
+
+    @classmethod
+    def each(cls, moments: Array, prior: NormalWishart) -> list[BGe]:
+        """Return the scores of several matrices of moments, (..., n + 1, n + 1), made ready together."""
+        check_moments(moments)
+        regressions, out = MarginalRegressions(prior), []
+        for scale, count in zip(*regressions.prepare(moments), strict=True):
+            one = object.__new__(cls)
+            one._take(regressions, scale[None], count[None], 0.0)
+            out.append(one)
+        return out
 
     @classmethod
     def of(cls, table: Table, prior: Normal | None = None) -> BGe:

@@ -56,7 +56,7 @@ def run(
     method: SearchMethod,
     score: FamilyScore,
     constraints: Constraints,
-    start: Dag | Trail | str | None = None,
+    start: Dag | Trail | Structure | str | None = None,
     *,
     prior: StructurePrior | None = None,
     watch: WatchSearch | None = None,
@@ -66,7 +66,8 @@ def run(
     """Search with any score, and with a prior over graphs; return the walk, and whether it was interrupted.
 
     An interrupt from the keyboard, or a true answer from ``watch``, ends the search with the best so far. A
-    search to go on from must have the same ``fingerprint``.
+    search to go on from must have the same ``fingerprint``. A structure to start from is one that the
+    constraints admit.
     """
     trail = start if isinstance(start, Trail) else None
     if trail is not None and trail.method != method.name:
@@ -120,9 +121,11 @@ def check_start(start: Dag | Trail | str | None) -> None:
 def _first(
     score: FamilyScore,
     constraints: Constraints,
-    start: Dag | Trail | str | None,
+    start: Dag | Trail | Structure | str | None,
     prior: StructurePrior | None,
 ) -> list[Parents]:
+    if isinstance(start, tuple):
+        return list(start)
     check_start(start)
     if isinstance(start, str):
         return best_forest(score, constraints, prior) if start == "tree" else constraints.start(None)

@@ -240,7 +240,8 @@ class Runner:
             here = self.notes.note(here, "move", self.learner.log_evidence(traced, found), value, found)
 
         watch = trace if plan.trace and traced is not None else self._inner(state)
-        start = dag_of(plan.constraints.schema, found[part][0])
+        known = found[part][0]
+        start = known if plan.constraints.admit(known) else dag_of(plan.constraints.schema, known)
         walk, interrupted = run(
             method,
             score,
