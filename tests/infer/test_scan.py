@@ -291,6 +291,21 @@ def test_columns_that_hold_something_else(folder: Path) -> None:
         lac.scan(folder)
 
 
+@pytest.mark.parametrize("suffix", [".feather", ".parquet", ".csv"])
+def test_names_of_files_are_no_patterns(tmp_path: Path, suffix: str) -> None:
+    for name, state in (("a[1]", "x"), ("a1", "y"), ("a*", "z")):
+        frame = pl.DataFrame({"s": [state] * 3, "t": ["p", "q", "p"]})
+        path = tmp_path / f"{name}{suffix}"
+        {".csv": frame.write_csv, ".parquet": frame.write_parquet}.get(suffix, frame.write_ipc)(path)
+    rows = lac.scan(tmp_path)
+    assert len(rows) == 9
+    whole = rows.whole("a look")
+    counted = {
+        state: whole.weights[whole.codes[:, 0] == k].sum() for k, state in enumerate(whole.schema["s"].states)
+    }
+    assert counted == {"x": 3, "y": 3, "z": 3}
+
+
 def test_a_damaged_row_group_is_named(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     rng = np.random.default_rng(0)

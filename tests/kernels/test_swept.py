@@ -20,7 +20,9 @@ def plain(matrix: Array, child: int, parents: list[int]) -> tuple[float, float]:
     """log|A_PP| and A_cc − A_cP A_PP⁻¹ A_Pc."""
     inner, cross = matrix[np.ix_(parents, parents)], matrix[parents, child]
     rest = (
-        matrix[child, child] - cross @ np.linalg.lstsq(inner, cross)[0] if parents else matrix[child, child]
+        matrix[child, child] - cross @ np.linalg.lstsq(inner, cross, rcond=None)[0]
+        if parents
+        else matrix[child, child]
     )
     return float(np.linalg.slogdet(inner)[1]), float(rest)
 

@@ -193,7 +193,7 @@ def test_everything_is_vectorised() -> None:
 def test_maximum_likelihood_is_least_squares() -> None:
     rows = rows_of(3, 50, 0)
     u = np.column_stack([np.ones(50), rows[:, :-1]])
-    coefficients, left, _, _ = np.linalg.lstsq(u, rows[:, -1])
+    coefficients, left, _, _ = np.linalg.lstsq(u, rows[:, -1], rcond=None)
     found = regression.maximum_likelihood(moments(rows), 1e-12)
     np.testing.assert_allclose(found, [*coefficients, left[0] / 50], rtol=1e-9)
     with pytest.raises(ParameterError, match="floor"):

@@ -170,7 +170,7 @@ def test_bic_by_least_squares_in_each_configuration() -> None:
         for group in chosen:
             part = reals(rows)[group]
             u = np.column_stack([np.ones(len(part)), part[:, inner]])
-            error = part[:, 1] - u @ np.linalg.lstsq(u, part[:, 1])[0]
+            error = part[:, 1] - u @ np.linalg.lstsq(u, part[:, 1], rcond=None)[0]
             expected -= 0.5 * len(part) * (np.log(2 * np.pi * np.mean(error**2)) + 1)
         assert score.family(3, parents) == pytest.approx(float(expected), rel=1e-9)
 

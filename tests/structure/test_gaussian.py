@@ -153,7 +153,7 @@ def test_bic_is_least_squares_less_its_charge() -> None:
     score = GaussianBIC.of(table)
     for parents in (c for k in range(4) for c in combinations((0, 1, 3), k)):
         u = np.column_stack([np.ones(80), *(rows[:, p] for p in parents)])
-        error = rows[:, 2] - u @ np.linalg.lstsq(u, rows[:, 2])[0]
+        error = rows[:, 2] - u @ np.linalg.lstsq(u, rows[:, 2], rcond=None)[0]
         variance = float(np.mean(error**2))
         expected = -40 * (np.log(2 * np.pi * variance) + 1) - 0.5 * np.log(80) * (len(parents) + 2)
         assert score.family(2, parents) == pytest.approx(expected, rel=1e-10)

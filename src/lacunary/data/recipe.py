@@ -7,6 +7,7 @@ so many rows, counted through all files in their order: where a file ends and th
 from __future__ import annotations
 
 import csv
+import glob
 import io
 import os
 from collections.abc import Iterator, Sequence
@@ -297,7 +298,7 @@ def _lazy(path: str, kind: Literal["parquet", "ipc", "text"]) -> pl.LazyFrame:
     path = here(path)
     if kind == "parquet":
         return pl.scan_parquet(path, glob=False, hive_partitioning=False)
-    return pl.scan_ipc(path, glob=False, hive_partitioning=False)
+    return pl.scan_ipc(glob.escape(path), hive_partitioning=False)  # its glob= came late
 
 
 def _length() -> pl.Expr:
@@ -353,7 +354,7 @@ def _text_rows(segment: Segment) -> pl.DataFrame:
                 has_header=False,
                 new_columns=list(names),
                 separator=delimiter,
-                infer_schema=False,
+                infer_schema_length=0,
             ).fill_null("")
         except pl.exceptions.PolarsError:
             frame = _slowly(segment, block)

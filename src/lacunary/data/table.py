@@ -85,8 +85,8 @@ class Table:
     --------
     >>> import lacunary as lac
     >>> votes = lac.house_votes()
-    >>> votes.shape, votes.holes.sum(), votes[["party", "crime"]].schema.names
-    ((435, 17), np.int64(392), ('party', 'crime'))
+    >>> votes.shape, int(votes.holes.sum()), votes[["party", "crime"]].schema.names
+    ((435, 17), 392, ('party', 'crime'))
     >>> votes.take(slice(0, 10)).shape
     (10, 17)
     """

@@ -49,7 +49,7 @@ class Uniform:
     >>> graph = lac.dag("late -> wait", kinds={"wait": "continuous"}, family={"wait": "uniform"})
     >>> tables = {"late": [0.5, 0.5], "wait": lac.Uniform([0.0, 0.0], [10.0, 30.0])}
     >>> network = lac.Network.from_tables(graph, tables)
-    >>> network.query("late", given={"wait": 5.0})[1]                # (1/30) / (1/10 + 1/30)
+    >>> round(network.query("late", given={"wait": 5.0})[1], 9)      # (1/30) / (1/10 + 1/30)
     0.25
     """
 
