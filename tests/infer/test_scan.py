@@ -296,7 +296,8 @@ def test_names_of_files_are_no_patterns(tmp_path: Path, suffix: str) -> None:
     for name, state in (("a[1]", "x"), ("a1", "y"), ("a*", "z")):
         frame = pl.DataFrame({"s": [state] * 3, "t": ["p", "q", "p"]})
         path = tmp_path / f"{name}{suffix}"
-        {".csv": frame.write_csv, ".parquet": frame.write_parquet}.get(suffix, frame.write_ipc)(path)
+        writers: Any = {".csv": frame.write_csv, ".parquet": frame.write_parquet}
+        writers.get(suffix, frame.write_ipc)(path)
     rows = lac.scan(tmp_path)
     assert len(rows) == 9
     whole = rows.whole("a look")
