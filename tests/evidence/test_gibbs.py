@@ -16,10 +16,10 @@ from lacunary.data.table import Table
 from lacunary.errors import ParameterError, TooWideError
 from lacunary.evidence.gibbs import gibbs
 from lacunary.evidence.ladder import ladder
+from lacunary.evidence.movers import TableMover
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Dirichlet
 from lacunary.infer.network import Network, random_network
-from lacunary.infer.walker import Walker
 from lacunary.model.make import dag
 from tests import naive
 from tests.evidence.small import classes, complete, holey, table_of, walker
@@ -142,19 +142,25 @@ def test_draws_are_reproducible(use_threads: Callable[[int], None]) -> None:
     assert not np.array_equal(gibbs(problem, 20, rng=4), alone)
 
 
-def test_ladder_begins_at_the_prior() -> None:
-    """At the first rung every completion is equally likely: eight rows have four in each of two classes."""
+def test_a_ladder_begins_at_variational_optima_and_ends_at_the_posterior() -> None:
+    """How unlike two classes are in size does not depend on their names: its mean is that of enumeration."""
     problem = classes(0, rows=8)
-    climbed = ladder(problem, 5, 50, 2, 6)
-    tau, counts = climbed.tau, climbed.counts
-    assert counts.shape == (6, 5, 50, problem.dag.layout.size)
-    assert tau[0] == 0.0
-    assert tau[-1] == 1.0
+    climbed = ladder(problem, 17, 200, 2, 16)
+    assert climbed.tau[0] == 0.0
+    assert climbed.tau[-1] == 1.0
+    assert len(climbed.states) == 17
+    assert climbed.counts.shape == (16, 200, problem.dag.layout.size)
+    assert isinstance(climbed.mover, TableMover)
+    assert climbed.mover.log_constant == pytest.approx(np.log(2))  # two states have two names
     place = problem.dag.layout.start[problem.dag.schema.index("H")]
-    first = counts[:, 0, :, place].ravel()
-    assert abs(first.mean() - 4) < 4 * np.sqrt(8 / 4 / first.size)  # the variance of a fair binomial
-    assert isinstance(climbed.laid, Walker)
-    assert climbed.laid.target.log_ways == pytest.approx(8 * np.log(2))
+    logs, counts = zip(*completed(problem), strict=True)
+    exact = np.exp(np.array(logs) - np.logaddexp.reduce(logs)) @ [abs(own[place] - 4) for own in counts]
+    worth = np.exp(climbed.log_z[:, -1] - climbed.log_z[:, -1].max())
+    means = np.abs(climbed.counts[:, :, place] - 4).mean(axis=1)
+    mean = worth @ means / worth.sum()
+    error = np.sqrt(((worth * (means - mean)) ** 2).sum()) / worth.sum()
+    assert error < 0.1
+    assert abs(mean - exact) < 4 * error  # normal, by the delta method
 
 
 def test_what_cannot_be() -> None:

@@ -63,10 +63,9 @@ class Optima:
     bounds: Array
     orders: Integers | None
 
-    @cached_property
-    def _wide(self) -> tuple[Array, Array, Array]:
-        """Expected counts, tilt and log normaliser of each optimum, widened."""
-        expected = WIDENED * (self.points - self.problem.belief.alpha)
+    def _wide(self, learned: float) -> tuple[Array, Array, Array]:
+        """Return expected counts, tilt and log normaliser of each optimum, of which so much is known."""
+        expected = learned * (self.points - self.problem.belief.alpha)
         potentials = self.rule.parameters(self.problem.belief.alpha + expected)
         log_z = self.problem.prepared.expect(potentials).log_likelihood
         return expected, np.log(np.maximum(potentials, 1e-300)), log_z
@@ -77,25 +76,26 @@ class Optima:
         weights = np.exp(self.bounds - self.bounds.max())
         return np.asarray(0.5 * weights / weights.sum() + 0.5 / len(weights))
 
-    @cached_property
-    def _components(self) -> tuple[Array, Array]:
-        """Tilt of every optimum in every labelling, the identity first, and its log weight over its sum."""
-        _, tilt, log_z = self._wide
+    def _components(self, tilt: Array, log_z: Array) -> tuple[Array, Array]:
+        """Return the tilt of every optimum in every labelling, the identity first, and its log level."""
         orders = np.arange(tilt.shape[1])[None] if self.orders is None else self.orders
         label = np.concatenate([tilt[:, order] for order in orders])
         return label, np.tile(np.log(self.weights) - log_z, len(orders))
 
-    def mover(self, walker: Walker) -> TableMover | None:
-        """Return the path from the mixture of optima; None where there are too many labellings."""
+    def mover(self, walker: Walker, learned: float = WIDENED) -> TableMover | None:
+        """Return the path from the mixture of optima; None where there are too many labellings.
+
+        The base knows so much of what an optimum has learned: it is the wider the less.
+        """
         if self.orders is None:
             return None
-        expected, tilt, log_z = self._wide
-        bases = Bases(expected, tilt, *self._components)
+        expected, tilt, log_z = self._wide(learned)
+        bases = Bases(expected, tilt, *self._components(tilt, log_z))
         return TableMover(walker, bases, self.weights, log_z, float(np.log(len(self.orders))))
 
     def nearest(self, counts: Array) -> Integers:
         """Return which optimum each of some completions is most probable under, in any labelling."""
-        label, level = self._components
+        label, level = self._components(*self._wide(WIDENED)[1:])
         return np.asarray((counts @ label.T + level).argmax(axis=1) % len(self.points))
 
 

@@ -1,7 +1,10 @@
 """Path sampling and bridge sampling: the evidence from draws on a ladder of temperatures.
 
-With Z_τ the normaliser of the tempered family of `lacunary.evidence.chains`, Z_0 = 1 and Z_1 is the evidence.
-For neighbours a and b on a ladder from prior to posterior let l(x) = log f_b(x) − log f_a(x).
+A ladder leads from a base to the posterior; with Z_τ the normaliser of its rung, Z_0 = 1 and Z_1 is the
+evidence. The base of tables is a mixture of variational optima in all their labellings, much widened
+(`lacunary.evidence.bases`): with pseudo-counts far below one, chains that come from the prior hardly find
+the posterior. Graphs with numeric families begin at the prior. For neighbours a and b on a ladder let
+l(x) = log f_b(x) − log f_a(x).
 
 Path sampling, or thermodynamic integration (Gelman & Meng 1998): along the path f_a^(1−s) f_b^s
 
@@ -23,7 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -32,11 +34,12 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from lacunary.errors import ParameterError
-from lacunary.evidence.chains import Chains, NumericChains, check_positive, lay_out
+from lacunary.evidence.bases import optima
+from lacunary.evidence.chains import Chains, NumericChains, TableChains, check_positive, lay_out
 from lacunary.evidence.diagnostics import jackknife, mixing_note
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.movers import NumericMover, from_prior
-from lacunary.evidence.population import Mover, climbing, finer, schedule
+from lacunary.evidence.population import Mover, State, climbing, finer, schedule
 from lacunary.evidence.problem import Problem
 from lacunary.maths.arrays import Array, Integers
 
@@ -51,6 +54,9 @@ AGREE = 0.4
 GROWTH = 4
 """How many times the rungs a ladder has on which chains did not agree."""
 
+LEARNED = 0.25
+"""Share of what a variational optimum has learned that the base of a ladder knows, which is wide."""
+
 Rises = Sequence[tuple[Array, Array]]
 """For each pair of neighbours, l at draws of the lower and of the higher; (chains, draws) each."""
 
@@ -63,7 +69,7 @@ def path(
     Parameters
     ----------
     temperatures, draws, burn
-        Rungs between prior and posterior, by default as many as it takes for the chains to agree; particles
+        Rungs between base and posterior, by default as many as it takes for the chains to agree; particles
         at each, and steps that each makes there.
     chains
         Islands that climb the ladder once each; the standard error comes from their differences
@@ -73,21 +79,21 @@ def path(
     Returns
     -------
     Estimate
-        ``details`` hold the two parts of the error, and ``bounds``: the sums of E_a[l] and of E_b[l], between
-        which the integral lies.
+        ``details`` hold the two parts of the error, and ``bounds``: the sums of E_a[l] and of E_b[l] as the
+        draws have them, between which the integral lies.
     """
     climbed = _tall_enough(problem, temperatures, 64, draws, burn, chains)
-    fine, coarse = climbed.rises(), climbed.rises(2)
+    fine, coarse, first = climbed.rises(), climbed.rises(2), climbed.mover.log_constant
     value, sampled, _ = jackknife(
-        lambda which: _integral(fine, which, climbed.log_odds()), chains, chains * draws
+        lambda which: first + _integral(fine, which, climbed.log_odds()), chains, chains * draws
     )
-    every = np.arange(chains)
-    missed = abs(value - _integral(coarse, every, climbed.log_odds(2))) / 15  # the error falls like step⁴
+    halved = first + _integral(coarse, np.arange(chains), climbed.log_odds(2))
+    missed = abs(value - halved) / 15  # the error falls like step⁴
     note = _note(problem, climbed)
     details = {
         "freedom": chains - 1,
         "tau": climbed.tau,
-        "bounds": (sum(float(low.mean()) for low, _ in fine), sum(float(high.mean()) for _, high in fine)),
+        "bounds": tuple(first + sum(float(end.mean()) for end in side) for side in zip(*fine, strict=True)),
         "sampling_error": sampled,
         "integration_error": missed,
         "trustworthy": not note,
@@ -137,7 +143,7 @@ def bridge(
     log_odds = climbed.log_odds()
 
     def log_ratios(which: Integers) -> float:
-        out = 0.0
+        out = climbed.mover.log_constant
         for (below, above), odds in zip(rises, log_odds, strict=True):
             low, high = (np.repeat(share / draws, draws) for share in _shares(odds, which))
             out += _log_ratio(below[which].ravel(), above[which].ravel(), low, high)
@@ -169,30 +175,28 @@ def _log_ratio(below: Array, above: Array, low: Array | None = None, high: Array
 
 @dataclass(frozen=True, eq=False)
 class Ladder:
-    """Draws at every rung from prior to posterior.
+    """Draws at every rung from a base to the posterior.
 
     Attributes
     ----------
-    laid
-        The tempered family.
+    mover
+        The path.
     tau
-        The rungs' inverse temperatures; (rungs,).
-    counts
-        Counts of the completions drawn; (chains, rungs, draws, size).
+        How far along it the rungs are; (rungs,).
+    states
+        What was drawn at each rung: draws of one chain, then those of the next.
     log_z
         What each chain's weights say of log Z at every rung; (chains, rungs).
     """
 
-    laid: Chains
+    mover: Mover[Any]
     tau: Array
-    counts: Array
+    states: Sequence[State]
     log_z: Array
 
     def rises(self, step: int = 1) -> Rises:
         """Return l for neighbours on every so many rungs, the last among them."""
-        last = len(self.tau) - 1
-        rungs = sorted({*range(0, last, step), last})
-        return [(self._rise(a, a, b), self._rise(b, a, b)) for a, b in pairwise(rungs)]
+        return [(self._rise(a, a, b), self._rise(b, a, b)) for a, b in self._neighbours(step)]
 
     @property
     def spread(self) -> float:
@@ -201,19 +205,22 @@ class Ladder:
 
     def log_odds(self, step: int = 1) -> Rises:
         """Return log Z of every chain at both neighbours, on every so many rungs; (chains,) each."""
-        last = len(self.tau) - 1
-        rungs = sorted({*range(0, last, step), last})
-        return [(self.log_z[:, a], self.log_z[:, b]) for a, b in pairwise(rungs)]
+        return [(self.log_z[:, a], self.log_z[:, b]) for a, b in self._neighbours(step)]
 
-    @cached_property
-    def heights(self) -> list[Array]:
-        """Log f of the draws at each rung, at its own temperature; (chains, draws) each."""
-        return [self.laid.log_tempered(tau, self.counts[:, at]) for at, tau in enumerate(self.tau)]
+    @property
+    def counts(self) -> Array:
+        """What is known of the draws at the posterior; (chains, draws, size)."""
+        counts = self.states[-1].counts
+        return np.asarray(counts.reshape(len(self.log_z), -1, counts.shape[-1]))
+
+    def _neighbours(self, step: int) -> list[tuple[int, int]]:
+        last = len(self.tau) - 1
+        return list(pairwise(sorted({*range(0, last, step), last})))
 
     def _rise(self, at: int, low: int, high: int) -> Array:
         """Return log f_high − log f_low of the draws at either rung; (chains, draws)."""
-        other = self.laid.log_tempered(self.tau[high if at == low else low], self.counts[:, at])
-        return other - self.heights[at] if at == low else self.heights[at] - other
+        rise = self.mover.rise(float(self.tau[low]), float(self.tau[high]), self.states[at])
+        return rise.reshape(len(self.log_z), -1)
 
 
 def _tall_enough(
@@ -247,24 +254,31 @@ def _note(problem: Problem, climbed: Ladder) -> str:
             "take more temperatures, or 'sampled'"
         ]
     )
-    return "; ".join(filter(None, [mixing_note(problem, climbed.heights[-1]), *notes]))
+    heights = lay_out(problem).log_tempered(1.0, climbed.counts)
+    return "; ".join(filter(None, [mixing_note(problem, heights), *notes]))
 
 
 def ladder(problem: Problem, temperatures: int, draws: int, burn: int, chains: int) -> Ladder:
-    """Draw completions at every rung of a ladder from prior to posterior.
+    """Draw completions at every rung of a ladder from a base to the posterior.
 
     Every chain is an island of ``draws`` particles that climbs the ladder once, moving ``burn`` steps at each
     rung after particles were drawn anew by their weights: what is missed by moves that do not mix, weights
     make up for. Rungs lie such that every step leaves weights about as even.
     """
     if temperatures < 2:
-        raise ParameterError(f"temperatures must be at least two, prior and posterior, not {temperatures}")
+        raise ParameterError(f"temperatures must be at least two, base and posterior, not {temperatures}")
     check_positive(draws=draws, chains=chains)
     laid, generator = lay_out(problem), np.random.default_rng(problem.rng)
     laid.check_room(chains, temperatures * draws, ("counts",))
-    mover: Mover[Any] = NumericMover(laid, generator) if isinstance(laid, NumericChains) else from_prior(laid)
+    mover = _mover(problem, laid, generator)
     tau = finer(schedule(mover, generator), steps=temperatures - 1)
-    rungs = climbing(mover, tau, chains, draws, generator, max(burn, 1), always=True)
-    kept = [(np.array(rung.state.counts), rung.log_z) for rung in rungs]
-    counts = np.stack([each.reshape(chains, draws, -1) for each, _ in kept], axis=1)
-    return Ladder(laid, tau, counts, np.stack([log_z for _, log_z in kept], axis=1))
+    rungs = list(climbing(mover, tau, chains, draws, generator, max(burn, 1), always=True))
+    return Ladder(mover, tau, [rung.state for rung in rungs], np.stack([r.log_z for r in rungs], axis=1))
+
+
+def _mover(problem: Problem, laid: Chains, rng: np.random.Generator) -> Mover[Any]:
+    """Return a path to the posterior: from variational optima where there are tables alone."""
+    if isinstance(laid, NumericChains):
+        return NumericMover(laid, rng)
+    assert isinstance(laid, TableChains)
+    return optima(problem, rng).mover(laid, LEARNED) or from_prior(laid)

@@ -67,6 +67,12 @@ BEYOND, LESS, MORE = 1.2, 1.4, 4.0
 SPREAD = 0.5
 """Standard deviation of islands' log estimates above which the log of their mean is not near normal."""
 
+ROUGH, ALIKE = 1.0, 0.4
+"""Spread from which the effort that leads to another can be told, and the one that is aimed at."""
+
+SAFE, EASY = 0.85, 0.6
+"""Share of the wanted error that is aimed at; that below which a first run is taken as it is."""
+
 LEAST = 8
 """Particles of an island at the first attempt."""
 
@@ -155,16 +161,28 @@ class Sampler:
 
     @property
     def stderr(self) -> float:
-        """Its standard error: that of the mean, relative, and what no particle may have met."""
+        """Its standard error: that of the mean, relative, and what no particle may have met.
+
+        Estimates whose logs are normal have few that are large, on which mean and error both depend: the
+        error is at least the one that belongs to the spread of the logs.
+        """
         assert self.found is not None
         relative = np.exp((self.value - self.log_z) if self.conditional else (self.log_z - self.value))
-        seen = float(relative.std(ddof=1) / np.sqrt(len(relative)))
+        normal = np.sqrt(np.expm1(min(self.spread, 2.0) ** 2))
+        seen = float(max(relative.std(ddof=1), normal) / np.sqrt(len(relative)))
         return with_unseen(seen, self.found.logs.size)
 
     def wanted(self, stderr: float) -> float:
         """Return how much more effort than the last would meet a standard error, by the spread of islands."""
         aim = min(SPREAD, 0.9 * stderr * np.sqrt(len(self.log_z)))
         return float((self.spread / aim) ** 2)
+
+    def plan(self, islands: int, stderr: float) -> tuple[float, int]:
+        """Return how much more effort than the last, and how many islands, would meet a standard error."""
+        if self.spread > ROUGH:
+            return float(np.clip(BEYOND * (self.spread / ROUGH) ** 2, LESS, MORE)), islands
+        many = int(np.ceil((min(self.spread, ALIKE) / (SAFE * stderr)) ** 2))
+        return max((self.spread / ALIKE) ** 2, 1.0), max(many, islands)
 
     @property
     def next_cost(self) -> float:
@@ -190,7 +208,7 @@ def sampled(
     budget
         Multiplications after which it is given up, about 5 · 10⁸ a second.
     islands
-        Independent runs; the error has one degree of freedom less.
+        Independent runs at least; the error has one degree of freedom less than there are.
     both
         Give the second sampler as much effort as it takes to meet the error, too.
 
@@ -385,24 +403,33 @@ def _fuller(main: Sampler, second: Sampler) -> list[Sampler]:
 def _until(
     problem: Problem, way: Sampler, islands: int, stderr: float, budget: float, rng: np.random.Generator
 ) -> None:
-    """Give a sampler more particles until islands are alike, then more islands until it meets the error.
+    """Have first runs tell how alike islands are, then run as many as the error asks for.
 
-    It ends before if the budget is spent.
+    Their number is settled before they are run, and those that told it are forgotten: an error that is taken
+    when it first looks small enough is too small. Others join them only where they were not enough. It ends
+    before if the budget is spent.
     """
-    while way.spread > SPREAD or way.stderr > stderr:
-        problem.say(f"{way.name}: error {way.stderr:.2g}, {stderr:g} wanted", min(way.spent / budget, 1.0))
+    while way.spread > SPREAD or way.stderr > EASY * stderr:
+        _tell(problem, way, stderr, budget)
+        times, many = way.plan(islands, stderr)
+        last, cost = way.spread <= ROUGH, times * many / len(way.log_z)
         room = (budget - way.spent) / way.next_cost
-        if way.spread > SPREAD:
-            times = min(float(np.clip(BEYOND * way.wanted(stderr), LESS, MORE)), room)
-            if times < LESS:
-                return
-            way.run(islands, times * way.effort, rng)
-        else:
-            now = len(way.log_z)
-            more = int(now * min(BEYOND * (way.stderr / stderr) ** 2 - 1.0, MORE, room))
-            if more < 2:
-                return
-            way.add(more, rng)
+        if room < min(cost, LESS):
+            return
+        way.run(many, times * min(room / cost, 1.0) * way.effort, rng)
+        if last and way.spread <= SPREAD:
+            break
+    while way.stderr > stderr:
+        _tell(problem, way, stderr, budget)
+        now, room = len(way.log_z), (budget - way.spent) / way.next_cost
+        more = int(min(max(now * (BEYOND * (way.stderr / stderr) ** 2 - 1.0), 2.0), now * MORE, now * room))
+        if more < 2:
+            return
+        way.add(more, rng)
+
+
+def _tell(problem: Problem, way: Sampler, stderr: float, budget: float) -> None:
+    problem.say(f"{way.name}: error {way.stderr:.2g}, {stderr:g} wanted", min(way.spent / budget, 1.0))
 
 
 def _chosen(
