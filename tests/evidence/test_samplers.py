@@ -153,6 +153,13 @@ def test_path_lies_between_its_bounds() -> None:
     assert low < exact(problem).value < high
 
 
+@pytest.mark.parametrize(("temperatures", "told"), [(2, False), (7, False), (8, True)])
+def test_an_integral_over_few_temperatures_has_no_error(temperatures: int, told: bool) -> None:
+    found = path(classes(3, rows=8), temperatures=temperatures)
+    assert found.details["trustworthy"] == told
+    assert ("too few to tell the error of the integral" in found.details["note"]) != told
+
+
 def test_jackknife_of_a_mean_is_its_standard_error() -> None:
     numbers = np.array([1.0, 4.0, 2.0, 7.0])
     value, error, bias = jackknife(lambda which: float(numbers[which].mean()), 4, 10**6)

@@ -57,6 +57,9 @@ GROWTH = 4
 LEARNED = 0.25
 """Share of what a variational optimum has learned that the base of a ladder knows, which is wide."""
 
+FEW = 8
+"""Rungs below which half of them do not tell the integral's own error."""
+
 Rises = Sequence[tuple[Array, Array]]
 """For each pair of neighbours, l at draws of the lower and of the higher; (chains, draws) each."""
 
@@ -89,7 +92,10 @@ def path(
     )
     halved = first + _integral(coarse, np.arange(chains), climbed.log_odds(2))
     missed = abs(value - halved) / 15  # the error falls like step⁴
-    note = _note(problem, climbed)
+    few = (
+        f"{len(climbed.tau)} temperatures are too few to tell the error of the integral; take at least {FEW}"
+    )
+    note = "; ".join(filter(None, [_note(problem, climbed), few if len(climbed.tau) < FEW else ""]))
     details = {
         "freedom": chains - 1,
         "tau": climbed.tau,

@@ -412,11 +412,12 @@ def _until(
     while way.spread > SPREAD or way.stderr > EASY * stderr:
         _tell(problem, way, stderr, budget)
         times, many = way.plan(islands, stderr)
-        last, cost = way.spread <= ROUGH, times * many / len(way.log_z)
-        room = (budget - way.spent) / way.next_cost
-        if room < min(cost, LESS):
+        last, now = way.spread <= ROUGH, len(way.log_z)
+        room = now * (budget - way.spent) / way.next_cost  # islands with the last effort that can be paid
+        if room < min(times * many, now * LESS):
             return
-        way.run(many, times * min(room / cost, 1.0) * way.effort, rng)
+        many = max(min(many, int(room / times)), islands)
+        way.run(many, min(times, room / many) * way.effort, rng)
         if last and way.spread <= SPREAD:
             break
     while way.stderr > stderr:
