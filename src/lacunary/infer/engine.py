@@ -98,7 +98,17 @@ class DiscreteRows:
 
     def __getstate__(self) -> dict[str, Any]:
         # Working memory is not part of what is copied or pickled.
-        return {**self.__dict__, "_spare": [], "_charted": []}
+        state = {**self.__dict__, "_spare": [], "_charted": []}
+        state.pop("alone", None)
+        return state
+
+    @cached_property
+    def alone(self) -> DiscreteRows:
+        """The same rows, all variables by themselves: where products of potentials would vanish."""
+        packed = pack(
+            self.dag, self.packed.codes, self.packed.weights, budget=self.packed.recipe.budget, grouped=False
+        )
+        return replace(self, packed=packed, _spare=[], _charted=self._charted)
 
     def expect(self, potentials: NDArray[Any]) -> Batch:
         """Return expected counts and log-likelihood under each of several parameter vectors.
@@ -111,6 +121,8 @@ class DiscreteRows:
         """
         places = self.packed.recipe.places
         wide = places.widened(potentials)
+        if not places.join(wide):
+            return self.alone.expect(potentials)
         counts = np.empty(wide.shape, dtype=wide.dtype)
         counts[:] = self.packed.counted
         log_likelihood = _dot_log(self.packed, wide)
@@ -122,6 +134,8 @@ class DiscreteRows:
     def log_evidence(self, potentials: NDArray[Any]) -> NDArray[Any]:
         """Return the log-probability of each row's observed cells; (vectors, rows of the table)."""
         wide = self.packed.recipe.places.widened(potentials)
+        if not self.packed.recipe.places.join(wide):
+            return self.alone.log_evidence(potentials)
         rows = observed_log(self.packed, wide)
         for (block, chunk), log in self._each(self._roots, wide):
             rows[block.where, chunk.rows] += log[: block.used]

@@ -7,6 +7,7 @@ variables open) owns its offset tables, whatever islands and rows it turns up in
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -50,6 +51,9 @@ before they grow instead: within a chunk rows share cells, so few large ones do 
 
 RUN = 2**14
 """Rows that are divided into islands together; others are at the same time."""
+
+SPARSE, PRODUCTS = 32, 32
+"""Rows there must be for every product in the table of a group, and the most products of a configuration."""
 
 ROOTS = 1024
 """Configurations of roots that are kept until they are read together."""
@@ -174,7 +178,10 @@ class Recipe:
     ) -> tuple[tuple[Chunk, ...], NDArray[np.float64]]:
         """Do as `lay` with the nodes of all islands, and the islands of the rows from the first cut on."""
         separate = self.width > 0
-        nodes = sort_nodes(self.dag, self.ground.scopes, forest, separate=separate, budget=self.budget)
+        factors = len(self.places.factors)
+        nodes = sort_nodes(
+            self.dag, self.ground.scopes, factors, forest, separate=separate, budget=self.budget
+        )
         kinds_arena, first = arena_of_kinds(nodes.kinds), cuts[0].start
         many = (
             lengths_of(forest.node_start),
@@ -261,10 +268,10 @@ class Packed:
 
     @cached_property
     def observed(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """For each family, the rows in which nothing of it is open and where they lead among all places."""
-        layout, places, found = self.dag.layout, self.recipe.places, []
+        """For each factor, the rows in which nothing of it is open and where they lead among all places."""
+        places, found = self.recipe.places, []
         coded = places.coded(self.codes)
-        for members, strides, start in zip(layout.members, layout.strides, places.start, strict=True):
+        for members, strides, start in places.factors:
             codes = coded[list(members)]
             rows = np.flatnonzero((codes != HOLE).all(axis=0))
             found.append((rows, start + np.array(strides, dtype=np.int64) @ codes[:, rows].astype(np.int64)))
@@ -297,6 +304,7 @@ def pack(
     targets: Sequence[Sequence[int]] | None = None,
     budget: int | None = None,
     whole: bool = False,
+    grouped: bool = True,
 ) -> Packed:
     """Lay rows out along junction trees of the graph.
 
@@ -312,6 +320,8 @@ def pack(
         each sweep, some at a time, and a row that needs more by itself raises `TooWideError`.
     whole
         Keep all chunks, and in them a configuration of every hole, as completions need it.
+    grouped
+        Lay some childless variables out together where that spares work; see `Places`.
     """
     budget = room() if budget is None else budget
     sizes = dag.schema.sizes
@@ -319,7 +329,9 @@ def pack(
     rows[:, [i for i, size in enumerate(sizes) if size == 1]] = 0  # known without looking
     ever_open = _ever_open(rows)
     summed = ever_open & _childless(dag, targets or ()) & (not whole)
-    recipe = _kept_recipe(dag, summed, ever_open & ~summed, targets or (), budget)
+    lone = whole or not grouped or targets is not None
+    groups = () if lone else _groups(dag, summed, ever_open & ~summed, len(rows))
+    recipe = _kept_recipe(dag, Places(dag.layout, summed, groups), ever_open & ~summed, targets or (), budget)
     divided = recipe.divided(rows)
     forest = recipe.traced(divided)
     size = sort_sizes(forest, recipe.ground.sizes)
@@ -381,18 +393,41 @@ def _childless(dag: Dag, targets: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
     return np.array([not children and i not in asked for i, children in enumerate(dag.child_indices)])
 
 
+def _groups(
+    dag: Dag, summed: NDArray[np.bool_], ever_open: NDArray[np.bool_], rows: int
+) -> tuple[tuple[int, ...], ...]:
+    """Return childless variables that have the same parents, one of which is open somewhere, some at a time.
+
+    Tied tables stay alone, and so do those whose products would be too many, for the rows or for the cache.
+    """
+    layout, once = dag.layout, Counter(dag.layout.start)
+    most, found = min(rows // SPARSE, PRODUCTS), []
+    waiting: dict[tuple[int, ...], tuple[list[int], int]] = {}
+    for i in np.flatnonzero(_childless(dag, ())).tolist():
+        parents, states = layout.members[i][1:], layout.states[i] + int(summed[i])
+        if once[layout.start[i]] > 1 or not ever_open[list(parents)].any() or 2 * states > most:
+            continue
+        group, length = waiting.get(parents, ([], 1))
+        if length * states > most:
+            found.append(group)
+            group, length = [], 1
+        waiting[parents] = [*group, i], length * states
+    found += [group for group, _ in waiting.values()]
+    return tuple(tuple(group) for group in found if len(group) > 1)
+
+
 def _kept_recipe(
     dag: Dag,
-    summed: NDArray[np.bool_],
+    places: Places,
     ever_open: NDArray[np.bool_],
     targets: Sequence[Sequence[int]],
     budget: int,
 ) -> Recipe:
     """Return the recipe for these open variables; the last one is kept with the graph."""
-    key = (summed.tobytes(), ever_open.tobytes(), tuple(map(tuple, targets)))
+    key = places.summed.tobytes(), places.groups, ever_open.tobytes(), tuple(map(tuple, targets))
     kept: tuple[Any, Recipe] | None = dag.__dict__.get("_last_recipe")
     if kept is None or kept[0] != key:
-        kept = key, _recipe(dag, Places(dag.layout, summed), ever_open, targets, budget)
+        kept = key, _recipe(dag, places, ever_open, targets, budget)
         dag.__dict__["_last_recipe"] = kept
     return kept[1] if kept[1].budget == budget else replace(kept[1], budget=budget)
 
@@ -405,9 +440,8 @@ def _recipe(
     budget: int,
 ) -> Recipe:
     """Find a junction tree over the variables that are ever open, and list the scopes it must hold."""
-    layout, sizes = dag.layout, dag.schema.sizes
-    members, strides, start = list(layout.members), list(layout.strides), list(places.start)
-    width = 0
+    sizes, width = dag.schema.sizes, 0
+    members, strides, start = (list(each) for each in zip(*places.factors, strict=True))
     for target in targets:
         below = np.cumprod([1, *(sizes[v] for v in reversed(target))])[::-1]
         members.append(tuple(target))
@@ -524,6 +558,7 @@ def _chunk(
         nodes.kind,
         nodes.above,
         recipe.ground.scopes,
+        len(recipe.places.factors),
         codes,
         recipe.places.of_holes,
         recipe.width,

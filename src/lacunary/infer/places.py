@@ -5,6 +5,10 @@ parents alone, by the sum over its states. That sum stands behind the variable's
 of them, so that such a hole is laid out like an observed cell: no clique, no message. What is counted there
 belongs to the states in proportion to their potentials. Of probabilities the sum is one; of potentials in
 general, as in variational Bayes, it is not.
+
+Some such variables with the same parents make a *group*: a row knows the states of all of them, so that one
+table of the products of their potentials takes the place of several, and a row with many of them costs a
+fraction. What is counted there is added up for each of them.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE
-from lacunary.kernels.places import narrow, widen
+from lacunary.kernels.places import join, narrow, part, widen
 from lacunary.model.layout import Layout
 
 __all__ = ["Places"]
@@ -33,13 +37,16 @@ class Places:
         The layout of the graph's parameters.
     summed
         Whether a hole of each variable stands for the sum over its states; (variables,).
+    groups
+        Variables that are laid out together.
     """
 
     layout: Layout
     summed: NDArray[np.bool_]
+    groups: tuple[tuple[int, ...], ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"layout": self.layout, "summed": self.summed}
+        return {"layout": self.layout, "summed": self.summed, "groups": self.groups}
 
     @cached_property
     def _longer(self) -> tuple[int, ...]:
@@ -62,8 +69,39 @@ class Places:
 
     @cached_property
     def size(self) -> int:
-        """Length of a vector with sums."""
-        return self.layout.size + int(self._shift[-1])
+        """Length of a vector with sums, and with the tables of groups."""
+        return self._joined[1]
+
+    @cached_property
+    def _joined(self) -> tuple[NDArray[np.int64], int, list[int]]:
+        """Tables of products, as kernels take them, where the last ends, and where that of each group starts.
+
+        A group's table is that of all its variables but the last times that of the last.
+        """
+        rows: list[tuple[int, ...]] = []
+        end, tops = self.layout.size + int(self._shift[-1]), []
+        states = [n + int(more) for n, more in zip(self.layout.states, self.summed, strict=True)]
+        for first, *others in self.groups:
+            at, length, many = self.start[first], states[first], self.layout.configurations[first]
+            for i in others:
+                rows.append((at, self.start[i], length, states[i], many, end))
+                at, length, end = end, length * states[i], end + length * states[i] * many
+            tops.append(at)
+        return np.array(rows, dtype=np.int64).reshape(-1, 6), end, tops
+
+    @cached_property
+    def factors(self) -> list[tuple[tuple[int, ...], tuple[int, ...], int]]:
+        """Of every factor the variables, how far a step in each of them leads, and where its table starts."""
+        layout, grouped = self.layout, {i for group in self.groups for i in group}
+        families = enumerate(zip(layout.members, layout.strides, self.start, strict=True))
+        found = [family for i, family in families if i not in grouped]
+        for group, at in zip(self.groups, self._joined[2], strict=True):
+            step, steps = layout.configurations[group[0]], list(layout.strides[group[0]][1:])
+            for i in reversed(group):
+                steps.insert(0, step)
+                step *= layout.states[i] + int(self.summed[i])
+            found.append(((*group, *layout.members[group[0]][1:]), tuple(steps), at))
+        return found
 
     @cached_property
     def _own(self) -> NDArray[np.int64]:
@@ -93,19 +131,25 @@ class Places:
         return out
 
     def widened(self, potentials: NDArray[Any]) -> NDArray[Any]:
-        """Return vectors with the sums; (vectors, layout size) → (vectors, size)."""
-        if not self._longer:
+        """Return vectors with the sums, and room for `join`; (vectors, layout size) → (vectors, size)."""
+        if not self._longer and not self.groups:
             return potentials
         wide = np.empty((len(potentials), self.size), dtype=potentials.dtype)
         widen(_as_taken(potentials), self._blocks, wide)
         return wide
 
+    def join(self, wide: NDArray[Any]) -> bool:
+        """Write the tables of groups; return whether no product vanished that is not zero."""
+        return not self.groups or bool(join(wide, self._joined[0]))
+
     def narrowed(self, counts: NDArray[Any], potentials: NDArray[Any], wide: NDArray[Any]) -> NDArray[Any]:
         """Return counts with sums divided among their states; (vectors, size) → (vectors, layout size).
 
-        ``wide`` are the potentials with their sums.
+        ``wide`` are the potentials with their sums; counts of groups are added to those of each.
         """
-        if not self._longer:
+        if self.groups:
+            part(counts, self._joined[0])
+        elif not self._longer:
             return counts
         out = np.empty(potentials.shape, dtype=counts.dtype)
         narrow(counts, _as_taken(potentials), wide, self._blocks, out)
@@ -113,7 +157,11 @@ class Places:
 
     def shown(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what was counted where states were seen; (size,) → (layout size,)."""
-        return counts[self._own] if self._longer else counts
+        if self.groups:
+            counts = counts[None].copy()
+            part(counts, self._joined[0])
+            counts = counts[0]
+        return counts[self._own] if self._longer or self.groups else counts
 
 
 def _as_taken(vectors: NDArray[Any]) -> NDArray[Any]:

@@ -48,8 +48,10 @@ class Nodes:
     plain: NDArray[np.bool_]
 
 
-def sort_nodes(dag: Dag, scopes: Scopes, forest: Forest, *, separate: bool, budget: int) -> Nodes:
-    """Find what the nodes have in common; with ``separate`` readouts, families are not read out."""
+def sort_nodes(
+    dag: Dag, scopes: Scopes, factors: int, forest: Forest, *, separate: bool, budget: int
+) -> Nodes:
+    """Find what nodes have in common; with ``separate`` readouts factors, the first scopes, are not read."""
     shapes = _shapes(dag, forest)
     joint, example = distinct(forest.joint, forest.joint_start)
     joints = _lists(forest.joint, forest.joint_start, example)
@@ -75,7 +77,7 @@ def sort_nodes(dag: Dag, scopes: Scopes, forest: Forest, *, separate: bool, budg
     own[inner], shared[inner] = tables.place[links:owned], tables.reach[links:owned]
     above = np.zeros(len(forest.sort), dtype=np.int64)
     above[joined] = tables.short[owned:]
-    factor = scope < len(dag.schema)
+    factor = scope < factors
     read = ~factor if separate else factor
     kinds = Kinds(
         size=shapes.size[shape],

@@ -139,6 +139,7 @@ def lay_rows(
     kind_of_node: NDArray[np.int64],
     above_of_node: NDArray[np.int64],
     scopes: Scopes,
+    factors: int,
     codes: NDArray[np.signedinteger],
     holes: NDArray[np.int64],
     width: int,
@@ -151,7 +152,7 @@ def lay_rows(
 
     Two cells are alike if they are of one kind, their links have the same bases and their children
     are the same cells: then they hold the same numbers whatever the parameters are. Scopes behind the
-    families are readouts, into ``width`` places that belong to the row alone. Families with no
+    factors are readouts, into ``width`` places that belong to the row alone. Factors with no
     open variable add the row's weight to ``constant``. A hole of variable v is the state ``holes[v]``, or
     open where that is negative. Returns the number of cells.
     """
@@ -162,6 +163,7 @@ def lay_rows(
         kind_of_node,
         above_of_node,
         scopes,
+        factors,
         codes,
         holes,
         width,
@@ -182,6 +184,7 @@ def _lay_rows(
     kind_of_node: Any,
     above_of_node: Any,
     scopes: Any,
+    factors: int,
     codes: Any,
     holes: Any,
     width: int,
@@ -201,14 +204,14 @@ def _lay_rows(
     ----------
     forest, kind_of_node, above_of_node
         The nodes of all islands; the kind of each, and the table that leads to it from its parent; (nodes,).
-    scopes
-        The families, one a variable, and readouts behind them.
+    scopes, factors
+        So many factors, of which each is the families of one variable or two, and readouts behind them.
     codes, holes
         States of rows, negative for a hole, (rows, variables); the state that a hole is, or −1; (variables,).
     weights, island, island_start
         Weights of rows; row r has the islands ``island`` from ``island_start[r]`` on.
     constant
-        Weight of rows in each place of families without a hole, added to; (size,).
+        Weight of rows in each place of factors without a hole, added to; (size,).
     out
         Written: the cells, with the roots of each row.
     nodes
@@ -221,11 +224,11 @@ def _lay_rows(
     """
     cell_of, head, after = nodes[0], nodes[1], nodes[2]  # of the island at hand; children as linked lists
     state, is_open, lead = row[0], row[1], row[2]
-    cells, roots, families, mask = np.int64(0), np.int64(0), holes.size, np.int64(15)
+    cells, roots, mask = np.int64(0), np.int64(0), np.int64(15)
     # The first ``cells`` cells all differ and are in ``slots``. Each node is written behind them as if it
     # were a new cell, and counts only if none is like it. ``head`` is −1 everywhere between islands.
     for r in range(weights.size):
-        for v in range(families):
+        for v in range(holes.size):
             code = np.int64(codes[r, v])
             code = holes[v] if code < 0 else code
             state[v] = max(code, 0)
@@ -236,7 +239,7 @@ def _lay_rows(
                 at += state[scopes.member[k]] * scopes.stride[k]
                 opened += is_open[scopes.member[k]]
             lead[s] = at
-            if s < families and opened == 0:
+            if s < factors and opened == 0:
                 constant[at] += weights[r]
         for i in range(island_start[r], island_start[r + 1]):
             first = forest.node_start[island[i]]
@@ -250,7 +253,7 @@ def _lay_rows(
                 for k in range(forest.scope_start[sort], forest.scope_start[sort + 1]):
                     s = forest.scope[k]
                     at = lead[s]
-                    if s < families:
+                    if s < factors:
                         out.base[b] = at
                         b += 1
                     else:
