@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ import numpy as np
 import pytest
 
 import lacunary as lac
+from lacunary.cli.checkpoints import keep_result
 from lacunary.data.fingerprint import digest, fingerprint, rows_digest
 from lacunary.errors import FileError, LacunaryError, ParameterError
 from lacunary.files import whole
@@ -461,6 +463,23 @@ def test_a_result_that_cannot_be_written_is_kept_elsewhere(tmp_path: Path) -> No
     kept = err.split("the result was kept in ")[1].split("\n")[0]
     assert isinstance(lac.load(kept), lac.Fit)
     assert "cannot write" in err
+
+
+def test_a_result_for_which_there_is_no_room_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is told is the file that was asked for, and no empty folder stays behind."""
+
+    def full(step: str, target: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(whole, "before", full)
+    for place in (tmp_path, tmp_path / "gone"):
+        monkeypatch.setattr(tempfile, "tempdir", str(place))
+        with pytest.raises(FileError, match=r"cannot write .*asked\.json: No space left"):
+            keep_result(lac.asia(), str(tmp_path / "asked.json"))
+    assert not list(tmp_path.iterdir())
+    assert "kept" not in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGTERM"), reason="signals of POSIX")

@@ -48,11 +48,27 @@ def keep_result(thing: Any, out: str | None, in_json: Any = None) -> str | None:
     try:
         lac.save(in_json if ".json" in map(str.lower, Path(out).suffixes) else thing, out)
         return out
-    except lac.FileError:
-        rescue = os.path.join(tempfile.mkdtemp(prefix="lacunary-"), "result.json")
-        lac.save(in_json, rescue)
+    except lac.FileError as problem:
+        rescue = _rescued(in_json)
+        if rescue is None:
+            raise problem from None
         complain(f"the result was kept in {rescue}")
         raise
+
+
+def _rescued(thing: Any) -> str | None:
+    """Write a result among temporary files; return where, or None where there is no room either."""
+    try:
+        folder = tempfile.mkdtemp(prefix="lacunary-")
+    except OSError:
+        return None
+    path = os.path.join(folder, "result.json")
+    try:
+        lac.save(thing, path)
+    except lac.FileError:
+        os.rmdir(folder)
+        return None
+    return path
 
 
 class Checkpoints:
