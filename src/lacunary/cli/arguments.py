@@ -276,7 +276,7 @@ class Reading(Cells, Declared):
                 raise typer.BadParameter(
                     "many files are text, Parquet or Arrow, which have none", param_hint=f"--{name}"
                 )
-        return lac.scan(data, schema=schema, client=client, **settings, **declared)
+        return lac.scan(data_path(data), schema=schema, client=client, **settings, **declared)
 
 
 def is_many(data: str) -> bool:
@@ -422,7 +422,9 @@ def state_of(variable: lac.Variable, text: str) -> Any:
 def data_path(text: str) -> str:
     """Return the path of a table, which may be one that ships with the package."""
     from lacunary.data.datasets import dataset_path
+    from lacunary.data.hush import at_the_prompt
 
+    at_the_prompt()
     return str(dataset_path(text)) if text in SHIPPED_TABLES and not os.path.isfile(text) else text
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from lacunary.budget import ENGINE, room
 from lacunary.data.dated import dated
+from lacunary.data.hush import hushed
 from lacunary.errors import FileError, LacunaryError
 
 __all__ = ["read_apart", "reading"]
@@ -30,7 +31,8 @@ MOMENTS = {kind.__name__: kind for kind in (datetime.datetime, datetime.date, da
 def reading(path: Path | str, what: str) -> Iterator[None]:
     """Make a named error of whatever a library raises; a panic of one in Rust is not even an `Exception`."""
     try:
-        yield
+        with hushed():
+            yield
     except (LacunaryError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as problem:

@@ -90,7 +90,11 @@ def arrow_file(path: Path) -> Source:
         found = _dictionaries(path, magic, kept) if kept else {}
         others = [name for name in wanted if name not in found]  # polars up to 1 cannot read none of them
         frame: Any = _read(path, lambda: reader(path, columns=others)) if others else None
-        return (found.get(name) or _column(name, _narwhal(frame.get_column(name))) for name in wanted)
+
+        def column(name: str) -> Column:  # a damaged text can break polars down as late as here
+            return _read(path, lambda: _column(name, _narwhal(frame.get_column(name))))
+
+        return (found.get(name) or column(name) for name in wanted)
 
     return Source(tuple(kinds), columns, path=str(path))
 

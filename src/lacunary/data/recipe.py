@@ -19,6 +19,7 @@ import numpy as np
 
 from lacunary.data.assemble import unnamed
 from lacunary.data.delimited import regular_rows, strictly
+from lacunary.data.hush import hushed
 from lacunary.data.large import BLOCK, is_plain
 from lacunary.data.pages import check_pages
 from lacunary.data.plainly import is_delimited, plain_path, plainly
@@ -163,8 +164,9 @@ def look_through(path: str, folders: Sequence[str], opening: Opening | None = No
         check_pages(here(path))
     frame = _lazy(path, kind)
     try:
-        schema = frame.collect_schema()
-        rows = int(frame.select(_length()).collect().item())
+        with hushed():
+            schema = frame.collect_schema()
+            rows = int(frame.select(_length()).collect().item())
     except (Exception, _panic()) as error:
         raise _damaged(path, error) from None
     holds = tuple(map(_holds, schema.dtypes()))
@@ -283,7 +285,8 @@ def _segment(segment: Segment, names: Sequence[str]) -> pl.DataFrame:
         frame = _text_rows(segment).select(mine)
     else:
         try:
-            frame = _lazy(file.path, file.kind).select(mine).slice(segment.first, segment.rows).collect()
+            with hushed():
+                frame = _lazy(file.path, file.kind).select(mine).slice(segment.first, segment.rows).collect()
         except (Exception, _panic()) as error:
             raise _damaged(f"{segment}{_row_group(segment)}", error) from None
     frame = frame.with_columns(pl.lit(value or None, dtype=pl.String).alias(key) for key, value in file.keys)
