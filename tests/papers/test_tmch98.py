@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,19 @@ def test_gains_are_relative_to_the_others_score_and_averaged() -> None:
     assert found["fewer"].value == pytest.approx(100 * (1 - 400 / 2145), abs=0.05)
     assert found["peak"].value == "3 of 3 digits"
     assert found["best"].verdict == found["d-complete"].verdict == found["d-empty"].verdict == "reproduced"
+    assert "digits-print" not in found
+    once = []
+    for record in records:  # one random start is three nats worse for MDAG/n
+        lines = [
+            line | {"score": line["score"] - 3.0 * (record.arguments["kind"] == "learn")}
+            for line in record.value["tried"]
+        ]
+        arguments = {name: value for name, value in record.arguments.items() if name != "starts"}
+        once.append(replace(record, arguments=arguments, value=record.value | {"tried": lines}))
+    beside = digit_found(Results((*records, *once)))["digits-print"]
+    assert str(beside.value).startswith("gains 12.0 ± ")
+    assert str(beside.value).endswith("best on 3 of 3 digits")
+    assert beside.note == "MDAG/n is 3.0 nats behind itself, at most 3.0"
 
 
 def test_a_win_must_be_over_both_others() -> None:
