@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import zip_longest
-from math import ceil
+from math import ceil, log10
 from typing import Any, Literal
 
 from matplotlib import rc_context
@@ -123,6 +123,7 @@ def _panel(axes: Axes, panel: Panel, *, log_x: bool) -> None:
     axes.set_axisbelow(True)
     if log_x:
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(FuncFormatter(_power))
     else:
         axes.xaxis.set_major_locator(MaxNLocator(7, integer=True))
     axes.yaxis.set_major_locator(MaxNLocator(5))
@@ -131,3 +132,11 @@ def _panel(axes: Axes, panel: Panel, *, log_x: bool) -> None:
 
 def _number(value: float, _: int) -> str:
     return minus(f"{value:,.0f}" if abs(value) >= 10 or value == int(value) else f"{value:g}")
+
+
+def _power(value: float, _: int) -> str:
+    """Return a power of ten as such from ten thousand on."""
+    return f"10{str(round(log10(value))).translate(RAISED)}" if value >= 1e4 else f"{value:g}"
+
+
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -74,13 +74,18 @@ def certain(results: Results, case: tuple[str, int, int]) -> list[Record]:
     return [r for r in results.of(grow, kind=kind, n=n, k=k) if r.value["certain"]]
 
 
+def error_of(record: Record, name: str) -> float | None:
+    """Return score minus log p(D); nothing where there is no score."""
+    value = record.value[name]
+    return None if value is None else float(value - record.value["evidence"])
+
+
 def slope_of(results: Results, case: tuple[str, int, int], name: str) -> Slope | None:
     """Return the slope of (name − log p(D)) in log N at a kind of truth, where evidence is certain."""
     records = certain(results, case)
-    sizes = [r.arguments["rows"] for r in records]
-    gaps = [r.value[name] - r.value["evidence"] for r in records]
-    least = max(sizes, default=0) / DECADE
-    points = [(np.log(rows), gap) for rows, gap in zip(sizes, gaps, strict=True) if rows >= least]
+    least = max((r.arguments["rows"] for r in records), default=0) / DECADE
+    gaps = [(r.arguments["rows"], error_of(r, name)) for r in records]
+    points = [(np.log(rows), gap) for rows, gap in gaps if rows >= least and gap is not None]
     if len({x for x, _ in points}) < 2 or len(points) < 4:
         return None
     return least_squares(*np.array(points).T)

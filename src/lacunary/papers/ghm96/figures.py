@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 
 from lacunary.papers import Drawing, Results, error_of_mean
 from lacunary.papers.figures import Line, Panel, panels, sheet
-from lacunary.papers.ghm96.answers import ERRORS, KINDS, Cell, cells, certain
+from lacunary.papers.ghm96.answers import ERRORS, KINDS, Cell, cells, certain, error_of
 from lacunary.papers.ghm96.work import CASES
 
 COLOURS = ("#ffffff", "#c6dbef", "#fdd0a2", "#b30000")
@@ -41,9 +41,10 @@ def drawings(results: Results) -> Iterator[Drawing]:
             "Errors of six scores on growing samples",
             "Score minus log p(D), mean over samples with its standard error; four binary features. A score "
             "that is right up to a constant is level. Top left: section 6's counterexample, where plain CS "
-            "and BIC with 14 parameters fall away by ½ log N. With two classes d = d′ and both forms of CS, "
-            "and of BIC, are one. Bottom: singular truths, where BIC with the rank falls away, against the "
-            "conjecture of section 4, and sBIC and WBIC repair it. Points are set off sideways.",
+            "and BIC with 14 parameters fall away by ½ log N, and both are level with the rank. With two "
+            "classes d = d′ and both forms of CS, and of BIC, are one. Bottom: singular truths, where BIC "
+            "with the rank falls away, against the conjecture of section 4, and sBIC with exact coefficients "
+            "repairs it; WBIC strays by a multiple of √log N. Points are set off sideways.",
             panels(
                 [_panel(results, case) for case in CASES], x="rows N", y="score − log p(D) (nats)", log_x=True
             ),
@@ -88,10 +89,12 @@ def _panel(results: Results, case: tuple[str, int, int]) -> Panel:
     for place, (name, label) in enumerate(ERRORS.items()):
         if name in ("bic", "corrected") and k == 2:
             continue
-        errors = [
-            [r.value[name] - r.value["evidence"] for r in records if r.arguments["rows"] == s] for s in sizes
-        ]
-        means, spread = [float(np.mean(e)) for e in errors], [error_of_mean(e) for e in errors]
-        aside = [size * ASIDE ** (place - 2.5) for size in sizes]
+        all_of = (
+            (size, [error_of(r, name) for r in records if r.arguments["rows"] == size]) for size in sizes
+        )
+        known = ((size, [error for error in own if error is not None]) for size, own in all_of)
+        errors = {size: own for size, own in known if own}
+        means, spread = [float(np.mean(e)) for e in errors.values()], [*map(error_of_mean, errors.values())]
+        aside = [size * ASIDE ** (place - 2.5) for size in errors]
         lines.append(Line(label, aside, means, spread, place))
     return Panel(f"{kind} truth, {k} classes", lines, level=0.0)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from lacunary.papers import Listing, Outcome, Paper, Results, Size, Unit, sweep
-from lacunary.papers.ghm96.answers import ERRORS, KINDS, LEARNING, answers, cells, slope_of
+from lacunary.papers.ghm96.answers import ERRORS, KINDS, LEARNING, answers, cells, error_of, slope_of
 from lacunary.papers.ghm96.work import CASES, STRUCTURES, column, grow, rank
 
 
@@ -29,7 +29,7 @@ PLANS: dict[Size, Plan] = {
     "full": Plan(
         {2: 10, 3: 6, 4: 5, 5: 4, 6: 3},
         (11, 12, 16, 24, 32, 64, 128),
-        (10**6, 10**5, 3 * 10**5, 10**4, 1000, 100),
+        (10**6, 10**7, 10**5, 10**4, 1000, 100),
         4,
     ),
 }
@@ -83,7 +83,7 @@ def _growth(results: Results) -> Listing:
     for record in results.of(grow):
         v = record.value
         sample = [record.arguments[name] for name in ("kind", "k", "rows", "repeat")]
-        errors = [v[name] - v["evidence"] for name in ERRORS]
+        errors = [error_of(record, name) for name in ERRORS]
         rows.append((*sample, v["evidence"], v["stderr"], "yes" if v["certain"] else "no", *errors))
     heads = ("truth", "classes", "N", "sample", "log p(D)", "± s.e.", "certain")
     columns = (*heads, *(f"{label} − log p(D)" for label in ERRORS.values()))

@@ -139,6 +139,9 @@ def counted(network: lac.Network, rows: int, seed: int) -> lac.Table:
     return lac.Table(lac.Schema(tuple(observed)), codes[seen], weights=counts[seen].astype(float))
 
 
+COEFFICIENTS: dict[int, dict[str, Any]] = {2: {"coefficients": "exact"}, 3: {"dimension": "effective"}}
+"""Of sBIC, by classes: exact for two (Rusakov and Geiger 2005); for three bounds, and half of the rank."""
+
 CERTAIN = 0.25
 """Standard error of log p(D), in nats, up to which it is a reference: ½ log N is 1.15 over a decade of N."""
 
@@ -167,9 +170,15 @@ def grow(kind: str, n: int, k: int, rows: int, repeat: int) -> dict[str, Any]:
         "bic": lac.score(top, table, "bic").value,
         "bic-rank": lac.score(top, table, "bic", dimension="effective").value,
         "log_likelihood": top.log_likelihood,
-        "sbic": lac.score(dag, table, "sbic", starts=10, rng=seed).value,
-        "wbic": lac.score(dag, table, "wbic", rng=seed).value,
+        "sbic": lac.score(dag, table, "sbic", **COEFFICIENTS[k], starts=10, stop=stop, rng=seed).value,
+        "wbic": _wbic(dag, table, seed),
     }
     sampled = lac.score(dag, table, "sampled", stderr=ERROR, rng=seed_of("ghm96 evidence", seed), **EFFORT[k])
     certain = bool(sampled.details["trustworthy"]) and (sampled.stderr or 0.0) <= CERTAIN
     return out | {"evidence": sampled.value, "stderr": sampled.stderr, "certain": certain}
+
+
+def _wbic(dag: lac.Dag, table: lac.Table, seed: int) -> float | None:
+    """Return WBIC; nothing where its chains did not mix."""
+    found = lac.score(dag, table, "wbic", rng=seed)
+    return found.value if found.details["trustworthy"] else None
