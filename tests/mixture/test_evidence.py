@@ -138,6 +138,7 @@ def test_mixtures_are_compared_with_networks() -> None:
     own = lac.score(found, table, "cheeseman-stutz", prior=prior).value
     assert compared.estimates["groups"]["cheeseman-stutz"].value == own
     assert compared.estimates["one"]["bic"].value == lac.score(one, table, "bic", prior=prior).value
+    assert {each["bic"].where for each in compared.estimates.values()} == {"ml"}
     assert "groups" in str(compared)
     assert {row["parameters"] for row in compared.rows()} == {13, 7}
     with pytest.raises(ParameterError, match="averages are of networks"):

@@ -304,7 +304,9 @@ class MixtureLearner:
 
     def _estimate(self, method: str, terms: dict[str, float], structures: Sequence[Structure]) -> Estimate:
         value, free = sum(terms.values()), self.dimension(structures)
-        return Estimate(method, value, "approximation", terms, dimension=free, where="map")
+        return Estimate(
+            method, value, "approximation", terms, dimension=free, where="ml" if self.ml else "map"
+        )
 
     def log_evidence(self, completed: Completed, structures: Sequence[Structure]) -> float:
         """Return the evidence of the expected data, the criterion of the search (TMCH98 eq. 7 and 12)."""
