@@ -188,7 +188,9 @@ def lines(name: str, depends: bool, kept: Sequence[dict[str, Any]]) -> Iterator[
 def page(kept: Sequence[dict[str, Any]]) -> str:
     """Return the page of all replicates that are kept."""
     told = [line for name in SETTINGS for depends in (False, True) for line in lines(name, depends, kept)]
-    return "\n".join([INTRODUCTION, HEAD, f"|---|---|--:|---|{'--:|' * 6}", *told, ""])
+    seeds = [one["seed"] for one in kept]
+    which = f"Seeds {min(seeds)} to {max(seeds)}.\n" if seeds else ""
+    return "\n".join([INTRODUCTION, which, HEAD, f"|---|---|--:|---|{'--:|' * 6}", *told, ""])
 
 
 def main() -> None:
