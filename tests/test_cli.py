@@ -254,8 +254,10 @@ def test_a_fit_that_cannot_be_written_in_the_end_is_kept_elsewhere(monkeypatch: 
             raise failing.pop()
         real(*names)
 
+    work = ("fit", "house_votes", "--hidden", "h=2", "--starts", 1)
+    assert Result(*work).code == 0  # what this compiles is written, too
     monkeypatch.setattr(os, "replace", replace)
-    result = Result("fit", "house_votes", "--hidden", "h=2", "--starts", 1, "--out", "fit.json")
+    result = Result(*work, "--out", "fit.json")
     assert result.code == 1
     assert "No space left on device" in result.err
     kept = re.search(r"kept in (.*\.json)", result.err)

@@ -138,5 +138,8 @@ def test_few_rows_many_states_and_ties_stay_alone() -> None:
     more = lac.hide(truth.sample(5000, rng=0), ["x0"])
     groups = pack(truth.dag, more.codes, more.weights).recipe.places.groups
     assert [i for group in groups for i in group] == [2, 3, 4, 5, 6, 7, 8, 9]
+    few = pack(truth.dag, more.codes[:200], more.weights[:200]).recipe.places.groups
+    assert few
+    assert max(map(max, few)) < 7  # of the others' tables a row meets half: they would be large for so few
     assert not pack(truth.dag, more.codes, more.weights, whole=True).recipe.places.groups
     assert not pack(truth.dag, more.codes, more.weights, targets=[(0,)]).recipe.places.groups

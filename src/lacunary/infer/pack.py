@@ -7,6 +7,7 @@ variables open) owns its offset tables, whatever islands and rows it turns up in
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -52,8 +53,9 @@ before they grow instead: within a chunk rows share cells, so few large ones do 
 RUN = 2**14
 """Rows that are divided into islands together; others are at the same time."""
 
-SPARSE, PRODUCTS = 32, 32
-"""Rows there must be for every product in the table of a group, and the most products of a configuration."""
+SPARSE, PRODUCTS, ENTRIES = 32, 32, 4096
+"""Rows there must be for every product that a group's table has for one configuration of what is always seen;
+the most products of one configuration of all parents; and the most entries of such a table."""
 
 ROOTS = 1024
 """Configurations of roots that are kept until they are read together."""
@@ -400,11 +402,12 @@ def _groups(
 
     Tied tables stay alone, and so do those whose products would be too many, for the rows or for the cache.
     """
-    layout, once = dag.layout, Counter(dag.layout.start)
-    most, found = min(rows // SPARSE, PRODUCTS), []
+    layout, once, found = dag.layout, Counter(dag.layout.start), []
     waiting: dict[tuple[int, ...], tuple[list[int], int]] = {}
     for i in np.flatnonzero(_childless(dag, ())).tolist():
         parents, states = layout.members[i][1:], layout.states[i] + int(summed[i])
+        seen = math.prod(layout.states[p] for p in parents if not ever_open[p])
+        most = min(rows // (SPARSE * seen), PRODUCTS, ENTRIES // layout.configurations[i])
         if once[layout.start[i]] > 1 or not ever_open[list(parents)].any() or 2 * states > most:
             continue
         group, length = waiting.get(parents, ([], 1))
