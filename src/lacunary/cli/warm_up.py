@@ -33,6 +33,7 @@ FIRST = ("fit", "holes.csv", "--hidden", "h=2", "--starts", "10")
 
 COMMANDS = (
     ("fit", "holes.csv", "a -> b c; c -> d", "--method", "variational"),
+    ("fit", "house_votes", "--hidden", "h=2", "--starts", "1"),  # rows enough for groups of variables
     ("fit", "mixed.csv", "--hidden", "h=2", "--starts", "2"),
     ("score", "holes.csv", "--hidden", "h=2"),
     ("score", "mixed.csv", "--hidden", "h=2"),
