@@ -168,3 +168,32 @@ def test_it_can_be_copied(tmp_path: Path) -> None:
     again = pickle.loads(pickle.dumps(known))
     rows = lac.read(frame(20, seed=3), schema=known.schema)
     assert again.posterior(rows)["y"].mean.tobytes() == known.posterior(rows)["y"].mean.tobytes()
+
+
+@pytest.mark.parametrize("how", ["mean", "draw"])
+@pytest.mark.parametrize("value", [0.0, 5.0, 3e-9, -1e100])
+def test_a_column_of_one_value_is_filled_with_it(value: float, how: Any) -> None:
+    x, y = np.full(60, value), np.random.default_rng(0).normal(size=60)
+    x[-3:] = np.nan
+    rows = lac.read({"x": x, "y": y}, kinds={"x": "continuous"})
+    found = lac.impute(rows, how=how, rng=0).reals[:, 0]
+    np.testing.assert_allclose(found, value, rtol=1e-15, atol=0)  # means of five equal numbers round
+
+
+def test_numbers_that_differ_in_their_last_digits_are_drawn_as_wide_as_they_are() -> None:
+    rng = np.random.default_rng(0)
+    x, y = 1e6 + 1e-7 * rng.normal(size=200), rng.normal(size=200)  # a thousand of the last digit's units
+    x[100:] = np.nan
+    found = lac.impute({"x": x, "y": y}, how="draw", rng=0).reals[100:, 0]
+    assert 0.6 < found.std() / np.nanstd(x) < 1.6  # of a hundred draws, and parameters from as many
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-170, 1e-151, 1e151, 1e160, 1e307])
+def test_numbers_whose_squares_are_none_are_refused(size: float) -> None:
+    rng = np.random.default_rng(0)
+    x, y = size * rng.normal(size=40), rng.normal(size=40)
+    for holes in (x, y):
+        holes[-1] = np.nan
+    for how in ("mean", "draw"):
+        with pytest.raises(lac.TableError, match=r"x varies by about .* in other units"):
+            lac.impute({"x": x, "y": y}, how=how, rng=0)

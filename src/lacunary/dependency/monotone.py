@@ -39,12 +39,15 @@ class Monotone:
     values, scores
         Knots of a monotone curve from the column's values to normal scores, in rising order; none where the
         column is straight. Outside of them the curve goes on as a line, but nothing comes back from there.
+    constant
+        Whether the column has one value: whatever comes back is that one.
     """
 
     mean: float
     sd: float
     values: Array
     scores: Array
+    constant: bool = False
 
     @property
     def curved(self) -> bool:
@@ -69,6 +72,8 @@ class Monotone:
 
     def back(self, z: Array) -> Array:
         """Return the values that are transformed to these; of a curve none outside the column's range."""
+        if self.constant:
+            return np.full(np.shape(z), self.mean)
         if not self.curved:
             return np.asarray(self.mean + self.sd * z)
         grid = np.linspace(self.values[0], self.values[-1], 2001)
@@ -88,8 +93,11 @@ class Monotone:
 
 def straight(x: Array) -> Monotone:
     """Return the transform of a column to mean zero and variance one by a line."""
-    mean, sd = (float(x.mean()), float(x.std())) if x.size else (0.0, 1.0)
-    return Monotone(mean, sd if sd > 1e-12 * max(abs(mean), 1e-300) else 1.0, np.empty(0), np.empty(0))
+    if not x.size:
+        return Monotone(0.0, 1.0, np.empty(0), np.empty(0))
+    if x.min() == x.max():
+        return Monotone(float(x[0]), 1.0, np.empty(0), np.empty(0), constant=True)
+    return Monotone(float(x.mean()), float(x.std()), np.empty(0), np.empty(0))
 
 
 def monotone(x: Array) -> Monotone:

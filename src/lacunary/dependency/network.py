@@ -25,6 +25,7 @@ from lacunary.dependency.posterior import TransformedMixture
 from lacunary.dependency.start import Joint, joint
 from lacunary.errors import ParameterError, SchemaError, TableError
 from lacunary.infer.answers import as_source, as_table
+from lacunary.infer.scale import check_squares
 from lacunary.maths.arrays import Array
 
 __all__ = ["DependencyNetwork", "learn_dependencies"]
@@ -317,4 +318,5 @@ def _checked(table: Table) -> Table:
     empty = [name for name, holes in zip(table.schema.names, counted.T, strict=True) if holes.all()]
     if empty:
         raise TableError(f"{empty[0]} has no observed cell to learn from; leave it out with drop={empty!r}")
+    check_squares(table)
     return table
