@@ -173,7 +173,7 @@ def page(runs: Sequence[Run], problems: int, seed: int) -> str:
     out += [f"| {m} | {summary([r for r in runs if r.method == m])} |" for m in methods]
     out += [
         "",
-        "A cell of 20 runs has 12 % outside from three on, which errors that are right have in 8 % of cells:",
+        "Few runs a cell have more than 12 % outside by chance, too, though every error be right:",
         "",
         "| estimate | cells above 12 % | as many by chance |",
         "|---|---:|---:|",

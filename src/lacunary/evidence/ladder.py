@@ -137,7 +137,7 @@ def _moments(x: Array, share: Array) -> tuple[float, float]:
 
 
 def bridge(
-    problem: Problem, *, temperatures: int | None = None, draws: int = 64, burn: int = 1, chains: int = 16
+    problem: Problem, *, temperatures: int | None = None, draws: int = 32, burn: int = 4, chains: int = 16
 ) -> Estimate:
     """Estimate the log marginal likelihood by bridge sampling between neighbouring temperatures.
 
