@@ -419,6 +419,14 @@ def _groups(
     return tuple(tuple(group) for group in found if len(group) > 1)
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A recipe, and what it is for."""
+
+    key: tuple[Any, ...]
+    recipe: Recipe
+
+
 def _kept_recipe(
     dag: Dag,
     places: Places,
@@ -428,11 +436,10 @@ def _kept_recipe(
 ) -> Recipe:
     """Return the recipe for these open variables; the last one is kept with the graph."""
     key = places.summed.tobytes(), places.groups, ever_open.tobytes(), tuple(map(tuple, targets))
-    kept: tuple[Any, Recipe] | None = dag.__dict__.get("_last_recipe")
-    if kept is None or kept[0] != key:
-        kept = key, _recipe(dag, places, ever_open, targets, budget)
-        dag.__dict__["_last_recipe"] = kept
-    return kept[1] if kept[1].budget == budget else replace(kept[1], budget=budget)
+    kept: _Kept | None = dag.__dict__.get("_last_recipe")
+    if kept is None or kept.key != key:
+        kept = dag.__dict__["_last_recipe"] = _Kept(key, _recipe(dag, places, ever_open, targets, budget))
+    return kept.recipe if kept.recipe.budget == budget else replace(kept.recipe, budget=budget)
 
 
 def _recipe(
