@@ -18,7 +18,7 @@ from lacunary.papers import Record, Results
 from lacunary.papers.outcome import claims_of
 from lacunary.papers.tmch98 import figures
 from lacunary.papers.tmch98.cars import _wins
-from lacunary.papers.tmch98.compare import digit_found
+from lacunary.papers.tmch98.compare import digit_found, peaks
 from lacunary.papers.tmch98.discrete import paired
 from lacunary.papers.tmch98.images import means_of
 from lacunary.papers.tmch98.recovery import _among, changes, matched
@@ -193,6 +193,16 @@ def test_gains_are_relative_to_the_others_score_and_averaged() -> None:
     assert str(beside.value).startswith("gains 12.0 ± ")
     assert str(beside.value).endswith("best on 3 of 3 digits")
     assert beside.note == "MDAG/n is 3.0 nats behind itself, at most 3.0"
+
+
+def test_scores_peak_at_numbers_of_components_however_often_each_was_tried() -> None:
+    lines = [tried(1, -9.0, -9.0, False), tried(2, -5.0, -5.0, True), tried(3, -6.0, -6.0, False),
+             tried(1, -8.0, -8.0, False), tried(2, -7.0, -4.0, False)]  # fmt: skip
+    arguments = {"digit": 0, "kind": "learn", "seed": 0, "starts": "default"}
+    found, curves = peaks(Results((Record("digit_mixture", arguments, {"tried": lines}, 1.0),)))
+    assert [(line["k"], line["cs"]) for line in curves[0]] == [(1, -8.0), (2, -5.0), (3, -6.0)]
+    assert found["peak"].value == "1 of 1 digits"
+    assert found["synchrony"].value == "2 of 2 steps"
 
 
 def test_a_win_must_be_over_both_others() -> None:

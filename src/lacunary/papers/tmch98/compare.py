@@ -187,15 +187,23 @@ def _seeds(results: Results) -> dict[str, Found]:
     return {"seeds": Found("; ".join(told), note="range over starts, averaged over digits")} if told else {}
 
 
+def _by_number(record: Record) -> list[dict[str, Any]]:
+    """Return the best mixture of each number of components, by Cheeseman–Stutz; some are tried often."""
+    best: dict[int, dict[str, Any]] = {}
+    for line in sorted(record.value["tried"], key=lambda line: float(line["cs"])):
+        best[line["k"]] = line
+    return [best[k] for k in sorted(best)]
+
+
 def peaks(results: Results, seed: int = 0) -> tuple[dict[str, Found], dict[int, list[dict[str, Any]]]]:
     """Return whether both scores of the MDAGs peak at the same number of components, and the curves."""
-    curves = {digit: record.value["tried"] for digit, record in grown(results, "learn", seed).items()}
+    curves = {digit: _by_number(record) for digit, record in grown(results, "learn", seed).items()}
     if not curves:
         return {}, {}
     apart, moves = [], []
     for lines in curves.values():
-        cs, score = (np.array([line[name] for line in lines]) for name in ("cs", "plug-in"))
-        apart.append(int(abs(int(cs.argmax()) - int(score.argmax()))))
+        k, cs, score = (np.array([line[name] for line in lines]) for name in ("k", "cs", "plug-in"))
+        apart.append(int(abs(k[cs.argmax()] - k[score.argmax()])))
         moves += list(np.sign(np.diff(cs)) == np.sign(np.diff(score)))
     same = sum(gap == 0 for gap in apart)
     listed = ", ".join(f"“{digit}” {gap}" for digit, gap in zip(curves, apart, strict=True))
