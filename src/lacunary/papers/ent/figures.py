@@ -31,7 +31,7 @@ def drawings(results: Results) -> Iterator[Drawing]:
         for network in NETWORKS
     }
     whole = {network: own for network, own in cells.items() if len(own) == len(SETTINGS)}
-    if whole:
+    if len(whole) == len(NETWORKS):
         caption = "Full marks with 95 % intervals are ours, empty ones printed; below 1 beats the best start."
         yield Drawing("tables", "Tables 1 to 3, joint metric", caption, _ratios(whole))
     traced = curves(results)
