@@ -34,7 +34,7 @@ def rising(a: Any, n: Any) -> Any:
 def evidence(counts: Sequence[Sequence[float]], alpha: float) -> Any:
     """log p(D) of tables under Dirichlets with one α (CH96 eq. 5)."""
     out = mp.mpf(0)
-    for row in counts:
+    for row in (list(map(float, counted)) for counted in counts):  # mpmath takes no integers of NumPy's
         out += sum(rising(alpha, n) for n in row) - rising(
             len(row) * mp.mpf(alpha), mp.fsum(map(mp.mpf, row))
         )

@@ -73,7 +73,7 @@ def solved_in_turn(moment: Array, count: int) -> list[Solved] | None:
     if not np.all(pivots**2 > np.maximum(floor, np.finfo(np.float64).tiny)):
         return None
     # Column p solves Lᵀx = 1 at p: (−coefficients, 1) / pivot, by the same substitution as one by one.
-    contrasts = np.linalg.solve(np.swapaxes(lower, -1, -2), np.eye(size))
+    contrasts = np.linalg.solve(np.swapaxes(lower, -1, -2), np.broadcast_to(np.eye(size), lower.shape))
     return [
         Solved(-contrasts[..., :p, p] * pivots[..., p, None], pivots[..., p])
         for p in range(size - count, size)
