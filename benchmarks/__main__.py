@@ -68,8 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             rows = _rows(_shown(theme.lines(effort), status))
         console.print(_printed(theme.TITLE, rows))
         pages.append(_markdown(theme.TITLE, rows))
+        if options.write:  # after every theme: what was measured is there even if the run is ended
+            options.write.write_text(_page(facts, effort, pages), encoding="utf-8")
     if options.write:
-        options.write.write_text(_page(facts, effort, pages), encoding="utf-8")
         console.print(f"written to {options.write}")
 
 
