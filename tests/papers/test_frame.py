@@ -5,6 +5,7 @@ import gzip
 import json
 import shutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -54,12 +55,20 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert calls(tmp_path) == [1, 2, 3]
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Interrupts are heard, also where tests run in the background and a shell has them ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_what_a_unit_returns_when_interrupted_is_not_kept(tmp_path: Path) -> None:
-    before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         carry_out([Unit(shrug, {"number": 1})], tmp_path)
     assert list(tmp_path.iterdir()) == []
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_another_edition_is_done_anew(tmp_path: Path) -> None:
