@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 from collections.abc import Iterator
 from functools import partial
 from itertools import combinations_with_replacement, product
@@ -40,10 +39,7 @@ def _laplace(effort: Effort) -> Iterator[Line]:
     found = lac.fit(dag, table, prior=prior, basis="probability", starts=lac.Tournament(64))
     yield Line(case, "tournament EM", perf_counter() - began, found.log_likelihood)
     time = seconds(lambda: lac.score(found, table, "laplace", prior=prior, basis="probability"), effort)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    yield Line(
-        case, "Laplace after it", time, note=f"d = {dag.layout.free}; peak of the process {peak:.2f} GiB"
-    )
+    yield Line(case, "Laplace after it", time, note=f"d = {dag.layout.free}")
 
 
 def _variational(effort: Effort) -> Iterator[Line]:

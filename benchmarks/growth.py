@@ -98,7 +98,7 @@ def _wall_seconds(cache: str) -> float:
     """Time a process whose kernels are kept in this folder; bytecode is kept as where it is installed."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     began = perf_counter()
-    subprocess.run([sys.executable, "-c", FIRST_FIT], check=True, env=kept | {"NUMBA_CACHE_DIR": cache})
+    subprocess.run([sys.executable, "-c", FIRST_FIT], check=True, env=kept | {"LACUNARY_CACHE": cache})
     return perf_counter() - began
 
 
