@@ -145,8 +145,9 @@ def _page(facts: list[str], effort: Effort, pages: list[str]) -> str:
         "",
         f"Made by `make bench` on {date.today().isoformat()}. Times are wall time, medians of up to "
         f"{effort.repeats} measurements; ratios are to the first line of each case. Every tool starts from "
-        "the same parameters; log-likelihoods are each tool's own. The limit of a hidden root multiplies cell by "
-        "cell; children that are swept in groups need fewer multiplications, so that more than 100 % is possible.",
+        "the same parameters; log-likelihoods are each tool's own. The limit of a hidden root multiplies "
+        "cell by cell; children that are swept in groups need fewer multiplications, so that more than "
+        "100 % is possible.",
         "",
         *(f"- {fact}" for fact in facts),
         "",
