@@ -6,24 +6,18 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from tempfile import TemporaryDirectory
 from time import perf_counter
 
 import lacunary as lac
 from benchmarks import ours
-from benchmarks.measure import Effort, Line, seconds
+from benchmarks.measure import Effort, Line
 
 __all__ = ["TITLE", "lines"]
 
-TITLE = "Growth, and the first call"
+TITLE = "Growth, and the import"
 ROWS = (10**5, 10**6, 10**7)
 WIDTHS = (100, 1_000, 5_000)
 STARTS = (1, 2, 4, 8, 16, 30, 64)
-FIRST_FIT = """
-import lacunary as lac
-votes = lac.house_votes()
-lac.fit(lac.naive_bayes(votes, hidden="bloc", states=2), votes)
-"""
 
 
 def lines(effort: Effort) -> Iterator[Line]:
@@ -31,7 +25,7 @@ def lines(effort: Effort) -> Iterator[Line]:
     yield from _rows(effort)
     yield from _width(effort)
     yield from _starts(effort)
-    yield from _first_call(effort)
+    yield from _import(effort)
 
 
 def _rows(effort: Effort) -> Iterator[Line]:
@@ -83,23 +77,10 @@ def _starts(effort: Effort) -> Iterator[Line]:
         )
 
 
-def _first_call(effort: Effort) -> Iterator[Line]:
-    """Whole processes, interpreter included."""
+def _import(effort: Effort) -> Iterator[Line]:
+    """A whole process, interpreter included; `first_minute` has first calls."""
     spent = _processor_seconds("import lacunary", effort)
     yield Line("import, CPU time of a process", "lacunary", spent)
-    with TemporaryDirectory() as folder:
-        cold = _wall_seconds(folder)
-        warm = seconds(lambda: _wall_seconds(folder), effort)
-    yield Line("first fit of a process", "compiled before", warm)
-    yield Line("first fit of a process", "nothing compiled yet", cold)
-
-
-def _wall_seconds(cache: str) -> float:
-    """Time a process whose kernels are kept in this folder; bytecode is kept as where it is installed."""
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    began = perf_counter()
-    subprocess.run([sys.executable, "-c", FIRST_FIT], check=True, env=kept | {"LACUNARY_CACHE": cache})
-    return perf_counter() - began
 
 
 def _processor_seconds(code: str, effort: Effort) -> float:
