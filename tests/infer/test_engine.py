@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from lacunary.data.schema import Schema
 from lacunary.data.table import HOLE, Table
-from lacunary.errors import ImpossibleRowError
+from lacunary.errors import GraphError, ImpossibleRowError
 from lacunary.infer.engine import DiscreteRows
 from lacunary.infer.engine import prepare_discrete as prepare
 from lacunary.infer.network import Network, random_network
@@ -308,3 +309,9 @@ def test_a_table_without_rows() -> None:
     assert not counts.any()
     assert not log_likelihood.any()
     assert prepared.log_evidence(np.full((3, 6), 0.5)).shape == (3, 0)
+
+
+def test_a_graph_of_no_variables_is_refused_by_name() -> None:
+    empty = Schema(())
+    with pytest.raises(GraphError, match="no variables"):
+        prepare(Dag(empty, ()), Table(empty, np.empty((3, 0), dtype=np.int8)))

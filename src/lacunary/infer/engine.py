@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
 from lacunary.data.table import HOLE, Table, code_dtype
-from lacunary.errors import ImpossibleRowError, TooWideError
+from lacunary.errors import GraphError, ImpossibleRowError, TooWideError
 from lacunary.infer.pack import Chunk, Packed, pack
 from lacunary.infer.parallel import in_parallel
 from lacunary.kernels.arena import Arena
@@ -316,6 +316,8 @@ class DiscreteRows:
 
 def prepare_discrete(dag: Dag, table: Table, *, budget: int | None = None) -> DiscreteRows:
     """Lay out a table for a graph without continuous variables; see `lacunary.infer.rows.prepare`."""
+    if not dag.names:
+        raise GraphError("a graph of no variables says nothing about rows; give it at least one column")
     distinct = table.distinct
     packed = pack(dag, table.codes.take(distinct.first, axis=0), distinct.weights, budget=budget)
     inverse = distinct.inverse.astype(code_dtype([len(distinct.first)]))
