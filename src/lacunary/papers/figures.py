@@ -106,12 +106,13 @@ def panels(drawn: Sequence[Panel], *, x: str, y: str, columns: int = 2, log_x: b
 
 
 def _panel(axes: Axes, panel: Panel, *, log_x: bool) -> None:
-    for line in panel.lines:
-        look: dict[str, Any] = {"color": LINES[line.place], "marker": MARKS[line.place], "markersize": 4}
+    for place, line in enumerate(panel.lines):
+        # A line that lies under others is wider than they are, so that its rim shows; bars are not hidden.
+        under = len(panel.lines) - 1 - place if line.error is None else 0
+        look: dict[str, Any] = {"color": LINES[line.place], "marker": MARKS[line.place]}
+        look |= {"linewidth": 1.3 + 0.6 * under, "markersize": 4 + under}
         capsize = 2 if line.error is not None else 0
-        axes.errorbar(
-            line.x, line.y, yerr=line.error, linewidth=1.3, capsize=capsize, label=line.label, **look
-        )
+        axes.errorbar(line.x, line.y, yerr=line.error, capsize=capsize, label=line.label, **look)
         if line.ring is not None:
             height = line.y[list(line.x).index(line.ring)]
             axes.plot([line.ring], [height], "o", markersize=10, fillstyle="none", color=INK, linewidth=0.8)

@@ -14,7 +14,7 @@ from lacunary import FigureStyle
 from lacunary.papers import Drawing, Results
 from lacunary.papers.bg03.course import MOVES, annealed, averaged, lines_of, ranks_of
 from lacunary.papers.bg03.summary import NAMES, scored
-from lacunary.papers.bg03.work import AVERAGED, ROWS, TRUE, graph, structures
+from lacunary.papers.bg03.work import ROWS, TRUE, graph, structures
 from lacunary.papers.figures import INK, LINES, MARKS, finish, legend_below, sheet, signed
 
 Array = NDArray[np.float64]
@@ -78,10 +78,12 @@ def _ranks(panels: dict[str, dict[str, dict[int, int]]]) -> Any:
     worst = len(structures())
     with sheet(5.4 * len(panels) + 0.4, 4.2, columns=len(panels), sharey=True) as (figure, [grid]):
         for axes, (way, found) in zip(grid, panels.items(), strict=True):
-            for place, method in enumerate(name for name in found if name != "map"):
+            shown = [name for name in found if name != "map"]
+            for place, method in enumerate(shown):
                 x, y = zip(*sorted(found[method].items()), strict=True)
-                look: dict[str, Any] = {"color": LINES[place], "markersize": 5, "linewidth": 1.3}
-                axes.plot(x, y, "-" + MARKS[place], label=NAMES[method], **look)
+                under = len(shown) - 1 - place  # what lies under other curves is wider, so that its rim shows
+                width: dict[str, Any] = {"markersize": 4 + 1.6 * under, "linewidth": 1.1 + 1.2 * under}
+                axes.plot(x, y, "-" + MARKS[place], color=LINES[place], label=NAMES[method], **width)
             axes.set_xscale("log")
             axes.set_yscale("log")
             axes.set_ylim(worst, 0.9)
@@ -98,6 +100,7 @@ def _annealing(results: Results) -> Any:
     lines, lengths = lines_of(results), sorted(annealed(results, "metropolis"))
     low, high = min(lines.values()), max(lines.values())
     floor = low - 2.0 * (high - low)
+    ceiling = max(high, *(r.value["started"] for moves in MOVES for r in annealed(results, moves).values()))
     accent, steady = FigureStyle.accent, FigureStyle.steady
     with sheet(5.2 * len(MOVES) + 0.4, 4.4, columns=len(MOVES), sharey=True) as (figure, [grid]):
         for axes, (moves, title) in zip(grid, MOVES.items(), strict=True):
@@ -113,7 +116,7 @@ def _annealing(results: Results) -> Any:
                 axes.axhline(value, color=INK, linestyle=style, linewidth=1.0, label=name)
             axes.set_xscale("log", base=2)
             axes.set_xticks([64, 512, 4096, 32768, 262144], ["64", "512", "4 096", "32 768", "262 144"])
-            axes.set_ylim(floor, high + 0.06 * (high - floor))
+            axes.set_ylim(floor, ceiling + 0.04 * (ceiling - floor))
             finish(axes, title=title, x="steps of annealing")
             signed(axes.yaxis)
         grid[0].set_ylabel("log evidence (nats)")
@@ -122,21 +125,20 @@ def _annealing(results: Results) -> Any:
 
 
 def _averages(panels: dict[str, dict[str, list[tuple[int, float, float]]]]) -> Any:
-    """Draw the share of settings in which the true structure comes first, with standard errors."""
-    with sheet(3.6 * len(panels) + 0.6, 3.8, columns=len(panels), sharey=True) as (figure, [grid]):
-        for axes, (title, methods) in zip(grid, panels.items(), strict=True):
-            for place, (method, points) in enumerate(methods.items()):
-                x, y, error = (np.array(part) for part in zip(*points, strict=True))
-                look: dict[str, Any] = {"fmt": "-" + MARKS[place], "color": LINES[place], "label": method}
-                axes.errorbar(x * 1.05 ** (place - 0.5), y, yerr=error, **look)
-            axes.set_xscale("log")
-            _rows_axis(axes, title)
-            axes.set_xticks(sorted({rows for points in methods.values() for rows, _, _ in points}))
-            axes.set_xlim(AVERAGED[0] / 1.15, AVERAGED[-1] * 1.15)
-            axes.xaxis.set_minor_locator(NullLocator())
-            axes.set_ylim(-0.04, 1.04)
-        grid[0].set_ylabel("share with the true structure first")
-        grid[0].legend(frameon=False, fontsize=9, loc="upper left")
+    """Draw the share of settings in which the true structure comes first; one standard error."""
+    lines = [(title, rows) for title, of in panels.items() for rows, _, _ in of["VB"]]
+    with sheet(6.4, 0.42 * len(lines) + 1.3) as (figure, [[axes]]):
+        for place, method in enumerate(("BIC", "VB")):
+            points = [point for of in panels.values() for point in of[method]]
+            _, x, error = (np.array(part) for part in zip(*points, strict=True))
+            y = np.arange(len(lines)) + 0.22 * (place - 0.5)
+            look: dict[str, Any] = {"fmt": MARKS[place], "color": LINES[place], "label": method}
+            axes.errorbar(x, y, xerr=error, **look)
+        axes.set_yticks(range(len(lines)), [f"{title}, {rows} rows" for title, rows in lines])
+        axes.set_ylim(len(lines) - 0.5, -0.5)
+        axes.set_xlim(-0.02, 1.02)
+        finish(axes, x="share of settings with the true structure first", rule="x")
+        legend_below(figure, axes)
         return figure
 
 

@@ -178,10 +178,10 @@ def _medians(results: Results, **wanted: Any) -> Medians:
     seconds: dict[int, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for record in results.of(weigh, **wanted):
         own = seconds[record.arguments["k"]]
-        own["em"].append(record.value["em_seconds"])
-        for score in SCORES:
-            if record.value["seconds"][score] is not None:
-                own[score].append(record.value["seconds"][score])
+        spent = record.value["seconds"] | {"em": record.value["em_seconds"]}
+        for name in ("em", *SCORES):
+            if spent[name] is not None:
+                own[name].append(spent[name])
     return {k: {name: float(np.median(s)) for name, s in own.items()} for k, own in sorted(seconds.items())}
 
 
@@ -195,7 +195,7 @@ def table_2(results: Results) -> Listing:
         rows.append((int(d), *(value for pair in pairs for value in pair)))
     heads = ("EM", "Laplace", "CS", "MLED", "Draper", "BIC")
     columns = ("d", *(f"{head}, {when}" for head in heads for when in ("1996", "now")))
-    note = "Median seconds over data sets, on a machine with other work on it; EM stopped by their rule."
+    note = "Median seconds of the processor over data sets, on one thread; EM stopped by their rule."
     return Listing("table-2", "Table 2: run times in seconds, n = 64, c = 32, N = 400", columns, rows, note)
 
 

@@ -32,7 +32,7 @@ def drawings(results: Results, known: Sequence[Curve]) -> Iterator[Drawing]:
             "Five scores and the variational bound against the evidence",
             "Score less log evidence on one data set a setting, where the evidence, which is sampled, is "
             "certain to the size of the difference; BIC, far below, is left out. Level means right.",
-            panels(gaps, x="hidden states", y="score less log evidence (nats)", columns=3),
+            panels(gaps, x="hidden states", y="score less log evidence (nats)"),
         )
         heights = [_heights(setting, refs) for setting, refs in own.items()]
         yield Drawing(
@@ -40,7 +40,7 @@ def drawings(results: Results, known: Sequence[Curve]) -> Iterator[Drawing]:
             "The evidence against the number of hidden states",
             "Log evidence less its highest value, on the data sets of the figures, where it is certain to a "
             "nat. Where the models have 16 or 32 states, CH96 saw two peaks in every score.",
-            panels(heights, x="hidden states", y="below the highest (nats)", columns=3),
+            panels(heights, x="hidden states", y="below the highest (nats)"),
         )
 
 

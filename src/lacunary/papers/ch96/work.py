@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import lgamma
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,8 @@ def weigh(
 ) -> dict[str, Any]:
     """Return the five scores of a model with k hidden states, as section 3 describes.
 
-    64 draws, halved six times, then 200 iterations of EM; MAP with α = 1 + ε in the probability basis.
+    64 draws, halved six times, then 200 iterations of EM; MAP with α = 1 + ε in the probability basis. With
+    ``ml``, the cheap scores at the maximum of the likelihood, too, and how long EM takes by the paper's rule.
     """
     _, table = table_of(n, c, rows, model, data, equal)
     dag = lac.naive_bayes(table.schema, "C", k)
@@ -71,9 +73,10 @@ def weigh(
         "iterations": found.iterations,
         "polished": polished,
         "refusal": refusal,
-        "em_seconds": _em_seconds(dag, table, prior, seed),
+        "em_seconds": None,
     }
     if ml:
+        out["em_seconds"] = _em_seconds(dag, table, prior, seed)
         top = lac.fit(dag, table, method="ml", prior=prior, initial=found.network, stop=LONG)
         out["ml"] = {name: lac.score(top, table, name, prior=prior).value for name in CHEAP}
     return out
@@ -86,8 +89,7 @@ def _winner(dag: lac.Dag, table: lac.Table, prior: Any, seed: int, stop: lac.Sto
 
 
 def _scores(found: lac.Fit, table: lac.Table, prior: Any) -> dict[str, lac.Estimate]:
-    how: dict[str, Any] = {"prior": prior, "at": "map", "basis": "probability"}
-    return {name: lac.score(found, table, name, **how) for name in CHEAP}
+    return {name: _score(found, table, name, prior=prior, at="map") for name in CHEAP}
 
 
 def _with_laplace(curved: lac.Estimate | None, scores: dict[str, lac.Estimate]) -> dict[str, float | None]:
@@ -97,9 +99,16 @@ def _with_laplace(curved: lac.Estimate | None, scores: dict[str, lac.Estimate]) 
 
 def _em_seconds(dag: lac.Dag, table: lac.Table, prior: Any, seed: int) -> float:
     """Time EM to convergence by the paper's rule, tournament included."""
-    began = perf_counter()
+    began = process_time()
     _winner(dag, table, prior, seed, lac.Stop(relative=1e-5, iterations=200))
-    return perf_counter() - began
+    return process_time() - began
+
+
+def _score(found: lac.Fit, table: lac.Table, name: Any, **how: Any) -> lac.Estimate:
+    """Return a score with the seconds of the processor: other work on the machine does not count."""
+    began = process_time()
+    estimate = lac.score(found, table, name, basis="probability", **how)
+    return replace(estimate, seconds=process_time() - began)
 
 
 def _last_change(trace: tuple[float, ...]) -> float:
@@ -116,11 +125,7 @@ def _laplace(found: lac.Fit, table: lac.Table, prior: Any) -> tuple[lac.Estimate
             options: dict[str, Any] = {"initial": found.network, "stop": PEAK, "accelerate": True}
             point = lac.fit(found.dag, table, prior=prior, basis="probability", **options)
         try:
-            return (
-                lac.score(point, table, "laplace", prior=prior, basis="probability", plain=True),
-                polished,
-                refusal,
-            )
+            return _score(point, table, "laplace", prior=prior, plain=True), polished, refusal
         except lac.ParameterError as problem:
             refusal = str(problem)
     return None, True, refusal
