@@ -35,6 +35,7 @@ def test_every_start_is_drawn_and_the_chosen_one_ringed(case: tuple[lac.Network,
     place = np.asarray(ring.get_offsets(), dtype=np.float64)[0]
     np.testing.assert_allclose(place, np.array([fit.objective, entropy]), rtol=1e-12)
     assert picture(figure, "png").startswith(b"\x89PNG")
+    assert picture(starts(fit, truth), "svg") == picture(starts(fit, truth), "svg")
 
 
 def test_without_the_truth_there_is_no_scale_of_shades(case: tuple[lac.Network, lac.Fit]) -> None:

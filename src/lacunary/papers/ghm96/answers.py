@@ -110,7 +110,7 @@ def _printed(ranks: dict[str, Record]) -> dict[str, Found]:
     for name in ("gaussian-fan", "gaussian-w", "sigmoid-2", "sigmoid-3"):
         asked[f"{name}-parameters"] = (name, "parameters")
     found = {
-        claim: Found(ranks[name].value[what], seconds=ranks[name].seconds)
+        claim: Found(ranks[name].value[what], seconds=ranks[name].seconds, behind="exact arithmetic")
         for claim, (name, what) in asked.items()
         if name in ranks
     }
