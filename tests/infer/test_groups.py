@@ -89,6 +89,25 @@ def test_other_weights_and_what_rows_show() -> None:
     )
 
 
+def test_products_that_vanish_are_nothing_to_rows_that_do_not_hang_on_them() -> None:
+    """Every row has a class under which it is likely; nothing is laid out again, and nothing is lost."""
+    truth, together, alone = both(6)
+    theta = truth.theta.copy()
+    for i in range(2, 7):
+        table = truth.dag.layout.states_first(theta[None], i)[0]
+        table[:-1, 0], table[-1, 0] = 1e-150, 1.0
+    assert not together.packed.recipe.places.taken(theta[None])[1]
+    one, other = together.expect(theta[None]), alone.expect(theta[None])
+    assert "alone" not in together.__dict__
+    tiny = other.counts < 1e-250  # of products below the smallest number, digits are left to neither
+    assert (other.counts[~tiny] < 1e-100).any()
+    assert np.allclose(one.counts[~tiny], other.counts[~tiny], rtol=1e-11, atol=0.0)
+    assert np.all(one.counts[tiny] < 1e-249)
+    assert np.allclose(one.log_likelihood, other.log_likelihood, rtol=1e-13)
+    assert np.allclose(together.log_evidence(theta[None]), alone.log_evidence(theta[None]), rtol=1e-12)
+    assert "alone" not in together.__dict__
+
+
 def test_products_that_would_vanish_are_not_made() -> None:
     truth, together, alone = both(3)
     theta = truth.theta.copy()
@@ -99,6 +118,7 @@ def test_products_that_would_vanish_are_not_made() -> None:
         assert np.array_equal(found.counts, expected.counts)
         assert np.array_equal(found.log_likelihood, expected.log_likelihood)
         assert np.array_equal(one.log_evidence(theta[None]), other.log_evidence(theta[None]))
+        assert "alone" in one.__dict__
         assert len(pickle.dumps(one)) < 1.1 * len(pickle.dumps(together))
 
 

@@ -5,7 +5,7 @@ What is here is said once by every verb, in a line, and nothing is dropped unask
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -117,16 +117,26 @@ def _still(source: Source, alone: dict[str, str]) -> Iterator[tuple[str, str]]:
 
 def _alone(table: Table) -> Iterator[tuple[str, str]]:
     """Yield identifiers, dates and constants, by name, and what they look like."""
+    plain = _plain(table)
     for i, variable in enumerate(table.schema):
         if variable.hidden:
             continue
         if variable.discrete:
-            what = _labels(table, i)
+            what = _dates(variable.states) if plain[i] else _labels(table, i)
         else:
             values = table.reals[~table.holes[:, i], i]
             what = _numbers(values, variable.name) if len(values) >= FEWEST else ""
         if what:
             yield variable.name, what
+
+
+def _plain(table: Table) -> list[bool]:
+    """Tell which columns have states that repeat and differ, which is seen in the first rows of most."""
+    codes, size = table.codes[:GLANCED_AT], np.array([v.size for v in table.schema])
+    shown = (codes != HOLE).sum(axis=0)
+    least = codes.min(axis=0, where=codes != HOLE, initial=np.iinfo(codes.dtype).max)
+    plain = (shown >= FEWEST) & (least < codes.max(axis=0)) & (size < 0.9 * shown)
+    return [bool(each) for each in plain]
 
 
 def _labels(table: Table, i: int) -> str:
@@ -139,9 +149,12 @@ def _labels(table: Table, i: int) -> str:
         return ""
     if shown == 1:
         return CONSTANT
-    if all(isinstance(one, str) and DATE.fullmatch(one) and not sounds_missing(one) for one in states):
-        return "holds dates"
-    return "has a state a row" if shown >= 0.9 * cells else ""
+    return _dates(states) or ("has a state a row" if shown >= 0.9 * cells else "")
+
+
+def _dates(states: Sequence[object]) -> str:
+    dated = all(isinstance(one, str) and DATE.fullmatch(one) and not sounds_missing(one) for one in states)
+    return "holds dates" if dated else ""
 
 
 def _numbers(values: NDArray[np.float64], name: str) -> str:
@@ -191,9 +204,9 @@ def _alike_states(table: Table, columns: list[int]) -> list[tuple[int, int]]:
             found += [(k, i) for place, i in enumerate(alike) for k in alike[:place]]
             continue
         codes = table.codes[:GLANCED_AT, alike]
-        shown = (codes[:, :, None] == np.arange(size)).reshape(len(codes), -1).astype(np.float32)
-        counts = (shown.T @ shown).reshape(len(alike), size, len(alike), size)
-        lost = (counts.sum(axis=3) - counts.max(axis=3)).sum(axis=1)
+        shown = (codes[:, None] == np.arange(size)[:, None]).reshape(len(codes), -1).astype(np.float32)
+        counts = (shown.T @ shown).reshape(size, len(alike), size, len(alike))
+        lost = (counts.sum(axis=2) - counts.max(axis=2)).sum(axis=0)
         few = np.maximum(lost, lost.T) <= allowed
         found += [(alike[k], alike[i]) for i, k in np.argwhere(np.tril(few, -1)).tolist()]
     return sorted(found, key=lambda pair: pair[::-1])

@@ -25,6 +25,7 @@ from lacunary.kernels.cell import Room
 from lacunary.kernels.lanes import COMPLEX_LANES
 from lacunary.kernels.logs import sweep_logs
 from lacunary.kernels.sweep import sweep
+from lacunary.kernels.underflow import FAR
 from lacunary.model.dag import Dag
 from lacunary.model.stats import Batch
 
@@ -48,6 +49,9 @@ T = TypeVar("T")
 
 CACHE_LINE = 64
 """Bytes that memory hands out at once."""
+
+UNTOUCHED = 1
+"""In place of an exponent, which is zero or less: no cell needed exponents."""
 
 
 class Distinct(NamedTuple):
@@ -104,7 +108,7 @@ class DiscreteRows:
 
     @cached_property
     def alone(self) -> DiscreteRows:
-        """The same rows, all variables by themselves: where products of potentials would vanish."""
+        """The same rows, all variables by themselves: where products of potentials that vanish matter."""
         packed = pack(
             self.dag, self.packed.codes, self.packed.weights, budget=self.packed.recipe.budget, grouped=False
         )
@@ -120,36 +124,38 @@ class DiscreteRows:
             complex for derivatives; (vectors, layout size).
         """
         places = self.packed.recipe.places
-        wide = places.widened(potentials)
-        if not places.join(wide):
-            return self.alone.expect(potentials)
+        wide, sound = places.taken(potentials)
         counts = np.empty(wide.shape, dtype=wide.dtype)
         counts[:] = self.packed.counted
         log_likelihood = _dot_log(self.packed, wide)
-        for (block, _), (part, log) in self._each(self._sweep, wide):
-            counts[block.where] += part[: block.used]
-            log_likelihood[block.where] += log[: block.used]
+        try:
+            for (block, _), (part, log) in self._each(self._sweep, wide, sound):
+                counts[block.where] += part[: block.used]
+                log_likelihood[block.where] += log[: block.used]
+        except _DigitsLostError:
+            return self.alone.expect(potentials)
         return Batch(self.dag, places.narrowed(counts, potentials, wide), log_likelihood, self.weight)
 
     def log_evidence(self, potentials: NDArray[Any]) -> NDArray[Any]:
         """Return the log-probability of each row's observed cells; (vectors, rows of the table)."""
-        wide = self.packed.recipe.places.widened(potentials)
-        if not self.packed.recipe.places.join(wide):
-            return self.alone.log_evidence(potentials)
+        wide, sound = self.packed.recipe.places.taken(potentials)
         rows = observed_log(self.packed, wide)
-        for (block, chunk), log in self._each(self._roots, wide):
-            rows[block.where, chunk.rows] += log[: block.used]
+        try:
+            for (block, chunk), log in self._each(self._roots, wide, sound):
+                rows[block.where, chunk.rows] += log[: block.used]
+        except _DigitsLostError:
+            return self.alone.log_evidence(potentials)
         return np.asarray(rows[:, self.inverse])
 
     def _each(
-        self, sweep: Callable[[tuple[_Block, Chunk]], T], wide: NDArray[Any]
+        self, sweep: Callable[[tuple[_Block, Chunk]], T], wide: NDArray[Any], sound: bool
     ) -> Iterator[tuple[tuple[_Block, Chunk], T]]:
         """Yield what a sweep of every chunk under every vector gives, in the order of chunks."""
         blocks: dict[int, list[_Block]] = {}
         for chunks in self.packed.stretches:
             for chunk in chunks:
                 if chunk.lanes not in blocks:
-                    blocks[chunk.lanes] = _blocks(wide, chunk.lanes)
+                    blocks[chunk.lanes] = _blocks(wide, chunk.lanes, sound)
             tasks = [(block, chunk) for chunk in chunks for block in blocks[chunk.lanes]]
             yield from zip(tasks, in_parallel(sweep, tasks), strict=True)
 
@@ -275,10 +281,13 @@ class DiscreteRows:
         numbers = np.zeros((cells + 2, width), dtype=dtype)
         log, total, scale = numbers[:cells], numbers[cells], numbers[cells + 1]
         suspect, cells_of = np.zeros(width, dtype=np.bool_), (chunk.kinds_arena, chunk.arena, chunk.weight)
+        room.power[:1] = UNTOUCHED
         if sweep(*cells_of, block.potential, *room, counts, log, total, scale, suspect, block.lanes):
             for lane in np.flatnonzero(suspect[: block.used]).tolist():
                 log[:, lane], total[lane] = _sweep_with_care(block, cells_of, room, counts, lane)
         self._spare.append(room)
+        if not block.sound and ((room.power[:1] != UNTOUCHED).any() or not log.real.min(initial=0.0) > FAR):
+            raise _DigitsLostError
         return log, total
 
     def run(
@@ -387,16 +396,25 @@ def observed_log(packed: Packed, wide: NDArray[Any]) -> NDArray[Any]:
     return out
 
 
+class _DigitsLostError(Exception):
+    """A row is so unlikely that it may hang on products of a group that have lost digits."""
+
+
 class _Block(NamedTuple):
-    """Some parameter vectors side by side: which they are, how many, and their numbers with lanes last."""
+    """Some parameter vectors side by side: which they are, how many, and their numbers with lanes last.
+
+    Where a product of a group has lost digits they are not ``sound``. That is nothing to a cell whose sum is
+    not small: potentials are at most one, so that the cell's own product vanishes, too, groups or not.
+    """
 
     where: slice
     used: int
     potential: NDArray[Any]
     lanes: tuple[int, ...]
+    sound: bool
 
 
-def _blocks(potentials: NDArray[Any], lanes: int) -> list[_Block]:
+def _blocks(potentials: NDArray[Any], lanes: int, sound: bool = True) -> list[_Block]:
     """Cut the vectors into blocks of as many lanes as one sweep carries; the last is filled up."""
     vectors = len(potentials)
     width = COMPLEX_LANES if potentials.dtype.kind == "c" else (1 if vectors == 1 else lanes)
@@ -411,7 +429,7 @@ def _blocks(potentials: NDArray[Any], lanes: int) -> list[_Block]:
             side_by_side[:, : len(part)] = part.T
             if len(part) < width:
                 side_by_side[:, len(part) :] = part[-1][:, None]
-        blocks.append(_Block(slice(first, first + len(part)), len(part), flat, (0,) * width))
+        blocks.append(_Block(slice(first, first + len(part)), len(part), flat, (0,) * width, sound))
     return blocks
 
 

@@ -138,6 +138,11 @@ class Places:
         widen(_as_taken(potentials), self._blocks, wide)
         return wide
 
+    def taken(self, potentials: NDArray[Any]) -> tuple[NDArray[Any], bool]:
+        """Return vectors with sums and the tables of groups, and whether no product has lost digits."""
+        wide = self.widened(potentials)
+        return wide, self.join(wide)
+
     def join(self, wide: NDArray[Any]) -> bool:
         """Write the tables of groups; return whether no product vanished that is not zero."""
         return not self.groups or bool(join(wide, self._joined[0]))

@@ -141,6 +141,8 @@ class Scale:
 
 def check_squares(source: Source) -> None:
     """Refuse columns whose squares no number can hold."""
+    if all(variable.discrete for variable in source.schema):
+        return
     facts = source.facts
     largest = np.nan_to_num(np.fmax(np.abs(facts.low), np.abs(facts.high)))
     for name, size in zip(source.schema.names, largest.tolist(), strict=True):

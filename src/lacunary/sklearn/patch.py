@@ -57,7 +57,7 @@ def _patched(column: nw.Series[Any], where: NDArray[np.intp], values: Any, varia
             values = values.astype(str)
     new = nw.new_series(column.name, values.tolist() if values.dtype == object else values,
                         backend=column.implementation)  # fmt: skip
-    return column.scatter(where, new if column.dtype == nw.Object else _cast(new, column.dtype))
+    return column.scatter(where, new if column.dtype == nw.Object else _cast(new, column))
 
 
 def _categories(column: nw.Series[Any], where: NDArray[np.intp], values: Any) -> Any:
@@ -73,10 +73,12 @@ def _named(dtype: Any) -> bool:
     return dtype in (nw.Categorical, nw.Enum)
 
 
-def _cast(new: nw.Series[Any], dtype: Any) -> nw.Series[Any]:
+def _cast(new: nw.Series[Any], column: nw.Series[Any]) -> nw.Series[Any]:
     """Return values as a column's type has them; times stand in its zone."""
-    zone = getattr(dtype, "time_zone", None)
-    return (new.dt.replace_time_zone("UTC").dt.convert_time_zone(zone) if zone else new).cast(dtype)
+    if column.dtype == nw.Enum:  # polars' own: older narwhals know no types of named states
+        return nw.from_native(new.to_native().cast(column.to_native().dtype), series_only=True)
+    zone = getattr(column.dtype, "time_zone", None)
+    return (new.dt.replace_time_zone("UTC").dt.convert_time_zone(zone) if zone else new).cast(column.dtype)
 
 
 def _moments(dtype: Any, values: NDArray[np.float64], unit: str) -> NDArray[Any]:

@@ -64,20 +64,13 @@ class Constraints:
         reserve(PAIR * float(n) ** 2, f"a search over {n} variables", "leave variables out")
         must, must_not = _matrix(schema, required), _matrix(schema, forbidden)
         kinds, order = allowed_arcs(schema), _tiers(schema, tiers)
-        _refuse(schema, must & must_not, "is both required and forbidden; leave it out of one of them")
-        _refuse(schema, must & ~kinds, "is required, but a discrete variable cannot have a continuous parent")
-        _refuse(schema, must & ~order, "is required, but the tiers forbid it")
-        most = _most(max_parents, n)
-        many = np.flatnonzero(must.sum(axis=0) > most)
-        if many.size:
-            name = schema.names[many[0]]
-            raise GraphError(
-                f"{name} has {int(must[:, many[0]].sum())} required parents, and max_parents is {most}; "
-                "raise max_parents or require fewer arcs"
-            )
-        constraints = cls(schema, must, kinds & order & ~must_not, most)
+        constraints = cls(schema, must, kinds & order & ~must_not, _most(max_parents, n))
         if must.any():
-            constraints._check_acyclic()
+            _refuse(schema, must & must_not, "is both required and forbidden; leave it out of one of them")
+            why = "is required, but a discrete variable cannot have a continuous parent"
+            _refuse(schema, must & ~kinds, why)
+            _refuse(schema, must & ~order, "is required, but the tiers forbid it")
+            constraints._check_required()
         return constraints
 
     @classmethod
@@ -85,7 +78,15 @@ class Constraints:
         """Return the constraints that forbid only what kinds forbid."""
         return cls.of(schema)
 
-    def _check_acyclic(self) -> None:
+    def _check_required(self) -> None:
+        """Refuse required arcs that make a cycle, or more parents than there may be."""
+        many = np.flatnonzero(self.required.sum(axis=0) > self.max_parents)
+        if many.size:
+            name = self.schema.names[many[0]]
+            raise GraphError(
+                f"{name} has {int(self.required[:, many[0]].sum())} required parents, and max_parents is "
+                f"{self.max_parents}; raise max_parents or require fewer arcs"
+            )
         try:
             Dag.from_arcs(self.schema, _arcs(self.schema, self.required))
         except GraphError as problem:
@@ -102,6 +103,8 @@ class Constraints:
     def start(self, dag: Dag | None) -> list[Parents]:
         """Return the parents of a search's first graph: the one given, with the required arcs put in."""
         n = len(self.schema)
+        if dag is None and not self.required.any():
+            return [()] * n
         known = dict(chosen_families(self.schema, None))
         for name, family in dag.family if dag is not None else ():
             if known.get(name) != family:

@@ -20,6 +20,7 @@ from lacunary.learn.fit import fit
 from lacunary.model.arrows import Arc
 from lacunary.model.dag import Dag
 from lacunary.registry import borrow, page_of
+from lacunary.structure.score import Structure
 
 __all__ = ["SCHEDULE", "Round", "SearchResult", "Step", "StructuralResult", "Trial"]
 
@@ -151,7 +152,7 @@ class SearchResult(Lean):
     log_structure_prior: float = 0.0
     checked: tuple[int, int] | None = None
     noted: tuple[Round, ...] | None = field(default=None, repr=False)
-    first: tuple[Dag, float] | None = field(default=None, repr=False)
+    first: tuple[Structure, float] | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         # What is fitted when first asked for is fitted now, as a pickle leaves the rows behind.
@@ -176,7 +177,10 @@ class SearchResult(Lean):
         """The initial graph, and the graph after each search, with their scores."""
         if self.noted is not None or self.first is None:
             return self.noted or ()
-        dag, score = self.first
+        from lacunary.structure.walk import dag_of  # which notes steps
+
+        structure, score = self.first
+        dag = dag_of(self.dag.schema, structure)
         here = fit(dag, self.table, prior=self.prior).network.log_likelihood(self.table)
         there = self.network.log_likelihood(self.table)
         arcs, moves, changed = self.dag.arcs, len(self.path), set(dag.arcs) != set(self.dag.arcs)

@@ -135,6 +135,8 @@ def allowed_arcs(schema: Schema) -> NDArray[np.bool_]:
     Leaves have discrete parents and no children.
     """
     discrete = np.array([variable.discrete for variable in schema], dtype=bool)
+    if discrete.all():
+        return ~np.eye(len(discrete), dtype=bool)
     leaf = np.array([family_class(variable).leaf for variable in schema], dtype=bool)
     allowed = discrete[:, None] | ~(discrete | leaf)[None, :] & ~leaf[:, None]
     np.fill_diagonal(allowed, False)

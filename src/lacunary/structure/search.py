@@ -287,7 +287,7 @@ class _Asked:
             converged=not interrupted,
             structure_prior=plan.prior.name,
             log_structure_prior=plan.log_prior([walk.best]),
-            first=(dag_of(table.schema, walk.first), total(known, walk.first)),
+            first=(walk.first, total(known, walk.first)),
         )
 
     def _ready(self, score: FamilyScore, table: Source) -> FamilyScore:
