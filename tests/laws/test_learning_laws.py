@@ -94,7 +94,9 @@ def test_without_holes_one_step_is_the_closed_form(case: Case, problem: Problem)
             counts[tuple(row[[*start.dag.parent_indices[i], i]])] += weight
         # Counts and sums of a dozen numbers.
         assert np.allclose(found.network.table(name), twin.closed_form(counts, problem.pseudo), atol=1e-14)
-    further = climb(found.network, table, problem, stop=Stop(relative=1e-13))
+    # Nothing changes any more but by arithmetic; the objective itself may be near zero.
+    near = twin.rounding(found.network, table, problem)
+    further = climb(found.network, table, problem, stop=Stop(absolute=near))
     assert further.converged
     assert further.iterations == 2
 
