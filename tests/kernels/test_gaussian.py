@@ -48,13 +48,28 @@ def rows_with_holes(n: int, rows: int, share: float, seed: int) -> Array:
 
 
 @pytest.mark.parametrize(
-    ("n", "rows", "share"),
-    [(1, 3, 0.5), (3, 1, 0.4), (5, 70, 0.0), (7, 90, 0.3), (8, 130, 0.7), (17, 75, 0.2)],
+    ("n", "rows", "share", "count"),
+    [
+        (1, 3, 0.5, 3),
+        (3, 1, 0.4, 3),
+        (5, 70, 0.0, 3),
+        (7, 90, 0.3, 3),
+        (8, 130, 0.7, 1),
+        (17, 75, 0.2, 3),
+        (6, 40, 0.5, 15),
+        (17, 41, 0.6, 8),
+    ],
 )
-def test_evidence_and_moments_are_those_of_conditional_normals(n: int, rows: int, share: float) -> None:
-    """Rows that fill no block, no lane and no pattern evenly; also rows that are all holes."""
-    x, (mean, covariance) = rows_with_holes(n, rows, share, n), normals(n, 3, n)
-    weights = np.random.default_rng(1).random((rows, 3)) * (np.random.default_rng(2).random((rows, 3)) < 0.8)
+def test_evidence_and_moments_are_those_of_conditional_normals(
+    n: int, rows: int, share: float, count: int
+) -> None:
+    """Rows that fill no block, no lane and no pattern evenly; also rows that are all holes.
+
+    So many densities are taken eight, four, two at a time and by themselves, as they come.
+    """
+    x, (mean, covariance) = rows_with_holes(n, rows, share, n), normals(n, count, n)
+    kept = np.random.default_rng(2).random((rows, count)) < 0.8
+    weights = np.random.default_rng(1).random((rows, count)) * kept
     known, forms = GaussianRows(x), Forms.normal(mean, covariance)
     expected = [[one_row(row, m, v) for m, v in zip(mean, covariance, strict=True)] for row in x]
     logs = np.array([[log for log, _ in row] for row in expected])
@@ -64,15 +79,29 @@ def test_evidence_and_moments_are_those_of_conditional_normals(n: int, rows: int
     np.testing.assert_allclose(known.moments(forms, weights), moments, rtol=ROUNDED, atol=ROUNDED * rows)
 
 
-def test_rows_with_one_pattern_after_the_other() -> None:
+@pytest.mark.parametrize("count", [1, 2, 8])
+def test_rows_with_one_pattern_after_the_other(count: int) -> None:
     """Factors that stand for many rows, then change within eight: patterns of 1 to 40 rows."""
-    rng, (mean, covariance) = np.random.default_rng(0), normals(6, 2, 0)
+    rng, (mean, covariance) = np.random.default_rng(0), normals(6, count, 0)
     x = rng.normal(size=(200, 6))
     shapes = rng.random((12, 6)) < 0.4
     x[shapes[np.repeat(np.arange(12), [40, 1, 3, 8, 16, 7, 9, 40, 2, 24, 33, 17])]] = np.nan
-    weights, known, forms = rng.random((200, 2)), GaussianRows(x), Forms.normal(mean, covariance)
+    weights, known, forms = rng.random((200, count)), GaussianRows(x), Forms.normal(mean, covariance)
     squares = [[one_row(row, m, v)[1] for m, v in zip(mean, covariance, strict=True)] for row in x]
     moments = np.einsum("rc,rcij->cij", weights, np.array(squares))
+    np.testing.assert_allclose(known.moments(forms, weights), moments, rtol=ROUNDED, atol=ROUNDED)
+
+
+def test_densities_that_count_few_rows_are_parted() -> None:
+    """Two densities count the same rows, the third others, five one; what is negligible leaves no trace."""
+    x, (mean, covariance) = rows_with_holes(5, 120, 0.4, 3), normals(5, 8, 4)
+    weights = np.full((120, 8), 1e-60)
+    weights[:50, :2], weights[60:, 2], weights[3, 3:] = 0.5, 1.0, 1.0
+    known, forms = GaussianRows(x), Forms.normal(mean, covariance)
+    moments = np.zeros((8, 6, 6))
+    for row, mine in zip(x, weights, strict=True):
+        for c in np.flatnonzero(mine > 1e-30):
+            moments[c] += mine[c] * one_row(row, mean[c], covariance[c])[1]
     np.testing.assert_allclose(known.moments(forms, weights), moments, rtol=ROUNDED, atol=ROUNDED)
 
 
@@ -91,16 +120,19 @@ def test_configurations_that_share_a_column_and_divide_the_rows() -> None:
     np.testing.assert_allclose(known.moments(forms, weights), moments, rtol=ROUNDED, atol=ROUNDED)
 
 
-def test_blocks_that_lose_their_digits_are_decomposed() -> None:
+@pytest.mark.parametrize("count", [2, 9])
+def test_blocks_that_lose_their_digits_are_decomposed(count: int) -> None:
     """x1 = x0 + noise of 1e-6: K_hh of both has a pivot of 1e-12, far below what its factor is trusted with.
 
     In the coordinates (x0, (x1 − x0) · 1e6, x2) everything is of size one; there the expected numbers are.
     """
     rng = np.random.default_rng(0)
-    narrow, (mean, covariance) = 1e-6, normals(3, 2, 3)
+    narrow, (mean, covariance) = 1e-6, normals(3, count, 3)
     turn = np.array([[1.0, 0.0, 0.0], [1.0, narrow, 0.0], [0.0, 0.0, 1.0]])
     lower = np.linalg.cholesky(covariance)
-    centred = np.concatenate([-(mean[:, :, None]), np.repeat(np.linalg.inv(turn)[None], 2, axis=0)], axis=2)
+    centred = np.concatenate(
+        [-(mean[:, :, None]), np.repeat(np.linalg.inv(turn)[None], count, axis=0)], axis=2
+    )
     constant = (
         -1.5 * np.log(2 * np.pi) - np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1) - np.log(narrow)
     )
@@ -108,7 +140,7 @@ def test_blocks_that_lose_their_digits_are_decomposed() -> None:
     x = np.full((40, 3), np.nan)
     x[:, 2] = rng.normal(size=40)
     x[20:, 0] = rng.normal(size=20)
-    known, weights = GaussianRows(x), rng.random((40, 2))
+    known, weights = GaussianRows(x), rng.random((40, count))
     expected = [[one_row(row, m, v) for m, v in zip(mean, covariance, strict=True)] for row in x]
     logs = np.array([[log for log, _ in row] for row in expected])
     # R⁻¹ has entries of 10⁶ beside one; sixteen digits less six, twice over in a product.
@@ -118,6 +150,18 @@ def test_blocks_that_lose_their_digits_are_decomposed() -> None:
     squares = np.array([[wide @ square @ wide.T for _, square in row] for row in expected])
     moments = np.einsum("rc,rcij->cij", weights, squares)
     np.testing.assert_allclose(known.moments(forms, weights), moments, rtol=1e-7, atol=1e-7)
+
+
+def test_one_density_that_loses_its_digits_leaves_the_others_alone() -> None:
+    """Of eight densities in lanes side by side the fourth is nearly singular."""
+    x, (mean, covariance) = rows_with_holes(12, 60, 0.5, 8), normals(12, 8, 6)
+    covariance[3] = 1.0 - 1e-12 + 1e-12 * np.eye(12)
+    forms, weights = Forms.normal(mean, covariance), np.random.default_rng(0).random((60, 8))
+    found = GaussianRows(x).moments(forms, weights)
+    for c in (0, 1, 2, 4, 5, 6, 7):
+        squares = [weights[r, c] * one_row(row, mean[c], covariance[c])[1] for r, row in enumerate(x)]
+        np.testing.assert_allclose(found[c], np.sum(squares, axis=0), rtol=ROUNDED, atol=ROUNDED)
+    assert np.all(np.isfinite(found))
 
 
 def test_the_same_bits_on_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:

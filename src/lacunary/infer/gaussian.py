@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.infer.parallel import in_runs
+from lacunary.kernels.factors import SOUND
 from lacunary.kernels.gaussian import (
     BLOCK,
     LARGE,
-    SOUND,
     Holes,
     Tasks,
     add_moments,
@@ -49,7 +49,14 @@ ROOM = 2**21
 """Numbers in an array of one row's slopes each that are held at a time."""
 
 TASK, TASKS = 1024, 16
-"""Rows that one thread takes at a time, at least; and the most tasks for one configuration."""
+"""Rows, each counted once for a configuration, that one thread takes at a time, at least; and the most tasks
+for one group of configurations."""
+
+SQUARES = 2**16
+"""Numbers in the matrices K of configurations that are taken together, at most: more would leave a cache."""
+
+THIN = 1.5
+"""Configurations are taken together unless that is for more than so many times the rows they count."""
 
 ALONE = 2**12
 """Rows, each counted once for a configuration, up to which no other thread is asked to help."""
@@ -133,7 +140,7 @@ class GaussianRows:
         self.patterns = [_Pattern(a, b, np.flatnonzero(empty[self.order[a]]) + 1) for a, b in pairwise(edges)]
         self.columns = columns
         self._last: tuple[Forms | None, Conditioned | None] = None, None
-        self._tasks: Tasks | None = None
+        self._tasks: tuple[tuple[tuple[int, int], ...], Tasks] | None = None
         self.allowed = None if allowed is None else [self._places(rows_) for rows_ in allowed]
 
     def __len__(self) -> int:
@@ -178,14 +185,14 @@ class GaussianRows:
         # What is worked out again in a moment is not copied or pickled.
         return {**self.__dict__, "_last": (None, None), "_tasks": None}
 
-    def tasks(self, places: Sequence[NDArray[np.int64] | None]) -> Tasks:
-        """Return the rows of every configuration cut into tasks; None: all rows, for which they are kept."""
-        if any(some is not None for some in places):
-            return _tasks(places, len(self))
-        kept = self._tasks
-        if kept is None or len(kept.places) != len(places) * len(self):
-            self._tasks = kept = _tasks(places, len(self))
-        return kept
+    def tasks(self, groups: Sequence[_Group]) -> Tasks:
+        """Return the rows of every group of configurations cut into tasks; kept where they are all rows."""
+        if any(group.places is not None for group in groups):
+            return _tasks(groups, self.sorted.shape)
+        key = tuple((group.first, group.many) for group in groups)
+        if self._tasks is None or self._tasks[0] != key:
+            self._tasks = key, _tasks(groups, self.sorted.shape)
+        return self._tasks[1]
 
     def placed(self, configurations: int) -> tuple[NDArray[np.int64], int]:
         """Return the column of each of so many configurations, and how many columns there are."""
@@ -198,6 +205,15 @@ class GaussianRows:
     def moments(self, forms: Forms, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ weight · E[z zᵀ | observed], weights (rows, columns); (configurations, n + 1, n + 1)."""
         return self.under(forms).moments(weights)
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Configurations that are taken together: ``many`` from ``first`` on, for the same rows (None: all)."""
+
+    first: int
+    many: int
+    places: NDArray[np.int64] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,6 +235,8 @@ class Conditioned:
         self.rows, self.forms = rows, forms
         #: The column of each configuration in evidence and weights, and how many columns there are.
         self.columns, self.width = rows.placed(len(forms.root))
+        #: The matrices K as kernels take them, by how configurations are grouped.
+        self._laid: dict[tuple[tuple[int, int], ...], NDArray[np.float64]] = {}
 
     @cached_property
     def _kept(self) -> list[_Given] | None:
@@ -284,12 +302,13 @@ class Conditioned:
     def log_evidence(self) -> NDArray[np.float64]:
         """Return the log-density of each row's observed cells, −∞ where none is allowed; (rows, columns)."""
         out = np.full((self.width, len(self.rows)), -np.inf)
-        tasks = self.rows.tasks([self._places(c) for c in range(len(self.forms.root))])
-        known, dense = self.rows.known, self._dense
+        groups = self._groups
+        tasks, dense, known = self.rows.tasks(groups), self._dense(groups), self.rows.known
+        most = max((group.many for group in groups), default=1)
         _share_out(
             tasks,
             lambda first, last: log_densities(
-                known, dense, tasks, first, last, self.columns, out, room_for(known)
+                known, dense, tasks, first, last, self.columns, out, room_for(known, most)
             ),
         )
         for c in range(len(self.forms.root)) if np.isnan(out).any() else ():
@@ -299,8 +318,53 @@ class Conditioned:
         return back
 
     @cached_property
-    def _dense(self) -> DenseForms:
-        return _dense(self.forms, not self.rows.complete)
+    def _groups(self) -> list[_Group]:
+        """Configurations that are taken together where they take all rows and these have holes."""
+        count, out, c = len(self.forms.root), [], 0
+        room = 1 if self.rows.complete else SQUARES // self.rows.sorted.shape[1] ** 2
+        together = [c for c in range(count) if self._places(c) is None]
+        if len(together) < count or room < 2:
+            return [_Group(c, 1, self._places(c)) for c in range(count)]
+        while c < count:
+            many = next(p for p in (8, 4, 2, 1) if p <= count - c and p <= max(room, 1))
+            out.append(_Group(c, many, None))
+            c += many
+        return out
+
+    def _thinned(self, group: _Group, counted: list[NDArray[np.int64] | None]) -> list[_Group]:
+        """Return a group, or smaller ones where its configurations do not count the same rows."""
+        if group.many == 1:
+            return [_Group(group.first, 1, counted[group.first])]
+        mine = counted[group.first : group.first + group.many]
+        union = (
+            None if any(one is None for one in mine) else np.unique(np.concatenate([*filter(_some, mine)]))
+        )
+        rows = len(self.rows)
+        wanted = sum(rows if one is None else len(one) for one in mine)
+        if (rows if union is None else len(union)) * group.many <= THIN * wanted:
+            return [_Group(group.first, group.many, union)]
+        half = group.many // 2
+        halves = _Group(group.first, half, None), _Group(group.first + half, half, None)
+        return [part for one in halves for part in self._thinned(one, counted)]
+
+    @cached_property
+    def _plainly(self) -> DenseForms:
+        """The densities as kernels take them where no row has a hole."""
+        return _dense(self.forms)
+
+    @cached_property
+    def _squares(self) -> NDArray[np.float64]:
+        return np.swapaxes(self.forms.root, 1, 2) @ self.forms.root
+
+    def _dense(self, groups: Sequence[_Group]) -> DenseForms:
+        """Return the densities as kernels take them, group by group."""
+        if self.rows.complete:
+            return self._plainly
+        key = tuple((group.first, group.many) for group in groups)
+        if key not in self._laid:
+            each = [np.moveaxis(self._squares[c : c + many], 0, -1).ravel() for c, many in key]
+            self._laid[key] = np.concatenate([*each, np.zeros(LANES)])  # rows are read by eights
+        return self._plainly._replace(square=self._laid[key])
 
     def _evidence_again(self, c: int, out: NDArray[np.float64]) -> None:
         """Work out in place what lost its digits in configuration c."""
@@ -330,24 +394,30 @@ class Conditioned:
         """Return Σ over rows of weight · E[z zᵀ | observed cells]; (configurations, n + 1, n + 1)."""
         sorted_ = np.ascontiguousarray(weights[self.rows.order].T)
         counted = [self._counted(c, sorted_[self.columns[c]]) for c in range(len(self.forms.root))]
-        tasks = self.rows.tasks(counted)
-        n, lost = self.rows.sorted.shape[1], np.zeros(len(tasks.places), dtype=bool)
-        wide = -(-n // LANES) * LANES
-        parts, known, dense = np.zeros((len(tasks.density), wide * wide)), self.rows.known, self._dense
+        groups = [part for group in self._groups for part in self._thinned(group, counted)]
+        tasks, dense, known = self.rows.tasks(groups), self._dense(groups), self.rows.known
+        n, most = self.rows.sorted.shape[1], max((group.many for group in groups), default=1)
+        wide, lost = -(-n // LANES) * LANES, np.zeros((most, len(tasks.places)), dtype=bool)
+        parts = np.zeros((int(tasks.many.sum()), wide * wide))
         _share_out(
             tasks,
             lambda first, last: add_moments(
-                known, dense, tasks, first, last, self.columns, sorted_, lost, parts, room_for(known)
+                known, dense, tasks, first, last, self.columns, sorted_, lost, parts, room_for(known, most)
             ),
         )
+        each = np.repeat(tasks.density - tasks.slot, tasks.many) + np.arange(len(parts))
         out = np.zeros((len(self.forms.root), wide, wide))
-        for c, part in zip(tasks.density.tolist(), parts.reshape(len(parts), wide, wide), strict=True):
+        for c, part in zip(each.tolist(), parts.reshape(len(parts), wide, wide), strict=True):
             out[c] += part
         out = np.ascontiguousarray(out[:, :n, :n])
         if lost.any():
-            each = np.repeat(tasks.density, tasks.last - tasks.first)[lost]
-            for c in np.unique(each):
-                self._moments_again(c, tasks.places[lost][each == c], sorted_[self.columns[c]], out[c])
+            first = np.repeat(tasks.density, tasks.last - tasks.first)
+            for c in range(len(out)):
+                again = np.concatenate(
+                    [tasks.places[one & (first + own == c)] for own, one in enumerate(lost)]
+                )
+                if len(again):
+                    self._moments_again(c, np.sort(again), sorted_[self.columns[c]], out[c])
         return out
 
     def _moments_again(
@@ -399,33 +469,39 @@ def _careful(
             yield part, here, z, given
 
 
-def _tasks(places: Sequence[NDArray[np.int64] | None], rows: int) -> Tasks:
-    """Return the rows of every configuration, None for all, cut into tasks by their number alone."""
+def _some(one: NDArray[np.int64] | None) -> bool:
+    return one is not None
+
+
+def _tasks(groups: Sequence[_Group], shape: tuple[int, int]) -> Tasks:
+    """Return the rows of every group of configurations, cut into tasks by their number alone."""
+    rows, width = shape
     everything = np.arange(rows)
-    mine = [everything if some is None else some for some in places]
-    size = max(TASK, -(-rows // (TASKS * BLOCK)) * BLOCK)
-    density, first, last, at = [], [], [], 0
-    for c, some in enumerate(mine):
+    mine = [everything if group.places is None else group.places for group in groups]
+    least = max(TASK // max((group.many for group in groups), default=1), BLOCK)
+    size = max(least, -(-rows // (TASKS * BLOCK)) * BLOCK)
+    cut, at, square, slot = [], 0, 0, 0
+    for group, some in zip(groups, mine, strict=True):
         for begin in range(0, len(some), size):
-            density.append(c)
-            first.append(at + begin)
-            last.append(at + min(begin + size, len(some)))
+            end = at + min(begin + size, len(some))
+            cut.append((group.first, group.many, at + begin, end, square, slot))
+            slot += group.many
         at += len(some)
-    joined = np.concatenate([everything[:0], *mine])
-    starts, ends = np.array(first, dtype=np.int64), np.array(last, dtype=np.int64)
-    return Tasks(np.array(density, dtype=np.int64), starts, ends, joined)
+        square += group.many * width**2
+    parts = np.array(cut, dtype=np.int64).reshape(-1, 6).T.copy()
+    return Tasks._make([*parts, np.concatenate([everything[:0], *mine])])
 
 
 def _share_out(tasks: Tasks, work: Callable[[int, int], None]) -> None:
     """Have tasks done, several neighbours at a time; few rows are not worth another thread."""
-    if len(tasks.places) < ALONE:
+    if ((tasks.last - tasks.first) * tasks.many).sum() < ALONE:
         work(0, len(tasks.density))
     else:
         in_runs(lambda run: work(run.start, run.stop), len(tasks.density))
 
 
-def _dense(forms: Forms, holes: bool) -> DenseForms:
-    """Return densities as kernels take them."""
+def _dense(forms: Forms) -> DenseForms:
+    """Return densities as kernels take them, without their squares."""
     c, k, n = forms.root.shape
     blocks = -(-k // LANES)
     turned = np.zeros((c, n, blocks * LANES))
@@ -433,8 +509,8 @@ def _dense(forms: Forms, holes: bool) -> DenseForms:
     used = (turned != 0).reshape(c, n, blocks, LANES).any(axis=3)
     reach = np.stack([used.argmax(axis=1), n - used[:, ::-1].argmax(axis=1)], axis=-1)
     reach[~used.any(axis=1)] = 0
-    square = np.swapaxes(forms.root, 1, 2) @ forms.root if holes else np.zeros((1, 1, 1))
-    return DenseForms(turned.ravel(), reach.astype(np.int64), np.ascontiguousarray(forms.constant), square)
+    constant = np.ascontiguousarray(forms.constant)
+    return DenseForms(turned.ravel(), reach.astype(np.int64), constant, np.zeros(0))
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
-"""Gaussian rows with any pattern of holes: log-densities and moments, eight rows at a time.
+"""Gaussian rows with any pattern of holes: log-densities and moments, eight factors at a time.
 
 A density is exp(g − ½‖Az‖²) with z = (1, x); see `lacunary.infer.gaussian`. With K = AᵀA the holes h of a row
-have, given its observed cells, the precision K_hh = LLᵀ and the mean −K_hh⁻¹ K_ho z_o. Rows stand side by
-side in lanes, each with a factor L of its own, so that as many patterns as rows cost little more than one;
-where neighbours share a pattern its factor stands until another one comes.
+have, given its observed cells, the precision K_hh = LLᵀ and the mean −K_hh⁻¹ K_ho z_o. Eight factors L stand
+side by side in lanes: those of a row under eight densities, whose K lie interleaved, or of two rows under
+four, of four under two, of eight under one. So as many patterns as rows cost little more than a few; where
+neighbours share a pattern its factors stand until another one comes.
 """
 
 from __future__ import annotations
@@ -16,8 +17,22 @@ from numpy.typing import NDArray
 
 from lacunary.kernels.arena import Arena, blank, tuple_in
 from lacunary.kernels.compile import bare, called, inlined
-from lacunary.kernels.lanes import LANES, U, multiply_lanes
-from lacunary.kernels.tile import HIGH, add_products, take_dot, take_dots
+from lacunary.kernels.factors import (
+    AREA,
+    TILE,
+    add_row,
+    below,
+    copy_row,
+    diagonal,
+    dots,
+    folded,
+    inverse,
+    product,
+    solve_down,
+    solve_up,
+)
+from lacunary.kernels.lanes import LANES, U
+from lacunary.kernels.tile import HIGH, add_products
 
 __all__ = ["BLOCK", "Forms", "Holes", "Tasks", "add_moments", "log_densities", "padded", "room_for"]
 
@@ -25,15 +40,13 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 BLOCK = 64
-"""Rows that are filled before they are multiplied: few enough for the nearest caches."""
-
-SOUND = 1e-5
-"""What a pivot must keep of its diagonal entry for a Cholesky factor to be trusted with eleven digits."""
+"""Rows that are filled before they are multiplied, half as many under four densities or more: few enough for
+the nearest caches."""
 
 LARGE = 1e300
 """Where squared residuals end, so that an outlier has a log-density however far it lies."""
 
-LOG_2PI = float(np.log(2.0 * np.pi))
+LOG_2, LOG_2PI = float(np.log(2.0)), float(np.log(2.0 * np.pi))
 
 
 class Holes(NamedTuple):
@@ -46,7 +59,7 @@ class Holes(NamedTuple):
     pattern
         Which pattern of holes a row has; (rows,).
     first, holes
-        The holes of pattern p, as places in z, are ``holes[first[p]:first[p + 1]]``.
+        The holes of pattern p, as places in z, are ``holes[first[p]:first[p + 1]]``, ascending.
     """
 
     z: Array
@@ -60,15 +73,23 @@ class Tasks(NamedTuple):
 
     Attributes
     ----------
-    density, first, last
-        Task t takes density ``density[t]`` for the rows ``places[first[t]:last[t]]``; (tasks,) each.
+    density, many
+        Task t takes ``many[t]`` densities from ``density[t]`` on: 1, 2, 4 or 8; (tasks,) each.
+    first, last
+        They are taken for the rows ``places[first[t]:last[t]]``; (tasks,) each.
+    square, slot
+        Where the K of these densities begin in ``Forms.square``, and their sums among those of all tasks;
+        (tasks,) each.
     places
         Rows, task by task.
     """
 
     density: Index
+    many: Index
     first: Index
     last: Index
+    square: Index
+    slot: Index
     places: Index
 
 
@@ -84,7 +105,8 @@ class Forms(NamedTuple):
     constant
         g; (densities,).
     square
-        K = AᵀA; (densities, n + 1, n + 1), or none of them where no row has a hole.
+        K = AᵀA of densities that are taken together, as (n + 1, n + 1, many), one after the other; flat, and
+        empty where no row has a hole.
     """
 
     turned: Array
@@ -99,50 +121,93 @@ class Work(NamedTuple):
     Attributes
     ----------
     z, weighted
-        `BLOCK` rows with their holes filled, and times their weights; as wide as `padded` says; flat.
+        Rows of a block with their holes filled, density by density; and those of one density times their
+        weights. As wide as `padded` says; flat.
     sums
         A block of `HIGH` × `LANES` sums, and one of their squares; flat.
-    lower, inverse
-        In lanes: L, and the transpose of L⁻¹; flat, m × m × `LANES`.
-    pivot, right
-        In lanes: 1 / L_ii, and what is solved for; flat, m × `LANES`.
-    standing, lost
-        In lanes: the pattern whose factor stands, and whether it has lost too many digits.
-    shift, waiting
-        In lanes: ½|h| log 2π − log det L; and what those rows weigh whose covariance is still to be added.
+    lower
+        In lanes: the factors L, then the covariances of the holes; in tiles.
+    right
+        In lanes: what is solved for, then the means; flat, m × `LANES`.
+    covariance
+        What the holes' covariances add up to, (n + 1, n + 1, many), below the diagonal; flat.
+    state, shift, waiting
+        In lanes: what `diagonal` keeps, first of all whether a factor has lost too many digits;
+        ½|h| log 2π − log det L; and what those rows weigh whose covariance is still to be added.
+    weight
+        What a row's covariance weighs under each of its densities.
+    values, places, base
+        Values of a row; where they, or its holes, stand in a row of K; and where rows of K begin.
+    standing
+        In groups of lanes, one group a row: the pattern whose factors stand.
     log, share
-        Of each row of the block: its shift, NaN where that is lost; and its weight.
+        Of each row of the block and density: its shift, NaN where that is lost; and its weight.
     held
-        How many holes the factors that stand are for, 0 if none do; and whether they are all the same.
+        How many holes the factors that stand are for, 0 if none do; and whether all rows have the same.
     """
 
     z: Array
     weighted: Array
     sums: Array
     lower: Array
-    inverse: Array
-    pivot: Array
     right: Array
-    standing: Index
-    lost: NDArray[np.bool_]
+    covariance: Array
+    state: Array
     shift: Array
     waiting: Array
+    weight: Array
+    values: Array
+    places: Index
+    base: Index
+    standing: Index
     log: Array
     share: Array
     held: Index
 
 
-DOUBLE, LONG, TRUTH = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
-WORK = (*(DOUBLE,) * 7, LONG, TRUTH, *(DOUBLE,) * 4, LONG)
+class Block(NamedTuple):
+    """Rows that are worked on together: ``rows`` of them from ``at`` on among a task's places.
+
+    ``many`` densities take each; the rows of one lie ``pitch`` rows after those of the one before. Their K
+    begin at ``square``.
+    """
+
+    at: int
+    rows: int
+    many: int
+    pitch: int
+    square: int
+
+
+DOUBLE, LONG = np.dtype(np.float64), np.dtype(np.int64)
+WORK = (*(DOUBLE,) * 11, *(LONG,) * 3, DOUBLE, DOUBLE, LONG)
 
 work_in: Callable[[Any], Work] = tuple_in(Work, WORK)
 """Returns the `Work` in an arena, inside a kernel; its arrays are pointers there."""
+
+
+def room_for(known: Holes, many: int) -> Arena:
+    """Return room for these rows under so many densities at a time: an arena with a `Work`."""
+    width = known.z.shape[1]
+    wide, most = -(-width // LANES) * LANES, int(np.diff(known.first).max(initial=0))
+    tiles, slots = -(-most // TILE), many * BLOCK
+    covariance = width * width * many if most else 0
+    rows, lanes = (slots * wide, BLOCK * wide, 2 * HIGH * LANES), (3 * LANES, LANES, LANES, LANES)
+    factors = tiles * tiles * AREA, tiles * TILE * LANES, covariance
+    each = wide * many, wide + TILE, TILE, LANES, slots, slots, 2
+    return blank((*rows, *factors, *lanes, *each), WORK)
 
 
 @inlined
 def padded(width: int) -> int:
     """Return so many numbers, filled up to a multiple of `LANES`."""
     return (width + LANES - 1) // LANES * LANES
+
+
+@inlined
+def _height(many: int) -> int:
+    """Return how many rows make a block."""
+    return BLOCK if many <= 2 else BLOCK // 2
 
 
 @bare
@@ -154,53 +219,43 @@ def log_densities(
     ``room`` is that of `room_for`.
     """
     work = work_in(room)
-    width = known.z.shape[1]
-    wide = padded(width)
     for t in range(begin, end):
-        c = tasks.density[t]
-        high = forms.reach.shape[1] * LANES
+        many = tasks.many[t]
         work.held[0] = 0
-        for at in range(tasks.first[t], tasks.last[t], BLOCK):
-            rows = min(tasks.last[t] - at, BLOCK)
-            _load(
-                forms.square[c % len(forms.square)],
-                known,
-                tasks.places,
-                at,
-                rows,
-                work,
-                out[0],
-                np.bool_(False),
-            )
-            for r in range(0, rows, HIGH):
-                for i in range(HIGH * LANES, 2 * HIGH * LANES):
-                    work.sums[U(i)] = 0.0
-                for k in range(forms.reach.shape[1]):
-                    low, top = forms.reach[c, k, 0], forms.reach[c, k, 1]
-                    for i in range(HIGH * LANES):
-                        work.sums[U(i)] = 0.0
-                    start = (c * width + low) * high + k * LANES
-                    add_products(
-                        work.sums,
-                        0,
-                        LANES,
-                        work.z,
-                        r * wide + low,
-                        wide,
-                        1,
-                        forms.turned,
-                        start,
-                        high,
-                        top - low,
-                    )
-                    for i in range(HIGH * LANES):
-                        work.sums[U(HIGH * LANES + i)] += work.sums[U(i)] ** 2
-                for i in range(r, min(r + HIGH, rows)):
-                    squared = 0.0
-                    for lane in range(LANES):
-                        squared += work.sums[(HIGH + i - r) * LANES + lane]
-                    half = 0.5 * squared if squared < LARGE else 0.5 * LARGE
-                    out[columns[c], tasks.places[at + i]] = forms.constant[c] + work.log[i] - half
+        for at in range(tasks.first[t], tasks.last[t], _height(many)):
+            rows = min(tasks.last[t] - at, _height(many))
+            block = Block(at, rows, many, padded(rows), tasks.square[t])
+            _load(forms.square, known, tasks.places, block, work, False)
+            for own in range(many):
+                c = tasks.density[t] + own
+                _residuals(
+                    forms, c, known.z.shape[1], own * block.pitch, block, tasks.places, out[columns[c]], work
+                )
+
+
+@called
+def _residuals(
+    forms: Forms, c: int, width: int, first: int, block: Block, places: Index, out: Array, work: Work
+) -> None:
+    """Put the log-densities of the block's rows under density c, which stand from row ``first`` on."""
+    wide, high = padded(width), forms.reach.shape[1] * LANES
+    for r in range(0, block.rows, HIGH):
+        for i in range(HIGH * LANES, 2 * HIGH * LANES):
+            work.sums[U(i)] = 0.0
+        for k in range(forms.reach.shape[1]):
+            low, top = forms.reach[c, k, 0], forms.reach[c, k, 1]
+            for i in range(HIGH * LANES):
+                work.sums[U(i)] = 0.0
+            start, row = (c * width + low) * high + k * LANES, (first + r) * wide + low
+            add_products(work.sums, 0, LANES, work.z, row, wide, 1, forms.turned, start, high, top - low)
+            for i in range(HIGH * LANES):
+                work.sums[U(HIGH * LANES + i)] += work.sums[U(i)] ** 2
+        for i in range(r, min(r + HIGH, block.rows)):
+            squared = 0.0
+            for lane in range(LANES):
+                squared += work.sums[(HIGH + i - r) * LANES + lane]
+            half = 0.5 * squared if squared < LARGE else 0.5 * LARGE
+            out[places[block.at + i]] = forms.constant[c] + work.log[first + i] - half
 
 
 @bare
@@ -216,78 +271,96 @@ def add_moments(
     out: Array,
     room: Arena,
 ) -> None:
-    """Add Σ weight · E[z zᵀ] of each task's rows to ``out[task]``, but for rows where digits were lost.
+    """Add Σ weight · E[z zᵀ] of each task's rows to ``out``, but for rows where digits were lost.
 
-    ``weights`` is (columns, rows), ``lost`` stands beside ``tasks.places``; ``out`` is (tasks, w²) for
-    w = `padded` (n + 1). ``room`` is that of `room_for`.
+    ``weights`` is (columns, rows); ``lost`` is (most densities of a task, places); ``out`` is (densities of
+    all tasks, w²) for w = `padded` (n + 1). ``room`` is that of `room_for`.
     """
     work = work_in(room)
-    wide = padded(known.z.shape[1])
+    width = known.z.shape[1]
+    wide = padded(width)
     for t in range(begin, end):
+        many = tasks.many[t]
         work.held[0] = 0
-        moments, column = out[t], columns[tasks.density[t]]
-        square = forms.square[tasks.density[t] % len(forms.square)]
-        for at in range(tasks.first[t], tasks.last[t], BLOCK):
-            rows = min(tasks.last[t] - at, BLOCK)
-            for r in range(rows):
-                work.share[r] = weights[column, tasks.places[at + r]]
-            _load(square, known, tasks.places, at, rows, work, moments, np.bool_(True))
-            for r in range(rows):
-                lost[at + r] = np.isnan(work.log[r])
-                share = 0.0 if lost[at + r] else work.share[r]
-                for k in range(r * wide, (r + 1) * wide):
-                    work.weighted[U(k)] = share * work.z[U(k)]
-            for i in range(0, wide, HIGH):
-                for j in range(i // LANES * LANES, wide, LANES):
-                    add_products(
-                        moments, i * wide + j, wide, work.weighted, i, 1, wide, work.z, j, wide, rows
-                    )
+        for i in range(width * width * many if len(known.holes) else 0):
+            work.covariance[U(i)] = 0.0
+        for at in range(tasks.first[t], tasks.last[t], _height(many)):
+            rows = min(tasks.last[t] - at, _height(many))
+            block = Block(at, rows, many, padded(rows), tasks.square[t])
+            for own in range(many):
+                weight = weights[columns[tasks.density[t] + own]]
+                for r in range(rows):
+                    work.share[own * block.pitch + r] = weight[tasks.places[at + r]]
+            _load(forms.square, known, tasks.places, block, work, True)
+            for own in range(many):
+                _add_squares(own, block, wide, lost[own], out[tasks.slot[t] + own], work)
         if work.held[0]:
-            _spread(known, moments, work)
-        for i in range(wide):
-            for j in range(i):
-                moments[i * wide + j] = moments[j * wide + i]
-
-
-def room_for(known: Holes) -> Arena:
-    """Return room for these rows: an arena with a `Work`."""
-    most = int(np.diff(known.first).max(initial=1))
-    block, square = BLOCK * (-(-known.z.shape[1] // LANES) * LANES), most * most * LANES
-    short, lanes = most * LANES, (LANES,) * 4
-    return blank(
-        (block, block, 2 * HIGH * LANES, square, square, short, short, *lanes, BLOCK, BLOCK, 2), WORK
-    )
+            _spread(known, many, work)
+        for own in range(many):
+            _finish(width, own, many if len(known.holes) else 0, out[tasks.slot[t] + own], work)
 
 
 @called
-def _load(
-    square: Array, known: Holes, places: Index, at: int, rows: int, work: Work, moments: Array, weigh: Any
-) -> None:
-    """Fill a block with rows, their holes at their means; covariances wait, or are added, if ``weigh``."""
-    width = known.z.shape[1]
+def _add_squares(own: int, block: Block, wide: int, lost: NDArray[np.bool_], out: Array, work: Work) -> None:
+    """Add Σ weight z zᵀ of the block's rows under one density to the upper half of its moments."""
+    first = own * block.pitch
+    for r in range(block.rows):
+        lost[block.at + r] = np.isnan(work.log[first + r])
+        share = 0.0 if lost[block.at + r] else work.share[first + r]
+        start = (first + r) * wide
+        for k in range(wide):
+            work.weighted[U(r * wide + k)] = share * work.z[U(start + k)]
+    for i in range(0, wide, HIGH):
+        for j in range(i, wide, LANES):
+            add_products(
+                out, i * wide + j, wide, work.weighted, i, 1, wide, work.z, first * wide + j, wide, block.rows
+            )
+
+
+@called
+def _finish(width: int, own: int, many: int, out: Array, work: Work) -> None:
+    """Add the covariances, if there are any, and fill the lower half of a density's moments."""
     wide = padded(width)
-    for r in range(padded(rows)):
-        row = places[at + min(r, rows - 1)]
-        for k in range(width):
-            work.z[U(r * wide + k)] = known.z[U(row), U(k)]
-    for r in range(0, rows, LANES):
-        most, alike = _patterns(known, places, at + r, at + rows, work)
+    for i in range(width if many else 0):
+        for j in range(i + 1):
+            out[j * wide + i] += work.covariance[(i * width + j) * many + own]
+    for i in range(wide):
+        for j in range(i):
+            out[i * wide + j] = out[j * wide + i]
+
+
+@called
+def _load(square: Array, known: Holes, places: Index, block: Block, work: Work, weigh: bool) -> None:
+    """Fill a block with rows, their holes at their means; covariances wait, or are added, if ``weigh``."""
+    width, many = known.z.shape[1], block.many
+    wide, group = padded(width), LANES // block.many
+    for r in range(block.pitch):
+        row = places[block.at + min(r, block.rows - 1)]
+        for own in range(many):
+            start = (own * block.pitch + r) * wide
+            for k in range(width):
+                work.z[U(start + k)] = known.z[U(row), U(k)]
+    for r in range(0, block.rows, group):
+        at, end = block.at + r, block.at + block.rows
+        most, alike = _patterns(known, places, at, min(at + group, end))
         if most == 0:
             for lane in range(LANES):
-                work.log[r + lane] = 0.0
+                work.log[(lane % many) * block.pitch + r + lane // many] = 0.0
             continue
-        if not (alike and work.held[1] and work.held[0] and work.standing[0] == _own(known, places, at + r)):
+        if not (alike and work.held[1] and work.held[0] and work.standing[0] == _own(known, places, at)):
             if weigh and work.held[0]:
-                _spread(known, moments, work)
-            for lane in range(LANES):
-                work.standing[lane] = _own(known, places, min(at + r + lane, at + rows - 1))
+                _spread(known, many, work)
+            for k in range(group):
+                work.standing[k] = _own(known, places, min(at + k, end - 1))
             work.held[0], work.held[1] = most, int(alike)
-            _factor(square, known, work)
-        _fill(square, known, r * wide, work)
+            _factor(square, known, block, work)
+        _fill(square, known, places, block, r, work)
         for lane in range(LANES):
-            work.log[r + lane] = np.nan if work.lost[lane] else work.shift[lane]
-            if r + lane < rows and not work.lost[lane]:
-                work.waiting[lane] += work.share[r + lane]
+            row, slot = r + lane // many, (lane % many) * block.pitch + r + lane // many
+            sound = work.state[lane] == 0.0
+            work.log[slot] = work.shift[lane] if sound else np.nan
+            if weigh and row < block.rows and sound:
+                work.waiting[lane] += work.share[slot]
 
 
 @inlined
@@ -296,152 +369,182 @@ def _own(known: Holes, places: Index, at: int) -> int:
 
 
 @called
-def _patterns(known: Holes, places: Index, at: int, end: int, work: Work) -> tuple[int, bool]:
-    """Return the most holes of the next rows, one a lane, and whether they share one pattern."""
+def _patterns(known: Holes, places: Index, at: int, end: int) -> tuple[int, bool]:
+    """Return the most holes of some rows, and whether they share one pattern."""
     most, alike, own = 0, True, known.pattern[places[at]]
-    for lane in range(min(LANES, end - at)):
-        mine = known.pattern[places[at + lane]]
+    for k in range(at, end):
+        mine = known.pattern[places[k]]
         alike = alike and mine == own
         most = max(most, known.first[mine + 1] - known.first[mine])
     return most, alike
 
 
 @inlined
-def _take(
-    out: Array, at: int, pitch: int, one: Array, i: int, two: Array, j: int, row: int, n: int, many: int
-) -> None:
-    """Do `take_dot` for ``many`` rows of ``out`` and ``two``, four at a time."""
-    for r in range(0, many - many % HIGH, HIGH):
-        take_dots(out, at + r * pitch, pitch, one, i, two, j + r * row, row, n)
-    for r in range(many - many % HIGH, many):
-        take_dot(out, at + r * pitch, pitch, one, i, two, j + r * row, row, n)
+def _tiles(holes: int) -> int:
+    return (holes + TILE - 1) // TILE
+
+
+@inlined
+def _row(i: int, tiles: int) -> int:
+    """Return where row i of the matrices in lanes begins."""
+    return (i // TILE) * tiles * AREA + (i % TILE) * TILE * LANES
+
+
+@inlined
+def _list_holes(known: Holes, pattern: int, many: int, work: Work) -> int:
+    """Put where a pattern's holes stand in a row of K, and return how many there are."""
+    begin, end = known.first[pattern], known.first[pattern + 1]
+    for i in range(end - begin):
+        work.places[U(i)] = known.holes[U(begin + i)] * many
+    for i in range(end - begin, end - begin + TILE):
+        work.places[U(i)] = 0
+    return int(end - begin)
 
 
 @called
-def _gather(square: Array, known: Holes, work: Work) -> None:
+def _gather(square: Array, known: Holes, block: Block, work: Work) -> None:
     """Fetch the lower halves of the standing patterns' K_hh; beyond a pattern's holes is the identity."""
-    most, lower, holes = work.held[0], work.lower, known.holes
-    for lane in range(LANES):
-        begin = known.first[work.standing[lane]]
-        count = known.first[work.standing[lane] + 1] - begin
-        for i in range(most):
-            place = i * most * LANES + lane
-            if i < count:
-                row = square[holes[U(begin + i)]]
-                for j in range(i + 1):
-                    lower[U(place + j * LANES)] = row[U(holes[U(begin + j)])]
-            else:
-                for j in range(i + 1):
-                    lower[U(place + j * LANES)] = 1.0 if i == j else 0.0
-        work.lost[lane] = False
-        work.shift[lane] = 0.5 * LOG_2PI * count
-        work.waiting[lane] = 0.0
-
-
-@called
-def _factor(square: Array, known: Holes, work: Work) -> None:
-    """Make the factors of K_hh of the standing patterns, and note which have lost too many digits."""
-    most, lower, pivot = work.held[0], work.lower, work.pivot
-    _gather(square, known, work)
-    step = most * LANES
-    for j in range(most):
-        row, place = j * step, j * step + j * LANES
-        for lane in range(LANES):
-            pivot[U(j * LANES + lane)] = SOUND * lower[U(place + lane)]
-        _take(lower, place, step, lower, row, lower, row, step, j, most - j)
-        for lane in range(LANES):
-            sound = lower[U(place + lane)] > pivot[U(j * LANES + lane)]
-            work.lost[U(lane)] |= not sound
-            lower[U(place + lane)] = lower[U(place + lane)] if sound else 1.0
-        for lane in range(LANES):
-            pivot[U(j * LANES + lane)] = 1.0 / np.sqrt(lower[U(place + lane)])
-        for i in range(j + 1, most):
-            multiply_lanes(lower, i * step + j * LANES, pivot, j * LANES)
-    _add_logs(most, work)
-
-
-@called
-def _add_logs(most: int, work: Work) -> None:
-    """Add −log det L to the shifts: the logarithm of four pivots at a time, whose product cannot vanish."""
-    for lane in range(LANES):
-        for i in range(0, most, 4):
-            product = 1.0
-            for k in range(i, min(i + 4, most)):
-                product *= work.pivot[k * LANES + lane]
-            work.shift[lane] += np.log(product)
-
-
-@called
-def _fill(square: Array, known: Holes, start: int, work: Work) -> None:
-    """Put the holes' means into the rows of the block from place ``start`` on, one a lane."""
-    most, lower, pivot, right, z = work.held[0], work.lower, work.pivot, work.right, work.z
-    width = len(square)
-    for lane in range(LANES):
-        begin, row = known.first[work.standing[lane]], start + lane * padded(width)
-        count = known.first[work.standing[lane] + 1] - begin
-        for i in range(most):
-            total = 0.0
-            if i < count:
-                hole = known.holes[U(begin + i)]
-                for k in range(width):
-                    total -= square[U(hole), U(k)] * z[U(row + k)]
-            right[U(i * LANES + lane)] = total
-    for i in range(most):
-        take_dot(right, i * LANES, 0, lower, i * most * LANES, right, 0, 0, i)
-        multiply_lanes(right, i * LANES, pivot, i * LANES)
-    for i in range(most - 1, -1, -1):
-        multiply_lanes(right, i * LANES, pivot, i * LANES)
-        _take(right, 0, LANES, right, i * LANES, lower, i * most * LANES, LANES, 1, i)
-    for lane in range(LANES):
-        begin, row = known.first[work.standing[lane]], start + lane * padded(width)
-        count = 0 if work.lost[lane] else known.first[work.standing[lane] + 1] - begin
+    tiles, many, width = _tiles(work.held[0]), block.many, known.z.shape[1]
+    for k in range(LANES // many):
+        count, lane = _list_holes(known, work.standing[k], many, work), k * many
         for i in range(count):
-            z[row + known.holes[begin + i]] = right[i * LANES + lane]
-
-
-@called
-def _invert(work: Work) -> None:
-    """Make the transposes of the factors' inverses: upper halves, and zeros below."""
-    most, lower, inverse, pivot = work.held[0], work.lower, work.inverse, work.pivot
-    step = most * LANES
-    for i in range(most * step):
-        inverse[U(i)] = 0.0
-    for i in range(most):
-        place = i * LANES
-        for j in range(0, i - i % HIGH, HIGH):
-            at, first = j * step, j * LANES
-            take_dots(inverse, at + place, step, lower, i * step + first, inverse, at + first, step, i - j)
-        for j in range(i - i % HIGH, i):
-            at, first = j * step, j * LANES
-            take_dot(inverse, at + place, step, lower, i * step + first, inverse, at + first, step, i - j)
-        for j in range(i):
-            multiply_lanes(inverse, j * step + place, pivot, place)
-        for lane in range(LANES):
-            inverse[U(i * step + place + lane)] = pivot[U(place + lane)]
-
-
-@called
-def _spread(known: Holes, out: Array, work: Work) -> None:
-    """Add the covariances of the standing patterns' holes, times what waits for them, to upper moments."""
-    most, inverse, lower, lanes = work.held[0], work.inverse, work.lower, LANES
-    if work.held[1]:
-        lanes = 1
-        for lane in range(1, LANES):
-            work.waiting[0] += work.waiting[lane]
-    _invert(work)
-    step = most * LANES
-    for i in range(most * step):
-        lower[U(i)] = 0.0
-    for i in range(most):
-        start = i * step + i * LANES
-        _take(lower, i * step, LANES, inverse, start, inverse, i * LANES, step, most - i, i + 1)
-    wide = padded(known.z.shape[1])
-    for lane in range(lanes):
-        weight, begin = work.waiting[lane], known.first[work.standing[lane]]
-        count = known.first[work.standing[lane] + 1] - begin if weight else 0
-        for i in range(count):
-            column, place = known.holes[U(begin + i)], i * step + lane
+            row = block.square + work.places[U(i)] * width
+            copy_row(work.lower, _row(i, tiles) + lane, square, row, work.places, i // TILE + 1, many)
+        for i in range(count, tiles * TILE):
             for j in range(i + 1):
-                at = known.holes[U(begin + j)] * wide + column
-                out[U(at)] -= weight * lower[U(place + j * LANES)]
+                at = _row(i, tiles) + (j // TILE) * AREA + (j % TILE) * LANES
+                for own in range(lane, lane + many):
+                    work.lower[U(at + own)] = 1.0 if i == j else 0.0
+        for own in range(lane, lane + many):
+            work.waiting[own], work.shift[own] = 0.0, 0.5 * LOG_2PI * count
+            work.state[own], work.state[LANES + own], work.state[2 * LANES + own] = 0.0, 1.0, 0.0
+
+
+@called
+def _factor(square: Array, known: Holes, block: Block, work: Work) -> None:
+    """Make the factors of K_hh of the standing patterns, and note which have lost too many digits."""
+    _gather(square, known, block, work)
+    tiles = _tiles(work.held[0])
+    for j in range(tiles):
+        row = j * tiles * AREA
+        inner = row + j * AREA
+        diagonal(work.lower, inner, row, j, work.state)
+        for i in range(j + 1, tiles):
+            other = i * tiles * AREA
+            below(work.lower, other + j * AREA, other, row, j, inner)
+    for lane in range(LANES):
+        log = np.log(work.state[LANES + lane])
+        work.shift[lane] += log + LOG_2 * work.state[2 * LANES + lane]
+
+
+@called
+def _fill(square: Array, known: Holes, places: Index, block: Block, r: int, work: Work) -> None:
+    """Put the holes' means into the next rows of the block, from row ``r`` on."""
+    many, width = block.many, known.z.shape[1]
+    tiles, wide = _tiles(work.held[0]), padded(width)
+    for k in range(LANES // many):
+        row = places[min(block.at + r + k, block.at + block.rows - 1)]
+        _multiply(square, known, block, row, k, work)
+    for i in range(tiles):
+        row = i * tiles * AREA
+        solve_down(work.right, i * TILE * LANES, work.lower, row, i, row + i * AREA)
+    for i in range(tiles - 1, -1, -1):
+        inner = (i * tiles + i) * AREA
+        below_it, left = inner + tiles * AREA, tiles - 1 - i
+        solve_up(work.right, i * TILE * LANES, work.lower, below_it, tiles * AREA, left, inner)
+    for lane in range(LANES):
+        begin = known.first[work.standing[lane // many]]
+        end = known.first[work.standing[lane // many] + 1] if work.state[lane] == 0.0 else begin
+        start = ((lane % many) * block.pitch + r + lane // many) * wide
+        for i in range(end - begin):
+            work.z[U(start + known.holes[U(begin + i)])] = work.right[U(i * LANES + lane)]
+
+
+@called
+def _repeat(row: Array, width: int, many: int, out: Array) -> None:
+    """Put each value of a row once for each of 1, 2 or 4 densities."""
+    if many == 4:
+        for k in range(width):
+            value = row[U(k)]
+            out[U(4 * k)], out[U(4 * k + 1)], out[U(4 * k + 2)], out[U(4 * k + 3)] = (
+                value,
+                value,
+                value,
+                value,
+            )
+    elif many == 2:
+        for k in range(width):
+            out[U(2 * k)], out[U(2 * k + 1)] = row[U(k)], row[U(k)]
+    else:
+        for k in range(width):
+            out[U(k)] = row[U(k)]
+
+
+@called
+def _multiply(square: Array, known: Holes, block: Block, row: int, k: int, work: Work) -> None:
+    """Put −K_ho z_o of one row into its group of lanes, the k-th, and zeros beyond its holes."""
+    many, width = block.many, known.z.shape[1]
+    begin, end = known.first[work.standing[k]], known.first[work.standing[k] + 1]
+    seen, hole = 0, begin
+    if many == LANES:  # the fewest places
+        for place in range(width):
+            if hole < end and known.holes[U(hole)] == place:
+                hole += 1
+            else:
+                work.places[U(seen)], work.values[U(seen)] = place * many, known.z[U(row), U(place)]
+                seen += 1
+    else:
+        _repeat(known.z[row], width, many, work.values)
+        seen = (width * many + LANES - 1) // LANES
+        for place in range(width * many, seen * LANES):
+            work.values[U(place)] = 0.0
+    for i in range(0, _tiles(work.held[0]) * TILE, TILE):
+        at = i * LANES + k * many
+        for r in range(TILE if begin + i < end else 0):
+            work.base[r] = block.square + known.holes[min(begin + i + r, end - 1)] * width * many
+        if begin + i < end and many == LANES:
+            dots(work.right, at, square, work.base, work.places, work.values, seen)
+        elif begin + i < end:
+            folded(work.right, at, square, work.base, work.values, seen, many)
+        for r in range(max(end - begin - i, 0), TILE):
+            for own in range(many):
+                work.right[at + r * LANES + own] = 0.0
+
+
+@called
+def _spread(known: Holes, many: int, work: Work) -> None:
+    """Add the covariances of the standing patterns' holes, times what waits for them."""
+    tiles, width, groups = _tiles(work.held[0]), known.z.shape[1], LANES // many
+    if work.held[1]:
+        for lane in range(many, LANES):
+            work.waiting[lane % many] += work.waiting[lane]
+        groups = 1
+    _invert(tiles, work)
+    for k in range(groups):
+        lane, total = k * many, 0.0
+        for own in range(many):
+            work.weight[own] = work.waiting[lane + own]
+            total += work.weight[own]
+        count = _list_holes(known, work.standing[k], many, work) if total else 0
+        for i in range(count):
+            row, at = work.places[U(i)] * width, _row(i, tiles) + lane
+            add_row(work.covariance, row, work.places, work.lower, at, work.weight, i // TILE + 1, many)
     work.held[0] = 0
+
+
+@called
+def _invert(tiles: int, work: Work) -> None:
+    """Make covariances of factors, zero where those are lost."""
+    step = tiles * AREA
+    for i in range(1, tiles):
+        for j in range(i):
+            out, inner = i * step + j * AREA, i * step + i * AREA
+            inverse(work.lower, out, out, j * step + j * AREA, step, i - j, inner)
+    for i in range(tiles):
+        column = i * step + i * AREA
+        for j in range(i + 1):
+            product(work.lower, i * step + j * AREA, column, i * step + j * AREA, step, tiles - i)
+    for lane in range(LANES):
+        if work.state[lane] != 0.0:
+            for at in range(lane, tiles * step, LANES):
+                work.lower[at] = 0.0

@@ -15,7 +15,7 @@ from numba.core import cgutils
 from lacunary.kernels.compile import COMPILES
 from lacunary.kernels.lanes import LANES, start_of
 
-__all__ = ["HIGH", "add_products", "take_dot", "take_dots"]
+__all__ = ["HIGH", "add_products"]
 
 HIGH = 8
 """Rows of the block of sums that `add_products` holds; it is `LANES` wide."""
@@ -115,50 +115,4 @@ def _make_products() -> Any:
     return intrinsic(operation)
 
 
-def _plain_dots(many: int) -> Any:
-    def take(out: Any, at: int, pitch: int, one: Any, i: int, two: Any, j: int, row: int, n: int) -> None:
-        for r in range(many):
-            for k in range(0, n * LANES, LANES):
-                product = one[i + k : i + k + LANES] * two[j + r * row + k : j + r * row + k + LANES]
-                out[at + r * pitch : at + r * pitch + LANES] -= product
-
-    return take
-
-
-def _make_dots(many: int) -> Any:
-    """Return op: in lanes, out at at + r pitch −= Σ_k (one at i + k)(two at j + r row + k), k < n, r < many.
-
-    Lanes stand side by side: the next k is `LANES` numbers further.
-    """
-    if not COMPILES:
-        return _plain_dots(many)
-
-    def operation(
-        typing: Any, out: Any, at: Any, pitch: Any, one: Any, i: Any, two: Any, j: Any, row: Any, n: Any
-    ) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            target, left, right = (_data(context, builder, signature, arguments, k) for k in (0, 3, 5))
-            at, pitch, i, j, row, n = (arguments[k] for k in (1, 2, 4, 6, 7, 8))
-            zero = ir.Constant(VECTOR, [0.0] * LANES)
-            carried = [tools.alloca_once_value(builder, zero) for _ in range(many)]
-            with tools.for_range(builder, n) as loop:
-                step = builder.mul(loop.index, i.type(LANES))
-                shared = builder.load(_place(builder, left, builder.add(i, step)), align=8)
-                for r, value in enumerate(carried):
-                    where = builder.add(builder.add(j, step), builder.mul(row, row.type(r)))
-                    _fused(builder, value, shared, builder.load(_place(builder, right, where), align=8))
-            for r, value in enumerate(carried):
-                place = _place(builder, target, builder.add(at, builder.mul(pitch, pitch.type(r))))
-                total = builder.fsub(builder.load(place, align=8), builder.load(value))
-                builder.store(total, place, align=8)
-            return context.get_dummy_value()
-
-        whole = types.int64
-        return types.void(out, whole, whole, one, whole, two, whole, whole, whole), generate
-
-    return intrinsic(operation)
-
-
 add_products = _make_products()
-take_dot = _make_dots(1)
-take_dots = _make_dots(HIGH)
