@@ -82,8 +82,8 @@ class Chunk:
         What the cells are made of, in one piece, which the chunks of a stretch share; see `kinds`.
     arena, weight
         The cells in one piece, as a sweep takes them, and their weights.
-    value_room, shared_room
-        How much working memory there must be.
+    value_room, shared_room, largest
+        How much working memory there must be, and how many numbers a cell has at most.
     lanes
         How many parameter vectors are swept together at most.
     """
@@ -94,17 +94,13 @@ class Chunk:
     weight: NDArray[np.float64]
     value_room: int
     shared_room: int
+    largest: int
     lanes: int = LANES
 
     @cached_property
     def kinds(self) -> Kinds:
         """What the cells are made of, as views of its arena."""
         return kinds_of(self.kinds_arena)
-
-    @cached_property
-    def largest(self) -> int:
-        """How many numbers a cell has at most."""
-        return int(self.kinds.size.max(initial=0))
 
     @cached_property
     def _cells(self) -> tuple[Slab, Spots]:
@@ -582,7 +578,8 @@ def _chunk(
     shared_room = int(nodes.kinds.shared[slab.kind].sum())
     lanes = _lanes(recipe, nodes.kinds, value_room + 2 * shared_room)
     arena = arena_of_cells(slab, spots)
-    return Chunk(rows, kinds_arena, arena, slab.weight, value_room, shared_room, lanes), constant
+    largest = int(nodes.kinds.size.max(initial=0))
+    return Chunk(rows, kinds_arena, arena, slab.weight, value_room, shared_room, largest, lanes), constant
 
 
 def _lanes(recipe: Recipe, kinds: Kinds, wide: int) -> int:

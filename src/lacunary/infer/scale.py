@@ -67,7 +67,7 @@ class Scale:
 
     def source(self, source: Source) -> Source:
         """Return rows with standardised columns, wherever they are."""
-        return source.mapped(self.table)
+        return source if all(v.discrete for v in source.schema) else source.mapped(self.table)
 
     def prepare(self, dag: Dag, source: Source) -> Rows:
         """Lay standardised rows out; log-likelihoods are those of the rows as they were measured."""

@@ -307,4 +307,5 @@ def _joined(chunks: Sequence[Chunk]) -> Chunk:
     )
     rows = slice(chunks[0].rows.start, chunks[-1].rows.stop)
     arena = arena_of_cells(slab, places)
-    return Chunk(rows, chunks[0].kinds_arena, arena, slab.weight, int(value[-1]), int(shared[-1]))
+    kinds, largest = chunks[0].kinds_arena, chunks[0].largest
+    return Chunk(rows, kinds, arena, slab.weight, int(value[-1]), int(shared[-1]), largest)

@@ -101,7 +101,7 @@ def rule_of(select: str, options: Mapping[str, Any]) -> Choice:
     rule = _rule(select)
     known = [
         name
-        for name, parameter in inspect.signature(rule).parameters.items()
+        for name, parameter in (inspect.signature(rule).parameters if options else {}).items()
         if parameter.kind is parameter.KEYWORD_ONLY and name != "fixed"
     ]
     for name in options:

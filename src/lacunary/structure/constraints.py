@@ -160,8 +160,10 @@ def _pairs(given: Any) -> Iterable[Arc]:
 
 def _tiers(schema: Schema, tiers: Sequence[Sequence[str]] | None) -> NDArray[np.bool_]:
     """Return which arcs do not go back from a later tier to an earlier one."""
+    if not tiers:
+        return np.ones((len(schema), len(schema)), dtype=bool)
     level = np.full(len(schema), np.nan)
-    for number, group in enumerate(tiers or ()):
+    for number, group in enumerate(tiers):
         for name in (group,) if isinstance(group, str) else group:
             i = schema.index(name)
             if not np.isnan(level[i]):

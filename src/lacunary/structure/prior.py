@@ -65,7 +65,7 @@ class StructurePrior:
         A number c: every link is there with probability 1/(1 + eᶜ), and is charged c nats.
         """
         counted = _counted(constraints)
-        many = int(np.triu(counted).sum())
+        many = int(counted.sum()) // 2
         seen = sum(not variable.hidden for variable in constraints.schema)
         name, logs = _logs(given, many, seen)
         return cls(name, counted, logs)
