@@ -11,6 +11,7 @@ on the parameters. `docs/derivations/ais.md` derives both. Continuous and mixed 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -47,8 +48,17 @@ BUDGET = 2**24
 ENOUGH = 10.0
 """Effective chains below which a standard error says little."""
 
-EVEN = 0.5
-"""Standard deviation of log-weights up to which the log of their mean is near normal."""
+EVEN, EASY = 0.35, 0.25
+"""Standard deviation of log-weights that is aimed at; that up to which first chains are taken as they are."""
+
+ROUGH = 1.0
+"""That up to which the length that leads to another can be told: it falls like one over the root of it."""
+
+LESS, MORE = 1.4, 4.0
+"""The least and the most times the length of the chains before."""
+
+SAFE, SMALL = 0.85, 0.6
+"""Share of the wanted error that is aimed at; that below which first chains are enough."""
 
 UNEVEN = 0.8
 """Standard deviation of log-weights beyond which their error says little, and the value is too low."""
@@ -93,8 +103,8 @@ def ais(
     ----------
     steps, chains
         Temperatures that each chain passes, and chains. By default 2048, or 512 with continuous variables,
-        whose steps take longer, and twice as many again until weights are even. One chain gives no standard
-        error. An interrupted run returns what it has.
+        whose steps take longer; where their weights are uneven, they tell how many more are needed, and
+        others go these. One chain gives no standard error. An interrupted run returns what it has.
     moves
         ``"gibbs"``, exact draws of completions and parameters in turn, or ``"metropolis"``, a random walk on
         the parameters as in BG03, at a pace that a pilot run found to be accepted often enough. The first is
@@ -103,8 +113,8 @@ def ais(
         ``"tuned"``: steps lie where a pilot run found them to be needed; ``"straight"``; a positive number,
         the bend of a schedule that lingers near the prior; or inverse temperatures that rise from 0 to 1.
     stderr
-        Grow until the standard error is at most this, from ``steps`` and ``chains`` on: twice the steps,
-        anew, while weights are uneven, and twice the chains otherwise.
+        Grow until the standard error is at most this, from ``steps`` and ``chains`` on: more steps while
+        weights are uneven, and as many chains as these then ask for.
     budget
         Steps of all chains after which growing stops.
     start
@@ -130,26 +140,82 @@ def ais(
         return _estimate(_Way("metropolis", tau, walks.pace), walks, None, False, False)
     moves, laid = moves or "gibbs", lay_out(problem)
     theta = None if start is None else _theta(problem, start)
-    way = _way(laid, moves, schedule, steps or laid.steps, rng)
-    walks, interrupted = _led(problem, way, laid, seeds(rng, chains), theta)
-    spent = (len(way.tau) - 1) * chains
-    grows = stderr is not None or (steps is None and chains >= ENOUGH)
-    budget = budget if stderr is not None else min(budget, LONGEST * chains)
-    while grows and not interrupted and not _enough(walks.log_weights, stderr) and 2 * spent <= budget:
-        try:
-            if len(walks.log_weights) >= ENOUGH and _ess(walks.log_weights) > len(walks.log_weights) / 2:
-                more, interrupted = _led(problem, way, laid, seeds(rng, len(walks.log_weights)), theta)
-                walks = _both(walks, more)
-            else:
-                longer = _way(laid, moves, schedule, 2 * (len(way.tau) - 1), rng)
-                numbers = seeds(rng, max(len(walks.log_weights), 2 * int(ENOUGH)))
-                more, interrupted = _led(problem, longer, laid, numbers, theta)
-                if not interrupted:
-                    walks, way = more, longer
-        except KeyboardInterrupt:
-            interrupted = True
-        spent += (len(way.tau) - 1) * len(walks.log_weights)
-    return _estimate(way, walks, stderr, start is not None, interrupted)
+
+    def lead(way: _Way | int, chains: int) -> _Led:
+        """Lead so many chains along a way, or along a new one of so many steps."""
+        way = way if isinstance(way, _Way) else _way(laid, moves, schedule, way, rng)
+        return _Led(way, *_led(problem, way, laid, seeds(rng, chains), theta))
+
+    found = lead(steps or laid.steps, chains)
+    if stderr is not None or (steps is None and chains >= ENOUGH):
+        budget = budget if stderr is not None else min(budget, LONGEST * chains)
+        found = _grown(lead, found, max(chains, 2 * int(ENOUGH)), stderr, budget)
+    return _estimate(found.way, found.walks, stderr, start is not None, found.interrupted)
+
+
+@dataclass(frozen=True, eq=False)
+class _Led:
+    """Chains that were led along a way, and whether that was interrupted."""
+
+    way: _Way
+    walks: Walks
+    interrupted: bool
+
+    @property
+    def steps(self) -> int:
+        """Steps of a chain."""
+        return len(self.way.tau) - 1
+
+    @property
+    def chains(self) -> int:
+        """How many there are."""
+        return len(self.walks.log_weights)
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of log-weights."""
+        return float(self.walks.log_weights.std(ddof=1)) if self.chains > 1 else np.inf
+
+    @property
+    def stderr(self) -> float:
+        """Of the log of their mean; infinite of a single one."""
+        error = average_weight(self.walks.log_weights)[1]
+        return np.inf if error is None else error
+
+
+def _grown(
+    lead: Callable[[_Way | int, int], _Led], found: _Led, chains: int, stderr: float | None, budget: float
+) -> _Led:
+    """Have chains tell how uneven weights are, then lead as long ones and as many as that asks for.
+
+    Those that told it are forgotten: chains that are believed as soon as their weights happen to look even
+    have missed the large ones, and value and error are too small. More join the last only where their error
+    is not as small as is wanted.
+    """
+    wanted, spent = np.inf if stderr is None else stderr, float(found.steps * found.chains)
+    try:
+        last = found.spread <= EASY and found.stderr <= SMALL * wanted
+        while not (last or found.interrupted):
+            last, uneven = found.spread <= ROUGH, min(found.spread / ROUGH, 1e3)
+            many = max(chains, int(np.ceil((min(found.spread, EVEN) / (SAFE * wanted)) ** 2)) if last else 0)
+            times = max((found.spread / EVEN) ** 2, 1.0) if last else float(np.clip(uneven**2, LESS, MORE))
+            room = (budget - spent) / (found.steps * many)
+            if room < min(times, LESS):
+                return found
+            more = lead(round(min(times, room) * found.steps), many)
+            spent += more.steps * more.chains
+            found = replace(found, interrupted=True) if more.interrupted else more
+        while found.stderr > wanted and not found.interrupted:
+            many = int(found.chains * min((found.stderr / (SAFE * wanted)) ** 2 - 1.0, MORE)) + 1
+            many = min(many, int((budget - spent) / found.steps))
+            if many < 2:
+                return found
+            more = lead(found.way, many)
+            spent += more.steps * more.chains
+            found = _Led(found.way, _both(found.walks, more.walks), more.interrupted)
+    except KeyboardInterrupt:
+        return replace(found, interrupted=True)
+    return found
 
 
 def _led(
@@ -186,26 +252,22 @@ def _check_walk(
 
 
 def average_weight(log_weights: Array) -> tuple[float, float | None]:
-    """Return the log of the mean weight and its standard error to first order; None for a single weight."""
+    """Return the log of the mean weight and its standard error; None for a single weight.
+
+    Of few weights the large ones that carry mean and error may be missing: the error, to first order that of
+    the mean, relative, is at least the one that normal logs of this spread have.
+    """
     chains = len(log_weights)
     value = float(logsumexp(log_weights) - np.log(chains))
     if chains < 2:
         return value, None
-    relative = np.exp(log_weights - value)
-    return value, float(relative.std(ddof=1) / np.sqrt(chains))
+    relative = float(np.exp(log_weights - value).std(ddof=1))
+    normal = float(np.sqrt(np.expm1(min(log_weights.std(ddof=1), 2.0) ** 2)))
+    return value, float(max(relative, normal) / np.sqrt(chains))
 
 
 def _ess(log_weights: Array) -> float:
     return float(np.exp(2 * logsumexp(log_weights) - logsumexp(2 * log_weights)))
-
-
-def _enough(log_weights: Array, stderr: float | None) -> bool:
-    """Tell whether weights are even, and the error as small as is wanted."""
-    error = average_weight(log_weights)[1]
-    small = stderr is None or (error is not None and error <= stderr)
-    if stderr is not None:
-        return small and _ess(log_weights) >= ENOUGH
-    return bool(log_weights.std(ddof=1) <= EVEN)
 
 
 def _theta(problem: Problem, start: Network) -> Array:

@@ -12,10 +12,9 @@ prior and at the variational optima agree.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from scipy.special import logsumexp
 
 from lacunary.budget import reserve
 from lacunary.data.table import HOLE, Table
@@ -24,28 +23,31 @@ from lacunary.evidence.chains import NumericChains, lay_out
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.imputation import Sequence, sequence
 from lacunary.evidence.movers import NumericMover, Statistics, WalkMover
-from lacunary.evidence.population import Annealed, Mover, State, anneal, finer, schedule
+from lacunary.evidence.population import Annealed, Mover, State
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.random_walk import Walk, check_walkable
 from lacunary.evidence.smc import (
-    BEYOND,
     BUDGET,
     ISLANDS,
-    LESS,
-    MORE,
     MOVES,
-    SPREAD,
     SWEEPS,
+    Sampler,
+    annealing,
     imputing,
     numeric_price,
+    particles_of,
     sampled,
+    until,
     walk_price,
 )
 from lacunary.infer.completions import complete_statistics
 from lacunary.infer.network import Network
 from lacunary.maths.arrays import Array, Integers
 
-__all__ = ["PathTwin", "RowTwin", "Twin", "ends", "sandwich", "twin_of"]
+__all__ = ["Twin", "both_ends", "sandwich", "twin_of"]
+
+CLOSE = 0.4
+"""Share of the wanted gap that is aimed at as the error of either end: that of the gap is then half of it."""
 
 S = TypeVar("S", bound=State)
 
@@ -58,91 +60,43 @@ def sandwich(
     Parameters
     ----------
     stderr, budget, islands
-        As for `sampled`; the twin's gap is narrowed until it is below ``stderr`` or the budget is spent.
+        As for `sampled`; the twin's ends are found to such errors that chance alone does not make them
+        ``stderr`` apart, unless the budget is spent before.
 
     Returns
     -------
     Estimate
-        The value of `sampled` on the data. ``details`` hold the twin's ``lower`` and ``upper`` end and its
-        ``gap``; ``runs``, what the samplers that begin at the prior and at the variational optima say of
-        the data, each with its error; ``apart``, how many standard errors lie between them; and all that
-        `sampled` has.
+        The value of `sampled` on the data. ``details`` hold the twin's ``lower`` and ``upper`` end, their
+        ``gap`` and its standard error, ``gap_error``; ``runs``, what the samplers that begin at the prior and
+        at the variational optima say of the data, each with its error; ``apart``, how many standard errors
+        lie between them; and all that `sampled` has.
     """
     _check(problem)
     found = sampled(problem, stderr=stderr, budget=budget, islands=islands, both=True)
     rng = np.random.default_rng(problem.rng)
-    low, high, error = _twin_ends(problem, stderr, budget, islands, rng)
+    there, back = both_ends(problem, stderr, budget, islands, rng)
+    low, high, error = there.value, back.value, float(np.hypot(there.stderr, back.stderr))
     details: dict[str, Any] = dict(found.details)
     runs = {details["sampler"]: (found.value, found.stderr or 0.0), **details["others"]}
     details |= {"lower": low, "upper": high, "gap": high - low, "runs": runs, "apart": _apart(runs)}
     details["gap_error"] = error
     wide = f"the twin's gap is {high - low:.2g} ± {error:.2g} nats, {stderr:g} were wanted"
-    wide = wide if max(abs(high - low), error) > stderr else ""
+    wide = wide if max(high - low, error) > stderr else ""
     note = "; ".join(filter(None, [details["note"], wide]))
     details |= {"note": note, "trustworthy": not note}
     return replace(found, method="sandwich", details=details)
 
 
-class Twin(Protocol):
-    """Rows with the same holes that were drawn from the prior, with the exact draw that is behind them.
+@dataclass(frozen=True, eq=False)
+class Twin:
+    """Rows with the same holes that were drawn from the prior, as a problem.
 
-    ``price`` is what one move of a particle costs, and ``first`` how many particles an island has at first.
+    ``there`` leads particles from the prior, ``back`` has one of them end at an exact draw behind the rows.
     """
 
-    first: ClassVar[int]
-
-    @property
-    def price(self) -> float:
-        """What one move of a particle costs, in multiplications."""
-        ...
-
-    def run(self, islands: int, particles: int, rng: np.random.Generator) -> tuple[Annealed, Annealed]:
-        """Run islands from the prior, and as many that end at exact draws from the posterior."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class RowTwin:
-    """A twin of tables alone, by sequential imputation; ``chosen`` is which completion each row is."""
-
-    rows: Sequence
-    chosen: Integers
-    first: ClassVar[int] = 64
-
-    @property
-    def price(self) -> float:
-        """What one move of a particle costs, in multiplications."""
-        return imputing(self.rows).price
-
-    def run(self, islands: int, particles: int, rng: np.random.Generator) -> tuple[Annealed, Annealed]:
-        """Run islands from the prior, and as many that end at exact draws from the posterior."""
-        exact = self.rows.settled(np.repeat(self.chosen[None], islands, axis=0), SWEEPS, rng)
-        return self.rows.run(islands, particles, rng), self.rows.run(islands, particles, rng, exact)
-
-
-@dataclass(frozen=True, eq=False)
-class PathTwin(Generic[S]):
-    """A twin of other networks, by annealing from the prior; ``exact`` is the one particle behind it."""
-
-    mover: Mover[S]
-    tau: Array
-    exact: S
-    price: float
-    first: ClassVar[int] = 16
-
-    def run(self, islands: int, particles: int, rng: np.random.Generator) -> tuple[Annealed, Annealed]:
-        """Run islands from the prior, and as many that end at exact draws from the posterior."""
-        exact = self.exact.take(np.zeros(islands, dtype=np.int64))
-        self.mover.move(exact, 1.0, MOVES)
-        there = anneal(self.mover, self.tau, islands, particles, rng)
-        return there, anneal(self.mover, self.tau, islands, particles, rng, ends=exact)
-
-
-def ends(there: Annealed, back: Annealed) -> tuple[float, float, float]:
-    """Return a stochastic lower and upper bound of the log evidence, and the larger of their errors."""
-    size, spread = np.log(len(there.log_z)), max(each.log_z.std(ddof=1) for each in (there, back))
-    low, high = float(logsumexp(there.log_z) - size), float(size - logsumexp(-back.log_z))
-    return low, high, float(spread / np.sqrt(len(there.log_z)))
+    problem: Problem
+    there: Sampler
+    back: Sampler
 
 
 def twin_of(problem: Problem, rng: np.random.Generator) -> Twin:
@@ -159,7 +113,32 @@ def twin_of(problem: Problem, rng: np.random.Generator) -> Twin:
             "'sandwich' goes through the completions of every row, and some have too many; use 'sampled'"
         )
     open_ = (holes & (np.array(problem.dag.schema.sizes) > 1)).any(axis=1)
-    return RowTwin(rows, rows.chosen(full.codes[open_].astype(np.int64), holes[open_]))
+    return _row_twin(twin, rows, rows.chosen(full.codes[open_].astype(np.int64), holes[open_]))
+
+
+def _row_twin(twin: Problem, rows: Sequence, chosen: Integers) -> Twin:
+    """Return the twin of tables alone, by sequential imputation; ``chosen`` is each row's completion."""
+
+    def attempt(islands: int, effort: float, rng: np.random.Generator) -> Annealed:
+        exact = rows.settled(np.repeat(chosen[None], islands, axis=0), SWEEPS, rng)
+        return rows.run(islands, particles_of(effort), rng, exact)
+
+    there = imputing(rows)
+    return Twin(
+        twin, there, replace(there, name="sequential imputation back", attempt=attempt, conditional=True)
+    )
+
+
+def _path_twin(twin: Problem, mover: Mover[S], exact: S, price: float, rng: np.random.Generator) -> Twin:
+    """Return the twin of other networks, by annealing; ``exact`` is the one particle behind it."""
+
+    def ends(islands: int, rng: np.random.Generator) -> S:
+        state = exact.take(np.zeros(islands, dtype=np.int64))
+        mover.move(state, 1.0, MOVES)
+        return state
+
+    there = annealing("annealing from the prior", mover, price, rng)
+    return Twin(twin, there, annealing("annealing back", mover, price, rng, ends))
 
 
 def _drawn(problem: Problem, theta: Array, rng: np.random.Generator) -> tuple[Problem, Table]:
@@ -191,8 +170,8 @@ def _numeric_twin(twin: Problem, full: Table, rng: np.random.Generator) -> Twin:
     state = complete_statistics(twin.dag, inside.codes, reals, np.ones(len(full)))
     drawn = inside.reals[holes & ~np.array(leaves) & [not v.discrete for v in full.schema]]
     log_u = -laid.completions.log_ways - 0.5 * float((drawn**2 + np.log(2 * np.pi)).sum())
-    mover, exact = NumericMover(laid, rng), Statistics(np.append(state, log_u)[None])
-    return PathTwin(mover, finer(schedule(mover, rng), 2), exact, numeric_price(laid))
+    exact = Statistics(np.append(state, log_u)[None])
+    return _path_twin(twin, NumericMover(laid, rng), exact, numeric_price(laid), rng)
 
 
 def _walk_twin(problem: Problem, rng: np.random.Generator) -> Twin:
@@ -201,37 +180,23 @@ def _walk_twin(problem: Problem, rng: np.random.Generator) -> Twin:
     twin, _ = _drawn(problem, Walk(problem).theta(point)[0], rng)
     walk = Walk(twin)
     mover = WalkMover(walk, rng)
-    tau = finer(schedule(mover, rng), 2)
-    mover.seeking = False
-    return PathTwin(mover, tau, mover.at(point), walk_price(walk))
+    return _path_twin(twin, mover, mover.at(point), walk_price(walk), rng)
 
 
-def _twin_ends(
+def both_ends(
     problem: Problem, wanted: float, budget: float, islands: int, rng: np.random.Generator
-) -> tuple[float, float, float]:
-    """Return a lower and an upper bound of a twin's log evidence and their error, as close as is wanted."""
+) -> tuple[Sampler, Sampler]:
+    """Return what has found a lower and an upper bound of a twin's log evidence.
+
+    How far apart these are is not looked at on the way: ends that are taken when they happen to be close are
+    not as close as they look.
+    """
     twin = twin_of(problem, rng)
-    price, particles = twin.price, twin.first
-    there, back = twin.run(islands, particles, rng)
-    spent = (there.steps + back.steps) * price
-    while True:
-        low, high, error = ends(there, back)
-        off, now = max(abs(high - low), error) / wanted, len(there.log_z)
-        if off <= 1.0:  # where nothing is missing no step was needed
-            return low, high, error
-        room = (budget - spent) / ((there.steps + back.steps) * price)
-        times = min(float(np.clip(BEYOND * off**2, LESS, MORE)), room)
-        if times < LESS:
-            return low, high, error
-        problem.say(f"the twin, {particles} particles on {now} islands", min(spent / budget, 1.0))
-        if error * np.sqrt(now) > SPREAD:
-            particles = int(times * particles)
-            there, back = twin.run(islands, particles, rng)
-            spent += (there.steps + back.steps) * price
-        else:
-            more = twin.run(max(int(now * (times - 1.0)), 2), particles, rng)
-            spent += sum(each.steps for each in more) * price
-            there, back = there.with_islands(more[0]), back.with_islands(more[1])
+    for way in (twin.there, twin.back):
+        problem.say(f"the twin, {way.name}: a first run")
+        way.run(islands, 1, rng)
+        until(problem, way, islands, CLOSE * wanted, budget / 2, rng)
+    return twin.there, twin.back
 
 
 def _apart(runs: dict[str, tuple[float, float]]) -> float:

@@ -37,21 +37,20 @@ from lacunary.maths.mixing import split_rhat
 from lacunary.maths.pareto_tail import pareto_shape
 
 __all__ = [
-    "BEYOND",
     "BUDGET",
     "ISLANDS",
     "LEAST",
-    "LESS",
-    "MORE",
     "MOVES",
-    "SPREAD",
     "SWEEPS",
     "Sampler",
+    "annealing",
     "fractional",
     "imputing",
     "numeric_price",
+    "particles_of",
     "sampled",
     "samplers",
+    "until",
     "walk_price",
 ]
 
@@ -242,28 +241,28 @@ def samplers(problem: Problem, rng: np.random.Generator) -> tuple[list[Sampler],
     laid = lay_out(problem)
     if isinstance(laid, NumericChains):
         numeric, price = NumericMover(laid, rng), numeric_price(laid)
-        back = _annealing("annealing back to the fit", numeric, price, rng, _fitted(problem, numeric))
-        return [_annealing("annealing from the prior", numeric, price, rng), back], None
+        back = annealing("annealing back to the fit", numeric, price, rng, _fitted(problem, numeric))
+        return [annealing("annealing from the prior", numeric, price, rng), back], None
     peaks, rows = optima(problem, rng), sequence(problem)
     if rows is not None and FIRST_RUN * imputing(rows).price > BUDGET:
         near = peak_mover(peaks, rng)
         if near is not None and near.flattest > PEAKED:
-            back = _annealing("annealing back to the peaks", near, near.price, rng, _walked(near))
-            there = _annealing("annealing from the posterior's peaks", near, near.price, rng)
+            back = annealing("annealing back to the peaks", near, near.price, rng, _walked(near))
+            there = annealing("annealing from the posterior's peaks", near, near.price, rng)
             return [replace(there, points=True), replace(back, points=True)], peaks
         if problem.dag.layout.free <= WALKED:
             return [_walking(problem, rng)], peaks
     mover, price = peaks.mover(laid), _draw_price(problem, laid)
     ways = [] if rows is None else [imputing(rows), _settled(rows, peaks)]
     if mover is not None:
-        ways.append(_annealing("annealing from variational optima", mover, price, rng))
-    return ways or [_annealing("annealing from the prior", from_prior(laid), price, rng)], peaks
+        ways.append(annealing("annealing from variational optima", mover, price, rng))
+    return ways or [annealing("annealing from the prior", from_prior(laid), price, rng)], peaks
 
 
 def _walking(problem: Problem, rng: np.random.Generator) -> Sampler:
     """Return a random walk on the parameters, from the prior."""
     walk = Walk(problem)
-    walked = _annealing("random walk from the prior", WalkMover(walk, rng), walk_price(walk), rng)
+    walked = annealing("random walk from the prior", WalkMover(walk, rng), walk_price(walk), rng)
     return replace(walked, points=True)
 
 
@@ -320,12 +319,13 @@ def imputing(rows: Sequence) -> Sampler:
     price = float((rows.urn.ways * rows.urn.width)[rows.rows].sum()) + 1.0
     return Sampler(
         "sequential imputation from the prior",
-        lambda islands, effort, rng: rows.run(islands, _particles(effort), rng),
+        lambda islands, effort, rng: rows.run(islands, particles_of(effort), rng),
         price,
     )
 
 
-def _particles(effort: float) -> int:
+def particles_of(effort: float) -> int:
+    """Return how many particles an island of sequential imputation has."""
     return int(6 * LEAST * effort)
 
 
@@ -336,12 +336,12 @@ def _settled(rows: Sequence, peaks: Optima) -> Sampler:
         which = rng.choice(len(peaks.points), islands, p=peaks.weights)
         expected = (peaks.points - peaks.problem.belief.alpha)[which]
         begun = rows.guided(np.maximum(expected, 0.0), rng)
-        return rows.run(islands, _particles(effort), rng, rows.settled(begun, SWEEPS, rng))
+        return rows.run(islands, particles_of(effort), rng, rows.settled(begun, SWEEPS, rng))
 
     return Sampler("sequential imputation from variational optima", attempt, imputing(rows).price, True)
 
 
-def _annealing(
+def annealing(
     name: str,
     mover: Mover[Any],
     price: float,
@@ -378,13 +378,13 @@ def _grow(
     """Run the samplers until the best meets the error; tell whether that was interrupted."""
     try:
         main = _chosen(problem, ways, islands, stderr, budget, rng)
-        _until(problem, main, islands, stderr, budget, rng)
+        until(problem, main, islands, stderr, budget, rng)
         second = next((way for way in ways if way is not main), None)
         if second is not None:
             if second.found is None:
                 problem.say(f"{second.name}: a second opinion")
                 second.run(islands, 1, rng)
-            _until(problem, second, islands, stderr if both else 2 * stderr, budget / (2 if both else 8), rng)
+            until(problem, second, islands, stderr if both else 2 * stderr, budget / (2 if both else 8), rng)
         ways[:] = [main] if second is None else _fuller(main, second)
     except KeyboardInterrupt:
         if all(way.found is None for way in ways):
@@ -400,7 +400,7 @@ def _fuller(main: Sampler, second: Sampler) -> list[Sampler]:
     return [second, main] if more and not second.conditional and second.stderr < 1.0 else [main, second]
 
 
-def _until(
+def until(
     problem: Problem, way: Sampler, islands: int, stderr: float, budget: float, rng: np.random.Generator
 ) -> None:
     """Have first runs tell how alike islands are, then run as many as the error asks for.
