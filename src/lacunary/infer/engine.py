@@ -285,8 +285,9 @@ class DiscreteRows:
         if sweep(*cells_of, block.potential, *room, counts, log, total, scale, suspect, block.lanes):
             for lane in np.flatnonzero(suspect[: block.used]).tolist():
                 log[:, lane], total[lane] = _sweep_with_care(block, cells_of, room, counts, lane)
-        self._spare.append(room)
-        if not block.sound and ((room.power[:1] != UNTOUCHED).any() or not log.real.min(initial=0.0) > FAR):
+        touched = bool((room.power[:1] != UNTOUCHED).any())
+        self._spare.append(room)  # from here on another thread's
+        if not block.sound and (touched or not log.real.min(initial=0.0) > FAR):
             raise _DigitsLostError
         return log, total
 
