@@ -95,7 +95,7 @@ class _Ours:
         """Yield the mean log-density before every step."""
         model = self.learner.begin(self.structures, 200.0, np.random.default_rng(0))
         while True:
-            completed = self.learner.expect(model)
+            completed = self.learner.expect(model, narrow=True)
             self.learner.log_prior(model)
             model = self.learner.maximize(completed, self.structures)
             yield completed.log_likelihood / self.rows

@@ -43,6 +43,26 @@ def test_moments_are_sums_of_weighted_squares(engine: Gaussian) -> None:
     np.testing.assert_allclose(found, expected, atol=1e-12)  # sums of 60 numbers of size one
 
 
+def test_narrow_models_without_arcs_have_what_their_families_need(engine: Gaussian) -> None:
+    models = engine.draw([((),) * len(engine.schema)] * 3, 20.0, np.random.default_rng(1))
+    shares = np.random.default_rng(2).dirichlet(np.ones(3), ROWS)
+    z = standard(engine)
+    found = engine.statistics(engine.narrowed(models), owned(engine, shares))
+    edge = np.einsum("rc,ri->ci", shares, z)
+    squares = np.einsum("rc,ri->ci", shares, z**2)
+    for sums, first, diagonal in zip(found, edge, squares, strict=True):
+        expected = np.diag(diagonal)
+        expected[0] = expected[:, 0] = first
+        np.testing.assert_allclose(sums, expected, atol=1e-12)  # sums of 60 numbers of size one
+
+
+def test_narrow_models_with_arcs_have_all_moments(engine: Gaussian) -> None:
+    models = engine.draw([((), (0,), (), ())] * 2, 20.0, np.random.default_rng(1))
+    shares = owned(engine, np.random.default_rng(2).dirichlet(np.ones(2), ROWS))
+    found = engine.statistics(engine.narrowed(models), shares)
+    np.testing.assert_array_equal(found, engine.statistics(models, shares))
+
+
 def test_complete_graphs_are_solved_by_one_factor(engine: Gaussian) -> None:
     """Beside least squares of every family by itself, whatever the order of the variables."""
     orders = [(0, 1, 2, 3), (2, 0, 3, 1)]

@@ -25,12 +25,14 @@ from lacunary.infer.parallel import in_runs
 from lacunary.kernels.factors import SOUND
 from lacunary.kernels.gaussian import (
     BLOCK,
+    HEAD,
     LARGE,
     Holes,
     Tasks,
     add_moments,
     log_densities,
     room_for,
+    wide_for,
 )
 from lacunary.kernels.gaussian import Forms as DenseForms
 from lacunary.kernels.lanes import LANES
@@ -397,7 +399,7 @@ class Conditioned:
         groups = [part for group in self._groups for part in self._thinned(group, counted)]
         tasks, dense, known = self.rows.tasks(groups), self._dense(groups), self.rows.known
         n, most = self.rows.sorted.shape[1], max((group.many for group in groups), default=1)
-        wide, lost = -(-n // LANES) * LANES, np.zeros((most, len(tasks.places)), dtype=bool)
+        wide, lost = wide_for(n), np.zeros((most, len(tasks.places)), dtype=bool)
         parts = np.zeros((int(tasks.many.sum()), wide * wide))
         _share_out(
             tasks,
@@ -409,7 +411,7 @@ class Conditioned:
         out = np.zeros((len(self.forms.root), wide, wide))
         for c, part in zip(each.tolist(), parts.reshape(len(parts), wide, wide), strict=True):
             out[c] += part
-        out = np.ascontiguousarray(out[:, :n, :n])
+        out = np.ascontiguousarray(out[:, HEAD : HEAD + n, HEAD : HEAD + n])
         if lost.any():
             first = np.repeat(tasks.density, tasks.last - tasks.first)
             for c in range(len(out)):

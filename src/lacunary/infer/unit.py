@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,6 +98,8 @@ class Unit:
 
     def forms(self, vector: NDArray[np.float64]) -> Any:
         """Return the densities under a vector of parameters, or of potentials; `Forms`."""
+        if len(vector) == self.dag.layout.size:
+            return self._at_point(vector)
         parts = [self._parts(vector, i) for i in self.families]
         heights = np.cumsum([0, *(root.shape[-2] for root, _ in parts)])
         root = np.zeros((len(self.configurations), int(heights[-1]), len(self.variables) + 1))
@@ -108,26 +110,59 @@ class Unit:
         return Forms(root, constant)
 
     def _parts(self, vector: NDArray[np.float64], i: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the roots of family i's forms and its constants; (q, k, m + 2) and (q,)."""
-        layout = self.dag.layout
-        if len(vector) == layout.size:
-            theta = layout.records(vector, i)
-            deviation = np.sqrt(theta[:, -1:])
-            residual = np.concatenate([-theta[:, :-1], np.ones_like(deviation)], axis=-1) / deviation
-            return residual[:, None], -0.5 * LOG_2PI - np.log(deviation[:, 0])
-        form, constant = self.dag.number(i).form(layout.potentials(vector, i))
+        """Return the roots of family i's potentials and its constants; (q, k, m + 2) and (q,)."""
+        form, constant = self.dag.number(i).form(self.dag.layout.potentials(vector, i))
         value, axes = np.linalg.eigh(form)
         return np.sqrt(np.maximum(value, 0.0))[..., None] * np.swapaxes(axes, -1, -2), constant
 
+    def _at_point(self, vector: NDArray[np.float64]) -> Forms:
+        """Return the densities under parameters: of each family one row, its residual over its deviation."""
+        spots = self._spots
+        root = np.zeros((len(self.configurations), len(self.families), len(self.variables) + 1))
+        deviation = np.sqrt(vector[spots.variance])
+        flat = root.reshape(-1)
+        flat[spots.entry] = -vector[spots.coefficient] / deviation[spots.family, spots.configuration]
+        flat[spots.own] = 1.0 / deviation
+        return Forms(root, np.cumsum(-0.5 * LOG_2PI - np.log(deviation), axis=0)[-1])
+
+    @cached_property
+    def _spots(self) -> _Spots:
+        """Where parameters stand in their vector and in the roots, all families together."""
+        layout, many = self.dag.layout, len(self.configurations)
+        places, parts, own, variance = np.arange(layout.size), [], [], []
+        width, high = len(self.variables) + 1, len(self.families)
+        for f, (i, columns, j) in enumerate(zip(self.families, self.columns, self.chosen, strict=True)):
+            records = layout.records(places, i)[j]
+            start = (np.arange(many) * high + f) * width
+            c = np.repeat(np.arange(many), len(columns) - 1)
+            entry = (start[:, None] + columns[:-1]).ravel()
+            parts.append([entry, records[:, :-1].ravel(), np.full(len(c), f), c])
+            own.append(start + columns[-1])
+            variance.append(records[:, -1])
+        return _Spots._make([*np.concatenate(parts, axis=1), np.array(own), np.array(variance)])
+
+    @cached_property
+    def _ways(self) -> list[tuple[bool, bool, bool]]:
+        """For each family, whether columns are the first, configurations all in order, or distinct."""
+        layout = self.dag.layout
+        return [
+            (
+                np.array_equal(columns, np.arange(len(columns))),
+                np.array_equal(j, np.arange(layout.configurations[i])),
+                len(np.unique(j)) == len(j),
+            )
+            for i, columns, j in zip(self.families, self.columns, self.chosen, strict=True)
+        ]
+
     def add_moments(self, moments: NDArray[np.float64], statistics: NDArray[np.float64]) -> None:
         """Add each family's part of E[Σ z zᵀ], (configurations, n + 1, n + 1), to its places."""
-        for i, columns, j in zip(self.families, self.columns, self.chosen, strict=True):
+        each = zip(self.families, self.columns, self.chosen, self._ways, strict=True)
+        for i, columns, j, (leading, whole, distinct) in each:
             width, places = len(columns), self.dag.layout.moments(statistics, i)
-            leading = np.array_equal(columns, np.arange(width))
             part = moments[:, :width, :width] if leading else moments[:, columns[:, None], columns]
-            if np.array_equal(j, np.arange(len(places))):
+            if whole:
                 places += part
-            elif len(np.unique(j)) == len(j):
+            elif distinct:
                 places[j] += part
             else:
                 np.add.at(places, j, part)
@@ -137,6 +172,28 @@ class Unit:
     ) -> NormalMixture:
         """Return what is known of one of its variables in rows; (rows, columns) each."""
         return NormalMixture(self.dag.schema.variables[v], weights, means, sds)
+
+
+class _Spots(NamedTuple):
+    """Parameters of a unit, in their vector and in its roots, (configurations, families, n + 1) and flat.
+
+    Attributes
+    ----------
+    entry, coefficient
+        Where coefficients stand in the roots, and in the vector; (coefficients,) each.
+    family, configuration
+        Whose coefficients they are; (coefficients,) each.
+    own, variance
+        Where the child's own entries stand in the roots, and variances in the vector; (families,
+        configurations) each.
+    """
+
+    entry: NDArray[np.int64]
+    coefficient: NDArray[np.int64]
+    family: NDArray[np.int64]
+    configuration: NDArray[np.int64]
+    own: NDArray[np.int64]
+    variance: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,7 @@ from lacunary.kernels.factors import (
 from lacunary.kernels.lanes import LANES, U
 from lacunary.kernels.tile import HIGH, add_products
 
-__all__ = ["BLOCK", "Forms", "Holes", "Tasks", "add_moments", "log_densities", "padded", "room_for"]
+__all__ = ["BLOCK", "Forms", "Holes", "Tasks", "add_moments", "log_densities", "room_for"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -42,6 +42,9 @@ Index = NDArray[np.int64]
 BLOCK = 64
 """Rows that are filled before they are multiplied, half as many under four densities or more: few enough for
 the nearest caches."""
+
+HEAD = LANES - 1
+"""Places before z in a row of a block, so that x begins a vector: the one before it would take another."""
 
 LARGE = 1e300
 """Where squared residuals end, so that an outlier has a log-density however far it lies."""
@@ -122,7 +125,7 @@ class Work(NamedTuple):
     ----------
     z, weighted
         Rows of a block with their holes filled, density by density; and those of one density times their
-        weights. As wide as `padded` says; flat.
+        weights. z stands at place `HEAD` of each row, `wide_for` numbers long; flat.
     sums
         A block of `HIGH` × `LANES` sums, and one of their squares; flat.
     lower
@@ -186,10 +189,15 @@ work_in: Callable[[Any], Work] = tuple_in(Work, WORK)
 """Returns the `Work` in an arena, inside a kernel; its arrays are pointers there."""
 
 
+def wide_for(width: int) -> int:
+    """Return how long a row of a block is for z of this width."""
+    return -(-(HEAD + width) // LANES) * LANES
+
+
 def room_for(known: Holes, many: int) -> Arena:
     """Return room for these rows under so many densities at a time: an arena with a `Work`."""
     width = known.z.shape[1]
-    wide, most = -(-width // LANES) * LANES, int(np.diff(known.first).max(initial=0))
+    wide, most = wide_for(width), int(np.diff(known.first).max(initial=0))
     tiles, slots = -(-most // TILE), many * BLOCK
     covariance = width * width * many if most else 0
     rows, lanes = (slots * wide, BLOCK * wide, 2 * HIGH * LANES), (3 * LANES, LANES, LANES, LANES)
@@ -238,7 +246,7 @@ def _residuals(
     forms: Forms, c: int, width: int, first: int, block: Block, places: Index, out: Array, work: Work
 ) -> None:
     """Put the log-densities of the block's rows under density c, which stand from row ``first`` on."""
-    wide, high = padded(width), forms.reach.shape[1] * LANES
+    wide, high = padded(HEAD + width), forms.reach.shape[1] * LANES
     for r in range(0, block.rows, HIGH):
         for i in range(HIGH * LANES, 2 * HIGH * LANES):
             work.sums[U(i)] = 0.0
@@ -246,7 +254,7 @@ def _residuals(
             low, top = forms.reach[c, k, 0], forms.reach[c, k, 1]
             for i in range(HIGH * LANES):
                 work.sums[U(i)] = 0.0
-            start, row = (c * width + low) * high + k * LANES, (first + r) * wide + low
+            start, row = (c * width + low) * high + k * LANES, (first + r) * wide + HEAD + low
             add_products(work.sums, 0, LANES, work.z, row, wide, 1, forms.turned, start, high, top - low)
             for i in range(HIGH * LANES):
                 work.sums[U(HIGH * LANES + i)] += work.sums[U(i)] ** 2
@@ -274,11 +282,11 @@ def add_moments(
     """Add Σ weight · E[z zᵀ] of each task's rows to ``out``, but for rows where digits were lost.
 
     ``weights`` is (columns, rows); ``lost`` is (most densities of a task, places); ``out`` is (densities of
-    all tasks, w²) for w = `padded` (n + 1). ``room`` is that of `room_for`.
+    all tasks, w²) for w = `wide_for` (n + 1), from place `HEAD` on. ``room`` is that of `room_for`.
     """
     work = work_in(room)
     width = known.z.shape[1]
-    wide = padded(width)
+    wide = padded(HEAD + width)
     for t in range(begin, end):
         many = tasks.many[t]
         work.held[0] = 0
@@ -310,7 +318,9 @@ def _add_squares(own: int, block: Block, wide: int, lost: NDArray[np.bool_], out
         start = (first + r) * wide
         for k in range(wide):
             work.weighted[U(r * wide + k)] = share * work.z[U(start + k)]
-    for i in range(0, wide, HIGH):
+        for k in range(HEAD, wide):
+            out[U(HEAD * wide + k)] += work.weighted[U(r * wide + k)]
+    for i in range(LANES, wide, HIGH):
         for j in range(i, wide, LANES):
             add_products(
                 out, i * wide + j, wide, work.weighted, i, 1, wide, work.z, first * wide + j, wide, block.rows
@@ -320,12 +330,12 @@ def _add_squares(own: int, block: Block, wide: int, lost: NDArray[np.bool_], out
 @called
 def _finish(width: int, own: int, many: int, out: Array, work: Work) -> None:
     """Add the covariances, if there are any, and fill the lower half of a density's moments."""
-    wide = padded(width)
+    wide = padded(HEAD + width)
     for i in range(width if many else 0):
         for j in range(i + 1):
-            out[j * wide + i] += work.covariance[(i * width + j) * many + own]
-    for i in range(wide):
-        for j in range(i):
+            out[(HEAD + j) * wide + HEAD + i] += work.covariance[(i * width + j) * many + own]
+    for i in range(HEAD, wide):
+        for j in range(HEAD, i):
             out[i * wide + j] = out[j * wide + i]
 
 
@@ -333,11 +343,11 @@ def _finish(width: int, own: int, many: int, out: Array, work: Work) -> None:
 def _load(square: Array, known: Holes, places: Index, block: Block, work: Work, weigh: bool) -> None:
     """Fill a block with rows, their holes at their means; covariances wait, or are added, if ``weigh``."""
     width, many = known.z.shape[1], block.many
-    wide, group = padded(width), LANES // block.many
+    wide, group = padded(HEAD + width), LANES // block.many
     for r in range(block.pitch):
         row = places[block.at + min(r, block.rows - 1)]
         for own in range(many):
-            start = (own * block.pitch + r) * wide
+            start = (own * block.pitch + r) * wide + HEAD
             for k in range(width):
                 work.z[U(start + k)] = known.z[U(row), U(k)]
     for r in range(0, block.rows, group):
@@ -441,7 +451,7 @@ def _factor(square: Array, known: Holes, block: Block, work: Work) -> None:
 def _fill(square: Array, known: Holes, places: Index, block: Block, r: int, work: Work) -> None:
     """Put the holes' means into the next rows of the block, from row ``r`` on."""
     many, width = block.many, known.z.shape[1]
-    tiles, wide = _tiles(work.held[0]), padded(width)
+    tiles, wide = _tiles(work.held[0]), padded(HEAD + width)
     for k in range(LANES // many):
         row = places[min(block.at + r + k, block.at + block.rows - 1)]
         _multiply(square, known, block, row, k, work)
@@ -455,7 +465,7 @@ def _fill(square: Array, known: Holes, places: Index, block: Block, r: int, work
     for lane in range(LANES):
         begin = known.first[work.standing[lane // many]]
         end = known.first[work.standing[lane // many] + 1] if work.state[lane] == 0.0 else begin
-        start = ((lane % many) * block.pitch + r + lane // many) * wide
+        start = ((lane % many) * block.pitch + r + lane // many) * wide + HEAD
         for i in range(end - begin):
             work.z[U(start + known.holes[U(begin + i)])] = work.right[U(i * LANES + lane)]
 

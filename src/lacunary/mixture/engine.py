@@ -75,6 +75,10 @@ class Engine(Rows, Protocol):
         """Return the same, given what `Owners.statistics` of all parts add up to."""
         ...
 
+    def narrowed(self, models: Any) -> Any:
+        """Return the same models, of which only their own families' statistics are wanted."""
+        ...
+
     def maximize(self, statistics: Any, structures: Sequence[Structure]) -> Any:
         """Return the models of highest posterior density given these statistics."""
         ...

@@ -8,7 +8,7 @@ statistics are moment matrices Σ share · E[z zᵀ], from which the statistics 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from operator import methodcaller
 from typing import Any, Literal
@@ -65,10 +65,13 @@ class Gaussians:
         One for each component.
     root
         A, in standardised columns; (components, n, n + 1).
+    narrow
+        Whether statistics are asked of them for the families of these structures alone.
     """
 
     structures: tuple[Structure, ...]
     root: Array
+    narrow: bool = False
 
     @cached_property
     def precision(self) -> Array:
@@ -106,7 +109,12 @@ class Seen:
         return np.asarray(logs + self.units[:, None])
 
     def statistics(self, models: Gaussians, weights: Array) -> Array:
-        """Return Σ over rows of weight · E[z zᵀ | observed cells]; (components, n + 1, n + 1)."""
+        """Return Σ over rows of weight · E[z zᵀ | observed cells]; (components, n + 1, n + 1).
+
+        Narrow models without arcs have zeros for the products of two variables.
+        """
+        if self.products and models.narrow and models.plain:
+            return self.products.moments(weights)
         return self.rows.moments(models.forms, weights)
 
     def completed(self, models: Gaussians, owner: Index, rng: np.random.Generator) -> Array:
@@ -189,6 +197,10 @@ class Gaussian:
     def expected(self, models: Gaussians, sums: Array, shares: Parts[Shares]) -> Array:
         """Return expected moments, which are sums over rows."""
         return sums
+
+    def narrowed(self, models: Gaussians) -> Gaussians:
+        """Return the same models, of which only their own families' statistics are wanted."""
+        return replace(models, narrow=True)
 
     def maximize(self, statistics: Array, structures: Sequence[Structure]) -> Gaussians:
         """Return the regressions at the mode; with α = ν + n their divisor is N + ν."""

@@ -221,14 +221,16 @@ class MixtureLearner:
         parts, work, beside = self._asked(own, _belongs)
         return parts.then(work, *beside)
 
-    def expect(self, model: Parameters) -> Completed:
+    def expect(self, model: Parameters, narrow: bool = False) -> Completed:
         """Return shares and expected statistics of the complete model under the model.
 
-        All in one pass over the parts: what adds up comes back. Shares stay where the rows are, or are worked
-        out again there, should they be asked for.
+        ``narrow``: those of its own families will do, which a step of EM goes by. All in one pass over the
+        parts: what adds up comes back. Shares stay where the rows are, or are worked out again there, should
+        they be asked for.
         """
         with np.errstate(divide="ignore"):
-            shares, told = self.step(self.engine, model.models, np.log(model.weights), model.noise)
+            models = self.engine.narrowed(model.models) if narrow else model.models
+            shares, told = self.step(self.engine, models, np.log(model.weights), model.noise)
         statistics = self.engine.expected(model.models, told.sums, shares)
         return Completed(shares, told.counts, statistics, told.log_likelihood)
 
@@ -352,7 +354,7 @@ class MixtureLearner:
         """
         stop = notes.stop
         for step in range(state.step, stop.iterations if steps is None else steps):
-            completed = self.expect(state.model)
+            completed = self.expect(state.model, narrow=True)
             objective = completed.log_likelihood + self.log_prior(state.model)
             check_number(objective)
             state = notes.note(state, "em", objective)
@@ -373,7 +375,7 @@ class MixtureLearner:
         weights = model.weights[np.append(kept, noise).astype(bool)]
         model = Parameters(self.engine.keep(model.models, kept), weights / weights.sum(), model.noise)
         structures = tuple(s for s, keep in zip(state.structures, kept, strict=True) if keep)
-        completed = self.expect(model)
+        completed = self.expect(model, narrow=True)
         objective = completed.log_likelihood + self.log_prior(model)
         return completed, notes.note(replace(state, model=model, structures=structures), "remove", objective)
 

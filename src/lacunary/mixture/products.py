@@ -1,6 +1,7 @@
 """Complete rows for Gaussian components without arcs, with the cells' squares worked out once.
 
 Without holes and arcs a component's log-density is linear in the cells and their squares: one matrix product.
+Their weighted sums are all that its families need: another.
 """
 
 from __future__ import annotations
@@ -42,3 +43,16 @@ class Products:
         level = forms.constant - 0.5 * (offset**2).sum(axis=1)
         linear = np.concatenate([level[:, None], -slope * offset, -0.5 * slope**2], axis=1)
         return np.asarray((linear @ self._powers).T)
+
+    def moments(self, weights: Array) -> Array:
+        """Return Σ weight · (1, x, x²) of rows as the edge and the diagonal of matrices, zeros elsewhere.
+
+        ``weights`` is (rows, components), the matrices are (components, n + 1, n + 1).
+        """
+        sums = (self._powers @ weights).T
+        n = (sums.shape[1] - 1) // 2
+        out = np.zeros((len(sums), n + 1, n + 1))
+        out[:, 0, : n + 1] = out[:, : n + 1, 0] = sums[:, : n + 1]
+        inner = np.arange(1, n + 1)
+        out[:, inner, inner] = sums[:, n + 1 :]
+        return out

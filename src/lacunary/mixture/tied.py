@@ -54,6 +54,10 @@ class Tied(Gaussian):
         scatters = ess * spread @ np.swapaxes(spread, -1, -2)
         return self.maximize(joined(np.full(len(drawn), ess), mean, scatters), structures)
 
+    def narrowed(self, models: Gaussians) -> Gaussians:
+        """Return the models: all moments are wanted."""
+        return models
+
     def maximize(self, statistics: Array, structures: Sequence[Structure]) -> Gaussians:
         """Return the regressions at the mode of the posterior among those that share what is shared."""
         moment = statistics + self.belief.moments

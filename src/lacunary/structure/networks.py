@@ -227,6 +227,10 @@ class Networks:
         each = zip(models.structures, models.thetas, self.split(models.structures, sums), strict=True)
         return [Expected(self, s, t, shares, c, mine) for c, (s, t, mine) in enumerate(each)]
 
+    def narrowed(self, models: Vectors) -> Vectors:
+        """Return the models: what they expect of other families than their own is worked out when asked."""
+        return models
+
     def split(self, structures: Sequence[Structure], sums: Array) -> list[Array]:
         """Return the statistics of each network, given those of all one after the other."""
         sizes = [self.dag(structure).layout.statistics_size for structure in structures]
