@@ -228,7 +228,7 @@ class Comparison:
                         "kind": found.kind if found else "refused",
                         "where": found and found.where,
                         "too_low": self.too_low(name, method),
-                        "trustworthy": found is not None and bool(found.details.get("trustworthy", True)),
+                        "trustworthy": found is not None and found.trustworthy,
                         "probability": known[i].probability,
                         "probability_low": known[i].low,
                         "probability_high": known[i].high,
@@ -282,7 +282,7 @@ class Comparison:
         if found is None:
             return "refused "
         error = "" if found.stderr is None else f" ± {found.stderr:.2g}"
-        marks = "↓" * self.too_low(name, method) + "?" * (not found.details.get("trustworthy", True))
+        marks = "↓" * self.too_low(name, method) + "?" * (not found.trustworthy)
         return f"{found.value:.2f}{error}{marks}{'*' if name in self.first(method) else ' '}"
 
     def warnings(self) -> list[str]:
@@ -290,12 +290,7 @@ class Comparison:
         out = []
         for method in self.methods:
             low = [name for name in self.models if self.too_low(name, method)]
-            unsure = [
-                name
-                for name in self.models
-                if method in self.estimates[name]
-                and not self.estimates[name][method].details.get("trustworthy", True)
-            ]
+            unsure = [name for name in self.estimated(method) if not self.estimates[name][method].trustworthy]
             if refused := self._refused(method):
                 out.append(f"{method} of {self._named(refused)}: {self.refused[refused[0]][method]}")
             if low:

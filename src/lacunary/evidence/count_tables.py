@@ -72,7 +72,7 @@ def count_tables(problem: Problem, budget: int = BUDGET) -> Iterator[tuple[Array
         if row is rows[-1]:
             yield from _sums(states, logs, added, ways)
             return
-        states, logs = _merged(*_joined(list(_sums(states, logs, added, ways))))
+        states, logs = _merged(*map(np.concatenate, zip(*_sums(states, logs, added, ways), strict=True)))
     yield states, logs
 
 
@@ -159,10 +159,6 @@ def _sums(states: Array, logs: Array, added: Array, ways: Array) -> Iterator[tup
         some = slice(first, first + step)
         sums = states[some, None] + added
         yield sums.reshape(-1, sums.shape[-1]), (logs[some, None] + ways).ravel()
-
-
-def _joined(parts: list[tuple[Array, Array]]) -> tuple[Array, Array]:
-    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
 def _merged(states: Array, logs: Array) -> tuple[Array, Array]:

@@ -16,7 +16,6 @@ from scipy.special import gammaln
 from lacunary.evidence.problem import Point, Problem
 from lacunary.infer.network import Network
 from lacunary.learn.em import Basis
-from lacunary.learn.fit import fit
 from lacunary.learn.stop import Stop
 from lacunary.maths.arrays import Array
 
@@ -42,20 +41,14 @@ def climbed(problem: Problem, point: Point, ready: Callable[[Point], bool]) -> P
     for stop in STOPS:
         problem.say("Laplace's approximation: climbing on to the peak")
         network = Network(problem.dag, problem.scale.outward(problem.dag, _inside(problem, point)))
-        found = fit(
-            problem.dag,
-            problem.table,
+        found = problem.fitted(
             method="map",
-            prior=problem.prior,
             basis=problem.basis,
             initial=network,
-            fixed=problem.fixed,
             stop=stop,
             accelerate=True,
             watch=lambda p: problem.say(f"climbing on to the peak, sweep {p.iteration}: {p.best:.6f}"),
         )
-        if found.interrupted:
-            raise KeyboardInterrupt
         theta = problem.scale.inward(problem.dag, found.network.theta)
         (stats,) = problem.prepared.expect(theta[None])
         where = f"{point.where.split(', climbed')[0]}, climbed on to the peak ({problem.basis} basis)"

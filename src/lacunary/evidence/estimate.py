@@ -50,6 +50,11 @@ class Estimate:
     seconds: float = 0.0
     details: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def trustworthy(self) -> bool:
+        """Whether nothing is known that speaks against its error."""
+        return bool(self.details.get("trustworthy", True))
+
     def _repr_html_(self) -> str:
         return str(borrow("shown in a notebook")(self))
 

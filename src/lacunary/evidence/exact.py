@@ -19,7 +19,7 @@ from scipy.special import logsumexp, xlogy
 from lacunary.errors import NoEstimateError, ParameterError
 from lacunary.evidence.count_tables import BUDGET, count_tables
 from lacunary.evidence.estimate import Estimate
-from lacunary.evidence.problem import Problem
+from lacunary.evidence.problem import CERTAIN, Problem
 from lacunary.family.leaf import LeafFamily
 from lacunary.infer.belief import Belief
 from lacunary.infer.network import Network
@@ -39,9 +39,6 @@ __all__ = [
 
 MEMBERS = 1000
 """Beliefs that a posterior is made of at most."""
-
-CERTAIN = 1e15
-"""Rows that would have to speak before a known probability was doubted."""
 
 
 def family_log_evidence(belief: Belief, counts: Array) -> Array:

@@ -20,6 +20,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from lacunary.errors import TableError
+from lacunary.evidence.chains import draw_parameters
 from lacunary.evidence.exact import complete_log_evidences
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.random_walk import ACCEPTED, Walk, check_walkable
@@ -160,28 +161,19 @@ class _Walking:
 def _steps_of(problem: Problem) -> _Steps:
     if problem.dag.implied:
         check_walkable(problem, "a walk over powers of the posterior")
-        return _Wandering(Walk(problem))
+        return _Wandering(problem)
     return _Conjugate(problem)
 
 
-@dataclass(frozen=True, eq=False)
-class _Wandering:
+class _Wandering(Walk):
     """Steps of a random walk in coordinates."""
 
-    walk: Walk
-
-    def draw(self, chains: int, rng: np.random.Generator) -> Array:
-        return self.walk.draw(chains, rng)
-
-    def theta(self, points: Array) -> Array:
-        return self.walk.theta(points)
-
     def propose(self, at: Batch, points: Array, tau: float, pace: float, rng: np.random.Generator) -> Array:
-        far = pace * 2.38 / np.sqrt(self.walk.size) * self.walk.reach(tau)
+        far = pace * 2.38 / np.sqrt(self.size) * self.reach(tau)
         return np.asarray(points + far * rng.standard_normal(points.shape))
 
     def log_ratio(self, one: _Place, other: _Place, tau: float) -> Array:
-        return np.asarray(self.walk.log_prior(other.points) - self.walk.log_prior(one.points))
+        return np.asarray(self.log_prior(other.points) - self.log_prior(one.points))
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,13 +183,14 @@ class _Conjugate:
     problem: Problem
 
     def draw(self, chains: int, rng: np.random.Generator) -> Array:
-        return self._drawn(np.zeros((chains, self.problem.dag.layout.statistics_size)), rng)
+        nothing = np.zeros((chains, self.problem.dag.layout.statistics_size))
+        return draw_parameters(self.problem, nothing, rng)
 
     def theta(self, points: Array) -> Array:
         return points
 
     def propose(self, at: Batch, points: Array, tau: float, pace: float, rng: np.random.Generator) -> Array:
-        return self._drawn(tau * at.counts, rng)
+        return draw_parameters(self.problem, tau * at.counts, rng)
 
     def log_ratio(self, one: _Place, other: _Place, tau: float) -> Array:
         back = self._log_way(other.at.counts * tau, one.points)
@@ -211,15 +204,3 @@ class _Conjugate:
         for i, family in dag.numeric:
             out += family.log_likelihood(layout.records(theta, i), layout.statistics(statistics, i))
         return np.asarray(out - complete_log_evidences(self.problem.belief, statistics, self.problem.known))
-
-    def _drawn(self, statistics: Array, rng: np.random.Generator) -> Array:
-        """Draw parameters given statistics; (chains, size)."""
-        belief, layout = self.problem.belief, self.problem.dag.layout
-        out = np.empty((len(statistics), layout.size))
-        drawn = rng.standard_gamma(belief.alpha[: layout.tables] + statistics[:, : layout.tables])
-        out[:, : layout.tables] = layout.normalize(np.maximum(drawn, TINY))
-        for i, family in self.problem.dag.numeric:
-            posterior = belief.hyper(i) + layout.statistics(statistics, i)
-            layout.records(out, i)[:] = family.draw(posterior, belief.surplus, rng)
-        known = self.problem.known
-        return out if known is None else np.where(np.isnan(known), out, known)

@@ -194,32 +194,32 @@ class Problem(Lean):
         if given:
             return self._at(given, f"the given fit by {given.method}")
         if at == "map":
-            return self._at(self._fitted("map"), f"map ({self.basis} basis)")
+            return self._at(self._climbed("map"), f"map ({self.basis} basis)")
         endless = self.endless or unbounded(self)
         if endless is None:
-            found = self._fitted("ml")
+            found = self._climbed("ml")
             endless = runaway(self.dag, found.network.theta)
         if endless is None:
             return self._at(found, "ml")
         at_map = self.point("map")
         return replace(at_map, where=f"{at_map.where}: the likelihood of {endless} has no maximum")
 
-    def _fitted(self, at: At) -> Fit:
-        """Climb from random starts, or from a given fit."""
-        how: dict[str, Any] = {"starts": self.starts} if self.given is None else {"initial": self.given}
+    def _climbed(self, at: At) -> Fit:
+        return self.fitted(method=at, basis=self.basis, initial=self.given)
+
+    def fitted(self, **how: Any) -> Fit:
+        """Fit the model, from random starts unless ``initial`` is given; options are `lacunary.fit`'s."""
+        starts = self.starts if how.get("initial") is None else None
+        usual = {
+            "prior": self.prior,
+            "fixed": self.fixed,
+            "starts": starts,
+            "stop": self.stop,
+            "rng": self.rng,
+        }
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*maximum likelihood has no finite weights.*")
-            found = fit(
-                self.dag,
-                self.table,
-                method=at,
-                prior=self.prior,
-                basis=self.basis,
-                fixed=self.fixed,
-                stop=self.stop,
-                rng=self.rng,
-                **how,
-            )
+            found = fit(self.dag, self.table, **(usual | how))
         if found.interrupted:
             raise KeyboardInterrupt  # half a climb is no peak to weigh a model by
         return found

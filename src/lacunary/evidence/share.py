@@ -100,7 +100,7 @@ def why_unsure(found: Sequence[Estimate], floors: Sequence[float]) -> str:
         return "an estimate lies below a proven lower bound"
     if any(e.stderr is None for e in sampled):
         return "the error of an estimate is not known"
-    if not all(e.details.get("trustworthy", True) for e in sampled):
+    if not all(e.trustworthy for e in sampled):
         return "the error of an estimate is not to be trusted"
     return ""
 

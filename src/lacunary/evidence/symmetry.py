@@ -45,13 +45,14 @@ def log_symmetry(dag: Dag, counts: Array | None = None) -> float:
     With expected ``counts`` only states that rows are in count: empty ones are all alike, and k states of
     which m are occupied have k!/(k − m)! different labellings and not k!.
     """
-    kept = _kept(dag)
+    seen = _seen(dag)
+    kept = {v for v in seen if dag.schema.sizes[v] > 1}
     graph = Swaps(dag, kept)
     full = {v: dag.schema.sizes[v] if counts is None else _occupied(dag, counts, v) for v in graph.hidden}
     if not dag.continuous:
         return _log_renamings(graph, full) + graph.log_count()
     hidden = [v for v in kept if dag.schema.variables[v].hidden]
-    mirrored = [v for v in _seen(dag) if dag.schema.variables[v].hidden and not dag.schema.sizes[v]]
+    mirrored = [v for v in seen if dag.schema.variables[v].hidden and not dag.schema.sizes[v]]
     return _log_renamings(graph, full) + len(mirrored) * log(2) + _log_places(dag, [*hidden, *mirrored])
 
 
@@ -93,11 +94,6 @@ def _check_mirrored(belief: Belief) -> None:
                     "turned are not equally high and cannot be counted; leave symmetry out, or use a prior "
                     "in which it has mean zero and no correlation"
                 )
-
-
-def _kept(dag: Dag) -> set[int]:
-    """Return the discrete variables that matter: of several states, in `_seen`."""
-    return {v for v in _seen(dag) if dag.schema.sizes[v] > 1}
 
 
 def _log_places(dag: Dag, hidden: list[int]) -> float:

@@ -10,7 +10,6 @@ from lacunary.errors import ParameterError
 from lacunary.evidence.estimate import Estimate, Kind
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.symmetry import check_symmetric, log_symmetry
-from lacunary.learn.fit import fit
 from lacunary.learn.vbem import update_rule
 
 __all__ = ["variational"]
@@ -29,19 +28,7 @@ def variational(
     if start not in ("random", "map"):
         raise ParameterError(f"start must be 'random' or 'map', not {start!r}")
     initial = problem.network("map") if start == "map" else None
-    found = fit(
-        problem.dag,
-        problem.table,
-        method="variational",
-        prior=problem.prior,
-        starts=None if initial else problem.starts,
-        initial=initial,
-        fixed=problem.fixed,
-        stop=problem.stop,
-        rng=problem.rng,
-    )
-    if found.interrupted:
-        raise KeyboardInterrupt
+    found = problem.fitted(method="variational", initial=initial)
     posterior = problem.scale.believed_inside(found.belief)
     divergence = float(update_rule(problem.belief, problem.held).divergence(posterior.alpha[None])[0])
     terms = {"expected fit": found.objective + divergence, "divergence from the prior": -divergence}
@@ -55,16 +42,8 @@ def variational(
         check_symmetric(problem.belief)
         terms |= peaks
     where = f"the variational posterior, started from {'the MAP' if initial else 'random draws'}"
-    details = {
-        "posterior": found.belief,
-        "converged": found.converged,
-        "bounds": _bounds(found.starts),
-        **peaks,
-    }
+    bounds = sorted((float(getattr(s, "objective", np.nan)) for s in found.starts), reverse=True)
+    details = {"posterior": found.belief, "converged": found.converged, "bounds": bounds, **peaks}
     value = found.objective + (peaks["log symmetry"] if symmetry else 0.0)
     kind: Kind = "approximation" if symmetry else "lower bound"
     return Estimate("variational", value, kind, terms, where=where, details=details)
-
-
-def _bounds(starts: tuple[object, ...]) -> list[float]:
-    return sorted((float(getattr(s, "objective", np.nan)) for s in starts), reverse=True)

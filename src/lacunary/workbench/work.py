@@ -26,7 +26,7 @@ def estimate_of(found: Any) -> dict[str, Any]:
         "stderr": found.stderr,
         "dimension": found.dimension,
         "note": str(found.details.get("note", "")),
-        "trustworthy": bool(found.details.get("trustworthy", True)),
+        "trustworthy": found.trustworthy,
     }
 
 
