@@ -14,7 +14,7 @@ from lacunary.data.table import Table
 from lacunary.dependency.columns import Column
 from lacunary.dependency.conditional import Effort, Number, States, conditional
 from lacunary.dependency.start import Joint
-from lacunary.maths.arrays import Array
+from lacunary.maths.arrays import Array, Booleans, Integers
 
 __all__ = ["Chain", "cells_of", "check_room"]
 
@@ -49,7 +49,7 @@ class Chain:
 
     columns: Sequence[Column]
     cells: Array
-    holes: NDArray[np.bool_]
+    holes: Booleans
     rng: np.random.Generator
     weights: Array
     known: dict[int, Number | States] = field(default_factory=dict)
@@ -93,7 +93,7 @@ class Chain:
             self.known.get(i),
         )
 
-    def _learned_from(self, seen: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _learned_from(self, seen: Integers) -> Integers:
         """Return rows, each as often as it counts; where they are many, or weights no numbers, drawn ones."""
         weights = self.weights[seen]
         if np.all(weights == np.floor(weights)) and weights.sum() <= MOST:

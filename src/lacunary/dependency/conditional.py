@@ -20,7 +20,7 @@ from lacunary.dependency.linear import Line, line
 from lacunary.dependency.monotone import NODES, SHARES, Monotone
 from lacunary.dependency.softmax import PENALTIES, Softmax, softmax
 from lacunary.maths import special
-from lacunary.maths.arrays import Array
+from lacunary.maths.arrays import Array, Integers
 
 __all__ = ["Effort", "Number", "States", "conditional", "mean_back", "noise", "student"]
 
@@ -119,7 +119,7 @@ class States:
 
     shares: Array
     odds: Softmax | None
-    number: tuple[Line, Array, NDArray[np.int64]] | None
+    number: tuple[Line, Array, Integers] | None
     forest: Forest | None
     weights: Array
     gain: float = 0.0
@@ -219,7 +219,7 @@ def student(x: Array, scale: Any, dof: Any) -> Array:
 
 
 def _states(
-    column: Column, features: Array, bins: Bins, codes: NDArray[np.int64], effort: Effort,
+    column: Column, features: Array, bins: Bins, codes: Integers, effort: Effort,
     rng: np.random.Generator, before: States | None,
 ) -> States:  # fmt: skip
     size = column.variable.size
@@ -255,15 +255,13 @@ def _in_errors(gains: Array) -> float:
     return float(gains.mean() * np.sqrt(len(gains)) / max(float(gains.std()), 1e-12))
 
 
-def _log_told(told: list[Array | None], weights: Array, codes: NDArray[np.int64]) -> Array:
+def _log_told(told: list[Array | None], weights: Array, codes: Integers) -> Array:
     at = np.arange(len(codes))
     parts = [w * one[at, codes] for w, one in zip(weights, told, strict=True) if one is not None]
     return np.asarray(np.log(np.maximum(np.sum(parts, axis=0), 1e-300)))
 
 
-def _odds(
-    features: Array, codes: NDArray[np.int64], size: int, effort: Effort, before: States | None
-) -> Softmax:
+def _odds(features: Array, codes: Integers, size: int, effort: Effort, before: States | None) -> Softmax:
     """Return the regression with the prior that tells rows left out best; later on, the same prior."""
     if effort.proper:
         return softmax(features, codes, size, 0.1)
@@ -282,8 +280,8 @@ def _odds(
 
 
 def _ordered(
-    numbers: Array, features: Array, codes: NDArray[np.int64], effort: Effort
-) -> tuple[Line, Array, NDArray[np.int64]]:
+    numbers: Array, features: Array, codes: Integers, effort: Effort
+) -> tuple[Line, Array, Integers]:
     """Return a regression of the states' numbers, where one state ends and the next begins, their order."""
     order = np.argsort(numbers)
     rising = numbers[order]
@@ -292,7 +290,7 @@ def _ordered(
     return straight, between, order
 
 
-def _intervals(mean: Array, variance: float, between: Array, order: NDArray[np.int64]) -> Array:
+def _intervals(mean: Array, variance: float, between: Array, order: Integers) -> Array:
     """Return the states' probabilities if a normal number is rounded to the nearest of them."""
     chance = np.diff(special.ndtr((between - mean[:, None]) / np.sqrt(variance)), axis=1)
     out: Array = np.empty_like(chance)
@@ -306,7 +304,7 @@ def _chances(means: Array) -> Array:
     return np.asarray(out / out.sum(axis=1, keepdims=True))
 
 
-def _pooled(told: list[Array | None], codes: NDArray[np.int64]) -> Array:
+def _pooled(told: list[Array | None], codes: Integers) -> Array:
     """Return the weights with which probabilities are added: those of the greatest log-probability, by EM."""
     used = [i for i, one in enumerate(told) if one is not None]
     each = np.column_stack([one[np.arange(len(codes)), codes] for one in told if one is not None])

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.kernels.trees import grow_trees, sum_of_trees
-from lacunary.maths.arrays import Array
+from lacunary.maths.arrays import Array, Booleans, Integers
 
 __all__ = ["Forest", "forest"]
 
 Bins = NDArray[np.uint8]
 
-Parts = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Array]
+Parts = tuple[Integers, Integers, Integers, Array]
 
 MOST = 1000
 """Rows that a tree is grown on, at most."""
@@ -68,7 +68,7 @@ def forest(bins: Bins, targets: Array, trees: int, least: int, rng: np.random.Ge
     return Forest(parts, told)
 
 
-def _asked(parts: Parts, bins: Bins, used: NDArray[np.bool_]) -> tuple[Array, Array]:
+def _asked(parts: Parts, bins: Bins, used: Booleans) -> tuple[Array, Array]:
     """Return the mean over trees that may speak, and how many those are."""
     out, asked = np.zeros((len(bins), parts[3].shape[2])), np.zeros(len(bins))
     sum_of_trees(bins, *parts, used, out, asked)

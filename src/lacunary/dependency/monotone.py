@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
 from lacunary.maths import special
-from lacunary.maths.arrays import Array
+from lacunary.maths.arrays import Array, Integers
 
 __all__ = ["NODES", "SHARES", "Monotone", "monotone", "straight"]
 
@@ -119,7 +118,7 @@ def monotone(x: Array) -> Monotone:
     return Monotone(line.mean, line.sd, values[chosen], _standard(score[chosen], score, counts))
 
 
-def _standard(knots: Array, score: Array, counts: NDArray[np.int64]) -> Array:
+def _standard(knots: Array, score: Array, counts: Integers) -> Array:
     """Return scores such that those of the column have mean zero and variance one: ties make them narrow."""
     mean = np.average(score, weights=counts)
     sd = np.sqrt(np.average((score - mean) ** 2, weights=counts))

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
 from lacunary.data.table import Table
@@ -26,7 +25,7 @@ from lacunary.dependency.start import Joint, joint
 from lacunary.errors import ParameterError, SchemaError, TableError
 from lacunary.infer.answers import as_source, as_table
 from lacunary.infer.scale import check_squares
-from lacunary.maths.arrays import Array
+from lacunary.maths.arrays import Array, Integers
 
 __all__ = ["DependencyNetwork", "learn_dependencies"]
 
@@ -83,7 +82,7 @@ class DependencyNetwork:
                 read.add(chain)
         return {self.schema.names[i]: read.told(i) for i in wanted}
 
-    def drawn(self, rows: Table, random: np.random.Generator) -> tuple[NDArray[np.int64], Array]:
+    def drawn(self, rows: Table, random: np.random.Generator) -> tuple[Integers, Array]:
         """Return codes and reals with every hole drawn, each row's by a chain drawn for it."""
         owner = random.integers(len(self.chains), size=len(rows))
         codes, reals = rows.codes.astype(np.int64), np.array(rows.reals)
@@ -95,7 +94,7 @@ class DependencyNetwork:
             codes[where], reals[where] = (part[where] for part in _uncoded(rows, self.columns, chain.cells))
         return codes, reals
 
-    def completions(self) -> list[tuple[NDArray[np.int64], Array]]:
+    def completions(self) -> list[tuple[Integers, Array]]:
         """Return codes and reals of the rows it was learned from, filled, one for each chain."""
         return [_uncoded(self.rows, self.columns, chain.cells) for chain in self.chains]
 
@@ -292,7 +291,7 @@ def _log_left(z: Array, told: Array) -> Array:
     return student(z - told, *noise(z - told))
 
 
-def _uncoded(rows: Table, columns: Sequence[Column], cells: Array) -> tuple[NDArray[np.int64], Array]:
+def _uncoded(rows: Table, columns: Sequence[Column], cells: Array) -> tuple[Integers, Array]:
     """Return codes and reals of filled cells; what was observed stays as it is, to the last bit."""
     codes, reals = rows.codes.astype(np.int64), np.array(rows.reals)
     for i, column in enumerate(columns):

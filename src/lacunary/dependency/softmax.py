@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.budget import reserve
-from lacunary.maths.arrays import Array
+from lacunary.maths.arrays import Array, Integers
 
 __all__ = ["PENALTIES", "Softmax", "softmax"]
 
@@ -39,7 +38,7 @@ class Softmax:
     weights: Array
     curvature: Array
     features: Array
-    codes: NDArray[np.int64]
+    codes: Integers
     penalty: float
 
     def probabilities(self, features: Array) -> Array:
@@ -75,7 +74,7 @@ class Softmax:
 
 
 def softmax(
-    features: Array, codes: NDArray[np.int64], states: int, penalty: float, begin: Array | None = None
+    features: Array, codes: Integers, states: int, penalty: float, begin: Array | None = None
 ) -> Softmax:
     """Return the most probable weights by Newton's method with halved steps."""
     center = features.mean(axis=0)
@@ -118,7 +117,7 @@ def _curvature(x: Array, chance: Array, prior: Array) -> Array:
     return flat
 
 
-def _loss(x: Array, codes: NDArray[np.int64], weights: Array, prior: Array) -> float:
+def _loss(x: Array, codes: Integers, weights: Array, prior: Array) -> float:
     odds = np.column_stack([x @ weights, np.zeros(len(x))])
     top = odds.max(axis=1)
     total = top + np.log(np.exp(odds - top[:, None]).sum(axis=1))
@@ -135,5 +134,5 @@ def _with_one(features: Array) -> Array:
     return np.column_stack([np.ones(len(features)), features])
 
 
-def _indicators(codes: NDArray[np.int64], states: int) -> Array:
+def _indicators(codes: Integers, states: int) -> Array:
     return np.asarray(codes[:, None] == np.arange(states), dtype=np.float64)

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.dependency.columns import Column
-from lacunary.maths.arrays import Array
+from lacunary.maths.arrays import Array, Integers
 
 __all__ = ["Joint", "joint"]
 
@@ -66,7 +65,7 @@ class Joint:
                 total += mean.T @ mean + spread.sum(axis=0)
             self.covariance = total / (len(features) + 1.0)
 
-    def _batches(self, rows: int) -> list[NDArray[np.int64]]:
+    def _batches(self, rows: int) -> list[Integers]:
         step = max(CELLS // max(len(self.covariance) ** 2, 1), 1)
         return [np.arange(i, min(i + step, rows)) for i in range(0, rows, step)]
 
@@ -85,7 +84,7 @@ class Joint:
         open_ = ~seen[:, :, None] & ~seen[:, None, :]
         return mean, np.where(open_, left, 0.0)
 
-    def _put(self, out: Array, rows: NDArray[np.int64], drawn: Array) -> None:
+    def _put(self, out: Array, rows: Integers, drawn: Array) -> None:
         """Write what was drawn into the holes."""
         for i, column in enumerate(self.columns):
             empty = np.isnan(out[rows, i])

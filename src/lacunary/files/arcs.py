@@ -6,10 +6,10 @@ from math import inf, isfinite, nan
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.files.native import register
 from lacunary.files.record import Record, is_number
+from lacunary.maths.arrays import Array
 from lacunary.structure.arc_probabilities import ArcProbabilities
 
 __all__: list[str] = []  # it teaches the format its noun
@@ -64,7 +64,7 @@ def _decode(record: Record) -> ArcProbabilities:
     )
 
 
-def _square(record: Record, key: str, n: int) -> NDArray[np.float64]:
+def _square(record: Record, key: str, n: int) -> Array:
     values = [_number(record, key, value, SQUARES[key]) for value in record.list(key)]
     if len(values) != n * n:
         raise record.error(key, f"expected {n * n} numbers, not {len(values)}")

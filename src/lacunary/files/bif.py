@@ -14,7 +14,6 @@ from itertools import product
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.schema import Variable
 from lacunary.errors import FileError
@@ -22,6 +21,7 @@ from lacunary.files.labels import state_texts
 from lacunary.files.parsed import Declaration, Family, ParsedNetwork, Word
 from lacunary.files.tokens import Dialect, Tokens
 from lacunary.infer.network import Network
+from lacunary.maths.arrays import Array
 
 __all__ = ["parse", "write"]
 
@@ -88,7 +88,7 @@ def _family(tokens: Tokens) -> Family:
     return Family(child, parents, partial(_read, tokens, tokens.until("}")))
 
 
-def _read(tokens: Tokens, body: range, child: Variable, parents: Sequence[Variable]) -> NDArray[np.float64]:
+def _read(tokens: Tokens, body: range, child: Variable, parents: Sequence[Variable]) -> Array:
     """Return the table that the entries of a probability block make together."""
     rows = _Rows(tokens, child, parents)
     place = body.start
@@ -150,7 +150,7 @@ class _Rows:
             raise self.tokens.error(place, f"{self.child.name!r} is given this configuration twice")
         self.values[configuration] = row
 
-    def table(self, end: int) -> NDArray[np.float64]:
+    def table(self, end: int) -> Array:
         """Return the values, the parents first and the child last."""
         missing = sum(row is None for row in self.values)
         if missing and self.default is None:

@@ -12,7 +12,6 @@ from functools import partial
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.schema import Variable
 from lacunary.errors import FileError
@@ -20,6 +19,7 @@ from lacunary.files.labels import state_texts
 from lacunary.files.parsed import Declaration, Family, ParsedNetwork, Word
 from lacunary.files.tokens import Dialect, Tokens
 from lacunary.infer.network import Network
+from lacunary.maths.arrays import Array
 
 __all__ = ["parse", "write"]
 
@@ -111,7 +111,7 @@ def _states(tokens: Tokens, name: Word, values: dict[str, range]) -> tuple[Word,
 
 def _table(
     tokens: Tokens, name: Word, values: dict[str, range], child: Variable, parents: Sequence[Variable]
-) -> NDArray[np.float64]:
+) -> Array:
     shape = [*(p.size for p in parents), child.size]
     if "probs" in values:
         places = [place for place in values["probs"] if tokens.all[place] not in "(),"]
@@ -145,7 +145,7 @@ def write(network: Network) -> str:
     return "".join([*parts, "};\n"])
 
 
-def _nested(table: NDArray[np.float64]) -> str:
+def _nested(table: Array) -> str:
     rows = table.reshape(-1, table.shape[-1]).tolist()
     texts = [f"({', '.join(map(repr, row))})" for row in rows]
     for size in reversed(table.shape[:-1]):

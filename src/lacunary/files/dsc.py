@@ -12,7 +12,6 @@ from functools import partial
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.schema import Variable
 from lacunary.errors import FileError
@@ -20,6 +19,7 @@ from lacunary.files.labels import state_texts
 from lacunary.files.parsed import Declaration, Family, ParsedNetwork
 from lacunary.files.tokens import Dialect, Tokens
 from lacunary.infer.network import Network
+from lacunary.maths.arrays import Array
 
 __all__ = ["parse", "write"]
 
@@ -85,7 +85,7 @@ def _family(tokens: Tokens) -> Family:
     return Family(child, parents, partial(_read, tokens, _block(tokens)))
 
 
-def _read(tokens: Tokens, inside: range, child: Variable, parents: Sequence[Variable]) -> NDArray[np.float64]:
+def _read(tokens: Tokens, inside: range, child: Variable, parents: Sequence[Variable]) -> Array:
     """Return the table, from rows that name their configuration or from numbers one after the other."""
     shape = [*(p.size for p in parents), child.size]
     what = f"the table of {child.name!r}"
@@ -106,7 +106,7 @@ def _read(tokens: Tokens, inside: range, child: Variable, parents: Sequence[Vari
     return out
 
 
-def _row(tokens: Tokens, start: int, stop: int, out: NDArray[np.float64], child: Variable, what: str) -> None:
+def _row(tokens: Tokens, start: int, stop: int, out: Array, child: Variable, what: str) -> None:
     """Take in one row: (states of the parents): numbers; or default: numbers."""
     if tokens.all[start] == "default":
         places = [p for p in range(start + 1, stop) if tokens.all[p] not in ",:="]

@@ -9,13 +9,13 @@ from typing import NoReturn
 from xml.parsers import expat
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.schema import Variable
 from lacunary.errors import FileError
 from lacunary.files.parsed import ParsedNetwork
 from lacunary.files.tokens import as_numbers
 from lacunary.infer.network import Network
+from lacunary.maths.arrays import Array
 
 __all__ = ["Document"]
 
@@ -80,9 +80,7 @@ class Document(ABC):
             raise self.error(place, f"elements within elements, more than {self.depth} deep")
         return place
 
-    def table(
-        self, text: str, place: int, child: Variable, parents: Sequence[Variable]
-    ) -> NDArray[np.float64]:
+    def table(self, text: str, place: int, child: Variable, parents: Sequence[Variable]) -> Array:
         """Return a conditional table: the child's states move fastest, then those of its last parent."""
         values = as_numbers(text.split())
         if values is None:

@@ -13,7 +13,6 @@ from functools import partial
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.schema import Variable
 from lacunary.errors import FileError
@@ -23,6 +22,7 @@ from lacunary.files.normal import read_normals, written_normals
 from lacunary.files.parsed import Declaration, Family, ParsedNetwork, Word
 from lacunary.files.tokens import Dialect, Tokens
 from lacunary.infer.network import Network
+from lacunary.maths.arrays import Array
 
 __all__ = ["parse", "write"]
 
@@ -111,7 +111,7 @@ def _family(tokens: Tokens) -> Family:
     return Family(child, parents, partial(_read, tokens, data))
 
 
-def _read(tokens: Tokens, data: range, child: Variable, parents: Sequence[Variable]) -> NDArray[np.float64]:
+def _read(tokens: Tokens, data: range, child: Variable, parents: Sequence[Variable]) -> Array:
     if not child.discrete:
         return read_normals(tokens, data, child, parents)
     if not data or tokens.all[data.start] != "(":
@@ -155,7 +155,7 @@ def _data(network: Network, name: str) -> str:
     return written_normals(network.table(name), [parent for parent in above if not schema[parent].discrete])
 
 
-def _nested(table: NDArray[np.float64]) -> str:
+def _nested(table: Array) -> str:
     """Return the values with a pair of parentheses for every index."""
     rows = table.reshape(-1, table.shape[-1]).tolist()
     texts = [f"({' '.join(map(repr, row))})" for row in rows]

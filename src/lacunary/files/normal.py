@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from math import inf, prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.schema import Variable
 from lacunary.errors import FileError
 from lacunary.files.tokens import Tokens
+from lacunary.maths.arrays import Array
 
 __all__ = ["read_normals", "written_normals"]
 
@@ -24,9 +24,7 @@ TERM = re.compile(
 """A term of a mean: a number, a parent, or both with a star between."""
 
 
-def read_normals(
-    tokens: Tokens, data: range, child: Variable, parents: Sequence[Variable]
-) -> NDArray[np.float64]:
+def read_normals(tokens: Tokens, data: range, child: Variable, parents: Sequence[Variable]) -> Array:
     """Return intercept, coefficients and variance of every configuration of the discrete parents."""
     numeric = [parent.name for parent in parents if not parent.discrete]
     shape = [parent.size for parent in parents if parent.discrete]
@@ -84,7 +82,7 @@ def _record(tokens: Tokens, place: int, text: str, numeric: Sequence[str]) -> li
     return [*record.values(), float(found[1])]
 
 
-def written_normals(table: NDArray[np.float64], numeric: Sequence[str]) -> str:
+def written_normals(table: Array, numeric: Sequence[str]) -> str:
     """Return the densities with a pair of parentheses for every discrete parent, and one around all."""
     for name in numeric:
         if not re.fullmatch(NAME, name):

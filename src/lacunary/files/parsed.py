@@ -10,12 +10,12 @@ from math import prod
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema, Variable
 from lacunary.errors import FileError, ParameterError
 from lacunary.family.table import SUM_TOLERANCE
 from lacunary.infer.network import Network
+from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
 
 __all__ = [
@@ -70,7 +70,7 @@ class Family:
 
     child: Word
     parents: tuple[Word, ...]
-    read: Callable[[Variable, Sequence[Variable]], NDArray[np.float64]]
+    read: Callable[[Variable, Sequence[Variable]], Array]
 
 
 @dataclass
@@ -146,7 +146,7 @@ class ParsedNetwork:
             raise self.source.error(place, f"the arcs make a cycle: {' -> '.join(cycle)}") from None
         return Dag.from_parents(self._schema, parents)
 
-    def _table(self, family: Family) -> NDArray[np.float64]:
+    def _table(self, family: Family) -> Array:
         schema = self._dag.schema
         return family.read(schema[family.child.text], [schema[word.text] for word in family.parents])
 
@@ -162,7 +162,7 @@ class ParsedNetwork:
                 raise self.source.error(word.place, message.format(repr(word.text)))
             seen.add(word.text)
 
-    def _wrong_sum(self, tables: dict[str, NDArray[np.float64]]) -> int:
+    def _wrong_sum(self, tables: dict[str, Array]) -> int:
         """Return the place of the first family, in the schema's order, whose sums are not one."""
         for name in self._schema.names:
             if self._schema[name].discrete and np.abs(tables[name].sum(axis=-1) - 1.0).max() > SUM_TOLERANCE:
@@ -179,7 +179,7 @@ def too_large(sizes: Sequence[int], before: int = 0) -> str:
     return ""
 
 
-def _unscaled(network: Network, tables: dict[str, NDArray[np.float64]]) -> Network:
+def _unscaled(network: Network, tables: dict[str, Array]) -> Network:
     """Put back the printed values of the distributions that sum to one but for rounding.
 
     Scaling those would change their last digits at every reading. A distribution that was scaled to

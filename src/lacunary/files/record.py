@@ -8,9 +8,9 @@ from sys import float_info
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.errors import FileError
+from lacunary.maths.arrays import Array
 
 __all__ = ["Record", "is_number"]
 
@@ -59,7 +59,7 @@ class Record:
         """Return a field that is a finite number."""
         return float(_array([self.value(key)], self._at(key))[0])
 
-    def numbers(self, key: str) -> NDArray[np.float64]:
+    def numbers(self, key: str) -> Array:
         """Return a field that is a list of finite numbers."""
         return _array(self._typed(key, list), self._at(key))
 
@@ -114,7 +114,7 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and type(value) is not bool and abs(value) <= float_info.max
 
 
-def _array(values: list[Any], path: str) -> NDArray[np.float64]:
+def _array(values: list[Any], path: str) -> Array:
     if not set(map(type, values)) <= {int, float}:
         raise FileError(f"{path}: expected numbers only")
     try:

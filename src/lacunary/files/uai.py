@@ -16,7 +16,6 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.schema import Label, Schema, Variable
 from lacunary.errors import FileError
@@ -25,6 +24,7 @@ from lacunary.files.labels import state_texts
 from lacunary.files.parsed import MOST_VALUES, Declaration, Family, ParsedNetwork, Word, too_large
 from lacunary.files.tokens import Dialect, Tokens
 from lacunary.infer.network import Network
+from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
 
 __all__ = ["parse", "uai_evidence", "uai_marginals", "write", "write_uai_evidence"]
@@ -90,7 +90,7 @@ def _whole(tokens: Tokens, what: str, most: int) -> int:
     return int(token)
 
 
-def _read(tokens: Tokens, places: range, child: Variable, parents: Sequence[Variable]) -> NDArray[np.float64]:
+def _read(tokens: Tokens, places: range, child: Variable, parents: Sequence[Variable]) -> Array:
     shape = [*(p.size for p in parents), child.size]
     values = tokens.numbers(places, places.stop, prod(shape), f"the table of {child.name}")
     return np.array(values).reshape(shape)

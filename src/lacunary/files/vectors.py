@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.errors import FileError
 from lacunary.family.table import SUM_TOLERANCE
 from lacunary.files.parsed import too_large
 from lacunary.files.record import Record
 from lacunary.infer.belief import Belief
+from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 
-def encode_vector(dag: Dag, vector: NDArray[np.float64]) -> dict[str, list[float]]:
+def encode_vector(dag: Dag, vector: Array) -> dict[str, list[float]]:
     """Return one number for each parameter as a list for each variable.
 
     A table goes over the parents in their order, the last moving fastest, and last over the variable's
@@ -35,7 +35,7 @@ def encode_vector(dag: Dag, vector: NDArray[np.float64]) -> dict[str, list[float
     return {dag.names[i]: lists[i] for i in sorted(lists)}
 
 
-def decode_vector(dag: Dag, tables: Record) -> NDArray[np.float64]:
+def decode_vector(dag: Dag, tables: Record) -> Array:
     """Return the vector that `encode_vector` wrote."""
     return _decoded(dag, tables, 0, dag.layout.size)
 
@@ -52,7 +52,7 @@ def encode_alpha(belief: Belief) -> dict[str, list[float]]:
     return {dag.names[i]: lists[i] for i in sorted(lists)}
 
 
-def decode_alpha(dag: Dag, record: Record) -> NDArray[np.float64]:
+def decode_alpha(dag: Dag, record: Record) -> Array:
     """Return the hyperparameters that `encode_alpha` wrote."""
     alpha = _decoded(dag, record, 1, dag.layout.statistics_size)
     for i, family in dag.numeric:
@@ -61,7 +61,7 @@ def decode_alpha(dag: Dag, record: Record) -> NDArray[np.float64]:
     return alpha
 
 
-def probabilities(dag: Dag, theta: NDArray[np.float64], *, renormalize: bool = False) -> NDArray[np.float64]:
+def probabilities(dag: Dag, theta: Array, *, renormalize: bool = False) -> Array:
     """Return the vector as it is if every distribution sums to one, or scaled if that is wished."""
     layout = dag.layout
     tables, total = theta[: layout.tables], layout.total(theta)
@@ -82,7 +82,7 @@ def probabilities(dag: Dag, theta: NDArray[np.float64], *, renormalize: bool = F
     return theta
 
 
-def _decoded(dag: Dag, record: Record, which: int, size: int) -> NDArray[np.float64]:
+def _decoded(dag: Dag, record: Record, which: int, size: int) -> Array:
     """Return the lists as one vector, of parameters (0) or statistics (1) where these differ."""
     _check_sizes(dag, record, which)
     layout = dag.layout
@@ -102,7 +102,7 @@ def _decoded(dag: Dag, record: Record, which: int, size: int) -> NDArray[np.floa
     return vector
 
 
-def _listed(record: Record, name: str, count: int) -> NDArray[np.float64]:
+def _listed(record: Record, name: str, count: int) -> Array:
     values = record.numbers(name)
     if len(values) != count:
         raise record.error(name, f"expected {count} numbers, not {len(values)}")

@@ -14,7 +14,6 @@ from functools import partial
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.schema import Variable
 from lacunary.errors import FileError
@@ -22,6 +21,7 @@ from lacunary.files.elements import Document
 from lacunary.files.labels import state_texts
 from lacunary.files.parsed import Declaration, Family, Word
 from lacunary.infer.network import Network
+from lacunary.maths.arrays import Array
 
 __all__ = ["parse", "write"]
 
@@ -88,7 +88,7 @@ class _Document(Document):
         words = tuple(Word(parent, node.name.place) for parent in node.said("parents").split())
         self.draft.families.append(Family(node.name, words, partial(self._read, node)))
 
-    def _read(self, node: _Node, child: Variable, parents: Sequence[Variable]) -> NDArray[np.float64]:
+    def _read(self, node: _Node, child: Variable, parents: Sequence[Variable]) -> Array:
         place = node.name.place
         if node.kind != "deterministic":
             return self.table(node.said("probabilities"), place, child, parents)

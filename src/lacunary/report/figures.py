@@ -9,7 +9,6 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
 
 from lacunary.data.schema import Label
 from lacunary.data.table import Table
@@ -20,6 +19,7 @@ from lacunary.infer.divergence import kl
 from lacunary.infer.network import Network
 from lacunary.learn.fit import Fit
 from lacunary.learn.select import local_entropy
+from lacunary.maths.arrays import Array
 from lacunary.report import figures_style as style
 from lacunary.report.figures_style import picture, svg
 from lacunary.report.words import method as method_name
@@ -254,7 +254,7 @@ def starts(fit: Fit, truth: Network | None = None) -> Figure:
         return figure
 
 
-def _floor(values: NDArray[np.float64]) -> float:
+def _floor(values: Array) -> float:
     """Return where the axis begins: one value far below all others would flatten their differences."""
     gaps = np.sort(values.max() - values)[::-1]
     widest = gaps[1] if len(gaps) > 2 and gaps[0] > 5 * gaps[1] > 0 else gaps[0]

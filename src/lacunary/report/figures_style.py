@@ -18,9 +18,9 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, Formatter, FuncFormatter, LogFormatter, NullFormatter
-from numpy.typing import NDArray
 
 from lacunary.data.wording import harmless
+from lacunary.maths.arrays import Array
 from lacunary.report.words import shortened
 
 __all__ = ["FigureStyle", "Sheet", "canvas", "heat_map", "numbered", "picture", "rule", "svg"]
@@ -131,7 +131,7 @@ def _shown(text: str, most: int = LONGEST) -> str:
 
 def heat_map(
     axes: Axes,
-    values: NDArray[np.float64],
+    values: Array,
     said: Callable[[int, int], str],
     span: tuple[float, float],
     heads: tuple[str, Sequence[str], Sequence[str]],

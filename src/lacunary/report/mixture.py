@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import softmax
 
 from lacunary.data.schema import Label, Schema, Variable
@@ -15,6 +14,7 @@ from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.data.wording import visible
 from lacunary.infer.mixture import Mixture
 from lacunary.infer.network import Network
+from lacunary.maths.arrays import Array
 from lacunary.mixture.found import MixtureFit, Trial
 from lacunary.model.arrows import Arc
 from lacunary.report.words import minus
@@ -93,8 +93,8 @@ class Feature:
 
     variable: str
     state: Label | None
-    values: NDArray[np.float64]
-    sds: NDArray[np.float64]
+    values: Array
+    sds: Array
     overall: float
     spread: float
 
@@ -111,7 +111,7 @@ class Feature:
         return minus(value, min(max(digits, 0), 12))
 
     @property
-    def apart(self) -> NDArray[np.float64]:
+    def apart(self) -> Array:
         """How far each component is from the whole, in standard deviations of the whole; (components,)."""
         return (self.values - self.overall) / self.spread if self.spread > 0 else 0 * self.values
 
@@ -224,9 +224,7 @@ def features(mixture: Mixture) -> tuple[Feature, ...]:
     return tuple(sorted(found, key=lambda feature: -float(weights @ feature.apart**2)))
 
 
-def _chances(
-    name: str, states: Sequence[Label], chances: NDArray[np.float64], weights: NDArray[np.float64]
-) -> Iterator[Feature]:
+def _chances(name: str, states: Sequence[Label], chances: Array, weights: Array) -> Iterator[Feature]:
     """Yield the chance of each state; of two states only the last, which says it all."""
     for k, state in enumerate(states):
         if len(states) == 2 and k == 0:
@@ -263,5 +261,5 @@ def sentences(network: Network) -> Iterator[str]:
         yield visible(f"{variable.name}{':' if variable.discrete else ' ='} {'; '.join(parts)}")
 
 
-def _chance(variable: Variable, chances: NDArray[np.float64]) -> str:
+def _chance(variable: Variable, chances: Array) -> str:
     return ", ".join(f"{s} {p:.3f}" for s, p in zip(variable.states, chances, strict=True))

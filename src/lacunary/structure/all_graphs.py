@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from math import log
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.kernels.layers import add_layers, arc_chances, draw_layers
+from lacunary.maths.arrays import Array, Booleans
 from lacunary.maths.special import logsumexp
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.exact import Tables
@@ -21,7 +21,6 @@ from lacunary.structure.score import FamilyScore, Parents, Structure
 
 __all__ = ["AllGraphs", "Charge", "charges", "drawn_charge", "family_terms", "sum_of_graphs"]
 
-Array = NDArray[np.float64]
 
 SMALL = 1e-12
 """Shares of charges that are left out of the probabilities of arcs."""
@@ -87,7 +86,7 @@ class AllGraphs:
         The log of the sum over graphs of exp(terms + charge · links).
     """
 
-    def __init__(self, terms: Array, counted: NDArray[np.bool_], charge: float) -> None:
+    def __init__(self, terms: Array, counted: Booleans, charge: float) -> None:
         n = len(terms)
         self.terms = terms.copy()
         for parent in range(n):

@@ -8,11 +8,11 @@ from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.source import Source
 from lacunary.errors import ParameterError, TooWideError
 from lacunary.infer.answers import as_source
+from lacunary.maths.arrays import Array
 from lacunary.maths.mixing import LEAST, chain_mean
 from lacunary.model.arrows import Arc
 from lacunary.registry import borrow, page_of
@@ -24,7 +24,6 @@ from lacunary.structure.prior import DEFAULT, PriorGiven, StructurePrior
 
 __all__ = ["ArcProbabilities", "arc_probabilities", "diagnosed"]
 
-Array = NDArray[np.float64]
 
 CHEAP = 20.0
 """Seconds up to which the sum over all graphs is worth it, by an estimate."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.kernels.graph import best_move
+from lacunary.maths.arrays import Array, Booleans, Integers
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.move import Add, Move, Remove, Reverse
 from lacunary.structure.prior import StructurePrior
@@ -17,7 +17,7 @@ from lacunary.structure.sketch import Sketch
 
 __all__ = ["Board", "Kept"]
 
-Kept = tuple[Sketch, NDArray[np.float64], NDArray[np.float64], float, int]
+Kept = tuple[Sketch, Array, Array, float, int]
 
 ROUNDING = 1e-11
 """Gains that differ by less than this part of the families' scores are ties: rounding must not choose."""
@@ -159,7 +159,7 @@ class Board:
             self._stale.add(child)
         return delta
 
-    def rise(self, barred: NDArray[np.bool_] | None = None) -> tuple[Move, float] | None:
+    def rise(self, barred: Booleans | None = None) -> tuple[Move, float] | None:
         """Make the best move and return it with what it added; nothing is done where none gains.
 
         `gain` is worked out for many moves at once, to rounding. The families' own scores, which depend on
@@ -189,11 +189,11 @@ class Board:
                 gain[:] = np.where(there > -np.inf, np.inf, -np.inf)
         self._stale.clear()
 
-    def _room(self) -> NDArray[np.bool_]:
+    def _room(self) -> Booleans:
         """Which variables may have one more parent; (n,)."""
         return np.asarray(self.sketch.many < self.constraints.max_parents)
 
-    def toggles(self) -> NDArray[np.float64]:
+    def toggles(self) -> Array:
         """Return the gain of every arc that may be put in or taken out, −inf elsewhere; (n, n)."""
         self._refresh()
         arcs = self.sketch.arcs
@@ -204,7 +204,7 @@ class Board:
             charged = charged + np.where(self.prior.counted, np.where(arcs, less, more), 0.0)
         return np.where(may_add | (arcs & ~self.constraints.required), charged, -np.inf)
 
-    def turns(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    def turns(self) -> tuple[Integers, Integers, Array]:
         """Return tail, head and gain of every arc that may be turned round; (arcs,) each."""
         self._refresh()
         tails, heads = np.nonzero(self.sketch.arcs & ~self.constraints.required & self.constraints.free.T)
@@ -227,7 +227,7 @@ class Board:
             if gain > -np.inf:
                 yield Reverse(int(tail), int(head)), float(gain)
 
-    def best(self, barred: NDArray[np.bool_] | None = None) -> tuple[Move | None, float]:
+    def best(self, barred: Booleans | None = None) -> tuple[Move | None, float]:
         """Return the move that gains most, and what.
 
         Of ties, rather no turn, then the first head, then the first tail.

@@ -8,11 +8,11 @@ from math import log
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
 from lacunary.infer.parallel import in_parallel
 from lacunary.learn.check import MOST_CELLS
+from lacunary.maths.arrays import Array, Booleans
 from lacunary.structure.score import FamilyScore, Parents, announce
 
 __all__ = ["Cache", "Room"]
@@ -30,7 +30,7 @@ class Room:
         self._each, self._largest = self.logs.tolist(), float(self.logs.max(initial=0.0))
         self._real: list[bool] = self.real.tolist()
 
-    def full(self, child: int, parents: Parents) -> NDArray[np.bool_] | None:
+    def full(self, child: int, parents: Parents) -> Booleans | None:
         """Tell which variables a family has no room for as further parents; (n,). None: there is room."""
         each, real = self._each, self._real
         size = 2.0 * log(sum([real[p] for p in parents]) + 3.0) if real[child] else each[child]
@@ -59,9 +59,9 @@ class Cache:
         self.score, self.room = score, room
         self.most = max(int(most), 1)
         # Where a score has all terms of a family at once it says so, (n + 1,); a search wants both in turn.
-        self._terms: Callable[[int, Parents], NDArray[np.float64]] | None = getattr(score, "terms", None)
+        self._terms: Callable[[int, Parents], Array] | None = getattr(score, "terms", None)
         self.asked = self.missed = 0
-        self._toggled: OrderedDict[Key, tuple[NDArray[np.float64], float | None]] = OrderedDict()
+        self._toggled: OrderedDict[Key, tuple[Array, float | None]] = OrderedDict()
         self._family: OrderedDict[Key, float] = OrderedDict()
 
     @property
@@ -70,7 +70,7 @@ class Cache:
         return self.score.variables
 
     @property
-    def allowed(self) -> NDArray[np.bool_]:
+    def allowed(self) -> Booleans:
         """Which arcs can be, ``[parent, child]``."""
         return self.score.allowed
 
@@ -118,12 +118,12 @@ class Cache:
             self._family.move_to_end(key)
         return known
 
-    def toggled(self, child: int, parents: Parents) -> NDArray[np.float64]:
+    def toggled(self, child: int, parents: Parents) -> Array:
         """Return the child's term with each variable put in or taken out of its parents; (n,)."""
         self.asked += 1
         return self._both(child, parents)[0]
 
-    def _both(self, child: int, parents: Parents) -> tuple[NDArray[np.float64], float | None]:
+    def _both(self, child: int, parents: Parents) -> tuple[Array, float | None]:
         """Return the toggled terms, and the term as it is where they come together."""
         key = (child, parents)
         known = self._toggled.get(key)
@@ -136,7 +136,7 @@ class Cache:
             self._toggled.move_to_end(key)
         return known
 
-    def _ask(self, child: int, parents: Parents) -> tuple[NDArray[np.float64], float | None]:
+    def _ask(self, child: int, parents: Parents) -> tuple[Array, float | None]:
         if self._terms is None:
             toggled, own = self.score.toggled(child, parents), None
         else:

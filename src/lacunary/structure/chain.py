@@ -13,7 +13,6 @@ from math import log
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.budget import reserve
 from lacunary.data.table import Table
@@ -24,6 +23,7 @@ from lacunary.infer.complete import completed
 from lacunary.infer.completions import complete_statistics
 from lacunary.infer.scale import Scale
 from lacunary.learn.fit import fit
+from lacunary.maths.arrays import Array
 from lacunary.structure.all_graphs import AllGraphs, drawn_charge, family_terms
 from lacunary.structure.anneal import propose
 from lacunary.structure.board import Board
@@ -39,7 +39,6 @@ from lacunary.structure.walk import Walk, dag_of
 
 __all__ = ["Chain", "Draw", "Setting", "whole_rows"]
 
-Array = NDArray[np.float64]
 
 MOVES = 4
 """Moves that are proposed between two draws of the holes, for every ordered pair of variables."""

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
+from lacunary.maths.arrays import Booleans
 from lacunary.structure.move import Remove, Reverse
 from lacunary.structure.walk import Walk
 
@@ -16,7 +16,7 @@ __all__ = ["Greedy", "Tabu", "check_at_least", "climb", "forward", "shake"]
 
 
 def climb(
-    walk: Walk, most: int | None = None, *, barred: NDArray[np.bool_] | None = None, quiet: bool = False
+    walk: Walk, most: int | None = None, *, barred: Booleans | None = None, quiet: bool = False
 ) -> bool:
     """Take the best move until none gains, or ``most`` were taken; tell whether the top was reached.
 
@@ -166,7 +166,7 @@ class Tabu:
             walk.tell()
 
 
-def _barred(n: int, recent: list[list[int]]) -> NDArray[np.bool_]:
+def _barred(n: int, recent: list[list[int]]) -> Booleans:
     out = np.zeros((n, n), dtype=bool)
     for one, two in recent:
         out[one, two] = out[two, one] = True

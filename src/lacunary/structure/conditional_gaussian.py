@@ -17,6 +17,7 @@ from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.infer import prior as priors
 from lacunary.infer.belief import Prior
+from lacunary.maths.arrays import Array
 from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.structure.conditional_gaussian_moments import Cases, Statistics, Triples
 from lacunary.structure.discrete import BD, BIC
@@ -32,7 +33,6 @@ from lacunary.structure.score import FamilyScore, Parents, allowed_arcs, toggle
 
 __all__ = ["ConditionalGaussian", "ConditionalGaussianBIC"]
 
-Array = NDArray[np.float64]
 Stack = tuple[Array, Array]
 
 ROOM = 2**25

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.table import Table, unique_rows
+from lacunary.maths.arrays import Array, Integers
 from lacunary.structure.gaussian import Standard
 from lacunary.structure.score import Parents
 
 __all__ = ["Cases", "Statistics", "Triples"]
 
-Array = NDArray[np.float64]
 
 LARGEST = 2**23
 """Numbers in the matrices of one family beyond which it is too large to be scored: 64 MiB."""
@@ -114,7 +114,7 @@ class Triples:
 
 def _told_apart(
     codes: NDArray[np.signedinteger], sizes: Sequence[int], discrete: Parents
-) -> tuple[int, NDArray[np.int64]]:
+) -> tuple[int, Integers]:
     """Return how many configurations of these variables the rows have, and which one each row has."""
     first, which = unique_rows(codes[:, list(discrete)], [sizes[d] for d in discrete], np.empty((0, 0)))
     return len(first), which

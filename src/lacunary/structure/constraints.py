@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.budget import reserve
 from lacunary.data.schema import Schema
 from lacunary.errors import GraphError, ParameterError
 from lacunary.family.registry import chosen_families
+from lacunary.maths.arrays import Booleans
 from lacunary.model.arrows import Arc, parse
 from lacunary.model.dag import Dag
 from lacunary.structure.score import Parents, allowed_arcs
@@ -41,8 +41,8 @@ class Constraints:
     """
 
     schema: Schema
-    required: NDArray[np.bool_]
-    free: NDArray[np.bool_]
+    required: Booleans
+    free: Booleans
     max_parents: int
 
     @classmethod
@@ -134,7 +134,7 @@ class Constraints:
         return parents
 
 
-def _matrix(schema: Schema, given: ArcsGiven) -> NDArray[np.bool_]:
+def _matrix(schema: Schema, given: ArcsGiven) -> Booleans:
     out = np.zeros((len(schema), len(schema)), dtype=bool)
     for tail, head in _pairs(given):
         if tail == head:
@@ -158,7 +158,7 @@ def _pairs(given: Any) -> Iterable[Arc]:
             yield tail, head
 
 
-def _tiers(schema: Schema, tiers: Sequence[Sequence[str]] | None) -> NDArray[np.bool_]:
+def _tiers(schema: Schema, tiers: Sequence[Sequence[str]] | None) -> Booleans:
     """Return which arcs do not go back from a later tier to an earlier one."""
     if not tiers:
         return np.ones((len(schema), len(schema)), dtype=bool)
@@ -180,10 +180,10 @@ def _most(max_parents: int | None, n: int) -> int:
     return int(max_parents)
 
 
-def _arcs(schema: Schema, matrix: NDArray[np.bool_]) -> list[Arc]:
+def _arcs(schema: Schema, matrix: Booleans) -> list[Arc]:
     return [(schema.names[i], schema.names[j]) for i, j in np.argwhere(matrix)]
 
 
-def _refuse(schema: Schema, wrong: NDArray[np.bool_], why: str) -> None:
+def _refuse(schema: Schema, wrong: Booleans, why: str) -> None:
     for tail, head in _arcs(schema, wrong)[:1]:
         raise GraphError(f"{tail} -> {head} {why}")

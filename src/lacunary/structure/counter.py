@@ -13,6 +13,7 @@ from lacunary.budget import SMALL, reserve
 from lacunary.data.table import Table
 from lacunary.infer.parallel import in_parallel, in_runs, threads
 from lacunary.kernels.count import add_digit, count_alone, count_beside, count_bits, count_masks
+from lacunary.maths.arrays import Array, Integers
 from lacunary.structure.score import Parents
 
 __all__ = ["Block", "Counter", "Heights"]
@@ -57,14 +58,14 @@ class Heights:
     configurations: int
     states: int
     dense: bool
-    find: Callable[[], NDArray[np.int64]]
+    find: Callable[[], Integers]
     height: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.height = self.configurations * self.states
 
     @cached_property
-    def place(self) -> NDArray[np.int64]:
+    def place(self) -> Integers:
         """u·r + k of each distinct row; (distinct rows,). Not asked for where bits are counted."""
         return self.find()
 
@@ -84,8 +85,8 @@ class Block:
     """
 
     variables: slice
-    sizes: NDArray[np.float64]
-    first: NDArray[np.int64]
+    sizes: Array
+    first: Integers
     shift: int = 0
 
     @cached_property
@@ -131,13 +132,13 @@ class Counter:
         add_digit(place, self.codes[child], states)
         return Heights(members, many, states, False, lambda: place)
 
-    def _places(self, members: Parents) -> NDArray[np.int64]:
+    def _places(self, members: Parents) -> Integers:
         place = np.zeros(len(self.weights), dtype=np.int64)
         for member in members:
             add_digit(place, self.codes[member], self.sizes[member])
         return place
 
-    def _renumbered(self, parents: Parents, most: int) -> tuple[NDArray[np.int64], int]:
+    def _renumbered(self, parents: Parents, most: int) -> tuple[Integers, int]:
         """Return the parents' configuration of each row, numbered anew whenever there are too many."""
         place, capacity = np.zeros(len(self.weights), dtype=np.int64), 1
         for parent in parents:
@@ -147,7 +148,7 @@ class Counter:
                 place, capacity = _renumbered(place, capacity)
         return place, capacity
 
-    def alone(self, heights: Heights) -> NDArray[np.float64]:
+    def alone(self, heights: Heights) -> Array:
         """Return the counts of the child and its parents; (configurations · states,)."""
         out = np.zeros(heights.height)
         if self.bits is not None and self._few(heights, 1, 1):
@@ -160,11 +161,11 @@ class Counter:
         """Whether the counts with every further parent are held at once."""
         return heights.height * self._whole.width <= CELLS
 
-    def beside_all(self, heights: Heights) -> NDArray[np.float64]:
+    def beside_all(self, heights: Heights) -> Array:
         """Return the counts with every further parent; (configurations · states, all variables' states)."""
         return self._counted(heights, self._whole)
 
-    def beside(self, heights: Heights) -> Iterator[tuple[Block, NDArray[np.float64]]]:
+    def beside(self, heights: Heights) -> Iterator[tuple[Block, Array]]:
         """Go over the counts with each further parent, as many variables at a time as memory allows.
 
         The counts' columns are the states of the block's variables; (configurations · states, columns).
@@ -185,7 +186,7 @@ class Counter:
         first = self.first[begin : end + 1] - self.first[begin]
         return Block(slice(begin, end), self._sizes[begin:end], first, int(self.first[begin]))
 
-    def _counted(self, heights: Heights, block: Block) -> NDArray[np.float64]:
+    def _counted(self, heights: Heights, block: Block) -> Array:
         many, width = len(block.sizes), block.width
         needed = 8.0 * heights.height * width
         if needed > SMALL:
@@ -194,7 +195,7 @@ class Counter:
             return self._by_bits(heights, block, self.bits[block.shift : block.shift + width])
         return self._by_rows(heights, block)
 
-    def _by_bits(self, heights: Heights, block: Block, bits: NDArray[np.uint64]) -> NDArray[np.float64]:
+    def _by_bits(self, heights: Heights, block: Block, bits: NDArray[np.uint64]) -> Array:
         """Count looking at 64 rows at once; threads share the places."""
         masks, counts = self._masks(heights.members), np.zeros((heights.height, block.width))
         if WORD * heights.height * bits.size < SHARED:
@@ -208,12 +209,12 @@ class Counter:
         in_runs(count, len(counts), 2)
         return counts
 
-    def _by_rows(self, heights: Heights, block: Block) -> NDArray[np.float64]:
+    def _by_rows(self, heights: Heights, block: Block) -> Array:
         """Count row by row; threads share the rows where weights are whole: such sums know no order."""
         place, shape, rows = heights.place, (heights.height, block.width), len(self.weights)
         begin, end = block.variables.start, block.variables.stop
 
-        def count(some: slice) -> NDArray[np.float64]:
+        def count(some: slice) -> Array:
             counts = np.zeros(shape)
             count_beside(
                 self.columns[some],
@@ -265,7 +266,7 @@ def _bits(codes: NDArray[np.signedinteger], sizes: tuple[int, ...]) -> NDArray[n
     return out.view(np.uint64)
 
 
-def _renumbered(place: NDArray[np.int64], capacity: int) -> tuple[NDArray[np.int64], int]:
+def _renumbered(place: Integers, capacity: int) -> tuple[Integers, int]:
     """Return the numbers with those that do not occur left out, order kept, and how many remain."""
     if capacity > 2**22:
         found, rank = np.unique(place, return_inverse=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
 from lacunary.data.table import Table
@@ -16,6 +15,7 @@ from lacunary.errors import ParameterError, SchemaError
 from lacunary.evidence.charge import price
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
 from lacunary.kernels.families import BDEU, DIRICHLET, LIKELIHOOD, block_terms, toggled_terms
+from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.special import log_rising
 from lacunary.model.dag import Dag
 from lacunary.structure.counter import Counter, Heights
@@ -23,7 +23,6 @@ from lacunary.structure.score import Parents, allowed_arcs, check_observed, togg
 
 __all__ = ["BD", "BIC", "check_complete", "check_digits", "table_evidence"]
 
-Array = NDArray[np.float64]
 
 MOST = 1e15
 """Pseudo-counts beyond which a row more is no other number."""
@@ -99,9 +98,7 @@ class _Discrete:
         self._score(child, parents, ALONE, counts.reshape(-1, 1), out)
         return float(out[0])
 
-    def _score(
-        self, child: int, parents: Parents, first: NDArray[np.int64], counts: Array, out: Array
-    ) -> None:
+    def _score(self, child: int, parents: Parents, first: Integers, counts: Array, out: Array) -> None:
         """Write the child's term with each variable whose columns begin at ``first`` beside its parents."""
         sizes = self.schema.sizes
         many = float(prod([sizes[p] for p in parents]))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from lacunary.budget import reserve, said
 from lacunary.errors import TooWideError
+from lacunary.maths.arrays import Array, Integers
 from lacunary.structure.climb import forward
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.prior import StructurePrior, best_by_links
@@ -118,7 +119,7 @@ class Tables:
                 last[with_child[better]] = child
         return self._traced(value, last), float(top[-1])
 
-    def _spread(self, charge: float) -> NDArray[np.float64]:
+    def _spread(self, charge: float) -> Array:
         """Return the best term within each set: its own, or that of a smaller one; (n, 2ⁿ⁻¹)."""
         value = self.terms.copy()
         for child in range(self.n):
@@ -131,7 +132,7 @@ class Tables:
                 np.maximum(halves[:, 0], halves[:, 1], out=halves[:, 1])
         return value
 
-    def _traced(self, value: NDArray[np.float64], last: NDArray[np.int8]) -> Structure:
+    def _traced(self, value: Array, last: NDArray[np.int8]) -> Structure:
         out: list[Parents] = [()] * self.n
         rest = (1 << self.n) - 1
         while rest:
@@ -205,7 +206,7 @@ def _growing_size(many: int, most: int) -> float:
     return float(sum(comb(max(many - 1, 0), k) for k in range(min(many, most))))
 
 
-def _least(value: NDArray[np.float64], packed: int) -> int:
+def _least(value: Array, packed: int) -> int:
     """Return the smallest set whose best term is that of a given one: the parents that have it."""
     for bit in range(len(value).bit_length() - 1):
         if packed >> bit & 1 and value[packed ^ (1 << bit)] >= value[packed]:
@@ -218,7 +219,7 @@ def _packed(child: int, parents: Parents) -> int:
     return sum(1 << (p - (p > child)) for p in parents)
 
 
-def _dropped(sets: NDArray[np.int64], child: int) -> NDArray[np.int64]:
+def _dropped(sets: Integers, child: int) -> Integers:
     """Return sets without the child's place."""
     low = sets & ((1 << child) - 1)
     return np.asarray(low | (sets >> (child + 1) << child))

@@ -12,19 +12,18 @@ from math import prod
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.errors import ParameterError
 from lacunary.evidence.charge import price
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
 from lacunary.infer.islands import Islands, IslandSum
 from lacunary.kernels.count import bd_terms, log_likelihood_terms
+from lacunary.maths.arrays import Array, Integers
 from lacunary.structure.discrete import table_evidence
 from lacunary.structure.score import Parents, allowed_arcs, toggle
 
 __all__ = ["ExpectedCounts"]
 
-Array = NDArray[np.float64]
 
 CELLS = 2**25
 """Expected counts that are held at a time (256 MiB): a family for which they are more is not scored."""
@@ -129,9 +128,7 @@ class ExpectedCounts:
         self._terms(child, parents, np.ascontiguousarray(counts.reshape(-1, 1)), ALONE, out)
         return float(out[0])
 
-    def _terms(
-        self, child: int, parents: Parents, counts: Array, first: NDArray[np.int64], out: Array
-    ) -> None:
+    def _terms(self, child: int, parents: Parents, counts: Array, first: Integers, out: Array) -> None:
         """Write the child's term with each variable whose columns begin at ``first`` beside its parents."""
         states = self.schema.sizes[child]
         configurations = self._cells(child, parents) // states * np.diff(first).astype(np.float64)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError, TableError
@@ -23,6 +23,7 @@ from lacunary.infer.empirical import stated
 from lacunary.infer.prior import standardised
 from lacunary.infer.scale import Scale, check_squares
 from lacunary.kernels.swept import charged_terms, integrated_terms
+from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.moments import moments, parted
 from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.structure.score import Parents, check_observed
@@ -40,7 +41,6 @@ __all__ = [
     "standardise",
 ]
 
-Array = NDArray[np.float64]
 Normal = NormalWishart | priors.NormalWishart
 """A belief about continuous variables in the data's units, or the prior that gives it."""
 
@@ -296,7 +296,7 @@ class Standard:
         A prior as a belief about these columns.
     """
 
-    columns: NDArray[np.int64]
+    columns: Integers
     values: Array
     weights: Array
     origin: Array
@@ -307,7 +307,7 @@ class Standard:
         """Return the moments of all rows; (n + 1, n + 1)."""
         return moments(self.values, self.weights)
 
-    def rows(self, chosen: NDArray[np.int64]) -> Array:
+    def rows(self, chosen: Integers) -> Array:
         """Return √weight · (1, values) of some rows, to be multiplied; (rows, n + 1)."""
         return np.insert(self.values[chosen], 0, 1.0, axis=1) * np.sqrt(self.weights[chosen])[:, None]
 

@@ -16,11 +16,10 @@ from lacunary.errors import ParameterError, TableError
 from lacunary.family.leaf import LeafFamily
 from lacunary.family.numeric import Units
 from lacunary.family.registry import bound, family_class
+from lacunary.maths.arrays import Array
 from lacunary.structure.score import FamilyScore, Parents, allowed_arcs, toggle
 
 __all__ = ["WithLeaves", "leaf_names", "leaf_terms"]
-
-Array = NDArray[np.float64]
 
 
 def leaf_names(schema: Schema) -> list[str]:

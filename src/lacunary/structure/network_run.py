@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.fingerprint import same_run
 from lacunary.data.schema import Schema
@@ -21,6 +20,7 @@ from lacunary.learn.around import Around
 from lacunary.learn.loop import Climb, climb, climb_together, climbing
 from lacunary.learn.start import first_point
 from lacunary.learn.stop import Stop
+from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
 from lacunary.model.stats import Batch
 from lacunary.structure.fresh import Fresh, Top
@@ -176,7 +176,7 @@ class NetworkLearner:
         return model
 
 
-def _divided(by: float, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _divided(by: float, weights: Array) -> Array:
     return weights / by
 
 

@@ -38,6 +38,7 @@ from lacunary.infer.scale import Scale
 from lacunary.infer.spread import Spread, Triples
 from lacunary.learn.around import Around, Fitted
 from lacunary.learn.em import Maximize, maximize_rule
+from lacunary.maths.arrays import Array, Booleans, Integers
 from lacunary.model.dag import Dag
 from lacunary.structure.expected import ExpectedCounts
 from lacunary.structure.expected_moments import moment_score
@@ -47,7 +48,6 @@ from lacunary.structure.walk import dag_of, read_structure
 
 __all__ = ["Criterion", "Expected", "NetworkRows", "Networks", "Statistics", "Vectors", "standard"]
 
-Array = NDArray[np.float64]
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 Criterion = Literal["bd", "bic"]
@@ -258,9 +258,7 @@ class Networks:
             thetas.append(layout.normalize(theta))
         return Vectors(tuple(structures), tuple(thetas))
 
-    def completed(
-        self, models: Vectors, owner: NDArray[np.int64], rng: np.random.Generator
-    ) -> list[Statistics]:
+    def completed(self, models: Vectors, owner: Integers, rng: np.random.Generator) -> list[Statistics]:
         """Return the statistics of rows with holes drawn, each from the network that owns it; −1: none."""
         out: list[Statistics] = []
         for c, (structure, theta) in enumerate(zip(models.structures, models.thetas, strict=True)):
@@ -270,7 +268,7 @@ class Networks:
         return out
 
     def _filled(
-        self, dag: Dag, theta: Array, rows: NDArray[np.int64], rng: np.random.Generator
+        self, dag: Dag, theta: Array, rows: Integers, rng: np.random.Generator
     ) -> tuple[NDArray[np.signedinteger], Array]:
         """Return codes and values of some rows with every hole drawn."""
         if not self.discrete:
@@ -316,7 +314,7 @@ class Networks:
         """Return the number of free parameters of all networks."""
         return sum(self.dag(structure).layout.free for structure in structures)
 
-    def keep(self, models: Vectors, which: NDArray[np.bool_]) -> Vectors:
+    def keep(self, models: Vectors, which: Booleans) -> Vectors:
         """Return some of the networks."""
         kept = np.flatnonzero(which)
         return Vectors(tuple(models.structures[c] for c in kept), tuple(models.thetas[c] for c in kept))

@@ -13,10 +13,10 @@ from math import exp, log, log1p
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from lacunary.errors import ParameterError
+from lacunary.maths.arrays import Array, Booleans
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.score import Structure
 
@@ -53,8 +53,8 @@ class StructurePrior:
     """
 
     name: str
-    counted: NDArray[np.bool_]
-    logs: NDArray[np.float64]
+    counted: Booleans
+    logs: Array
 
     @classmethod
     def of(cls, given: PriorGiven, constraints: Constraints) -> StructurePrior:
@@ -118,9 +118,7 @@ def best_by_links(
     return best
 
 
-def _next_line(
-    slopes: NDArray[np.float64], heights: NDArray[np.float64], known: dict[int, float], best: float
-) -> int | None:
+def _next_line(slopes: Array, heights: Array, known: dict[int, float], best: float) -> int | None:
     """Return the line under which the best graph may still be found: first the ends, then by the chords."""
     last = len(slopes) - 1
     if last not in known:
@@ -132,13 +130,13 @@ def _next_line(
     return line if bounds[line] > best + NEAR * max(abs(best), 1.0) else None
 
 
-def _counted(constraints: Constraints) -> NDArray[np.bool_]:
+def _counted(constraints: Constraints) -> Booleans:
     hidden = np.array([variable.hidden for variable in constraints.schema], dtype=bool)
     must = constraints.required | constraints.required.T
     return np.asarray((constraints.free | constraints.free.T) & ~must & ~hidden[:, None] & ~hidden[None, :])
 
 
-def _logs(given: PriorGiven, many: int, seen: int) -> tuple[str, NDArray[np.float64]]:
+def _logs(given: PriorGiven, many: int, seen: int) -> tuple[str, Array]:
     links = np.arange(many + 1, dtype=np.float64)
     if given is None or given == "uniform":
         return "uniform", np.zeros(many + 1)

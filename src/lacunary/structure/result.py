@@ -8,15 +8,13 @@ from functools import cached_property
 from os import PathLike
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from lacunary.data.absent import Absent, Lean, left_behind
 from lacunary.data.source import Source
 from lacunary.data.wording import counted
 from lacunary.infer.belief import Prior
 from lacunary.infer.network import Network
 from lacunary.learn.fit import fit
+from lacunary.maths.arrays import Array
 from lacunary.model.arrows import Arc
 from lacunary.model.dag import Dag
 from lacunary.registry import borrow, page_of
@@ -146,7 +144,7 @@ class SearchResult(Lean):
     prior: Prior | None = field(default=None, repr=False)
     converged: bool = True
     schedule: str = SCHEDULE
-    theta: NDArray[np.float64] | None = field(default=None, repr=False)
+    theta: Array | None = field(default=None, repr=False)
     trials: Mapping[Trial, float] | None = None
     structure_prior: str = "uniform"
     log_structure_prior: float = 0.0

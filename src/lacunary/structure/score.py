@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
 from lacunary.errors import TableError
 from lacunary.family.registry import family_class
+from lacunary.maths.arrays import Array, Booleans
 
 __all__ = ["FamilyScore", "Parents", "Structure", "Sum", "allowed_arcs", "check_observed", "toggle", "total"]
 
@@ -44,7 +44,7 @@ class FamilyScore(Protocol):
         ...
 
     @property
-    def allowed(self) -> NDArray[np.bool_]:
+    def allowed(self) -> Booleans:
         """Which arcs can be, ``[parent, child]``; (n, n)."""
         ...
 
@@ -52,7 +52,7 @@ class FamilyScore(Protocol):
         """Return the child's term, given its parents in increasing order."""
         ...
 
-    def toggled(self, child: int, parents: Parents) -> NDArray[np.float64]:
+    def toggled(self, child: int, parents: Parents) -> Array:
         """Return the child's term with each variable put in or taken out of its parents; (n,).
 
         Entry j is the term with parent j added if it is not among ``parents``, and removed if it is;
@@ -98,7 +98,7 @@ class Sum:
         return self.scores[0].variables
 
     @property
-    def allowed(self) -> NDArray[np.bool_]:
+    def allowed(self) -> Booleans:
         """Which arcs can be."""
         return self.scores[0].allowed
 
@@ -111,7 +111,7 @@ class Sum:
         for score in self.scores:
             announce(score, families, toggled)
 
-    def toggled(self, child: int, parents: Parents) -> NDArray[np.float64]:
+    def toggled(self, child: int, parents: Parents) -> Array:
         """Return the child's term with each variable put in or taken out of its parents; (n,)."""
         return np.asarray(sum(score.toggled(child, parents) for score in self.scores))
 
@@ -129,7 +129,7 @@ def total(score: FamilyScore, parents: Sequence[Iterable[int]]) -> float:
     return float(sum(score.family(child, tuple(sorted(ps))) for child, ps in enumerate(parents)))
 
 
-def allowed_arcs(schema: Schema) -> NDArray[np.bool_]:
+def allowed_arcs(schema: Schema) -> Booleans:
     """Return which arcs kinds allow, ``[parent, child]``: all but to itself and continuous → discrete.
 
     Leaves have discrete parents and no children.
@@ -143,7 +143,7 @@ def allowed_arcs(schema: Schema) -> NDArray[np.bool_]:
     return np.asarray(allowed)
 
 
-def check_observed(names: Sequence[str], holes: NDArray[np.bool_]) -> None:
+def check_observed(names: Sequence[str], holes: Booleans) -> None:
     """Refuse columns with holes, (rows, columns), where families are counted; no row is ever left out."""
     for name, many in zip(names, holes.sum(axis=0), strict=True):
         if many:

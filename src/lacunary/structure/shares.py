@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from lacunary.data.parts import Parts
 from lacunary.data.source import Source, in_tree
+from lacunary.maths.arrays import Array
 
 __all__ = ["ByRow", "Owners", "Shares", "all_of", "counted", "cut", "everything", "summed", "weights_of"]
 
-Array = NDArray[np.float64]
 
 ByRow = Parts[NDArray[Any]]
 """An array with an entry, or a line, for each row, which stands in the parts where the rows are."""

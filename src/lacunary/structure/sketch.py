@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.errors import GraphError
 from lacunary.kernels.graph import join, part
+from lacunary.maths.arrays import Booleans, Integers
 from lacunary.structure.move import Add, Move, Remove
 from lacunary.structure.score import Parents, toggle
 
@@ -66,7 +66,7 @@ class Sketch:
         """Whether tail → head is there and no other path leads from tail to head."""
         return bool(self.arcs[tail, head]) and not any(self.above[p, tail] for p in self.parents[head])
 
-    def reversible(self, tails: NDArray[np.int64], heads: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def reversible(self, tails: Integers, heads: Integers) -> Booleans:
         """Whether each of these arcs can be turned round without a cycle; (arcs,)."""
         return np.asarray(~np.any(self.above[:, tails] & self.arcs[:, heads], axis=0))
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.errors import GraphError
+from lacunary.maths.arrays import Array, Integers
 from lacunary.structure.climb import forward
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.prior import StructurePrior, best_by_links
@@ -69,9 +69,7 @@ def best_forest(
     return list(best_by_links(known, solve)[0])
 
 
-def _even(
-    gains: NDArray[np.float64], alone: NDArray[np.float64], constraints: Constraints, prior: StructurePrior
-) -> bool:
+def _even(gains: Array, alone: Array, constraints: Constraints, prior: StructurePrior) -> bool:
     """Whether every link may be there, counts alike, and gains the same either way, up to rounding."""
     other = ~np.eye(len(gains), dtype=bool)
     plain = constraints.free[other].all() and prior.counted[other].all() and constraints.max_parents > 0
@@ -81,7 +79,7 @@ def _even(
     return bool(apart <= ROUNDING * max(np.abs(alone).max(initial=0.0), 1.0))
 
 
-def _chow_liu(gains: NDArray[np.float64], prior: StructurePrior) -> list[Parents]:
+def _chow_liu(gains: Array, prior: StructurePrior) -> list[Parents]:
     """Return the best forest where a link gains the same either way; each tree hangs from its first node."""
     n = len(gains)
     one, two = np.triu_indices(n, 1)
@@ -118,7 +116,7 @@ def _hung(n: int, links: Sequence[tuple[int, int]]) -> list[Parents]:
     return [found or () for found in parents]
 
 
-def _branching(gains: NDArray[np.float64], constraints: Constraints) -> Structure:
+def _branching(gains: Array, constraints: Constraints) -> Structure:
     """Return the forest that gains most, given what each arc gains; (n, n)."""
     n = len(gains)
     weights = np.where(constraints.free & (gains > 0) & (constraints.max_parents > 0), gains, -np.inf)
@@ -147,7 +145,7 @@ def as_good_forest(
     return best
 
 
-def best_branching(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+def best_branching(weights: Array) -> Integers:
     """Return the parent of every node but the last, the root, in the arborescence of greatest weight.
 
     ``weights[i, j]`` is what i → j is worth, −inf where it cannot be; (n + 1, n + 1). Each node takes its
@@ -156,7 +154,7 @@ def best_branching(weights: NDArray[np.float64]) -> NDArray[np.int64]:
     size = len(weights)
     weights = weights.copy()
     np.fill_diagonal(weights, -np.inf)
-    parent: NDArray[np.int64] = weights.argmax(axis=0)
+    parent: Integers = weights.argmax(axis=0)
     parent[size - 1] = -1
     cycle = _cycle(parent)
     if not cycle:
@@ -175,8 +173,8 @@ def best_branching(weights: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _shrunk(
-    weights: NDArray[np.float64], parent: NDArray[np.int64], cycle: Sequence[int], outside: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], dict[int, int], dict[int, int]]:
+    weights: Array, parent: Integers, cycle: Sequence[int], outside: Integers
+) -> tuple[Array, dict[int, int], dict[int, int]]:
     """Return the graph with the cycle as one node, and which of its nodes each arc enters and leaves."""
     count = len(outside)
     smaller = np.full((count + 1, count + 1), -np.inf)
@@ -192,7 +190,7 @@ def _shrunk(
     return smaller, entry, leaving
 
 
-def _origin(found: int, head: int, outside: NDArray[np.int64], leaving: dict[int, int]) -> int:
+def _origin(found: int, head: int, outside: Integers, leaving: dict[int, int]) -> int:
     """Return which node of the larger graph a parent in the smaller one stands for.
 
     In the smaller graph come the nodes outside the cycle, then the cycle, and last the root.
@@ -203,7 +201,7 @@ def _origin(found: int, head: int, outside: NDArray[np.int64], leaving: dict[int
     return int(outside[-1] if found == count else outside[found])
 
 
-def _cycle(parent: NDArray[np.int64]) -> list[int]:
+def _cycle(parent: Integers) -> list[int]:
     """Return the nodes of some cycle; empty if there is none."""
     colour = np.zeros(len(parent), dtype=np.int64)
     for start in range(len(parent)):

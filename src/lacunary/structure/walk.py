@@ -9,10 +9,10 @@ from math import isclose
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.schema import Schema
 from lacunary.errors import FileError, ParameterError
+from lacunary.maths.arrays import Booleans
 from lacunary.model.dag import Dag
 from lacunary.structure.board import Board, Kept
 from lacunary.structure.move import Move
@@ -139,7 +139,7 @@ class Walk:
         """Make a move, note it, and note the graph if it is the best."""
         self._took(move, self.board.apply(move))
 
-    def rise(self, barred: NDArray[np.bool_] | None = None) -> bool:
+    def rise(self, barred: Booleans | None = None) -> bool:
         """Make the best move and note it, if it gains; tell whether it did. See `Board.rise`."""
         risen = self.board.rise(barred)
         if risen is not None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE, Table
 from lacunary.infer.network import Network
-from lacunary.maths.arrays import Array
+from lacunary.maths.arrays import Array, Integers
 from lacunary.study.class_errors import meat_of
 
 __all__ = ["Logit", "OneStep", "WeightedLogit", "class_log_densities", "logit_of"]
@@ -147,7 +147,7 @@ def class_log_densities(network: Network, hidden: str, rows: Table) -> Array:
 class Columns:
     """Columns that are independent given the class, with their parameters as arrays, and an M-step."""
 
-    codes: list[NDArray[np.int64]]
+    codes: list[Integers]
     tables: list[Array]
     values: list[Array]
     means: list[Array]

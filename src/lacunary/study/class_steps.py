@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError
 from lacunary.infer.answers import as_source
 from lacunary.infer.network import Network
-from lacunary.maths.arrays import Array
+from lacunary.maths.arrays import Array, Booleans
 from lacunary.study.class_distal import fitted_outcome
 from lacunary.study.class_errors import meat_of, numbered
 from lacunary.study.class_fit import ClassFit, class_fit, fit_classes, refitted
@@ -143,7 +142,7 @@ def class_covariates(
     found = _classes(model, rows, covariates, hidden, starts, random)
     design, names = _design(rows, covariates)
 
-    def estimate(part: Table, x: Array, one: ClassFit, keep: NDArray[np.bool_]) -> Any:
+    def estimate(part: Table, x: Array, one: ClassFit, keep: Booleans) -> Any:
         return _regressed(one, part, x, keep, steps, correction)
 
     logit = estimate(rows, design, found, used)
@@ -192,7 +191,7 @@ def class_outcome(
     used = _complete(rows, [outcome])
     found = _classes(model, rows, [outcome], hidden, starts, random)
 
-    def estimate(part: Table, _x: Array, one: ClassFit, keep: NDArray[np.bool_]) -> Any:
+    def estimate(part: Table, _x: Array, one: ClassFit, keep: Booleans) -> Any:
         return DistalOutcome.of(one, part, outcome, keep, correction)
 
     told = estimate(rows, np.empty(0), found, used)
@@ -247,7 +246,7 @@ class DistalOutcome:
 
     @classmethod
     def of(
-        cls, found: ClassFit, rows: Table, outcome: str, keep: NDArray[np.bool_], correction: Correction
+        cls, found: ClassFit, rows: Table, outcome: str, keep: Booleans, correction: Correction
     ) -> DistalOutcome:
         """Return the estimates, from the rows in which the outcome is observed."""
         variable, i = rows.schema[outcome], rows.schema.index(outcome)
@@ -289,7 +288,7 @@ def _bch_weights(found: ClassFit, correction: Correction) -> Array:
 
 
 def _regressed(
-    found: ClassFit, rows: Table, design: Array, keep: NDArray[np.bool_], steps: int, correction: Correction
+    found: ClassFit, rows: Table, design: Array, keep: Booleans, steps: int, correction: Correction
 ) -> Any:
     """Return the multinomial logit of the class on covariates."""
     weights, x = rows.weights[keep], design[keep]
@@ -301,7 +300,7 @@ def _regressed(
     return WeightedLogit.fitted(x, weights, _bch_weights(found, correction)[chosen])
 
 
-def _complete(rows: Table, names: Sequence[str]) -> NDArray[np.bool_]:
+def _complete(rows: Table, names: Sequence[str]) -> Booleans:
     if not names:
         raise ParameterError("name at least one column")
     places = [rows.schema.index(name) for name in names]
@@ -340,7 +339,7 @@ def _design(rows: Table, names: Sequence[str]) -> tuple[Array, list[str]]:
     return np.column_stack(columns), labels
 
 
-def _labels(clusters: Any, strata: Any, used: NDArray[np.bool_]) -> tuple[Any, Any]:
+def _labels(clusters: Any, strata: Any, used: Booleans) -> tuple[Any, Any]:
     return tuple(  # type: ignore[return-value]
         None if given is None else numbered(given, len(used), what)[used]
         for given, what in ((clusters, "clusters"), (strata, "strata"))
@@ -348,7 +347,7 @@ def _labels(clusters: Any, strata: Any, used: NDArray[np.bool_]) -> tuple[Any, A
 
 
 def _bootstrapped(
-    rows: Table, design: Array, found: ClassFit, used: NDArray[np.bool_], estimate: Any, draws: int,
+    rows: Table, design: Array, found: ClassFit, used: Booleans, estimate: Any, draws: int,
     clusters: Any, random: np.random.Generator, watch: Any,
 ) -> Array:  # fmt: skip
     """Return the covariance of estimates over resampled rows, all steps done again on each."""

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.schema import Label
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.infer.answers import as_source
-from lacunary.maths.arrays import Array
+from lacunary.maths.arrays import Array, Booleans
 from lacunary.study.impute import impute
 from lacunary.study.pool import Pooled, pool
 
@@ -48,7 +47,7 @@ def delta_adjusted(
     deltas: Sequence[float],
     *,
     state: Label | None = None,
-    where: NDArray[np.bool_] | None = None,
+    where: Booleans | None = None,
     copies: int = 5,
     dof: float | None = None,
     level: float = 0.95,
@@ -112,7 +111,7 @@ def delta_adjusted(
 
 
 def _tilted(
-    filled: Table, i: int, k: int, cells: NDArray[np.bool_], copies: int, delta: float, uniform: Array
+    filled: Table, i: int, k: int, cells: Booleans, copies: int, delta: float, uniform: Array
 ) -> Table:
     """Return the table with the odds of one state among some cells multiplied by exp(δ).
 

@@ -11,16 +11,15 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.parts import Parts, itself
 from lacunary.data.source import Source, in_tree
 from lacunary.data.table import HOLE, Table
 from lacunary.infer.network import Network
+from lacunary.maths.arrays import Array
 
 __all__ = ["Glance", "Spot", "every_row", "glance", "most_unusual", "responsibilities"]
 
-Array = NDArray[np.float64]
 
 FULL = 3
 """Rows with the most holes that are kept."""

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.maths import special
+from lacunary.maths.arrays import Array
 
 __all__ = ["Levels", "Shift"]
 
-Array = NDArray[np.float64]
 
 NODES = 64
 """Points of the quadrature by which information is worked out."""

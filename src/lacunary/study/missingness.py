@@ -8,7 +8,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.frame import frame_of
 from lacunary.data.table import Table
@@ -18,7 +17,7 @@ from lacunary.infer.answers import as_source
 from lacunary.infer.joint import joint
 from lacunary.learn.fit import fit
 from lacunary.learn.stop import Stop
-from lacunary.maths.arrays import Array, Integers
+from lacunary.maths.arrays import Array, Booleans, Integers
 from lacunary.model.dag import Dag
 
 __all__ = ["McarTest", "Missingness", "Predictor", "mcar_test", "missingness"]
@@ -218,7 +217,7 @@ def _compared(rows: Table, i: int, k: int) -> Predictor | None:
 
 
 def _chi_squared(
-    rows: Table, i: int, codes: Integers, seen: NDArray[np.bool_], hole: int | None, k: int | None = None
+    rows: Table, i: int, codes: Integers, seen: Booleans, hole: int | None, k: int | None = None
 ) -> Predictor | None:
     """Return the χ² test of whether column i is missing by states, or by whether another is missing."""
     from scipy import stats

@@ -23,7 +23,7 @@ from lacunary.evidence.sampled import posterior_mean
 from lacunary.infer.belief import Prior
 from lacunary.infer.network import Network
 from lacunary.learn.check import with_graph
-from lacunary.maths.arrays import Array
+from lacunary.maths.arrays import Array, Booleans
 from lacunary.study.class_tests import simulated
 
 __all__ = ["CheckedStatistic", "PredictiveCheck", "predictive_check"]
@@ -191,7 +191,7 @@ def _usual(rows: Table) -> Iterator[tuple[str, float]]:
             yield f"skewness of {variable.name}", _skewness(values[here], rows.weights[here])
 
 
-def _column(rows: Table, name: str) -> tuple[Values, NDArray[np.bool_]]:
+def _column(rows: Table, name: str) -> tuple[Values, Booleans]:
     """Return a column's codes or numbers, and where it is observed."""
     i = rows.schema.index(name)
     if rows.schema[name].discrete:

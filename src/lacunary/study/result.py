@@ -9,7 +9,6 @@ from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunary.data.absent import Lean, left_behind
 from lacunary.data.schema import Label, Variable
@@ -18,6 +17,7 @@ from lacunary.data.table import HOLE
 from lacunary.evidence.compare import Comparison
 from lacunary.infer.network import Network
 from lacunary.learn.fit import Fit
+from lacunary.maths.arrays import Array
 from lacunary.registry import borrow, page_of
 from lacunary.study.glance import Glance, Spot, every_row, glance, most_unusual, responsibilities
 from lacunary.study.levels import Levels, Shift
@@ -83,7 +83,7 @@ class Classes(Lean):
         )
 
     @cached_property
-    def posterior(self) -> NDArray[np.float64]:
+    def posterior(self) -> Array:
         """The rows' responsibilities, p(class | the row's observed cells); (rows, classes).
 
         They are worked out when they are asked for; all else here is known without having them in one place.
@@ -153,7 +153,7 @@ class Classes(Lean):
         """How many observed cells dropping the incomplete rows would have thrown away."""
         return self._seen.wasted
 
-    def chance(self, name: str) -> NDArray[np.float64]:
+    def chance(self, name: str) -> Array:
         """Return p(variable | class); (classes, states)."""
         return self.network.table(name)
 
