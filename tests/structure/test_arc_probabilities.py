@@ -56,7 +56,7 @@ def test_terms_that_differ_by_thousands_of_nats_leave_no_zero() -> None:
 
 def test_graphs_are_drawn_as_often_as_they_weigh() -> None:
     table = chain(4, 30)
-    limits = Constraints.none(table.schema)
+    limits = Constraints.of(table.schema)
     terms, rng = family_terms(BD(table), limits), np.random.default_rng(0)
     every = AllGraphs(terms, np.zeros((4, 4), dtype=bool), 0.0)
     seen = np.zeros((4, 4))
@@ -68,7 +68,7 @@ def test_graphs_are_drawn_as_often_as_they_weigh() -> None:
 
 
 def test_the_beta_binomial_is_a_mixture_of_charges() -> None:
-    prior = StructurePrior.of("beta-binomial", Constraints.none(chain(6, 5).schema))
+    prior = StructurePrior.of("beta-binomial", Constraints.of(chain(6, 5).schema))
     links = np.arange(len(prior.logs))
     parts = [part.log_weight + part.link * links for part in charges(prior)]
     np.testing.assert_allclose(np.logaddexp.reduce(parts), prior.logs, atol=1e-10)
@@ -101,7 +101,7 @@ def test_holes_are_summed_over_by_sampling(kind: str) -> None:
         table = lac.Table(table.schema, codes, table.reals)
     else:
         table = lac.make_holes(table, 0.1, rng=0)
-    limits = Constraints.none(table.schema)
+    limits = Constraints.of(table.schema)
     graphs = [graph for graph in naive.all_dags(3) if allowed(graph, limits)]
     names = table.schema.names
     dags = [

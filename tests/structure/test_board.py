@@ -139,7 +139,7 @@ def test_a_board_comes_back_to_what_it_kept(data: st.DataObject) -> None:
 
 def test_only_what_changed_is_scored_again() -> None:
     cache = Cache(BD(chain(6, 50)))
-    board = Board(cache, Constraints.none(chain(6, 50).schema), [()] * 6)
+    board = Board(cache, Constraints.of(chain(6, 50).schema), [()] * 6)
     board.best()
     assert cache.missed == 6
     board.apply(Add(0, 1))
@@ -232,7 +232,7 @@ def test_ties_go_by_the_families_and_not_by_their_sum() -> None:
 def test_links_are_counted_along_the_way() -> None:
     """What a move adds, and the number of links, are those of a board that begins with the graph."""
     table = chain(6, 400)
-    limits = Constraints.none(table.schema)
+    limits = Constraints.of(table.schema)
     prior = StructurePrior.of("links", limits)
     board = Board(BD(table), limits, [()] * len(table.schema), prior)
     told = []
@@ -250,7 +250,7 @@ def test_links_are_counted_along_the_way() -> None:
 def test_pairs_that_do_not_count_are_not_charged() -> None:
     """As those with a hidden variable: an arc between them gains what it does under the uniform prior."""
     table = chain(4, 100)
-    limits = Constraints.none(table.schema)
+    limits = Constraints.of(table.schema)
     prior = StructurePrior.of("links", limits)
     counted = prior.counted.copy()
     counted[:, 0] = counted[0, :] = False
@@ -269,7 +269,7 @@ def test_pairs_that_do_not_count_are_not_charged() -> None:
 @pytest.mark.parametrize("most", [0, 1, 2])
 def test_a_climb_takes_no_more_moves_than_it_may(most: int) -> None:
     table = chain(6, 400)
-    board = Board(BD(table), Constraints.none(table.schema), [()] * 6)
+    board = Board(BD(table), Constraints.of(table.schema), [()] * 6)
     assert not climb(Walk("greedy", board, np.random.default_rng(0)), most)
     assert board.sketch.size == most
 

@@ -19,7 +19,7 @@ from lacunary.structure.cache import Room
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.default import default_method
 from lacunary.structure.discrete import BD, BIC
-from lacunary.structure.exact import asked_sets, best_graph
+from lacunary.structure.exact import Exact, asked_sets
 from lacunary.structure.prior import StructurePrior
 from lacunary.structure.score import total
 from lacunary.structure.search import METHODS, run
@@ -48,7 +48,7 @@ def test_exact_search_finds_the_best_of_all_graphs(data: st.DataObject) -> None:
     table = data.draw(complete(max_variables=4))
     limits = data.draw(rules(table.schema))
     for score in (BD(table), BIC(table)):
-        found = tuple(best_graph(score, limits))
+        found = tuple(run(Exact(), score, limits)[0].best)
         assert allowed(found, limits)
         n = len(table.schema)
         terms: dict[tuple[int, tuple[int, ...]], float] = {}

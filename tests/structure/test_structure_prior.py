@@ -17,7 +17,8 @@ from lacunary.structure.board import Board
 from lacunary.structure.cache import Cache
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.discrete import BD
-from lacunary.structure.exact import best_graph
+from lacunary.structure.exact import Exact
+from lacunary.structure.method import run
 from lacunary.structure.prior import StructurePrior
 from lacunary.structure.score import total
 from lacunary.structure.tree import best_forest
@@ -98,7 +99,7 @@ def test_exact_search_finds_the_best_of_all_graphs(data: st.DataObject) -> None:
     for asked in GIVEN:
         prior = StructurePrior.of(asked, limits)
         values = [s + naive_log(asked, graph, limits) for s, graph in zip(scores, graphs, strict=True)]
-        found = tuple(best_graph(score, limits, prior))
+        found = tuple(run(Exact(), score, limits, prior=prior)[0].best)
         value = total(score, found) + naive_log(asked, found, limits)
         assert value == pytest.approx(max(values), abs=1e-8)
 

@@ -152,15 +152,12 @@ class ArcProbabilities:
         ]
         count = len(self.names) * (len(self.names) - 1) // 2
         rest = count - len(lines)
-        more = [f"{rest} more, each at most {self._most_left(len(lines)):.3f}"] if rest else []
+        left = np.sort(self.links[np.triu_indices(len(self.names), 1)])[::-1][len(lines) :]
+        more = [f"{rest} more, each at most {left[0]:.3f}"] if rest else []
         doubts = [f"note: {self.doubts}"] if self.doubts else []
         return "\n".join([f"probabilities of {count} links ({self.note()})", *lines, *more, *doubts])
 
     __repr__ = __str__
-
-    def _most_left(self, shown: int) -> float:
-        upper = self.links[np.triu_indices(len(self.names), 1)]
-        return float(np.sort(upper)[::-1][shown])
 
     def to_dict(self) -> dict[str, Any]:
         """Return links, arcs and errors as plain data."""
@@ -246,10 +243,9 @@ def arc_probabilities(
             f"not error={error}, chains={chains} and draws={draws}"
         )
     rows = whole_rows(as_source(table).whole("a chain over graphs"))
-    limits: dict[str, Any] = {
-        "required": required, "forbidden": forbidden, "max_parents": max_parents, "tiers": tiers
-    }  # fmt: skip
-    constraints = Constraints.of(rows.schema, **limits)
+    constraints = Constraints.of(
+        rows.schema, required=required, forbidden=forbidden, max_parents=max_parents, tiers=tiers
+    )
     graphs = StructurePrior.of(structure_prior, constraints)
     setting = Setting.of(rows, prior, graphs, constraints)
     if method == "exact" or (method is None and _cheap(rows, constraints, graphs)):

@@ -102,10 +102,9 @@ def average_graphs(
             f"not draws={draws}, chains={chains} and burn={burn}"
         )
     rows, random = whole_rows(as_source(table).whole("a chain over graphs")), np.random.default_rng(rng)
-    limits: dict[str, Any] = {
-        "required": required, "forbidden": forbidden, "max_parents": max_parents, "tiers": tiers
-    }  # fmt: skip
-    constraints = Constraints.of(rows.schema, **limits)
+    constraints = Constraints.of(
+        rows.schema, required=required, forbidden=forbidden, max_parents=max_parents, tiers=tiers
+    )
     setting = Setting.of(rows, prior, StructurePrior.of(structure_prior, constraints), constraints)
     many = min(chains, draws)
     length = -(-draws // many)

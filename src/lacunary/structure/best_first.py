@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush, nlargest
 from typing import Any
 
 from lacunary.structure.climb import check_at_least
-from lacunary.structure.move import Move
+from lacunary.structure.neighbours import moved
 from lacunary.structure.result import Step
-from lacunary.structure.score import Parents, toggle
+from lacunary.structure.score import Parents
 from lacunary.structure.walk import Walk
 
 __all__ = ["BestFirst"]
@@ -62,7 +61,7 @@ class BestFirst:
         memory, names = walk.memory, walk.schema.names
         value = walk.board.value
         for move, gain in nlargest(self.width, walk.board.moves(), key=lambda item: item[1]):
-            parents = _moved(walk.board.parents, move)
+            parents = moved(walk.board.parents, move)
             if parents in seen:
                 continue
             seen.add(parents)
@@ -72,14 +71,6 @@ class BestFirst:
             heappush(memory["waiting"], [-(value + gain), memory["count"], parents, how])
         if len(memory["waiting"]) > 2 * self.frontier:
             memory["waiting"] = sorted(memory["waiting"])[: self.frontier]
-
-
-def _moved(parents: Sequence[Parents], move: Move) -> tuple[Parents, ...]:
-    """Return the parents after a move."""
-    out = list(parents)
-    for child in move.children:
-        out[child] = toggle(out[child], move.head if child == move.tail else move.tail)
-    return tuple(out)
 
 
 def _parents(graph: Any) -> tuple[Parents, ...]:

@@ -73,11 +73,6 @@ class Constraints:
             constraints._check_required()
         return constraints
 
-    @classmethod
-    def none(cls, schema: Schema) -> Constraints:
-        """Return the constraints that forbid only what kinds forbid."""
-        return cls.of(schema)
-
     def _check_required(self) -> None:
         """Refuse required arcs that make a cycle, or more parents than there may be."""
         many = np.flatnonzero(self.required.sum(axis=0) > self.max_parents)

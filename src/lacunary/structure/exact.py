@@ -25,7 +25,7 @@ from lacunary.structure.prior import StructurePrior, best_by_links
 from lacunary.structure.score import FamilyScore, Parents, Structure, announce
 from lacunary.structure.walk import Walk
 
-__all__ = ["Exact", "Tables", "asked_sets", "asked_size", "best_graph"]
+__all__ = ["Exact", "Tables", "asked_sets", "asked_size"]
 
 MOST_VARIABLES = 25
 MOST_FAMILIES = 4_000_000
@@ -47,16 +47,6 @@ class Exact:
         walk.jump(tables.best())
         if walk.best is not before:
             forward(walk)
-
-
-def best_graph(
-    score: FamilyScore, constraints: Constraints, prior: StructurePrior | None = None
-) -> list[Parents]:
-    """Return the parents of each variable in a graph of greatest score and log prior together."""
-    tables = Tables(score, constraints, prior)
-    for child in range(tables.n):
-        tables.fill(child)
-    return tables.best()
 
 
 class Tables:
@@ -82,7 +72,8 @@ class Tables:
         """Score the child's families."""
         terms, score, most = self.terms[child], self.score, self.constraints.max_parents
         bits = np.array([_packed(child, (other,)) for other in range(self.n)])
-        sets = list(asked_sets(self._candidates(child), most))
+        candidates = np.flatnonzero(self.constraints.free[:, child] & score.allowed[:, child]).tolist()
+        sets = list(asked_sets(candidates, most))
         announce(score, [(child, parents) for parents, _ in sets])
         for parents, others in sets:
             place = _packed(child, parents)
@@ -93,9 +84,6 @@ class Tables:
         required = _packed(child, tuple(map(int, np.flatnonzero(self.constraints.required[:, child]))))
         size = sum((numbers >> bit) & 1 for bit in range(self.n - 1))
         terms[((numbers & required) != required) | (size > most)] = -np.inf
-
-    def _candidates(self, child: int) -> list[int]:
-        return np.flatnonzero(self.constraints.free[:, child] & self.score.allowed[:, child]).tolist()
 
     def best(self) -> list[Parents]:
         """Return the parents of each variable in the best graph on all variables."""

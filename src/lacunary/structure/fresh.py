@@ -158,9 +158,6 @@ class Fresh:
                 self.left -= 1
                 yield Top(structure, found, found.value + self.plan.log_prior([structure]))
 
-    def _weighed(self, structure: Structure, statistics: list[Expected]) -> Top:
-        return next(self._each([structure], statistics))
-
     def _saturated(self) -> Top | None:
         """Return the graph that is best on what a network with all arcs expects, where that can be fitted."""
         schema, plan = self.learner.schema, self.plan
@@ -173,7 +170,7 @@ class Fresh:
         statistics = self.learner.expect(self.learner.weigh(model, [full]).model)
         start = dag_of(schema, plan.constraints.start(None))
         walk, _ = run(plan.method, statistics[0].score, plan.constraints, start, prior=plan.prior)
-        return self._weighed(walk.best, statistics)
+        return next(self._each([walk.best], statistics))
 
 
 def _complete(networks: Networks) -> Structure:

@@ -3,65 +3,63 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 __all__ = ["Add", "Move", "Remove", "Reverse"]
 
 
 @dataclass(frozen=True)
-class Add:
-    """Put in the arc tail → head."""
+class Move:
+    """A change of the arc tail → head."""
 
     tail: int
     head: int
+    action: ClassVar[str]
+
+    @property
+    def opposite(self) -> Move:
+        """The move that undoes this one."""
+        raise NotImplementedError
+
+    @property
+    def children(self) -> tuple[int, ...]:
+        """The variables whose parents change."""
+        return (self.head,)
+
+
+class Add(Move):
+    """Put in the arc tail → head."""
+
     action = "add"
 
     @property
-    def opposite(self) -> Remove:
-        """The move that undoes this one."""
+    def opposite(self) -> Move:
+        """The move that takes the arc out."""
         return Remove(self.tail, self.head)
 
-    @property
-    def children(self) -> tuple[int, ...]:
-        """The variables whose parents change."""
-        return (self.head,)
 
-
-@dataclass(frozen=True)
-class Remove:
+class Remove(Move):
     """Take out the arc tail → head."""
 
-    tail: int
-    head: int
     action = "remove"
 
     @property
-    def opposite(self) -> Add:
-        """The move that undoes this one."""
+    def opposite(self) -> Move:
+        """The move that puts the arc in."""
         return Add(self.tail, self.head)
 
-    @property
-    def children(self) -> tuple[int, ...]:
-        """The variables whose parents change."""
-        return (self.head,)
 
-
-@dataclass(frozen=True)
-class Reverse:
+class Reverse(Move):
     """Turn the arc tail → head round, to head → tail."""
 
-    tail: int
-    head: int
     action = "reverse"
 
     @property
-    def opposite(self) -> Reverse:
-        """The move that undoes this one."""
+    def opposite(self) -> Move:
+        """The move that turns it back."""
         return Reverse(self.head, self.tail)
 
     @property
     def children(self) -> tuple[int, ...]:
-        """The variables whose parents change."""
+        """Both ends."""
         return (self.head, self.tail)
-
-
-Move = Add | Remove | Reverse

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from lacunary.structure.board import Board
 from lacunary.structure.constraints import Constraints
-from lacunary.structure.move import Add, Move, Remove
+from lacunary.structure.move import Move
 from lacunary.structure.score import Structure, toggle
 
 __all__ = ["Pattern", "equivalents", "moved", "near", "pattern"]
@@ -31,9 +31,8 @@ def pattern(structure: Structure) -> Pattern:
 def moved(structure: Structure, move: Move) -> Structure:
     """Return a graph after a move."""
     out = list(structure)
-    out[move.head] = toggle(out[move.head], move.tail)
-    if not isinstance(move, Add | Remove):
-        out[move.tail] = toggle(out[move.tail], move.head)
+    for child in move.children:
+        out[child] = toggle(out[child], move.head if child == move.tail else move.tail)
     return tuple(out)
 
 

@@ -70,11 +70,8 @@ class NetworkLearner:
 
     def begin(self, structure: Structure, rng: np.random.Generator) -> Vectors:
         """Return what fully observed families say; where something is hidden, the best of several draws."""
-        rows, belief, table = (
-            self.networks.rows(structure),
-            self.networks.belief(structure),
-            self.networks.source,
-        )
+        rows, belief = self.networks.rows(structure), self.networks.belief(structure)
+        table = self.networks.source
         if not self.schema.hidden:
             return Vectors((structure,), (first_point(rows, belief, table),))
         points = Around(self.starts, loading=LOADING).points(belief, self.networks.prior, table, rng)
@@ -191,7 +188,7 @@ class NetworkRun:
         fingerprint: Callable[[], Mapping[str, str]],
     ) -> None:
         self.learner, self.plan, self.watch, self.fingerprint = learner, plan, watch, fingerprint
-        self.runner = Runner(learner, plan, self._round_over, None if watch is None else self._moved)
+        self.runner = Runner(learner, plan, self._round_over, None if watch is None else self._asked_to_stop)
         self.checked: tuple[int, int] | None = None
 
     def result(
@@ -291,9 +288,6 @@ class NetworkRun:
     def _round_over(self, state: State, tick: Tick) -> None:
         if tick.phase == "round" and self.runner.notes.kept is not None:
             self._tell(state, None)
-
-    def _moved(self, state: State, inner: SearchProgress) -> bool:
-        return self._asked_to_stop(state, inner)
 
     def _tell(self, state: State, inner: SearchProgress | None) -> None:
         if self._asked_to_stop(state, inner):

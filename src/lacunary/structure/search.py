@@ -136,12 +136,8 @@ def search(
         Called after every step with a `SearchProgress`; a true answer ends the search.
     rng
         Seed or generator of starts, and of the searches that draw.
-    exact
-        Refuse, with a `TooWideError`, what does not fit exact inference, instead of drawing it by Gibbs
-        chains with a stated error, which an `ApproximationWarning` announces.
-    memory
-        The most memory that the process may use meanwhile, such as "2 GB"; rows that do not fit are laid out
-        piece by piece, to the same numbers. See `lacunary.memory`.
+    exact, memory
+        As in `lacunary.fit`.
 
     Examples
     --------
@@ -157,12 +153,14 @@ def search(
     if not rows.size > 0:
         raise TableError("the table has no rows that count; there is nothing to learn a graph from")
     check_start(start)
+    if until not in (None, "score", "structure"):
+        raise ParameterError(f"until is 'score' or 'structure', not {until!r}")
     limits: dict[str, Any] = {
         "required": required, "forbidden": forbidden, "max_parents": max_parents, "tiers": tiers
     }  # fmt: skip
     turns: dict[str, Any] = {
         "schedule": _as_published() if schedule is None else parse_schedule(schedule),
-        "until": _until(until),
+        "until": until or "score",
         "escapes": _escapes(escapes, until),
         "rounds": MOST_ROUNDS,
         "weigh": True,
@@ -188,12 +186,6 @@ def _as_published() -> Schedule:
 
 def with_family(family: str | Mapping[str, str], table: Table) -> Table:
     return replace(table, schema=with_families(table.schema, family))
-
-
-def _until(until: str | None) -> str:
-    if until not in (None, "score", "structure"):
-        raise ParameterError(f"until is 'score' or 'structure', not {until!r}")
-    return until or "score"
 
 
 def _escapes(escapes: int | None, until: str | None) -> int:
@@ -240,8 +232,9 @@ class _Asked:
         )
         if self.score is not None and not isinstance(self.score, str):
             kept = cache(partial(self._fingerprint, source, plan, type(self.score).__name__, self.prior))
-            ready = self._ready(self.score, source)
-            return self._searched(plan, source, ready, self._prior_of(self.score), kept)
+            self._check_ready(self.score, source)
+            prior = self.score.prior if isinstance(self.score, BD) else None
+            return self._searched(plan, source, self.score, prior, kept)
         criterion, belief = criterion_of(source.schema, self.score, self.prior)
         kept = cache(partial(self._fingerprint, source, plan, criterion, belief))
         belief = stated(belief, source, default=BDeu(1.0), clusters=self.clusters)
@@ -290,18 +283,13 @@ class _Asked:
             first=(walk.first, total(known, walk.first)),
         )
 
-    def _ready(self, score: FamilyScore, table: Source) -> FamilyScore:
+    def _check_ready(self, score: FamilyScore, table: Source) -> None:
         if self.prior is not None:
             raise ParameterError("a score that is given ready-made has its own prior; leave prior out")
         if score.variables != len(table.schema):
             raise ParameterError(
                 f"the score knows {score.variables} variables, and there are {len(table.schema)}"
             )
-        return score
-
-    @staticmethod
-    def _prior_of(score: FamilyScore) -> Any:
-        return score.prior if isinstance(score, BD) else None
 
 
 def _check_columns(source: Source) -> None:
