@@ -11,7 +11,7 @@ from scipy import optimize
 
 import lacunary as lac
 from lacunary.study.class_fit import class_fit
-from lacunary.study.class_logit import class_log_densities
+from lacunary.study.class_logit import Columns
 from lacunary.study.class_steps import _errors
 from lacunary.study.class_tests import absolute_fit
 
@@ -242,7 +242,7 @@ def test_one_step_is_the_best_of_its_likelihood() -> None:
                     kinds={f"i{k}": "discrete" for k in range(6)})  # fmt: skip
     found = lac.class_covariates(3, flat, ["z"], starts=5)
     assert abs(found["B", "z"].estimate) < 4 * found["B", "z"].error
-    density = class_log_densities(found.fit.network, "class", found.fit.table)
+    density = Columns.of(found.fit.network, "class", found.fit.table).log_density()
     joint = np.exp(density) * found.fit.network.table("class")
     assert np.log(joint.sum(axis=1)).sum() == pytest.approx(found.fit.log_likelihood)
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.maths.arrays import Array
+from lacunary.study.class_errors import derivatives, inverse_of
 
 __all__ = ["MixedOutcome", "fitted_outcome"]
 
-STEP = 1e-30
 ENOUGH = 1e-13
 SWEEPS = 50_000
 
@@ -45,17 +45,9 @@ def fitted_outcome(wrong: Array, values: Array, weights: Array, discrete: bool) 
             break
         before = now
     scores = model.scores(u).real
-    bent = np.empty((len(u), len(u)))
-    for c in range(len(u)):
-        moved = u.astype(np.complex128)
-        moved[c] += 1j * STEP
-        bent[:, c] = -model.scores(moved).sum(axis=0).imag / STEP
-    beta, slopes = model.numbers(u)
-    scale = 1 / np.sqrt(np.maximum(np.abs(np.diag(bent)), 1e-300))
-    inverse = (
-        scale[:, None] * np.linalg.pinv((bent + bent.T) / 2 * scale * scale[:, None], 1e-11, True) * scale
-    )
-    return MixedOutcome(beta, scores, slopes @ inverse)
+    bent = -derivatives(lambda moved: model.scores(moved).sum(axis=0), u)
+    slopes = derivatives(model.numbers, u)
+    return MixedOutcome(model.numbers(u), scores, slopes @ inverse_of((bent + bent.T) / 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,16 +106,7 @@ class _Model:
             parts += [mine * apart / np.exp(logs), mine * 0.5 * (apart**2 / np.exp(logs) - 1.0)]
         return np.asarray(np.concatenate(parts, axis=1) * self.weights[:, None])
 
-    def numbers(self, u: Array) -> tuple[Array, Array]:
-        """Return means or probabilities by class, and how they move with the coordinates."""
-        beta = self._numbers(u)
-        slopes = np.empty((beta.size, len(u)))
-        for c in range(len(u)):
-            moved = u.astype(np.complex128)
-            moved[c] += 1j * STEP
-            slopes[:, c] = self._numbers(moved).ravel().imag / STEP
-        return beta.real, slopes
-
-    def _numbers(self, u: NDArray[Any]) -> NDArray[Any]:
+    def numbers(self, u: NDArray[Any]) -> NDArray[Any]:
+        """Return means or probabilities by class."""
         middle = self._parts(u)[1]
         return np.asarray(middle if self.discrete else middle[:, None])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
@@ -16,12 +17,24 @@ from lacunary.infer.rows import prepare
 from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
 
-__all__ = ["BORDER", "curvature_covariance", "meat_of", "numbered", "robust_covariance", "row_scores"]
+__all__ = [
+    "BORDER",
+    "curvature_covariance",
+    "derivatives",
+    "inverse_of",
+    "meat_of",
+    "numbered",
+    "resampled_places",
+    "robust_covariance",
+    "row_scores",
+]
 
 BORDER = 1e-6
 """A probability nearer to 0 or 1 than this lies on the border, where curvature gives no standard error."""
 
 FLOOR = 1e-12
+COMPLEX_STEP = 1e-30
+
 SINGULAR = 1e-11
 """Directions whose scaled curvature is below this are flat: parameters on the border, or not identified."""
 
@@ -92,8 +105,21 @@ def _inverse_information(dag: Dag, theta: Array, table: Table) -> Array:
     bent = curvature(prepare(dag, table.align(dag.schema)), theta).softmax_information(
         np.zeros(dag.layout.tables), "softmax"
     )
-    scale = 1 / np.sqrt(np.maximum(np.abs(np.diag(bent)), 1e-300))
-    return np.asarray(scale[:, None] * np.linalg.pinv(bent * scale * scale[:, None], SINGULAR, True) * scale)
+    return inverse_of(bent)
+
+
+def inverse_of(information: Array) -> Array:
+    """Return the inverse of a symmetric matrix, zero along directions that are flat."""
+    scale = 1 / np.sqrt(np.maximum(np.abs(np.diag(information)), 1e-300))
+    scaled = information * scale * scale[:, None]
+    return np.asarray(scale[:, None] * np.linalg.pinv(scaled, SINGULAR, True) * scale)
+
+
+def derivatives(function: Callable[[NDArray[Any]], NDArray[Any]], at: Array) -> Array:
+    """Return how the values of a function move with each number, by complex steps; (values, numbers)."""
+    steps = at + 1j * COMPLEX_STEP * np.eye(at.size).reshape(-1, *at.shape)
+    columns = [np.ravel(function(moved)).imag / COMPLEX_STEP for moved in steps]
+    return np.ascontiguousarray(np.array(columns).T)
 
 
 def _inside(network: Network) -> Array:
@@ -109,3 +135,12 @@ def numbered(labels: Sequence[Any], rows: int, what: str) -> Any:
     if len(labels) != rows:
         raise ParameterError(f"{what} has {len(labels)} labels for {rows} rows")
     return np.unique(np.asarray(labels), return_inverse=True)[1]
+
+
+def resampled_places(rows: int, random: np.random.Generator, clusters: Any) -> Any:
+    """Return the places of rows drawn with replacement, whole clusters if there are any."""
+    if clusters is None:
+        return random.integers(rows, size=rows)
+    at = numbered(clusters, rows, "clusters")
+    many = int(at.max()) + 1
+    return np.concatenate([np.flatnonzero(at == c) for c in random.integers(many, size=many)])

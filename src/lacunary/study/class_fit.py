@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lacunary.data.schema import Schema
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError
 from lacunary.infer.network import Network
@@ -15,8 +16,9 @@ from lacunary.learn.fit import fit
 from lacunary.learn.stop import Stop
 from lacunary.maths.arrays import Array
 from lacunary.model.make import naive_bayes
+from lacunary.study.glance import entropies
 
-__all__ = ["ClassFit", "fit_classes", "refitted"]
+__all__ = ["ClassFit", "by_size", "class_fit", "climbed", "fit_classes", "refitted"]
 
 STOP = Stop(relative=1e-12)
 AGAIN = Stop(relative=1e-9)
@@ -51,6 +53,11 @@ class ClassFit:
         return int(self.network.dag.schema[self.hidden].size)
 
     @property
+    def labels(self) -> list[str]:
+        """What the classes are called."""
+        return [str(state) for state in self.network.dag.schema[self.hidden].states]
+
+    @property
     def parameters(self) -> int:
         """How many free parameters the model has."""
         return self.network.dag.free
@@ -59,8 +66,6 @@ class ClassFit:
     def criteria(self) -> dict[str, float]:
         """Information criteria as they are published: −2 log-likelihood plus a penalty, lower is better."""
         deviance, d, n = -2 * self.log_likelihood, self.parameters, self.table.size
-        with np.errstate(divide="ignore", invalid="ignore"):
-            doubt = -np.where(self.posterior > 0, self.posterior * np.log(self.posterior), 0.0).sum(axis=1)
         bic = deviance + d * np.log(n)
         return {
             "AIC": deviance + 2 * d,
@@ -68,7 +73,7 @@ class ClassFit:
             "BIC": float(bic),
             "CAIC": float(bic + d),
             "SABIC": float(deviance + d * np.log((n + 2) / 24)),
-            "ICL": float(bic + 2 * self.table.weights @ doubt),
+            "ICL": float(bic + 2 * self.table.weights @ entropies(self.posterior)),
         }
 
     @property
@@ -79,9 +84,8 @@ class ClassFit:
         """
         if self.classes == 1:
             return 1.0
-        with np.errstate(divide="ignore", invalid="ignore"):
-            doubt = -np.where(self.posterior > 0, self.posterior * np.log(self.posterior), 0.0).sum(axis=1)
-        return float(1 - self.table.weights @ doubt / (self.table.size * np.log(self.classes)))
+        doubt = self.table.weights @ entropies(self.posterior)
+        return float(1 - doubt / (self.table.size * np.log(self.classes)))
 
     @property
     def assigned(self) -> Any:
@@ -129,6 +133,12 @@ def refitted(network: Network, table: Table, hidden: str, starts: int = 0, rng: 
     return class_fit(best.network, table, hidden, sort=False)
 
 
+def climbed(network: Network, table: Table, hidden: str) -> ClassFit:
+    """Return the model climbed to from a network, whose class may be called otherwise, classes by size."""
+    [name] = network.dag.schema.hidden or [hidden]
+    return class_fit(refitted(network, table, name).network, table, name)
+
+
 def class_fit(network: Network, table: Table, hidden: str, sort: bool = True) -> ClassFit:
     """Return a network with a hidden class above all columns as a fit, classes named A, B, … by size."""
     if network.dag.schema.hidden != (hidden,) or any(
@@ -136,17 +146,18 @@ def class_fit(network: Network, table: Table, hidden: str, sort: bool = True) ->
     ):
         raise ParameterError("a latent class model has one hidden class, the only parent of every column")
     if sort:
-        network = _by_size(network, hidden)
+        network = by_size(network, hidden)
     rows = table.align(network.dag.schema)
     posterior = network.posterior(rows, [hidden])[hidden]
     used = table.select([name for name in network.dag.names if name != hidden])
     return ClassFit(used, hidden, network, network.log_likelihood(rows), posterior)
 
 
-def _by_size(network: Network, hidden: str) -> Network:
+def by_size(network: Network, hidden: str) -> Network:
+    """Return the network with its classes named A, B, … from the most probable on."""
     order = np.argsort(-network.table(hidden), kind="stable")
     k = len(order)
     labels = list(ascii_uppercase[:k]) if k <= len(ascii_uppercase) else [f"C{i + 1}" for i in range(k)]
-    items = network.dag.schema
-    dag = naive_bayes(type(items)(tuple(v for v in items if v.name != hidden)), hidden=hidden, states=labels)
+    items = Schema(tuple(v for v in network.dag.schema if v.name != hidden))
+    dag = naive_bayes(items, hidden=hidden, states=labels)
     return Network.from_tables(dag, {name: given[order] for name, given in network.tables.items()})

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from lacunary.data.table import HOLE, Table
 from lacunary.infer.network import Network
 from lacunary.maths.arrays import Array, Integers
-from lacunary.study.class_errors import meat_of
+from lacunary.study.class_errors import derivatives, inverse_of, meat_of
 
-__all__ = ["Logit", "OneStep", "WeightedLogit", "class_log_densities", "logit_of"]
+__all__ = ["Columns", "Logit", "OneStep", "WeightedLogit", "logit_of"]
 
-STEP = 1e-30
 ENOUGH = 1e-11
 SWEEPS = 20_000
 
@@ -72,10 +71,7 @@ class Logit:
 
     def covariance(self, clusters: Any = None, strata: Any = None) -> Array:
         """Return the covariance of the coefficients: from curvature, or robust to how rows were drawn."""
-        scale = 1 / np.sqrt(np.maximum(np.abs(np.diag(self.information)), 1e-300))
-        inverse = (
-            scale[:, None] * np.linalg.pinv(self.information * scale * scale[:, None], 1e-11, True) * scale
-        )
+        inverse = inverse_of(self.information)
         if self.robust or clusters is not None or strata is not None:
             inverse = inverse @ meat_of(self.scores, clusters, strata) @ inverse
         many = self.beta.size
@@ -103,11 +99,7 @@ class WeightedLogit(Logit):
 
 def _curved(slope: Any, beta: Array) -> Array:
     """Return minus the derivative of a slope by complex steps."""
-    out = np.empty((beta.size, beta.size))
-    for c in range(beta.size):
-        moved = beta.astype(np.complex128).ravel()
-        moved[c] += 1j * STEP
-        out[:, c] = -slope(moved.reshape(beta.shape)).ravel().imag / STEP
+    out = -derivatives(slope, beta)
     return np.asarray((out + out.T) / 2)
 
 
@@ -136,11 +128,6 @@ def logit_of(x: Array, weights: Array, log_density: Array) -> Logit:
     shares = p * raised / (p * raised).sum(axis=1, keepdims=True)
     scores = ((weights[:, None] * (shares - p))[:, 1:, None] * x[:, None, :]).reshape(len(x), -1)
     return Logit(beta, scores, _curved(slope, beta))
-
-
-def class_log_densities(network: Network, hidden: str, rows: Table) -> Array:
-    """Return the log-density of each row's observed cells in each class; (rows, classes)."""
-    return Columns.of(network, hidden, rows).log_density()
 
 
 @dataclass(eq=False)

@@ -19,9 +19,9 @@ from lacunary.evidence.sampled import posterior_mean
 from lacunary.infer.answers import as_source
 from lacunary.infer.network import Network
 from lacunary.maths.arrays import Array
-from lacunary.study.class_errors import BORDER, curvature_covariance, robust_covariance
-from lacunary.study.class_fit import ClassFit, class_fit, fit_classes, refitted
-from lacunary.study.class_tests import Residual, absolute_fit, bivariate_residuals, bootstrap_fit, resampled
+from lacunary.study.class_errors import BORDER, curvature_covariance, resampled_places, robust_covariance
+from lacunary.study.class_fit import ClassFit, climbed, fit_classes, refitted
+from lacunary.study.class_tests import Residual, absolute_fit, bivariate_residuals, bootstrap_fit
 from lacunary.study.result import Classes
 
 __all__ = ["ClassReport", "Parameter", "class_report"]
@@ -102,11 +102,15 @@ class ClassReport:
         ]
         return ["  ".join([*told, f"{self.absolute['dof']:g} degrees of freedom"])] if told else []
 
-    def _table_lines(self) -> list[str]:
-        labels = [str(state) for state in self.fit.network.dag.schema[self.fit.hidden].states]
+    def _by_label(self) -> dict[tuple[str, str], dict[str, Parameter]]:
+        """Return the parameters of each variable and state, by class."""
         rows: dict[tuple[str, str], dict[str, Parameter]] = {}
         for one in self.parameters:
             rows.setdefault((one.variable, one.label), {})[one.group] = one
+        return rows
+
+    def _table_lines(self) -> list[str]:
+        labels, rows = self.fit.labels, self._by_label()
         width = max(len(f"{v}={s}") for v, s in rows)
         lines = [f"{'':<{width}}  " + "  ".join(f"{label:>17}" for label in labels)]
         for (variable, label), told in rows.items():
@@ -116,7 +120,7 @@ class ClassReport:
         return lines
 
     def _classification_lines(self) -> list[str]:
-        labels = [str(state) for state in self.fit.network.dag.schema[self.fit.hidden].states]
+        labels = self.fit.labels
         lines = ["assigned to (expected rows)   " + " ".join(f"{label:>9}" for label in labels)]
         for label, row in zip(labels, self.fit.classification, strict=True):
             lines.append(f"  {label:<26}  " + " ".join(f"{value:9.2f}" for value in row))
@@ -150,10 +154,7 @@ class ClassReport:
 
     def to_latex(self) -> str:
         """Return the table of parameters in LaTeX, errors in brackets, for the package booktabs."""
-        labels = [str(state) for state in self.fit.network.dag.schema[self.fit.hidden].states]
-        rows: dict[tuple[str, str], dict[str, Parameter]] = {}
-        for one in self.parameters:
-            rows.setdefault((one.variable, one.label), {})[one.group] = one
+        labels, rows = self.fit.labels, self._by_label()
         head = " & ".join(["", *(_escaped(label) for label in labels)])
         body = [
             " & ".join([_escaped(f"{v} = {s}" if s else v), *(_cell(told.get(g)) for g in labels)]) + r" \\"
@@ -278,17 +279,13 @@ def class_report(
 
 def _fitted(model: Any, table: Any, hidden: str, starts: int, random: np.random.Generator) -> ClassFit:
     if isinstance(model, Classes):
-        rows = model.table.whole("a report on classes")
-        climbed = refitted(model.network, rows, model.hidden)
-        return class_fit(climbed.network, rows, model.hidden)
+        table = model.table
     if table is None:
         raise ParameterError("a report needs the rows as well: class_report(model, table)")
     rows = as_source(table).whole("a report on classes")
     if isinstance(model, int):
         return fit_classes(rows, model, hidden=hidden, starts=starts, rng=random)
-    network = getattr(model, "network", model)
-    [name] = network.dag.schema.hidden or [hidden]
-    return class_fit(refitted(network, rows, name).network, rows, name)
+    return climbed(getattr(model, "network", model), rows, hidden)
 
 
 def _resampled(fit: ClassFit, draws: int, clusters: Any, random: np.random.Generator, watch: Any) -> Array:
@@ -297,7 +294,8 @@ def _resampled(fit: ClassFit, draws: int, clusters: Any, random: np.random.Gener
     for k in range(draws):
         if watch is not None:
             watch(k, draws)
-        out.append(refitted(fit.network, resampled(fit.table, random, clusters), fit.hidden).network.theta)
+        rows = fit.table.take(resampled_places(len(fit.table), random, clusters))
+        out.append(refitted(fit.network, rows, fit.hidden).network.theta)
     return _alike(fit, np.array(out))
 
 
@@ -329,7 +327,7 @@ def _parameters(
 
     network, dag, layout = fit.network, fit.network.dag, fit.network.dag.layout
     z = float(stats.norm.ppf((1 + level) / 2))
-    groups = [str(state) for state in dag.schema[fit.hidden].states]
+    groups = fit.labels
     places = np.arange(layout.size)
     out = []
     for name in (fit.hidden, *(n for n in dag.names if n != fit.hidden)):

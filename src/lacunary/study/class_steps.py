@@ -20,8 +20,8 @@ from lacunary.infer.answers import as_source
 from lacunary.infer.network import Network
 from lacunary.maths.arrays import Array, Booleans
 from lacunary.study.class_distal import fitted_outcome
-from lacunary.study.class_errors import meat_of, numbered
-from lacunary.study.class_fit import ClassFit, class_fit, fit_classes, refitted
+from lacunary.study.class_errors import meat_of, numbered, resampled_places
+from lacunary.study.class_fit import ClassFit, climbed, fit_classes, refitted
 from lacunary.study.class_logit import OneStep, WeightedLogit, logit_of
 
 __all__ = ["ClassEffect", "ClassEffects", "class_covariates", "class_outcome"]
@@ -149,7 +149,7 @@ def class_covariates(
     covariance = logit.covariance(*_labels(clusters, strata, used))
     if draws:
         covariance = _bootstrapped(rows, design, found, used, estimate, draws, clusters, random, watch)
-    groups = [str(s) for s in found.network.dag.schema[found.hidden].states]
+    groups = found.labels
     labels = [(group, name) for group in groups[1:] for name in names]
     slopes = [k for k, (_, name) in enumerate(labels) if name != "intercept"]
     how = "one step" if steps == 1 else f"three steps, {CORRECTIONS[correction]}"
@@ -200,7 +200,7 @@ def class_outcome(
         covariance = _bootstrapped(
             rows, np.zeros((len(rows), 0)), found, used, estimate, draws, clusters, random, watch
         )
-    groups = [str(s) for s in found.network.dag.schema[found.hidden].states]
+    groups = found.labels
     variable = rows.schema[outcome]
     states = [f"{outcome}={s}" for s in variable.states] if variable.discrete else [f"mean of {outcome}"]
     labels = [(group, state) for group in groups for state in states]
@@ -319,9 +319,8 @@ def _classes(
             raise ParameterError("there must be at least two classes for something to depend on them")
         return fit_classes(items, model, hidden=hidden, starts=starts, rng=random)
     network: Network = getattr(model, "network", model)
-    [name] = network.dag.schema.hidden or [hidden]
-    own = rows.select([n for n in network.dag.names if n != name])
-    return class_fit(refitted(network, own, name).network, own, name)
+    unseen = network.dag.schema.hidden or (hidden,)
+    return climbed(network, rows.select([n for n in network.dag.names if n not in unseen]), hidden)
 
 
 def _design(rows: Table, names: Sequence[str]) -> tuple[Array, list[str]]:
@@ -362,15 +361,6 @@ def _bootstrapped(
         told.append(estimate(part, design[chosen], again, used[chosen]).beta.ravel())
     apart = np.array(told) - np.mean(told, axis=0)
     return np.asarray(apart.T @ apart / (draws - 1))
-
-
-def resampled_places(rows: int, random: np.random.Generator, clusters: Any) -> Any:
-    """Return the places of rows drawn with replacement, whole clusters if there are any."""
-    if clusters is None:
-        return random.integers(rows, size=rows)
-    at = numbered(clusters, rows, "clusters")
-    many = int(at.max()) + 1
-    return np.concatenate([np.flatnonzero(at == c) for c in random.integers(many, size=many)])
 
 
 def _effects(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 from typing import Any
@@ -187,12 +187,3 @@ def bootstrap_lrt(
         drawn.append(max(0.0, 2 * (large - small)))
     beyond = 1 + sum(value >= own for value in drawn)
     return BootstrapLrt(classes, own, beyond / (1 + replicates), tuple(drawn))
-
-
-def resampled(table: Table, rng: np.random.Generator, clusters: Any = None) -> Table:
-    """Return rows drawn with replacement, whole clusters if there are any."""
-    if clusters is None:
-        return table.take(rng.integers(len(table), size=len(table)))
-    names, at = np.unique(np.asarray(clusters), return_inverse=True)
-    chosen = rng.integers(len(names), size=len(names))
-    return replace(table.take(np.concatenate([np.flatnonzero(at == c) for c in chosen])))

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import methodcaller
-from string import ascii_uppercase
 from typing import Any
-
-import numpy as np
 
 from lacunary.budget import budgeted
 from lacunary.data.fingerprint import Fingerprint, fingerprint, same_run
@@ -16,12 +13,12 @@ from lacunary.errors import ParameterError
 from lacunary.evidence.compare import Comparison, compare
 from lacunary.exactness import announced
 from lacunary.infer.answers import as_source
-from lacunary.infer.network import Network
 from lacunary.learn.fit import Fit, fit
 from lacunary.learn.groups import Groups
 from lacunary.learn.loop import Progress
 from lacunary.learn.stop import Stop
 from lacunary.model.make import naive_bayes
+from lacunary.study.class_fit import by_size
 from lacunary.study.profile import Candidate
 from lacunary.study.result import Classes, deciding
 from lacunary.study.trail import ClassesTrail
@@ -80,12 +77,8 @@ def classes(
     resume
         Go on from here: what `Checkpoint` wrote, loaded, with the same rows, name, starts and seed. What
         is fitted already is not fitted again; numbers of classes may be others.
-    exact
-        Refuse, with a `TooWideError`, what does not fit exact inference, instead of drawing it by Gibbs
-        chains with a stated error, which an `ApproximationWarning` announces.
-    memory
-        The most memory that the process may use meanwhile, such as "2 GB"; rows that do not fit are laid out
-        piece by piece, to the same numbers. See `lacunary.memory`.
+    exact, memory
+        As in `lacunary.fit`.
 
     Raises
     ------
@@ -118,7 +111,7 @@ def classes(
     compared = compare(fits, used, METHODS, starts=starts, stop=STOP, options=at, rng=rng, watch=tell)
     candidates = _candidates(numbers, fits, compared)
     best = max(candidates, key=lambda candidate: candidate.log_evidence[deciding(used)])
-    network = _by_size(best.fit.network, used, hidden)
+    network = by_size(best.fit.network, hidden)
     return Classes(used, hidden, kept, candidates, compared, network)
 
 
@@ -171,12 +164,3 @@ def _candidates(numbers: Sequence[int], fits: Sequence[Fit], compared: Compariso
         Candidate(k, found, found.dag.free, {m: float(compared.values(m)[i]) for m in METHODS})
         for i, (k, found) in enumerate(zip(numbers, fits, strict=True))
     )
-
-
-def _by_size(network: Network, table: Source, hidden: str) -> Network:
-    """Return the network with its classes named A, B, … from the most probable on."""
-    order = np.argsort(-network.table(hidden), kind="stable")
-    k = len(order)
-    labels = list(ascii_uppercase[:k]) if k <= len(ascii_uppercase) else [f"C{i + 1}" for i in range(k)]
-    tables = {name: given[order] for name, given in network.tables.items()}
-    return Network.from_tables(naive_bayes(table.schema, hidden=hidden, states=labels), tables)

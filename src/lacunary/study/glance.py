@@ -18,7 +18,7 @@ from lacunary.data.table import HOLE, Table
 from lacunary.infer.network import Network
 from lacunary.maths.arrays import Array
 
-__all__ = ["Glance", "Spot", "every_row", "glance", "most_unusual", "responsibilities"]
+__all__ = ["Glance", "Spot", "entropies", "every_row", "glance", "most_unusual", "responsibilities"]
 
 
 FULL = 3
@@ -120,6 +120,12 @@ def most_unusual(network: Network, hidden: str, rows: Source, aside: Source, sha
     return in_tree(every_row(rows).each(work, every_row(aside)), _rarer)[2]
 
 
+def entropies(chances: Array) -> Array:
+    """Return the entropy of each row's responsibilities, in nats; (rows,)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(-np.where(chances > 0, chances * np.log(chances), 0.0).sum(axis=1))
+
+
 def responsibilities(network: Network, hidden: str, rows: Table) -> Array:
     """Return p(class | the row's observed cells); (rows, classes)."""
     return np.asarray(network.posterior(rows, [hidden])[hidden])
@@ -129,8 +135,7 @@ def _glance(network: Network, hidden: str, states: int, table: Table, aside: Tab
     chances = responsibilities(network, hidden, table)
     codes = np.full(len(table), HOLE) if aside is None else aside.codes[:, 0]
     holes, weight = table.holes.sum(axis=1), table.weights[:, None] * chances
-    with np.errstate(divide="ignore", invalid="ignore"):
-        doubt = -np.where(chances > 0, chances * np.log(chances), 0.0).sum(axis=1)
+    doubt = entropies(chances)
     by_state = [weight[codes == code].sum(axis=0) for code in range(states)]
     fewest = np.flatnonzero(holes == holes.min(initial=len(table.schema)))
     chosen = {

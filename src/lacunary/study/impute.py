@@ -78,12 +78,8 @@ def impute(
     out
         A folder to make, in which the parts of a scan are written, filled, as Parquet files; see
         `lacunary.scan`. What comes back is then the first part.
-    exact
-        Refuse, with a `TooWideError`, what does not fit exact inference, instead of drawing it by Gibbs
-        chains with a stated error, which an `ApproximationWarning` announces.
-    memory
-        The most memory that the process may use meanwhile, such as "2 GB"; rows that do not fit are laid out
-        piece by piece, to the same numbers. See `lacunary.memory`.
+    exact, memory
+        As in `lacunary.fit`.
 
     Examples
     --------
