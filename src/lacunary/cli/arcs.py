@@ -9,12 +9,14 @@ import lacunary as lac
 from lacunary.cli.app import command
 from lacunary.cli.arguments import (
     STRUCTURE_PRIOR,
+    TIER,
     Data,
     Json,
     Reading,
     Texts,
     option,
     structure_prior_of,
+    tiers_of,
     written,
 )
 from lacunary.cli.problem import Seed
@@ -26,7 +28,6 @@ __all__ = ["arcs"]
 METHOD = "exact: a sum over all graphs; sampling: chains. Exact where that takes seconds."
 ERROR = "Sampling goes on until no link's standard error is larger."
 DRAWS = "How many draws each chain makes, at most."
-TIER = "Names that come before those of later tiers; may be repeated."
 OUT = "The probabilities: .json."
 REPORT = "A page with a figure and every link: .html."
 
@@ -72,7 +73,7 @@ def arcs(
             required=required or (),
             forbidden=forbidden or (),
             max_parents=max_parents,
-            tiers=[[name.strip() for name in group.split(",")] for group in tier or ()] or None,
+            tiers=tiers_of(tier),
             watch=lambda done, total: waiting.progress(f"{done} of at most {total} steps", done / total),
             rng=rng,
         )

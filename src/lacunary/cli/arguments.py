@@ -45,11 +45,13 @@ __all__ = [
     "pairs_of_states",
     "state_of",
     "structure_prior_of",
+    "tiers_of",
     "written",
 ]
 
 STRUCTURE_PRIOR = "How probable graphs are beforehand: beta-binomial, links, uniform, or nats a link."
 DEFAULT = "beta-binomial"
+TIER = "Names that come before those of later tiers; may be repeated."
 MODELS = (
     ".bif", ".xmlbif", ".bifxml", ".xml", ".net", ".xdsl", ".uai", ".dsc", ".dne", ".dnet", ".json"
 )  # fmt: skip
@@ -306,6 +308,11 @@ def pairs_of_states(option: str, texts: Sequence[str] | None) -> dict[str, int |
     alone = {text.strip(): None for text in texts or () if "=" not in text}
     given = pairs(option, [text for text in texts or () if "=" in text])
     return {**alone, **{name: _states(option, name, value) for name, value in given.items()}}
+
+
+def tiers_of(texts: Sequence[str] | None) -> list[list[str]] | None:
+    """Return groups of names, from causes to effects, as texts such as A,B have them."""
+    return [[name.strip() for name in text.split(",")] for text in texts or ()] or None
 
 
 def structure_prior_of(text: str | None) -> Any:

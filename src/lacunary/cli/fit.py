@@ -178,7 +178,7 @@ def _summary(found: lac.Fit, table: lac.Table, out: str | None) -> dict[str, Any
         "method": found.method,
         "basis": found.basis,
         **_score(found),
-        "bic": _bic(found, table),
+        "bic": found.log_likelihood - found.dag.free / 2 * math.log(table.size),
         "interrupted": found.interrupted,
         "selection": {"name": found.selection.name, "details": dict(found.selection.details)},
         "out": out,
@@ -195,10 +195,6 @@ def _score(end: lac.Fit | lac.Start) -> dict[str, Any]:
         "iterations": end.iterations,
         "converged": end.converged,
     }
-
-
-def _bic(found: lac.Fit, table: lac.Table) -> float:
-    return found.log_likelihood - found.dag.free / 2 * math.log(table.size)
 
 
 def _tell(found: lac.Fit, table: lac.Table) -> None:

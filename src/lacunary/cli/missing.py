@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated
 
@@ -71,15 +70,9 @@ def pool(
         from lacunary.study.simple import simple_estimates
 
         models = {y: [x.strip() for x in text.split(",")] for y, text in pairs("--regress", regress).items()}
-        shares = list(pairs_of(share or ()))
+        shares = [pair for text in share or () for pair in pairs("--share", [text]).items()]
         found = simple_estimates(table, copy, mean or (), shares, models, level)
     if json:
         emit({"copies": found.copies, "level": found.level, "estimates": [asdict(one) for one in found]})
     else:
         show(str(found))
-
-
-def pairs_of(texts: list[str] | tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield COLUMN=STATE texts as pairs; a column may be named more than once."""
-    for text in texts:
-        yield from pairs("--share", [text]).items()

@@ -11,6 +11,7 @@ import lacunary as lac
 from lacunary.cli.app import command
 from lacunary.cli.arguments import (
     STRUCTURE_PRIOR,
+    TIER,
     Data,
     Json,
     Reading,
@@ -21,6 +22,7 @@ from lacunary.cli.arguments import (
     option,
     pairs,
     structure_prior_of,
+    tiers_of,
     written,
 )
 from lacunary.cli.checkpoints import CHECKPOINT, Checkpoints, keep_result, resumed
@@ -45,7 +47,6 @@ STRUCTURE = (
     "learn: each component its own graph; tree; empty: variables independent within a component; complete: "
     "full covariances. Or arrows, or a model file: the graph of every component, or repeated, of each."
 )
-TIER = "Names that come before those of later tiers; may be repeated."
 INITIAL = "A mixture to go on from in place of starts; .json."
 METHOD = "map: with a prior; ml: the likelihood alone, numbers and graphs by BIC."
 SEARCH = "The search for graphs; best-first, anneal and greedy are the whole of it, others follow a climb."
@@ -136,7 +137,7 @@ def mixture(
     how = {
         "components": "auto" if components == "auto" else numbers_of("--components", components, "auto"),
         "structure": _structure(structure),
-        "tiers": [[name.strip() for name in group.split(",")] for group in tier or ()] or None,
+        "tiers": tiers_of(tier),
         "family": pairs("--family", family) or None,
         "initial": None if initial is None else _mixture(initial),
         "method": method,

@@ -88,18 +88,9 @@ def _numbers(found: lac.MixtureFit) -> None:
         chance = "" if number.probability is None else percent(number.probability)
         mark = "<- chosen" if number.chosen else ""
         met = f"{number.met} of {number.starts}"
-        cells = (
-            *(
-                number.asked,
-                number.components,
-                number.parameters,
-                f"{number.estimate:.2f}",
-                met,
-                chance,
-                mark,
-            ),
-        )
-        grid.add_row(*map(str, cells), style="bold" if number.chosen else None)
+        counts = map(str, (number.asked, number.components, number.parameters))
+        cells = (*counts, f"{number.estimate:.2f}", met, chance, mark)
+        grid.add_row(*cells, style="bold" if number.chosen else None)
     show(grid)
     if met_once(numbers):
         show(met_once(numbers))

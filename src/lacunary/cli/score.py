@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import typer
@@ -27,7 +27,7 @@ from lacunary.cli.arguments import (
 from lacunary.cli.problem import ModelOrClasses, Prior, Seed, Starts, prior_of, problem_of, starts_of
 from lacunary.cli.show import Waiting, draw, emit, say_written, show
 
-__all__ = ["candidates_of", "compare", "dimension", "score"]
+__all__ = ["Candidates", "compare", "dimension", "score"]
 
 ESTIMATES = (
     "exact, map, bic, draper, sbic, laplace, prequential, mled, cheeseman-stutz, variational; "
@@ -46,6 +46,32 @@ Charge = Annotated[
     Literal["parameters", "generic", "data", "estimate"],
     option(CHARGE, "parameters|generic|data|estimate"),
 ]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The options that say which models are weighed against each other."""
+
+    models: Annotated[list[str] | None, typer.Argument(metavar="MODEL...", help="Model files or graphs.")] = (
+        None
+    )
+    hidden: Annotated[str | None, option(CLASSES, "NAME")] = None
+    components: Annotated[str, option(NUMBERS, "1..8")] = "1..6"
+
+    def read(self, data: str, reading: Reading) -> tuple[dict[str, lac.Dag], lac.Table]:
+        """Return the models by name, and the table they are weighed on."""
+        numbers, hidden = numbers_of("--components", self.components), self.hidden
+        if bool(self.models) == (hidden is not None):
+            raise typer.BadParameter("give two or more models, or --hidden NAME", param_hint="MODEL")
+        if hidden is not None and "=" in hidden:
+            raise typer.BadParameter(
+                f"give the name alone, and the numbers to try as --components 1..6, not {hidden!r}",
+                param_hint="--hidden",
+            )
+        table = reading.table(data)
+        if hidden is not None:
+            return {f"{hidden}={k}": lac.naive_bayes(table.schema, hidden, k) for k in numbers}, table
+        return {text: problem_of(data, text, {}, reading)[0] for text in self.models or ()}, table
 
 
 @command(
@@ -84,12 +110,14 @@ def score(
             rng=rng,
         )
     if json:
-        emit(_record(found))
+        told = ("method", "value", "kind", "stderr", "dimension", "where", "seconds")
+        emit({**{name: getattr(found, name) for name in told}, "terms": dict(found.terms)})
         return
     if found.kind == "no estimate":
         show(f"{found.method}  {found.value:.4f} nats")
     else:
-        show(f"log evidence  {found.value:.4f} nats{_error(found)}, {found.kind}; higher is better")
+        error = "" if found.stderr is None else f" ± {found.stderr:.2g}"
+        show(f"log evidence  {found.value:.4f} nats{error}, {found.kind}; higher is better")
     for name, value in found.terms.items():
         show(f"  {value:>14.4f}  {name}")
     if found.dimension is not None:
@@ -108,11 +136,7 @@ def score(
 def compare(
     data: Data,
     reading: Reading,
-    models: Annotated[
-        list[str] | None, typer.Argument(metavar="MODEL...", help="Model files or graphs.")
-    ] = None,
-    hidden: Annotated[str | None, option(CLASSES, "NAME")] = None,
-    components: Annotated[str, option(NUMBERS, "1..8")] = "1..6",
+    candidates: Candidates,
     methods: Annotated[str, option(METHODS, "NAME,NAME")] = "bic,cheeseman-stutz,variational",
     prior: Prior = "dirichlet=1",
     effective: Effective = False,
@@ -131,9 +155,7 @@ def compare(
     probability_low, probability_high, rank, parameters, dimension, seconds.
     """
     with Waiting(f"reading {data}") as waiting:
-        named, table = candidates_of(
-            data, models or [], hidden, numbers_of("--components", components), reading
-        )
+        named, table = candidates.read(data, reading)
         waiting.say("compiling kernels, once…")
         found = lac.compare(
             named,
@@ -215,24 +237,6 @@ def _tell(found: lac.Comparison) -> None:
             show(f"  {name}: " + ", ".join(told) + (f"; no single number where {reason}" if reason else ""))
 
 
-def candidates_of(
-    data: str, models: Sequence[str], hidden: str | None, numbers: Sequence[int], reading: Reading
-) -> tuple[dict[str, lac.Dag], lac.Table]:
-    """Return the models by name, and the table they are weighed on."""
-    if bool(models) == (hidden is not None):
-        raise typer.BadParameter("give two or more models, or --hidden NAME", param_hint="MODEL")
-    if hidden is not None and "=" in hidden:
-        raise typer.BadParameter(
-            f"give the name alone, and the numbers to try as --components 1..6, not {hidden!r}",
-            param_hint="--hidden",
-        )
-    table = reading.table(data)
-    if hidden is not None:
-        return {f"{hidden}={k}": lac.naive_bayes(table.schema, hidden, k) for k in numbers}, table
-    problems = {text: problem_of(data, text, {}, reading) for text in models}
-    return {text: dag for text, (dag, _) in problems.items()}, table
-
-
 def _charge(
     charge: Literal["parameters", "generic", "data", "estimate"], effective: bool
 ) -> Literal["parameters", "generic", "data", "at estimate"]:
@@ -240,12 +244,3 @@ def _charge(
     if effective:
         return "generic"
     return "at estimate" if charge == "estimate" else charge
-
-
-def _record(found: lac.Estimate) -> dict[str, Any]:
-    told = ("method", "value", "kind", "stderr", "dimension", "where", "seconds")
-    return {**{name: getattr(found, name) for name in told}, "terms": dict(found.terms)}
-
-
-def _error(found: lac.Estimate) -> str:
-    return "" if found.stderr is None else f" ± {found.stderr:.2g}"

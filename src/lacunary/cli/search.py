@@ -11,6 +11,7 @@ from lacunary.cli.app import command
 from lacunary.cli.arguments import (
     MODELS,
     STRUCTURE_PRIOR,
+    TIER,
     Data,
     Hidden,
     Json,
@@ -21,6 +22,7 @@ from lacunary.cli.arguments import (
     option,
     pairs_of_states,
     structure_prior_of,
+    tiers_of,
     written,
 )
 from lacunary.cli.checkpoints import CHECKPOINT, Checkpoints, keep_result, resumed
@@ -41,7 +43,6 @@ SCORE = "What graphs are judged by; unless told, by the columns' kinds."
 ESS = "Of bdeu: how many rows the prior is worth; 1."
 METHOD = "How graphs are looked for; exact where that takes seconds, else reinsert."
 START = "A model file, arrows, or tree: where to begin."
-TIER = "Names that come before those of later tiers; may be repeated."
 UNTIL = "Structural EM ends when this does not rise, or change; score."
 ESCAPES = "How often structural EM may leave a local maximum; 3."
 STARTS = "Draws EM begins from where something is hidden; 10."
@@ -102,7 +103,7 @@ def search(
             required=required or (),
             forbidden=forbidden or (),
             max_parents=max_parents,
-            tiers=[[name.strip() for name in group.split(",")] for group in tier or ()] or None,
+            tiers=tiers_of(tier),
             hidden=pairs_of_states("--hidden", hidden) or None,
             schedule=schedule,
             until=until,

@@ -9,18 +9,16 @@ import typer
 import lacunary as lac
 from lacunary.cli.app import command
 from lacunary.cli.arguments import (
-    NUMBERS,
     Data,
     Figure,
     Json,
     OldFigure,
     Reading,
     figure_of,
-    numbers_of,
     option,
 )
 from lacunary.cli.problem import Seed, Starts, starts_of
-from lacunary.cli.score import CLASSES, METHODS, candidates_of
+from lacunary.cli.score import METHODS, Candidates
 from lacunary.cli.show import Waiting, draw, emit, say_written, show
 
 __all__ = ["sensitivity"]
@@ -36,11 +34,7 @@ KIND = "What they are: of every parameter, or the rows that a BDeu prior is wort
 def sensitivity(
     data: Data,
     reading: Reading,
-    models: Annotated[
-        list[str] | None, typer.Argument(metavar="MODEL...", help="Model files or graphs.")
-    ] = None,
-    hidden: Annotated[str | None, option(CLASSES, "NAME")] = None,
-    components: Annotated[str, option(NUMBERS, "1..8")] = "1..6",
+    candidates: Candidates,
     methods: Annotated[str, option(METHODS, "NAME,NAME")] = "cheeseman-stutz",
     alphas: Annotated[str, option(ALPHAS, "A,A")] = "0.1,0.2,0.5,1,2,5,10",
     prior: Annotated[Literal["dirichlet", "bdeu"], option(KIND, "dirichlet|bdeu")] = "dirichlet",
@@ -55,9 +49,7 @@ def sensitivity(
     --json prints a list of: alpha, and what compare prints for each model and method.
     """
     with Waiting(f"reading {data}") as waiting:
-        named, table = candidates_of(
-            data, models or [], hidden, numbers_of("--components", components), reading
-        )
+        named, table = candidates.read(data, reading)
         waiting.say("compiling kernels, once…")
         found = lac.sensitivity(
             named,
