@@ -347,11 +347,8 @@ def compare(
         Further options, by method.
     watch
         Called with how many estimates are done, how many there are, and what is being done.
-    prior, at, dimension, basis, starts, stop, rng
+    prior, at, dimension, basis, starts, stop, rng, memory
         As in `lacunary.score`.
-    memory
-        The most memory that the process may use meanwhile, such as "2 GB"; rows that do not fit are laid out
-        piece by piece, to the same numbers. See `lacunary.memory`.
 
     Examples
     --------

@@ -123,12 +123,8 @@ def score(
         Called now and then with what is being done and how much of it is done, between 0 and 1 or None.
     **options
         What the method takes beside these; see its own documentation.
-    exact
-        Refuse, with a `TooWideError`, what does not fit exact inference, instead of drawing it by Gibbs
-        chains with a stated error, which an `ApproximationWarning` announces.
-    memory
-        The most memory that the process may use meanwhile, such as "2 GB"; rows that do not fit are laid out
-        piece by piece, to the same numbers. See `lacunary.memory`.
+    exact, memory
+        As in `lacunary.fit`.
 
     Examples
     --------
