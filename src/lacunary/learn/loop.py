@@ -19,7 +19,7 @@ from lacunary.infer.network import Network
 from lacunary.infer.rows import Sweep
 from lacunary.learn.found import Climbs, Start
 from lacunary.learn.standing import Standing, count, damage_named, flag, logarithm, matrix, plain_log, vector
-from lacunary.learn.stop import Stop
+from lacunary.learn.stop import Stop, is_enough
 from lacunary.maths.arrays import Array, Booleans, Integers
 from lacunary.model.dag import Dag
 from lacunary.model.stats import Batch
@@ -292,8 +292,7 @@ def climbing(
                 climbs = partial(_climbs, starts, rule)
                 stand = _standing(iteration, starts, active, points, leap, grown)
                 told = Progress(prepared.dag, iteration, stop.iterations, len(active), best, climbs, stand)
-                # Not any true answer: what a print or a write returns must not end the fit.
-                if isinstance(answer := watch(told), bool | np.bool_) and answer:
+                if is_enough(watch(told)):
                     return _climbs(starts, rule), True
             if not active:
                 break

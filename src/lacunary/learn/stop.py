@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf, isfinite
 
+import numpy as np
+
 from lacunary.errors import ParameterError, TableError
 
-__all__ = ["Stop", "check_number"]
+__all__ = ["Stop", "check_number", "is_enough"]
 
 
 def check_number(objective: float) -> None:
@@ -17,6 +19,11 @@ def check_number(objective: float) -> None:
             f"the objective became {objective}, which is no number to climb by: some value of the table is "
             "too large or too small for its square, or so is a prior's; measure such columns in other units"
         )
+
+
+def is_enough(answer: object) -> bool:
+    """Whether an answer of ``watch`` is true: not just any, what a print or a write returns ends nothing."""
+    return isinstance(answer, bool | np.bool_) and bool(answer)
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Protocol
 
 import numpy as np
 
 from lacunary.data.fingerprint import same_run
-from lacunary.errors import FileError, LacunaryError, ParameterError
+from lacunary.errors import ParameterError
+from lacunary.learn.standing import damage_named
 from lacunary.model.arrows import Arc
 from lacunary.model.dag import Dag
 from lacunary.structure.anneal import Anneal
@@ -80,13 +82,10 @@ def run(
     board = Board(known, constraints, _first(known, constraints, start, prior), prior)
     walk = Walk(method.name, board, np.random.default_rng(rng), watch, trail, fingerprint)
     try:
-        method.run(walk)
+        with nullcontext() if trail is None else damage_named():
+            method.run(walk)
     except (KeyboardInterrupt, Halt):
         return walk, True
-    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as problem:
-        if trail is None or isinstance(problem, LacunaryError):
-            raise
-        raise FileError(f"this checkpoint is damaged: {problem}") from problem
     return walk, False
 
 

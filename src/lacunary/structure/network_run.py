@@ -19,7 +19,7 @@ from lacunary.infer.rows import Rows
 from lacunary.learn.around import Around
 from lacunary.learn.loop import Climb, climb, climb_together, climbing
 from lacunary.learn.start import first_point
-from lacunary.learn.stop import Stop
+from lacunary.learn.stop import Stop, is_enough
 from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
 from lacunary.model.stats import Batch
@@ -34,7 +34,7 @@ from lacunary.structure.run import Runner
 from lacunary.structure.score import FamilyScore, Structure
 from lacunary.structure.shares import everything
 from lacunary.structure.tree import best_forest
-from lacunary.structure.walk import SearchProgress, Trail, WatchSearch, dag_of, is_enough, structure_of
+from lacunary.structure.walk import SearchProgress, Trail, WatchSearch, dag_of, structure_of
 
 __all__ = ["CONVERGED", "NAME", "NetworkLearner", "NetworkRun"]
 

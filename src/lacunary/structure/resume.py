@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from lacunary.data.schema import Schema
 from lacunary.errors import FileError, LacunaryError
+from lacunary.learn.standing import count
 from lacunary.structure.plan import Plan, State, Tick
 from lacunary.structure.result import Round, Step
 from lacunary.structure.score import Structure
@@ -101,7 +102,7 @@ def _state(codec: Codec, plain: Plain) -> State:
         raise ValueError("it has no graphs")
     best = plain["best"]
     top, mark, last = map(_logarithm, plain["logs"])
-    plainly: dict[str, Any] = {name: _whole(plain[name]) for name in NUMBERS}
+    plainly: dict[str, Any] = {name: count(plain[name]) for name in NUMBERS}
     plainly |= dict(zip(FLAGS, map(_typed(bool), plain["flags"]), strict=True))
     return State(
         model,
@@ -109,8 +110,8 @@ def _state(codec: Codec, plain: Plain) -> State:
         best=None if best is None else (*_decode(codec, best[0]), _number(best[1])),
         source=None if plain["source"] is None else _decode(codec, plain["source"])[0],
         before=None if plain["before"] is None else _structures(codec, plain["before"]),
-        visits=tuple(map(_whole, plain["visits"])),
-        turns=tuple(map(_whole, plain["turns"])),
+        visits=tuple(map(count, plain["visits"])),
+        turns=tuple(map(count, plain["turns"])),
         top=top,
         mark=mark,
         last=last,
@@ -132,8 +133,8 @@ def decode_ticks(plain: Sequence[Sequence[Any]]) -> tuple[Tick, ...]:
     return tuple(
         Tick(
             _typed(str)(phase),
-            _whole(many),
-            _whole(arcs),
+            count(many),
+            count(arcs),
             _logarithm(value),
             None if cs is None else _number(cs),
         )
@@ -156,12 +157,6 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-def _whole(value: Any) -> int:
-    if type(value) is not int or not 0 <= value < 2**63:
-        raise ValueError(f"a count was expected, not {value!r}")
-    return value
-
-
 def _typed(kind: type) -> Callable[[Any], Any]:
     def checked(value: Any) -> Any:
         if type(value) is not kind:
@@ -174,7 +169,7 @@ def _typed(kind: type) -> Callable[[Any], Any]:
 CHECKS: Mapping[Any, Callable[[Any], Any]] = {
     "str": _typed(str),
     "bool": _typed(bool),
-    "int": _whole,
+    "int": count,
     "float": _number,
     "float | None": lambda value: None if value is None else _number(value),
 }

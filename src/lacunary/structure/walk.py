@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from lacunary.data.schema import Schema
-from lacunary.errors import FileError, ParameterError
+from lacunary.errors import ParameterError
+from lacunary.learn.standing import damage_named
+from lacunary.learn.stop import is_enough
 from lacunary.maths.arrays import Booleans
 from lacunary.model.dag import Dag
 from lacunary.structure.board import Board, Kept
@@ -119,12 +121,10 @@ class Walk:
     def _resume(self, trail: Trail) -> None:
         """Stand where a search stood; refuse what no search can have left, or one by another score."""
         memory = dict(trail.memory)
-        try:
+        with damage_named():
             self.first = read_structure(self.schema, memory.pop("first"))
             self.bottom, top = float(memory.pop("bottom")), float(memory.pop("top"))
             self.rng.bit_generator.state = memory.pop("rng")
-        except (LookupError, TypeError, ValueError, ArithmeticError) as problem:
-            raise FileError(f"this checkpoint is damaged: {problem}") from None
         self.board.jump(structure_of(trail.best))
         if not isclose(self.board.value, top, rel_tol=SAME):
             raise ParameterError(
@@ -190,11 +190,6 @@ class Walk:
         memory |= {"first": [list(parents) for parents in self.first], "bottom": self.bottom, "top": self.top}
         here, best = dag_of(self.schema, self.board.parents), dag_of(self.schema, self.best)
         return Trail(self.method, here, best, tuple(self.path), memory, self.fingerprint())
-
-
-def is_enough(answer: object) -> bool:
-    """Whether an answer of ``watch`` is true: not just any, what a print or a write returns ends nothing."""
-    return isinstance(answer, bool | np.bool_) and bool(answer)
 
 
 def dag_of(schema: Schema, parents: Iterable[Iterable[int]]) -> Dag:
