@@ -15,7 +15,7 @@ import numpy as np
 
 from lacunary.data.schema import Variable
 from lacunary.errors import FileError
-from lacunary.files.labels import state_texts
+from lacunary.files.labels import nested, state_texts
 from lacunary.files.parsed import Declaration, Family, ParsedNetwork, Word
 from lacunary.files.tokens import Dialect, Tokens
 from lacunary.infer.network import Network
@@ -137,20 +137,12 @@ def write(network: Network) -> str:
     for name, texts in state_texts(network, "DNE").items():
         parents = network.dag.parents_of(name)
         states = ", ".join(map(_name, texts))
-        numbers = _nested(network.table(name))
+        numbers = nested(network.table(name), ", ", ", ")
         parts.append(
             f"\nnode {_name(name)} {{\n\tkind = NATURE;\n\tdiscrete = TRUE;\n\tstates = ({states});\n"
             f"\tparents = ({', '.join(map(_name, parents))});\n\tprobs = {numbers};\n\t}};\n"
         )
     return "".join([*parts, "};\n"])
-
-
-def _nested(table: Array) -> str:
-    rows = table.reshape(-1, table.shape[-1]).tolist()
-    texts = [f"({', '.join(map(repr, row))})" for row in rows]
-    for size in reversed(table.shape[:-1]):
-        texts = [f"({', '.join(texts[i : i + size])})" for i in range(0, len(texts), size)]
-    return texts[0]
 
 
 def _name(name: str) -> str:

@@ -17,6 +17,7 @@ from lacunary.infer.network import Network
 from lacunary.infer.prior import NormalWishart
 from lacunary.learn.found import Climbs, Fit, Start
 from lacunary.learn.select import Selection
+from lacunary.learn.standing import plain_log
 from lacunary.model.dag import Dag
 
 __all__: list[str] = []  # it teaches the format its nouns
@@ -30,19 +31,19 @@ def _encode_start(start: Start) -> dict[str, Any]:
 def _encode_end(end: Start | Fit) -> dict[str, Any]:
     """Return how high a climb got, and how."""
     return {
-        "objective": _finite(end.objective),
-        "log_likelihood": _finite(end.log_likelihood),
+        "objective": plain_log(end.objective),
+        "log_likelihood": plain_log(end.log_likelihood),
         "iterations": end.iterations,
         "converged": end.converged,
-        "trace": [_finite(value) for value in end.trace],
+        "trace": [plain_log(value) for value in end.trace],
         **({"error": end.error} if end.error else {}),
     }
 
 
 def _decode_end(record: Record) -> dict[str, Any]:
     return {
-        "objective": _logarithm(record, "objective"),
-        "log_likelihood": _logarithm(record, "log_likelihood"),
+        "objective": record.logarithm("objective"),
+        "log_likelihood": record.logarithm("log_likelihood"),
         "iterations": record.integer("iterations"),
         "converged": record.flag("converged"),
         "trace": _trace(record),
@@ -68,15 +69,6 @@ def _network(dag: Dag, record: Record) -> Network:
             "tables", "a distribution is not one: it does not sum to one, or is negative somewhere"
         )
     return Network(dag, theta)
-
-
-def _finite(value: float) -> float | None:
-    """Return a logarithm as JSON can hold it: null is −∞, the logarithm of zero."""
-    return None if value == -inf else value
-
-
-def _logarithm(record: Record, key: str) -> float:
-    return -inf if record.value(key) is None else record.number(key)
 
 
 def _trace(record: Record) -> tuple[float, ...]:

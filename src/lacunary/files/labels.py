@@ -8,8 +8,9 @@ from lacunary.data.schema import Variable
 from lacunary.data.wording import listed
 from lacunary.errors import FileError
 from lacunary.infer.network import Network
+from lacunary.maths.arrays import Array
 
-__all__ = ["losses", "state_texts"]
+__all__ = ["losses", "nested", "state_texts"]
 
 
 def state_texts(network: Network, language: str, *, numeric: bool = False) -> dict[str, tuple[str, ...]]:
@@ -34,6 +35,14 @@ def _texts(variable: Variable, language: str) -> tuple[str, ...]:
             f"{language} writes states as text, and two of {variable.name!r} read the same; save it as .json"
         )
     return texts
+
+
+def nested(table: Array, between: str, lines: str) -> str:
+    """Return numbers with a pair of parentheses for every index; what is between them, and between rows."""
+    texts = [f"({between.join(map(repr, row))})" for row in table.reshape(-1, table.shape[-1]).tolist()]
+    for size in reversed(table.shape[:-1]):
+        texts = [f"({lines.join(texts[i : i + size])})" for i in range(0, len(texts), size)]
+    return texts[0]
 
 
 def losses(network: Network, *, named: bool = False, typed: bool = False) -> Iterator[str]:

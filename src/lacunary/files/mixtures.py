@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf
 from typing import Any, get_args
 
 import numpy as np
@@ -14,6 +13,7 @@ from lacunary.files.native import decode, encode, register
 from lacunary.files.record import Record, is_number
 from lacunary.infer.mixture import Mixture, Noise
 from lacunary.infer.network import Network
+from lacunary.learn.standing import plain_log
 from lacunary.mixture.found import MixtureFit, Trial
 from lacunary.mixture.trail import KeptTrial, MixtureTrail
 from lacunary.structure.plan import Tick
@@ -60,9 +60,9 @@ def _decode_noise(record: Record, schema: Schema) -> Noise:
 def _encode_estimate(estimate: Estimate) -> dict[str, Any]:
     return {
         "method": estimate.method,
-        "value": _finite(estimate.value),
+        "value": plain_log(estimate.value),
         "kind": estimate.kind,
-        "terms": {name: _finite(value) for name, value in estimate.terms.items()},
+        "terms": {name: plain_log(value) for name, value in estimate.terms.items()},
         "stderr": estimate.stderr,
         "dimension": estimate.dimension,
         "where": estimate.where,
@@ -77,9 +77,9 @@ def _decode_estimate(record: Record) -> Estimate:
         raise record.error("kind", f"expected one of {', '.join(get_args(Kind))}; not {kind!r}")
     estimate = Estimate(
         method=record.text("method"),
-        value=_logarithm(record, "value"),
+        value=record.logarithm("value"),
         kind=kind,  # type: ignore[arg-type]
-        terms={name: _logarithm(terms, name) for name in terms.fields},
+        terms={name: terms.logarithm(name) for name in terms.fields},
         stderr=None if record.value("stderr") is None else record.number("stderr"),
         dimension=None if record.value("dimension") is None else record.integer("dimension"),
         where=None if record.value("where") is None else record.text("where"),
@@ -186,12 +186,10 @@ def _classes(record: Record, components: int) -> tuple[Label, ...]:
     """Return the states that the components stand for, where they stand for any."""
     if "classes" not in record:
         return ()
-    labels = record.list("classes")
-    if not all(type(label) in (str, int, bool) or is_number(label) for label in labels):
-        raise record.error("classes", "expected texts, finite numbers, true or false")
+    labels = record.labels("classes")
     if len(labels) != components:
         raise record.error("classes", f"expected one for each of the {components} components")
-    return tuple(labels)
+    return labels
 
 
 def _encode_trail(trail: MixtureTrail) -> dict[str, Any]:
@@ -232,15 +230,6 @@ def _state(record: Record) -> Mapping[str, Any]:
     """Return a state as it is written; whether it fits is known only with the rows at hand."""
     _ticks(record)
     return record.fields
-
-
-def _finite(value: float) -> float | None:
-    """Return a logarithm as JSON can hold it: null is −∞, the logarithm of zero."""
-    return None if value == -inf else value
-
-
-def _logarithm(record: Record, key: str) -> float:
-    return -inf if record.value(key) is None else record.number(key)
 
 
 register("mixture", Mixture, _encode_mixture, _decode_mixture)

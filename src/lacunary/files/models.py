@@ -48,12 +48,10 @@ def _decode_variable(record: Record) -> Variable:
 
 
 def _labels(record: Record) -> tuple[Label, ...]:
-    labels = record.list("states")
-    if not all(type(label) in (str, int, bool) or is_number(label) for label in labels):
-        raise record.error("states", "expected texts, finite numbers, true or false")
+    labels = record.labels("states")
     if len(set(labels)) != len(labels):
         raise record.error("states", "a state is declared twice")
-    return tuple(labels)
+    return labels
 
 
 def _bounds(record: Record) -> tuple[float, float]:

@@ -35,7 +35,7 @@ class _Form:
 
 _FORMS: dict[str, _Form] = {}
 
-_TEACHERS = ["arcs", "fits", "mixtures", "studies", "trails"]
+_TEACHERS = ["arcs", "fits", "mixtures", "trails"]
 """Modules of this package that know further nouns; loaded when one is met, as learning is slow to load."""
 
 

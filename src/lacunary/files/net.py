@@ -17,7 +17,7 @@ import numpy as np
 from lacunary.data.schema import Variable
 from lacunary.errors import FileError
 from lacunary.family.regression import Regression
-from lacunary.files.labels import state_texts
+from lacunary.files.labels import nested, state_texts
 from lacunary.files.normal import read_normals, written_normals
 from lacunary.files.parsed import Declaration, Family, ParsedNetwork, Word
 from lacunary.files.tokens import Dialect, Tokens
@@ -148,20 +148,11 @@ def _data(network: Network, name: str) -> str:
     """Return the probabilities or the densities of a variable."""
     schema = network.dag.schema
     if schema[name].discrete:
-        return _nested(network.table(name))
+        return nested(network.table(name), " ", "\n    ")
     if not isinstance(network.parameters_of(name), Regression):
         raise FileError(f"NET holds normal densities alone, and {name!r} has another; save it as .json")
     above = network.dag.parents_of(name)
     return written_normals(network.table(name), [parent for parent in above if not schema[parent].discrete])
-
-
-def _nested(table: Array) -> str:
-    """Return the values with a pair of parentheses for every index."""
-    rows = table.reshape(-1, table.shape[-1]).tolist()
-    texts = [f"({' '.join(map(repr, row))})" for row in rows]
-    for size in reversed(table.shape[:-1]):
-        texts = [f"({f'{chr(10)}    '.join(texts[i : i + size])})" for i in range(0, len(texts), size)]
-    return texts[0]
 
 
 def _bare(name: str) -> str:

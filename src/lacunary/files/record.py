@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from math import inf
 from sys import float_info
 from typing import Any
 
 import numpy as np
 
+from lacunary.data.schema import Label
 from lacunary.errors import FileError
 from lacunary.maths.arrays import Array
 
@@ -59,6 +61,10 @@ class Record:
         """Return a field that is a finite number."""
         return float(_array([self.value(key)], self._at(key))[0])
 
+    def logarithm(self, key: str) -> float:
+        """Return a field that is a finite number, or null for −∞, the logarithm of zero."""
+        return -inf if self.value(key) is None else self.number(key)
+
     def numbers(self, key: str) -> Array:
         """Return a field that is a list of finite numbers."""
         return _array(self._typed(key, list), self._at(key))
@@ -68,6 +74,13 @@ class Record:
         values = self._typed(key, list)
         if not all(type(value) is str for value in values):
             raise self.error(key, "expected a list of texts")
+        return tuple(values)
+
+    def labels(self, key: str) -> tuple[Label, ...]:
+        """Return a field that is a list of what states may be."""
+        values = self._typed(key, list)
+        if not all(type(value) in (str, int, bool) or is_number(value) for value in values):
+            raise self.error(key, "expected texts, finite numbers, true or false")
         return tuple(values)
 
     def mapping(self, key: str) -> dict[str, str]:

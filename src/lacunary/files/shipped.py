@@ -18,8 +18,7 @@ def asia() -> Network:
     >>> round(lac.asia().query("lung", given={"smoke": "yes"})["yes"], 3)
     0.1
     """
-    network: Network = load(dataset_path("asia"))
-    return network
+    return load(dataset_path("asia"), Network)
 
 
 def alarm() -> Network:
@@ -32,5 +31,4 @@ def alarm() -> Network:
     >>> len(network.dag.names), len(network.dag.arcs)
     (37, 46)
     """
-    network: Network = load(dataset_path("alarm"))
-    return network
+    return load(dataset_path("alarm"), Network)

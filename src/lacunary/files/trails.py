@@ -1,4 +1,4 @@
-"""Searches that are still under way, in the native format."""
+"""Searches, and studies of classes, that are still under way, in the native format."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 
 from lacunary.files.native import decode, encode, register
 from lacunary.files.record import Record, is_number
+from lacunary.learn.found import Climbs, Fit
 from lacunary.model.dag import Dag
 from lacunary.structure.result import Step
 from lacunary.structure.walk import Trail
+from lacunary.study.trail import ClassesTrail
 
 __all__: list[str] = []  # it teaches the format its nouns
 
@@ -60,4 +62,29 @@ def _step(record: Record, item: Any) -> Step:
     return Step(action, tail, head, float(gain), float(score))
 
 
+def _encode_study(trail: ClassesTrail) -> dict[str, Any]:
+    under_way = None
+    if trail.climbs is not None:
+        under_way = {"classes": trail.climbs[0], "climbs": encode(trail.climbs[1])}
+    return {
+        "fingerprint": dict(trail.fingerprint),
+        "fits": [{"classes": many, "fit": encode(found)} for many, found in trail.fits.items()],
+        "under_way": under_way,
+    }
+
+
+def _decode_study(record: Record) -> ClassesTrail:
+    fits = {}
+    for each in record.records("fits"):
+        fits[each.integer("classes")] = decode(each.record("fit"), Fit)
+        each.finish()
+    climbs = None
+    if record.value("under_way") is not None:
+        each = record.record("under_way")
+        climbs = (each.integer("classes"), decode(each.record("climbs"), Climbs))
+        each.finish()
+    return ClassesTrail(record.mapping("fingerprint"), fits, climbs)
+
+
+register("classes trail", ClassesTrail, _encode_study, _decode_study, sealed=True)
 register("trail", Trail, _encode_trail, _decode_trail, version=2, sealed=True)
