@@ -21,7 +21,7 @@ from lacunary.report.words import (
     with_unit,
 )
 from lacunary.study.levels import Shift
-from lacunary.study.profile import Contrast, Profile
+from lacunary.study.profile import Contrast
 from lacunary.study.result import Classes
 
 __all__ = ["empty_grid", "printed", "text"]
@@ -110,12 +110,9 @@ def _profiles(study: Classes, words: Words) -> Grid:
     )
     for profile in study.profiles:
         shares = [percent(profile.aside[state]) for state in aside]
-        grid.add_row(str(profile.label), f"{profile.size:.0f}", *shares, _contrasts(profile))
+        contrasts = "\n".join(map(_contrast, profile.contrasts))
+        grid.add_row(str(profile.label), f"{profile.size:.0f}", *shares, contrasts)
     return grid
-
-
-def _contrasts(profile: Profile) -> str:
-    return "\n".join(map(_contrast, profile.contrasts))
 
 
 def _contrast(c: Contrast | Shift) -> str:

@@ -146,13 +146,15 @@ def heat_map(study: Classes) -> Figure:
     ]
     values = np.array([study.chance(name)[:, state] for name, state in rows])
     shares = [f"{p.label}\n{p.share:.0%}" for p in study.profiles]
-    heads = f"{study.hidden}, and its share of the rows", shares, [_row_name(study, *row) for row in rows]
+    schema, only = study.table.schema, _only_state(study)
+    named = [name if only is not None else f"{name}: {schema[name].states[state]}" for name, state in rows]
+    heads = f"{study.hidden}, and its share of the rows", shares, named
     with rc_context(style.STYLE):
         figure, axes = style.canvas(max(6.4, 3.4 + 0.8 * len(study.labels)), 1.5 + 0.34 * len(rows))
         bar = style.heat_map(
             axes, values, lambda row, column: f"{100 * values[row, column]:.0f}", (0.0, 1.0), heads
         )
-        bar.set_label(_heat_label(study))
+        bar.set_label("chance of the state (%)" if only is None else f"chance of “{only}” (%)")
         style.numbered(bar.ax.yaxis, lambda value: f"{100 * value:.0f}")
         return figure
 
@@ -279,19 +281,8 @@ def _label_far(axes: Axes, at: float, value: float, floor: float, top: float) ->
     )
 
 
-def _row_name(study: Classes, name: str, state: int) -> str:
-    variable = study.table.schema[name]
-    shown = name
-    return shown if _only_state(study) is not None else f"{shown}: {variable.states[state]}"
-
-
 def _only_state(study: Classes) -> Label | None:
     """Return the state whose chance every line shows, None where lines differ in that."""
     tables = [variable for variable in study.table.schema if variable.discrete]
     lasts = {variable.states[-1] for variable in tables}
     return lasts.pop() if len(lasts) == 1 and all(variable.size == 2 for variable in tables) else None
-
-
-def _heat_label(study: Classes) -> str:
-    state = _only_state(study)
-    return "chance of the state (%)" if state is None else f"chance of “{state}” (%)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -121,12 +122,12 @@ def tried(found: MixtureFit) -> tuple[Tried, ...]:
     groups: dict[int, list[Trial]] = {}
     for trial in found.path:
         groups.setdefault(trial.asked, []).append(trial)
-    best = [max(groups[asked], key=_worth) for asked in sorted(groups)]
+    best = [max(groups[asked], key=attrgetter("value")) for asked in sorted(groups)]
     left = {
-        trial.components: max((t for t in best if t.components == trial.components), key=_worth)
+        trial.components: max((t for t in best if t.components == trial.components), key=attrgetter("value"))
         for trial in best
     }
-    chances = dict(zip(map(id, left.values()), softmax([_worth(t) for t in left.values()]), strict=True))
+    chances = dict(zip(map(id, left.values()), softmax([t.value for t in left.values()]), strict=True))
     return tuple(
         Tried(
             trial.asked,
@@ -154,10 +155,6 @@ def met_once(numbers: Sequence[Tried]) -> str:
         f"With {which} components the best was met by one start alone: there may be a better one, and "
         "probabilities may change; more starts would tell."
     )
-
-
-def _worth(trial: Trial) -> float:
-    return trial.value
 
 
 def names_of(mixture: Mixture) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from lacunary.data.table import Table
 from lacunary.data.wording import harmless
 from lacunary.evidence.compare import Comparison
 from lacunary.evidence.estimate import Estimate
-from lacunary.family.distribution import Distribution, NormalMixture
+from lacunary.family.distribution import Distribution
 from lacunary.infer.mixture import Mixture
 from lacunary.infer.network import Network
 from lacunary.learn.found import Fit
@@ -95,11 +95,7 @@ def _(estimate: Estimate) -> str:
 
 @_shown.register
 def _(comparison: Comparison) -> str:
-    names = list(comparison.models)
-    lines = []
-    for name in names:
-        cells = [comparison._cell(name, method) for method in comparison.methods]
-        lines.append([name, *cells])
+    lines = [[name, *(comparison._cell(name, m) for m in comparison.methods)] for name in comparison.models]
     notes = "".join(f"<p>{escape(line)}</p>" for line in comparison.warnings())
     return f"<p>{escape(comparison._title())}</p>{_table(['model', *comparison.methods], lines)}{notes}"
 
@@ -154,11 +150,6 @@ def _(found: Distribution) -> str:
     ]
     more = f"<p>… {len(items) - STATES} more</p>" if len(items) > STATES else ""
     return f"<table><caption>p({escape(names)})</caption>{''.join(lines)}</table>{more}"
-
-
-@_shown.register
-def _(found: NormalMixture) -> str:
-    return f"<pre>{escape(str(found))}</pre>"
 
 
 def _said(contrasts: Sequence[Any]) -> Iterable[str]:

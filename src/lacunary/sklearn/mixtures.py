@@ -21,6 +21,13 @@ from lacunary.structure.prior import DEFAULT, PriorGiven
 __all__ = ["MixtureOfDags"]
 
 
+OPTIONS = (
+    "structure", "noise", "hidden", "prior", "structure_prior", "starts", "required", "forbidden",
+    "max_parents", "schedule", "until",
+)  # fmt: skip
+"""What is handed on to `lacunary.fit_mixture` as it is."""
+
+
 @dataclass(eq=False, repr=False)
 class MixtureOfDags(Groups):
     """A mixture of Bayesian networks, each with a structure of its own (TMCH98).
@@ -83,20 +90,10 @@ class MixtureOfDags(Groups):
         self.fit_: MixtureFit = fit_mixture(
             table,
             components=self.n_components,
-            structure=self.structure,
-            noise=self.noise,
-            hidden=self.hidden,
-            prior=self.prior,
-            structure_prior=self.structure_prior,
-            starts=self.starts,
-            required=self.required,
-            forbidden=self.forbidden,
-            max_parents=self.max_parents,
-            schedule=self.schedule,
-            until=self.until,
             stop=Stop(share=self.tol, iterations=self.max_iter),
             watch=self._watch(),
             rng=self._rng(),
+            **{name: getattr(self, name) for name in OPTIONS},
         )
         self.mixture_ = self.fit_.mixture
         self.n_components_ = len(self.mixture_.components)
