@@ -24,7 +24,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Share the least work among threads."""
     for where, name, least in (
         (counter, "SHARED", 0.0),
-        (expected, "APART", 0),
+        (expected, "PARALLEL", 0),
         (islands, "ROWS_AT_ONCE", 16),
         (gaussian, "ALONE", 0),
         (gaussian, "TASK", 64),

@@ -18,7 +18,7 @@ from lacunary.evidence.bounded import unbounded
 from lacunary.evidence.charge import Charge, dimensions
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.exact import exact_posterior
-from lacunary.evidence.nested import acquaint
+from lacunary.evidence.nested import share_fits
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.score import estimate, pose
 from lacunary.evidence.share import Share, expected_shares, proven_too_low, shares, tied, why_unsure
@@ -370,10 +370,10 @@ def compare(
         for name, model in named.items()
         if not isinstance(dags[name], Mixture)
     }
-    acquaint(problems.values())
-    endless = next((name for name in map(unbounded, problems.values()) if name), None)
+    share_fits(problems.values())
+    variable = next((name for name in map(unbounded, problems.values()) if name), None)
     for problem in problems.values():
-        problem.endless = endless  # all models are compared at the same kind of point
+        problem.unbounded = variable  # all models are compared at the same kind of point
     estimates: dict[str, dict[str, Estimate]] = {name: {} for name in named}
     refused: dict[str, dict[str, str]] = {name: {} for name in named}
     tasks = [(name, method) for name in named for method in methods]

@@ -16,7 +16,7 @@ from lacunary.maths.arrays import Array
 from lacunary.maths.singular import class_coefficient, factor_coefficient, two_class_coefficient
 from lacunary.model.dag import Dag
 
-__all__ = ["Coefficients", "Nested", "Phi", "acquaint", "canonical", "nested"]
+__all__ = ["Coefficients", "Nested", "Phi", "canonical", "nested", "share_fits"]
 
 Coefficients = Literal["bound", "exact"]
 
@@ -51,11 +51,11 @@ class Nested:
     words: str
 
 
-def acquaint(problems: Iterable[Problem]) -> None:
+def share_fits(problems: Iterable[Problem]) -> None:
     """Let problems of the same rows use each other's fits."""
-    kin = {canonical(problem.dag): problem for problem in problems}
-    for problem in kin.values():
-        problem.kin = kin
+    siblings = {canonical(problem.dag): problem for problem in problems}
+    for problem in siblings.values():
+        problem.siblings = siblings
 
 
 def canonical(dag: Dag) -> Dag:

@@ -77,7 +77,7 @@ class Problem(Lean):
         A fit the caller has already, used instead of making one.
     fixed
         Tables that are known and not learned, by name, in the data's units.
-    endless
+    unbounded
         A variable whose likelihood has no maximum in a model this one is compared with: none is taken then.
     tell
         Called with what is being done and how much of it is done, between 0 and 1, or None.
@@ -93,9 +93,9 @@ class Problem(Lean):
     given: Fit | None = None
     fixed: Mapping[str, ArrayLike] | None = None
     tell: Tell | None = None
-    endless: str | None = None
+    unbounded: str | None = None
     _points: dict[str, Point] = field(default_factory=dict, repr=False)
-    kin: dict[Dag, Problem] = field(default_factory=dict, init=False, repr=False)
+    siblings: dict[Dag, Problem] = field(default_factory=dict, init=False, repr=False)
     """Problems of the same rows that share work: in a comparison, all of them."""
 
     def __post_init__(self) -> None:
@@ -195,14 +195,14 @@ class Problem(Lean):
             return self._at(given, f"the given fit by {given.method}")
         if at == "map":
             return self._at(self._climbed("map"), f"map ({self.basis} basis)")
-        endless = self.endless or unbounded(self)
-        if endless is None:
+        variable = self.unbounded or unbounded(self)
+        if variable is None:
             found = self._climbed("ml")
-            endless = runaway(self.dag, found.network.theta)
-        if endless is None:
+            variable = runaway(self.dag, found.network.theta)
+        if variable is None:
             return self._at(found, "ml")
         at_map = self.point("map")
-        return replace(at_map, where=f"{at_map.where}: the likelihood of {endless} has no maximum")
+        return replace(at_map, where=f"{at_map.where}: the likelihood of {variable} has no maximum")
 
     def _climbed(self, at: At) -> Fit:
         return self.fitted(method=at, basis=self.basis, initial=self.given)

@@ -91,7 +91,7 @@ def _member(problem: Problem, dag: Dag) -> Problem:
     key = canonical(dag)
     if canonical(problem.dag) == key:
         return problem
-    if key not in problem.kin:
+    if key not in problem.siblings:
         table = problem.table.align(dag.schema)
-        problem.kin[key] = replace(problem, dag=dag, table=table, given=None, _points={})
-    return problem.kin[key]
+        problem.siblings[key] = replace(problem, dag=dag, table=table, given=None, _points={})
+    return problem.siblings[key]

@@ -84,13 +84,13 @@ class Cache:
         announce(self.score, [family for family in families if family not in known], toggled)
 
     @property
-    def apart(self) -> bool:
+    def parallel(self) -> bool:
         """Whether a family of the score is worth a thread of its own."""
-        return bool(getattr(self.score, "apart", False))
+        return bool(getattr(self.score, "parallel", False))
 
     def fetch(self, families: Iterable[Key], toggled: bool) -> None:
         """Have what will be asked for next worked out on several threads, where the score can (`fetch`)."""
-        if not (toggled or self._terms) or not self.apart:
+        if not (toggled or self._terms) or not self.parallel:
             return
         missing = list(dict.fromkeys(family for family in families if family not in self._toggled))
         if 1 < len(missing) <= self.most:

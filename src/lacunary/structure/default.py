@@ -46,7 +46,8 @@ def exact_seconds(source: Source, constraints: Constraints) -> float:
 def _ask_seconds(source: Source) -> float:
     """Return about how long a score takes for a family and all that differ from it by one parent."""
     sizes = [variable.size for variable in source.schema if variable.discrete]
-    rows, halved = float(len(source)), prod(size**0.5 for size in sizes)  # a family has half the variables
+    rows = float(len(source))
+    halved = float(prod(size**0.5 for size in sizes))  # a family has half the variables
     if len(sizes) < len(source.schema):
         return 5e-5 + (1e-4 + 5e-9 * rows + 5e-6 * halved if sizes else 0.0)
     if source.facts.holes.any():

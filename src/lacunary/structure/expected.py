@@ -28,7 +28,7 @@ __all__ = ["ExpectedCounts"]
 CELLS = 2**25
 """Expected counts that are held at a time (256 MiB): a family for which they are more is not scored."""
 
-APART = 2**15
+PARALLEL = 2**15
 """Cells of a table from which on families are counted on several threads, each a few tenths of a ms."""
 
 ALONE = np.array([0, 1], dtype=np.int64)
@@ -61,7 +61,7 @@ class ExpectedCounts:
         self.schema, self.size = islands.schema, islands.size
         self.allowed = allowed_arcs(self.schema)
         #: Whether a family is so much work that several are worth a thread each.
-        self.apart = isinstance(islands, Islands) and len(self.schema) * islands.distinct >= APART
+        self.parallel = isinstance(islands, Islands) and len(self.schema) * islands.distinct >= PARALLEL
         self._first = np.concatenate([[0], np.cumsum(self.schema.sizes)]).astype(np.int64)
 
     @property
