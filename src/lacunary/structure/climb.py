@@ -10,6 +10,7 @@ import numpy as np
 from lacunary.errors import ParameterError
 from lacunary.maths.arrays import Booleans
 from lacunary.structure.move import Remove, Reverse
+from lacunary.structure.neighbours import covered
 from lacunary.structure.walk import Walk
 
 __all__ = ["Greedy", "Tabu", "check_at_least", "climb", "forward", "shake"]
@@ -56,16 +57,7 @@ def shake(walk: Walk) -> None:
 
 def _covered(walk: Walk) -> list[Reverse]:
     """Return the turns of covered arcs that the constraints allow; they never make a cycle."""
-    parents, constraints = walk.board.sketch.parents, walk.board.constraints
-    return [
-        Reverse(tail, head)
-        for head, others in enumerate(parents)
-        for tail in others
-        if len(parents[tail]) + 1 == len(others)
-        and set(parents[tail]) < set(others)
-        and not constraints.required[tail, head]
-        and constraints.free[head, tail]
-    ]
+    return [Reverse(*arc) for arc in covered(walk.board.sketch.parents, walk.board.constraints)]
 
 
 def forward(walk: Walk) -> None:

@@ -14,6 +14,7 @@ from lacunary.errors import ParameterError
 from lacunary.model.dag import Dag
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.result import Trial
+from lacunary.structure.sketch import Sketch
 from lacunary.structure.walk import dag_of
 
 __all__ = ["Hidden", "Trial", "start_of", "trials", "with_hidden"]
@@ -79,14 +80,14 @@ def start_of(constraints: Constraints, given: Dag | None) -> Dag:
     schema = constraints.schema
     if given is not None:
         return dag_of(schema, constraints.start(_over(schema, given)))
-    parents = [set(ps) for ps in constraints.start(None)]
+    graph = Sketch(constraints.start(None))
     for tail, variable in enumerate(schema):
         for head, other in enumerate(schema):
-            room = len(parents[head]) < constraints.max_parents
+            room = graph.many[head] < constraints.max_parents
             wanted = variable.hidden and not other.hidden and constraints.free[tail, head]
-            if wanted and room and not _leads(parents, head, tail):
-                parents[head].add(tail)
-    return dag_of(schema, (tuple(sorted(ps)) for ps in parents))
+            if wanted and room and graph.may_add(tail, head):
+                graph.add(tail, head)
+    return dag_of(schema, graph.parents)
 
 
 def _over(schema: Schema, dag: Dag) -> Dag:
@@ -95,15 +96,3 @@ def _over(schema: Schema, dag: Dag) -> Dag:
     fresh = [v.name for v in schema if v.hidden and v.name not in dag.schema]
     arcs += [(name, v.name) for name in fresh for v in schema if not v.hidden]
     return Dag.from_arcs(schema, arcs)
-
-
-def _leads(parents: Sequence[set[int]], ancestor: int, node: int) -> bool:
-    """Whether there is a way from one variable to another along arcs."""
-    waiting, seen = [node], {node}
-    while waiting:
-        fresh = parents[waiting.pop()] - seen
-        if ancestor in fresh:
-            return True
-        seen |= fresh
-        waiting += fresh
-    return ancestor == node

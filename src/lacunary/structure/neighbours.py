@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from lacunary.structure.board import Board
 from lacunary.structure.constraints import Constraints
-from lacunary.structure.move import Move
-from lacunary.structure.score import Structure, toggle
+from lacunary.structure.move import Move, Reverse
+from lacunary.structure.score import Parents, Structure, toggle
 
-__all__ = ["Pattern", "equivalents", "moved", "near", "pattern"]
+__all__ = ["Pattern", "covered", "equivalents", "moved", "near", "pattern"]
 
 Pattern = tuple[frozenset[frozenset[int]], frozenset[tuple[int, int, int]]]
 """The links of a graph and the pairs of unlinked parents that meet: the same for equivalent graphs alone."""
@@ -40,22 +40,21 @@ def equivalents(structure: Structure, constraints: Constraints, most: int) -> li
     """Return a graph and some that say the same, so many at most (Chickering 1995: turns of covered arcs)."""
     known, found = {structure}, [structure]
     for here in found:
-        for other in _turned(here, constraints):
+        for tail, head in covered(here, constraints):
+            other = moved(here, Reverse(tail, head))
             if len(found) < most and other not in known:
                 known.add(other)
                 found.append(other)
     return found
 
 
-def _turned(structure: Structure, constraints: Constraints) -> Iterator[Structure]:
+def covered(structure: Sequence[Parents], constraints: Constraints) -> Iterator[tuple[int, int]]:
+    """Go over covered arcs that may be turned, tail and head: the head's other parents are the tail's."""
     for head, parents in enumerate(structure):
         for tail in parents:
-            covered = toggle(parents, tail) == structure[tail]
-            fixed = constraints.required[tail, head] or not constraints.free[head, tail]
-            if covered and not fixed and len(parents) <= constraints.max_parents:
-                out = list(structure)
-                out[head], out[tail] = structure[tail], toggle(structure[tail], head)
-                yield tuple(out)
+            alike = len(parents) == len(structure[tail]) + 1 and toggle(parents, tail) == structure[tail]
+            if alike and constraints.free[head, tail] and not constraints.required[tail, head]:
+                yield tail, head
 
 
 def near(board: Board, members: list[Structure]) -> list[tuple[Structure, float]]:
