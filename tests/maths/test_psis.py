@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lacunary.maths.psis import loo_densities, pareto_shape, smoothed, waic_densities
+from lacunary.maths.psis import fit_pareto, loo_densities, smoothed, waic_densities
 
 DRAWS = np.arange(400)[:, None]
 EVEN = np.mod((DRAWS + 0.5) * 0.6180339887498949 + 0.1 * np.arange(3), 1.0)
@@ -36,7 +36,7 @@ def test_waic_is_that_of_arviz_but_for_the_divisor() -> None:
 def test_the_shape_of_pareto_numbers_is_found(k: float) -> None:
     even = (np.arange(4000) + 0.5) / 4000
     x = 2.0 * np.expm1(-k * np.log1p(-even)) / k
-    shape, scale = pareto_shape(x)
+    shape, scale = fit_pareto(x)
     assert shape == pytest.approx(k, abs=0.02)  # 1/√4000, and ten numbers' worth of a belief in ½
     assert scale == pytest.approx(2.0, rel=0.03)
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from lacunary.maths.arrays import Array
+from lacunary.maths.psis import fit_pareto
 
 __all__ = ["pareto_shape"]
 
 FEWEST = 5
 """Weights in the tail from which a shape can be told."""
+
+GRID = 20
+"""The fewest points at which a shape is looked for."""
 
 
 def pareto_shape(log_weights: Array) -> float:
@@ -29,13 +33,4 @@ def pareto_shape(log_weights: Array) -> float:
         excess = excess[excess > 1e-12 * max(excess[-1], 1e-300)]
         if len(excess) < FEWEST:
             return 0.0
-    n = len(excess)
-    m = 20 + int(np.sqrt(n))
-    quarter = excess[int(n / 4 + 0.5) - 1]
-    theta = 1.0 / excess[-1] + (1.0 - np.sqrt(m / (np.arange(m) + 0.5))) / (3.0 * quarter)
-    k = np.log1p(-theta[:, None] * excess).mean(axis=1)
-    log_like = n * (np.log(-theta / k) - k - 1.0)
-    share = np.exp(log_like - np.logaddexp.reduce(log_like))
-    best = float((theta * share).sum())
-    shape = float(np.log1p(-best * excess).mean())
-    return (n * shape + 5.0) / (n + 10.0)
+    return fit_pareto(excess, GRID)[0]

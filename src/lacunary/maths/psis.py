@@ -14,7 +14,7 @@ import numpy as np
 from lacunary.maths.arrays import Array
 from lacunary.maths.special import logsumexp
 
-__all__ = ["loo_densities", "pareto_shape", "smoothed", "waic_densities"]
+__all__ = ["fit_pareto", "loo_densities", "smoothed", "waic_densities"]
 
 LEAST = 5
 """Weights a tail must have for a shape to be fitted."""
@@ -23,14 +23,14 @@ BELIEF = 10.0
 """Weights that the prior belief of the shape, ½, is worth."""
 
 
-def pareto_shape(excess: Array) -> tuple[float, float]:
+def fit_pareto(excess: Array, least: int = 30) -> tuple[float, float]:
     """Return shape k and scale σ of the generalised Pareto distribution that positive numbers have.
 
-    By Zhang & Stephens (2009): the posterior mean over a grid of the profile likelihood in k/σ. The shape is
-    drawn a little towards ½.
+    By Zhang & Stephens (2009): the posterior mean over a grid of the profile likelihood in k/σ, of √n more
+    than ``least`` points. The shape is drawn a little towards ½.
     """
     x, n = np.sort(excess), len(excess)
-    points = 30 + int(n**0.5)
+    points = least + int(n**0.5)
     grid = 1 / x[-1] + (1 - np.sqrt(points / (np.arange(1, points + 1) - 0.5))) / 3 / x[int(n / 4 + 0.5) - 1]
     shapes = np.log1p(-grid[:, None] * x).mean(axis=1)
     profile = n * (np.log(-grid / shapes) - shapes - 1)
@@ -50,7 +50,7 @@ def smoothed(log_ratios: Array, efficiency: float = 1.0) -> tuple[Array, float]:
     beyond = order[-tail:][logs[order[-tail:]] > cut]
     k = np.inf if np.ptp(logs) > 0 else -np.inf  # equal weights have no tail
     if len(beyond) >= LEAST and np.ptp(logs[beyond]) > 0:
-        k, sigma = pareto_shape(np.exp(logs[beyond]) - np.exp(cut))
+        k, sigma = fit_pareto(np.exp(logs[beyond]) - np.exp(cut))
         places = (np.arange(len(beyond)) + 0.5) / len(beyond)
         heights = sigma * np.expm1(-k * np.log1p(-places)) / k if k else -sigma * np.log1p(-places)
         logs[beyond] = np.minimum(np.log(heights + np.exp(cut)), 0.0)
