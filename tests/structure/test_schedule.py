@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lacunary.errors import ParameterError
-from lacunary.structure.schedule import Repeat, Schedule, parse_schedule
-from lacunary.structure.schedule_program import program
+from lacunary.structure.schedule import Repeat, Schedule, parse_schedule, program
 
 EM = Repeat(("E", "M"), (10,))
 

@@ -19,8 +19,7 @@ from lacunary.structure.constraints import Constraints
 from lacunary.structure.method import SearchMethod
 from lacunary.structure.prior import StructurePrior
 from lacunary.structure.result import Round, Step
-from lacunary.structure.schedule import Repeat, Schedule
-from lacunary.structure.schedule_program import Instruction, program
+from lacunary.structure.schedule import Instruction, Repeat, Schedule, program
 from lacunary.structure.score import FamilyScore, Structure
 
 __all__ = ["Learner", "Notes", "Plan", "State", "Tick", "Weighed", "arcs_of"]

@@ -19,7 +19,7 @@ from lacunary.structure.method import SearchMethod, run
 from lacunary.structure.plan import Learner, Notes, Plan, State, Tick, Weighed, arcs_of
 from lacunary.structure.prior import StructurePrior
 from lacunary.structure.result import Round
-from lacunary.structure.schedule_program import Instruction
+from lacunary.structure.schedule import Instruction
 from lacunary.structure.score import FamilyScore, Structure, Sum
 from lacunary.structure.tree import as_good_forest
 from lacunary.structure.walk import SearchProgress, Walk, WatchSearch, dag_of, structure_of
