@@ -12,7 +12,6 @@ from lacunary.causal.adjustment import adjustment, as_names
 from lacunary.causal.estimand import Factor, Formula, Sum, Term, product
 from lacunary.causal.identify import Hedge, NoFormulaError, conditional_formula
 from lacunary.causal.projection import Names, hidden_in, latent_projection
-from lacunary.data.schema import Schema
 from lacunary.errors import GraphError, ParameterError, SchemaError
 from lacunary.family.distribution import Distribution
 from lacunary.infer.findings import Findings, Given
@@ -103,7 +102,9 @@ class Identification:
         schema = model.dag.schema
         asked = Asked(model)
         found = self.formula.evaluate(asked, undefined)
-        known = _states(schema, {n: s for n, s in states.items() if n in found.names})
+        said = {name: state for name, state in states.items() if name in found.names}
+        findings = Findings.of(schema, said)
+        known = {name: findings.states[schema.index(name)] for name in said}
         # What else the formula names makes no difference where it is defined: the likeliest state will do.
         for name in set(found.names) - set(known) - set(self.outcome):
             known[name] = int(np.argmax(asked((name,))))
@@ -111,11 +112,6 @@ class Identification:
         left = Factor(tuple(name for name in found.names if name not in known), found.numbers[at])
         sizes = [schema[name].size for name in self.outcome]
         return np.array(np.broadcast_to(left.over(self.outcome), sizes))
-
-
-def _states(schema: Schema, said: Given) -> dict[str, int]:
-    findings = Findings.of(schema, said)
-    return {name: findings.states[schema.index(name)] for name in said}
 
 
 class Asked:

@@ -158,16 +158,11 @@ def _soften(district: District, layout: Layout, budget: float) -> Contraction:
     while soft and contraction.cells > budget:
         widest = max(contraction.tree.cliques, key=lambda c: math.prod(layout.sizes[v] for v in c))
         within = soft.intersection(widest) or soft
-        soft.remove(max(sorted(within), key=lambda v: _uses(district, layout, v)))
+        soft.remove(max(sorted(within), key=lambda v: sum(v in layout.members[i] for i in district.families)))
         contraction = Contraction(district, layout, frozenset(soft))
     what = "summing over the hidden variables of a row"
     reserve(8.0 * contraction.cells, what, "take fewer states or arcs", TooWideError)
     return contraction
-
-
-def _uses(district: District, layout: Layout, variable: int) -> int:
-    """In how many families a variable stands."""
-    return sum(variable in layout.members[i] for i in district.families)
 
 
 def _random_evidence(

@@ -32,7 +32,8 @@ def spectrum(block: Block, theta: Array, rng: np.random.Generator) -> tuple[Arra
 
     Below ROUNDING · (longer side) · ε · (largest value) a value counts as zero: rounding can make it.
     """
-    tables = {s: theta[s : s + _size(block, s)].reshape(_shape(block, s)) for s in block.places}
+    shapes = {start: _shape(block, start) for start in block.places}
+    tables = {s: theta[s : s + math.prod(shape)].reshape(shape) for s, shape in shapes.items()}
     matrix = np.concatenate([_rows(block, district, tables, rng) for district in block.districts], axis=1)
     length = np.linalg.norm(matrix, axis=1, keepdims=True)
     found = np.linalg.svd(matrix / np.where(length > 0, length, 1.0), compute_uv=False)
@@ -45,10 +46,6 @@ def spectrum(block: Block, theta: Array, rng: np.random.Generator) -> tuple[Arra
 def _shape(block: Block, start: int) -> tuple[int, int]:
     i = block.layout.start.index(start)
     return block.layout.states[i], block.layout.configurations[i]
-
-
-def _size(block: Block, start: int) -> int:
-    return math.prod(_shape(block, start))
 
 
 def _rows(block: Block, district: District, tables: dict[int, Array], rng: np.random.Generator) -> Array:

@@ -21,16 +21,13 @@ WIDTH, HEIGHT, LEFT, BELOW = 640.0, 220.0, 92.0, 30.0
 
 def found_page(found: SearchResult, *, title: str = "What depends on what") -> str:
     """Return a search's result as HTML with its drawing inside."""
-    seen = set(found.dag.names) - set(found.dag.schema.hidden)
+    observed = set(found.dag.names) - set(found.dag.schema.hidden)
+    seen = [name in observed for name in found.table.schema.names]
     return render(
         "search",
         title=title,
         rows=len(found.table),
-        holes=sum(
-            int(holes)
-            for name, holes in zip(found.table.schema.names, open_cells(found.table), strict=True)
-            if name in seen
-        ),
+        holes=int(open_cells(found.table)[seen].sum()),
         variables=len(found.dag.names),
         score=minus(found.score, 2),
         structure_prior=found.structure_prior,

@@ -140,7 +140,8 @@ def pool(
     parts = _parts(filled, copies, copy_column)
     if len(parts) < 2:
         raise ParameterError("pooling needs at least two filled tables: impute(..., how='draw', copies=5)")
-    done = parts if analysis is None else [analysis(_framed(part, library)) for part in parts]
+    frames = (part.to_frame(library) if isinstance(part, Table) else part for part in parts)
+    done = parts if analysis is None else [analysis(frame) for frame in frames]
     found = [_estimates(each, dof) for each in done]
     if any(one.names != found[0].names for one in found):
         raise ParameterError(
@@ -224,10 +225,6 @@ def _split_frame(frame: Any, copies: int | None, column: str) -> list[Any]:
 def _check_length(rows: int, copies: int) -> None:
     if copies < 1 or rows % copies:
         raise ParameterError(f"{rows} rows are not {copies} tables of the same length")
-
-
-def _framed(part: Any, library: str | None) -> Any:
-    return part.to_frame(library) if isinstance(part, Table) else part
 
 
 def _estimates(found: Any, dof: float | None) -> Estimates:
