@@ -81,7 +81,7 @@ class Chained:
             return self.factors[place]
         return Term((self.order[place],), graph.tells(self.order[place], self.order[:place]))
 
-    def marginal(self, graph: Projection, names: Names) -> Formula:
+    def marginal(self, names: Names) -> Formula:
         """Return the distribution of some variables."""
         wanted = tuple(name for name in self.order if name in names)
         if self.factors is None:
@@ -130,7 +130,7 @@ def interventional_formula(outcome: Names, do: Names, graph: Projection) -> Form
 
 def _identified(y: Names, x: Names, p: Chained, graph: Projection) -> Formula:
     if not x:  # 1
-        return p.marginal(graph, y)
+        return p.marginal(y)
     above = graph.ancestors(y)
     if above != graph.nodes:  # 2
         return _identified(y, x & above, p.restricted(above), graph.within(above))

@@ -93,7 +93,7 @@ def impute(
         filled = _filled(table, known and known[0], model, how, copies, rng, waiting, **more)
         how = how or ("mean" if model is None else "mode")
         if not in_parts:
-            added = _added(known[1] if known else table.schema, filled, how, hidden_columns)
+            added = _added(known[1] if known else table.schema, how, hidden_columns)
             work = _Work(table, filled.to_frame("dict"), added, copies, how, reading.decimal or ".")
             work.put(data_path(data), out)
     holes = open_cells(table)[[hidden_columns or not v.hidden for v in table.schema]]
@@ -238,7 +238,7 @@ class _Work:
         return delimited(columns, out)
 
 
-def _added(schema: lac.Schema, filled: lac.Table, how: How, hidden_columns: bool) -> list[str]:
+def _added(schema: lac.Schema, how: How, hidden_columns: bool) -> list[str]:
     """Return the names of the columns that come on top of those of the table."""
     if how != "probability":
         return list(schema.hidden) if hidden_columns else []

@@ -49,7 +49,7 @@ class Joint:
         """Return the cells with all holes drawn, a row's together; labels are those nearest to the draw."""
         features, out = self.features(cells), cells.copy()
         for rows in self._batches(len(cells)):
-            mean, spread = self._given(features[rows], spread=True)
+            mean, spread = self._given(features[rows])
             noise = _root(spread) @ rng.standard_normal((*mean.shape, 1))
             self._put(out, rows, mean + noise[:, :, 0])
         return out
@@ -61,7 +61,7 @@ class Joint:
         for _ in range(ROUNDS):
             total = np.eye(width)
             for rows in self._batches(len(features)):
-                mean, spread = self._given(features[rows], spread=True)
+                mean, spread = self._given(features[rows])
                 total += mean.T @ mean + spread.sum(axis=0)
             self.covariance = total / (len(features) + 1.0)
 
@@ -69,7 +69,7 @@ class Joint:
         step = max(CELLS // max(len(self.covariance) ** 2, 1), 1)
         return [np.arange(i, min(i + step, rows)) for i in range(0, rows, step)]
 
-    def _given(self, features: Array, spread: bool) -> tuple[Array, Array]:
+    def _given(self, features: Array) -> tuple[Array, Array]:
         """Return all features' means given those observed, and their covariances; zero where observed."""
         seen = ~np.isnan(features)
         known = np.where(seen, features, 0.0)

@@ -182,7 +182,7 @@ class _Reader:
         return int(digits)
 
 
-def _check(reader: _Reader, items: list[_Item] | tuple[_Item, ...], alone: bool = True) -> None:
+def _check(reader: _Reader, items: list[_Item] | tuple[_Item, ...]) -> None:
     """Refuse steps in an order that makes no sense."""
     known, searched, at = False, False, 0  # statistics for a search; a structure without parameters
     for k, item in enumerate(items):

@@ -101,7 +101,7 @@ def delta_adjusted(
     found = []
     for delta in deltas:
         if variable.discrete:
-            shifted = _tilted(filled, i, variable.encode(state), cells, copies, delta, uniform)
+            shifted = _tilted(filled, i, variable.encode(state), cells, delta, uniform)
         else:
             reals = np.array(filled.reals)
             reals[cells, i] += delta
@@ -110,9 +110,7 @@ def delta_adjusted(
     return DeltaAdjusted(column, state, tuple(map(float, deltas)), tuple(found))
 
 
-def _tilted(
-    filled: Table, i: int, k: int, cells: Booleans, copies: int, delta: float, uniform: Array
-) -> Table:
+def _tilted(filled: Table, i: int, k: int, cells: Booleans, delta: float, uniform: Array) -> Table:
     """Return the table with the odds of one state among some cells multiplied by exp(δ).
 
     The share p of cells that were drawn so becomes p′ = p e^δ / (p e^δ + 1 − p): cells change with the least

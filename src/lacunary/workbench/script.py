@@ -23,7 +23,7 @@ def script_of(
     lines = ["import lacunary as lac", ""]
     if own:
         job = workspace.record("jobs", record["job"])
-        lines += [*_table(workspace, job), *_learned(job, record), f"{noun} = {record['made']}"]
+        lines += [*_table(workspace, job), *_learned(job), f"{noun} = {record['made']}"]
     else:
         lines += _table(workspace, later[0]) if later else []
         lines += [f"{noun} = {_loaded(record)}"]
@@ -85,7 +85,7 @@ def _table(workspace: Workspace, job: dict[str, Any]) -> list[str]:
     return out
 
 
-def _learned(job: dict[str, Any], record: dict[str, Any]) -> list[str]:
+def _learned(job: dict[str, Any]) -> list[str]:
     asked = job["options"]
     if job["kind"] == "classes":
         numbers = f"range({asked['from']}, {asked['to'] + 1})"
