@@ -168,8 +168,9 @@ def search(
     }
     many = 10 if starts is None else starts
     way = None if method is None else method_of(method)
-    given = (start, stop, many, watch, rng, limits, turns, bool(hidden))
-    asked = _Asked(score, prior, structure_prior, way, *given)
+    asked = _Asked(
+        score, prior, structure_prior, way, start, stop, many, watch, rng, limits, turns, bool(hidden)
+    )
     choices = trials(hidden)
     if len(choices) == 1:
         return asked.answer(with_hidden(rows, choices[0]))
