@@ -20,7 +20,7 @@ from lacunary.evidence.score import pose
 from lacunary.infer.belief import Prior
 from lacunary.learn.fit import Fit
 from lacunary.maths.arrays import Array
-from lacunary.maths.mixing import LEAST, effective_size, split_rhat
+from lacunary.maths.mixing import AGREE, LEAST, effective_size, split_rhat
 from lacunary.maths.psis import loo_densities, waic_densities
 from lacunary.model.dag import Dag
 
@@ -28,9 +28,6 @@ __all__ = ["Loo", "loo"]
 
 GOOD = 0.7
 """k̂ up to which smoothed weights can be trusted (Vehtari et al. 2024); less with few draws."""
-
-APART = 1.05
-"""R̂ above which chains do not agree."""
 
 AT_ONCE = 64
 """Draws whose log-densities are worked out together."""
@@ -107,7 +104,7 @@ class Loo:
     @property
     def trustworthy(self) -> bool:
         """Whether chains agree and all rows' weights have a shape that can be trusted."""
-        return not (self.pareto_k > self.good).any() and self.rhat <= APART
+        return not (self.pareto_k > self.good).any() and self.rhat <= AGREE
 
     def _doubts(self) -> str:
         """Say what is not to be trusted, a line for each; nothing if all is."""
@@ -117,7 +114,7 @@ class Loo:
                 f"\n{bad} of {len(self.by_row)} rows have k̂ above {self.good:.2g}: their densities, and the "
                 "sum, are not to be trusted; take more draws, or compare evidences"
             )
-        if not self.rhat <= APART:
+        if not self.rhat <= AGREE:
             out += (
                 f"\nchains did not mix ({said_rhat(self.rhat)}), so that modes count as often as chains "
                 "ended in them; take more draws, or compare evidences"

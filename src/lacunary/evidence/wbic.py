@@ -18,15 +18,12 @@ from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.powered import Powered, powered
 from lacunary.evidence.problem import Problem
 from lacunary.maths.arrays import Array
-from lacunary.maths.mixing import Mean, chain_mean
+from lacunary.maths.mixing import AGREE, Mean, chain_mean
 
 __all__ = ["wbic"]
 
 BUDGET = 16
 """How many times as many draws as were asked for may be taken to reach a standard error."""
-
-APART = 1.05
-"""R̂ above which chains do not agree."""
 
 
 def wbic(
@@ -66,7 +63,7 @@ def _mean(logs: Array) -> Mean:
 def _estimate(found: Powered, mean: Mean, temperature: float, asked: float) -> Estimate:
     value, error, rhat = float(mean.mean[0]), float(mean.stderr[0]), float(mean.rhat[0])
     notes = []
-    if not rhat <= APART:
+    if not rhat <= AGREE:
         notes.append(f"chains did not mix ({said_rhat(rhat)}): take more draws")
     if found.interrupted:
         notes.append(f"interrupted after {found.log_likelihood.shape[1]} draws of each chain")
@@ -78,7 +75,7 @@ def _estimate(found: Powered, mean: Mean, temperature: float, asked: float) -> E
         "rhat": rhat,
         "ess": float(mean.ess[0]),
         "acceptance": found.acceptance,
-        "trustworthy": rhat <= APART,
+        "trustworthy": rhat <= AGREE,
         "note": "; ".join(notes),
     }
     terms = {"mean log-likelihood": value}

@@ -16,7 +16,7 @@ import numpy as np
 from lacunary.data.schema import Variable
 from lacunary.errors import FileError
 from lacunary.files.labels import nested, state_texts
-from lacunary.files.parsed import Declaration, Family, ParsedNetwork, Word
+from lacunary.files.parsed import MOST_STATES, Declaration, Family, ParsedNetwork, Word
 from lacunary.files.tokens import Dialect, Tokens
 from lacunary.infer.network import Network
 from lacunary.maths.arrays import Array
@@ -28,7 +28,6 @@ _DIALECT = Dialect(
     frozenset("{}()=;,"),
 )
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,29}")
-MOST_STATES = 2**20
 DEPTH = 64
 
 

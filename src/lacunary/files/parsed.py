@@ -20,6 +20,7 @@ from lacunary.model.dag import Dag
 
 __all__ = [
     "MOST_MEMBERS",
+    "MOST_STATES",
     "MOST_VALUES",
     "Declaration",
     "Family",
@@ -31,6 +32,9 @@ __all__ = [
 
 MOST_VALUES = 2**26
 """How many probabilities (half a gibibyte) a file may ask for: default rows make short files large."""
+
+MOST_STATES = 2**20
+"""How many states a variable may have in formats that say their number alone."""
 
 MOST_MEMBERS = 32
 """How many variables one table may be over: all that the arrays of some versions of NumPy can have."""

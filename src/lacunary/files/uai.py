@@ -21,7 +21,15 @@ from lacunary.data.schema import Label, Schema, Variable
 from lacunary.errors import FileError
 from lacunary.files import native
 from lacunary.files.labels import state_texts
-from lacunary.files.parsed import MOST_VALUES, Declaration, Family, ParsedNetwork, Word, too_large
+from lacunary.files.parsed import (
+    MOST_STATES,
+    MOST_VALUES,
+    Declaration,
+    Family,
+    ParsedNetwork,
+    Word,
+    too_large,
+)
 from lacunary.files.tokens import Dialect, Tokens
 from lacunary.infer.network import Network
 from lacunary.maths.arrays import Array
@@ -30,7 +38,6 @@ from lacunary.model.dag import Dag
 __all__ = ["parse", "uai_evidence", "uai_marginals", "write", "write_uai_evidence"]
 
 _DIALECT = Dialect(re.compile(r"#[^\n]*|(\S+)"), frozenset())
-MOST_STATES = 2**20
 
 REMARK = "#: "
 """How lines begin that hold what the format has no place for."""

@@ -21,6 +21,9 @@ __all__ = ["Mean", "chain_mean", "effective_size", "split_rhat"]
 LEAST = 4
 """Draws a chain must have, so that each half has a variance."""
 
+AGREE = 1.05
+"""R̂ up to which chains count as having met."""
+
 
 @dataclass(frozen=True, eq=False)
 class Mean:

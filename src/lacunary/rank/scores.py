@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE, Table
+from lacunary.infer.covariance import STEP
 from lacunary.infer.network import Network, random_network
 from lacunary.infer.scale import Scale
 from lacunary.maths.arrays import Array
@@ -22,9 +23,6 @@ from lacunary.model.dag import Dag
 from lacunary.rank.patterns import Pattern
 
 __all__ = ["score_spectrum"]
-
-STEP = 1e-20
-"""Length of a complex step: its square is lost in rounding."""
 
 ROUNDING = 256
 """Singular values below so many times (longer side) · ε · (largest) count as zero."""

@@ -13,7 +13,7 @@ from lacunary.data.source import Source
 from lacunary.errors import ParameterError, TooWideError
 from lacunary.infer.answers import as_source
 from lacunary.maths.arrays import Array
-from lacunary.maths.mixing import LEAST, chain_mean
+from lacunary.maths.mixing import AGREE, LEAST, chain_mean
 from lacunary.model.arrows import Arc
 from lacunary.registry import borrow, page_of
 from lacunary.structure.all_graphs import sum_of_graphs
@@ -30,9 +30,6 @@ CHEAP = 20.0
 
 BLOCK = 50
 """Draws of each chain between two looks at how exact the means are."""
-
-ALIKE = 1.05
-"""R̂ up to which chains count as having met."""
 
 SHOWN, LEAST_SHOWN = 40, 0.01
 """Links that are printed, at most, and how probable they are, at least."""
@@ -135,7 +132,7 @@ class ArcProbabilities:
             return f"{said}; too few draws to tell the errors"
         met = (
             f"chains met (R̂ {worst:.3f})"
-            if worst <= ALIKE
+            if worst <= AGREE
             else f"chains did not meet (R̂ {worst:.2f}): draw more"
         )
         return f"{said}; errors up to {self.link_error.max(initial=0.0):.3f}; {met}"
@@ -304,7 +301,7 @@ def _sampled(
         if keep and len(kept[0]) >= 2 * LEAST:
             found = diagnosed(setting, kept)
             worst = found.worst_rhat
-            if worst is not None and worst <= ALIKE and found.link_error.max(initial=0.0) <= error:
+            if worst is not None and worst <= AGREE and found.link_error.max(initial=0.0) <= error:
                 break
     return diagnosed(setting, kept)
 

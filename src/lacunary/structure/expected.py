@@ -19,7 +19,7 @@ from lacunary.infer.belief import BDeu, Dirichlet, Prior
 from lacunary.infer.islands import Islands, IslandSum
 from lacunary.kernels.count import bd_terms, log_likelihood_terms
 from lacunary.maths.arrays import Array, Integers
-from lacunary.structure.discrete import table_evidence
+from lacunary.structure.discrete import ALONE, table_evidence
 from lacunary.structure.score import Parents, allowed_arcs, toggle
 
 __all__ = ["ExpectedCounts"]
@@ -30,9 +30,6 @@ CELLS = 2**25
 
 PARALLEL = 2**15
 """Cells of a table from which on families are counted on several threads, each a few tenths of a ms."""
-
-ALONE = np.array([0, 1], dtype=np.int64)
-"""One column: no variable beside the parents."""
 
 
 class ExpectedCounts:

@@ -22,7 +22,7 @@ from lacunary.structure.cache import Cache
 from lacunary.structure.method import run
 from lacunary.structure.neighbours import equivalents, near, pattern
 from lacunary.structure.networks import Expected, Networks, Vectors
-from lacunary.structure.plan import Plan, Weighed
+from lacunary.structure.plan import Plan, Weighed, is_above
 from lacunary.structure.score import Structure, allowed_arcs
 from lacunary.structure.walk import dag_of
 
@@ -48,9 +48,6 @@ SATURATED = 20_000
 
 FIRST, TOGETHER = 8, 16
 """Graphs that are weighed in the same passes over rows that are far: the most promising, and at most."""
-
-TIE = 1e-7
-"""A graph is better if it is by this part of its value: EM stops a little before the top."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +96,7 @@ class Fresh:
         if other is not None:
             self.tell(other)
             higher = self._climbed(other)
-            top = higher if _above(higher.value, top.value) else top
+            top = higher if is_above(higher.value, top.value) else top
         while 0 < top.neighbours <= min(self.most, self.left) / PATIENCE:
             further = self._beyond(top)
             if further is None:
@@ -115,7 +112,7 @@ class Fresh:
             tried, better = 0, None
             for other in self._each(near_by[: min(self.most, max(self.left, LEAST))], statistics):
                 tried += 1
-                if _above(other.value, top.value):
+                if is_above(other.value, top.value):
                     better = other
                     break
             if better is None:
@@ -133,7 +130,7 @@ class Fresh:
                 return None
             here = max(self._each(others, statistics), key=lambda each: each.value)
             gone.add(pattern(here.structure))
-            if _above(here.value, top.value):
+            if is_above(here.value, top.value):
                 self.tell(here)
                 return here
         return None
@@ -188,7 +185,3 @@ def weigh_seconds(networks: Networks) -> float:
     kinds = {variable.discrete for variable in networks.schema}
     per_cell = 4e-5 if len(kinds) == 2 else 1.2e-6 if True in kinds else 2e-5
     return 4e-3 + per_cell * len(networks.source) * len(networks.schema)
-
-
-def _above(value: float, top: float) -> bool:
-    return value > top + TIE * abs(top)

@@ -18,6 +18,7 @@ from lacunary.infer.partitioned import expect_together
 from lacunary.infer.rows import Rows
 from lacunary.learn.around import Around
 from lacunary.learn.loop import Climb, climb, climb_together, climbing
+from lacunary.learn.seed import LOADING
 from lacunary.learn.start import first_point
 from lacunary.learn.stop import Stop, is_enough
 from lacunary.maths.arrays import Array
@@ -26,7 +27,7 @@ from lacunary.model.stats import Batch
 from lacunary.structure.fresh import Fresh, Top
 from lacunary.structure.hidden import start_of
 from lacunary.structure.method import strengths
-from lacunary.structure.networks import LOADING, Expected, Networks, Vectors
+from lacunary.structure.networks import Expected, Networks, Vectors
 from lacunary.structure.plan import Notes, Plan, State, Tick, Weighed, arcs_of
 from lacunary.structure.result import StructuralResult
 from lacunary.structure.resume import decode_state, encode_state

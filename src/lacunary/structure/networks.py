@@ -38,6 +38,7 @@ from lacunary.infer.scale import Scale
 from lacunary.infer.spread import Spread, Triples
 from lacunary.learn.around import Around, Fitted
 from lacunary.learn.em import Maximize, maximize_rule
+from lacunary.learn.seed import LOADING
 from lacunary.maths.arrays import Array, Booleans, Integers
 from lacunary.model.dag import Dag
 from lacunary.structure.expected import ExpectedCounts
@@ -52,9 +53,6 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 Criterion = Literal["bd", "bic"]
 """How families are scored on expected statistics: by their evidence under the prior, or by BIC."""
-
-LOADING = 0.5
-"""Standard deviation with which the coefficients of hidden continuous parents are drawn, all together."""
 
 
 @dataclass(frozen=True, eq=False)

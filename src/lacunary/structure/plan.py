@@ -22,7 +22,10 @@ from lacunary.structure.result import Round, Step
 from lacunary.structure.schedule import Instruction, Repeat, Schedule, program
 from lacunary.structure.score import FamilyScore, Structure
 
-__all__ = ["Learner", "Notes", "Plan", "State", "Tick", "Weighed", "arcs_of"]
+__all__ = ["Learner", "Notes", "Plan", "State", "Tick", "Weighed", "arcs_of", "is_above"]
+
+TIE = 1e-7
+"""An estimate counts as risen if it has by this part of its size: EM stops a little before the top."""
 
 FIXED = Schedule((Repeat(("E", "M"), (None,)),))
 """The schedule where structures are fixed: EM to convergence."""
@@ -269,3 +272,8 @@ class Notes:
 def arcs_of(structures: Sequence[Structure]) -> int:
     """Return how many arcs there are in all."""
     return sum(len(parents) for structure in structures for parents in structure)
+
+
+def is_above(value: float, top: float) -> bool:
+    """Whether an estimate is higher than the highest before it, by more than EM leaves where it stops."""
+    return top == -np.inf or value > top + TIE * abs(top)

@@ -16,7 +16,7 @@ import numpy as np
 
 from lacunary.structure.climb import Greedy, climb
 from lacunary.structure.method import SearchMethod, run
-from lacunary.structure.plan import Learner, Notes, Plan, State, Tick, Weighed, arcs_of
+from lacunary.structure.plan import Learner, Notes, Plan, State, Tick, Weighed, arcs_of, is_above
 from lacunary.structure.prior import StructurePrior
 from lacunary.structure.result import Round
 from lacunary.structure.schedule import Instruction
@@ -25,9 +25,6 @@ from lacunary.structure.tree import as_good_forest
 from lacunary.structure.walk import SearchProgress, Walk, WatchSearch, dag_of, structure_of
 
 __all__ = ["Runner"]
-
-TIE = 1e-7
-"""An estimate counts as risen if it has by this part of its size: EM stops a little before the top."""
 
 
 @dataclass(frozen=True)
@@ -149,9 +146,9 @@ class Runner:
             noted = Round(arrows, *numbers, changed, state.forced, escape, prior)
             state = replace(state, rounds=(*state.rounds, noted))
         best = -np.inf if state.best is None else state.best[2]
-        if _above(value, best) or self.plan.until == "structure":
+        if is_above(value, best) or self.plan.until == "structure":
             state = replace(state, best=(found.model, state.structures, value))
-        if _above(value, state.top):
+        if is_above(value, state.top):
             state = replace(state, top=value)
         return self.notes.note(state, "round", value, found.value)
 
@@ -162,7 +159,7 @@ class Runner:
         keeps the arc out: a local maximum of the turns, not of the estimate. Larger graphs are found on
         statistics that make up for it (`Learner.enlarged`); whether they lead higher, the estimate tells.
         """
-        gained = state.best is not None and _above(state.top, state.mark)
+        gained = state.best is not None and is_above(state.top, state.mark)
         if not (gained and state.converged and state.escapes < self.plan.escapes) or state.charged:
             return None
         assert state.best is not None
@@ -260,10 +257,6 @@ class Runner:
     def _inner(self, state: State) -> WatchSearch | None:
         moved = self.moved
         return None if moved is None else lambda progress: moved(state, progress)
-
-
-def _above(value: float, top: float) -> bool:
-    return top == -np.inf or value > top + TIE * abs(top)
 
 
 def _more(counts: tuple[int, ...], here: int) -> tuple[int, ...]:

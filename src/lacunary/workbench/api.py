@@ -18,12 +18,13 @@ import lacunary as lac
 from lacunary.workbench import words
 from lacunary.workbench.asking import Models
 from lacunary.workbench.bench import Bench
+from lacunary.workbench.page import STATIC
 from lacunary.workbench.replies import Plain, complaints
 from lacunary.workbench.workspace import Unknown
 
 __all__ = ["STATIC", "application"]
 
-STATIC = Path(__file__).parent / "static"
+
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript",
