@@ -85,13 +85,13 @@ def laplace(
     if symmetry:
         _check_nothing_fixed(problem)
         check_symmetric(problem.belief)
-    point, missed, bends = problem.point(at), 0.0, _Bends(problem)
+    point, missed, curvatures = problem.point(at), 0.0, _Curvatures(problem)
     if not plain:
-        point, problem, missed = _in_domain(problem, point, dimension, bends)
+        point, problem, missed = _in_domain(problem, point, dimension, curvatures)
     if not np.isfinite(point.log_likelihood):
         problem.prepared.check_possible(point.theta)
     _check_inside(problem, point)
-    log_det, slope, d = bends.gauss(problem, point, dimension)
+    log_det, slope, d = curvatures.gauss(problem, point, dimension)
     terms = {
         "log-likelihood": point.log_likelihood,
         "log prior density": float(_rule(problem).log_prior(point.theta[None])[0]),
@@ -115,7 +115,7 @@ def laplace(
     )
 
 
-class _Bends:
+class _Curvatures:
     """The curvature at the point asked about last, and what is made of it in each basis.
 
     It is asked for twice: whether the point is a peak, then its worth. The basis changes no curvature.
@@ -148,17 +148,17 @@ def _rule(problem: Problem) -> Maximize:
 
 
 def _in_domain(
-    problem: Problem, point: Point, dimension: Charge, bends: _Bends
+    problem: Problem, point: Point, dimension: Charge, curvatures: _Curvatures
 ) -> tuple[Point, Problem, float]:
     """Return a point and a basis at which the formula holds, and what it still misses if that is much."""
     _check_inside(problem, point)
-    if dimension == "parameters" and not _is_peak(problem, point, bends):
-        point = climbed(problem, point, lambda there: _is_peak(problem, there, bends)) or point
+    if dimension == "parameters" and not _is_peak(problem, point, curvatures):
+        point = climbed(problem, point, lambda there: _is_peak(problem, there, curvatures)) or point
     missed, lost = remainders(problem, point.counts, problem.basis)
     if problem.basis == "probability" and abs(missed) > ENOUGH:
         softer = replace(problem, basis="softmax", given=None, _points={})
         where = f"map (softmax basis; in the probability basis Stirling's remainders are {missed:.2g} nats)"
-        return _in_domain(softer, replace(softer.point("map"), where=where), dimension, bends)
+        return _in_domain(softer, replace(softer.point("map"), where=where), dimension, curvatures)
     if lost > ENOUGH:
         raise NoEstimateError(
             f"posterior counts at the point ({point.where}) are so small that Laplace's approximation misses "
@@ -168,10 +168,10 @@ def _in_domain(
     return point, problem, missed if abs(missed) > ENOUGH else 0.0
 
 
-def _is_peak(problem: Problem, point: Point, bends: _Bends) -> bool:
+def _is_peak(problem: Problem, point: Point, curvatures: _Curvatures) -> bool:
     """Tell whether a point is an inner peak to the accuracy that the formula needs."""
     try:
-        return bends.gauss(problem, point, "parameters")[1] <= SLOPE
+        return curvatures.gauss(problem, point, "parameters")[1] <= SLOPE
     except ParameterError:
         return False
 
