@@ -10,17 +10,7 @@ import typer
 
 import lacunary as lac
 from lacunary.cli.app import command, complain
-from lacunary.cli.arguments import (
-    TABLES,
-    Json,
-    Reading,
-    Rng,
-    answering,
-    data_path,
-    is_many,
-    option,
-    placed,
-)
+from lacunary.cli.arguments import TABLES, Json, Reading, Rng, answering, data_path, is_many, option, placed
 from lacunary.cli.delimited import Sheet, bare, column_names, delimited, put, quoted
 from lacunary.cli.show import Waiting, emit, show
 from lacunary.cli.standard import called

@@ -33,8 +33,7 @@ COMMANDS = {
     ),
     "search": Listed("search", "Find the graph that explains a table best. Every row counts."),
     "arcs": Listed(
-        "arcs",
-        "Return how probable every arc and every link is, averaged over all graphs. Every row counts.",
+        "arcs", "Return how probable every arc and every link is, averaged over all graphs. Every row counts."
     ),
     "mixture": Listed("mixture", "Find groups of rows, each with a network of its own. Every row counts."),
     "assign": Listed(

@@ -12,17 +12,7 @@ import typer
 import lacunary as lac
 from lacunary.budget import reserve
 from lacunary.cli.app import command
-from lacunary.cli.arguments import (
-    TABLES,
-    Do,
-    Given,
-    Json,
-    Model,
-    Rng,
-    answering,
-    given_states,
-    placed,
-)
+from lacunary.cli.arguments import TABLES, Do, Given, Json, Model, Rng, answering, given_states, placed
 from lacunary.cli.delimited import hand_over
 from lacunary.cli.show import Waiting, emit, show
 from lacunary.data.wording import counted

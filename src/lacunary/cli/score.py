@@ -43,8 +43,7 @@ METHODS = "The estimates, with commas between; as for score."
 
 Effective = Annotated[bool, typer.Option("--effective", help=EFFECTIVE)]
 Charge = Annotated[
-    Literal["parameters", "generic", "data", "estimate"],
-    option(CHARGE, "parameters|generic|data|estimate"),
+    Literal["parameters", "generic", "data", "estimate"], option(CHARGE, "parameters|generic|data|estimate")
 ]
 
 

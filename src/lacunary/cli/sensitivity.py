@@ -8,15 +8,7 @@ import typer
 
 import lacunary as lac
 from lacunary.cli.app import command
-from lacunary.cli.arguments import (
-    Data,
-    Figure,
-    Json,
-    OldFigure,
-    Reading,
-    figure_of,
-    option,
-)
+from lacunary.cli.arguments import Data, Figure, Json, OldFigure, Reading, figure_of, option
 from lacunary.cli.problem import Seed, Starts, starts_of
 from lacunary.cli.score import METHODS, Candidates
 from lacunary.cli.show import Waiting, draw, emit, say_written, show

@@ -112,11 +112,7 @@ def _classes(problem: Problem, name: str, phi: Phi, coefficients: Coefficients) 
         return _two_classes(problem, name, dags, phi)
     weight = _phi(problem, name, phi, (r + 1) / 2)
     words = f"upper bounds with φ = {weight:g}" + ("" if phi == "prior" else ", which is not the fit's prior")
-    return _chain(
-        dags,
-        lambda i, j: (class_coefficient(i + 1, j + 1, r, weight, shared), 1, i == j),
-        words,
-    )
+    return _chain(dags, lambda i, j: (class_coefficient(i + 1, j + 1, r, weight, shared), 1, i == j), words)
 
 
 def _phi(problem: Problem, name: str, phi: Phi, default: float) -> float:

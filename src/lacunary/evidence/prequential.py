@@ -32,10 +32,7 @@ EACH = 50
 
 
 def prequential(
-    problem: Problem,
-    *,
-    order: Literal["given", "random"] | ArrayLike = "given",
-    every: int | None = None,
+    problem: Problem, *, order: Literal["given", "random"] | ArrayLike = "given", every: int | None = None
 ) -> Estimate:
     """Return Σ over rows of log p(row | rows before it).
 

@@ -27,12 +27,7 @@ BUDGET = 16
 
 
 def wbic(
-    problem: Problem,
-    *,
-    draws: int = 1000,
-    burn: int = 1000,
-    chains: int = 8,
-    stderr: float = 0.5,
+    problem: Problem, *, draws: int = 1000, burn: int = 1000, chains: int = 8, stderr: float = 0.5
 ) -> Estimate:
     """Return the mean of log p(D | θ) over draws of θ from p(θ) p(D | θ)^(1/log N).
 

@@ -30,13 +30,7 @@ __all__ = [
 
 FAMILIES: Mapping[str, type[Family]] = {
     family.name: family
-    for family in (
-        TableFamily,
-        RegressionFamily,
-        SigmoidFamily,
-        UniformFamily,
-        PoissonFamily,
-    )
+    for family in (TableFamily, RegressionFamily, SigmoidFamily, UniformFamily, PoissonFamily)
 }
 """All families, by name."""
 

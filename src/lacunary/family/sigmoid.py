@@ -298,14 +298,7 @@ def _solved(heavy: Array, right: Array, known: Array, precision: float) -> Array
     return np.asarray(np.linalg.solve(bend, right[..., None])[..., 0])
 
 
-def _halved(
-    weights: Array,
-    step: Array,
-    yes: Array,
-    total: Array,
-    known: Array,
-    precision: float,
-) -> Array:
+def _halved(weights: Array, step: Array, yes: Array, total: Array, known: Array, precision: float) -> Array:
     """Return weights moved along a step, or half of it, or half of that, so that nothing is lost."""
 
     def value(w: Array) -> Array:

@@ -24,8 +24,7 @@ from lacunary.maths.arrays import Array
 __all__ = ["parse", "write"]
 
 _DIALECT = Dialect(
-    re.compile(r'//[^\n]*|("(?:[^"\\\n]|\\.)*+"?|[{}()=;,]|[^\s{}()=;,"/]++|/)'),
-    frozenset("{}()=;,"),
+    re.compile(r'//[^\n]*|("(?:[^"\\\n]|\\.)*+"?|[{}()=;,]|[^\s{}()=;,"/]++|/)'), frozenset("{}()=;,")
 )
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,29}")
 DEPTH = 64

@@ -27,10 +27,7 @@ from lacunary.maths.arrays import Array
 __all__ = ["parse", "write"]
 
 _WORD = r'[^\s{}()=;|"%]++'
-_DIALECT = Dialect(
-    re.compile(rf'%[^\n]*|("(?:[^"\\\n]|\\.)*+"?|[{{}}()=;|]|{_WORD})'),
-    frozenset("{}()=;|"),
-)
+_DIALECT = Dialect(re.compile(rf'%[^\n]*|("(?:[^"\\\n]|\\.)*+"?|[{{}}()=;|]|{_WORD})'), frozenset("{}()=;|"))
 
 
 def parse(text: str, *, renormalize: bool = False) -> Network:

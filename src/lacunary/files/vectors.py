@@ -14,13 +14,7 @@ from lacunary.infer.belief import Belief
 from lacunary.maths.arrays import Array
 from lacunary.model.dag import Dag
 
-__all__ = [
-    "decode_alpha",
-    "decode_vector",
-    "encode_alpha",
-    "encode_vector",
-    "probabilities",
-]
+__all__ = ["decode_alpha", "decode_vector", "encode_alpha", "encode_vector", "probabilities"]
 
 
 def encode_vector(dag: Dag, vector: Array) -> dict[str, list[float]]:

@@ -390,10 +390,7 @@ def _standing(initial: object, kept: Callable[[], Mapping[str, str]]) -> Mapping
 
 
 def _starts(
-    dag: Dag,
-    starts: int | Starts | None,
-    initial: Network | Fit | Sequence[Network] | None,
-    scale: Scale,
+    dag: Dag, starts: int | Starts | None, initial: Network | Fit | Sequence[Network] | None, scale: Scale
 ) -> Starts | None:
     if initial is not None:
         if starts is not None:

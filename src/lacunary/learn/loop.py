@@ -320,12 +320,7 @@ def climb_together(
 
 
 def _standing(
-    iteration: int,
-    starts: list[_Start],
-    active: list[_Start],
-    points: Array,
-    leap: _Leap | None,
-    grown: int,
+    iteration: int, starts: list[_Start], active: list[_Start], points: Array, leap: _Leap | None, grown: int
 ) -> Callable[[], Standing]:
     """Return what writes the climbs as they are now, between two sweeps."""
     written, numbers = [start.plain() for start in starts], [start.number for start in active]

@@ -99,12 +99,7 @@ class Dag:
 
     @classmethod
     def from_arcs(
-        cls,
-        schema: Schema,
-        arcs: Iterable[Arc],
-        *,
-        tied: Iterable[Sequence[str]] = (),
-        family: Given = None,
+        cls, schema: Schema, arcs: Iterable[Arc], *, tied: Iterable[Sequence[str]] = (), family: Given = None
     ) -> Dag:
         """Return the graph with these arcs, each a pair (from, to); parents keep the arcs' order."""
         parents: dict[str, list[str]] = {name: [] for name in schema.names}

@@ -10,16 +10,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from lacunary.data.wording import MISSING_AT_RANDOM, counted, plural
-from lacunary.report.words import (
-    EVIDENCE,
-    Words,
-    agreement,
-    give_or_take,
-    method,
-    minus,
-    percent,
-    with_unit,
-)
+from lacunary.report.words import EVIDENCE, Words, agreement, give_or_take, method, minus, percent, with_unit
 from lacunary.study.levels import Shift
 from lacunary.study.profile import Contrast
 from lacunary.study.result import Classes

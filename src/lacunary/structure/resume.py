@@ -16,14 +16,7 @@ from lacunary.structure.result import Round, Step
 from lacunary.structure.score import Structure
 from lacunary.structure.walk import read_structure
 
-__all__ = [
-    "Codec",
-    "decode_state",
-    "decode_ticks",
-    "encode_state",
-    "encode_ticks",
-    "plan_settings",
-]
+__all__ = ["Codec", "decode_state", "decode_ticks", "encode_state", "encode_ticks", "plan_settings"]
 
 Plain = Mapping[str, Any]
 """What JSON can hold."""

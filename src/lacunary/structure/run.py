@@ -240,13 +240,7 @@ class Runner:
         known = found[part][0]
         start = known if plan.constraints.admit(known) else dag_of(plan.constraints.schema, known)
         walk, interrupted = run(
-            method,
-            score,
-            plan.constraints,
-            start,
-            prior=prior,
-            watch=watch,
-            rng=state.seed + state.round,
+            method, score, plan.constraints, start, prior=prior, watch=watch, rng=state.seed + state.round
         )
         if interrupted:
             raise KeyboardInterrupt

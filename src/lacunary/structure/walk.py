@@ -173,13 +173,7 @@ class Walk:
         if self.watch is None:
             return
         told = SearchProgress(
-            self.method,
-            len(self.path),
-            self.board.sketch.size,
-            self.board.value,
-            self.top,
-            part,
-            self.trail,
+            self.method, len(self.path), self.board.sketch.size, self.board.value, self.top, part, self.trail
         )
         if is_enough(self.watch(told)):
             raise Halt

@@ -47,10 +47,7 @@ def curvature_covariance(network: Network, table: Table) -> Array:
 
 
 def robust_covariance(
-    network: Network,
-    table: Table,
-    clusters: Sequence[Any] | None = None,
-    strata: Sequence[Any] | None = None,
+    network: Network, table: Table, clusters: Sequence[Any] | None = None, strata: Sequence[Any] | None = None
 ) -> Array:
     """Return the sandwich covariance of parameters fitted to rows with sampling weights; (size, size).
 
