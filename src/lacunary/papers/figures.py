@@ -110,7 +110,7 @@ def _panel(axes: Axes, panel: Panel, *, log_x: bool) -> None:
         # A line that lies under others is wider than they are, so that its rim shows; bars are not hidden.
         under = len(panel.lines) - 1 - place if line.error is None else 0
         look: dict[str, Any] = {"color": LINES[line.place], "marker": MARKS[line.place]}
-        look |= {"linewidth": 1.3 + 0.6 * under, "markersize": 4 + under}
+        look |= {"linewidth": 1.2 + 0.5 * under, "markersize": 3.6 + 0.8 * under}
         capsize = 2 if line.error is not None else 0
         axes.errorbar(line.x, line.y, yerr=line.error, capsize=capsize, label=line.label, **look)
         if line.ring is not None:
