@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import lacunary as lac
 from lacunary.data import large
-from lacunary.data.column import Labels, Numbers
+from lacunary.data.column import Labels, Numbers, parse_numbers
 from lacunary.data.delimited import delimited
 
 MARKS = frozenset(("", "NA", "NaN", "?"))
@@ -32,10 +33,12 @@ def quoted(cell: str) -> str:
     return cell if plain else '"' + cell.replace('"', '""') + '"'
 
 
-@pytest.fixture(autouse=True)
-def _at_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, params=[0.0, 1.0], ids=["texts", "categories"])
+def _at_any_size(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     monkeypatch.setattr(large, "LARGE", 0)
     monkeypatch.setattr(large, "TALL", 0)
+    monkeypatch.setattr(large, "REPEATED", request.param)
+    monkeypatch.setattr(large, "FIRST", 3)
 
 
 def both(path: Path) -> tuple[list[Any] | None, list[Any]]:
@@ -128,9 +131,59 @@ def test_lines_and_quotes_that_blocks_cut_in_two(tmp_path: Path, monkeypatch: py
     text = "x,y\n" + "".join(f'"{i},\n",{i / 2}\n' for i in range(40))
     path.write_text(text, newline="")
     for block in range(1, 24):
-        monkeypatch.setattr(large, "BLOCK", block)
+        monkeypatch.setattr(large, "PIECE", block)
         assert large._is_regular(path, ",", 2)
         assert not large._is_regular(path, ",", 3)
+
+
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_cells_are_counted_in_pieces_of_any_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    good, short = tmp_path / "good.csv", tmp_path / "short.csv"
+    lines = ["x,y,z", *(f"{i},,{i / 2}" for i in range(12))]
+    good.write_text("\n".join(lines) + end)
+    short.write_text("\n".join([*lines, "1,2"]) + end)
+    for piece in range(1, 40):
+        monkeypatch.setattr(large, "PIECE", piece)
+        for told in (large._is_regular, lambda *a: large._counts_match(*a, "xyz")):
+            assert told(good, ",", 3)
+            assert not told(short, ",", 3)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["", "NA", "?", " ? ", "-9", "-9.0", "0", "-0", "+4", "1e3", "2.50", ".5", "nan"])
+        | st.sampled_from(
+            ["inf", "1e999", "007", "-01", "1234567890123456", "1e15", "a", "1_0", "\u0661", "1,5"]
+        )
+        | st.floats(allow_nan=False).map(repr),
+        min_size=4,
+        max_size=12,
+    )
+)
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_many_texts_are_numbers_if_each_of_them_is_one(cells: list[str]) -> None:
+    column, marks = pl.Series("x", cells), MARKS | {"-9"}
+    told = parse_numbers(["nan" if text.strip() in marks else text.strip() for text in cells])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(large, "TEXTS", 2)
+        found = large._labels(column, frozenset(marks))
+    if told is None or len(set(cells)) < 3:
+        assert isinstance(found, Labels)
+        assert [found.levels[code] for code in found.codes] == list(map(str.strip, cells))
+    else:
+        assert isinstance(found, Numbers)
+        np.testing.assert_array_equal(found.values, told)
+
+
+@pytest.mark.parametrize("kind", [pl.String, pl.Categorical], ids=str)
+def test_codes_follow_the_first_rows_and_nulls_are_holes(kind: Any) -> None:
+    texts = ["b", None, "a", "b", "c", None, "", "a"] * 5
+    levels, codes = large.coded(pl.Series("x", texts).cast(kind))
+    assert levels == ["b", "a", "c", ""]
+    assert codes.tolist() == [0, -1, 1, 0, 2, -1, 3, 1] * 5
+    assert large.coded(pl.Series("x", [None, None], dtype=pl.String).cast(kind))[0] == []
 
 
 def test_messages_are_those_of_the_slow_reader(tmp_path: Path) -> None:

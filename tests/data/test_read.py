@@ -14,7 +14,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from lacunary.data import frame
+from lacunary.data import assemble, frame
 from lacunary.data.read import read
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table
@@ -405,3 +405,14 @@ def test_the_callers_data_stay_as_they_are() -> None:
     table: Table = read(values)
     values[0, 0] = 7.0
     assert table.reals[0, 0] == 0.5
+
+
+@pytest.mark.parametrize("block", [1, 300, 2**17])
+def test_columns_stand_side_by_side_whatever_rows_are_filled_at_a_time(
+    block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(assemble, "BLOCK", block)
+    number, state = np.arange(200) / 7, np.arange(200) % 3
+    table = read({"x": number, "s": state, "y": -number})
+    np.testing.assert_array_equal(table.codes, np.stack([state * 0 + HOLE, state, state * 0 + HOLE], axis=1))
+    np.testing.assert_array_equal(table.reals, np.stack([number, number * np.nan, -number], axis=1))

@@ -167,3 +167,14 @@ def test_a_table_refuses_what_cannot_be() -> None:
         Table(schema, codes, weights=np.ones(2))
     with pytest.raises(ValueError, match="read-only"):
         Table(schema, codes).codes[0, 0] = 1
+
+
+@pytest.mark.parametrize("row", [0, 2500, 4995, 4999])
+@pytest.mark.parametrize(("column", "code"), [(0, 2), (1, 3), (2, -2)])
+def test_a_code_that_no_state_has_is_found_in_any_row(row: int, column: int, code: int) -> None:
+    codes = np.tile(np.array([1, 2, 0], dtype=np.int8), (5000, 1))
+    Table(discrete([2, 3, 1]), codes.copy())
+    codes[row, column] = code
+    for given_ in (codes, np.asfortranarray(codes)):
+        with pytest.raises(TableError, match=f"^x{column}: a code lies outside"):
+            Table(discrete([2, 3, 1]), given_)

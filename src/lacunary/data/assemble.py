@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,11 @@ from lacunary.data.wording import counted, listed, meant
 from lacunary.errors import LacunaryError, SchemaError, TableError
 
 __all__ = ["Assembled", "Refused", "assemble", "known_columns", "row_weights", "unnamed", "weight_column"]
+
+T = TypeVar("T", bound=np.generic)
+
+BLOCK = 2**17
+"""Cells of a table that are filled at a time: they stay in the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -145,13 +151,26 @@ def _joined(
     library: str | None,
 ) -> Table:
     schema = Schema(tuple(column.variable for column in decided))
-    codes = np.full((rows, len(schema)), HOLE, dtype=code_dtype(schema.sizes))
-    reals = np.full((rows, 0 if all(v.discrete for v in schema) else len(schema)), np.nan)
-    for place, column in enumerate(decided):
-        (codes if column.variable.discrete else reals)[:, place] = column.values
+    states = {place: column.values for place, column in enumerate(decided) if column.variable.discrete}
+    others = {place: column.values for place, column in enumerate(decided) if place not in states}
+    codes = _side_by_side(states, HOLE, np.empty((rows, len(schema)), dtype=code_dtype(schema.sizes)))
+    reals = _side_by_side(others, np.nan, np.empty((rows, len(schema) if others else 0)))
     decisions = tuple(column.decision for column in decided)
     ones = np.ones(rows) if counts is None else counts
     return Table(schema, codes, reals, ones, decisions, library, tuple(said))
+
+
+def _side_by_side(columns: dict[int, NDArray[Any]], hole: float, cells: NDArray[T]) -> NDArray[T]:
+    """Return cells with columns at their places, holes elsewhere: filled some rows at a time, each once."""
+    rows, width = cells.shape
+    step = max(BLOCK // max(width, 1), 64)
+    for begin in range(0, rows if width else 0, step):
+        part = cells[begin : begin + step]
+        if len(columns) < width:
+            part.fill(hole)
+        for place, values in columns.items():
+            part[:, place] = values[begin : begin + step]
+    return cells
 
 
 def _notes(decided: Iterable[Decided], repeats: Sequence[NDArray[np.int64]]) -> Iterator[tuple[str, bool]]:

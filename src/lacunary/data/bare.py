@@ -203,8 +203,10 @@ def _without_numbers(numbers: Numbers, marks: frozenset[str]) -> tuple[Numbers, 
 
 def recoded(labels: Labels, where: NDArray[np.int64], size: int) -> NDArray[np.signedinteger]:
     """Return the codes moved to new positions, in the smallest type."""
-    codes: NDArray[np.signedinteger] = np.append(where, HOLE).astype(code_dtype([size]))[labels.codes]
-    return codes
+    places = np.append(where, HOLE).astype(code_dtype([size]))
+    if labels.codes.dtype == places.dtype and np.array_equal(where, np.arange(len(where))):
+        return labels.codes
+    return places.take(labels.codes)
 
 
 def value_of(text: Any) -> Label:

@@ -15,6 +15,7 @@ from lacunary.data.column import CODE, Labels, Numbers, parse_numbers
 from lacunary.data.moments import dated
 from lacunary.data.schema import Label
 from lacunary.data.spelling import Spelling, different_units, spelled
+from lacunary.data.table import HOLE
 from lacunary.data.wording import listed
 
 __all__ = [
@@ -170,8 +171,8 @@ def _shaped(labels: Labels) -> Iterator[Diagnostic]:
     if sums := [label for label in levels if (of := TOTAL.fullmatch(label)) and of[1] in levels]:
         what = f"rows with {listed(sums, SOME)} may sum up others"
         yield Diagnostic(labels.name, what, "leave them out of the source if they do", "garbled")
-    seen = labels.codes >= 0
-    if len(seen) > SOME - 2 and seen[0] and 1 < seen.sum() == len({*labels.codes[seen]}) <= len(seen) / 2:
+    counts, rows = labels.observed(), len(labels)
+    if rows > SOME - 2 and labels.codes[0] != HOLE and counts.max() == 1 and 1 < counts.sum() <= rows / 2:
         what = "every value stands once, and holes follow it"
         yield Diagnostic(labels.name, what, "write it in each row if it is meant for those below", "garbled")
 
@@ -193,10 +194,13 @@ def diagnose_numbers(numbers: Numbers, labels: Labels) -> Iterator[Diagnostic]:
 
 def diagnose_codes(numbers: Numbers) -> Iterator[Diagnostic]:
     """Yield a number that looks like a code for holes among measurements: repeated, far from all others."""
-    seen = numbers.values[~np.isnan(numbers.values)]
-    for code in (seen.min(), seen.max()) if seen.size else ():
+    least, most = (ufunc.reduce(numbers.values, initial=np.nan) for ufunc in (np.fmin, np.fmax))
+    for code in (least, most):
+        if code not in CODED:
+            continue
+        seen = numbers.values[~np.isnan(numbers.values)]
         others = seen[seen != code]
-        if code not in CODED or not others.size or seen.size - others.size < 2:
+        if not others.size or seen.size - others.size < 2:
             continue
         low, high = others.min(), others.max()
         gap = low - code if code < low else code - high

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lacunary.data.column import CODE, Column, Labels, Levels, Numbers, parse_numbers
 from lacunary.data.spelling import looks_pointed
-from lacunary.data.table import HOLE
+from lacunary.data.table import HOLE, code_dtype
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,7 +35,19 @@ TEXTS = 2**16
 """Distinct texts of a column up to which it is kept as labels."""
 
 BLOCK = 2**22
-"""Bytes that are looked through at a time."""
+"""Bytes of a part of a file that is read by itself."""
+
+PIECE = 2**18
+"""Bytes that are looked through at a time: they stay in the processor's cache."""
+
+FIRST = 2**12
+"""Rows in which most texts of a column appear."""
+
+REPEATED = 0.85
+"""Share of distinct texts in the sample up to which a column is read as categories."""
+
+LONGEST = 1e15
+"""Numbers below have so few digits that floats keep all of them."""
 
 QUOTE, NEWLINE, RETURN = 34, 10, 13
 
@@ -60,81 +72,125 @@ def columns_of(
         frame = _frame(path, names, wanted, delimiter)
     except (PolarsError, OSError, UnicodeDecodeError):
         return None
-    return None if frame is None else _checked(frame, marks)
+    return None if frame is None else _checked(frame, frozenset(marks))
 
 
-def _checked(columns: list[pl.Series], marks: Collection[str]) -> Iterator[Column] | None:
-    """Return the columns, each given up as soon as it is taken; None if one has to be looked at as text."""
-    if any(series.dtype.is_float() and _odd(series) for series in columns):
-        return None
-    if all(not series.dtype.is_float() and (series == series.name).any() for series in columns):
+def _checked(columns: list[pl.Series], marks: frozenset[str]) -> Iterator[Column] | None:
+    """Return the columns; None if they have to be looked at as text, a line at a time."""
+    if any(series.dtype.is_float() and not series.is_finite().all() for series in columns):
+        return None  # NaN and infinities are spelled out in text files, and may mean something else
+    found: list[Labels | Numbers | pl.Series] = []
+    columns.reverse()
+    while columns:  # texts are given up one by one
+        series = columns.pop()
+        found.append(series if series.dtype.is_float() else _labels(series, marks))
+    if all(isinstance(column, Labels) and column.name in column.levels for column in found):
         return None  # the header again, perhaps
-    return _taken(columns[::-1], frozenset(marks))
+    found.reverse()
+    return _taken(found)
 
 
-def _odd(numbers: pl.Series) -> bool:
-    """Whether numbers hold what text files mean otherwise: NaN and infinities are spelled out there."""
-    values = numbers.to_numpy()
-    return bool(np.isinf(values).any() or np.isnan(values).sum() > numbers.null_count())
+def _taken(columns: list[Labels | Numbers | pl.Series]) -> Iterator[Column]:
+    """Yield the columns, the last first, each given up as soon as it is taken."""
+    while columns:
+        column = columns.pop()
+        yield column if isinstance(column, Labels | Numbers) else Numbers(column.name, column.to_numpy())
 
 
-def _taken(columns: list[pl.Series], marks: frozenset[str]) -> Iterator[Column]:
-    """Yield the columns, the last first."""
+def _labels(column: pl.Series, marks: frozenset[str]) -> Labels | Numbers:
+    """Return texts as labels in the order in which they first appear, or as numbers if they are that many."""
     import polars as pl
 
-    while columns:
-        series = columns.pop()
-        if series.dtype.is_float():
-            yield Numbers(series.name, series.to_numpy().astype(np.float64))
-        else:
-            yield _labels(series.name, series.fill_null(""), marks, pl)
-
-
-def _labels(name: str, texts: pl.Series, marks: frozenset[str], pl: Any) -> Column:
-    """Return texts as labels in the order in which they first appear, or as numbers if they are that many."""
-    levels = texts.unique(maintain_order=True)
-    if len(levels) > TEXTS:
-        numbers = _numbers(texts, levels, marks, pl)
+    name = column.name
+    if column.dtype == pl.String:
+        column = column.fill_null("")
+        numbers = _numbers(column, marks) if column.head(2 * TEXTS).n_unique() > TEXTS else None
+        if numbers is not None:
+            return Numbers(name, numbers)
+    levels, codes = _numbered(column)
+    texts = ["" if level is None else level for level in levels]
+    if len(set(texts)) > TEXTS:
+        numbers = _numbers(column.cast(pl.String).fill_null(""), marks)
         if numbers is not None:
             return Numbers(name, numbers)
     stripped = Levels()
-    where = stripped.code([text.strip() for text in levels.to_list()])
-    codes = _codes(texts, levels, pl)
+    where = stripped.code([text.strip() for text in texts])
     same = np.array_equal(where, np.arange(len(where)))  # no two texts differ by blanks alone
-    return Labels(name, stripped.distinct, codes if same else where[codes], untyped=True)
+    return Labels(name, stripped.distinct, codes if same else where.take(codes), untyped=True)
 
 
-def coded(texts: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
+def coded(texts: pl.Series) -> tuple[list[str], NDArray[np.signedinteger]]:
     """Return distinct texts or categories in the order in which they first appear, and each row's."""
+    levels, codes = _numbered(texts)
+    if None not in levels:
+        return [str(level) for level in levels], codes
+    empty = levels.index(None)
+    where = np.arange(len(levels), dtype=codes.dtype)
+    where[empty + 1 :] -= 1
+    where[empty] = HOLE
+    return [str(level) for level in levels if level is not None], where.take(codes)
+
+
+def _numbered(column: pl.Series) -> tuple[list[str | None], NDArray[np.signedinteger]]:
+    """Return the distinct texts of a column in the order in which they first appear, and each row's.
+
+    A null is one of them, None. Texts get numbers from polars, in an order that depends on its threads; what
+    they are here depends on the rows alone.
+    """
     import polars as pl
 
-    levels = texts.drop_nulls().unique(maintain_order=True)
-    if texts.dtype == pl.String:
-        return levels.to_list(), _codes(texts, levels, pl)
-    # Categories have numbers already: only which of them occur, and in which order, is to be found.
-    numbers = levels.to_physical().to_numpy().astype(np.int64)
-    place = np.full(int(numbers.max(initial=-1)) + 2, HOLE, dtype=np.int32)
-    place[numbers] = np.arange(len(numbers))
-    own = texts.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
-    return levels.cast(pl.String).to_list(), place[own]
+    if column.dtype == pl.String:
+        column = column.cast(_categories())
+    numbers = column.to_physical().cast(pl.UInt32)
+    size = int(numbers.max() or 0) + 2  # type: ignore[arg-type]
+    own = (numbers.fill_null(size - 1) if numbers.null_count() else numbers).to_numpy()
+    present = np.flatnonzero(np.bincount(own, minlength=size))
+    rows = _first_rows(own, size, len(present))[present]
+    order = np.argsort(rows)
+    place = np.full(size, HOLE, dtype=code_dtype([len(present)]))
+    place[present[order]] = np.arange(len(present))
+    return column.gather(rows[order]).cast(pl.String).to_list(), place.take(own)
 
 
-def _codes(texts: pl.Series, levels: pl.Series, pl: Any) -> NDArray[np.int32]:
-    """Return which of the levels each text is, `HOLE` for none."""
-    codes = texts.cast(pl.Enum(levels)).to_physical().cast(pl.Int32)
-    return np.asarray((codes.fill_null(HOLE) if codes.null_count() else codes).to_numpy())
+def _first_rows(numbers: NDArray[np.integer], size: int, distinct: int) -> NDArray[np.int64]:
+    """Return the first row of every number below a size; there are so many distinct ones, mostly early."""
+    for many in (FIRST, len(numbers)):
+        rows = np.full(size, -1)
+        rows[numbers[:many][::-1]] = np.arange(min(many, len(numbers)) - 1, -1, -1)
+        if np.count_nonzero(rows >= 0) == distinct:
+            break
+    return rows
 
 
-def _numbers(
-    texts: pl.Series, levels: pl.Series, marks: frozenset[str], pl: Any
-) -> NDArray[np.float64] | None:
+def _categories() -> Any:
+    """Return a type of categories which no other column shares, so that their numbers are small."""
+    import polars as pl
+
+    return pl.Categorical(pl.Categories.random()) if hasattr(pl, "Categories") else pl.Categorical
+
+
+def _numbers(texts: pl.Series, marks: frozenset[str]) -> NDArray[np.float64] | None:
     """Return the numbers that all texts but marks of holes are; None if one is not."""
-    texts_of = map(str.strip, levels.to_list())
-    values = parse_numbers(["nan" if text in marks else text for text in texts_of])
-    if values is None:
+    import polars as pl
+
+    bare = texts.str.strip_chars()
+    values = bare.cast(pl.Float64, strict=False)
+    others = parse_numbers(
+        ["nan" if text in marks else text for text in bare.filter(values.is_null()).unique().to_list()]
+    )
+    if others is None or not np.isnan(others).all() or _has_codes(bare, values, marks):
         return None
-    found = texts.replace_strict(levels, values, return_dtype=pl.Float64).to_numpy()
-    return np.asarray(found, dtype=np.float64)
+    found = values.to_numpy()
+    if any(parse_numbers([mark]) is not None for mark in marks):  # such as -9
+        found = np.where(bare.is_in(list(marks)).to_numpy(), np.nan, found)
+    return found
+
+
+def _has_codes(texts: pl.Series, values: pl.Series, marks: frozenset[str]) -> bool:
+    """Whether some of the numbers that texts are have leading zeros, or more digits than a number keeps."""
+    zeros = texts.str.starts_with("0") | texts.str.starts_with("-") | texts.str.starts_with("+")
+    doubtful = (values == values.floor()) & (zeros | (values.abs() >= LONGEST))
+    return any(CODE.match(text) and text not in marks for text in texts.filter(doubtful).unique().to_list())
 
 
 def _frame(path: Path, names: Sequence[str], wanted: Sequence[str], delimiter: str) -> list[pl.Series] | None:
@@ -148,15 +204,26 @@ def _frame(path: Path, names: Sequence[str], wanted: Sequence[str], delimiter: s
         return None
     own = {series.name: series for series in head.get_columns()}
     chosen = [raw[name] for name in wanted]
-    measured = {name: pl.Float64 for name in chosen if _measures(own[name])}
+    types = {name: kind for name in chosen if (kind := _type(own[name])) is not None}
     how["columns"] = chosen
     try:
-        frame = pl.read_csv(path, schema_overrides=measured, **how)
+        frame = pl.read_csv(path, schema_overrides=types, **how)
     except pl.exceptions.PolarsError:  # a cell that is no number, such as NA
-        frame = pl.read_csv(path, **how)
+        types = {name: kind for name, kind in types.items() if kind != pl.Float64}
+        frame = pl.read_csv(path, schema_overrides=types, **how)
     if frame.columns != chosen:
         frame = frame.select(chosen)
     return [series.alias(name) for series, name in zip(frame.get_columns(), wanted, strict=True)]
+
+
+def _type(texts: pl.Series) -> Any:
+    """Return what a column that begins so is read as: numbers, categories if texts repeat, or else None."""
+    import polars as pl
+
+    if _measures(texts):
+        return pl.Float64
+    repeats = texts.n_unique() <= REPEATED * len(texts)
+    return _categories() if repeats and hasattr(pl, "Categories") else None
 
 
 def _measures(texts: pl.Series) -> bool:
@@ -174,19 +241,22 @@ def _counts_match(path: Path, delimiter: str, width: int, wanted: Sequence[objec
     Where all are wanted polars refuses a line with too many cells, so that none can have too few; but for
     one without an end, the last, in which it overlooks an empty cell: that one is counted by itself.
     """
-    breaks, parted, tail, last, part = 0, 0, 0, b"\n", delimiter.encode()
+    breaks, parted, tail, part, last = 0, 0, 0, delimiter.encode(), NEWLINE
     if len(wanted) < width:
         return False
-    with open(path, "rb") as file:
-        while block := file.read(BLOCK):
-            if b'"' in block or b"\r" in block or b"\0" in block:
+    buffer = bytearray(PIECE)
+    signs = np.frombuffer(buffer, dtype=np.uint8)
+    with open(path, "rb", buffering=0) as file:
+        while many := file.readinto(buffer):
+            if any(buffer.find(sign, 0, many) >= 0 for sign in (b'"', b"\r", b"\0")):
                 return False
-            breaks, parted, last = breaks + block.count(b"\n"), parted + block.count(part), block[-1:]
-            end = block.rfind(b"\n")
-            tail = block.count(part, end + 1) + (tail if end < 0 else 0)
-    if last != b"\n" and tail != width - 1:
+            breaks += int(np.count_nonzero(signs[:many] == NEWLINE))
+            parted += int(np.count_nonzero(signs[:many] == part[0]))
+            end, last = buffer.rfind(b"\n", 0, many), buffer[many - 1]
+            tail = buffer.count(part, end + 1, many) + (tail if end < 0 else 0)
+    if last != NEWLINE and tail != width - 1:
         return False
-    return parted == (width - 1) * (breaks + (last != b"\n"))
+    return parted == (width - 1) * (breaks + (last != NEWLINE))
 
 
 def is_plain(block: bytes, delimiter: str, width: int) -> bool:
@@ -206,7 +276,7 @@ def _is_regular(path: Path, delimiter: str, width: int) -> bool:
     inside, cells = 0, 0
     with open(path, "rb") as file:
         before = b"\n"
-        while block := file.read(BLOCK):
+        while block := file.read(PIECE):
             ahead = file.peek(1)[:1] if hasattr(file, "peek") else b"\n"
             told = _scan(before, block, ahead or b"\n", ord(delimiter), inside, cells, width)
             if told is None:
@@ -224,22 +294,24 @@ def _scan(
     ``before`` and ``after`` are the bytes around it, ``inside`` and ``cells`` what the last one ended with.
     """
     part = np.frombuffer(before + block + after, dtype=np.uint8)
-    here, quotes = part[1:-1], np.empty(0, dtype=np.int64)
-    if b"\0" in block or (b"\r" in block and np.any((here == RETURN) & (part[2:] != NEWLINE))):
+    here, breaks, parted = part[1:-1], part == NEWLINE, part == delimiter
+    if b"\0" in block or (b"\r" in block and np.any((here == RETURN) & ~breaks[2:])):
         return None
-    breaks, parted = np.flatnonzero(here == NEWLINE), np.flatnonzero(here == delimiter)
+    signs = breaks | parted
     if inside or b'"' in block:
-        quotes = np.flatnonzero(here == QUOTE) + 1
-        ends = np.isin(np.arange(256), [delimiter, NEWLINE, RETURN, QUOTE])
-        if not (ends[part[quotes - 1]] | ends[part[quotes + 1]]).all():
+        quotes = part == QUOTE
+        ends = signs | quotes | (part == RETURN)
+        if np.any(quotes[1:-1] & ~(ends[:-2] | ends[2:])):
             return None
-        within = (
-            (np.searchsorted(quotes - 1, breaks) + inside) % 2,
-            (np.searchsorted(quotes - 1, parted) + inside) % 2,
-        )
-        breaks, parted = breaks[within[0] == 0], parted[within[1] == 0]
-    many = np.searchsorted(parted, breaks)  # delimiters before each end of a line
-    if np.any(np.diff(many, prepend=-cells) != width - 1):
+        found = here[(signs | quotes)[1:-1]]
+        opened = found == QUOTE
+        within = (np.cumsum(opened, dtype=np.uint8) + np.uint8(inside)) & 1
+        inside = (inside + int(np.count_nonzero(opened))) % 2
+        found = found[(found != QUOTE) & (within == 0)]
+    else:
+        found = here[signs[1:-1]]
+    closed = found == NEWLINE  # of every width of them the last, and no other
+    due = closed[width - 1 - cells :: width]
+    if cells >= width or not due.all() or np.count_nonzero(closed) != len(due):
         return None
-    left = len(parted) - int(many[-1]) if len(breaks) else len(parted) + cells
-    return (inside + len(quotes)) % 2, left
+    return inside, (len(found) + cells) % width
