@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import lacunary as lac
+from lacunary.data import delimited as text_files
 from lacunary.data import large
 from lacunary.data.column import Labels, Numbers, parse_numbers
 from lacunary.data.delimited import delimited
@@ -146,9 +148,10 @@ def test_cells_are_counted_in_pieces_of_any_size(
     short.write_text("\n".join([*lines, "1,2"]) + end)
     for piece in range(1, 40):
         monkeypatch.setattr(large, "PIECE", piece)
-        for told in (large._is_regular, lambda *a: large._counts_match(*a, "xyz")):
-            assert told(good, ",", 3)
-            assert not told(short, ",", 3)
+        assert large._is_regular(good, ",", 3)
+        assert large._counts_match(good, ",", 3, "xyz")
+        assert not large._is_regular(short, ",", 3)
+        assert not large._counts_match(short, ",", 3, "xyz")
 
 
 @given(
@@ -167,8 +170,9 @@ def test_many_texts_are_numbers_if_each_of_them_is_one(cells: list[str]) -> None
     column, marks = pl.Series("x", cells), MARKS | {"-9"}
     told = parse_numbers(["nan" if text.strip() in marks else text.strip() for text in cells])
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(large, "STATES", 2)
         patch.setattr(large, "TEXTS", 2)
-        found = large._labels(column, frozenset(marks))
+        found = large._labels(column, frozenset(marks), False)
     if told is None or len(set(cells)) < 3:
         assert isinstance(found, Labels)
         assert [found.levels[code] for code in found.codes] == list(map(str.strip, cells))
@@ -215,3 +219,38 @@ def test_tables_are_the_same_whichever_reader(tmp_path: Path, monkeypatch: pytes
     np.testing.assert_array_equal(quick.reals, slow.reals)
     assert quick.decisions == slow.decisions
     assert quick.notes == slow.notes
+
+
+@pytest.mark.parametrize("marks", [[], ["-9"], ["x"]])
+@pytest.mark.parametrize("cells", ["0.25 7.5", "1.234 999", "1.234 5.678", "20240131 20240201", "3e12 4e13"])
+def test_measurements_with_marks_of_holes_are_those_of_the_slow_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, marks: list[str], cells: str
+) -> None:
+    path = tmp_path / "marked.csv"
+    told = [*cells.split(), " ? ", "", "NA", *marks, "2.125", *cells.split(), *marks]
+    for rows in (told, told[:-1], cells.split() * 3 + ["NA"]):
+        path.write_text("x,s\n" + "".join(f"{cell},{'ab'[k % 2]}\n" for k, cell in enumerate(rows)))
+        found = []
+        for least in (0, 2**60):
+            monkeypatch.setattr(large, "LARGE", least)
+            monkeypatch.setattr(large, "STATES", 1)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                table = lac.read(path, holes=marks)
+            found.append((table.schema, table.decisions, table.notes, str(table)))
+        assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("texts", [4, 2**16])
+def test_a_point_that_parts_thousands_does_so_in_files_of_any_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, texts: int
+) -> None:
+    path = tmp_path / "points.csv"
+    path.write_text("x,s\n" + "".join(f"{k}.{k + 100},{'ab'[k % 2]}\n" for k in range(1, 60)))
+    monkeypatch.setattr(large, "STATES", 1)
+    monkeypatch.setattr(large, "TEXTS", texts)
+    monkeypatch.setattr(text_files, "TEXTS", texts)
+    for least in (0, 2**60):
+        monkeypatch.setattr(large, "LARGE", least)
+        table = lac.read(path, thousands=".")
+        assert table["x"].tolist() == [1000 * k + k + 100 for k in range(1, 60)]

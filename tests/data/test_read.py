@@ -15,6 +15,8 @@ import pyarrow.parquet
 import pytest
 
 from lacunary.data import assemble, frame
+from lacunary.data.bare import Declared
+from lacunary.data.plain import from_mapping
 from lacunary.data.read import read
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table
@@ -416,3 +418,23 @@ def test_columns_stand_side_by_side_whatever_rows_are_filled_at_a_time(
     table = read({"x": number, "s": state, "y": -number})
     np.testing.assert_array_equal(table.codes, np.stack([state * 0 + HOLE, state, state * 0 + HOLE], axis=1))
     np.testing.assert_array_equal(table.reals, np.stack([number, number * np.nan, -number], axis=1))
+
+
+def test_numbers_stand_in_their_places_whatever_else_becomes_of_columns() -> None:
+    days, number = ["2024-01-31", "2024-02-01", "2024-03-01"] * 5, np.arange(15) / 4
+    columns = {"n": np.arange(15) + 1, "d": days, "x": number, "s": ["a", "b", "c"] * 5, "y": -number}
+    more = read(columns, weights="n", dates="parts")  # more variables than columns
+    assert more.schema.names == ("d year", "d month", "d weekday", "x", "s", "y")
+    np.testing.assert_array_equal(more.weights, columns["n"])
+    as_many = read(columns, drop=["d"])
+    assert as_many.schema.names == ("n", "x", "s", "y")
+    for table in (more, as_many):
+        np.testing.assert_array_equal(table["x"], number)
+        np.testing.assert_array_equal(table["y"], -number)
+        assert np.isnan(table.reals[:, [v.discrete for v in table.schema]]).all()
+    fewer = assemble.assemble(
+        from_mapping({"none": [None] * 15, **columns}), Declared(marks=frozenset()), "n", ["d"], None
+    )
+    assert [refused.name for refused in fewer.refused] == ["none"]
+    np.testing.assert_array_equal(fewer.table["x"], number)
+    np.testing.assert_array_equal(fewer.table["y"], -number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,8 +21,6 @@ from lacunary.data.wording import counted, listed, meant
 from lacunary.errors import LacunaryError, SchemaError, TableError
 
 __all__ = ["Assembled", "Refused", "assemble", "known_columns", "row_weights", "unnamed", "weight_column"]
-
-T = TypeVar("T", bound=np.generic)
 
 BLOCK = 2**17
 """Cells of a table that are filled at a time: they stay in the processor's cache."""
@@ -96,6 +94,7 @@ def assemble(
     counts: NDArray[np.float64] | None = None
     rows: dict[int, str] = {}
     repeats: list[NDArray[np.int64]] = []
+    measured = _Measured(len(wanted) - isinstance(weights, str))
     for name, column in _columns(opened, wanted, declared.marks):
         if isinstance(column, LacunaryError):
             refused.append(Refused(opened.names.index(name), name, column))
@@ -106,14 +105,16 @@ def assemble(
             counts = _weight_column(column, declared)
         elif len(column):
             try:
-                decided.extend(decide(column, declared))
+                for each in decide(column, declared):
+                    decided.append(measured.keep(each, len(decided)))
             except LacunaryError as problem:
                 refused.append(_glimpse(opened.names.index(column.name), column, problem, declared.marks))
     _check(rows, opened.path)
     if weights is not None and not isinstance(weights, str):
         counts = row_weights(weights, *rows)
     said = list(_notes(decided, repeats))
-    table = _joined(decided, counts, next(iter(rows), 0), [note for note, _ in said], opened.library)
+    told, many = [note for note, _ in said], next(iter(rows), 0)
+    table = _joined(decided, measured, counts, many, told, opened.library)
     table = replace(table, decisions=(*opened.said, *table.decisions)) if opened.said else table
     refused.sort(key=lambda column: column.place)
     return Assembled(table, tuple(refused), opened.names, tuple(note for note, misread in said if misread))
@@ -145,6 +146,7 @@ def _check(rows: dict[int, str], path: str | None) -> None:
 
 def _joined(
     decided: Sequence[Decided],
+    measured: _Measured,
     counts: NDArray[np.float64] | None,
     rows: int,
     said: Sequence[str],
@@ -153,24 +155,54 @@ def _joined(
     schema = Schema(tuple(column.variable for column in decided))
     states = {place: column.values for place, column in enumerate(decided) if column.variable.discrete}
     others = {place: column.values for place, column in enumerate(decided) if place not in states}
-    codes = _side_by_side(states, HOLE, np.empty((rows, len(schema)), dtype=code_dtype(schema.sizes)))
-    reals = _side_by_side(others, np.nan, np.empty((rows, len(schema) if others else 0)))
+    codes = np.empty((rows, len(schema)), dtype=code_dtype(schema.sizes))
+    _side_by_side(states, HOLE, codes, [*others])
+    reals, shape = measured.cells, (rows, len(schema) if others else 0)
+    reals = reals if reals.shape == shape else np.empty(shape)
+    away = {place: values for place, values in others.items() if values.base is not reals}
+    _side_by_side(away, np.nan, reals, [*states] if others else [])
     decisions = tuple(column.decision for column in decided)
     ones = np.ones(rows) if counts is None else counts
     return Table(schema, codes, reals, ones, decisions, library, tuple(said))
 
 
-def _side_by_side(columns: dict[int, NDArray[Any]], hole: float, cells: NDArray[T]) -> NDArray[T]:
-    """Return cells with columns at their places, holes elsewhere: filled some rows at a time, each once."""
+class _Measured:
+    """The numbers of continuous variables, each laid in its place as soon as it is known.
+
+    So columns are not held twice, by themselves and in the table. Where there turn out to be fewer or more
+    variables than columns are wanted, they are laid again.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.width, self.cells = width, np.empty((0, 0))
+
+    def keep(self, decided: Decided, place: int) -> Decided:
+        """Return what was decided, with its numbers in their place if they are any."""
+        values = decided.values
+        if decided.variable.discrete or place >= self.width:
+            return decided
+        if not self.cells.size:
+            self.cells = np.empty((len(values), self.width))
+        if len(values) != len(self.cells):
+            return decided
+        self.cells[:, place] = values
+        return Decided(decided.variable, self.cells[:, place], decided.decision, decided.diagnostics)
+
+
+def _side_by_side(
+    columns: dict[int, NDArray[Any]], hole: float, cells: NDArray[Any], empty: Sequence[int]
+) -> None:
+    """Lay columns at their places of cells, and holes at others, some rows at a time."""
     rows, width = cells.shape
     step = max(BLOCK // max(width, 1), 64)
-    for begin in range(0, rows if width else 0, step):
+    for begin in range(0, rows if columns or empty else 0, step):
         part = cells[begin : begin + step]
-        if len(columns) < width:
+        if len(empty) == width:
             part.fill(hole)
+        elif empty:
+            part[:, empty] = hole
         for place, values in columns.items():
             part[:, place] = values[begin : begin + step]
-    return cells
 
 
 def _notes(decided: Iterable[Decided], repeats: Sequence[NDArray[np.int64]]) -> Iterator[tuple[str, bool]]:

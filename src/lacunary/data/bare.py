@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.column import Column, Labels, Moments, Numbers, parse_numbers
+from lacunary.data.column import Column, Labels, Moments, Numbers, parse_number, parse_numbers
 from lacunary.data.diagnostics import Diagnostic
 from lacunary.data.moments import DECADE, PARTS, dated, iso, measured, parts
 from lacunary.data.schema import Kind, Label
@@ -79,18 +80,14 @@ def bared(column: Column, declared: Declared) -> list[Bare]:
     """Return the columns that a column is read as: one, or the parts of its dates."""
     if isinstance(column, Moments):
         return list(_of_moments(column, declared))
-    bare, marked = without_marks(column, declared.marks)
-    how = declared.spelling
-    if how is not None and isinstance(column, Labels) and column.untyped and isinstance(bare, Numbers):
+    left, marked = _left(column, declared.marks)
+    bare, how = _plainly(left), declared.spelling
+    if how is not None and isinstance(left, Labels) and isinstance(bare, Numbers):
         if how.decimal == "," or how.thousands == "." or _may_be_days(bare, declared):
-            bare = _left(column, declared.marks)  # 1.234 and 20240131 are numbers, too, but others
-        elif (
-            not bare.whole
-            and how.decimal is None
-            and looks_pointed(list(map(str, _left(column, declared.marks).levels)))
-        ):
+            bare = left  # 1.234 and 20240131 are numbers, too, but others
+        elif not bare.whole and how.decimal is None and looks_pointed(list(map(str, left.levels))):
             return [Bare(bare, marked, _doubts(bare.name, POINTED))]
-        elif bare.whole and all(map(CUT.fullmatch, map(str, _left(column, declared.marks).levels))):
+        elif bare.whole and all(map(CUT.fullmatch, map(str, left.levels))):
             return [Bare(bare, marked, _doubts(bare.name, SHORTENED))]
     if how is None or not _may_be_spelled(bare, declared):
         return [Bare(bare, marked)]
@@ -106,8 +103,7 @@ def bared(column: Column, declared: Declared) -> list[Bare]:
         return list(_of_moments(moments, declared, f"; {found.said}{marked}", doubts))
     written = spelled(texts, how)
     if written is None:
-        plain, _ = without_marks(column, declared.marks)
-        return [Bare(plain, marked)]
+        return [Bare(_plainly(bare), marked)]
     return [_numbers(bare, written, marked, declared)]
 
 
@@ -169,26 +165,28 @@ def without_marks(column: Column, marks: frozenset[str]) -> tuple[Labels | Numbe
     """Turn marked cells into holes, and untyped text into numbers if it is nothing else."""
     if isinstance(column, Moments):
         return measured(column), ""
+    left, marked = _left(column, marks)
+    return _plainly(left), marked
+
+
+def _plainly(column: Labels | Numbers) -> Labels | Numbers:
+    """Return untyped text as numbers, if it is nothing else."""
+    if isinstance(column, Numbers) or not column.untyped or not column.levels:
+        return column
+    numbers = parse_numbers(list(map(str, column.levels)))
+    return column if numbers is None else Numbers(column.name, np.append(numbers, np.nan).take(column.codes))
+
+
+def _left(column: Labels | Numbers, marks: frozenset[str]) -> tuple[Labels | Numbers, str]:
+    """Return labels or numbers without those that are marks of holes, and which there were, in words."""
     if isinstance(column, Numbers):
         return _without_numbers(column, marks)
-    labels = _left(column, marks)
-    marked = _marked([label for label in column.levels if str(label) in marks])
-    if (
-        column.untyped
-        and labels.levels
-        and (numbers := parse_numbers(list(map(str, labels.levels)))) is not None
-    ):
-        return Numbers(column.name, np.append(numbers, np.nan)[labels.codes]), marked
-    return labels, marked
-
-
-def _left(column: Labels, marks: frozenset[str]) -> Labels:
-    """Return labels without those that are marks of holes."""
-    kept = [level for level, label in enumerate(column.levels) if str(label) not in marks]
-    where = np.full(len(column.levels), HOLE)
-    where[kept] = np.arange(len(kept))
-    levels = tuple(column.levels[level] for level in kept)
-    return replace(column, levels=levels, codes=recoded(column, where, len(kept)))
+    gone = [level for level, label in enumerate(column.levels) if str(label) in marks]
+    where = np.arange(len(column.levels)) - np.searchsorted(gone, np.arange(len(column.levels)))
+    where[gone] = HOLE
+    levels = np.delete(np.array(column.levels, dtype=object), gone) if gone else column.levels
+    kept = replace(column, levels=tuple(levels), codes=recoded(column, where, len(levels)))
+    return kept, _marked([column.levels[level] for level in gone])
 
 
 def _without_numbers(numbers: Numbers, marks: frozenset[str]) -> tuple[Numbers, str]:
@@ -196,9 +194,9 @@ def _without_numbers(numbers: Numbers, marks: frozenset[str]) -> tuple[Numbers, 
     spelled_out = [value for mark in marks if not isinstance(value := value_of(mark), str)]
     found = np.isin(numbers.values, spelled_out) if spelled_out else np.zeros(1, dtype=np.bool_)
     if not found.any():
-        return numbers, ""
+        return numbers, _marked(numbers.marks)
     shown = [value_of(str(value)) for value in np.unique(numbers.values[found]).tolist()]
-    return replace(numbers, values=np.where(found, np.nan, numbers.values)), _marked(shown)
+    return replace(numbers, values=np.where(found, np.nan, numbers.values)), _marked([*numbers.marks, *shown])
 
 
 def recoded(labels: Labels, where: NDArray[np.int64], size: int) -> NDArray[np.signedinteger]:
@@ -211,10 +209,10 @@ def recoded(labels: Labels, where: NDArray[np.int64], size: int) -> NDArray[np.s
 
 def value_of(text: Any) -> Label:
     """Return the number a text stands for, else the text."""
-    number = parse_numbers([str(text)])
-    if number is None or not np.isfinite(number[0]):
+    number = parse_number(str(text))
+    if number is None or not isfinite(number):
         return text if isinstance(text, Label) else str(text)
-    return int(number[0]) if number[0] == np.floor(number[0]) else float(number[0])
+    return int(number) if number.is_integer() else number
 
 
 def _marked(marks: Sequence[Label]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lacunary.data.column import parse_numbers
+from lacunary.data.column import parse_number
 
 __all__ = ["has_numbers", "second_table"]
 
@@ -39,4 +39,4 @@ def _begins(cells: Cells, k: int, told: Sequence[bool]) -> bool:
 def has_numbers(cells: Sequence[str | None]) -> bool:
     """Whether a cell is a plain number, with a point or a comma."""
     told = (cell.strip().replace(",", ".") for cell in cells if cell)
-    return any(cell and parse_numbers([cell]) is not None for cell in told)
+    return any(cell and parse_number(cell) is not None for cell in told)

@@ -27,6 +27,7 @@ __all__ = [
     "at_midnight",
     "of_array",
     "of_values",
+    "parse_number",
     "parse_numbers",
 ]
 
@@ -86,11 +87,22 @@ class Labels:
 
 @dataclass(frozen=True)
 class Numbers:
-    """A column of numbers, NaN where there is a hole, (rows,), and their unit, if one is known."""
+    """A column of numbers.
+
+    Attributes
+    ----------
+    values
+        The numbers, NaN where there is a hole; (rows,).
+    unit
+        Their unit, if one is known.
+    marks
+        Texts that stood for holes, as far as they are to be named.
+    """
 
     name: str
     values: NDArray[np.float64]
     unit: str = ""
+    marks: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.values)
@@ -102,6 +114,14 @@ class Numbers:
         levels, codes[seen] = _distinct(self.values[seen])
         values = tuple(map(int, levels.tolist()) if self.whole else levels.tolist())
         return Labels(self.name, values, codes, "whole numbers" if self.whole else "numbers", declared=True)
+
+    @cached_property
+    def counts(self) -> tuple[int, int]:
+        """How many different numbers there are, and how many cells hold one."""
+        seen = self.values[~np.isnan(self.values)]
+        steps = _steps(seen)
+        distinct = len(np.unique(seen)) if steps is None else np.count_nonzero(np.bincount(steps))
+        return int(distinct), len(seen)
 
     @cached_property
     def whole(self) -> bool:
@@ -263,6 +283,17 @@ def parse_numbers(texts: Sequence[str]) -> NDArray[np.float64] | None:
     return None if np.any(values == np.floor(values)) and CODE.search(joined) else values
 
 
+def parse_number(text: str) -> float | None:
+    """Return the number that a text stands for, as `parse_numbers` does, or None if it stands for none."""
+    if not text.isascii() or "_" in text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return None if CODE.search(text) else value
+
+
 def _text(name: str, cells: list[Any], origin: str, *, cast: bool) -> Labels:
     """Return a column of labels in the order of their first appearance."""
     seen = Levels()
@@ -284,12 +315,20 @@ def _plain(cells: list[Any]) -> list[Any]:
 
 def _distinct(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Distinct values in ascending order and the position of each value, without sorting if they are few."""
-    low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
-    if high - low >= 2**16 or not np.all(values == np.floor(values)):
+    steps = _steps(values)
+    if steps is None:
         levels, codes = np.unique(values, return_inverse=True)
         return levels, codes.astype(np.int64)
-    steps = (values - low).astype(np.int64)
     present = np.flatnonzero(np.bincount(steps))
     rank = np.zeros(present[-1] + 1 if len(present) else 0, dtype=np.int64)
     rank[present] = np.arange(len(present))
-    return present + low, rank[steps]
+    return present + values.min(initial=np.inf), rank[steps]
+
+
+def _steps(values: NDArray[np.float64]) -> NDArray[np.int64] | None:
+    """Return how far whole numbers that lie close together are from the least; None of others."""
+    low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
+    if high - low >= 2**16 or not np.all(values == np.floor(values)):
+        return None
+    steps: NDArray[np.int64] = (values - low).astype(np.int64)
+    return steps

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.bare import Bare, Declared, bared, recoded, value_of, without_marks
-from lacunary.data.column import Column, Labels, Moments, Numbers, parse_numbers
+from lacunary.data.column import Column, Labels, Moments, Numbers, parse_number
 from lacunary.data.diagnostics import (
     Diagnostic,
     diagnose_codes,
@@ -91,22 +91,21 @@ def _numeric(numbers: Numbers, kind: Kind | None, declared: Declared, marked: st
     if kind is None and not numbers.whole:
         decided = _continuous(numbers, declared, "numbers, taken as continuous" + marked)
         return replace(decided, diagnostics=tuple(diagnose_codes(numbers)))
-    labels = numbers.labels()
-    if kind is None and _are_measurements(labels):
-        reason = f"{len(labels.levels)} distinct whole numbers, taken as continuous{marked}"
+    distinct, cells = numbers.counts
+    if kind is None and _are_measurements(distinct, cells):
+        reason = f"{distinct} distinct whole numbers, taken as continuous{marked}"
         decided = _continuous(
             numbers, declared, f"{reason}; kinds={{{numbers.name!r}: 'discrete'}} makes it discrete"
         )
-        return replace(decided, diagnostics=(*diagnose_numbers(numbers, labels), *diagnose_codes(numbers)))
-    if kind is None and len(labels.levels) > 2:
+        return replace(decided, diagnostics=(*diagnose_numbers(numbers), *diagnose_codes(numbers)))
+    if kind is None and distinct > 2:
         marked += f"; kinds={{{numbers.name!r}: 'continuous'}} makes it continuous"
-    return _discrete(labels, kind, declared, marked)
+    return _discrete(numbers.labels(), kind, declared, marked)
 
 
-def _are_measurements(labels: Labels) -> bool:
+def _are_measurements(distinct: int, cells: int) -> bool:
     """Tell whether whole numbers are too many, or too rarely the same, to be states."""
-    distinct = len(labels.levels)
-    return distinct > FEW or (distinct > SEVERAL and 2 * distinct > int(labels.observed().sum()))
+    return distinct > FEW or (distinct > SEVERAL and 2 * distinct > cells)
 
 
 def _discrete(labels: Labels, kind: Kind | None, declared: Declared, marked: str) -> Decided:
@@ -173,14 +172,14 @@ def _undressed(labels: Labels, declared: Declared) -> list[Label]:
 def _measured(labels: Labels) -> Numbers:
     """Return labels as the numbers they stand for, as a column declared continuous must."""
     texts = [str(int(label)) if isinstance(label, bool) else str(label) for label in labels.levels]
-    values = [parse_numbers([text]) for text in texts]
+    values = [parse_number(text) for text in texts]
     for level, value in enumerate(values):
         if value is None and np.any(labels.codes == level):
             raise TableError(
                 f"{labels.name}, row {labels.first_row(level)}: {labels.levels[level]!r} is not a number, "
                 f"but the column is declared continuous; {_way_out(labels)}"
             )
-    by_level = [np.nan if value is None else float(value[0]) for value in values]
+    by_level = [np.nan if value is None else value for value in values]
     return Numbers(labels.name, np.array([*by_level, np.nan])[labels.codes])
 
 

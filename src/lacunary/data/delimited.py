@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.bounded import Bounded
-from lacunary.data.column import Column, Labels, Levels, Numbers, Source, parse_numbers
+from lacunary.data.column import Column, Labels, Levels, Numbers, Source, parse_number, parse_numbers
 from lacunary.data.large import columns_of
 from lacunary.data.quotes import Closed
 from lacunary.data.wording import counted
@@ -50,6 +50,9 @@ CELLS = 2**16
 TEXTS = 2**16
 """Distinct texts of a column that are kept before it is tried as a column of numbers."""
 
+ALL = 2**31
+"""More texts than a column has rows: it is not tried as one of numbers."""
+
 SWAPPED = str.maketrans(",.", ".,")
 """Decimal commas become points, and points, which then part thousands, make a text no number."""
 
@@ -67,13 +70,13 @@ class NotUtf8(FileError):
     """A text file in another encoding."""
 
 
-def delimited(path: Path, commas: bool = False, delimiter: str | None = None) -> Source:
+def delimited(path: Path, commas: bool = False, delimiter: str | None = None, points: bool = False) -> Source:
     """Return the columns of a text file with a header line, encoded as UTF-8.
 
     Cells are stripped of blanks around them. Blank lines are skipped, except that in a file of one
     column a blank line is an empty cell. The delimiter is a tab in ``.tsv`` and ``.tab`` files,
     elsewhere the one of comma, semicolon, tab and vertical bar that splits the header into most names.
-    ``commas`` says that numbers have a decimal comma.
+    ``commas`` says that numbers have a decimal comma, ``points`` that a point parts their thousands.
     """
     with opened(path) as file:
         head = file.read(HEAD)
@@ -84,11 +87,11 @@ def delimited(path: Path, commas: bool = False, delimiter: str | None = None) ->
 
     def columns(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
         plain = not commas and path.suffix.lower() != ".gz"
-        quickly = columns_of(path, header, wanted, marks, sign) if plain else None
+        quickly = columns_of(path, header, wanted, marks, sign, points) if plain else None
         return slowly(wanted, marks) if quickly is None else quickly
 
     def slowly(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
-        gathered = {name: _Gathered(name, marks, commas) for name in wanted}
+        gathered = {name: _Gathered(name, marks, commas, points) for name in wanted}
         with opened(path) as file:
             lines = Closed(file, sign)
             reader = strictly(lines, sign)
@@ -107,12 +110,12 @@ def delimited(path: Path, commas: bool = False, delimiter: str | None = None) ->
 class _Gathered:
     """The cells of one column so far: coded texts or, once the texts get too many, numbers."""
 
-    def __init__(self, name: str, marks: Collection[str], commas: bool) -> None:
+    def __init__(self, name: str, marks: Collection[str], commas: bool, points: bool) -> None:
         self.name, self.marks, self.commas = name, marks, commas
         self.levels = Levels()
         self.codes: list[NDArray[np.int32]] = []
         self.reals: list[NDArray[np.float64]] = []
-        self.most = TEXTS
+        self.most = ALL if points else TEXTS
 
     def add(self, cells: Sequence[str]) -> None:
         """Take in further cells."""
@@ -137,7 +140,7 @@ class _Gathered:
         """Keep values in place of texts, if all texts so far are numbers or marks of holes."""
         values = parse_numbers(self._unmarked(self.levels.distinct))
         if values is None:
-            self.most *= 2**15  # text after all: do not ask again
+            self.most = ALL  # text after all: do not ask again
             return
         self.reals = [values[np.concatenate(self.codes)]]
         self.levels, self.codes = Levels(), []
@@ -148,7 +151,7 @@ class _Gathered:
             texts = self._unmarked(cells)
             values = parse_numbers(texts)
         if values is None:
-            place = next(i for i, text in enumerate(texts) if parse_numbers([text]) is None)
+            place = next(i for i, text in enumerate(texts) if parse_number(text) is None)
             row = sum(map(len, self.reals)) + place + 1
             raise TableError(
                 f"{self.name}, row {row}: {texts[place]!r} is not a number, but all cells before it are; "

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from lacunary.data.column import CODE, Labels, Numbers, parse_numbers
+from lacunary.data.column import CODE, Labels, Numbers, parse_number
 from lacunary.data.moments import dated
 from lacunary.data.schema import Label
 from lacunary.data.spelling import Spelling, different_units, spelled
@@ -81,7 +81,11 @@ MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 MONTHLY = re.compile(rf"{MONTH}[-\s]\s*'?\d{{1,2}}(?:\s+\d{{1,2}}:\S+)?|\d{{1,2}}[-\s]{MONTH}", re.IGNORECASE)
 """A month with a year of two digits, or with a day."""
 
+SUM = re.compile(r"total|sum|gesamt|ergebnis", re.IGNORECASE)
 TOTAL = re.compile(r"(.+?)[\s:,-]+(?:sub)?(?:total|sum|summe|gesamt|ergebnis)", re.IGNORECASE)
+
+FIGURE = re.compile(r"[0-9]|^\s*[+-]?(?:inf|nan)", re.IGNORECASE | re.MULTILINE)
+"""What a number or a date holds, one of them at least."""
 
 CODED = frozenset({-7, -8, -9, -77, -88, -99, -777, -888, -999, -9999, 99, 999, 9999, 99999})
 """Numbers that often stand for a hole among measurements."""
@@ -125,7 +129,7 @@ def stray_numbers(labels: Labels, how: Spelling | None = None) -> Diagnostic | N
     """Return what labels are if most cells are numbers or dates, in a dress of their own or beside others."""
     levels = [level for level, count in enumerate(labels.observed()) if count]
     texts = [str(labels.levels[level]) for level in levels if isinstance(labels.levels[level], str)]
-    if not texts or len(texts) < len(levels):
+    if not texts or len(texts) < len(levels) or _are_words(texts):
         return None
     return (
         _units(labels.name, texts)
@@ -136,15 +140,22 @@ def stray_numbers(labels: Labels, how: Spelling | None = None) -> Diagnostic | N
     )
 
 
+def _are_words(texts: Sequence[str]) -> bool:
+    """Whether no text can be a number or a date: no digit is in any, nor what is a number without one."""
+    together = "\n".join(texts)
+    return together.isascii() and not FIGURE.search(together)
+
+
 def diagnose_labels(labels: Labels, how: Spelling | None = None) -> Iterator[Diagnostic]:
     """Yield what the states of a discrete column look like."""
     stray = stray_numbers(labels, how)
     if stray is not None:
         yield stray
-    if hidden := next((label for label in labels.levels if INVISIBLE.search(str(label))), None):
+    strange = [label for label in labels.levels if not str(label).isascii()]
+    if hidden := next((label for label in strange if INVISIBLE.search(str(label))), None):
         what = f"labels such as {str(hidden)!r} hold signs that cannot be seen"
         yield Diagnostic(labels.name, what, "take them out of the source", "garbled")
-    if garbled := next((label for label in labels.levels if GARBLED.search(str(label))), None):
+    if garbled := next((label for label in strange if GARBLED.search(str(label))), None):
         what = f"letters such as those of {garbled!r} look like UTF-8 that was once read in another encoding"
         yield Diagnostic(labels.name, what, "mend the source if they are", "garbled")
     yield from _shaped(labels)
@@ -164,11 +175,13 @@ def diagnose_labels(labels: Labels, how: Spelling | None = None) -> Iterator[Dia
 def _shaped(labels: Labels) -> Iterator[Diagnostic]:
     """Yield what a spreadsheet has made of a column: dates of other labels, sums, and blocks of rows."""
     levels = [str(label) for label in labels.levels]
-    made = [label for label in levels if MONTHLY.fullmatch(label)]
+    together = "\n".join(levels)
+    made = [label for label in levels if MONTHLY.fullmatch(label)] if FIGURE.search(together) else []
     if made and 2 * len(made) <= len(levels):
         what = f"{listed(made, SOME)} may be dates that a spreadsheet has made of something else, as of 3-4"
         yield Diagnostic(labels.name, what, "mend the source if they are", "garbled")
-    if sums := [label for label in levels if (of := TOTAL.fullmatch(label)) and of[1] in levels]:
+    ends = levels if SUM.search(together) else []
+    if sums := [label for label in ends if (of := TOTAL.fullmatch(label)) and of[1] in levels]:
         what = f"rows with {listed(sums, SOME)} may sum up others"
         yield Diagnostic(labels.name, what, "leave them out of the source if they do", "garbled")
     counts, rows = labels.observed(), len(labels)
@@ -177,9 +190,9 @@ def _shaped(labels: Labels) -> Iterator[Diagnostic]:
         yield Diagnostic(labels.name, what, "write it in each row if it is meant for those below", "garbled")
 
 
-def diagnose_numbers(numbers: Numbers, labels: Labels) -> Iterator[Diagnostic]:
-    """Yield what whole numbers taken as continuous look like; ``labels`` are their distinct values."""
-    cells, distinct = int(labels.observed().sum()), len(labels.levels)
+def diagnose_numbers(numbers: Numbers) -> Iterator[Diagnostic]:
+    """Yield what whole numbers taken as continuous look like."""
+    distinct, cells = numbers.counts
     span = np.nanmax(numbers.values) - np.nanmin(numbers.values) + 1
     named = IDENTIFIER.search(numbers.name) or CAMEL.search(numbers.name)
     if distinct == cells and (span == cells or named):
@@ -246,8 +259,9 @@ def _units(name: str, texts: Sequence[str]) -> Diagnostic | None:
 def _dresses(name: str, texts: Sequence[str]) -> Diagnostic | None:
     """Return that every text is a number by itself, but not all of them in one way of writing."""
     told = [text for text in texts if not sounds_missing(text)]
-    plain = [text for text in told if parse_numbers([text]) is not None]
-    other = [text for text in told if parse_numbers([text]) is None]
+    values = [parse_number(text) for text in told]
+    plain = [text for text, value in zip(told, values, strict=True) if value is not None]
+    other = [text for text, value in zip(told, values, strict=True) if value is None]
     if not plain or not other or any(CODE.match(t) or spelled([t], Spelling()) is None for t in other):
         return None
     what = f"numbers in different ways of writing, {listed([plain[0], other[0]])}, read as labels"
@@ -258,7 +272,7 @@ def _dresses(name: str, texts: Sequence[str]) -> Diagnostic | None:
 
 def _nearly(name: str, texts: Sequence[str]) -> Diagnostic | None:
     """Return that texts are numbers, some of which stand in a form that is not read."""
-    told = [text for text in texts if not sounds_missing(text) and parse_numbers([text]) is None]
+    told = [text for text in texts if not sounds_missing(text) and parse_number(text) is None]
     told = [text for text in told if NEARLY.fullmatch(text) or spelled([text], Spelling()) is None]
     strange = [
         text for text in told if NEARLY.fullmatch(text) or not (text.isascii() or _ascii(text) is None)
@@ -301,9 +315,9 @@ def _mixed(labels: Labels, levels: Sequence[int], how: Spelling) -> Diagnostic |
 
 def _numbers(texts: Sequence[str], how: Spelling) -> list[float | None]:
     """Return the number that each text is, in any dress if no plain one; None where it is none."""
-    plain = [parse_numbers([text]) for text in texts]
+    plain = [parse_number(text) for text in texts]
     if 2 * sum(value is not None for value in plain) >= len(texts):
-        return [None if value is None else float(value[0]) for value in plain]
+        return plain
     dressed = [spelled([text], how) for text in texts]
     return [None if value is None else float(value.values[0]) for value in dressed]
 
@@ -327,7 +341,7 @@ def _dates(name: str, texts: Sequence[str]) -> Diagnostic | None:
 
 def _spelled_alike(states: Sequence[Label]) -> Iterator[list[str]]:
     """Yield groups of states that differ in case, blanks or short forms of yes and no, true and false."""
-    keys = {s: _key(s) for s in states if isinstance(s, str) and any(map(str.isalpha, s))}
+    keys = {s: _key(s) for s in states if isinstance(s, str) and (s.isalpha() or any(map(str.isalpha, s)))}
     if keys and set(keys.values()) <= YES_OR_NO:
         keys = {state: key[0] for state, key in keys.items()}
         for digit, letters in (("1", "ty"), ("0", "fn")):
@@ -340,7 +354,7 @@ def _spelled_alike(states: Sequence[Label]) -> Iterator[list[str]]:
 
 
 def _key(state: str) -> str:
-    return re.sub(r"[\s_-]+", " ", state.casefold()).strip()
+    return state.casefold() if state.isalnum() else re.sub(r"[\s_-]+", " ", state.casefold()).strip()
 
 
 def _as_holes(labels: Sequence[str]) -> str:

@@ -7,14 +7,16 @@ slow and says what is wrong and where: `columns_of` returns None then.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.column import CODE, Column, Labels, Levels, Numbers, parse_numbers
-from lacunary.data.spelling import looks_pointed
+from lacunary.data.column import CODE, Column, Labels, Levels, Numbers, parse_number, parse_numbers
+from lacunary.data.spelling import looks_pointed, may_be_pointed
 from lacunary.data.table import HOLE, code_dtype
 
 if TYPE_CHECKING:
@@ -31,8 +33,11 @@ TALL = 2**11
 SAMPLE = 500
 """Lines from which it is told which columns hold measurements."""
 
+STATES = 1000
+"""Distinct texts of a column up to which they may be states."""
+
 TEXTS = 2**16
-"""Distinct texts of a column up to which it is kept as labels."""
+"""Distinct texts of a column up to which it is kept as labels, unless they are measurements."""
 
 BLOCK = 2**22
 """Bytes of a part of a file that is read by itself."""
@@ -53,9 +58,17 @@ QUOTE, NEWLINE, RETURN = 34, 10, 13
 
 
 def columns_of(
-    path: Path, names: Sequence[str], wanted: Sequence[str], marks: Collection[str], delimiter: str
+    path: Path,
+    names: Sequence[str],
+    wanted: Sequence[str],
+    marks: Collection[str],
+    delimiter: str,
+    points: bool = False,
 ) -> Iterator[Column] | None:
-    """Return the wanted columns of a plain text file with a header line; None if they must be read slowly."""
+    """Return the wanted columns of a plain text file with a header line; None if they must be read slowly.
+
+    ``points`` says that a point parts thousands, so that 1.234 is no measurement.
+    """
     tall = path.stat().st_size >= max(LARGE, TALL * len(names))
     if (
         not tall
@@ -69,13 +82,13 @@ def columns_of(
     from polars.exceptions import PolarsError
 
     try:
-        frame = _frame(path, names, wanted, delimiter)
+        frame = _frame(path, names, wanted, delimiter, points)
     except (PolarsError, OSError, UnicodeDecodeError):
         return None
-    return None if frame is None else _checked(frame, frozenset(marks))
+    return None if frame is None else _checked(frame, frozenset(marks), points)
 
 
-def _checked(columns: list[pl.Series], marks: frozenset[str]) -> Iterator[Column] | None:
+def _checked(columns: list[pl.Series], marks: frozenset[str], points: bool) -> Iterator[Column] | None:
     """Return the columns; None if they have to be looked at as text, a line at a time."""
     if any(series.dtype.is_float() and not series.is_finite().all() for series in columns):
         return None  # NaN and infinities are spelled out in text files, and may mean something else
@@ -83,7 +96,7 @@ def _checked(columns: list[pl.Series], marks: frozenset[str]) -> Iterator[Column
     columns.reverse()
     while columns:  # texts are given up one by one
         series = columns.pop()
-        found.append(series if series.dtype.is_float() else _labels(series, marks))
+        found.append(series if series.dtype.is_float() else _labels(series, marks, points))
     if all(isinstance(column, Labels) and column.name in column.levels for column in found):
         return None  # the header again, perhaps
     found.reverse()
@@ -97,26 +110,39 @@ def _taken(columns: list[Labels | Numbers | pl.Series]) -> Iterator[Column]:
         yield column if isinstance(column, Labels | Numbers) else Numbers(column.name, column.to_numpy())
 
 
-def _labels(column: pl.Series, marks: frozenset[str]) -> Labels | Numbers:
+def _labels(column: pl.Series, marks: frozenset[str], points: bool) -> Labels | Numbers:
     """Return texts as labels in the order in which they first appear, or as numbers if they are that many."""
     import polars as pl
 
-    name = column.name
+    name, tried = column.name, points
     if column.dtype == pl.String:
         column = column.fill_null("")
-        numbers = _numbers(column, marks) if column.head(2 * TEXTS).n_unique() > TEXTS else None
-        if numbers is not None:
-            return Numbers(name, numbers)
+        if not tried and column.head(4 * STATES).n_unique() > STATES:
+            tried = True
+            if (numbers := _measured(column, marks)) is not None:
+                return numbers
     levels, codes = _numbered(column)
     texts = ["" if level is None else level for level in levels]
-    if len(set(texts)) > TEXTS:
-        numbers = _numbers(column.cast(pl.String).fill_null(""), marks)
+    if not tried and len(set(texts)) > TEXTS:
+        numbers = _measured(column.cast(pl.String).fill_null(""), marks)
         if numbers is not None:
-            return Numbers(name, numbers)
+            return numbers
+    texts = [text.strip() for text in texts]
+    if len(set(texts)) == len(texts):
+        return Labels(name, tuple(texts), codes, untyped=True)
     stripped = Levels()
-    where = stripped.code([text.strip() for text in texts])
-    same = np.array_equal(where, np.arange(len(where)))  # no two texts differ by blanks alone
-    return Labels(name, stripped.distinct, codes if same else where.take(codes), untyped=True)
+    where = stripped.code(texts)  # some differ by blanks alone
+    return Labels(name, stripped.distinct, where.take(codes), untyped=True)
+
+
+def _measured(texts: pl.Series, marks: frozenset[str]) -> Numbers | None:
+    """Return many texts as numbers; None if one is none, or how they are written may still matter."""
+    cells = [text for text in map(str.strip, texts.head(SAMPLE).to_list()) if text not in marks]
+    if parse_numbers(cells) is None or (numbers := _numbers(texts, marks)) is None:
+        return None
+    if texts.head(2 * TEXTS).n_unique() > TEXTS or (len(texts) > 2 * TEXTS and texts.n_unique() > TEXTS):
+        return replace(numbers, marks=())
+    return None if numbers.whole or _spell_numbers(marks) or may_be_pointed(cells) else numbers
 
 
 def coded(texts: pl.Series) -> tuple[list[str], NDArray[np.signedinteger]]:
@@ -169,43 +195,56 @@ def _categories() -> Any:
     return pl.Categorical(pl.Categories.random()) if hasattr(pl, "Categories") else pl.Categorical
 
 
-def _numbers(texts: pl.Series, marks: frozenset[str]) -> NDArray[np.float64] | None:
+def _numbers(texts: pl.Series, marks: frozenset[str]) -> Numbers | None:
     """Return the numbers that all texts but marks of holes are; None if one is not."""
     import polars as pl
 
-    bare = texts.str.strip_chars()
-    values = bare.cast(pl.Float64, strict=False)
-    others = parse_numbers(
-        ["nan" if text in marks else text for text in bare.filter(values.is_null()).unique().to_list()]
-    )
-    if others is None or not np.isnan(others).all() or _has_codes(bare, values, marks):
+    text, value = pl.col("text"), pl.col("value")
+    cells = texts.to_frame("text").select(text.str.strip_chars())
+    cells = cells.with_columns(value=text.cast(pl.Float64, strict=False))
+    empty = _distinct(cells, value.is_null() | value.is_nan())
+    others = parse_numbers(["nan" if text in marks else text for text in empty])
+    if others is None or not np.isnan(others).all():
         return None
-    found = values.to_numpy()
-    if any(parse_numbers([mark]) is not None for mark in marks):  # such as -9
-        found = np.where(bare.is_in(list(marks)).to_numpy(), np.nan, found)
+    # Leading zeros, or more digits than a number keeps, make codes of them.
+    signs = text.str.starts_with("0") | text.str.starts_with("-") | text.str.starts_with("+")
+    doubtful = _distinct(cells, (value == value.floor()) & (signs | (value.abs() >= LONGEST)))
+    if any(CODE.match(text) and text not in marks for text in doubtful):
+        return None
+    values = cells["value"].to_numpy()
+    if _spell_numbers(marks):
+        values = np.where(cells["text"].is_in(list(marks)).to_numpy(), np.nan, values)
+    return Numbers(texts.name, values, marks=tuple(text for text in empty if text in marks))
+
+
+def _distinct(cells: pl.DataFrame, where: pl.Expr) -> list[str]:
+    """Return the distinct texts of some cells, in the order in which they first appear."""
+    found: list[str] = cells.filter(where)["text"].unique(maintain_order=True).to_list()
     return found
 
 
-def _has_codes(texts: pl.Series, values: pl.Series, marks: frozenset[str]) -> bool:
-    """Whether some of the numbers that texts are have leading zeros, or more digits than a number keeps."""
-    zeros = texts.str.starts_with("0") | texts.str.starts_with("-") | texts.str.starts_with("+")
-    doubtful = (values == values.floor()) & (zeros | (values.abs() >= LONGEST))
-    return any(CODE.match(text) and text not in marks for text in texts.filter(doubtful).unique().to_list())
+def _spell_numbers(marks: frozenset[str]) -> bool:
+    """Whether a mark of holes is a number, such as -9."""
+    values = [value for mark in marks if (value := parse_number(mark)) is not None]
+    return not np.isnan(values).all()
 
 
-def _frame(path: Path, names: Sequence[str], wanted: Sequence[str], delimiter: str) -> list[pl.Series] | None:
+def _frame(
+    path: Path, names: Sequence[str], wanted: Sequence[str], delimiter: str, points: bool
+) -> list[pl.Series] | None:
     """Return the wanted columns as polars reads them: measurements as numbers, all others as text."""
     import polars as pl
 
     how: dict[str, Any] = {"separator": delimiter, "glob": False, "infer_schema_length": 0}  # all is text
-    head = pl.read_csv(path, n_rows=SAMPLE, **how)
+    head = pl.read_csv(_head(path), **how)
     raw = dict(zip(names, head.columns, strict=True)) if head.width == len(names) else {}
     if any(name != text.strip() for name, text in raw.items()) or not raw:
         return None
     own = {series.name: series for series in head.get_columns()}
     chosen = [raw[name] for name in wanted]
-    types = {name: kind for name in chosen if (kind := _type(own[name])) is not None}
-    how["columns"] = chosen
+    types = {name: kind for name in chosen if (kind := _type(own[name], points)) is not None}
+    if len(chosen) < len(names):  # else columns are named in vain, at the cost of the file's size in memory
+        how["columns"] = chosen
     try:
         frame = pl.read_csv(path, schema_overrides=types, **how)
     except pl.exceptions.PolarsError:  # a cell that is no number, such as NA
@@ -216,11 +255,20 @@ def _frame(path: Path, names: Sequence[str], wanted: Sequence[str], delimiter: s
     return [series.alias(name) for series, name in zip(frame.get_columns(), wanted, strict=True)]
 
 
-def _type(texts: pl.Series) -> Any:
+def _head(path: Path) -> bytes:
+    """Return the first lines of a file, of which polars would take all into memory."""
+    with open(path, "rb") as file:
+        head = b"".join(islice(file, SAMPLE + 1))
+        while head.count(b'"') % 2 and (line := file.readline()):  # in the midst of a cell
+            head += line
+    return head
+
+
+def _type(texts: pl.Series, points: bool) -> Any:
     """Return what a column that begins so is read as: numbers, categories if texts repeat, or else None."""
     import polars as pl
 
-    if _measures(texts):
+    if not points and _measures(texts):
         return pl.Float64
     repeats = texts.n_unique() <= REPEATED * len(texts)
     return _categories() if repeats and hasattr(pl, "Categories") else None
@@ -294,24 +342,32 @@ def _scan(
     ``before`` and ``after`` are the bytes around it, ``inside`` and ``cells`` what the last one ended with.
     """
     part = np.frombuffer(before + block + after, dtype=np.uint8)
-    here, breaks, parted = part[1:-1], part == NEWLINE, part == delimiter
-    if b"\0" in block or (b"\r" in block and np.any((here == RETURN) & ~breaks[2:])):
+    here, signs = part[1:-1], part == NEWLINE
+    if b"\0" in block or (b"\r" in block and np.any((here == RETURN) & ~signs[2:])):
         return None
-    signs = breaks | parted
+    signs |= part == delimiter
     if inside or b'"' in block:
         quotes = part == QUOTE
-        ends = signs | quotes | (part == RETURN)
+        signs |= quotes
+        ends = signs | (part == RETURN)
         if np.any(quotes[1:-1] & ~(ends[:-2] | ends[2:])):
             return None
-        found = here[(signs | quotes)[1:-1]]
+        found = _where(here, signs[1:-1])
         opened = found == QUOTE
-        within = (np.cumsum(opened, dtype=np.uint8) + np.uint8(inside)) & 1
+        within = np.logical_xor.accumulate(opened) ^ bool(inside)
         inside = (inside + int(np.count_nonzero(opened))) % 2
-        found = found[(found != QUOTE) & (within == 0)]
+        found = _where(found, ~(within | opened))
     else:
-        found = here[signs[1:-1]]
+        found = _where(here, signs[1:-1])
     closed = found == NEWLINE  # of every width of them the last, and no other
     due = closed[width - 1 - cells :: width]
     if cells >= width or not due.all() or np.count_nonzero(closed) != len(due):
         return None
     return inside, (len(found) + cells) % width
+
+
+def _where(signs: NDArray[np.uint8], kept: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Return the signs that are kept; polars picks them several times as fast as NumPy."""
+    import polars as pl
+
+    return pl.Series(signs).filter(pl.Series(kept)).to_numpy()

@@ -59,6 +59,8 @@ FORMS = {
 }
 """How a date may be written; every cell of a column in the same way."""
 
+DAYS = re.compile(r"(?:(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}(?:\n|\Z))+")
+
 COARSE = {
     "months": re.compile(r"(?P<Y>\d{4})[-/](?P<b>\d{1,2})"),
     "named months": re.compile(rf"{NAMED}[-/ ]\s*(?P<Y>\d{{4}})", re.IGNORECASE),
@@ -113,6 +115,8 @@ def dated(texts: Sequence[str], day_first: bool | None = None) -> Dated | None:
         return None
     if len(texts) > 2 * SAMPLE and dated(texts[:SAMPLE], day_first) is None:
         return None
+    if days := _days(texts):
+        return days
     plain = _english(texts)
     for form, pattern in FORMS.items():
         if cells := _all(pattern, plain):
@@ -121,6 +125,19 @@ def dated(texts: Sequence[str], day_first: bool | None = None) -> Dated | None:
         if cells := _all(pattern, plain):
             return _coarse(texts, cells, form)
     return _clocks(texts) or _durations(texts)
+
+
+def _days(texts: Sequence[str]) -> Dated | None:
+    """Return dates that are all written as 2024-01-31, at once; None of others, and if one is no date."""
+    if not DAYS.fullmatch("\n".join(texts)):
+        return None
+    try:
+        days = np.array(texts, dtype="datetime64[D]")
+    except ValueError:
+        return None
+    shown = date.fromisoformat(texts[0]).strftime("%d %b %Y")
+    seconds: NDArray[np.float64] = 86400.0 * days.astype(np.float64)
+    return Dated(seconds, "dates", "", f"{texts[0]!r} is {shown}")
 
 
 def _english(texts: Sequence[str]) -> Sequence[str]:

@@ -271,7 +271,7 @@ def _laid_down(source: Any, how: Reading) -> Assembled:
 
 
 def _put_together(source: Any, how: Reading, delimiter: str | None) -> Assembled:
-    opened = _open(source, how.schema, bool(how.spelling and how.spelling.decimal == ","), delimiter)
+    opened = _open(source, how.schema, how.spelling or AS_IT_SEEMS, delimiter)
     found = assemble(opened, how.declared(opened.names), how.weights, how.drop, how.schema)
     if how.schema is None:
         return found
@@ -332,10 +332,10 @@ def _states(name: str, given: Sequence[Label]) -> tuple[Label, ...]:
     return labels
 
 
-def _open(source: Any, schema: Schema | None, commas: bool, delimiter: str | None) -> Source:
+def _open(source: Any, schema: Schema | None, spelling: Spelling, delimiter: str | None) -> Source:
     """Return the columns of whatever was given."""
     if isinstance(source, str | os.PathLike):
-        return _file(source, commas, delimiter)
+        return _file(source, spelling, delimiter)
     if isinstance(source, np.ndarray):
         return from_array(source, schema)
     if isinstance(source, Mapping):
@@ -347,7 +347,7 @@ def _open(source: Any, schema: Schema | None, commas: bool, delimiter: str | Non
     return from_frame(source)
 
 
-def _file(source: str | os.PathLike[str], commas: bool, delimiter: str | None) -> Source:
+def _file(source: str | os.PathLike[str], spelling: Spelling, delimiter: str | None) -> Source:
     path = Path(os.fsdecode(source))
     suffix = path.with_suffix("").suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
     if not os.path.isfile(path):
@@ -364,4 +364,4 @@ def _file(source: str | os.PathLike[str], commas: bool, delimiter: str | None) -
             f"{path}: tables are read from {', '.join((*TEXT, *ARROW, *FOREIGN))}, by suffix; text "
             "also as .gz, .bz2, .xz and .zip"
         )
-    return delimited(path, commas, delimiter)
+    return delimited(path, spelling.decimal == ",", delimiter, spelling.thousands == ".")

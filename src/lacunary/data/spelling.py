@@ -253,11 +253,13 @@ def _looks_grouped(bodies: Sequence[str]) -> bool:
 
 def looks_pointed(texts: Sequence[str]) -> bool:
     """Whether plain numbers may have points between thousands: 1.234 beside 999, and nothing else."""
-    pointed = re.compile(r"-?[1-9][0-9]{0,2}\.[0-9]{3}")
-    whole = re.compile(r"-?[0-9]{1,3}")
-    if not all(whole.fullmatch(text) or pointed.fullmatch(text) for text in texts):
-        return False
-    return len({"." in text for text in texts}) == 2
+    return may_be_pointed(texts) and len({"." in text for text in texts}) == 2
+
+
+def may_be_pointed(texts: Sequence[str]) -> bool:
+    """Whether each of plain numbers is written as if points parted thousands."""
+    pointed = re.compile(r"-?(?:[1-9][0-9]{0,2}\.[0-9]{3}|[0-9]{1,3})")
+    return all(map(pointed.fullmatch, texts))
 
 
 def _doubt(

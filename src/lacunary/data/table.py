@@ -373,6 +373,9 @@ def positions(labels: Sequence[Label], variable: Variable) -> NDArray[np.int64]:
     Files know text alone, so a label that is no state but is spelled like one is that state:
     the integer 1 is the state ``"1"``, and the boolean true the state ``"True"`` or ``"true"``.
     """
+    known = list(map(variable.code.get, labels))
+    if None not in known:
+        return np.array(known, dtype=np.int64)
     spelled = {str(state): position for position, state in enumerate(variable.states)}
 
     def position(label: Label) -> int:

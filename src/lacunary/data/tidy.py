@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 
 from lacunary.data.blocks import has_numbers, second_table
 from lacunary.data.bounded import Bounded
-from lacunary.data.column import parse_numbers
+from lacunary.data.column import parse_number, parse_numbers
 from lacunary.data.delimited import DELIMITERS, HEAD, delimiter_of, is_tabbed
 from lacunary.data.wording import counted
 from lacunary.errors import FileError, ParameterError
@@ -302,7 +302,7 @@ def _framed(path: Path, lines: list[str], found: Tidied, how: Opening) -> Tidied
         return _without_nothing(rows, found, how)
     if named == 1 and len(rows[0][1]) == usual - 1 > 1 and has_numbers(rows[1][1]):
         return _short_header(rows, found)
-    if all(parse_numbers([cell.strip()]) is not None for cell in rows[named][1] if cell.strip()):
+    if all(parse_number(cell.strip()) is not None for cell in rows[named][1] if cell.strip()):
         return found  # no line of names: decimal commas between commas, perhaps
     above = rows[named][0] - 1
     cells = [cell for _, row in rows[:named] for cell in row if cell.strip()]
