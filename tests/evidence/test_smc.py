@@ -23,7 +23,7 @@ from lacunary.evidence.population import Annealed, Mover, Weights, anneal, finer
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.sandwich import Twin, both_ends, sandwich, twin_of
 from lacunary.evidence.score import pose
-from lacunary.evidence.smc import Sampler, sampled, until
+from lacunary.evidence.smc import Sampler, sampled, samplers, until
 from lacunary.infer.belief import Dirichlet
 from lacunary.maths.pareto_tail import pareto_shape
 from tests.evidence.mixed_small import posed
@@ -49,7 +49,8 @@ def test_sampled_agrees_with_enumeration(alpha: float) -> None:
         assert found.details["trustworthy"], found.details["note"]
 
 
-def test_of_millions_of_rows_that_do_not_tell_the_classes_it_is_the_closed_form() -> None:
+@pytest.mark.parametrize("many", [3e4, 1e6])
+def test_of_many_rows_that_do_not_tell_the_classes_it_is_the_closed_form(many: float) -> None:
     """Two classes above one item: no number of rows tells them, and the posterior has arms, not a peak.
 
     Of three uniform parameters q = t p + (1 − t) p′ has the density 2 H(q), H the entropy in nats: given p
@@ -57,14 +58,27 @@ def test_of_millions_of_rows_that_do_not_tell_the_classes_it_is_the_closed_form(
     """
     dag = lac.dag("H -> A", states=2, hidden=["H"])
     rows = np.array([[HOLE, 0], [HOLE, 1]], dtype=np.int16)
-    table = lac.Table(dag.schema, rows, weights=np.array([2e6, 1e6]))
-    beta = np.array([2e6, 1e6]) + 1
+    table = lac.Table(dag.schema, rows, weights=np.array([2 * many, many]))
+    beta = np.array([2 * many, many]) + 1
     entropy = -(beta / beta.sum() * (digamma(beta + 1) - digamma(beta.sum() + 1))).sum()
     true = betaln(*beta) + np.log(2 * entropy)
     found = lac.score(dag, table, "sampled", stderr=0.2)
+    assert "random walk" in found.details["sampler"]
     assert found.stderr is not None
     assert found.stderr < 0.3
     assert abs(found.value - true) < FAR * found.stderr
+
+
+def test_rows_that_all_differ_come_in_one_by_one() -> None:
+    """A random walk has to look at all of them at every step, sequential imputation now and then.
+
+    Nothing ties the columns together, so that no peak tells what the hidden class does.
+    """
+    names = [f"x{k}" for k in range(12)]
+    dag = lac.dag(f"H -> {' '.join(names)}", states=2, hidden=["H"])
+    table = lac.random_network(lac.dag("; ".join(names), states=2), rng=1).sample(8000, rng=1)
+    ways, _ = samplers(pose(dag, table, prior=Dirichlet(1.0)), np.random.default_rng(0))
+    assert "imputation" in ways[0].name
 
 
 def test_of_a_million_rows_it_is_laplace_of_both_labellings() -> None:

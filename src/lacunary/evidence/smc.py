@@ -5,9 +5,9 @@ gives an unbiased estimate, and islands are independent: their spread tells the 
 same with a particle that ends where Gibbs sampling led it from variational optima is a second opinion, run
 shorter. Where completions are too many, or rows so many that it is far cheaper, annealing begins at the
 variational optima, in all their labellings; where rows are too many to come in at all, at the posterior's
-peaks, or, where these are flat, a random walk begins at the prior. Graphs with numeric families are annealed
-from the prior, with runs that end where Gibbs sampling led from the MAP as a second opinion, and those to
-which nothing is conjugate by a random walk.
+peaks, or, where these are flat and rows alike, a random walk begins at the prior. Graphs with numeric
+families are annealed from the prior, with runs that end where Gibbs sampling led from the MAP as a second
+opinion, and those to which nothing is conjugate by a random walk.
 """
 
 from __future__ import annotations
@@ -96,11 +96,17 @@ SWEEPS = 200
 FIRST_RUN = 4.0 * ISLANDS * 6 * LEAST
 """Times that all rows come in when sequential imputation is first run, those that are renewed with them."""
 
+DEAR = BUDGET / 32
+"""Multiplications of that first run from which rows are too many to come in: it has no room to grow."""
+
 PEAKED = 25.0
 """Curvature along any direction from which a peak is nearly normal: log odds are known to a fifth."""
 
 PILOT = 512
 """Particles of a random walk's pilot run, along whose differences steps go."""
+
+FIRST_WALK = 100.0 * (PILOT + 2 * ISLANDS * LEAST)
+"""Moves of a random walk's pilot and first run, with about a hundred temperatures."""
 
 WALKED = 100
 """Free parameters up to which a random walk from the prior takes many rows that do not tell them all."""
@@ -244,14 +250,15 @@ def samplers(problem: Problem, rng: np.random.Generator) -> tuple[list[Sampler],
         back = annealing("annealing back to the fit", numeric, price, rng, _fitted(problem, numeric))
         return [annealing("annealing from the prior", numeric, price, rng), back], None
     peaks, rows = optima(problem, rng), sequence(problem)
-    if rows is not None and FIRST_RUN * imputing(rows).price > BUDGET:
-        near = peak_mover(peaks, rng)
+    if rows is not None and FIRST_RUN * imputing(rows).price > DEAR:
+        near, walked = peak_mover(peaks, rng), _walking(problem, rng)
         if near is not None and near.flattest > PEAKED:
             back = annealing("annealing back to the peaks", near, near.price, rng, _walked(near))
             there = annealing("annealing from the posterior's peaks", near, near.price, rng)
             return [replace(there, points=True), replace(back, points=True)], peaks
-        if problem.dag.layout.free <= WALKED:
-            return [_walking(problem, rng)], peaks
+        cheaper = FIRST_WALK * walked.price < FIRST_RUN * imputing(rows).price
+        if cheaper and problem.dag.layout.free <= WALKED:
+            return [walked], peaks
     mover, price = peaks.mover(laid), _draw_price(problem, laid)
     ways = [] if rows is None else [imputing(rows), _settled(rows, peaks)]
     if mover is not None:
@@ -267,9 +274,9 @@ def _walking(problem: Problem, rng: np.random.Generator) -> Sampler:
 
 
 def walk_price(walk: Walk) -> float:
-    """Return what one move of a random walk costs, in multiplications of an urn."""
+    """Return what one move of a random walk costs, in multiplications of an urn: small sweeps cost alike."""
     rows = len(walk.problem.rows("sampling").weights)
-    return 8.0 * walk.short * rows * walk.problem.dag.layout.size
+    return walk.short * (2000.0 + rows * walk.problem.dag.layout.size / 8)
 
 
 def numeric_price(laid: NumericChains) -> float:
