@@ -1,26 +1,29 @@
 """How far the errors of Monte Carlo estimates can be trusted: against exact values of random problems.
 
-    python -m benchmarks.calibration [--problems N] [--methods a,b] [--seed S] [--records FILE]
+    python -m benchmarks.calibration [--problems N] [--methods a,b] [--seed S] [--records FILE] [--mixed]
 
 writes ``benchmarks/calibration.md``: for each estimate, and each cell of pseudo-counts and rows, how many
 errors lie beyond the two-sided 95 % interval of their t distribution, the mean and the standard deviation of
 z = (estimate − exact value) / standard error, and the share of runs that were flagged. And what an estimate
 costs: CPU seconds times the mean square of its error, beside formulas, whose errors no time makes smaller.
 Twenty problems a cell take some minutes; 200 are the long run. ``--records`` names a file that is read and
-added to, so that a long campaign can be run in slices.
+added to, so that a long campaign can be run in slices. With ``--mixed`` networks have regressions, too, and
+``benchmarks/calibration-mixed.md`` is written: discrete holes are enumerated, a continuous one is integrated
+over by the trapezoidal rule.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 from time import process_time
 
 import numpy as np
+from scipy.special import logsumexp
 from scipy.stats import binom
 from scipy.stats import t as student
 
@@ -33,6 +36,10 @@ FORMULAS = ("variational", "cheeseman-stutz", "laplace", "bic")
 MOST = 0.12
 """Share outside that no cell should have."""
 PAGE = Path(__file__).with_name("calibration.md")
+MIXED_PAGE = Path(__file__).with_name("calibration-mixed.md")
+MIXED_ROWS = (8, 14, 40)
+GRID = np.linspace(-5.5, 5.5, 401)
+"""arsinh of the values that a continuous hole is given; columns and their noise are of the size of one."""
 
 SHAPES: tuple[tuple[str, dict[str, int], float], ...] = (
     ("H -> A B", {"H": 2}, 0.0),
@@ -42,6 +49,16 @@ SHAPES: tuple[tuple[str, dict[str, int], float], ...] = (
     ("A -> B; C -> B", {}, 0.1),
     ("A -> C <- H -> D", {"H": 2}, 0.0),
 )
+
+
+MIXED_SHAPES: tuple[tuple[str, dict[str, int], bool], ...] = (
+    ("C -> X Y", {"C": 2}, False),
+    ("C -> X; C X -> Y", {"C": 2}, False),
+    ("C -> D X; D X -> Y", {"C": 2}, False),
+    ("A -> X; A X -> Y", {}, False),
+    ("A -> X; A X -> Y", {}, True),
+)
+"""Graph, hidden classes, and whether a cell of X is a hole; X and Y are continuous, A has holes."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +95,19 @@ class Run:
         return bool(abs(self.z) > student.ppf(0.975, self.freedom))
 
 
-def problem(alpha: float, rows: int, seed: int) -> tuple[lac.Dag, lac.Table, float, str]:
-    """Return a random graph with a table whose exact evidence is known, and that evidence."""
+@dataclass(frozen=True)
+class Posed:
+    """A random graph with a table whose exact evidence is known."""
+
+    graph: lac.Dag
+    table: lac.Table
+    prior: lac.Prior
+    exact: float
+    shape: str
+
+
+def problem(alpha: float, rows: int, seed: int) -> Posed:
+    """Return a problem of tables alone."""
     rng = np.random.default_rng([seed, rows, round(1000 * alpha)])
     for _ in range(200):
         text, hidden, rate = SHAPES[rng.integers(len(SHAPES))]
@@ -94,14 +122,58 @@ def problem(alpha: float, rows: int, seed: int) -> tuple[lac.Dag, lac.Table, flo
             exact = lac.score(graph, table, "exact", prior=lac.Dirichlet(alpha), budget=1_000_000)
         except (lac.TooWideError, lac.SchemaError):
             continue
-        return graph, table, exact.value, text
+        return Posed(graph, table, lac.Dirichlet(alpha), exact.value, text)
     raise RuntimeError("no problem of this size can be enumerated")
 
 
-def runs_of(methods: Sequence[str], alpha: float, rows: int, seed: int) -> Iterator[Run]:
+def mixed_problem(alpha: float, rows: int, seed: int) -> Posed:
+    """Return a problem with regressions, drawn from its own prior."""
+    rng = np.random.default_rng([seed, rows, round(1000 * alpha), 1])
+    prior = lac.NormalWishart(1.0, 0.0, np.eye(2), 4.0, lac.Dirichlet(alpha))
+    while True:
+        text, hidden, hole = MIXED_SHAPES[rng.integers(len(MIXED_SHAPES))]
+        if hidden and 2**rows > 1_000_000:
+            continue
+        names = lac.dag(text).names
+        states = {name: 2 for name in names if name not in "XY" and name not in hidden}
+        kinds = dict.fromkeys("XY", "continuous")
+        graph = lac.dag(text, states=states, kinds=kinds, hidden=hidden)
+        table = lac.Network(graph, prior(graph).draw(rng)).sample(rows, rng)
+        table = table.select([name for name in names if name not in hidden])
+        if "A" in names:
+            codes = table.codes.copy()
+            codes[rng.choice(rows, min(rows // 3, 10), replace=False), table.schema.index("A")] = -1
+            table = replace(table, codes=codes)
+        return _with_hole(graph, table, prior, text) if hole else _posed(graph, table, prior, text)
+
+
+def _posed(graph: lac.Dag, table: lac.Table, prior: lac.Prior, text: str) -> Posed:
+    exact = lac.score(graph, table, "exact", prior=prior, budget=1_000_000).value
+    return Posed(graph, table, prior, exact, text)
+
+
+def _with_hole(graph: lac.Dag, table: lac.Table, prior: lac.Prior, text: str) -> Posed:
+    """Return the problem without the first cell of X, over which the evidence is integrated."""
+    column, reals = table.schema.index("X"), table.reals.copy()
+    logs = []
+    for value in np.sinh(GRID):
+        reals[0, column] = value
+        logs.append(_posed(graph, replace(table, reals=reals.copy()), prior, text).exact)
+    reals[0, column] = np.nan
+    exact = float(logsumexp(logs + np.log(np.cosh(GRID))) + np.log(GRID[1] - GRID[0]))
+    return Posed(graph, replace(table, reals=reals), prior, exact, f"{text}, a hole in X")
+
+
+def runs_of(
+    methods: Sequence[str],
+    alpha: float,
+    rows: int,
+    seed: int,
+    pose: Callable[[float, int, int], Posed] = problem,
+) -> Iterator[Run]:
     """Estimate one problem by some methods; its exact value and the variational bound are found once."""
-    graph, table, exact, text = problem(alpha, rows, seed)
-    prior = lac.Dirichlet(alpha)
+    posed = pose(alpha, rows, seed)
+    graph, table, prior = posed.graph, posed.table, posed.prior
     bound = lac.score(graph, table, "variational", prior=prior, rng=seed).value
     for method in methods:
         began = process_time()
@@ -112,7 +184,7 @@ def runs_of(methods: Sequence[str], alpha: float, rows: int, seed: int) -> Itera
         seconds = process_time() - began
         freedom, flagged = float(found.details.get("freedom", 15)), not found.details.get("trustworthy", True)
         told = (found.value, found.stderr or 0.0, freedom, flagged, bound, seconds)
-        yield Run(method, alpha, rows, exact, *told, text, seed)
+        yield Run(method, alpha, rows, posed.exact, *told, posed.shape, seed)
 
 
 def summary(runs: Sequence[Run]) -> str:
@@ -192,7 +264,7 @@ def page(runs: Sequence[Run], problems: int, seed: int) -> str:
     for m in methods:
         out += ["", f"## {m}", "", f"| alpha | rows | {head} |", f"|---:|---:|{rule}|"]
         for alpha in ALPHAS:
-            for rows in ROWS:
+            for rows in sorted({r.rows for r in runs}):
                 cell = [r for r in runs if (r.method, r.alpha, r.rows) == (m, alpha, rows)]
                 out += [f"| {alpha} | {rows} | {summary(cell)} |"] if cell else []
     return "\n".join(out) + "\n"
@@ -204,19 +276,22 @@ def main() -> None:
     options.add_argument("--problems", type=int, default=20)
     options.add_argument("--methods", default=",".join(METHODS))
     options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--out", type=Path, default=PAGE)
+    options.add_argument("--mixed", action="store_true", help="networks with regressions")
+    options.add_argument("--out", type=Path)
     options.add_argument("--records", type=Path, help="a file to read and to add to, a line for each run")
     given = options.parse_args()
+    sizes, pose = (MIXED_ROWS, mixed_problem) if given.mixed else (ROWS, problem)
     runs = _kept(given.records)
     done = {each.cell for each in runs}
-    for k, alpha, rows in product(range(given.problems), ALPHAS, ROWS):
+    for k, alpha, rows in product(range(given.problems), ALPHAS, sizes):
         seed = given.seed + k
         left = [m for m in given.methods.split(",") if (m, alpha, rows, seed) not in done]
-        for made in runs_of(left, alpha, rows, seed) if left else ():
+        for made in runs_of(left, alpha, rows, seed, pose) if left else ():
             runs.append(made)
             _keep(given.records, made)
-    given.out.write_text(page(runs, given.problems, given.seed), encoding="utf-8")
-    print(f"written: {given.out}")
+    out = given.out or (MIXED_PAGE if given.mixed else PAGE)
+    out.write_text(page(runs, given.problems, given.seed), encoding="utf-8")
+    print(f"written: {out}")
 
 
 def _kept(records: Path | None) -> list[Run]:
