@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 from time import process_time
+from typing import Literal
 
 import numpy as np
 from scipy.special import logsumexp
@@ -136,7 +137,7 @@ def mixed_problem(alpha: float, rows: int, seed: int) -> Posed:
             continue
         names = lac.dag(text).names
         states = {name: 2 for name in names if name not in "XY" and name not in hidden}
-        kinds = dict.fromkeys("XY", "continuous")
+        kinds: dict[str, Literal["continuous"]] = {"X": "continuous", "Y": "continuous"}
         graph = lac.dag(text, states=states, kinds=kinds, hidden=hidden)
         table = lac.Network(graph, prior(graph).draw(rng)).sample(rows, rng)
         table = table.select([name for name in names if name not in hidden])
