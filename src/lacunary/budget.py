@@ -12,7 +12,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from functools import wraps
 from pathlib import Path
 from time import monotonic
@@ -20,6 +19,11 @@ from types import TracebackType
 from typing import Any, ParamSpec, TypeVar, cast
 
 from lacunary.errors import BudgetError, LacunaryError, ParameterError
+
+try:
+    import resource
+except ImportError:  # pragma: no cover - a system without limits
+    resource = None  # type: ignore[assignment]
 
 __all__ = ["Bytes", "budgeted", "check_engine", "memory", "parsed", "reserve", "room", "said"]
 
@@ -140,6 +144,8 @@ def check_engine() -> None:
     """Refuse to load compiled code and libraries where the address space is too small: they would hang."""
     if "scipy.special" in sys.modules and "numba" in sys.modules:
         return
+    if not _bounds():
+        return
     left = min(_address_space(), default=None)
     if left is not None and left < (needed := ENGINE + BLAS * _blas_threads()):
         raise BudgetError(
@@ -156,8 +162,11 @@ def budgeted(verb: Callable[P, R]) -> Callable[P, R]:
         began, limit = monotonic(), cast("str | float | None", options.get("memory"))
         try:
             check_engine()
-            with nullcontext() if limit is None else memory(limit):
+            if limit is None:
                 found = verb(*args, **options)
+            else:
+                with memory(limit):
+                    found = verb(*args, **options)
         except LacunaryError as problem:
             log.debug("%s refused after %.3g s: %s", verb.__name__, monotonic() - began, problem)
             raise
@@ -259,14 +268,17 @@ def _up(root: Path, own: str, most: str, used: str, cached: str) -> Iterator[int
         group = group.parent
 
 
+def _bounds() -> list[tuple[int, int]]:
+    """Return the limits on the process's own memory, each with where in ``statm`` stands what it is about."""
+    if resource is None:  # pragma: no cover - no such limits
+        return []
+    found = (resource.getrlimit(resource.RLIMIT_AS)[0], 0), (resource.getrlimit(resource.RLIMIT_DATA)[0], 5)
+    return [bound for bound in found if bound[0] != resource.RLIM_INFINITY]
+
+
 def _address_space() -> Iterator[int]:
     """Yield what the limits on the process's own memory leave."""
-    try:
-        from resource import RLIM_INFINITY, RLIMIT_AS, RLIMIT_DATA, getrlimit
-    except ImportError:  # pragma: no cover - no such limits
-        return
-    limits = [(getrlimit(limit)[0], place) for limit, place in ((RLIMIT_AS, 0), (RLIMIT_DATA, 5))]
-    bounded = [(most, place) for most, place in limits if most != RLIM_INFINITY]
+    bounded = _bounds()
     pages = _text(PROCESS / "statm").split() if bounded else []
     for most, place in bounded:
         if len(pages) > place:

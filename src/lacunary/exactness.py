@@ -7,8 +7,7 @@ A verb that may fall back on chains says so once, with an `ApproximationWarning`
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from functools import wraps
 from typing import ParamSpec, TypeVar
@@ -40,20 +39,24 @@ def approximate(what: str, why: TooWideError, exact: bool | None = None) -> None
         noted.append(said)
 
 
-@contextmanager
-def exactly(exact: bool = True) -> Iterator[None]:
+class exactly:
     """Forbid approximations inside, or allow them; what is forbidden outside stays so."""
-    noted: list[str] = []
-    outer = _noted.get()
-    forbidding = _forbidden.set(exact or _forbidden.get())
-    noting = _noted.set(noted if outer is None else outer)
-    try:
-        yield
-        if outer is None and noted:
-            _warn(noted[0])
-    finally:
-        _forbidden.reset(forbidding)
-        _noted.reset(noting)
+
+    def __init__(self, exact: bool = True) -> None:
+        self._exact = exact
+
+    def __enter__(self) -> None:
+        self._noted: list[str] | None = [] if _noted.get() is None else None  # none: who is outside tells
+        self._forbidding = _forbidden.set(True) if self._exact else None
+        self._noting = _noted.set(self._noted) if self._noted is not None else None
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._noting is not None:
+            _noted.reset(self._noting)
+        if self._forbidding is not None:
+            _forbidden.reset(self._forbidding)
+        if self._noted and kind is None:
+            _warn(self._noted[0])
 
 
 def announced(verb: Callable[P, R]) -> Callable[P, R]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib
-import importlib.util
 import math
 import pickle
 import subprocess
@@ -12,7 +10,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import product
-from types import ModuleType
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -25,8 +23,8 @@ import lacunary as lac
 from lacunary.infer import elimination
 from lacunary.infer.asking import Eliminator
 from lacunary.infer.findings import Findings
-from lacunary.kernels import buckets, orders
-from lacunary.kernels.promote import promote
+from lacunary.kernels import buckets, orders, promote, questions
+from lacunary.kernels.promote import in_use
 from tests import naive
 from tests.strategies import mixed_networks, networks
 
@@ -140,13 +138,13 @@ def test_only_what_a_change_touches_is_worked_out_again(monkeypatch: pytest.Monk
     engine = lac.alarm().engine({"BP": "LOW", "HR": "HIGH"})
     engine.marginals()
     stale: list[int] = []
-    collect = buckets.collect
+    collect = in_use(questions).collect
 
-    def counted(*arguments: Any) -> bool:
-        stale.append(int(arguments[12].sum()))
-        return bool(collect(*arguments))
+    def counted(*arguments: Any) -> Any:
+        stale.append(int(arguments[15].sum()))
+        return collect(*arguments)
 
-    monkeypatch.setattr(buckets, "collect", counted)
+    monkeypatch.setattr(in_use(questions), "collect", counted)
     engine.set("BP", "HIGH")
     engine.marginals()
     assert 0 < stale[-1] < 10  # the families that speak of BP; their messages follow on the way
@@ -179,20 +177,9 @@ def test_soft_evidence_of_mixed_networks_is_an_average_over_states(data: st.Data
     assert engine.probability == pytest.approx(total / max(likelihood.values()), rel=1e-9)
 
 
-def plain_twin(kernels: ModuleType) -> ModuleType:
-    """The kernels as they stand, whatever has been compiled."""
-    spec = importlib.util.find_spec(kernels.__name__)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_plain_and_compiled_kernels_agree_to_the_last_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    promote(buckets)
-    promote(orders)
-    network, twin, planner = lac.alarm(), plain_twin(buckets), plain_twin(orders)
+    promote.promote(orders, buckets, questions)
+    network = lac.alarm()
     rows = network.sample(12, rng=3)
     rng = np.random.default_rng(4)
     for row in range(12):
@@ -202,11 +189,13 @@ def test_plain_and_compiled_kernels_agree_to_the_last_bit(monkeypatch: pytest.Mo
         }
         fast = lac.Network(network.dag, network.theta).query(names[0], given=known).probabilities
         with monkeypatch.context() as patch:
-            patch.setattr(elimination, "buckets", twin)
-            patch.setattr(elimination, "orders", planner)
-            patch.setattr("lacunary.infer.asking.buckets", twin)
+            patch.setattr(promote, "_twins", {})
+            assert in_use(questions) is questions
             slow = copy.deepcopy(network).query(names[0], given=known).probabilities
+            slow_all = copy.deepcopy(network).engine(known).marginals()
         np.testing.assert_array_equal(fast, slow)
+        for name, answer in lac.Network(network.dag, network.theta).engine(known).marginals().items():
+            np.testing.assert_array_equal(answer.probabilities, slow_all[name].probabilities)
 
 
 def test_small_networks_are_asked_without_a_compiler() -> None:
@@ -293,6 +282,72 @@ def test_threads_may_ask_one_network() -> None:
         np.testing.assert_array_equal(one, other)
 
 
+def test_functions_are_compiled_while_others_run_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plain ones stay what they are: a thread that is in the midst of them comes to its end."""
+    network, names = lac.alarm(), lac.alarm().dag.names
+    wanted = [network.query(name).probabilities for name in names]
+    monkeypatch.setattr(promote, "_twins", {})
+    asked = Event()
+
+    def ask(name: str) -> NDArray[np.float64]:
+        found = network.query(name).probabilities
+        asked.set()
+        return found
+
+    with ThreadPoolExecutor(3) as pool:
+        found = pool.map(ask, names)
+        asked.wait()
+        promote.promote(orders, buckets, questions)
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert in_use(questions) is not questions
+
+
+def test_evidence_without_a_bearing_on_the_question_must_be_possible() -> None:
+    """B cannot be 1 where A is 0, in one of two networks of a graph; of C that says nothing."""
+    graph = lac.dag("A -> B; C -> D; D -> E", states=2)
+    rest: Known = {
+        "A": [0.3, 0.7],
+        "C": [0.2, 0.8],
+        "D": [[0.9, 0.1], [0.4, 0.6]],
+        "E": [[0.5, 0.5], [0.1, 0.9]],
+    }
+    free = lac.Network.from_tables(graph, {**rest, "B": [[0.9, 0.1], [0.5, 0.5]]})
+    bound = lac.Network.from_tables(graph, {**rest, "B": [[1.0, 0.0], [0.5, 0.5]]})
+    known: Known = {"A": 0, "B": 1, "D": 1}
+    for told in (known, {**known, "A": {0}}, {"A": {0: 2.0}, "B": {1: 0.1}}):
+        assert free.query("C", given=told)[1] == pytest.approx(0.96 if "D" in told else 0.8)
+        with pytest.raises(lac.ImpossibleRowError):
+            bound.query("C", given=told)
+        with pytest.raises(lac.ImpossibleRowError):
+            bound.query("A", given=told)
+    assert bound.query("C", given={**known, "B": 0})[1] == pytest.approx(0.96)
+    assert bound.query("E", "C", given={"B": 1}).probabilities.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_large_random_networks_answer_as_their_rows_do(seed: int) -> None:
+    """Forty variables: p(x | e) = p(x, e) / p(e), each from the rows' own engine."""
+    rng = np.random.default_rng(seed)
+    arcs = [f"v{p} -> v{i}" for i in range(1, 40) for p in rng.choice(i, size=min(i, 2), replace=False)]
+    network = lac.random_network(lac.dag("; ".join(arcs), states=3), lac.Dirichlet(0.3), rng=seed)
+    rows = network.sample(6, rng=seed)
+    for codes in rows.codes:
+        names = [str(name) for name in rng.permutation(network.dag.names)]
+        known = {n: rows.schema[n].states[codes[rows.schema.index(n)]] for n in names[1:8]}
+        schema = network.dag.schema
+        each = [{**known, names[0]: state} for state in schema[names[0]].states]
+        joint = np.exp(network.log_probability(_table(schema, each)))
+        np.testing.assert_allclose(
+            network.query(names[0], given=known).probabilities, joint / joint.sum(), atol=1e-9
+        )
+
+
+def _table(schema: lac.Schema, rows: list[Known]) -> lac.Table:
+    codes = [[schema[n].encode(row[n]) if n in row else -1 for n in schema.names] for row in rows]
+    return lac.Table(schema, np.array(codes, dtype=np.int8))
+
+
 def test_layouts_are_kept_but_not_without_bound() -> None:
     network = lac.alarm()
     families = elimination.families_of(network.dag)
@@ -311,7 +366,11 @@ def refuse(most: int, needed: float, what: str, advice: str, kind: type[lac.TooW
 
 
 def test_questions_too_wide_are_refused_before_memory_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elimination, "SMALL", 64)
     monkeypatch.setattr(elimination, "reserve", partial(refuse, 64))
+    with pytest.raises(lac.TooWideError, match=r"an order of 8 unobserved variables would need 320"):
+        Eliminator(copy.deepcopy(lac.asia())).joint([6, 7], Findings.of(lac.asia().dag.schema, None))
+    monkeypatch.setattr(elimination, "PAIR", 1e-6)
     with pytest.raises(lac.TooWideError, match=r"tables of .* cells for this question"):
         Eliminator(copy.deepcopy(lac.asia())).joint([6, 7], Findings.of(lac.asia().dag.schema, None))
     # Of a few variables all ways can be gone through instead, exactly.

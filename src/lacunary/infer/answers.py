@@ -110,9 +110,8 @@ class Answers:
                 return self._sampled([where], findings, why)[0]
         if found is None:
             return self._swept(where, findings)
-        if not found.sum() > 0:
-            raise impossible(findings, self)
-        return Distribution(tuple(self.dag.schema.variables[v] for v in where), found)
+        variables = self.dag.schema.variables
+        return Distribution(tuple([variables[v] for v in where]), found)
 
     def _sampled(self, sets: list[list[int]], findings: Findings, why: TooWideError) -> list[Distribution]:
         """Return the joint posteriors of some sets from chains, with errors, where no tables fit."""
@@ -310,12 +309,14 @@ class Answers:
 
     def _asked(self, names: Sequence[str]) -> list[int]:
         """Return where the variables stand that are asked about together."""
+        if len(names) == 1:
+            return [self.dag.schema.index(names[0])]
         if not names:
             raise SchemaError("name at least one variable to ask about")
         if len(set(names)) < len(names):
             raise SchemaError(f"a variable is asked about twice: {', '.join(names)}")
         real = [name for name in names if not self.dag.schema[name].discrete]
-        if real and len(names) > 1:
+        if real:
             raise SchemaError(f"{real[0]} is continuous: ask about it alone, or draw rows with sample")
         return [self.dag.schema.index(name) for name in names]
 

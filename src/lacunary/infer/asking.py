@@ -9,9 +9,12 @@ import numpy as np
 from lacunary.data.schema import Label
 from lacunary.errors import ImpossibleRowError, TooWideError
 from lacunary.family.distribution import Answer, Distribution
-from lacunary.infer.elimination import Families, Plan, Run, Tables, families_of, interpreted
+from lacunary.infer.elimination import Run, Tables, families_of, interpreted
 from lacunary.infer.findings import Findings, Given
 from lacunary.kernels import buckets
+from lacunary.kernels.orders import OPEN, SOFT
+from lacunary.kernels.promote import in_use
+from lacunary.kernels.questions import IMPOSSIBLE, LOST
 from lacunary.maths.arrays import Array
 
 if TYPE_CHECKING:
@@ -19,15 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Eliminator", "Engine", "impossible"]
 
-CHEAP = 50_000
-"""Cells up to which it is checked that evidence which does not bear on a question is possible."""
-
 
 class Eliminator:
     """A discrete network's tables, ready to be asked by elimination."""
 
     def __init__(self, model: Answers) -> None:
-        self.families: Families = families_of(model.dag)
+        self.model, self.families = model, families_of(model.dag)
         theta = model.parameters()
         held: tuple[Any, Tables] | None = model.__dict__.get("_tables_as_arrays")
         if held is None or held[0] is not theta:
@@ -36,74 +36,50 @@ class Eliminator:
         self.tables = held[1]
 
     def joint(self, where: list[int], findings: Findings) -> Array | None:
-        """Return the joint posterior of variables; zeros if impossible, None if digits were lost."""
-        codes, seen, soft = self.pattern(findings)
-        tables = self.tables.believing(self.families, findings.likelihoods)
-        plan = self.families.plan([v for v in where if not seen[v]], seen, soft)
-        run = plan.run(codes, tables)
-        found = run.joint(codes, tables)
-        if run.lost or (found.sum() == 0 and self._was_positive(plan)):
+        """Return the joint posterior of variables; None if digits were lost. Refuse what cannot be."""
+        states, sizes = findings.states, self.families.dag.schema.sizes
+        codes, pattern, tables = self.known(findings)
+        targets = [v for v in where if v not in states]
+        status, found = self.families.ask(targets, codes, pattern, tables)
+        if status == LOST:
             return None
-        possible = self._rest_is_possible(plan, codes, seen, soft, tables)
-        if possible is None:
-            return None
-        found = found * possible
-        return self._with_seen(where, findings, found)
-
-    def _with_seen(self, where: list[int], findings: Findings, found: Array) -> Array:
-        """Put targets that are given themselves back as axes."""
-        sizes = self.families.sizes
-        out = np.zeros([sizes[v] for v in where])
-        at = tuple(findings.states.get(v, slice(None)) for v in where)
-        out[at] = found.reshape([sizes[v] for v in where if v not in findings.states])
+        if status == IMPOSSIBLE:
+            raise impossible(findings, self.model)
+        if len(where) == len(targets):
+            return found if len(where) == 1 else found.reshape([sizes[v] for v in where])
+        out = np.zeros([sizes[v] for v in where])  # targets that are given themselves are axes, too
+        at = tuple(states.get(v, slice(None)) for v in where)
+        out[at] = found.reshape([sizes[v] for v in targets])
         return out
 
-    def _was_positive(self, plan: Plan) -> bool:
-        """Whether no family of a plan has a zero, so that a zero came of rounding."""
-        used = np.flatnonzero(plan.home[: len(self.families.sizes)] != -1)
-        return not self.tables.zero[used].any()
-
-    def pattern(self, findings: Findings) -> tuple[Any, Any, Any]:
-        """Return states (−1 if not given), and which variables are seen or have a likelihood."""
-        many = len(self.families.sizes)
-        codes, soft = np.full(many, -1, np.int64), np.zeros(many, np.bool_)
+    def known(self, findings: Findings) -> tuple[Any, Any, Tables]:
+        """Return what is given, as elimination takes it: codes, their pattern, and the tables."""
+        codes = np.full(len(self.families.sizes), OPEN, np.int64)
         for v, state in findings.states.items():
             codes[v] = state
-        soft[list(findings.likelihoods)] = True
-        return codes, codes >= 0, soft
-
-    def _rest_is_possible(self, plan: Plan, codes: Any, seen: Any, soft: Any, tables: Tables) -> bool | None:
-        """Whether evidence outside a plan is possible, if that is cheap to say; None if numbers were lost."""
-        if not (seen | soft).any():
-            return True
-        used = plan.home[: len(seen)] != -1
-        behind = self.families.ancestors(seen | soft)
-        if not (self.tables.zero & behind & ~used).any():
-            return True
-        rest = self.families.plan([], seen, soft, behind=behind)
-        if rest.cells > CHEAP:
-            return True
-        run = rest.run(codes, tables)
-        return None if run.lost else run.log_evidence > -np.inf
+        if not findings.likelihoods:
+            return codes, frozenset(findings.states), self.tables
+        for v in findings.likelihoods:
+            codes[v] = SOFT
+        pattern = (frozenset(findings.states), frozenset(findings.likelihoods))
+        return codes, pattern, self.tables.believing(self.families, findings.likelihoods)
 
     def log_evidence(self, findings: Findings) -> float | None:
         """Return the logarithm of the probability of what is given; None if numbers were lost."""
-        codes, seen, soft = self.pattern(findings)
-        tables = self.tables.believing(self.families, findings.likelihoods)
-        plan = self.families.plan([], seen, soft, behind=self.families.ancestors(seen | soft))
-        run = plan.run(codes, tables)
+        codes, pattern, tables = self.known(findings)
+        run = Run(self.families.plan(codes, pattern))
+        run.collect(codes, tables)
         return None if run.lost or run.log_evidence == -np.inf else run.log_evidence
 
     def explanation(self, findings: Findings) -> Any:
         """Return the jointly most probable state of every variable; None if numbers were lost or none is."""
-        codes, seen, soft = self.pattern(findings)
-        tables = self.tables.believing(self.families, findings.likelihoods)
-        plan = self.families.plan([], seen, soft, every=True)
-        run = Run(plan, tables, most=True)
+        codes, pattern, tables = self.known(findings)
+        plan = self.families.plan(codes, pattern, every=True)
+        run = Run(plan, most=True)
         run.collect(codes, tables)
         if run.lost or run.log_evidence == -np.inf:
             return None
-        buckets.explain(self.families.sizes, plan.axis_at, plan.axis, plan.message_at, run.choice, codes)
+        in_use(buckets).explain(self.families.sizes, plan.packed, run.choice, codes)
         return codes
 
 
@@ -153,22 +129,20 @@ class Engine:
         A finding is a state (a value, of a continuous variable), a set or list of states, or a mapping from
         states to likelihoods; it takes the place of what was known of its variable.
         """
-        schema = self.model.dag.schema
         every: Given = name if not isinstance(name, str) else {name: finding}
-        Findings.of(schema, every)  # all of them are checked before any is taken
-        for one, found in every.items():
-            v = schema.index(one)
-            before = self._kind(v)
-            self._findings.add(schema, one, found)
-            self._touch(v, before == self._kind(v))
+        new = Findings.of(self.model.dag.schema, every)  # all of them are checked before any is taken
+        same = [(v, new.kind(v) == self._findings.kind(v)) for v in new.known]
+        self._findings.take(new)
+        for v, alike in same:
+            self._touch(v, alike)
 
     def retract(self, *names: str) -> None:
         """Take back what is known of some variables; of all, if none is named."""
-        schema = self.model.dag.schema
-        for v in [schema.index(name) for name in names] if names else range(len(schema)):
-            before = self._kind(v)
-            self._findings.drop(v)
-            self._touch(v, before == self._kind(v))
+        schema, known = self.model.dag.schema, self._findings
+        for v in [schema.index(name) for name in names] if names else known.known:
+            if known.kind(v):
+                known.drop(v)
+                self._touch(v, False)
 
     def query(self, *targets: str) -> Answer:
         """Return the joint posterior of some variables; see `Network.query`."""
@@ -201,10 +175,6 @@ class Engine:
     def explain(self) -> dict[str, Label]:
         """Return the jointly most probable states of all variables."""
         return self.model._explained(self._findings)
-
-    def _kind(self, v: int) -> int:
-        known = self._findings
-        return 1 if v in known.states else 2 if v in known.likelihoods else 3 if v in known.values else 0
 
     def _forget(self) -> None:
         self._run = self._posteriors = None
@@ -240,11 +210,9 @@ class Engine:
     def _propagated(self) -> list[Array] | None:
         """Return all posteriors; None if numbers were lost, or nothing is possible."""
         asked = Eliminator(self.model)
-        codes, seen, soft = asked.pattern(self._findings)
-        tables = asked.tables.believing(asked.families, self._findings.likelihoods)
+        codes, pattern, tables = asked.known(self._findings)
         if self._run is None:
-            plan = asked.families.plan([], seen, soft, every=True)
-            self._run = Run(plan, tables, keep=True)
+            self._run = Run(asked.families.plan(codes, pattern, every=True), keep=True)
         self._run.collect(codes, tables)
         if self._run.lost or self._run.log_evidence == -np.inf:
             return None

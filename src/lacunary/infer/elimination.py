@@ -1,17 +1,19 @@
 """One question about one row: only what bears on it is laid out, and the layout is kept for the next time.
 
-`needed` cuts the families that say nothing about the targets given the evidence, `order` chooses in which
-order the rest is summed out, both in `lacunary.kernels.orders`, and `collect` sums, in
-`lacunary.kernels.buckets`, which explains the words used here.
+`needed` cuts the families that say nothing about the targets given the evidence, `lay` chooses in which order
+the rest is summed out, both in `lacunary.kernels.orders`, and `collect` sums, in `lacunary.kernels.buckets`,
+which explains the words used here. `lacunary.kernels.questions` has all of it in one call.
 """
 
 from __future__ import annotations
 
 import time
+from array import array
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, chain
 from threading import Lock
 from typing import Any
 
@@ -20,8 +22,8 @@ from numpy.typing import NDArray
 
 from lacunary.budget import SMALL, reserve
 from lacunary.errors import TooWideError
-from lacunary.kernels import buckets, orders
-from lacunary.kernels.promote import is_due, is_promoted, promote, spend
+from lacunary.kernels import buckets, orders, questions
+from lacunary.kernels.promote import in_use, is_due, is_promoted, promote, spend
 from lacunary.model.dag import Dag
 
 __all__ = ["Families", "Plan", "Tables", "families_of", "interpreted"]
@@ -33,14 +35,18 @@ Flags = NDArray[np.bool_]
 PLANS = 64
 """How many layouts a graph keeps, the ones used last."""
 
-WIDE = 4096
-"""Cells above which other orders of elimination are tried."""
+CHEAP = 50_000.0
+"""Cells up to which it is checked that evidence which does not bear on a question is possible."""
 
 PAIR = 5
 """Bytes that every pair of open variables takes while an order is chosen."""
 
 MANY = 2000
 """Members of families above which an order is not looked for by plain functions."""
+
+NOTHING: Integers = np.empty(0, np.int64)
+NO_ROOT: Array = np.empty(0)
+"""No layout so far, or no targets; and no table of targets."""
 
 
 class interpreted:
@@ -53,10 +59,12 @@ class interpreted:
         self._many = members > MANY
 
     def __enter__(self) -> None:
-        if not is_promoted(buckets) and (self._many or is_due(buckets.collect)):
-            promote(orders)
-            promote(buckets)
-        self._began = 0.0 if is_promoted(buckets) else time.perf_counter()
+        if is_promoted(questions):
+            self._began = 0.0
+            return
+        if self._many or is_due(questions.ask, questions.collect):
+            promote(orders, buckets, questions)
+        self._began = 0.0 if is_promoted(questions) else time.perf_counter()
 
     def __exit__(self, *_: object) -> None:
         if self._began:
@@ -70,39 +78,33 @@ class Tables:
     Attributes
     ----------
     values
-        All parameters, and behind them room for a likelihood of every state of every variable.
+        All parameters; where there is soft evidence, behind them a likelihood of each state of each variable.
     least
-        The logarithm of the smallest number above zero in each family; (families,).
+        The logarithm of the smallest number above zero in each family, NaN where nobody has looked yet;
+        (families,).
     zero
-        Whether a family has a zero; (variables,).
+        One where a family has a zero, else zero, NaN where nobody has looked yet; (families,).
     """
 
     values: Array
     least: Array
-    zero: Flags
+    zero: Array
 
     @classmethod
     def of(cls, families: Families, theta: Array) -> Tables:
         """Return a vector of parameters so."""
-        many, layout = len(families.sizes), families.dag.layout
-        least, zero = np.zeros(2 * many), np.zeros(many, np.bool_)
-        for i in range(many):
-            table = theta[layout.slice(i)]
-            above = table[table > 0.0]
-            zero[i] = len(above) < len(table)
-            least[i] = np.log(above.min()) if len(above) else 0.0
-        return cls(np.concatenate([theta, np.ones(int(families.sizes.sum()))]), least, zero)
+        many = 2 * len(families.sizes)
+        return cls(_unwriteable(theta), np.full(many, np.nan), np.full(many, np.nan))
 
     def believing(self, families: Families, soft: dict[int, Array]) -> Tables:
         """Return the tables with likelihoods of some variables' states."""
         if not soft:
             return self
-        values, least, many = self.values.copy(), self.least.copy(), len(families.sizes)
+        many, size = len(families.sizes), families.dag.layout.size
+        values = np.concatenate([self.values[:size], np.ones(int(families.sizes.sum()))])
         for v, likelihood in soft.items():
-            values[families.start[many + v] :][: len(likelihood)] = likelihood
-            above = likelihood[likelihood > 0.0]
-            least[many + v] = np.log(above.min()) if len(above) else 0.0
-        return Tables(values, least, self.zero)
+            values[families.families[3][many + v] :][: len(likelihood)] = likelihood
+        return Tables(_unwriteable(values), self.least.copy(), self.zero.copy())
 
 
 class Families:
@@ -114,170 +116,134 @@ class Families:
 
     def __init__(self, dag: Dag) -> None:
         self.dag, layout = dag, dag.layout
-        many = len(dag.names)
-        members = [*layout.members, *((v,) for v in range(many))]
-        strides = [*layout.strides, *((1,) for _ in range(many))]
-        self.sizes = np.array(layout.sizes, dtype=np.int64)
-        self.weight = np.log(self.sizes)
-        self.member_at, self.member = _lists(members)
-        self.stride = _lists(strides)[1]
-        self.child_at, self.child = _lists(dag.child_indices)
-        soft = layout.size + np.cumsum(self.sizes) - self.sizes
-        self.start = np.array([*layout.start, *soft], dtype=np.int64)
-        self._plans: OrderedDict[Any, Plan] = OrderedDict()
+        many, lengths = len(layout.sizes), [*map(len, layout.members)]
+        total = sum(lengths)
+        self.families: tuple[Any, ...] = _arrays(
+            [*accumulate(lengths, initial=0), *range(total + 1, total + many + 1)],
+            [*chain.from_iterable(layout.members), *range(many)],
+            [*chain.from_iterable(layout.strides), *[1] * many],
+            [*layout.start, *accumulate(layout.sizes[:-1], initial=layout.size)],
+            layout.sizes,
+        )
+        self.sizes = self.families[4]
+        child, parent = np.repeat(np.arange(many), lengths), self.families[1][:total]
+        child, parent = child[child != parent], parent[child != parent]
+        child_at = np.zeros(many + 1, np.int64)
+        child_at[1:] = np.bincount(parent, minlength=many).cumsum()
+        self.relations: tuple[Any, ...] = (np.log(self.sizes), child_at, child[parent.argsort(kind="stable")])
+        self._plans: OrderedDict[Any, Any] = OrderedDict()
         self._lock = Lock()
 
-    @property
-    def graph(self) -> tuple[Any, ...]:
-        """The families, as the kernels take them."""
-        return self.member_at, self.member, self.stride, self.start, self.sizes
+    def ask(self, targets: Sequence[int], codes: Integers, pattern: Any, tables: Tables) -> tuple[int, Array]:
+        """Return what becomes of a question, see `kernels.questions`, and the joint posterior of the targets.
 
-    def ancestors(self, flags: Flags) -> Flags:
-        """Return which variables are flagged or lie behind one that is."""
-        found: Flags = orders.ancestors(self.member_at, self.member, flags)
+        ``codes`` and ``pattern`` are as for `plan`.
+        """
+        key = (*targets, pattern)
+        known = packed, rest = self._kept(key) or (NOTHING, NOTHING)
+        room, status = Room(), questions.TOO_WIDE
+        while status == questions.TOO_WIDE:
+            status, out, needed, packed, rest = in_use(questions).ask(
+                *self.families, *self.relations, np.array(targets, np.int64), codes, tables.values,
+                tables.least, tables.zero, packed, rest, room.longest, room.most, CHEAP,
+            )  # fmt: skip
+            if status == questions.TOO_WIDE:
+                room.make(needed)
+        if len(packed) != len(known[0]) or len(rest) != len(known[1]):
+            self._keep(key, (packed, rest))
+        return status, out
+
+    def plan(self, codes: Integers, pattern: Any, *, every: bool = False) -> Plan:
+        """Return the layout for the evidence alone: of its families and those behind them, or of all.
+
+        ``codes`` are the states of what is seen, −1 for what is not, −2 where there is a likelihood;
+        ``pattern`` says which are which, so that it can be looked up.
+        """
+        key = ("every" if every else "behind", pattern)
+        found: Plan | None = self._kept(key)
+        if found is None:
+            found = Plan(self, self._laid(codes, every))
+            self._keep(key, found)
         return found
 
-    def plan(
-        self,
-        targets: Sequence[int],
-        seen: Flags,
-        soft: Flags,
-        *,
-        every: bool = False,
-        behind: Flags | None = None,
-    ) -> Plan:
-        """Return the layout for a question: which variables are asked about, seen, or softly seen.
+    def _laid(self, codes: Integers, every: bool) -> Integers:
+        member_at, member, stride, _, sizes = self.families
+        packed, room = NOTHING, Room()
+        while not len(packed):
+            packed, needed = in_use(questions).lay(
+                member_at, member, stride, sizes, self.relations[0], codes, every, room.longest, room.most
+            )
+            if not len(packed):
+                room.make(needed)
+        return packed
 
-        With ``every`` all families count, whatever the targets; with ``behind`` those of the evidence and of
-        all variables behind it, which are flagged there.
-        """
-        key = (tuple(targets), seen.tobytes(), soft.tobytes(), every, behind is None)
+    def _kept(self, key: Any) -> Any:
         with self._lock:
             found = self._plans.get(key)
             if found is not None:
                 self._plans.move_to_end(key)
-                return found
-        wanted = np.ones(len(seen), np.bool_) if every else behind
-        found = self._planned(np.array(targets, dtype=np.int64), seen, soft, wanted)
+        return found
+
+    def _keep(self, key: Any, found: Any) -> None:
         with self._lock:
             self._plans[key] = found
             if len(self._plans) > PLANS:
                 self._plans.popitem(last=False)
-        return found
 
-    def _planned(self, targets: Integers, seen: Flags, soft: Flags, wanted: Flags | None) -> Plan:
-        asked = np.zeros(len(seen), np.bool_)
-        asked[targets] = True
-        if wanted is None:
-            wanted = orders.needed(self.member_at, self.member, self.child_at, self.child, seen, soft, asked)
-        return self.laid(targets, np.concatenate([wanted, soft & (wanted | asked)]), seen)
 
-    def laid(self, targets: Integers, wanted: Flags, seen: Flags) -> Plan:
-        """Return the layout for these families, in the cheapest order of elimination that is found."""
-        first = self._ordered(targets, wanted, seen, 0)
-        if first.cells <= WIDE:
-            return first
-        return min((first, *(self._ordered(targets, wanted, seen, how) for how in (1, 2))), key=_cells)
+class Room:
+    """How many open variables and cells a layout may have: what can always be had, until more is needed."""
 
-    def _ordered(self, targets: Integers, wanted: Flags, seen: Flags, how: int) -> Plan:
-        self._check_room(wanted, seen)
-        chain, scope_at, scope = orders.order(
-            self.member_at, self.member, wanted, seen, self.weight, targets, how
-        )
-        axis_at, axis, above, home = orders.assign(
-            self.member_at, self.member, wanted, self.sizes, chain, scope_at, scope, len(targets)
-        )
-        return Plan(self, axis_at, axis, above, home)
+    def __init__(self) -> None:
+        self.longest, self.most = float(SMALL / PAIR) ** 0.5, SMALL / 8
 
-    def _check_room(self, wanted: Flags, seen: Flags) -> None:
-        """Refuse a question with so many open variables that who stands with whom does not fit."""
-        if PAIR * np.count_nonzero(~seen) ** 2 > SMALL:
-            families = np.repeat(wanted, np.diff(self.member_at))
-            many = len(np.unique(self.member[families & ~seen[self.member]]))
+    def make(self, needed: float) -> None:
+        """Refuse so many cells or, below zero, open variables, if there is no memory for them."""
+        if needed < 0:
             advice = "ask about variables with fewer others behind them, or give more evidence"
-            reserve(PAIR * float(many) ** 2, f"an order of {many} unobserved variables", advice, TooWideError)
+            what = f"an order of {-needed:.0f} unobserved variables"
+            reserve(PAIR * needed**2, what, advice, TooWideError)
+            self.longest = np.inf
+        else:
+            advice = "ask about fewer variables together, or give more evidence"
+            reserve(8.0 * needed, f"tables of {needed:.3g} cells for this question", advice, TooWideError)
+            self.most = np.inf
 
 
-def _cells(plan: Plan) -> float:
-    return plan.cells
+def _unwriteable(values: Array) -> Array:
+    """Return an array as one that nobody writes to, be it or not: the compiler tells them apart."""
+    out = values.view()
+    out.flags.writeable = False
+    return out
 
 
 @dataclass(eq=False)
 class Plan:
-    """How a question is answered: buckets, their axes, and which factors go where; see `kernels.buckets`."""
+    """A layout: buckets, their axes, and which factors go where; see `kernels.buckets`."""
 
     families: Families
-    axis_at: Integers
-    axis: Integers
-    above: Integers
-    home: Integers
+    packed: Integers
 
     @cached_property
-    def cells(self) -> float:
-        """How many cells the tables of all buckets have."""
-        logs = np.append(self.families.weight[self.axis], 0.0)
-        widths = np.add.reduceat(logs, self.axis_at[:-1]) * (np.diff(self.axis_at) > 0)
-        return float(np.exp(np.minimum(widths, 700.0)).sum())
+    def parts(self) -> tuple[Integers, ...]:
+        """Its arrays, as `kernels.orders.opened` has them."""
+        found: tuple[Integers, ...] = orders.opened(self.packed)
+        return found
 
-    @cached_property
-    def sizes_of_tables(self) -> Integers:
-        """Cells of each bucket's table, the root's last; (buckets + 1,)."""
-        advice = "ask about fewer variables together, or give more evidence"
-        reserve(8.0 * self.cells, f"tables of {self.cells:.3g} cells for this question", advice, TooWideError)
-        sizes = self.families.sizes
-        return np.array(
-            [
-                int(np.prod(sizes[self.axis[a:b]]))
-                for a, b in zip(self.axis_at[:-1], self.axis_at[1:], strict=True)
-            ],
-            dtype=np.int64,
-        )
-
-    @cached_property
-    def table_at(self) -> Integers:
-        """Where each bucket's table begins among all."""
-        return np.concatenate([[0], np.cumsum(self.sizes_of_tables)])
-
-    @cached_property
-    def message_at(self) -> Integers:
-        """Where each bucket's message begins among all; (buckets + 1,)."""
-        own = self.families.sizes[self.axis[self.axis_at[1:-1] - 1]]
-        return np.concatenate([[0], np.cumsum(self.sizes_of_tables[:-1] // own)]).astype(np.int64)
-
-    @cached_property
-    def steps(self) -> tuple[Any, ...]:
-        """Axes and factors of the buckets, as the kernels take them."""
-        member_at, member, stride, _, sizes = self.families.graph
-        laid = orders.factors(
-            member_at, member, stride, sizes, self.axis_at, self.axis, self.above, self.home
-        )
-        return (self.axis_at, self.axis, *laid)
-
-    def constant(self, codes: Integers, values: Array) -> float:
-        """Return the sum of logarithms of the families of which nothing is open."""
-        families, total = self.families, 0.0
-        for i in np.flatnonzero(self.home == -2):
-            low, high = families.member_at[i], families.member_at[i + 1]
-            p = values[families.start[i] + codes[families.member[low:high]] @ families.stride[low:high]]
-            total += np.log(p) if p > 0 else -np.inf
-        return total
-
-    def run(self, codes: Integers, tables: Tables) -> Run:
-        """Return the messages under evidence, worked out from nothing."""
-        run = Run(self, tables)
-        run.collect(codes, tables)
-        return run
+    @property
+    def home(self) -> Integers:
+        """The bucket of each family; below zero if it has none."""
+        return self.parts[3]
 
 
 class Run:
     """The messages of a plan under evidence; tables are kept if posteriors of all variables are wanted."""
 
-    def __init__(self, plan: Plan, tables: Tables, *, keep: bool = False, most: bool = False) -> None:
-        self.plan, self.keep, self.most = plan, keep, most
-        many, total = len(plan.above), int(plan.message_at[-1])
-        self.messages, self.scales = np.empty(total), np.zeros(many)
-        self.least = np.concatenate([tables.least, np.zeros(many)])
-        self.kept = np.empty(int(plan.table_at[many])) if keep else np.empty(0)
+    def __init__(self, plan: Plan, *, keep: bool = False, most: bool = False) -> None:
+        self.plan = plan
+        many, total, cells = len(plan.parts[2]), int(plan.parts[9][-1]), int(plan.parts[8][-2])
+        self.messages, self.faint, self.scales = np.empty(total), np.empty(many), np.zeros(many + 1)
+        self.kept = np.empty(cells if keep else 0)
         self.choice = np.empty(total if most else 0, np.int32)
         self.stale = np.ones(many, np.bool_)
         self.lost = False
@@ -285,56 +251,21 @@ class Run:
 
     def collect(self, codes: Integers, tables: Tables) -> None:
         """Work out what is stale."""
-        plan = self.plan
-        self.least[: len(tables.least)] = tables.least
-        gone = buckets.collect(
-            plan.families.graph,
-            plan.steps,
-            plan.above,
-            plan.message_at,
-            plan.table_at,
-            codes,
-            tables.values,
-            self.least,
-            self.messages,
-            self.scales,
-            self.kept,
-            self.choice,
-            self.stale,
-            self.most,
-        )
+        plan, families = self.plan, self.plan.families.families
+        gone, log = in_use(questions).collect(
+            *families, plan.packed, codes, tables.values, tables.least, tables.zero, self.messages,
+            self.faint, self.scales, self.kept, self.choice, self.stale, NO_ROOT,
+        )  # fmt: skip
         self.lost = bool(gone)
         self.stale[:] = False
-        self.log_evidence = float(self.scales.sum()) + plan.constant(codes, tables.values)
-
-    def joint(self, codes: Integers, tables: Tables) -> Array:
-        """Return the joint table of the targets, unnormalised, its largest number of the order of one."""
-        plan = self.plan
-        out = np.empty(int(plan.sizes_of_tables[-1]))
-        scale, gone = buckets.joint(
-            plan.families.graph,
-            plan.steps,
-            plan.message_at,
-            codes,
-            tables.values,
-            self.least,
-            self.messages,
-            out,
-        )
-        self.lost = self.lost or bool(gone)
-        total = float(out.sum())
-        with np.errstate(divide="ignore"):
-            self.log_evidence += float(scale) + float(np.log(total))
-        return out / total if total > 0 else out
+        self.log_evidence = float(log)
 
     def marginals(self) -> list[Array]:
-        """Return the posterior of every variable that has a bucket, None for others, by position."""
-        plan, sizes = self.plan, self.plan.families.sizes
+        """Return the posterior of every variable that has a bucket, zeros for others, by position."""
+        sizes = self.plan.families.sizes
         places = np.cumsum(sizes) - sizes
         out, shares = np.zeros(int(sizes.sum())), np.empty(len(self.messages))
-        buckets.distribute(
-            sizes, plan.steps, plan.above, plan.message_at, plan.table_at, self.kept, shares, places, out
-        )
+        in_use(buckets).distribute(sizes, self.plan.packed, self.kept, shares, places, out)
         return [out[a : a + size] for a, size in zip(places, sizes, strict=True)]
 
 
@@ -346,7 +277,8 @@ def families_of(dag: Dag) -> Families:
     return found
 
 
-def _lists(lists: Sequence[Sequence[int]]) -> tuple[Integers, Integers]:
-    """Return lists end to end, and where each begins; (lists + 1,)."""
-    at = np.concatenate([[0], np.cumsum([len(one) for one in lists])]).astype(np.int64)
-    return at, np.array([v for one in lists for v in one], dtype=np.int64)
+def _arrays(*lists: Sequence[int]) -> tuple[Integers, ...]:
+    """Return lists as arrays, made in one go, as most are short."""
+    whole = np.frombuffer(array("q", [*chain.from_iterable(lists)]), np.int64)
+    ends = [*accumulate(map(len, lists))]
+    return tuple(whole[end - len(one) : end] for one, end in zip(lists, ends, strict=True))

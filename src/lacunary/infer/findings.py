@@ -20,6 +20,9 @@ Finding = Label | Set[Label] | list[Label] | Mapping[Any, float] | Array
 Given = Mapping[str, Any]
 """Findings by the names of their variables."""
 
+PLAIN = frozenset((str, int, bool))
+"""Types of findings that can only be states; all others are looked at more closely."""
+
 
 @dataclass
 class Findings:
@@ -34,15 +37,21 @@ class Findings:
     def of(cls, schema: Schema, given: Given | None) -> Findings:
         """Return what is given, checked against the variables."""
         found = cls()
-        for name, finding in (given or {}).items():
-            found.add(schema, name, finding)
+        if given:
+            for name, finding in given.items():
+                found.add(schema, name, finding)
         return found
 
     def add(self, schema: Schema, name: str, finding: Any) -> None:
         """Take in what is found of one variable, in the place of what was known of it."""
-        v, variable = schema.index(name), schema[name]
-        state, likelihood, value = _read(variable, finding)
-        self.drop(v)
+        v = schema.index(name)
+        variable = schema.variables[v]
+        state = variable.code.get(finding) if type(finding) in PLAIN else None
+        likelihood = value = None
+        if state is None:
+            state, likelihood, value = _read(variable, finding)
+        if v in self._in_order:
+            self.drop(v)
         self._in_order[v] = None
         if value is not None:
             self.values[v] = value
@@ -50,6 +59,24 @@ class Findings:
             self.likelihoods[v] = likelihood
         elif state is not None:
             self.states[v] = state
+
+    def take(self, other: Findings) -> None:
+        """Take in all that others found, in the place of what was known of their variables."""
+        for v in other._in_order:
+            self.drop(v)
+        self.states |= other.states
+        self.likelihoods |= other.likelihoods
+        self.values |= other.values
+        self._in_order |= other._in_order
+
+    @property
+    def known(self) -> list[int]:
+        """The variables of which something is known, in the order in which it was given."""
+        return list(self._in_order)
+
+    def kind(self, v: int) -> int:
+        """Return what is known of a variable: 0 nothing, 1 its state, 2 likelihoods, 3 its value."""
+        return 1 if v in self.states else 2 if v in self.likelihoods else 3 if v in self.values else 0
 
     def drop(self, v: int) -> None:
         """Forget what is known of one variable."""

@@ -18,6 +18,7 @@ from lacunary.infer.parallel import in_parallel
 from lacunary.infer.plan import JunctionTree
 from lacunary.infer.shape import flat, lengths_of, list_sums, running, starts
 from lacunary.kernels import orders
+from lacunary.kernels.promote import in_use
 from lacunary.kernels.trace import Forest, Scopes, Trees, trace_patterns
 
 __all__ = ["Ground", "by_island", "sort_sizes", "trace"]
@@ -220,7 +221,9 @@ def _steps(
     start, member = graph
     wanted, seen = list_sums(island[member], start) > 0, ~island
     with interpreted(len(member)):
-        found = [orders.order(start, member, wanted, seen, weight, NO_TARGETS, how) for how in range(3)]
+        found = [
+            in_use(orders).order(start, member, wanted, seen, weight, NO_TARGETS, how) for how in range(3)
+        ]
     best: tuple[NDArray[np.int64], ...] = min(found, key=lambda steps: _total(steps, weight))
     return best
 

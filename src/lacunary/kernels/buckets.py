@@ -19,7 +19,12 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["collect", "distribute", "explain", "joint"]
+from lacunary.kernels import orders
+
+__all__ = ["ENTRIES", "collect", "distribute", "explain", "look"]
+
+ENTRIES = ("distribute", "explain")
+"""What Python calls; see `lacunary.kernels.promote`."""
 
 BLOCK = 256
 """Cells of a bucket's table that are worked out in one go."""
@@ -28,93 +33,140 @@ DEEP = -650.0
 """Logarithm of the smallest product that plain doubles are trusted with."""
 
 
-def _block(axes: Any, sizes: Any) -> Any:
-    """Return how many of the innermost axes are taken as one block, its cells, and the number of blocks."""
-    inner, outer, a = 1, 1, len(axes)
-    while a > 0 and inner < BLOCK:
-        a -= 1
-        inner *= sizes[axes[a]]
-    for b in range(a):
-        outer *= sizes[axes[b]]
-    return a, inner, outer
+def _block(b: int, axis_at: Any, axis: Any, sizes: Any) -> Any:
+    """Return how many of a bucket's outermost axes are gone through block by block, and a block's cells."""
+    inner, outside = 1, axis_at[b + 1] - axis_at[b]
+    while outside > 0 and inner < BLOCK:
+        outside -= 1
+        inner *= sizes[axis[axis_at[b] + outside]]
+    return outside, inner
 
 
-def _offsets(axes: Any, sizes: Any, steps: Any, first: int, out: Any) -> int:
-    """Write where a block's cells lie in a factor; return 1 if side by side, 0 if in one place, else 2."""
+def _room(axis_at: Any, axis: Any, factor_at: Any, sizes: Any) -> Any:
+    """Return room for what any bucket needs while it is worked out.
+
+    Where its factors stand, (factors,); where a block's cells lie in each, (factors, cells); how they lie,
+    see `_offsets`, (factors,); and the configuration of the axes outside the block, (axes,).
+    """
+    factors, cells, axes = 1, 1, 1
+    for b in range(len(axis_at) - 1):
+        factors = max(factors, factor_at[b + 1] - factor_at[b])
+        cells = max(cells, _block(b, axis_at, axis, sizes)[1])
+        axes = max(axes, axis_at[b + 1] - axis_at[b])
+    return (
+        np.empty(factors, np.int64),
+        np.empty((factors, cells), np.int64),
+        np.empty(factors, np.int64),
+        np.empty(axes, np.int64),
+    )
+
+
+def _offsets(low: int, high: int, axis: Any, sizes: Any, step: Any, first: int, out: Any) -> int:
+    """Write where a block's cells lie in a factor; return 1 if side by side, 0 if in one place, else 2.
+
+    The block has the axes from ``low`` up to ``high``; the factor moves by ``step``, from ``first`` on.
+    """
     many, moves, apart = 1, 0, 0
     out[0] = 0
-    for a in range(len(axes) - 1, first - 1, -1):
-        size, step = sizes[axes[a]], steps[a]
-        if size > 1 and step != 0:
+    for a in range(high - 1, low - 1, -1):
+        size, far = sizes[axis[a]], step[first + a - low]
+        if size > 1 and far != 0:
             moves = 1
-        if size > 1 and step != many:
+        if size > 1 and far != many:
             apart = 1
         for k in range(1, size):
             for i in range(many):
-                out[k * many + i] = out[i] + k * step
+                out[k * many + i] = out[i] + k * far
         many *= size
     return 0 if moves == 0 else 1 + apart
 
 
 def _advance(
-    axes: Any, sizes: Any, first: int, count: Any, step_at: Any, step: Any, low: int, base: Any
-) -> None:
-    """Go to the next block: the next configuration of the axes before ``first``, in every factor."""
-    for a in range(first - 1, -1, -1):
+    first: int, outside: int, axis: Any, sizes: Any, count: Any, low: int, high: int, step_at: Any, step: Any,
+    base: Any,
+) -> None:  # fmt: skip
+    """Go to the next block: the next configuration of the axes outside it, in every factor."""
+    for a in range(outside - 1, -1, -1):
         count[a] += 1
-        turn = count[a] == sizes[axes[a]]
+        turn = count[a] == sizes[axis[first + a]]
         if turn:
             count[a] = 0
-        for f in range(len(base)):
-            move = step[step_at[low + f] + a]
-            base[f] += move * (1 - sizes[axes[a]]) if turn else move
+        for f in range(low, high):
+            move = step[step_at[f] + a]
+            base[f - low] += move * (1 - sizes[axis[first + a]]) if turn else move
         if not turn:
             return
 
 
-def _begin(low: int, high: int, factor: Any, graph: Any, message_at: Any, codes: Any) -> Any:
-    """Return where the factors of a bucket begin among tables or messages, given what is seen; (factors,)."""
-    member_at, member, stride, start, _ = graph
-    base = np.empty(high - low, np.int64)
+def _begin(
+    low: int, high: int, factor: Any, member_at: Any, member: Any, stride: Any, start: Any, message_at: Any,
+    codes: Any, base: Any,
+) -> None:  # fmt: skip
+    """Write where the factors of a bucket begin among tables or messages, given what is seen."""
     for f in range(low, high):
-        if factor[f] < 0:
-            base[f - low] = message_at[-1 - factor[f]]
-        else:
-            base[f - low] = start[factor[f]]
-            for s in range(member_at[factor[f]], member_at[factor[f] + 1]):
+        i = factor[f]
+        at = message_at[-1 - i] if i < 0 else start[i]
+        if i >= 0:
+            for s in range(member_at[i], member_at[i + 1]):
                 if codes[member[s]] >= 0:
-                    base[f - low] += codes[member[s]] * stride[s]
-    return base
+                    at += codes[member[s]] * stride[s]
+        base[f - low] = at
 
 
-def _multiply(out: Any, data: Any, base: int, offset: Any, kind: int, logs: bool) -> None:
-    """Multiply a block by a factor; in logarithms, add."""
-    if kind == 1:
-        data = data[base : base + len(out)]
+def _put(out: Any, data: Any, base: int, offset: Any, kind: int) -> None:
+    """Write a factor's cells into a block."""
     for i in range(len(out)):
-        p = data[i] if kind == 1 else data[base + (offset[i] if kind == 2 else 0)]
-        if logs:
-            out[i] += np.log(p) if p > 0.0 else -np.inf
-        else:
+        out[i] = data[base + (i if kind == 1 else offset[i] if kind == 2 else 0)]
+
+
+def _multiply(out: Any, data: Any, base: int, offset: Any, kind: int) -> None:
+    """Multiply a block by a factor."""
+    if kind == 1:
+        for i in range(len(out)):
+            out[i] *= data[base + i]
+    elif kind == 0:
+        p = data[base]
+        for i in range(len(out)):
             out[i] *= p
+    else:
+        for i in range(len(out)):
+            out[i] *= data[base + offset[i]]
 
 
-def _fill(b: int, out: Any, logs: bool, tables: Any, messages: Any, sizes: Any, plan: Any, base: Any) -> None:
+def _add_log(out: Any, data: Any, base: int, offset: Any, kind: int) -> None:
+    """Add a factor's logarithm to a block."""
+    for i in range(len(out)):
+        p = data[base + (i if kind == 1 else offset[i] if kind == 2 else 0)]
+        out[i] += np.log(p) if p > 0.0 else -np.inf
+
+
+def _fill(
+    b: int, out: Any, logs: bool, tables: Any, messages: Any, sizes: Any, axis_at: Any, axis: Any,
+    factor_at: Any, factor: Any, step_at: Any, step: Any, base: Any, offset: Any, kind: Any, count: Any,
+) -> None:  # fmt: skip
     """Write the product of a bucket's factors, block by block; in logarithms if so told."""
-    axis_at, axis, factor_at, factor, step_at, step = plan
-    axes, low, high = axis[axis_at[b] : axis_at[b + 1]], factor_at[b], factor_at[b + 1]
-    first, inner, outer = _block(axes, sizes)
-    offset, kind = np.empty((high - low, inner), np.int64), np.empty(high - low, np.int64)
+    low, high, start = factor_at[b], factor_at[b + 1], axis_at[b]
+    outside, inner = _block(b, axis_at, axis, sizes)
     for f in range(low, high):
-        kind[f - low] = _offsets(axes, sizes, step[step_at[f] : step_at[f + 1]], first, offset[f - low])
-    count = np.zeros(len(axes), np.int64)
-    out[:] = 0.0 if logs else 1.0
-    for o in range(outer):
-        block = out[o * inner : (o + 1) * inner]
+        kind[f - low] = _offsets(
+            start + outside, axis_at[b + 1], axis, sizes, step, step_at[f] + outside, offset[f - low]
+        )
+    for a in range(outside):
+        count[a] = 0
+    if logs or high == low:
+        for i in range(len(out)):
+            out[i] = 0.0 if logs else 1.0
+    for first in range(0, len(out), inner):
+        block = out[first : first + inner]
         for f in range(low, high):
-            data = messages if factor[f] < 0 else tables
-            _multiply(block, data, base[f - low], offset[f - low], kind[f - low], logs)
-        _advance(axes, sizes, first, count, step_at, step, low, base)
+            g = f - low
+            if logs:
+                _add_log(block, messages if factor[f] < 0 else tables, base[g], offset[g], kind[g])
+            elif g == 0:
+                _put(block, messages if factor[f] < 0 else tables, base[g], offset[g], kind[g])
+            else:
+                _multiply(block, messages if factor[f] < 0 else tables, base[g], offset[g], kind[g])
+        _advance(start, outside, axis, sizes, count, low, high, step_at, step, base)
 
 
 def _scaled(out: Any) -> Any:
@@ -129,73 +181,107 @@ def _scaled(out: Any) -> Any:
     return high, low - high
 
 
-def _product(
-    b: int, out: Any, tables: Any, messages: Any, least: Any, sizes: Any, plan: Any, base: Any
-) -> Any:
-    """Write a bucket's table; return the logarithm it was scaled by, and whether numbers were lost.
+def look(
+    i: int, member_at: Any, member: Any, start: Any, sizes: Any, tables: Any, least: Any, zero: Any
+) -> None:
+    """Find out, once, the smallest number above zero in a family's table, and whether there is a zero."""
+    cells, low, zeros = 1, np.inf, 0.0
+    for s in range(member_at[i], member_at[i + 1]):
+        cells *= sizes[member[s]]
+    for k in range(start[i], start[i] + cells):
+        if tables[k] > 0.0:
+            low = min(low, tables[k])
+        else:
+            zeros = 1.0
+    zero[i] = zeros
+    least[i] = np.log(low) if low < np.inf else 0.0
 
-    ``least`` has the logarithm of the smallest number above zero in each family and, behind, each message.
-    """
-    _, _, factor_at, factor, _, _ = plan
-    families, bound = len(least) - len(factor_at) + 2, 0.0
-    for f in range(factor_at[b], factor_at[b + 1]):
-        bound += least[factor[f] if factor[f] >= 0 else families - 1 - factor[f]]
+
+def _product(
+    b: int, out: Any, member_at: Any, member: Any, stride: Any, start: Any, sizes: Any, axis_at: Any,
+    axis: Any, factor_at: Any, factor: Any, step_at: Any, step: Any, message_at: Any, codes: Any, tables: Any,
+    least: Any, zero: Any, messages: Any, faint: Any, base: Any, offset: Any, kind: Any, count: Any,
+) -> Any:  # fmt: skip
+    """Write a bucket's table; return the logarithm it was scaled by, and whether numbers were lost."""
+    low, high, bound = factor_at[b], factor_at[b + 1], 0.0
+    _begin(low, high, factor, member_at, member, stride, start, message_at, codes, base)
+    for f in range(low, high):
+        i = factor[f]
+        if i >= 0 and np.isnan(least[i]):
+            look(i, member_at, member, start, sizes, tables, least, zero)
+        bound += least[i] if i >= 0 else faint[-1 - i]
     logs = bound < DEEP
-    _fill(b, out, logs, tables, messages, sizes, plan, base)
+    _fill(
+        b, out, logs, tables, messages, sizes, axis_at, axis, factor_at, factor, step_at, step, base, offset,
+        kind, count,
+    )  # fmt: skip
     if not logs:
         return 0.0, False
-    high, low = _scaled(out)
-    return high, low < DEEP
+    high_log, low_log = _scaled(out)
+    return high_log, low_log < DEEP
 
 
 def collect(
-    graph: Any, plan: Any, above: Any, message_at: Any, table_at: Any, codes: Any, tables: Any, least: Any,
-    messages: Any, scales: Any, kept: Any, choice: Any, stale: Any, most: bool,
+    member_at: Any, member: Any, stride: Any, start: Any, sizes: Any, packed: Any, codes: Any, tables: Any,
+    least: Any, zero: Any, messages: Any, faint: Any, scales: Any, kept: Any, choice: Any, stale: Any,
+    root: Any,
 ) -> bool:  # fmt: skip
-    """Work out all messages that are stale; return whether small numbers were lost on the way.
+    """Work out all messages that are stale, and the root's table; return whether small numbers were lost.
 
     Parameters
     ----------
-    graph
-        ``member_at, member, stride, start, sizes`` of the families.
-    plan
-        ``axis_at, axis, factor_at, factor, step_at, step``, as `assign` and `factors` say.
+    member_at, member, stride, start, sizes
+        The families: their variables, how far a step in each moves, where the tables begin; and the number of
+        states of every variable.
+    packed
+        The layout, as `orders.lay` returns it.
     codes
-        The state of what is seen, −1 elsewhere.
-    messages, scales, least
+        The state of what is seen, below zero elsewhere.
+    tables, least, zero
+        All tables, and for each family the logarithm of its smallest number above zero and whether it has a
+        zero; NaN where nobody has looked so far.
+    messages, scales, faint
         What is written: the messages, each with its largest number one, the logarithm they were divided by,
         and the logarithm of the smallest number above zero.
     kept
-        Where tables are kept, each from ``table_at`` on; empty if they are not.
+        Where tables are kept, one behind the other; empty if they are not.
     choice
-        With ``most``, maxima take the place of sums, and the best state is written here.
+        Where the best state is written, if maxima take the place of sums; else empty.
     stale
         Which buckets to work out; what depends on them becomes stale on the way.
+    root
+        Where the root's table is written; empty if it is not. Its scale goes to the last of ``scales``.
     """
-    sizes = graph[4]
-    axis_at, axis, factor_at, factor, _, _ = plan
-    lost, spare, families = False, np.empty(0), len(least) - len(above)
-    for b in range(len(above)):
-        if not stale[b]:
+    axis_at, axis, above, _, factor_at, factor, step_at, step, table_at, message_at = orders.opened(packed)
+    base, offset, kind, count = _room(axis_at, axis, factor_at, sizes)
+    lost, spare, buckets = False, np.empty(0), len(above)
+    for b in range(buckets + 1):
+        if (b < buckets and not stale[b]) or (b == buckets and len(root) == 0):
             continue
-        if above[b] >= 0 and above[b] < len(stale):
-            stale[above[b]] = True
         cells = table_at[b + 1] - table_at[b]
-        if len(kept) == 0 and len(spare) < cells:
+        if b < buckets and len(kept) == 0 and len(spare) < cells:
             spare = np.empty(2 * cells)
-        out = spare[:cells] if len(kept) == 0 else kept[table_at[b] : table_at[b + 1]]
-        low, high = factor_at[b], factor_at[b + 1]
-        base = _begin(low, high, factor, graph, message_at, codes)
-        scale, gone = _product(b, out, tables, messages, least, sizes, plan, base)
+        out = root if b == buckets else spare[:cells]
+        if b < buckets and len(kept) > 0:
+            out = kept[table_at[b] : table_at[b + 1]]
+        scale, gone = _product(
+            b, out, member_at, member, stride, start, sizes, axis_at, axis, factor_at, factor, step_at, step,
+            message_at, codes, tables, least, zero, messages, faint, base, offset, kind, count,
+        )  # fmt: skip
         lost = lost or gone
+        if b == buckets:
+            scales[b] = scale
+            continue
+        if above[b] >= 0 and above[b] < buckets:
+            stale[above[b]] = True
         states = sizes[axis[axis_at[b + 1] - 1]]
         message = messages[message_at[b] : message_at[b + 1]]
-        if most:
+        if len(choice) > 0:
             _maxima(out, states, message, choice[message_at[b] : message_at[b + 1]])
         else:
             _sums(out, states, message)
         more, smallest = _divided(message)
-        scales[b], least[families + b] = scale + more, smallest
+        scales[b], faint[b] = scale + more, smallest
         lost = lost or smallest < DEEP
     return lost
 
@@ -231,67 +317,50 @@ def _divided(message: Any) -> Any:
     return np.log(high), np.log(low / high)
 
 
-def joint(
-    graph: Any, plan: Any, message_at: Any, codes: Any, tables: Any, least: Any, messages: Any, out: Any
-) -> Any:
-    """Write the root's table; return the logarithm it was divided by, and whether numbers were lost."""
-    root, factor_at, factor = len(plan[2]) - 2, plan[2], plan[3]
-    low, high = factor_at[root], factor_at[root + 1]
-    base = _begin(low, high, factor, graph, message_at, codes)
-    return _product(root, out, tables, messages, least, graph[4], plan, base)
-
-
-def distribute(
-    sizes: Any,
-    plan: Any,
-    above: Any,
-    message_at: Any,
-    table_at: Any,
-    kept: Any,
-    shares: Any,
-    marginal_at: Any,
-    out: Any,
-) -> None:
+def distribute(sizes: Any, packed: Any, kept: Any, shares: Any, marginal_at: Any, out: Any) -> None:
     """Write the posterior of every variable that has a bucket, from ``marginal_at`` on in ``out``.
 
     ``kept`` are the tables that `collect` left; ``shares`` has room as for all messages, and holds the
     posterior of each bucket's scope in the end.
     """
-    axis_at, axis, factor_at, factor, step_at, step = plan
-    shares[:] = 0.0
+    axis_at, axis, above, _, factor_at, factor, step_at, step, table_at, message_at = orders.opened(packed)
+    base, offset, kind, count = _room(axis_at, axis, factor_at, sizes)
+    for i in range(len(shares)):
+        shares[i] = 0.0
     spare = np.empty(0)
     for b in range(len(above) - 1, -1, -1):  # invariant: the scope's posterior is known: a parent comes first
         share = shares[message_at[b] : message_at[b + 1]]
         if above[b] < 0:
             share[0] = 1.0
-        axes = axis[axis_at[b] : axis_at[b + 1]]
-        v = axes[len(axes) - 1]
+        start, end = axis_at[b], axis_at[b + 1]
+        v = axis[end - 1]
         states, table = sizes[v], kept[table_at[b] : table_at[b + 1]]
         marginal = out[marginal_at[v] : marginal_at[v] + states]
         if len(spare) < len(table):
             spare = np.empty(2 * len(table))
         belief = spare[: len(table)]
         _share_out(table, states, share, marginal, belief)
-        first, inner, outer = _block(axes, sizes)
-        low = factor_at[b]
-        while low < factor_at[b + 1] and factor[low] >= 0:  # families come first, then messages
+        outside, inner = _block(b, axis_at, axis, sizes)
+        low, high = factor_at[b], factor_at[b + 1]
+        while low < high and factor[low] >= 0:  # families come first, then messages
             low += 1
-        many = factor_at[b + 1] - low
-        base, count = np.zeros(many, np.int64), np.zeros(len(axes), np.int64)
-        offsets, kind = np.empty((many, inner), np.int64), np.empty(many, np.int64)
-        for f in range(many):
-            base[f] = message_at[-1 - factor[low + f]]
-            kind[f] = _offsets(axes, sizes, step[step_at[low + f] : step_at[low + f + 1]], first, offsets[f])
-        for o in range(outer):
-            block = belief[o * inner : (o + 1) * inner]
-            for f in range(many):
-                _scatter(block, shares, base[f], offsets[f], kind[f])
-            _advance(axes, sizes, first, count, step_at, step, low, base)
+        for a in range(outside):
+            count[a] = 0
+        for f in range(low, high):
+            g = f - low
+            base[g] = message_at[-1 - factor[f]]
+            kind[g] = _offsets(start + outside, end, axis, sizes, step, step_at[f] + outside, offset[g])
+        for first in range(0, len(belief), inner):
+            block = belief[first : first + inner]
+            for f in range(low, high):
+                _scatter(block, shares, base[f - low], offset[f - low], kind[f - low])
+            _advance(start, outside, axis, sizes, count, low, high, step_at, step, base)
 
 
 def _share_out(table: Any, states: int, share: Any, marginal: Any, out: Any) -> None:
     """Write the posterior of a table's variables, given that of its scope, and add up its own variable's."""
-    marginal[:] = 0.0
+    for k in range(states):
+        marginal[k] = 0.0
     for s in range(len(share)):
         total = 0.0
         for k in range(s * states, (s + 1) * states):
@@ -318,9 +387,10 @@ def _scatter(block: Any, out: Any, base: int, offset: Any, kind: int) -> None:
             out[base + offset[i]] += block[i]
 
 
-def explain(sizes: Any, axis_at: Any, axis: Any, message_at: Any, choice: Any, codes: Any) -> None:
+def explain(sizes: Any, packed: Any, choice: Any, codes: Any) -> None:
     """Write the best state of every variable that has a bucket, the last that was maximised out first."""
-    for b in range(len(message_at) - 2, -1, -1):
+    axis_at, axis, above, _, _, _, _, _, _, message_at = orders.opened(packed)
+    for b in range(len(above) - 1, -1, -1):
         at = 0
         for s in range(axis_at[b], axis_at[b + 1] - 1):
             at = at * sizes[axis[s]] + codes[axis[s]]

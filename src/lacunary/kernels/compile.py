@@ -43,6 +43,11 @@ def faithful(function: F) -> F:
     return _compiled(function, makes_arrays=True, fastmath=False)
 
 
+def faithful_piece(function: F) -> F:
+    """Compile a piece of such kernels, which Python does not call; see `called`."""
+    return _compiled(function, makes_arrays=True, fastmath=False, no_cpython_wrapper=True)
+
+
 def bare(function: F) -> F:
     """Compile a kernel that makes no arrays of its own, and so need not count references."""
     return _compiled(function)

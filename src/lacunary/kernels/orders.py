@@ -9,31 +9,42 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ancestors", "assign", "factors", "needed", "order"]
+__all__ = ["ENTRIES", "OPEN", "SOFT", "ancestors", "lay", "needed", "opened", "order", "with_likelihoods"]
+
+ENTRIES = ("order",)
+"""What Python calls; see `lacunary.kernels.promote`."""
 
 MANY = 48
 """Above so many neighbours the fill-in of a variable is bounded instead of counted."""
 
+WIDE = 4096
+"""Cells above which other orders of elimination are tried."""
 
-def needed(member_at: Any, member: Any, child_at: Any, child: Any, seen: Any, soft: Any, target: Any) -> Any:
+HEAD = 5
+"""Numbers in front of a layout that say how long its parts are."""
+
+OPEN, SOFT = -1, -2
+"""What stands among codes for a variable of which nothing is known, or a likelihood of its states."""
+
+
+def needed(member_at: Any, member: Any, child_at: Any, child: Any, codes: Any, targets: Any) -> Any:
     """Return which families say something about the targets given what is seen (Shachter's Bayes ball).
 
     ``member[member_at[i]:member_at[i + 1]]`` are variable i and its parents, ``child`` its children;
-    ``seen``, ``soft`` and ``target`` are flags: observed, with a likelihood, asked about. (variables,)
+    ``codes`` are the states of what is seen, `OPEN` or `SOFT` elsewhere; (variables,).
     """
-    many = len(seen)
+    many = len(codes)
     top, bottom = np.zeros(many, np.bool_), np.zeros(many, np.bool_)
     stack = np.empty(len(member) + len(child) + many, np.int64)  # 2 · variable + whether a child sent it
     high = 0
-    for v in range(many):
-        if target[v]:
-            stack[high] = 2 * v + 1
-            high += 1
+    for v in targets:
+        stack[high] = 2 * v + 1
+        high += 1
     while high > 0:  # invariant: every variable is opened once upwards and once downwards at most
         high -= 1
         v, below = stack[high] // 2, stack[high] % 2 == 1
-        up = seen[v] != below if not soft[v] else True
-        down = not seen[v]
+        down = codes[v] < 0
+        up = codes[v] == SOFT or down == below
         if up and not top[v]:
             top[v] = True
             for at in range(member_at[v] + 1, member_at[v + 1]):
@@ -47,12 +58,13 @@ def needed(member_at: Any, member: Any, child_at: Any, child: Any, seen: Any, so
     return top
 
 
-def ancestors(member_at: Any, member: Any, flags: Any) -> Any:
-    """Return which variables are flagged or have a descendant that is; (variables,)."""
-    found, many = flags.copy(), len(flags)
+def ancestors(member_at: Any, member: Any, codes: Any) -> Any:
+    """Return which variables are known, or have a descendant that is; (variables,)."""
+    found, many = np.zeros(len(codes), np.bool_), len(codes)
     stack, high = np.empty(many, np.int64), 0
     for v in range(many):
-        if flags[v]:
+        if codes[v] != OPEN:
+            found[v] = True
             stack[high] = v
             high += 1
     while high > 0:  # invariant: what is on the stack is marked, its parents need not be
@@ -64,6 +76,15 @@ def ancestors(member_at: Any, member: Any, flags: Any) -> Any:
                 stack[high] = member[at]
                 high += 1
     return found
+
+
+def with_likelihoods(wanted: Any, codes: Any) -> Any:
+    """Return which families are wanted, with those of the likelihoods of their variables behind them."""
+    many = len(codes)
+    out = np.zeros(2 * many, np.bool_)
+    for v in range(many):
+        out[v], out[many + v] = wanted[v], wanted[v] and codes[v] == SOFT
+    return out
 
 
 def _cost(v: int, around: Any, degree: Any, near: Any, weight: Any, how: int) -> Any:
@@ -87,13 +108,17 @@ def order(member_at: Any, member: Any, wanted: Any, seen: Any, weight: Any, targ
     ``weight`` is the logarithm of every variable's number of states. With it come, for each variable but the
     targets, its scope: where it begins in a list of variables, (eliminated + 1,), and that list.
     """
+    return _ordered(member_at, member, wanted, seen, weight, targets, how)
+
+
+def _ordered(member_at: Any, member: Any, wanted: Any, seen: Any, weight: Any, targets: Any, how: int) -> Any:
     place = np.full(len(seen), -1, np.int64)
     who = np.empty(len(seen), np.int64)
     many = 0
     for v in targets:
         place[v], who[many] = many, v
         many += 1
-    fixed = many
+    fixed = len(targets)
     for i in range(len(wanted)):
         if wanted[i]:
             for at in range(member_at[i], member_at[i + 1]):
@@ -115,7 +140,10 @@ def order(member_at: Any, member: Any, wanted: Any, seen: Any, weight: Any, targ
                     b = place[member[t]]
                     if a >= 0 and b >= 0 and not near[a, b]:
                         _join(a, b, near, around, degree)
-    return _eliminate(who[:many], fixed, near, around, degree, weight[who[:many]], how)
+    size = np.empty(many)
+    for a in range(many):
+        size[a] = weight[who[a]]
+    return _eliminate(who, fixed, near, around, degree, size, how)
 
 
 def _join(a: int, b: int, near: Any, around: Any, degree: Any) -> None:
@@ -127,13 +155,12 @@ def _join(a: int, b: int, near: Any, around: Any, degree: Any) -> None:
 
 
 def _eliminate(who: Any, fixed: int, near: Any, around: Any, degree: Any, weight: Any, how: int) -> Any:
-    many = len(who)
+    many = len(degree)
     first, second = np.empty(many), np.empty(many)
-    touched = np.zeros(many, np.bool_)
+    touched, alive = np.zeros(many, np.bool_), np.ones(many, np.bool_)
     for v in range(fixed, many):
         first[v], second[v] = _cost(v, around, degree, near, weight, how)
-    alive = np.ones(many, np.bool_)
-    done, scope_at = np.empty(many, np.int64), np.zeros(many - fixed + 1, np.int64)
+    chain, scope_at = np.empty(many, np.int64), np.zeros(many - fixed + 1, np.int64)
     scope = np.empty(8 * many + 8, np.int64)
     for step in range(many - fixed):  # invariant: `near`, `around` join all that share a table by now
         best = -1
@@ -143,32 +170,41 @@ def _eliminate(who: Any, fixed: int, near: Any, around: Any, degree: Any, weight
             ):
                 best = v
         start, width = scope_at[step], degree[best]
-        while start + width > len(scope):
-            scope = np.concatenate((scope, np.empty_like(scope)))
+        if start + width > len(scope):
+            scope = _longer(scope, start, width)
         for s in range(width):
-            scope[start + s] = around[best, s]
-        done[step], alive[best], scope_at[step + 1] = best, False, start + width
-        ring = scope[start : start + width]
-        _leave(best, ring, near, around, degree, touched)
-        for v in range(fixed, many):
-            if touched[v] and alive[v]:
+            scope[start + s] = who[around[best, s]]
+        chain[step], alive[best], scope_at[step + 1] = who[best], False, start + width
+        _leave(best, near, around, degree, touched)
+        for v in range(many):
+            if touched[v] and alive[v] and v >= fixed:
                 first[v], second[v] = _cost(v, around, degree, near, weight, how)
-        touched[:] = False
+            touched[v] = False
     for t in range(fixed):
-        done[many - fixed + t] = t
-    return who[done], scope_at, who[scope[: scope_at[many - fixed]]]
+        chain[many - fixed + t] = who[t]
+    return chain, scope_at, scope[: scope_at[many - fixed]]
 
 
-def _leave(v: int, ring: Any, near: Any, around: Any, degree: Any, touched: Any) -> None:
+def _longer(list_: Any, used: int, more: int) -> Any:
+    """Return a list with room for more."""
+    out = np.empty(2 * (used + more), np.int64)
+    for i in range(used):
+        out[i] = list_[i]
+    return out
+
+
+def _leave(v: int, near: Any, around: Any, degree: Any, touched: Any) -> None:
     """Take a variable out and join its neighbours; mark those whose cost may have changed."""
-    for a in ring:
+    ring = around[v]
+    for r in range(degree[v]):
+        a = ring[r]
         touched[a] = True
         for s in range(degree[a]):
             if around[a, s] == v:
                 around[a, s] = around[a, degree[a] - 1]
                 break
         degree[a] -= 1
-    for s in range(len(ring)):
+    for s in range(degree[v]):
         a = ring[s]
         for t in range(s):
             b = ring[t]
@@ -243,7 +279,9 @@ def factors(
             factor_at[above[b] + 1] += 1
     for b in range(buckets + 1):
         factor_at[b + 1] += factor_at[b]
-    free, total = factor_at[:-1].copy(), factor_at[buckets + 1]
+    free, total = np.empty(buckets + 1, np.int64), factor_at[buckets + 1]
+    for b in range(buckets + 1):
+        free[b] = factor_at[b]
     factor, step_at = np.empty(total, np.int64), np.zeros(total + 1, np.int64)
     for i in range(many):
         if home[i] >= 0:
@@ -273,3 +311,113 @@ def factors(
         for s in range(axis_at[b], axis_at[b + 1]):
             place[axis[s]] = -1
     return factor_at, factor, step_at, step
+
+
+def _cells(axis_at: Any, axis: Any, sizes: Any) -> float:
+    """Return how many cells the tables of all buckets have, as a number that may be too large to count."""
+    total = 0.0
+    for b in range(len(axis_at) - 1):
+        cells = 1.0
+        for s in range(axis_at[b], axis_at[b + 1]):
+            cells = min(cells * sizes[axis[s]], 1e300)
+        total += cells
+    return total
+
+
+def _open(member_at: Any, member: Any, wanted: Any, seen: Any) -> int:
+    """Return how many variables of the wanted families are not seen."""
+    found, many = np.zeros(len(seen), np.bool_), 0
+    for i in range(len(wanted)):
+        if wanted[i]:
+            for at in range(member_at[i], member_at[i + 1]):
+                if not seen[member[at]] and not found[member[at]]:
+                    found[member[at]] = True
+                    many += 1
+    return many
+
+
+def lay(
+    member_at: Any, member: Any, stride: Any, sizes: Any, weight: Any, wanted: Any, codes: Any, targets: Any,
+    longest: float, most: float,
+) -> Any:  # fmt: skip
+    """Return a layout for the wanted families, in the cheapest order found, and how many cells it has.
+
+    It is one array, which `opened` takes apart. Of more cells than ``most`` it is empty; and of more open
+    variables than ``longest``, whose number, below zero, comes in place of that of the cells.
+    """
+    seen, fixed, cells = np.empty(len(codes), np.bool_), len(targets), np.inf
+    for v in range(len(codes)):
+        seen[v] = codes[v] >= 0
+    many = _open(member_at, member, wanted, seen)
+    if many > longest:
+        return np.empty(0, np.int64), -float(many)
+    for how in range(3):
+        chain, scope_at, scope = _ordered(member_at, member, wanted, seen, weight, targets, how)
+        found = assign(member_at, member, wanted, sizes, chain, scope_at, scope, fixed)
+        fewer = _cells(found[0], found[1], sizes)
+        if fewer < cells:
+            cells = fewer
+            axis_at, axis, above, home = found
+        if cells <= WIDE:
+            break
+    if cells > most:
+        return np.empty(0, np.int64), cells
+    factor_at, factor, step_at, step = factors(member_at, member, stride, sizes, axis_at, axis, above, home)
+    return _packed(axis_at, axis, above, home, factor_at, factor, step_at, step, sizes), cells
+
+
+def _packed(
+    axis_at: Any, axis: Any, above: Any, home: Any, factor_at: Any, factor: Any, step_at: Any, step: Any,
+    sizes: Any,
+) -> Any:  # fmt: skip
+    """Return a layout as one array, with where the tables and messages of its buckets begin."""
+    buckets = len(above)
+    length = HEAD + 5 * buckets + 8 + len(axis) + len(home) + 2 * len(factor) + len(step)
+    out = np.empty(length, np.int64)
+    out[0], out[1], out[2], out[3], out[4] = buckets, len(axis), len(home), len(factor), len(step)
+    into = opened(out)
+    _copy(axis_at, into[0])
+    _copy(axis, into[1])
+    _copy(above, into[2])
+    _copy(home, into[3])
+    _copy(factor_at, into[4])
+    _copy(factor, into[5])
+    _copy(step_at, into[6])
+    _copy(step, into[7])
+    table_at, message_at = into[8], into[9]
+    table_at[0] = message_at[0] = 0
+    for b in range(buckets + 1):
+        cells = 1
+        for s in range(axis_at[b], axis_at[b + 1]):
+            cells *= sizes[axis[s]]
+        table_at[b + 1] = table_at[b] + cells
+        if b < buckets:
+            message_at[b + 1] = message_at[b] + cells // sizes[axis[axis_at[b + 1] - 1]]
+    return out
+
+
+def _copy(given: Any, out: Any) -> None:
+    for i in range(len(out)):
+        out[i] = given[i]
+
+
+def opened(packed: Any) -> Any:
+    """Return the parts of a layout.
+
+    ``axis_at, axis, above, home`` as `assign` has them, ``factor_at, factor, step_at, step`` as `factors` has
+    them, and where each bucket's table, the root's last, and each message begin among all.
+    """
+    buckets, axes, families, many, steps = packed[0], packed[1], packed[2], packed[3], packed[4]
+    a = HEAD + buckets + 2
+    b = a + axes
+    c = b + buckets
+    d = c + families
+    e = d + buckets + 2
+    f = e + many
+    g = f + many + 1
+    h = g + steps
+    i = h + buckets + 2
+    return (
+        packed[HEAD:a], packed[a:b], packed[b:c], packed[c:d], packed[d:e],
+        packed[e:f], packed[f:g], packed[g:h], packed[h:i], packed[i : i + buckets + 1],
+    )  # fmt: skip

@@ -192,7 +192,7 @@ class Dag:
     @cached_property
     def continuous(self) -> tuple[int, ...]:
         """Where the continuous variables stand in the schema."""
-        return tuple(i for i, variable in enumerate(self.schema) if not variable.discrete)
+        return tuple(i for i, size in enumerate(self.schema.sizes) if not size)
 
     @cached_property
     def discrete(self) -> Dag:
