@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.infer.parallel import in_runs
+from lacunary.kernels.arena import Arena
 from lacunary.kernels.factors import SOUND
 from lacunary.kernels.gaussian import (
     BLOCK,
@@ -60,8 +61,9 @@ SQUARES = 2**16
 THIN = 1.5
 """Configurations are taken together unless that is for more than so many times the rows they count."""
 
-ALONE = 2**12
-"""Rows, each counted once for a configuration, up to which no other thread is asked to help."""
+ALONE, BESIDE = 2**23, 128
+"""Multiplications with an addition up to which no other thread is asked to help, about half a millisecond;
+and what a row under one density costs beside those of its matrix."""
 
 NEGLIGIBLE = 1e-30
 """Rows that weigh less, beside the heaviest and with the largest value squared, leave no trace in a sum."""
@@ -142,6 +144,8 @@ class GaussianRows:
         self.patterns = [_Pattern(a, b, np.flatnonzero(empty[self.order[a]]) + 1) for a, b in pairwise(edges)]
         self.columns = columns
         self._last: tuple[Forms | None, Conditioned | None] = None, None
+        #: Rooms that no kernel is in just now, by the most densities that are taken together in them.
+        self._rooms: dict[int, list[Arena]] = {}
         self._tasks: tuple[tuple[tuple[int, int], ...], Tasks] | None = None
         self.allowed = None if allowed is None else [self._places(rows_) for rows_ in allowed]
 
@@ -185,7 +189,7 @@ class GaussianRows:
 
     def __getstate__(self) -> dict[str, Any]:
         # What is worked out again in a moment is not copied or pickled.
-        return {**self.__dict__, "_last": (None, None), "_tasks": None}
+        return {**self.__dict__, "_last": (None, None), "_tasks": None, "_rooms": {}}
 
     def tasks(self, groups: Sequence[_Group]) -> Tasks:
         """Return the rows of every group of configurations cut into tasks; kept where they are all rows."""
@@ -195,6 +199,24 @@ class GaussianRows:
         if self._tasks is None or self._tasks[0] != key:
             self._tasks = key, _tasks(groups, self.sorted.shape)
         return self._tasks[1]
+
+    def share_out(self, tasks: Tasks, work: Callable[[int, int, Arena], None]) -> None:
+        """Have tasks done, several neighbours at a time; little work is not worth another thread."""
+        most, pairs = int(tasks.many.max(initial=1)), int(((tasks.last - tasks.first) * tasks.many).sum())
+        free = self._rooms.setdefault(most, [])
+
+        def in_room(run: range) -> None:
+            try:
+                room = free.pop()
+            except IndexError:
+                room = room_for(self.known, most)
+            work(run.start, run.stop, room)
+            free.append(room)
+
+        if pairs * (self.sorted.shape[1] ** 2 // 2 + BESIDE) < ALONE:
+            in_room(range(len(tasks.density)))
+        else:
+            in_runs(in_room, len(tasks.density))
 
     def placed(self, configurations: int) -> tuple[NDArray[np.int64], int]:
         """Return the column of each of so many configurations, and how many columns there are."""
@@ -306,11 +328,10 @@ class Conditioned:
         out = np.full((self.width, len(self.rows)), -np.inf)
         groups = self._groups
         tasks, dense, known = self.rows.tasks(groups), self._dense(groups), self.rows.known
-        most = max((group.many for group in groups), default=1)
-        _share_out(
+        self.rows.share_out(
             tasks,
-            lambda first, last: log_densities(
-                known, dense, tasks, first, last, self.columns, out, room_for(known, most)
+            lambda first, last, room: log_densities(
+                known, dense, tasks, first, last, self.columns, out, room
             ),
         )
         for c in range(len(self.forms.root)) if np.isnan(out).any() else ():
@@ -401,10 +422,10 @@ class Conditioned:
         n, most = self.rows.sorted.shape[1], max((group.many for group in groups), default=1)
         wide, lost = wide_for(n), np.zeros((most, len(tasks.places)), dtype=bool)
         parts = np.zeros((int(tasks.many.sum()), wide * wide))
-        _share_out(
+        self.rows.share_out(
             tasks,
-            lambda first, last: add_moments(
-                known, dense, tasks, first, last, self.columns, sorted_, lost, parts, room_for(known, most)
+            lambda first, last, room: add_moments(
+                known, dense, tasks, first, last, self.columns, sorted_, lost, parts, room
             ),
         )
         each = np.repeat(tasks.density - tasks.slot, tasks.many) + np.arange(len(parts))
@@ -492,14 +513,6 @@ def _tasks(groups: Sequence[_Group], shape: tuple[int, int]) -> Tasks:
         square += group.many * width**2
     parts = np.array(cut, dtype=np.int64).reshape(-1, 6).T.copy()
     return Tasks._make([*parts, np.concatenate([everything[:0], *mine])])
-
-
-def _share_out(tasks: Tasks, work: Callable[[int, int], None]) -> None:
-    """Have tasks done, several neighbours at a time; few rows are not worth another thread."""
-    if ((tasks.last - tasks.first) * tasks.many).sum() < ALONE:
-        work(0, len(tasks.density))
-    else:
-        in_runs(lambda run: work(run.start, run.stop), len(tasks.density))
 
 
 def _dense(forms: Forms) -> DenseForms:

@@ -28,8 +28,8 @@ __all__ = ["ExpectedCounts"]
 CELLS = 2**25
 """Expected counts that are held at a time (256 MiB): a family for which they are more is not scored."""
 
-PARALLEL = 2**15
-"""Cells of a table from which on families are counted on several threads, each a few tenths of a ms."""
+PARALLEL = 2**17
+"""Cells of a table from which on families are counted on several threads, each about a millisecond."""
 
 
 class ExpectedCounts:
