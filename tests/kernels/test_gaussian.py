@@ -92,6 +92,24 @@ def test_rows_with_one_pattern_after_the_other(count: int) -> None:
     np.testing.assert_allclose(known.moments(forms, weights), moments, rtol=ROUNDED, atol=ROUNDED)
 
 
+@pytest.mark.parametrize("count", [1, 3, 9])
+def test_rows_with_more_holes_than_cells_are_those_of_rows_with_fewer(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By observed cells, and by holes, which take no means and covariances; densities sum to e², not one."""
+    x, (mean, covariance) = rows_with_holes(9, 80, 0.6, 1), normals(9, count, 7)
+    normal, weights = Forms.normal(mean, covariance), np.random.default_rng(3).random((80, count))
+    forms, known = Forms(normal.root, normal.constant + 2.0), GaussianRows(x)
+    assert 0 < known.near < 70
+    logs, moments = known.log_evidence(forms), known.moments(forms, weights)
+    monkeypatch.setattr(gaussian.Conditioned, "_normal", None)
+    other = GaussianRows(x)
+    np.testing.assert_allclose(other.log_evidence(forms), logs, rtol=ROUNDED, atol=ROUNDED)
+    np.testing.assert_allclose(other.moments(forms, weights), moments, rtol=ROUNDED, atol=ROUNDED)
+    expected = [[one_row(row, m, v)[0] + 2.0 for m, v in zip(mean, covariance, strict=True)] for row in x]
+    np.testing.assert_allclose(logs, expected, rtol=ROUNDED, atol=ROUNDED)
+
+
 def test_densities_that_count_few_rows_are_parted() -> None:
     """Two densities count the same rows, the third others, five one; what is negligible leaves no trace."""
     x, (mean, covariance) = rows_with_holes(5, 120, 0.4, 3), normals(5, 8, 4)

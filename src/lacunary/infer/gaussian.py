@@ -21,24 +21,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.infer.given import LOG_2PI, Given, all_given, careful, given
 from lacunary.infer.parallel import in_runs
 from lacunary.kernels.arena import Arena
 from lacunary.kernels.factors import SOUND
-from lacunary.kernels.gaussian import (
-    BLOCK,
-    HEAD,
-    LARGE,
-    Holes,
-    Tasks,
-    add_moments,
-    log_densities,
-    room_for,
-    wide_for,
-)
+from lacunary.kernels.filling import BLOCK, HEAD, LARGE, Holes, room_for, wide_for
 from lacunary.kernels.gaussian import Forms as DenseForms
+from lacunary.kernels.gaussian import Tasks, add_moments, log_densities
 from lacunary.kernels.lanes import LANES
 
-__all__ = ["Conditioned", "Forms", "GaussianRows", "given_of"]
+__all__ = ["LOG_2PI", "Conditioned", "Forms", "GaussianRows"]
 
 Rows = NDArray[np.int64] | slice
 
@@ -47,9 +39,6 @@ KEPT = 2**23
 
 STEP = 4096
 """Rows worked on at once: few enough to stay in the cache between one operation and the next."""
-
-ROOM = 2**21
-"""Numbers in an array of one row's slopes each that are held at a time."""
 
 TASK, TASKS = 1024, 16
 """Rows, each counted once for a configuration, that one thread takes at a time, at least; and the most tasks
@@ -67,8 +56,6 @@ and what a row under one density costs beside those of its matrix."""
 
 NEGLIGIBLE = 1e-30
 """Rows that weigh less, beside the heaviest and with the largest value squared, leave no trace in a sum."""
-
-LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +131,8 @@ class GaussianRows:
         self.patterns = [_Pattern(a, b, np.flatnonzero(empty[self.order[a]]) + 1) for a, b in pairwise(edges)]
         self.columns = columns
         self._last: tuple[Forms | None, Conditioned | None] = None, None
-        #: Rooms that no kernel is in just now, by the most densities that are taken together in them.
-        self._rooms: dict[int, list[Arena]] = {}
+        #: Rooms that no kernel is in just now, by the most densities that are taken together, and the way.
+        self._rooms: dict[tuple[int, bool], list[Arena]] = {}
         self._tasks: tuple[tuple[tuple[int, int], ...], Tasks] | None = None
         self.allowed = None if allowed is None else [self._places(rows_) for rows_ in allowed]
 
@@ -159,6 +146,25 @@ class GaussianRows:
         number = np.repeat(np.arange(len(self.patterns)), [p.last - p.first for p in self.patterns])
         holes = np.concatenate([np.empty(0, dtype=np.int64), *(p.holes for p in self.patterns)])
         return Holes(self.sorted, number.astype(np.int64), first.astype(np.int64), holes)
+
+    @cached_property
+    def near(self) -> int:
+        """How many of the sorted rows have fewer holes than observed cells."""
+        counts = np.array([len(p.holes) for p in self.patterns], dtype=np.int64)
+        some = np.searchsorted(2 * counts, self.sorted.shape[1] - 1)
+        return self.patterns[some].first if some < len(self.patterns) else len(self)
+
+    @cached_property
+    def turned(self) -> Holes:
+        """The rows as kernels take them the other way, by observed cells; near ones have none listed."""
+        everything = np.arange(1, self.sorted.shape[1])
+        lists = [
+            np.setdiff1d(everything, p.holes) if p.first >= self.near else everything[:0]
+            for p in self.patterns
+        ]
+        first = np.cumsum([0, *map(len, lists)])
+        seen = np.concatenate([everything[:0], *lists])
+        return self.known._replace(first=first.astype(np.int64), holes=seen.astype(np.int64))
 
     @cached_property
     def reach(self) -> float:
@@ -200,16 +206,16 @@ class GaussianRows:
             self._tasks = key, _tasks(groups, self.sorted.shape)
         return self._tasks[1]
 
-    def share_out(self, tasks: Tasks, work: Callable[[int, int, Arena], None]) -> None:
+    def share_out(self, tasks: Tasks, turned: bool, work: Callable[[int, int, Arena], None]) -> None:
         """Have tasks done, several neighbours at a time; little work is not worth another thread."""
         most, pairs = int(tasks.many.max(initial=1)), int(((tasks.last - tasks.first) * tasks.many).sum())
-        free = self._rooms.setdefault(most, [])
+        free = self._rooms.setdefault((most, turned), [])
 
         def in_room(run: range) -> None:
             try:
                 room = free.pop()
             except IndexError:
-                room = room_for(self.known, most)
+                room = room_for(self.turned if turned else self.known, most)
             work(run.start, run.stop, room)
             free.append(room)
 
@@ -241,15 +247,35 @@ class _Group:
 
 
 @dataclass(frozen=True, eq=False)
-class _Given:
-    """Holes given observed cells: slope (configurations, holes, n + 1), zero for the holes' own columns.
+class _Normal:
+    """Densities by mean and covariance, (configurations, n) and (configurations, n, n).
 
-    ``spread`` is R⁻¹ with covariance R⁻¹R⁻ᵀ, and ``log`` what integrating the holes out adds to log f.
+    ``excess`` is by how much their logs exceed those of normal densities; (configurations,).
     """
 
-    slope: NDArray[np.float64]
-    spread: NDArray[np.float64]
-    log: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+    excess: NDArray[np.float64]
+
+    def bordered(self) -> NDArray[np.float64]:
+        """Return the covariances behind the means; (configurations, n + 1, n + 1)."""
+        many, n = self.mean.shape
+        out = np.zeros((many, n + 1, n + 1))
+        out[:, 0, 1:] = out[:, 1:, 0] = self.mean
+        out[:, 1:, 1:] = self.covariance
+        return out
+
+    def unfolded(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return Σ weight · E[z zᵀ], given Σ weight · ((1, u)(1, u)ᵀ − S⁻¹) as kernels add it up."""
+        count, mean = sums[:, 0, 0], self.mean
+        moved = np.einsum("cij,cj->ci", self.covariance, sums[:, 0, 1:])
+        total = count[:, None] * mean + moved
+        inner = self.covariance @ sums[:, 1:, 1:] @ self.covariance + count[:, None, None] * self.covariance
+        inner += total[:, :, None] * mean[:, None, :] + mean[:, :, None] * moved[:, None, :]
+        out = np.empty_like(sums)
+        out[:, 0, 0], out[:, 0, 1:], out[:, 1:, 0] = count, total, total
+        out[:, 1:, 1:] = 0.5 * (inner + np.swapaxes(inner, 1, 2))
+        return out
 
 
 class Conditioned:
@@ -259,15 +285,15 @@ class Conditioned:
         self.rows, self.forms = rows, forms
         #: The column of each configuration in evidence and weights, and how many columns there are.
         self.columns, self.width = rows.placed(len(forms.root))
-        #: The matrices K as kernels take them, by how configurations are grouped.
-        self._laid: dict[tuple[tuple[int, int], ...], NDArray[np.float64]] = {}
+        #: The matrices K or Σ as kernels take them, by the way and how configurations are grouped.
+        self._laid: dict[tuple[bool, tuple[tuple[int, int], ...]], NDArray[np.float64]] = {}
 
     @cached_property
-    def _kept(self) -> list[_Given] | None:
+    def _kept(self) -> list[Given] | None:
         """What holes are given observed cells, by pattern; None where that is too much to keep."""
         configurations, _, width = self.forms.root.shape
         needed = sum(len(p.holes) for p in self.rows.patterns) * width * configurations
-        return _all_given(self.forms.root, self.rows.patterns) if needed <= KEPT else None
+        return all_given(self.forms.root, [p.holes for p in self.rows.patterns]) if needed <= KEPT else None
 
     def filled(
         self, c: int, among: NDArray[np.int64] | None = None
@@ -312,7 +338,7 @@ class Conditioned:
         if self._kept is not None:
             known, at = self._kept[pattern], c
         else:
-            known, at = _given(self.forms.root[c : c + 1], self.rows.patterns[pattern].holes), 0
+            known, at = given(self.forms.root[c : c + 1], self.rows.patterns[pattern].holes), 0
         return known.slope[at], known.spread[at], float(known.log[at])
 
     def _shares(self, places: NDArray[np.int64] | None) -> list[_Share]:
@@ -326,19 +352,55 @@ class Conditioned:
     def log_evidence(self) -> NDArray[np.float64]:
         """Return the log-density of each row's observed cells, −∞ where none is allowed; (rows, columns)."""
         out = np.full((self.width, len(self.rows)), -np.inf)
-        groups = self._groups
-        tasks, dense, known = self.rows.tasks(groups), self._dense(groups), self.rows.known
-        self.rows.share_out(
-            tasks,
-            lambda first, last, room: log_densities(
-                known, dense, tasks, first, last, self.columns, out, room
-            ),
-        )
+        for groups, turned in self._parted(self._groups):
+            self._put_logs(groups, turned, out)
         for c in range(len(self.forms.root)) if np.isnan(out).any() else ():
             self._evidence_again(c, out[self.columns[c]])
         back = np.empty_like(out.T)
         back[self.rows.order] = out.T
         return back
+
+    def _put_logs(self, groups: Sequence[_Group], turned: bool, out: NDArray[np.float64]) -> None:
+        tasks, dense = self.rows.tasks(groups), self._dense(groups, turned)
+        known = self.rows.turned if turned else self.rows.known
+        self.rows.share_out(
+            tasks,
+            turned,
+            lambda first, last, room: log_densities(
+                known, dense, tasks, first, last, self.columns, out, room, turned
+            ),
+        )
+
+    def _parted(self, groups: list[_Group]) -> list[tuple[list[_Group], bool]]:
+        """Return groups for the rows that are taken by their holes, and for those by their observed cells."""
+        near, rows = self.rows.near, len(self.rows)
+        if near == rows or self._normal is None:
+            return [(groups, False)]
+        by_holes, by_seen = [], []
+        for group in groups:
+            places = np.arange(rows) if group.places is None else group.places
+            at = int(np.searchsorted(places, near))
+            by_holes.append(_Group(group.first, group.many, places[:at]))
+            by_seen.append(_Group(group.first, group.many, places[at:]))
+        return [(by_holes, False), (by_seen, True)]
+
+    @cached_property
+    def _normal(self) -> _Normal | None:
+        """Means and covariances of the densities, where they are proper and all keep their digits."""
+        configurations, height, width = self.forms.root.shape
+        if height != width - 1 or not configurations:
+            return None
+        inner = self.forms.root[:, :, 1:]
+        scale, log = np.linalg.slogdet(inner)
+        if not np.all(scale):
+            return None
+        inverse = np.asarray(np.linalg.inv(inner), dtype=np.float64)
+        covariance = inverse @ np.swapaxes(inverse, 1, 2)
+        kept = np.diagonal(covariance, axis1=1, axis2=2) * (inner**2).sum(axis=1) * SOUND
+        if not np.all(kept < 1.0):
+            return None
+        mean = -np.einsum("cij,cj->ci", inverse, self.forms.root[:, :, 0])
+        return _Normal(mean, covariance, self.forms.constant - log + 0.5 * height * LOG_2PI)
 
     @cached_property
     def _groups(self) -> list[_Group]:
@@ -379,24 +441,27 @@ class Conditioned:
     def _squares(self) -> NDArray[np.float64]:
         return np.swapaxes(self.forms.root, 1, 2) @ self.forms.root
 
-    def _dense(self, groups: Sequence[_Group]) -> DenseForms:
+    def _dense(self, groups: Sequence[_Group], turned: bool) -> DenseForms:
         """Return the densities as kernels take them, group by group."""
         if self.rows.complete:
             return self._plainly
-        key = tuple((group.first, group.many) for group in groups)
+        pairs = tuple((group.first, group.many) for group in groups)
+        key, normal = (turned, pairs), self._normal if turned else None
         if key not in self._laid:
-            each = [np.moveaxis(self._squares[c : c + many], 0, -1).ravel() for c, many in key]
+            squares = self._squares if normal is None else normal.bordered()
+            each = [np.moveaxis(squares[c : c + many], 0, -1).ravel() for c, many in pairs]
             self._laid[key] = np.concatenate([*each, np.zeros(LANES)])  # rows are read by eights
-        return self._plainly._replace(square=self._laid[key])
+        constant = self._plainly.constant if normal is None else normal.excess
+        return self._plainly._replace(square=self._laid[key], constant=constant)
 
     def _evidence_again(self, c: int, out: NDArray[np.float64]) -> None:
         """Work out in place what lost its digits in configuration c."""
         root = self.forms.root[c]
-        for rows, which, z, given in _careful(self.rows, root, np.flatnonzero(np.isnan(out))):
+        for rows, which, z, held in careful(self.rows.known, root, np.flatnonzero(np.isnan(out))):
             with np.errstate(over="ignore", invalid="ignore"):
                 residual = z @ root.T
                 squared = np.einsum("ij,ij->i", residual, residual)
-            out[rows] = self.forms.constant[c] - 0.5 * np.fmin(squared, LARGE) + given.log[which]
+            out[rows] = self.forms.constant[c] - 0.5 * np.fmin(squared, LARGE) + held.log[which]
 
     def normals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return mean and standard deviation of z given the observed cells; (rows, columns, n + 1) each."""
@@ -418,14 +483,28 @@ class Conditioned:
         sorted_ = np.ascontiguousarray(weights[self.rows.order].T)
         counted = [self._counted(c, sorted_[self.columns[c]]) for c in range(len(self.forms.root))]
         groups = [part for group in self._groups for part in self._thinned(group, counted)]
-        tasks, dense, known = self.rows.tasks(groups), self._dense(groups), self.rows.known
+        out = np.zeros((len(self.forms.root), *[self.rows.sorted.shape[1]] * 2))
+        for some, turned in self._parted(groups):
+            sums, lost = self._added(some, turned, sorted_)
+            out += self._normal.unfolded(sums) if turned and self._normal else sums
+            for c, again in lost:
+                self._moments_again(c, again, sorted_[self.columns[c]], out[c])
+        return out
+
+    def _added(
+        self, groups: Sequence[_Group], turned: bool, weights: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], list[tuple[int, NDArray[np.int64]]]]:
+        """Return what kernels add up, and the rows that lost their digits, by configuration."""
+        tasks, dense = self.rows.tasks(groups), self._dense(groups, turned)
+        known = self.rows.turned if turned else self.rows.known
         n, most = self.rows.sorted.shape[1], max((group.many for group in groups), default=1)
         wide, lost = wide_for(n), np.zeros((most, len(tasks.places)), dtype=bool)
         parts = np.zeros((int(tasks.many.sum()), wide * wide))
         self.rows.share_out(
             tasks,
+            turned,
             lambda first, last, room: add_moments(
-                known, dense, tasks, first, last, self.columns, sorted_, lost, parts, room
+                known, dense, tasks, first, last, self.columns, weights, lost, parts, room, turned
             ),
         )
         each = np.repeat(tasks.density - tasks.slot, tasks.many) + np.arange(len(parts))
@@ -433,63 +512,25 @@ class Conditioned:
         for c, part in zip(each.tolist(), parts.reshape(len(parts), wide, wide), strict=True):
             out[c] += part
         out = np.ascontiguousarray(out[:, HEAD : HEAD + n, HEAD : HEAD + n])
-        if lost.any():
-            first = np.repeat(tasks.density, tasks.last - tasks.first)
-            for c in range(len(out)):
-                again = np.concatenate(
-                    [tasks.places[one & (first + own == c)] for own, one in enumerate(lost)]
-                )
-                if len(again):
-                    self._moments_again(c, np.sort(again), sorted_[self.columns[c]], out[c])
-        return out
+        if not lost.any():
+            return out, []
+        first = np.repeat(tasks.density, tasks.last - tasks.first)
+        places = [
+            np.concatenate([tasks.places[one & (first + own == c)] for own, one in enumerate(lost)])
+            for c in range(len(out))
+        ]
+        return out, [(c, np.sort(again)) for c, again in enumerate(places) if len(again)]
 
     def _moments_again(
         self, c: int, among: NDArray[np.int64], weight: NDArray[np.float64], out: NDArray[np.float64]
     ) -> None:
         """Add the moments of rows that lost their digits in configuration c."""
-        for rows, which, z, given in _careful(self.rows, self.forms.root[c], among):
+        for rows, which, z, held in careful(self.rows.known, self.forms.root[c], among):
             rooted = z * np.sqrt(weight[rows])[:, None]
             out += rooted.T @ rooted
-            total = np.bincount(which, weight[rows], minlength=len(given.holes))[:, None, None]
-            covariance = given.spread @ np.swapaxes(given.spread, -1, -2)
-            np.add.at(out, (given.holes[:, :, None], given.holes[:, None, :]), total * covariance)
-
-
-@dataclass(frozen=True, eq=False)
-class _Careful:
-    """Patterns of holes given observed cells: their holes, (patterns, count), and as in `_Given`."""
-
-    holes: NDArray[np.int64]
-    slope: NDArray[np.float64]
-    spread: NDArray[np.float64]
-    log: NDArray[np.float64]
-
-
-def _careful(
-    rows: GaussianRows, root: NDArray[np.float64], among: NDArray[np.int64]
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], _Careful]]:
-    """Yield some of the sorted rows, each one's pattern, z with the holes' means, and the patterns.
-
-    Here A_h is decomposed, not K_hh: that has lost too many digits. Patterns with as many holes go together.
-    """
-    known = rows.known
-    counts = np.diff(known.first)[known.pattern[among]]
-    for count in np.unique(counts):
-        mine = among[counts == count]
-        present, which = np.unique(known.pattern[mine], return_inverse=True)
-        step = max(1, ROOM // max(int(count) * root.shape[1], 1))
-        for first in range(0, len(mine), step):
-            part, low = mine[first : first + step], which[first]
-            some = present[low : which[min(first + step, len(mine)) - 1] + 1]
-            holes = known.holes[known.first[some][:, None] + np.arange(count)]
-            unit, upper = np.linalg.qr(np.moveaxis(root[:, holes], 0, 1))
-            spread = np.linalg.inv(upper)
-            slope = -spread @ (np.swapaxes(unit, -1, -2) @ root)
-            scale = np.log(np.abs(np.diagonal(upper, axis1=-2, axis2=-1))).sum(axis=-1)
-            given = _Careful(holes, slope, spread, 0.5 * int(count) * LOG_2PI - scale)
-            here, z = which[first : first + step] - low, rows.sorted[part]
-            z[np.arange(len(z))[:, None], holes[here]] = np.einsum("rhn,rn->rh", slope[here], z)
-            yield part, here, z, given
+            total = np.bincount(which, weight[rows], minlength=len(held.holes))[:, None, None]
+            covariance = held.spread @ np.swapaxes(held.spread, -1, -2)
+            np.add.at(out, (held.holes[:, :, None], held.holes[:, None, :]), total * covariance)
 
 
 def _some(one: NDArray[np.int64] | None) -> bool:
@@ -535,62 +576,3 @@ class _Share:
     pattern: int
     first: int
     last: int
-
-
-def given_of(
-    root: NDArray[np.float64], holes: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return slope, spread and log of some holes given the other cells, for each of several roots A."""
-    (known,) = _all_given(root, [_Pattern(0, 0, holes)])
-    return known.slope, known.spread, known.log
-
-
-def _all_given(root: NDArray[np.float64], patterns: Sequence[_Pattern]) -> list[_Given]:
-    """Return what the holes of every pattern are given the observed cells, for each of several roots A.
-
-    Patterns with as many holes are worked out together, by Cholesky from K = AᵀA, whose block for the holes
-    is RᵀR. Where that has lost too many digits the decomposition of A itself takes its place.
-    """
-    out: list[_Given | None] = [None] * len(patterns)
-    square = np.swapaxes(root, -1, -2) @ root
-    by_count: dict[int, list[int]] = {}
-    for k, pattern in enumerate(patterns):
-        by_count.setdefault(len(pattern.holes), []).append(k)
-    for count, which in by_count.items():
-        holes = np.array([patterns[k].holes for k in which], dtype=np.int64).reshape(len(which), count)
-        block = square[:, holes[:, :, None], holes[:, None, :]]
-        try:
-            lower = np.asarray(np.linalg.cholesky(block), dtype=np.float64)
-        except np.linalg.LinAlgError:
-            lower = np.zeros_like(block)
-        pivots = np.diagonal(lower, axis1=-2, axis2=-1)
-        sound = np.asarray((pivots**2 > SOUND * np.diagonal(block, axis1=-2, axis2=-1)).all(axis=(0, 2)))
-        for at, k in enumerate(which):
-            if count and sound[at]:
-                out[k] = _from_square(square, lower[:, at], patterns[k].holes)
-            else:
-                out[k] = _given(root, patterns[k].holes)
-    return [given for given in out if given is not None]
-
-
-def _from_square(square: NDArray[np.float64], lower: NDArray[np.float64], holes: NDArray[np.int64]) -> _Given:
-    """Return the same as `_given` from K = AᵀA and the factor of its block for the holes."""
-    spread = np.swapaxes(np.linalg.inv(lower), -1, -2)
-    slope = -spread @ (np.swapaxes(spread, -1, -2) @ square[:, holes])
-    slope[:, :, holes] = 0.0
-    scale = np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(axis=-1)
-    return _Given(slope, spread, 0.5 * len(holes) * LOG_2PI - scale)
-
-
-def _given(root: NDArray[np.float64], holes: NDArray[np.int64]) -> _Given:
-    """Return what holes are given the observed cells, for each of several roots A."""
-    if not len(holes):
-        empty = np.empty((len(root), 0, root.shape[-1]))
-        return _Given(empty, empty[:, :, :0], np.zeros(len(root)))
-    unit, upper = np.linalg.qr(root[:, :, holes])
-    spread = np.linalg.inv(upper)
-    seen = root.copy()
-    seen[:, :, holes] = 0.0
-    slope = -spread @ (np.swapaxes(unit, -1, -2) @ seen)
-    scale = np.log(np.abs(np.diagonal(upper, axis1=-2, axis2=-1))).sum(axis=-1)
-    return _Given(slope, spread, 0.5 * len(holes) * LOG_2PI - scale)

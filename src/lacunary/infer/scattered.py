@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.infer.gaussian import Forms, GaussianRows, given_of
-from lacunary.kernels.gaussian import LARGE
+from lacunary.infer.gaussian import Forms, GaussianRows
+from lacunary.infer.given import given_of
+from lacunary.kernels.filling import LARGE
 
 __all__ = ["ScatteredRows"]
 

@@ -1,0 +1,456 @@
+"""Rows with holes, made ready to be multiplied: eight factors at a time.
+
+With K = AᵀA the holes h of a row have, given its observed cells, the precision K_hh = LLᵀ and the mean
+−K_hh⁻¹ K_ho z_o. Eight factors L stand side by side in lanes: those of a row under eight densities, whose K
+lie interleaved, or of two rows under four, of four under two, of eight under one. So as many patterns as rows
+cost little more than a few; where neighbours share a pattern its factors stand until another one comes.
+
+Rows with more holes than observed cells are taken the other way (``seen``): with the mean μ and the
+covariance Σ of a density, S = Σ_oo = LLᵀ has all that is asked. Their log-density is that of x_o; and with
+u = S⁻¹(x_o − μ_o), zero at the holes, E[x] = μ + Σu and E[(x − μ)(x − μ)ᵀ] = Σ + Σ(uuᵀ − S⁻¹)Σ, so that u and
+S⁻¹ are all that is added up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunary.kernels.arena import Arena, blank, tuple_in
+from lacunary.kernels.compile import called, inlined
+from lacunary.kernels.factors import (
+    AREA,
+    TILE,
+    add_row,
+    below,
+    copy_row,
+    diagonal,
+    dots,
+    folded,
+    inverse,
+    product,
+    solve_down,
+    solve_up,
+)
+from lacunary.kernels.lanes import LANES, U
+from lacunary.kernels.tile import HIGH
+
+__all__ = [
+    "BLOCK",
+    "HEAD",
+    "LARGE",
+    "Block",
+    "Holes",
+    "Work",
+    "height_of",
+    "load",
+    "padded",
+    "room_for",
+    "spread",
+    "wide_for",
+    "work_in",
+]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+BLOCK = 64
+"""Rows that are filled before they are multiplied, half as many under four densities or more: few enough for
+the nearest caches."""
+
+HEAD = LANES - 1
+"""Places before z in a row of a block, so that x begins a vector: the one before it would take another."""
+
+LARGE = 1e300
+"""Where squared residuals end, so that an outlier has a log-density however far it lies."""
+
+LOG_2, LOG_2PI = float(np.log(2.0)), float(np.log(2.0 * np.pi))
+
+
+class Holes(NamedTuple):
+    """Rows and their holes.
+
+    Attributes
+    ----------
+    z
+        (1, x) of the rows, zero where there is a hole; (rows, n + 1).
+    pattern
+        Which pattern of holes a row has; (rows,).
+    first, holes
+        The holes of pattern p, as places in z, are ``holes[first[p]:first[p + 1]]``, ascending; of rows that
+        are taken the other way, the observed cells.
+    """
+
+    z: Array
+    pattern: Index
+    first: Index
+    holes: Index
+
+
+class Work(NamedTuple):
+    """Room for one thread.
+
+    Attributes
+    ----------
+    z, weighted
+        Rows of a block with their holes filled, density by density; and those of one density times their
+        weights. z stands at place `HEAD` of each row, `wide_for` numbers long; flat.
+    sums
+        A block of `HIGH` × `LANES` sums, and one of their squares; flat.
+    lower
+        In lanes: the factors L, then the covariances of the holes; in tiles.
+    right
+        In lanes: what is solved for, then the means; flat, m × `LANES`.
+    covariance
+        What the holes' covariances add up to, (n + 1, n + 1, many), below the diagonal; flat.
+    state, shift, waiting
+        In lanes: what `diagonal` keeps, first of all whether a factor has lost too many digits, and last
+        ½‖L⁻¹(x_o − μ_o)‖² of rows that are taken the other way; ±½|h| log 2π − log det L; and what those rows
+        weigh whose covariance is still to be added.
+    weight
+        What a row's covariance weighs under each of its densities.
+    values, places, base
+        Values of a row; where they, or its holes, stand in a row of K; and where rows of K begin.
+    standing
+        In groups of lanes, one group a row: the pattern whose factors stand.
+    log, share
+        Of each row of the block and density: its shift, NaN where that is lost; and its weight.
+    held
+        How many holes the factors that stand are for, 0 if none do; and whether all rows have the same.
+    """
+
+    z: Array
+    weighted: Array
+    sums: Array
+    lower: Array
+    right: Array
+    covariance: Array
+    state: Array
+    shift: Array
+    waiting: Array
+    weight: Array
+    values: Array
+    places: Index
+    base: Index
+    standing: Index
+    log: Array
+    share: Array
+    held: Index
+
+
+class Block(NamedTuple):
+    """Rows that are worked on together: ``rows`` of them from ``at`` on among a task's places.
+
+    ``many`` densities take each; the rows of one lie ``pitch`` rows after those of the one before. Their K
+    begin at ``square``.
+    """
+
+    at: int
+    rows: int
+    many: int
+    pitch: int
+    square: int
+
+
+DOUBLE, LONG = np.dtype(np.float64), np.dtype(np.int64)
+WORK = (*(DOUBLE,) * 11, *(LONG,) * 3, DOUBLE, DOUBLE, LONG)
+
+work_in: Callable[[Any], Work] = tuple_in(Work, WORK)
+"""Returns the `Work` in an arena, inside a kernel; its arrays are pointers there."""
+
+
+def wide_for(width: int) -> int:
+    """Return how long a row of a block is for z of this width."""
+    return -(-(HEAD + width) // LANES) * LANES
+
+
+def room_for(known: Holes, many: int) -> Arena:
+    """Return room for these rows under so many densities at a time: an arena with a `Work`."""
+    width = known.z.shape[1]
+    wide, most = wide_for(width), int(np.diff(known.first).max(initial=0))
+    tiles, slots = -(-most // TILE), many * BLOCK
+    covariance = width * width * many if most else 0
+    rows, lanes = (slots * wide, BLOCK * wide, 2 * HIGH * LANES), (4 * LANES, LANES, LANES, LANES)
+    factors = tiles * tiles * AREA, tiles * TILE * LANES, covariance
+    each = wide * many, wide + TILE, TILE, LANES, slots, slots, 2
+    return blank((*rows, *factors, *lanes, *each), WORK)
+
+
+@inlined
+def padded(width: int) -> int:
+    """Return so many numbers, filled up to a multiple of `LANES`."""
+    return (width + LANES - 1) // LANES * LANES
+
+
+@inlined
+def height_of(many: int) -> int:
+    """Return how many rows make a block."""
+    return BLOCK if many <= 2 else BLOCK // 2
+
+
+@called
+def load(
+    square: Array, known: Holes, places: Index, block: Block, work: Work, weigh: bool, seen: bool
+) -> None:
+    """Fill a block with rows, their holes at their means; covariances wait, or are added, if ``weigh``.
+
+    ``seen``: with (1, u), if ``weigh``.
+    """
+    width, many = known.z.shape[1], block.many
+    wide, group = padded(HEAD + width), LANES // block.many
+    for r in range(block.pitch):
+        row = places[block.at + min(r, block.rows - 1)]
+        for own in range(many):
+            start = (own * block.pitch + r) * wide + HEAD
+            if seen:
+                for k in range(width):
+                    work.z[U(start + k)] = 1.0 if k == 0 else 0.0
+            else:
+                for k in range(width):
+                    work.z[U(start + k)] = known.z[U(row), U(k)]
+    for r in range(0, block.rows, group):
+        at, end = block.at + r, block.at + block.rows
+        most, alike = _patterns(known, places, at, min(at + group, end))
+        if most == 0:
+            for lane in range(LANES):
+                work.log[(lane % many) * block.pitch + r + lane // many] = 0.0
+            continue
+        if not (alike and work.held[1] and work.held[0] and work.standing[0] == _own(known, places, at)):
+            if weigh and work.held[0]:
+                spread(known, many, work)
+            for k in range(group):
+                work.standing[k] = _own(known, places, min(at + k, end - 1))
+            work.held[0], work.held[1] = most, int(alike)
+            _factor(square, known, block, -0.5 if seen else 0.5, work)
+        _fill(square, known, places, block, r, work, weigh, seen)
+        for lane in range(LANES):
+            row, slot = r + lane // many, (lane % many) * block.pitch + r + lane // many
+            sound = work.state[lane] == 0.0
+            work.log[slot] = work.shift[lane] - work.state[3 * LANES + lane] if sound else np.nan
+            if weigh and row < block.rows and sound:
+                work.waiting[lane] += work.share[slot]
+
+
+@inlined
+def _own(known: Holes, places: Index, at: int) -> int:
+    return int(known.pattern[places[at]])
+
+
+@called
+def _patterns(known: Holes, places: Index, at: int, end: int) -> tuple[int, bool]:
+    """Return the most holes of some rows, and whether they share one pattern."""
+    most, alike, own = 0, True, known.pattern[places[at]]
+    for k in range(at, end):
+        mine = known.pattern[places[k]]
+        alike = alike and mine == own
+        most = max(most, known.first[mine + 1] - known.first[mine])
+    return most, alike
+
+
+@inlined
+def _tiles(holes: int) -> int:
+    return (holes + TILE - 1) // TILE
+
+
+@inlined
+def _row(i: int, tiles: int) -> int:
+    """Return where row i of the matrices in lanes begins."""
+    return (i // TILE) * tiles * AREA + (i % TILE) * TILE * LANES
+
+
+@inlined
+def _list_holes(known: Holes, pattern: int, many: int, work: Work) -> int:
+    """Put where a pattern's holes stand in a row of K, and return how many there are."""
+    begin, end = known.first[pattern], known.first[pattern + 1]
+    for i in range(end - begin):
+        work.places[U(i)] = known.holes[U(begin + i)] * many
+    for i in range(end - begin, end - begin + TILE):
+        work.places[U(i)] = 0
+    return int(end - begin)
+
+
+@called
+def _gather(square: Array, known: Holes, block: Block, half: float, work: Work) -> None:
+    """Fetch the lower halves of the standing patterns' K_hh; beyond a pattern's holes is the identity."""
+    tiles, many, width = _tiles(work.held[0]), block.many, known.z.shape[1]
+    for k in range(LANES // many):
+        count, lane = _list_holes(known, work.standing[k], many, work), k * many
+        for i in range(count):
+            row = block.square + work.places[U(i)] * width
+            copy_row(work.lower, _row(i, tiles) + lane, square, row, work.places, i // TILE + 1, many)
+        for i in range(count, tiles * TILE):
+            for j in range(i + 1):
+                at = _row(i, tiles) + (j // TILE) * AREA + (j % TILE) * LANES
+                for own in range(lane, lane + many):
+                    work.lower[U(at + own)] = 1.0 if i == j else 0.0
+        for own in range(lane, lane + many):
+            work.waiting[own], work.shift[own] = 0.0, half * LOG_2PI * count
+            work.state[own], work.state[LANES + own], work.state[2 * LANES + own] = 0.0, 1.0, 0.0
+            work.state[3 * LANES + own] = 0.0
+
+
+@called
+def _factor(square: Array, known: Holes, block: Block, half: float, work: Work) -> None:
+    """Make the factors of K_hh of the standing patterns, and note which have lost too many digits."""
+    _gather(square, known, block, half, work)
+    tiles = _tiles(work.held[0])
+    for j in range(tiles):
+        row = j * tiles * AREA
+        inner = row + j * AREA
+        diagonal(work.lower, inner, row, j, work.state)
+        for i in range(j + 1, tiles):
+            other = i * tiles * AREA
+            below(work.lower, other + j * AREA, other, row, j, inner)
+    for lane in range(LANES):
+        log = np.log(work.state[LANES + lane])
+        work.shift[lane] += log + LOG_2 * work.state[2 * LANES + lane]
+
+
+@called
+def _fill(
+    square: Array, known: Holes, places: Index, block: Block, r: int, work: Work, weigh: bool, seen: bool
+) -> None:
+    """Put the holes' means into the next rows of the block, from row ``r`` on; u, if ``seen``."""
+    many, width = block.many, known.z.shape[1]
+    tiles, wide = _tiles(work.held[0]), padded(HEAD + width)
+    for k in range(LANES // many):
+        row = places[min(block.at + r + k, block.at + block.rows - 1)]
+        if seen:
+            _centre(square, known, block, row, k, work)
+        else:
+            _multiply(square, known, block, row, k, work)
+    for i in range(tiles):
+        row = i * tiles * AREA
+        solve_down(work.right, i * TILE * LANES, work.lower, row, i, row + i * AREA)
+    if seen:
+        _halve_squares(tiles, work)
+        if not weigh:
+            return
+    for i in range(tiles - 1, -1, -1):
+        inner = (i * tiles + i) * AREA
+        below_it, left = inner + tiles * AREA, tiles - 1 - i
+        solve_up(work.right, i * TILE * LANES, work.lower, below_it, tiles * AREA, left, inner)
+    for lane in range(LANES):
+        begin = known.first[work.standing[lane // many]]
+        end = known.first[work.standing[lane // many] + 1] if work.state[lane] == 0.0 else begin
+        start = ((lane % many) * block.pitch + r + lane // many) * wide + HEAD
+        for i in range(end - begin):
+            work.z[U(start + known.holes[U(begin + i)])] = work.right[U(i * LANES + lane)]
+
+
+@called
+def _centre(square: Array, known: Holes, block: Block, row: int, k: int, work: Work) -> None:
+    """Put x_o − μ_o of one row into its group of lanes, the k-th, and zeros beyond its observed cells."""
+    many, lane = block.many, k * block.many
+    begin, end = known.first[work.standing[k]], known.first[work.standing[k] + 1]
+    for i in range(end - begin):
+        place = known.holes[U(begin + i)]
+        value, mean = known.z[U(row), U(place)], block.square + place * many
+        for own in range(many):
+            work.right[U(i * LANES + lane + own)] = value - square[U(mean + own)]
+    for i in range(end - begin, _tiles(work.held[0]) * TILE):
+        for own in range(many):
+            work.right[U(i * LANES + lane + own)] = 0.0
+
+
+@called
+def _halve_squares(tiles: int, work: Work) -> None:
+    """Put ½‖L⁻¹(x_o − μ_o)‖² of every lane."""
+    for lane in range(LANES):
+        squared = 0.0
+        for i in range(tiles * TILE):
+            squared += work.right[U(i * LANES + lane)] ** 2
+        work.state[3 * LANES + lane] = 0.5 * squared if squared < LARGE else 0.5 * LARGE
+
+
+@called
+def _repeat(row: Array, width: int, many: int, out: Array) -> None:
+    """Put each value of a row once for each of 1, 2 or 4 densities."""
+    if many == 4:
+        for k in range(width):
+            value = row[U(k)]
+            out[U(4 * k)], out[U(4 * k + 1)], out[U(4 * k + 2)], out[U(4 * k + 3)] = (
+                value,
+                value,
+                value,
+                value,
+            )
+    elif many == 2:
+        for k in range(width):
+            out[U(2 * k)], out[U(2 * k + 1)] = row[U(k)], row[U(k)]
+    else:
+        for k in range(width):
+            out[U(k)] = row[U(k)]
+
+
+@called
+def _multiply(square: Array, known: Holes, block: Block, row: int, k: int, work: Work) -> None:
+    """Put −K_ho z_o of one row into its group of lanes, the k-th, and zeros beyond its holes."""
+    many, width = block.many, known.z.shape[1]
+    begin, end = known.first[work.standing[k]], known.first[work.standing[k] + 1]
+    seen, hole = 0, begin
+    if many == LANES:  # the fewest places
+        for place in range(width):
+            if hole < end and known.holes[U(hole)] == place:
+                hole += 1
+            else:
+                work.places[U(seen)], work.values[U(seen)] = place * many, known.z[U(row), U(place)]
+                seen += 1
+    else:
+        _repeat(known.z[row], width, many, work.values)
+        seen = (width * many + LANES - 1) // LANES
+        for place in range(width * many, seen * LANES):
+            work.values[U(place)] = 0.0
+    for i in range(0, _tiles(work.held[0]) * TILE, TILE):
+        at = i * LANES + k * many
+        for r in range(TILE if begin + i < end else 0):
+            work.base[r] = block.square + known.holes[min(begin + i + r, end - 1)] * width * many
+        if begin + i < end and many == LANES:
+            dots(work.right, at, square, work.base, work.places, work.values, seen)
+        elif begin + i < end:
+            folded(work.right, at, square, work.base, work.values, seen, many)
+        for r in range(max(end - begin - i, 0), TILE):
+            for own in range(many):
+                work.right[at + r * LANES + own] = 0.0
+
+
+@called
+def spread(known: Holes, many: int, work: Work) -> None:
+    """Add the covariances of the standing patterns' holes, times what waits for them."""
+    tiles, width, groups = _tiles(work.held[0]), known.z.shape[1], LANES // many
+    if work.held[1]:
+        for lane in range(many, LANES):
+            work.waiting[lane % many] += work.waiting[lane]
+        groups = 1
+    _invert(tiles, work)
+    for k in range(groups):
+        lane, total = k * many, 0.0
+        for own in range(many):
+            work.weight[own] = work.waiting[lane + own]
+            total += work.weight[own]
+        count = _list_holes(known, work.standing[k], many, work) if total else 0
+        for i in range(count):
+            row, at = work.places[U(i)] * width, _row(i, tiles) + lane
+            add_row(work.covariance, row, work.places, work.lower, at, work.weight, i // TILE + 1, many)
+    work.held[0] = 0
+
+
+@called
+def _invert(tiles: int, work: Work) -> None:
+    """Make covariances of factors, zero where those are lost."""
+    step = tiles * AREA
+    for i in range(1, tiles):
+        for j in range(i):
+            out, inner = i * step + j * AREA, i * step + i * AREA
+            inverse(work.lower, out, out, j * step + j * AREA, step, i - j, inner)
+    for i in range(tiles):
+        column = i * step + i * AREA
+        for j in range(i + 1):
+            product(work.lower, i * step + j * AREA, column, i * step + j * AREA, step, tiles - i)
+    for lane in range(LANES):
+        if work.state[lane] != 0.0:
+            for at in range(lane, tiles * step, LANES):
+                work.lower[at] = 0.0
