@@ -11,6 +11,8 @@ demo: $(VENV)/.installed
 
 # Many processes are started: each would compile all modules again if what is compiled were not kept.
 test: export PYTHONDONTWRITEBYTECODE =
+# Two of them have a core each: threads of matrix products would only wait for each other.
+test test-oldest coverage: export OPENBLAS_NUM_THREADS = 1
 test: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -74,5 +76,5 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 
 $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --no-compile --editable '.[$*]'
-	$(BIN)/python -m compileall -qq -j 2 $(VENV)/lib || true
+	$(BIN)/python -m compileall -qq -j 2 -x '/tests?/' $(VENV)/lib || true
 	touch $@ $(VENV)/.installed
