@@ -145,7 +145,7 @@ class Block(NamedTuple):
     """Rows that are worked on together: ``rows`` of them from ``at`` on among a task's places.
 
     ``many`` densities take each; the rows of one lie ``pitch`` rows after those of the one before. Their K
-    begin at ``square``.
+    begin at ``square``. z is ``width`` numbers long.
     """
 
     at: int
@@ -153,6 +153,7 @@ class Block(NamedTuple):
     many: int
     pitch: int
     square: int
+    width: int
 
 
 DOUBLE, LONG = np.dtype(np.float64), np.dtype(np.int64)
@@ -199,7 +200,7 @@ def load(
 
     ``seen``: with (1, u), if ``weigh``.
     """
-    width, many = known.z.shape[1], block.many
+    width, many = block.width, block.many
     wide, group = padded(HEAD + width), LANES // block.many
     for r in range(block.pitch):
         row = places[block.at + min(r, block.rows - 1)]
@@ -210,7 +211,7 @@ def load(
                     work.z[U(start + k)] = 1.0 if k == 0 else 0.0
             else:
                 for k in range(width):
-                    work.z[U(start + k)] = known.z[U(row), U(k)]
+                    work.z[U(start + k)] = known.z[U(row * width + k)]
     for r in range(0, block.rows, group):
         at, end = block.at + r, block.at + block.rows
         most, alike = _patterns(known, places, at, min(at + group, end))
@@ -220,7 +221,7 @@ def load(
             continue
         if not (alike and work.held[1] and work.held[0] and work.standing[0] == _own(known, places, at)):
             if weigh and work.held[0]:
-                spread(known, many, work)
+                spread(known, width, many, work)
             for k in range(group):
                 work.standing[k] = _own(known, places, min(at + k, end - 1))
             work.held[0], work.held[1] = most, int(alike)
@@ -275,7 +276,7 @@ def _list_holes(known: Holes, pattern: int, many: int, work: Work) -> int:
 @called
 def _gather(square: Array, known: Holes, block: Block, half: float, work: Work) -> None:
     """Fetch the lower halves of the standing patterns' K_hh; beyond a pattern's holes is the identity."""
-    tiles, many, width = _tiles(work.held[0]), block.many, known.z.shape[1]
+    tiles, many, width = _tiles(work.held[0]), block.many, block.width
     for k in range(LANES // many):
         count, lane = _list_holes(known, work.standing[k], many, work), k * many
         for i in range(count):
@@ -314,7 +315,7 @@ def _fill(
     square: Array, known: Holes, places: Index, block: Block, r: int, work: Work, weigh: bool, seen: bool
 ) -> None:
     """Put the holes' means into the next rows of the block, from row ``r`` on; u, if ``seen``."""
-    many, width = block.many, known.z.shape[1]
+    many, width = block.many, block.width
     tiles, wide = _tiles(work.held[0]), padded(HEAD + width)
     for k in range(LANES // many):
         row = places[min(block.at + r + k, block.at + block.rows - 1)]
@@ -348,7 +349,7 @@ def _centre(square: Array, known: Holes, block: Block, row: int, k: int, work: W
     begin, end = known.first[work.standing[k]], known.first[work.standing[k] + 1]
     for i in range(end - begin):
         place = known.holes[U(begin + i)]
-        value, mean = known.z[U(row), U(place)], block.square + place * many
+        value, mean = known.z[U(row * block.width + place)], block.square + place * many
         for own in range(many):
             work.right[U(i * LANES + lane + own)] = value - square[U(mean + own)]
     for i in range(end - begin, _tiles(work.held[0]) * TILE):
@@ -367,11 +368,11 @@ def _halve_squares(tiles: int, work: Work) -> None:
 
 
 @called
-def _repeat(row: Array, width: int, many: int, out: Array) -> None:
+def _repeat(row: Array, at: int, width: int, many: int, out: Array) -> None:
     """Put each value of a row once for each of 1, 2 or 4 densities."""
     if many == 4:
         for k in range(width):
-            value = row[U(k)]
+            value = row[U(at + k)]
             out[U(4 * k)], out[U(4 * k + 1)], out[U(4 * k + 2)], out[U(4 * k + 3)] = (
                 value,
                 value,
@@ -380,16 +381,16 @@ def _repeat(row: Array, width: int, many: int, out: Array) -> None:
             )
     elif many == 2:
         for k in range(width):
-            out[U(2 * k)], out[U(2 * k + 1)] = row[U(k)], row[U(k)]
+            out[U(2 * k)], out[U(2 * k + 1)] = row[U(at + k)], row[U(at + k)]
     else:
         for k in range(width):
-            out[U(k)] = row[U(k)]
+            out[U(k)] = row[U(at + k)]
 
 
 @called
 def _multiply(square: Array, known: Holes, block: Block, row: int, k: int, work: Work) -> None:
     """Put −K_ho z_o of one row into its group of lanes, the k-th, and zeros beyond its holes."""
-    many, width = block.many, known.z.shape[1]
+    many, width = block.many, block.width
     begin, end = known.first[work.standing[k]], known.first[work.standing[k] + 1]
     seen, hole = 0, begin
     if many == LANES:  # the fewest places
@@ -397,10 +398,10 @@ def _multiply(square: Array, known: Holes, block: Block, row: int, k: int, work:
             if hole < end and known.holes[U(hole)] == place:
                 hole += 1
             else:
-                work.places[U(seen)], work.values[U(seen)] = place * many, known.z[U(row), U(place)]
+                work.places[U(seen)], work.values[U(seen)] = place * many, known.z[U(row * width + place)]
                 seen += 1
     else:
-        _repeat(known.z[row], width, many, work.values)
+        _repeat(known.z, row * width, width, many, work.values)
         seen = (width * many + LANES - 1) // LANES
         for place in range(width * many, seen * LANES):
             work.values[U(place)] = 0.0
@@ -418,9 +419,9 @@ def _multiply(square: Array, known: Holes, block: Block, row: int, k: int, work:
 
 
 @called
-def spread(known: Holes, many: int, work: Work) -> None:
+def spread(known: Holes, width: int, many: int, work: Work) -> None:
     """Add the covariances of the standing patterns' holes, times what waits for them."""
-    tiles, width, groups = _tiles(work.held[0]), known.z.shape[1], LANES // many
+    tiles, groups = _tiles(work.held[0]), LANES // many
     if work.held[1]:
         for lane in range(many, LANES):
             work.waiting[lane % many] += work.waiting[lane]

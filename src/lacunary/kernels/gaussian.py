@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.kernels.arena import Arena
+from lacunary.kernels.arena import Arena, pointed
 from lacunary.kernels.compile import bare, called
 from lacunary.kernels.filling import (
     HEAD,
@@ -32,6 +32,8 @@ __all__ = ["Forms", "Tasks", "add_moments", "log_densities"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
+
+NOTHING_LOST = np.zeros((0, 0), dtype=np.bool_)
 
 
 class Tasks(NamedTuple):
@@ -82,7 +84,6 @@ class Forms(NamedTuple):
     square: Array
 
 
-@bare
 def log_densities(
     known: Holes,
     forms: Forms,
@@ -98,52 +99,9 @@ def log_densities(
 
     ``room`` is that of `room_for`; ``seen``: rows are taken the other way.
     """
-    work = work_in(room)
-    for t in range(begin, end):
-        many = tasks.many[t]
-        work.held[0] = 0
-        for at in range(tasks.first[t], tasks.last[t], height_of(many)):
-            rows = min(tasks.last[t] - at, height_of(many))
-            block = Block(at, rows, many, padded(rows), tasks.square[t])
-            load(forms.square, known, tasks.places, block, work, False, seen)
-            for own in range(many):
-                c = tasks.density[t] + own
-                if seen:
-                    for r in range(rows):
-                        log = work.log[own * block.pitch + r]
-                        out[columns[c], tasks.places[at + r]] = forms.constant[c] + log
-                    continue
-                _residuals(
-                    forms, c, known.z.shape[1], own * block.pitch, block, tasks.places, out[columns[c]], work
-                )
+    visit(known, forms, tasks, begin, end, columns, out, NOTHING_LOST, out, room, False, seen)
 
 
-@called
-def _residuals(
-    forms: Forms, c: int, width: int, first: int, block: Block, places: Index, out: Array, work: Work
-) -> None:
-    """Put the log-densities of the block's rows under density c, which stand from row ``first`` on."""
-    wide, high = padded(HEAD + width), forms.reach.shape[1] * LANES
-    for r in range(0, block.rows, HIGH):
-        for i in range(HIGH * LANES, 2 * HIGH * LANES):
-            work.sums[U(i)] = 0.0
-        for k in range(forms.reach.shape[1]):
-            low, top = forms.reach[c, k, 0], forms.reach[c, k, 1]
-            for i in range(HIGH * LANES):
-                work.sums[U(i)] = 0.0
-            start, row = (c * width + low) * high + k * LANES, (first + r) * wide + HEAD + low
-            add_products(work.sums, 0, LANES, work.z, row, wide, 1, forms.turned, start, high, top - low)
-            for i in range(HIGH * LANES):
-                work.sums[U(HIGH * LANES + i)] += work.sums[U(i)] ** 2
-        for i in range(r, min(r + HIGH, block.rows)):
-            squared = 0.0
-            for lane in range(LANES):
-                squared += work.sums[(HIGH + i - r) * LANES + lane]
-            half = 0.5 * squared if squared < LARGE else 0.5 * LARGE
-            out[places[block.at + i]] = forms.constant[c] + work.log[first + i] - half
-
-
-@bare
 def add_moments(
     known: Holes,
     forms: Forms,
@@ -163,35 +121,90 @@ def add_moments(
     all tasks, w²) for w = `wide_for` (n + 1), from place `HEAD` on. ``room`` is that of `room_for`.
     ``seen``: rows are taken the other way, and added is Σ weight · ((1, u)(1, u)ᵀ − S⁻¹).
     """
+    visit(known, forms, tasks, begin, end, columns, weights, lost, out, room, True, seen)
+
+
+@bare
+def visit(
+    known: Holes,
+    forms: Forms,
+    tasks: Tasks,
+    begin: int,
+    end: int,
+    columns: Index,
+    weights: Array,
+    lost: NDArray[np.bool_],
+    out: Array,
+    room: Arena,
+    weigh: bool,
+    seen: bool,
+) -> None:
+    """Do `add_moments` if ``weigh``, else `log_densities`: most of either is compiled once then."""
     work = work_in(room)
-    width = known.z.shape[1]
-    wide = padded(HEAD + width)
+    width, blocks, holes = known.z.shape[1], forms.reach.shape[1], len(known.holes) > 0
+    known, forms, tasks = pointed(known), pointed(forms), pointed(tasks)
     for t in range(begin, end):
         many = tasks.many[t]
         work.held[0] = 0
-        for i in range(width * width * many if len(known.holes) else 0):
+        for i in range(width * width * many if weigh and holes else 0):
             work.covariance[U(i)] = 0.0
         for at in range(tasks.first[t], tasks.last[t], height_of(many)):
             rows = min(tasks.last[t] - at, height_of(many))
-            block = Block(at, rows, many, padded(rows), tasks.square[t])
-            for own in range(many):
+            block = Block(at, rows, many, padded(rows), tasks.square[t], width)
+            for own in range(many if weigh else 0):
                 weight = weights[columns[tasks.density[t] + own]]
                 for r in range(rows):
                     work.share[own * block.pitch + r] = weight[tasks.places[at + r]]
-            load(forms.square, known, tasks.places, block, work, True, seen)
+            load(forms.square, known, tasks.places, block, work, weigh, seen)
             for own in range(many):
-                _add_squares(own, block, wide, lost[own], out[tasks.slot[t] + own], work)
-        if work.held[0]:
-            spread(known, many, work)
-        for own in range(many):
+                c = tasks.density[t] + own
+                if weigh:
+                    _add_squares(own, block, lost[own], out[tasks.slot[t] + own], work)
+                elif seen:
+                    for r in range(rows):
+                        log = work.log[own * block.pitch + r]
+                        out[columns[c], tasks.places[at + r]] = forms.constant[c] + log
+                else:
+                    _residuals(
+                        forms, c, blocks, own * block.pitch, block, tasks.places, out[columns[c]], work
+                    )
+        if weigh and work.held[0]:
+            spread(known, width, many, work)
+        for own in range(many if weigh else 0):
             sign = -1.0 if seen else 1.0
-            _finish(width, own, many if len(known.holes) else 0, sign, out[tasks.slot[t] + own], work)
+            _finish(width, own, many if holes else 0, sign, out[tasks.slot[t] + own], work)
 
 
 @called
-def _add_squares(own: int, block: Block, wide: int, lost: NDArray[np.bool_], out: Array, work: Work) -> None:
+def _residuals(
+    forms: Forms, c: int, blocks: int, first: int, block: Block, places: Index, out: Array, work: Work
+) -> None:
+    """Put the log-densities of the block's rows under density c, which stand from row ``first`` on."""
+    width, high = block.width, blocks * LANES
+    wide = padded(HEAD + width)
+    for r in range(0, block.rows, HIGH):
+        for i in range(HIGH * LANES, 2 * HIGH * LANES):
+            work.sums[U(i)] = 0.0
+        for k in range(blocks):
+            low, top = forms.reach[2 * (c * blocks + k)], forms.reach[2 * (c * blocks + k) + 1]
+            for i in range(HIGH * LANES):
+                work.sums[U(i)] = 0.0
+            start, row = (c * width + low) * high + k * LANES, (first + r) * wide + HEAD + low
+            add_products(work.sums, 0, LANES, work.z, row, wide, 1, forms.turned, start, high, top - low)
+            for i in range(HIGH * LANES):
+                work.sums[U(HIGH * LANES + i)] += work.sums[U(i)] ** 2
+        for i in range(r, min(r + HIGH, block.rows)):
+            squared = 0.0
+            for lane in range(LANES):
+                squared += work.sums[(HIGH + i - r) * LANES + lane]
+            half = 0.5 * squared if squared < LARGE else 0.5 * LARGE
+            out[places[block.at + i]] = forms.constant[c] + work.log[first + i] - half
+
+
+@called
+def _add_squares(own: int, block: Block, lost: NDArray[np.bool_], out: Array, work: Work) -> None:
     """Add Σ weight z zᵀ of the block's rows under one density to the upper half of its moments."""
-    first = own * block.pitch
+    first, wide = own * block.pitch, padded(HEAD + block.width)
     for r in range(block.rows):
         lost[block.at + r] = np.isnan(work.log[first + r])
         share = 0.0 if lost[block.at + r] else work.share[first + r]
