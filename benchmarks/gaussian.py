@@ -25,7 +25,7 @@ Iterate = Callable[[], float]
 TITLE = "EM of a mixture of 8 Gaussians in 64 dimensions, seconds per iteration"
 DIMENSIONS, CLASSES, HOLES = 64, 8, 0.1
 PATTERNS = (10, 100, 1_000)
-SHARES = (0.1, 0.3)
+SHARES = (0.1, 0.3, 0.45, 0.6)
 WARM = 3
 """Iterations after which time is taken: the first ones, from shares at random, are not like the others."""
 
