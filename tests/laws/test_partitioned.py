@@ -289,6 +289,19 @@ def searched(kind: str) -> lac.Table:
     return replace(table, schema=lac.Schema(tuple(replace(v, family=None) for v in table.schema)))
 
 
+def two_groups() -> lac.Table:
+    """Rows of two groups that differ in shares and arcs: of one group's, rounding would choose the halves."""
+    like, unlike = [[0.9, 0.1], [0.1, 0.9]], [[0.1, 0.9], [0.9, 0.1]]
+    schema = lac.dag("A; B; C; D", states=2).schema
+    one = {"A": [0.9, 0.1], "B": like, "C": [0.8, 0.2], "D": like}
+    two = {"A": [0.2, 0.8], "B": [0.1, 0.9], "C": unlike, "D": [0.1, 0.9]}
+    networks = (
+        lac.Network.from_tables(lac.dag("A -> B; C -> D", schema=schema), one),
+        lac.Network.from_tables(lac.dag("A -> C; B; D", schema=schema), two),
+    )
+    return lac.Mixture(np.array([0.6, 0.4]), networks).sample(120, rng=1)
+
+
 FEW = lac.Stop(iterations=15)
 
 
@@ -424,7 +437,8 @@ def test_responsibilities_stay_where_the_rows_are(what: str, monkeypatch: pytest
     monkeypatch.setattr(residuals, "SAMPLE", 10)
     monkeypatch.setattr(facts, "KEPT", 10)
     Far.most = 0
-    table = searched({"given": "mixed", "noise": "continuous", "classes": "discrete"}.get(what, what))
+    like = {"given": "mixed", "noise": "continuous", "classes": "discrete"}
+    table = two_groups() if what == "discrete" else searched(like.get(what, what))
     table = table.take(np.arange(3 * len(table)) % len(table))
     source = FarSource(cut(table, 2).parts)
     stop = lac.Stop(iterations=2)
