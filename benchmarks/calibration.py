@@ -15,13 +15,14 @@ over by the trapezoidal rule.
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 from time import process_time
-from typing import Literal
+from typing import Literal, TextIO, cast
 
 import numpy as np
 from scipy.special import logsumexp
@@ -299,14 +300,22 @@ def _kept(records: Path | None) -> list[Run]:
     """Return the runs of a file; none if there is no such file."""
     if records is None or not records.exists():
         return []
-    return [Run(**json.loads(line)) for line in records.read_text(encoding="utf-8").splitlines()]
+    with _opened(records, "rt") as file:
+        return [Run(**json.loads(line)) for line in file]
 
 
 def _keep(records: Path | None, made: Run) -> None:
     """Add a run to a file."""
     if records is not None:
-        with records.open("a", encoding="utf-8") as file:
+        with _opened(records, "at") as file:
             file.write(json.dumps(asdict(made)) + "\n")
+
+
+def _opened(records: Path, how: Literal["rt", "at"]) -> TextIO:
+    """Open a file of records, packed if it is called so."""
+    if records.suffix == ".gz":
+        return cast("TextIO", gzip.open(records, how, encoding="utf-8"))
+    return cast("TextIO", records.open(how, encoding="utf-8"))
 
 
 if __name__ == "__main__":
