@@ -293,8 +293,8 @@ def two_groups() -> lac.Table:
     """Rows of two groups that differ in shares and arcs: of one group's, rounding would choose the halves."""
     like, unlike = [[0.9, 0.1], [0.1, 0.9]], [[0.1, 0.9], [0.9, 0.1]]
     schema = lac.dag("A; B; C; D", states=2).schema
-    one = {"A": [0.9, 0.1], "B": like, "C": [0.8, 0.2], "D": like}
-    two = {"A": [0.2, 0.8], "B": [0.1, 0.9], "C": unlike, "D": [0.1, 0.9]}
+    one: dict[str, Any] = {"A": [0.9, 0.1], "B": like, "C": [0.8, 0.2], "D": like}
+    two: dict[str, Any] = {"A": [0.2, 0.8], "B": [0.1, 0.9], "C": unlike, "D": [0.1, 0.9]}
     networks = (
         lac.Network.from_tables(lac.dag("A -> B; C -> D", schema=schema), one),
         lac.Network.from_tables(lac.dag("A -> C; B; D", schema=schema), two),
