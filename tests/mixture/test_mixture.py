@@ -307,3 +307,15 @@ def test_another_search_goes_on_once_where_climbing_ends() -> None:
     assert found.estimate.value == pytest.approx(exact.estimate.value, abs=1e-6)
     with pytest.raises(ParameterError, match="method is one of"):
         lac.fit_mixture(table, method="hill")
+
+
+def test_graphs_of_many_variables_have_a_last_search_from_random_graphs() -> None:
+    """With too many variables for the best of all graphs; where a search is named, it is the last."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(120, 17)) @ (np.eye(17) + 0.5 * rng.normal(size=(17, 17)))
+    x[60:] += 8.0
+    table = lac.read({f"x{i}": x[:, i] for i in range(17)}, kinds="continuous")
+    default, named = (lac.fit_mixture(table, components=2, search=search) for search in (None, "reinsert"))
+    assert default.chosen.value > named.chosen.value + 0.1
+    phases = [tick.phase for tick in default.chosen.ticks]
+    assert phases[: len(named.chosen.ticks)] == [tick.phase for tick in named.chosen.ticks]

@@ -39,8 +39,7 @@ from lacunary.structure.anneal import Anneal
 from lacunary.structure.best_first import BestFirst
 from lacunary.structure.climb import Greedy
 from lacunary.structure.constraints import ArcsGiven, Constraints
-from lacunary.structure.default import MOST, exact_seconds
-from lacunary.structure.exact import Exact
+from lacunary.structure.default import last_method
 from lacunary.structure.gaussian import Normal
 from lacunary.structure.hidden import trials, with_hidden
 from lacunary.structure.method import SearchMethod, method_of
@@ -161,7 +160,8 @@ def fit_mixture(
         The search behind ``S*``. "reinsert", the default, and others follow a climb the first time that it
         leaves every structure as it is; "greedy" (the algorithm as published), "best-first" and "anneal", and
         `Greedy` with restarts, are the step itself. Where none is named, the components of the best mixture
-        have the best of all graphs in the end, if these are found in seconds. See `lacunary.search`.
+        have the best of all graphs in the end, if these are found in seconds, or else the best that
+        reinsertion comes to from a few random graphs. See `lacunary.search`.
     until
         Learning ends when no "structure" changes, or when the "score" of a round does not rise.
     stop
@@ -242,9 +242,8 @@ def fit_mixture(
             graphs=graphs, begin_weights=begin_weights,
         )  # fmt: skip
         growth = Growth(learner, plan, full, begin, ess, _seed(rng), watch, described, resume)
-        few = len(full.schema) <= MOST and constraints.max_parents > 1
-        if few and named is None and growth.entrants.rough is not plan:
-            growth.last, growth.seconds = Exact(), exact_seconds(full, constraints)
+        if named is None and growth.entrants.rough is not plan:
+            growth.last = partial(last_method, full, constraints)
         growth.entrants.graphs, growth.drawn_weights = graphs, begin_weights == "draws"
         if initial is not None:
             growth.entrants.initial = begun = begun_from(initial, full, learner.noise is not None)

@@ -4,8 +4,8 @@ Every number of components has a tournament of beginnings (`lacunary.mixture.ent
 Where structures are learned, the classes with fixed structures are members of the class: what they come to is
 where the search for structures begins, so that it ends no lower. Growing may go back: two components of a
 mixture merged may be a better smaller one than was found on the way. The dearest search is for the numbers
-that may still be best; the best of these is tried again at the end, from other beginnings, and where finding
-the best of all graphs is cheap its components have theirs.
+that may still be best; the best of these is tried again at the end, from other beginnings. In the end its
+components have the best of all graphs, where finding them is cheap, or the best that random graphs lead to.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from lacunary.mixture.learner import MixtureLearner
 from lacunary.mixture.tied import Tied
 from lacunary.mixture.trail import KeptTrial, MixtureTrail
 from lacunary.mixture.variational import posterior
-from lacunary.structure.default import CHEAP
+from lacunary.structure.exact import Exact
 from lacunary.structure.method import SearchMethod
 from lacunary.structure.plan import Plan, State, Tick
 from lacunary.structure.resume import decode_state, encode_state, plan_settings
@@ -75,9 +76,6 @@ REACH = 2.0
 FURTHER, BACK = 2, 20
 """Rounds, or steps of EM, after which a mixture made by merging must be the best of its number to go on."""
 
-REPEATED = 2
-"""About how many searches for the best of all graphs it takes until none changes."""
-
 APART = "structures were compared as if every component had parameters of its own"
 """What is said where structures are looked for and parameters are shared."""
 
@@ -117,8 +115,7 @@ class Growth:
         self.done: list[Trial] = []
         self.whole: Growth | None = None
         self.drawn_weights = False
-        self.last: SearchMethod | None = None
-        self.seconds = np.inf
+        self.last: Callable[[int], SearchMethod | None] = lambda many: None
         self._begun: dict[tuple[int, int], Trial] = {}
         self._left: set[tuple[int, int]] = set()
         self._under_way: KeptTrial | None = None
@@ -238,9 +235,9 @@ class Growth:
         """Try numbers that are best or all but best again, as long as that finds a better mixture."""
         if self.entrants.initial is not None or self.learner.labels is not None or self.whole is not None:
             return
-        top = max(self.done, key=_worth)
-        near = {trial.asked for trial in self.done if trial.value >= top.value - CLOSE}
-        for many in sorted(near, key=lambda many: -self.best(many).value):
+        for many in sorted({trial.asked for trial in self.done}, key=lambda many: -self.best(many).value):
+            if self.best(many).value < max(self.done, key=_worth).value - CLOSE:
+                return
             for turn in range(TURNS):
                 before = self.best(many)
                 if before.components != many or many < 2 or before.degenerate:
@@ -269,11 +266,17 @@ class Growth:
         return climbs[1]
 
     def _finish(self) -> None:
-        """Look for the best of all graphs of the best mixture's components, where that is cheap."""
+        """Look for better graphs of the best mixture's components: the best of all, where that is cheap.
+
+        Rows stay where they are for the most part, and climbs from other rows met graphs by chance.
+        """
         best = max(self.done, key=_worth)
-        if self.last is None or best.degenerate or REPEATED * best.components * self.seconds > CHEAP:
+        method = None if best.degenerate else self.last(best.components)
+        if method is None:
             return
-        plan = replace(self.plan, method=self.last, refine="always")
+        refined = sum(tick.phase == "refine" for tick in best.ticks)
+        often: Literal["once", "always"] = "always" if isinstance(method, Exact) else "once"
+        plan = replace(self.plan, method=method, refine=often, refined=refined)
         found = self._learn(best.asked, self._continued(best), best.winners, plan)
         self.done.remove(min(best, found, key=_worth))
 

@@ -9,9 +9,10 @@ from lacunary.structure.constraints import Constraints
 from lacunary.structure.exact import Exact, asked_size
 from lacunary.structure.method import SearchMethod
 from lacunary.structure.reinsert import Reinsert
+from lacunary.structure.scatter import Scatter
 from lacunary.structure.tree import Tree
 
-__all__ = ["default_method", "exact_seconds"]
+__all__ = ["default_method", "exact_seconds", "last_method"]
 
 CHEAP = 10.0
 """Seconds the best graph is worth, by an estimate: the same call finds the same graph."""
@@ -21,6 +22,9 @@ MOST = 16
 
 TURNS = 10
 """About how many searches structural EM takes."""
+
+REPEATED = 2
+"""About how many searches for the best of all graphs of a mixture it takes until none changes."""
 
 
 def default_method(source: Source, constraints: Constraints) -> SearchMethod:
@@ -34,6 +38,21 @@ def default_method(source: Source, constraints: Constraints) -> SearchMethod:
     turns = TURNS if source.facts.holes.any() else 1
     few = len(constraints.schema) <= MOST
     return Exact() if few and turns * exact_seconds(source, constraints) <= CHEAP else Reinsert()
+
+
+def last_method(source: Source, constraints: Constraints, networks: int) -> SearchMethod | None:
+    """Return the search with which the graphs of so many networks end, where one is cheap; else none.
+
+    The best of all graphs, or the best of those that reinsertion comes to from random graphs.
+    """
+    n = len(constraints.schema)
+    if constraints.max_parents <= 1:
+        return None
+    if n <= MOST and REPEATED * networks * exact_seconds(source, constraints) <= CHEAP:
+        return Exact()
+    scatter = Scatter()
+    asked = 2.0 * n**2 * scatter.starts * networks  # families at most, by trial
+    return scatter if asked * _ask_seconds(source) <= CHEAP else None
 
 
 def exact_seconds(source: Source, constraints: Constraints) -> float:

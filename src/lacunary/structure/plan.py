@@ -134,6 +134,8 @@ class Plan:
         Whether searches are without the prior over graphs at first, which then only chooses among the graphs
         met, and have it once that leads no higher. What a network without an arc expects of holes is diluted,
         and a charged search would be kept from arcs that it could not take out again.
+    refined
+        How often the plan's own search had its turn under an earlier plan, which does not count.
     """
 
     constraints: Constraints
@@ -150,6 +152,7 @@ class Plan:
     trace: bool = False
     shared: bool = False
     late: bool = False
+    refined: int = 0
 
     @property
     def fixed(self) -> bool:
@@ -169,7 +172,7 @@ class Plan:
 
     def refines(self, state: State) -> bool:
         """Whether the plan's own search follows where climbing changes nothing."""
-        once = all(tick.phase != "refine" for tick in state.ticks)
+        once = sum(tick.phase == "refine" for tick in state.ticks) <= self.refined
         return self.structure == "learn" and (self.refine == "always" or (self.refine == "once" and once))
 
 
