@@ -150,11 +150,12 @@ def _hide_unless(table: lac.Table, driver: str, names: tuple[str, ...]) -> lac.T
     return replace(table, codes=codes)
 
 
+SAID = {arcs: text.replace(";", ",") for arcs, text in BN1.items()}
 READINGS: dict[str, tuple[str, dict[str, Any]]] = {
-    "one": (BN1["one"], {"arcs": "one"}),
-    "both": (BN1["both"], {"arcs": "both"}),
-    "one-85": (f"{BN1['one']}, 85 % missing", {"arcs": "one", "rare": True}),
-    "both-85": (f"{BN1['both']}, 85 % missing", {"arcs": "both", "rare": True}),
+    "one": (SAID["one"], {"arcs": "one"}),
+    "both": (SAID["both"], {"arcs": "both"}),
+    "one-85": (f"{SAID['one']}, 85 % missing", {"arcs": "one", "rare": True}),
+    "both-85": (f"{SAID['both']}, 85 % missing", {"arcs": "both", "rare": True}),
 }
 """Readings of BN1: arcs, which print does not give, and parameters that give its share of holes or not."""
 
@@ -202,12 +203,19 @@ def _together(name: str, answers: Mapping[str, Mapping[str, Found]]) -> Found:
     """Return the answer under the first reading there is, with those under the others."""
     own = {READINGS[reading][0]: found[name] for reading, found in answers.items() if name in found}
     first, *others = own.values()
-    values = {reading: (found.value, found.error or 0.0) for reading, found in own.items()}
-    told = "; ".join(
-        f"{reading}: {value if isinstance(value, str) else with_error(value, error)}"
-        for reading, (value, error) in values.items()
-    )
-    return replace(first, note=f"{first.note} By reading: {told}.".strip(), readings=tuple(others))
+    told = "; ".join(f"{reading}: {_shown(found)}" for reading, found in own.items())
+    note = f"{first.note} By reading: {told}.".strip()
+    behind = "; ".join([first.behind, *(f"{r}: {found.behind}" for r, found in list(own.items())[1:])])
+    return replace(first, note=note, behind=behind, readings=tuple(others))
+
+
+def _shown(found: Found) -> str:
+    """Return an answer under one reading: a text as it is, small shares in per cent."""
+    if isinstance(found.value, str):
+        return found.value
+    error = found.error or 0.0
+    small = abs(found.value) < 0.01
+    return f"{found.value:.3%} ± {error:.3%}" if small else with_error(found.value, error)
 
 
 def _both_worse(found: Mapping[str, Found]) -> dict[str, Found]:
