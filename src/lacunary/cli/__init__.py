@@ -1,5 +1,6 @@
 """The command line: parse, call a verb, print."""
 
+import gc
 import io
 import os
 import sys
@@ -8,6 +9,9 @@ from lacunary.cli.app import app
 from lacunary.cli.checkpoints import end_as_if_interrupted
 
 __all__ = ["app", "main"]
+
+RARELY = 50_000
+"""Objects made between two looks for garbage in cycles: a compiler makes millions that stay."""
 
 
 def main() -> None:
@@ -18,5 +22,6 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):  # what a terminal's letters cannot say is spelled out
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    gc.set_threshold(RARELY)
     end_as_if_interrupted()
     app(prog_name="lacunary")
