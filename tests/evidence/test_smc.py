@@ -316,6 +316,24 @@ def test_an_error_is_settled_before_its_islands_are_run() -> None:
     assert np.std(z) < np.sqrt(29 / 27) + 4 * deviation  # that of a t distribution with 29 degrees of freedom
 
 
+def test_islands_that_settle_apart_give_way_to_those_that_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Effort brings islands of the first sampler no nearer: a quarter of the budget is enough for it."""
+
+    def attempt(islands: int, effort: float, rng: np.random.Generator) -> Annealed:
+        logs = rng.normal(-4.5, 3.0, islands)
+        return Annealed(logs, np.zeros((islands, 1)), np.zeros((islands, 1000)), round(islands * effort))
+
+    stuck, agreeing = Sampler("stuck", attempt, 1.0, points=True), normal_logs(conditional=False)
+    ways = [stuck, replace(agreeing, points=True)]
+    monkeypatch.setattr("lacunary.evidence.smc.samplers", lambda problem, rng: (ways, None))
+    found = sampled(classes(0, rows=8), budget=1e5)
+    assert found.stderr is not None
+    assert found.details["sampler"] == "normal logs"
+    assert found.details["trustworthy"]
+    assert abs(found.value) <= FAR * found.stderr
+    assert stuck.spent < 1e5 / 2
+
+
 def test_systematic_draws_follow_the_weights() -> None:
     logs = np.log(np.array([[0.7, 0.1, 0.1, 0.1]]))
     who = Weights(logs, 1.0).drawn(np.random.default_rng(0))

@@ -84,6 +84,9 @@ COVERED = 0.9
 FEW = 0.1
 """Share of the particles that carry the mean below which the tail of their weights matters."""
 
+PATIENCE = 0.25
+"""Share of the budget after which islands that are still far apart are left, if another sampler's agree."""
+
 CHEAPER = 4.0
 """Times that the first sampler may be dearer than another, which is the more likely to miss something."""
 
@@ -385,7 +388,11 @@ def _grow(
     """Run the samplers until the best meets the error; tell whether that was interrupted."""
     try:
         main = _chosen(problem, ways, islands, stderr, budget, rng)
-        until(problem, main, islands, stderr, budget, rng)
+        rough = main.spread > ROUGH
+        agreed = _agreed(problem, ways, islands, stderr, PATIENCE * budget, rng) if rough else None
+        if agreed is None:
+            until(problem, main, islands, stderr, budget, rng)
+        main = agreed or main
         second = next((way for way in ways if way is not main), None)
         if second is not None:
             if second.found is None:
@@ -399,6 +406,29 @@ def _grow(
         ways[:] = sorted((way for way in ways if way.found is not None), key=lambda way: way.stderr)
         return True
     return False
+
+
+def _agreed(
+    problem: Problem,
+    ways: list[Sampler],
+    islands: int,
+    stderr: float,
+    budget: float,
+    rng: np.random.Generator,
+) -> Sampler | None:
+    """Return the first sampler from a beginning of its own that meets the error; None where none does.
+
+    Rows that come in one by one settle early on one of several peaks far apart, each island on its own;
+    annealing begins at all of them.
+    """
+    for way in (way for way in ways if not way.conditional):
+        if way.found is None:
+            problem.say(f"{way.name}: a first run")
+            way.run(islands, 1, rng)
+        until(problem, way, islands, stderr, budget, rng)
+        if way.stderr <= stderr and way.spread <= SPREAD:
+            return way
+    return None
 
 
 def _fuller(main: Sampler, second: Sampler) -> list[Sampler]:
