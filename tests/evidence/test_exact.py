@@ -13,6 +13,7 @@ from scipy.special import betaln, logsumexp
 import lacunary as lac
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ParameterError, TooWideError
+from lacunary.evidence.count_tables import count_tables
 from lacunary.evidence.exact import complete_log_evidence, exact, exact_posterior, family_log_evidence
 from lacunary.evidence.score import pose
 from lacunary.infer.belief import BDeu, Belief, Dirichlet
@@ -199,6 +200,17 @@ def test_equal_rows_are_summed_as_tables_of_counts() -> None:
     found = exact(pose(graph, small_table(graph, codes)))
     assert found.value == pytest.approx(logsumexp(logs), abs=ROUNDING)
     assert found.details["tables"] == 21**2  # what is below A sums to one
+
+
+def test_tables_that_are_equal_are_counted_once_before_too_many_are_refused() -> None:
+    """Four kinds of five rows each: k rows of A = 0 in all, 6, 11 and 16 tables, each met with 6 more."""
+    graph = dag("A -> B; D -> E", states=2)
+    codes = [[HOLE, 0, d, e] for d, e in product((0, 1), repeat=2) for _ in range(5)]
+    problem = pose(graph, small_table(graph, codes))
+    needed = 6 * (1 + 6 + 11 + 16)
+    assert sum(len(logs) for _, logs in count_tables(problem, needed)) == 6 * 16
+    with pytest.raises(TooWideError, match=f"10\\^3 tables of counts where {needed - 1} are allowed"):
+        list(count_tables(problem, needed - 1))
 
 
 def test_what_lies_below_holes_need_not_be_completed() -> None:

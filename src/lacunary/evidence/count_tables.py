@@ -63,6 +63,8 @@ def count_tables(problem: Problem, budget: int = BUDGET) -> Iterator[tuple[Array
     """
     rows, base = _sorted(problem)
     sizes, left = problem.dag.schema.sizes, budget
+    if not problem.dag.continuous:
+        _check_number(problem, rows, budget)
     states, logs = base[None], np.zeros(1)
     for row in rows:
         left -= len(states) * row.tables(sizes)
@@ -74,6 +76,26 @@ def count_tables(problem: Problem, budget: int = BUDGET) -> Iterator[tuple[Array
             return
         states, logs = _merged(*map(np.concatenate, zip(*_sums(states, logs, added, ways), strict=True)))
     yield states, logs
+
+
+def _check_number(problem: Problem, rows: list[_Row], budget: int) -> None:
+    """Refuse what is too much before it is gone through, by one whole number in place of every table.
+
+    The number is a sum over the table's cells with weights at random, modulo 2⁶⁴: equal tables have equal
+    numbers, so that there are no more numbers than tables.
+    """
+    sizes, left = problem.dag.schema.sizes, budget
+    if sum(log10(row.tables(sizes)) for row in rows) + log10(len(rows) or 1) < log10(budget):
+        return
+    width = problem.dag.layout.statistics_size
+    weights = np.random.default_rng(0).integers(-(2**62), 2**62, width)
+    numbers = np.zeros(1, dtype=np.int64)
+    for row in rows:
+        left -= len(numbers) * row.tables(sizes)
+        if left < 0:
+            _refuse(rows, sizes, budget)
+        added = _spread(problem, row)[0].astype(np.int64) @ weights
+        numbers = np.unique(numbers[:, None] + added)
 
 
 def _sorted(problem: Problem) -> tuple[list[_Row], Array]:
