@@ -39,7 +39,7 @@ def test_rows_of_the_root_are_least_squares_over_their_deviation(
     sound, root = put(moment, divisor, each)
     assert sound
     for c, (*given_, child) in each:
-        slopes = np.linalg.lstsq(rows[c][:, given_], rows[c][:, child])[0]
+        slopes = np.linalg.lstsq(rows[c][:, given_], rows[c][:, child], rcond=None)[0]
         left = rows[c][:, child] - rows[c][:, given_] @ slopes
         expected = np.zeros(size + 1)
         expected[given_], expected[child] = -slopes, 1.0
