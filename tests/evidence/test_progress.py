@@ -10,7 +10,10 @@ import pytest
 
 import lacunary as lac
 from lacunary.evidence.ais import ais
+from lacunary.evidence.exact import exact
 from lacunary.evidence.ladder import bridge
+from lacunary.evidence.sandwich import sandwich
+from lacunary.evidence.smc import sampled
 from tests.evidence.small import classes
 
 
@@ -66,3 +69,47 @@ def test_an_interrupted_ladder_is_the_one_before(monkeypatch: pytest.MonkeyPatch
     found = bridge(problem, draws=8, chains=8)
     assert len(found.details["tau"]) == 32
     assert found.stderr is not None
+    assert "interrupted" in found.details["note"]
+    assert not found.trustworthy
+
+
+@pytest.mark.parametrize(
+    "where", ["the twin, sequential imputation from", "the twin, sequential imputation b"]
+)
+def test_a_sandwich_interrupted_at_its_twin_returns_the_value(where: str) -> None:
+    """What was found of the data is that of `sampled`, which gives its second opinion as long a run."""
+    problem = classes(2, rows=12)
+    _, problem.tell = listener(lambda what, part: where in what)
+    found, whole = sandwich(problem), sampled(problem, both=True)
+    assert (found.value, found.stderr) == (whole.value, whole.stderr)
+    assert abs(found.value - exact(problem).value) <= 4 * (found.stderr or 0.0)
+    assert len(found.details["runs"]) == 2
+    assert "gap" not in found.details
+    assert "interrupted before the twin's ends were found" in found.details["note"]
+    assert not found.trustworthy
+
+
+def test_a_sandwich_interrupted_at_its_last_end_has_a_gap() -> None:
+    problem = classes(2, rows=12)
+    _, problem.tell = listener(lambda what, part: what.startswith("sequential imputation back"))
+    found = sandwich(problem, stderr=1e-3, budget=2.0**24)
+    assert found.details["gap_error"] > 1e-3
+    assert abs(found.details["gap"]) <= 4 * found.details["gap_error"]
+    assert "the twin's gap is" in found.details["note"]
+
+
+def test_a_sandwich_interrupted_at_the_data_asks_no_twin() -> None:
+    problem = classes(2, rows=12)
+    told, problem.tell = listener(lambda what, part: "wanted" in what)
+    found = sandwich(problem, stderr=1e-3)
+    assert not any("twin" in what for what, _ in told)
+    assert found.details["interrupted"]
+    assert "interrupted" in found.details["note"]
+
+
+def test_an_interrupted_walk_leaves_fewer_draws_to_predict_from() -> None:
+    graph = lac.dag("A -> C", states={"A": 2}, family={"C": "sigmoid"})
+    table = lac.random_network(graph, rng=0).sample(12, rng=0)
+    _, tell = listener(lambda what, part: "draws from" in what and (part or 0.0) >= 0.5)
+    found = lac.loo(graph, table, draws=100, burn=10, watch=tell)
+    assert found.log_density.shape == (4, 50, 12)

@@ -25,7 +25,7 @@ Parameters are integrated out of f, so that what does not depend on the draws is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -193,12 +193,15 @@ class Ladder:
         What was drawn at each rung: draws of one chain, then those of the next.
     log_z
         What each chain's weights say of log Z at every rung; (chains, rungs).
+    interrupted
+        Whether a longer one was being climbed.
     """
 
     mover: Mover[Any]
     tau: Array
     states: Sequence[State]
     log_z: Array
+    interrupted: bool = False
 
     def rises(self, step: int = 1) -> Rises:
         """Return l for neighbours on every so many rungs, the last among them."""
@@ -244,7 +247,7 @@ def _tall_enough(
         except KeyboardInterrupt:
             if climbed is None:
                 raise
-            return climbed
+            return replace(climbed, interrupted=True)
         if temperatures is not None or climbed.spread <= EVEN or rungs >= GROWTH * first:
             return climbed
         rungs *= GROWTH
@@ -252,14 +255,14 @@ def _tall_enough(
 
 def _note(problem: Problem, climbed: Ladder) -> str:
     """Say why the error is not to be trusted; nothing if it is."""
-    notes = (
-        []
-        if climbed.spread <= AGREE
-        else [
+    notes = []
+    if climbed.interrupted:
+        notes.append("it was interrupted, and this is what had been found by then")
+    if climbed.spread > AGREE:
+        notes.append(
             f"what chains' weights say of the evidence differs by {climbed.spread:.2g} nats between them: "
             "take more temperatures, or 'sampled'"
-        ]
-    )
+        )
     heights = lay_out(problem).log_tempered(1.0, climbed.counts)
     return "; ".join(filter(None, [mixing_note(problem, heights), *notes]))
 

@@ -187,7 +187,7 @@ def loo(
     for k in range(0, len(flat), AT_ONCE):
         problem.say("log-densities by row and draw", k / len(flat))
         parts.append(problem.prepared.log_evidence(flat[k : k + AT_ONCE]))
-    logs = np.concatenate(parts).reshape(chains, draws, -1)
+    logs = np.concatenate(parts).reshape(*theta.shape[:2], -1)  # an interrupted walk has fewer draws
     return loo_of(logs, row_weights(problem.table))
 
 

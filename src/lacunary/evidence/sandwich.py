@@ -69,22 +69,32 @@ def sandwich(
         The value of `sampled` on the data. ``details`` hold the twin's ``lower`` and ``upper`` end, their
         ``gap`` and its standard error, ``gap_error``; ``runs``, what the samplers that begin at the prior and
         at the variational optima say of the data, each with its error; ``apart``, how many standard errors
-        lie between them; and all that `sampled` has.
+        lie between them; and all that `sampled` has. An interrupted run returns what it has: where the twin's
+        ends were not both reached, there is no gap, and the ``note`` says so.
     """
     _check(problem)
     found = sampled(problem, stderr=stderr, budget=budget, islands=islands, both=True)
-    rng = np.random.default_rng(problem.rng)
-    there, back = both_ends(problem, stderr, budget, islands, rng)
-    low, high, error = there.value, back.value, float(np.hypot(there.stderr, back.stderr))
     details: dict[str, Any] = dict(found.details)
     runs = {details["sampler"]: (found.value, found.stderr or 0.0), **details["others"]}
-    details |= {"lower": low, "upper": high, "gap": high - low, "runs": runs, "apart": _apart(runs)}
-    details["gap_error"] = error
-    wide = f"the twin's gap is {high - low:.2g} ± {error:.2g} nats, {stderr:g} were wanted"
-    wide = wide if max(high - low, error) > stderr else ""
-    note = "; ".join(filter(None, [details["note"], wide]))
-    details |= {"note": note, "trustworthy": not note}
+    details |= {"runs": runs, "apart": _apart(runs)}
+    try:
+        if details["interrupted"]:
+            raise KeyboardInterrupt  # who wants an end does not want a twin
+        ends, said = _ends(problem, stderr, budget, islands)
+    except KeyboardInterrupt:
+        ends, said = {"interrupted": True}, "it was interrupted before the twin's ends were found"
+    note = "; ".join(filter(None, [details["note"], said]))
+    details |= {**ends, "note": note, "trustworthy": not note}
     return replace(found, method="sandwich", details=details)
+
+
+def _ends(problem: Problem, stderr: float, budget: float, islands: int) -> tuple[dict[str, Any], str]:
+    """Return the twin's ends and their gap, and what is to be said where that is wide."""
+    there, back = both_ends(problem, stderr, budget, islands, np.random.default_rng(problem.rng))
+    low, high, error = there.value, back.value, float(np.hypot(there.stderr, back.stderr))
+    wide = f"the twin's gap is {high - low:.2g} ± {error:.2g} nats, {stderr:g} were wanted"
+    ends = {"lower": low, "upper": high, "gap": high - low, "gap_error": error}
+    return ends, wide if max(high - low, error) > stderr else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,13 +199,17 @@ def both_ends(
     """Return what has found a lower and an upper bound of a twin's log evidence.
 
     How far apart these are is not looked at on the way: ends that are taken when they happen to be close are
-    not as close as they look.
+    not as close as they look. Interrupted, they are returned as they are by then, if both are anything.
     """
     twin = twin_of(problem, rng)
-    for way in (twin.there, twin.back):
-        problem.say(f"the twin, {way.name}: a first run")
-        way.run(islands, 1, rng)
-        until(problem, way, islands, CLOSE * wanted, budget / 2, rng)
+    try:
+        for way in (twin.there, twin.back):
+            problem.say(f"the twin, {way.name}: a first run")
+            way.run(islands, 1, rng)
+            until(problem, way, islands, CLOSE * wanted, budget / 2, rng)
+    except KeyboardInterrupt:
+        if twin.back.found is None:
+            raise
     return twin.there, twin.back
 
 

@@ -227,7 +227,7 @@ def sampled(
         distribution of the error, ``others`` (estimate and error of the other sampler), Pareto's k̂ of the
         weights, split R̂ of the islands' posterior heights, ``coverage`` (the share of variational optima,
         by their bounds, that particles were found at), and whether it is ``trustworthy``, with a ``note``
-        if not. An interrupted run returns what it has.
+        if not. An ``interrupted`` run returns what it has.
     """
     check_positive(islands=islands - 1)
     if not stderr > 0.0:
@@ -403,7 +403,8 @@ def _grow(
     except KeyboardInterrupt:
         if all(way.found is None for way in ways):
             raise
-        ways[:] = sorted((way for way in ways if way.found is not None), key=lambda way: way.stderr)
+        reached = (way for way in ways if way.found is not None)
+        ways[:] = sorted(reached, key=lambda way: (way.conditional, way.stderr))
         return True
     return False
 
@@ -513,6 +514,7 @@ def _estimate(
         "effective": _effective(found),
         "rhat": None if main.points else _rhat(problem, found, rng),
         "coverage": None if main.points else _coverage(peaks, found),
+        "interrupted": interrupted,
     }
     note = _note(ways, details, bound, asked, interrupted)
     details |= {"trustworthy": not note, "note": note}
