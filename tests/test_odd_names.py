@@ -255,6 +255,33 @@ def test_every_verb_at_the_prompt(
         assert without_commands(path.read_text(encoding="utf-8"))
 
 
+@pytest.mark.parametrize(
+    "name", ["t." + "(" * 400, "x" * 300 + ".csv", "d" * 300 + "/x.json", "[" + "y" * 5000]
+)
+def test_names_that_no_file_can_have_are_refused(
+    name: str, files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data, model = files
+    verbs = ("describe", "fit", "search", "classes", "mixture", "arcs", "impute")
+    asked: list[tuple[Any, ...]] = [(verb, name) for verb in verbs]
+    asked += [("score", "a -> b", name), ("query", name, "a"), ("convert", name, "x.json"), ("sample", name)]
+    asked += [("impute", model, name), ("fit", data, "--out", name), ("search", data, "--checkpoint", name)]
+    asked += [
+        ("sample", model, "--rows", 3, "--out", f"{name}/"),
+        ("impute", model, data, "--out", f"{name}/"),
+    ]
+    for arguments in asked:
+        found = RUNNER.invoke(app, [str(argument) for argument in arguments])
+        assert found.exit_code in (1, 2), (arguments[0], found.output[-500:])
+    for call in (lac.read, lac.scan, lac.load, lambda path: lac.save(lac.load(model), path)):
+        for path in (name, "null\0.csv"):
+            with pytest.raises(lac.FileError):
+                call(path)
+    with pytest.raises(lac.FileError):
+        lac.impute(lac.load(model), lac.read(data), out="null\0")
+
+
 def test_what_the_prompt_says_of_classes_stands_on_the_page(tmp_path: Path) -> None:
     votes = lac.house_votes().select(["crime", "immigration", "mx_missile", "party"])
     found = lac.classes(votes, [1, 2], starts=2)

@@ -15,6 +15,7 @@ import lacunary as lac
 from lacunary.cli.app import complain, prompted
 from lacunary.cli.standard import is_standard, standard
 from lacunary.data.wording import counted
+from lacunary.files.whole import check_new_folder
 
 __all__ = [
     "NUMBERS",
@@ -104,11 +105,11 @@ def check_out(path: str | None, suffixes: Sequence[str]) -> str | None:
     if _suffix(path) not in suffixes:
         raise lac.FileError(f"{path}: the suffix must be one of {', '.join(suffixes)}, with or without .gz")
     folder = Path(path).absolute().parent
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise lac.FileError(f"cannot write {path}: there is no folder {folder}")
-    if not os.access(folder, os.W_OK) or Path(path).is_dir():
+    if not os.access(folder, os.W_OK) or os.path.isdir(path):
         raise lac.FileError(
-            f"cannot write {path}: {'it is a folder' if Path(path).is_dir() else 'not allowed'}"
+            f"cannot write {path}: {'it is a folder' if os.path.isdir(path) else 'not allowed'}"
         )
     return path
 
@@ -121,8 +122,7 @@ def placed(help: str, suffixes: Sequence[str], *names: str) -> Any:
 def _check_place(path: str | None, suffixes: Sequence[str]) -> str | None:
     if path is None or not path.endswith("/"):
         return check_out(path, suffixes)
-    if Path(path).exists():
-        raise lac.FileError(f"{path} exists already; give a folder that does not")
+    check_new_folder(path)
     return path
 
 
@@ -285,8 +285,8 @@ def is_many(data: str) -> bool:
     """Tell whether data are a folder, an address, or a pattern that no file is called by."""
     return (
         "://" in data
-        or Path(data).is_dir()
-        or (any(sign in data for sign in "*?[") and not Path(data).exists())
+        or os.path.isdir(data)
+        or (any(sign in data for sign in "*?[") and not os.path.exists(data))
     )
 
 

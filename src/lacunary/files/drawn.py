@@ -24,7 +24,7 @@ from lacunary.data.schema import Label
 from lacunary.data.table import Table
 from lacunary.errors import FileError, ParameterError
 from lacunary.files.native import encode
-from lacunary.files.whole import write_whole
+from lacunary.files.whole import check_new_folder, write_whole
 
 __all__ = ["Recipe", "draw_into"]
 
@@ -121,8 +121,7 @@ def draw_into(
 
     room = BYTES * float(recipe.part + recipe.block) * _width(model)
     reserve(room, f"parts of {recipe.part} rows", "draw smaller parts")
-    if folder.exists():
-        raise FileError(f"{folder} exists already; give a folder that does not")
+    check_new_folder(folder)
     partly = folder.with_name(f".{folder.name}.partial")
     block = lru_cache(1)(lambda number: recipe.drawn(model, number).to_frame("polars"))
     try:

@@ -17,7 +17,7 @@ try:
 except ImportError:  # pragma: no cover - where files cannot be locked so, each part has a name of its own
     flock = None  # type: ignore[assignment]
 
-__all__ = ["check_place", "write_whole"]
+__all__ = ["check_new_folder", "check_place", "write_whole"]
 
 LONG = 100
 """Letters of a name that its part repeats; a longer one is told by its digest."""
@@ -56,12 +56,23 @@ def check_place(path: str | os.PathLike[str]) -> None:
         part.unlink()
 
 
-@contextmanager
-def _target(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give the place of a file; have what goes wrong there told by the name that the caller gave it."""
+def check_new_folder(path: str | os.PathLike[str]) -> None:
+    """Refuse a folder that cannot be made because something is there, or because of its name."""
+    if os.path.lexists(_checked(path)):
+        raise FileError(f"{path} exists already; give a folder that does not")
+
+
+def _checked(path: str | os.PathLike[str]) -> str:
     name = os.fspath(path)
     if "\0" in name:
         raise FileError(f"cannot write {name!r}: there is a null in its name")
+    return name
+
+
+@contextmanager
+def _target(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give the place of a file; have what goes wrong there told by the name that the caller gave it."""
+    name = _checked(path)
     try:
         target = Path(os.path.realpath(path))
         if target.exists() and not target.is_file():

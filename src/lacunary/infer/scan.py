@@ -367,6 +367,8 @@ def _paths(source: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
             "them, or a Dask data frame"
         )
     text = os.fspath(source)
+    if "\0" in text:
+        raise FileError(f"cannot scan {text!r}: there is a null in its name")
     files = remote_files(text, tuple(KINDS)) if is_remote(text) else _here(text)
     if not files:
         raise FileError(f"{text}: no file that ends in {', '.join(KINDS)} is there")
@@ -376,10 +378,10 @@ def _paths(source: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
 def _here(text: str) -> list[tuple[str, tuple[str, ...]]]:
     """Return the files on this machine that a path, a folder or a pattern names; what is hidden is not."""
     path, signs = Path(text), [text.find(sign) for sign in "*?[" if sign in text]
-    if path.is_dir():
+    if os.path.isdir(path):
         found = [p for p in path.rglob("*") if p.is_file() and p.suffix.lower() in KINDS]
         found, root = [p for p in found if not p.name.startswith((".", "_"))], path
-    elif signs and not path.exists():
+    elif signs and not os.path.exists(path):
         found = [Path(p) for p in glob.glob(text, recursive=True) if os.path.isfile(p)]
         root = Path(text[: min(signs)]).parent if text[min(signs) - 1] != os.sep else Path(text[: min(signs)])
     else:

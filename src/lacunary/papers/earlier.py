@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -17,7 +18,7 @@ def kept_answers(path: Path, claims: Sequence[Claim]) -> dict[str, Found]:
 
     They are judged anew, by the rule and the claims of today. Without such a file there are none.
     """
-    if not path.exists():
+    if not os.path.exists(path):
         return {}
     known = {claim.id: claim for claim in claims}
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 import zlib
 from collections.abc import Iterable
@@ -35,7 +36,7 @@ def pack(units: Iterable[Unit], folder: Path, path: Path, *, edition: str) -> in
 
 def unpack(path: Path, folder: Path) -> None:
     """Lay out the records in a file as work that is done; those that are there already stay as they are."""
-    if not path.exists():
+    if not os.path.exists(path):
         return
     folder.mkdir(parents=True, exist_ok=True)
     try:

@@ -36,8 +36,8 @@ def written(
     checked(how, copies)
     if rows is None:
         raise ParameterError("impute(model, rows, out=…) needs a model: learn one with lac.fit or lac.search")
-    if folder.exists():
-        raise FileError(f"{folder} exists already; give a folder that does not")
+    if "\0" in str(folder) or os.path.lexists(folder):
+        raise FileError(f"{str(folder)!r} exists already, or is no name; give a folder that does not exist")
     source: Source = as_source(rows)
     parts = every_row(source)
     random = np.random.default_rng(rng)

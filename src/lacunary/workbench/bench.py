@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import shutil
 from collections.abc import Collection
@@ -81,7 +82,7 @@ class Bench:
 
     def open(self, path: Path) -> str:
         """Take a file named at the prompt into the workspace, a table or a model; return which it was."""
-        if not path.is_file():
+        if not os.path.isfile(path):
             raise lac.FileError(f"{path} does not exist, or is no file")
         copy = self.workspace.folder / f"upload-{secrets.token_hex(8)}"
         shutil.copyfile(path, copy)

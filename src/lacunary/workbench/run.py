@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import secrets
 import socket
 import subprocess
@@ -132,9 +133,9 @@ def workbench(
 
 
 def _opened(bench: Bench, name: str) -> str:
-    if not Path(name).exists() and name in ("house_votes", "soybean"):
+    if not os.path.exists(name) and name in ("house_votes", "soybean"):
         return f"table/{bench.shipped_table(name)}"
-    if not Path(name).exists() and name in ("asia", "alarm"):
+    if not os.path.exists(name) and name in ("asia", "alarm"):
         return f"graph/{bench.shipped_model(name)}"
     return bench.open(Path(name))
 
