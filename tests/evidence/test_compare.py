@@ -208,3 +208,25 @@ def test_where_nothing_holds_the_reason_is_raised() -> None:
     rows = read({"x": ["a", "a", "a", "b"] * 9, "y": ["c", "d", "c", "c"] * 9})
     with pytest.raises(NoEstimateError, match="is zero"):
         compare(["x -> y"], rows, ["laplace"], at="ml")
+
+
+def test_an_estimate_that_cannot_have_a_model_leaves_the_others() -> None:
+    """Beside a sigmoid, which nothing is conjugate to, "path" says so; by "laplace" both are weighed."""
+    odds = dag("A -> B", states=2, family={"B": "sigmoid"})
+    table = random_network(odds, rng=0).sample(20, rng=0)
+    found = compare({"odds": odds, "table": dag("A -> B", states=2)}, table, ["path", "laplace"])
+    assert found.estimated("path") == ("table",)
+    assert "needs conjugate families" in found.refused["odds"]["path"]
+    assert found.estimated("laplace") == ("odds", "table")
+
+
+@pytest.mark.parametrize("method", ["exact", "ais", "path", "bridge", "chib", "sandwich", "prequential"])
+def test_fractional_rows_with_holes_are_refused_with_what_takes_them(method: str) -> None:
+    graph = dag("H -> A B", states=2, hidden=["H"])
+    table = random_network(graph, rng=0).sample(6, rng=0).select(["A", "B"])
+    table = replace(table, weights=np.array([1.5, 1.0, 2.0, 0.5, 1.0, 1.0]))
+    found = compare([graph], table, [method, "variational"])
+    others = [name for name in METHODS if f"'{name}'" in found.refused["H=2"][method] and name != method]
+    assert others
+    for other in others:
+        assert np.isfinite(weigh(graph, table, other).value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -67,6 +68,16 @@ def test_sigmoid_networks_are_left_out_too() -> None:
     found = lac.loo(graph, table, draws=200)
     assert found.log_density.shape == (4, 200, 40)
     assert found.elpd < float(found.lppd.sum())
+
+
+def test_arviz_is_given_what_its_loo_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`arviz.loo` refuses data without a posterior, from which it takes how well chains mixed."""
+    made = SimpleNamespace(from_dict=lambda **groups: groups)
+    monkeypatch.setitem(sys.modules, "arviz", made)
+    found = lac.loo(COIN, coins(3, 2), draws=20)
+    groups = found.to_arviz()
+    assert groups["log_likelihood"]["rows"].shape == (4, 20, 5)
+    np.testing.assert_allclose(groups["posterior"]["log_likelihood"], found.log_density.sum(axis=2))
 
 
 def test_without_arviz_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,7 +116,10 @@ def _sorted(problem: Problem) -> tuple[list[_Row], Array]:
             rows += [_Row(codes[r], reals[r], float(weights[r]), tuple(hollow), families) for r in places]
     for row in rows:
         if row.weight != round(row.weight):
-            raise NoEstimateError("exact enumeration needs whole weights: half a row has no completions")
+            raise NoEstimateError(
+                "exact enumeration needs whole weights: half a row has no completions; use 'sampled', "
+                "'laplace' or 'variational'"
+            )
     return sorted(rows, key=lambda row: row.tables(dag.schema.sizes)), base
 
 

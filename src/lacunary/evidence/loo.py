@@ -136,7 +136,8 @@ class Loo:
             import arviz  # type: ignore[import-not-found,unused-ignore]
         except ImportError:
             raise ParameterError("this needs ArviZ: pip install 'lacunary[arviz]'") from None
-        return arviz.from_dict(log_likelihood={"rows": self.log_density})
+        height = {"log_likelihood": self.log_density @ self.weights}  # whose mixing `arviz.loo` asks for
+        return arviz.from_dict(posterior=height, log_likelihood={"rows": self.log_density})
 
     def __str__(self) -> str:
         return (

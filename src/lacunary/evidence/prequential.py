@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lacunary.data.table import Table
-from lacunary.errors import ParameterError, TableError
+from lacunary.errors import NoEstimateError, ParameterError, TableError
 from lacunary.evidence.estimate import Estimate, Kind
 from lacunary.evidence.exact import complete_log_evidence
 from lacunary.evidence.problem import Problem
@@ -54,7 +54,7 @@ def prequential(
     if not table.size > 0:
         raise TableError("there are no rows that count, so that none is to be foretold")
     if (table.weights != 1.0).any():
-        raise ParameterError(
+        raise NoEstimateError(
             "a prequential score is of rows that come one by one, and some have weights other than one; "
             "use 'variational' or 'cheeseman-stutz'"
         )

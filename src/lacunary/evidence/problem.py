@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from lacunary.data.absent import Lean, left_behind
 from lacunary.data.source import Source
-from lacunary.errors import ParameterError
+from lacunary.errors import NoEstimateError, ParameterError
 from lacunary.evidence.bounded import runaway, unbounded
 from lacunary.infer.belief import Belief, Prior
 from lacunary.infer.empirical import stated
@@ -169,7 +169,7 @@ class Problem(Lean):
     def size(self) -> float:
         """N, the sum of the rows' weights; an estimate that charges log N needs at least one row."""
         if self.table.size < 1:
-            raise ParameterError(
+            raise NoEstimateError(
                 f"a penalty of log N needs N ≥ 1 rows, but the weights sum to {self.table.size}"
             )
         return self.table.size

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import gammaln, polygamma
 
-from lacunary.errors import ParameterError
+from lacunary.errors import NoEstimateError
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.schedule import PILOTS, bent, pilot_steps, spread_steps
 from lacunary.family.protocol import ImpliedTable
@@ -40,7 +40,7 @@ def check_walkable(problem: Problem, what: str) -> None:
     """Refuse continuous variables beside families without a conjugate prior."""
     if problem.dag.continuous:
         i, family = problem.dag.implied[0]
-        raise ParameterError(
+        raise NoEstimateError(
             f"{what} knows {family.name} families, as that of {problem.dag.names[i]}, in discrete networks "
             "only; use 'laplace', 'bic' or 'draper'"
         )

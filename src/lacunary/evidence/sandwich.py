@@ -18,7 +18,7 @@ import numpy as np
 
 from lacunary.budget import reserve
 from lacunary.data.table import HOLE, Table
-from lacunary.errors import ParameterError, TooWideError
+from lacunary.errors import NoEstimateError, TooWideError
 from lacunary.evidence.chains import NumericChains, lay_out
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.imputation import Sequence, sequence
@@ -119,7 +119,7 @@ def twin_of(problem: Problem, rng: np.random.Generator) -> Twin:
         return _numeric_twin(twin, full, rng)
     rows, holes = sequence(twin), twin.table.whole("a twin").holes
     if rows is None:
-        raise ParameterError(
+        raise NoEstimateError(
             "'sandwich' goes through the completions of every row, and some have too many; use 'sampled'"
         )
     open_ = (holes & (np.array(problem.dag.schema.sizes) > 1)).any(axis=1)
@@ -225,7 +225,7 @@ def _check(problem: Problem) -> None:
         check_walkable(problem, "'sandwich'")
     weights = problem.table.whole("a twin").weights
     if np.any(weights != np.round(weights)):
-        raise ParameterError(
+        raise NoEstimateError(
             "'sandwich' is for rows of whole weight: half a row cannot be drawn; use 'sampled', which needs "
             "no twin"
         )

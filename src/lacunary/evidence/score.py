@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lacunary.budget import budgeted
-from lacunary.errors import ParameterError
+from lacunary.errors import NoEstimateError, ParameterError
 from lacunary.evidence.charge import Charge
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import At, Problem, Tell
@@ -210,7 +210,7 @@ def _check_fixed(problem: Problem, method: str) -> None:
     """Refuse estimates that would take what was fixed for learned."""
     if problem.fixed and not METHODS[method].fixable:
         others = [m for m in able(problem.dag) if METHODS[m].fixable]
-        raise ParameterError(
+        raise NoEstimateError(
             f"{method!r} cannot hold tables fixed, and the fit had {', '.join(problem.fixed)} fixed; "
             f"estimates that can are {', '.join(others)}; or score the graph, fit.dag, itself"
         )
@@ -221,7 +221,7 @@ def _function(method: str, dag: Dag) -> Callable[..., Estimate]:
         raise ParameterError(f"there is no estimate {method!r}; the known ones are {', '.join(METHODS)}")
     family = _unable(dag, method)
     if family is not None:
-        raise ParameterError(
+        raise NoEstimateError(
             f"{method!r} needs {NEEDS[METHODS[method].need]}, and that of {family.variable.name} is "
             f"{family.phrase}; estimates that can are {', '.join(able(dag))}"
         )

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunary.errors import ParameterError
+from lacunary.errors import NoEstimateError, ParameterError
 from lacunary.evidence.bases import Optima, optima
 from lacunary.evidence.chains import NumericChains, check_positive, lay_out
 from lacunary.evidence.diagnostics import with_unseen
@@ -242,7 +242,7 @@ def samplers(problem: Problem, rng: np.random.Generator) -> tuple[list[Sampler],
     """Return the samplers that a problem can have, the first the one to be tried first."""
     if problem.dag.implied or fractional(problem):
         if problem.dag.continuous:
-            raise ParameterError(
+            raise NoEstimateError(
                 "'sampled' knows families without conjugate prior, and rows of fractional weight with holes, "
                 "in discrete networks only; use 'laplace' or 'variational'"
             )

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from lacunary.errors import ParameterError
+from lacunary.errors import NoEstimateError
 from lacunary.evidence.chains import check_positive
 from lacunary.evidence.diagnostics import said_rhat
 from lacunary.evidence.estimate import Estimate
@@ -39,7 +39,7 @@ def wbic(
     check_positive(draws=draws, chains=chains)
     size = problem.size
     if not size > math.e:
-        raise ParameterError(f"WBIC needs at least three rows, as it takes 1/log N, not {size:g}; use 'ais'")
+        raise NoEstimateError(f"WBIC needs at least three rows, as it takes 1/log N, not {size:g}; use 'ais'")
 
     def enough(logs: Array) -> bool:
         return bool(_mean(logs).stderr[0] <= stderr) or logs.shape[1] >= BUDGET * draws

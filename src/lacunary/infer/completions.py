@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from lacunary.budget import room
 from lacunary.data.table import HOLE
-from lacunary.errors import ParameterError, TooWideError
+from lacunary.errors import NoEstimateError, TooWideError
 from lacunary.infer.engine import Distinct
 from lacunary.infer.unit import LeafUnit, Unit, units_of
 from lacunary.model.dag import Dag
 
-__all__ = ["Completions", "complete_statistics", "completions_of", "configuration_of"]
+__all__ = ["Completions", "check_whole", "complete_statistics", "completions_of", "configuration_of"]
 
 MOST = 2**20
 """Completions of single rows, over all rows, that are gone through at each draw."""
@@ -254,17 +254,22 @@ def _each(vectors: Array, matrices: Array, pattern: Places) -> Array:
     return out
 
 
+def check_whole(weights: Array, others: str) -> None:
+    """Refuse weights of rows with holes that are not whole; ``others`` says which estimates take them."""
+    if np.any(weights != np.round(weights)):
+        raise NoEstimateError(
+            "drawing completions needs whole weights, because a row of weight w draws w of them; a row with "
+            f"holes has weight {weights[weights != np.round(weights)][0]:g}; {others}"
+        )
+
+
 def completions_of(dag: Dag, rows: Distinct) -> Completions:
     """Lay rows out over a graph's variables; half a row cannot be completed, so weights must be whole."""
     codes, reals, weights = rows
     codes, reals, weights = codes[weights > 0], reals[weights > 0], weights[weights > 0]
     holes = np.where(np.array(dag.schema.sizes) > 0, codes == HOLE, np.isnan(reals))
     is_open = holes.any(axis=1)
-    if np.any(weights[is_open] != np.round(weights[is_open])):
-        raise ParameterError(
-            "sampling needs whole weights, because a row of weight w draws w completions; a row with holes "
-            f"has weight {weights[is_open][weights[is_open] != np.round(weights[is_open])][0]}"
-        )
+    check_whole(weights[is_open], "'laplace' and 'variational' take any")
     names = range(len(dag.names))
     touched = [bool(holes[:, [i, *dag.parent_indices[i]]].any()) for i in names]
     base = complete_statistics(dag, codes[~is_open], reals[~is_open], weights[~is_open])

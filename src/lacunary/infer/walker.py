@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from lacunary.budget import reserve
 from lacunary.data.table import HOLE
-from lacunary.errors import ImpossibleRowError, ParameterError, TooWideError
+from lacunary.errors import ImpossibleRowError, TooWideError
+from lacunary.infer.completions import check_whole
 from lacunary.infer.engine import DiscreteRows
 from lacunary.infer.pack import Chunk
 from lacunary.infer.parallel import in_parallel
@@ -244,11 +245,7 @@ def walker_of(rows: DiscreteRows, alpha: NDArray[np.float64]) -> Walker:
     packed, layout = rows.packed, rows.dag.layout
     is_open = packed.codes == HOLE
     weights = packed.weights[is_open.any(axis=1)]
-    if np.any(weights != np.round(weights)):
-        raise ParameterError(
-            "sampling needs whole weights, because a row of weight w draws w completions; "
-            f"a row with holes has weight {weights[weights != np.round(weights)][0]}"
-        )
+    check_whole(weights, "'sampled', 'laplace' and 'variational' take any")
     ways = is_open @ np.log(np.array(rows.dag.schema.sizes, dtype=np.float64))
     alpha = np.array(alpha)
     target = Target(alpha, layout.group, layout.total(alpha), packed.constant, float(packed.weights @ ways))
