@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -65,3 +67,24 @@ def test_what_makes_no_prior_is_refused(prior: object, said: str) -> None:
         lac.fit_mixture(TABLE, components=1, prior=prior)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match=said):
         lac.search(TABLE, prior=prior)
+
+
+def test_results_say_which_priors_they_stand_on(tmp_path: Path) -> None:
+    table = lac.random_network(lac.dag("x -> y", kinds={"x": "continuous", "y": "continuous"})).sample(40)
+    own = lac.fit_mixture(table, components=1)
+    assert "prior of parameters: the table's own Normal-Wishart" in str(own)
+    assert "of graphs: beta-binomial" in str(own)
+    lac.save(own, tmp_path / "own.json")
+    assert lac.load(tmp_path / "own.json").prior == own.prior
+    named = lac.fit_mixture(table, components=1, prior=lac.NormalWishart(nu=1), structure_prior=None)
+    assert "prior of parameters: NormalWishart(nu=1" in str(named)
+    assert "of graphs: uniform" in str(named)
+    assert "prior" not in str(lac.fit_mixture(table, components=1, method="ml"))
+    rows = lac.asia().sample(20, rng=0).select(["smoke", "lung"])
+    assert "prior of parameters: BDeu(ess=1.0); of graphs: beta-binomial" in str(lac.search(rows))
+    charged = lac.search(rows, prior=flat, structure_prior=2)
+    assert "prior of parameters: flat; of graphs: 2 nats a link" in str(charged)
+
+
+def flat(graph: lac.Dag) -> lac.Belief:
+    return lac.Dirichlet(1.0)(graph)

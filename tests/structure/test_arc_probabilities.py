@@ -163,3 +163,17 @@ def test_an_average_tells_how_well_its_chains_agree() -> None:
     assert many.arcs.effective is not None
     assert many.arcs.log_rhat is not None
     assert lac.average_graphs(rows, draws=3, burn=1).arcs.rhat is None
+
+
+def test_interrupted_chains_say_what_they_have() -> None:
+    rows = lac.make_holes(lac.asia().sample(40, rng=0).select(["smoke", "lung", "bronc"]), 0.2, rng=0)
+
+    def stop(done: int, steps: int) -> None:
+        if done >= 4 * (20 + 50) + 7:
+            raise KeyboardInterrupt
+
+    found = lac.arc_probabilities(rows, error=1e-6, watch=stop)
+    assert (found.chains, found.draws) == (4, 50)
+    assert 0.0 < found.link_error.max() < 0.2
+    with pytest.raises(KeyboardInterrupt):
+        lac.arc_probabilities(rows, watch=lambda done, steps: stop(done + 1000, steps))

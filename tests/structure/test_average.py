@@ -99,3 +99,22 @@ def test_rules_are_kept_and_what_cannot_be_is_refused() -> None:
         lac.average_graphs(lac.Table(rows.schema.hide(["asia"]), np.where(np.arange(8) == 0, -1, rows.codes)))
     with pytest.raises(ParameterError, match="draws"):
         lac.average_graphs(rows, draws=0)
+
+
+def test_the_networks_of_a_default_call_have_links_as_often_as_they_are_probable() -> None:
+    """Of 200 networks a share of p has a deviation of 0.035 at most; chains hardly remember between steps."""
+    table = lac.random_network(lac.dag("a -> b -> c; d", states=2), rng=2).sample(60, rng=2)
+    many, exact = lac.average_graphs(table), lac.arc_probabilities(table)
+    assert (exact.method, len(many.models)) == ("exact", 200)
+    for i, one in enumerate(exact.names):
+        for other in exact.names[:i]:
+            share = np.mean([{(one, other), (other, one)} & set(m.dag.arcs) != set() for m in many.models])
+            assert abs(share - exact.link(one, other)) < 4 * 0.05
+    assert abs(many.arcs.links - exact.links).max() < 0.03
+
+
+def test_averages_print_what_they_are() -> None:
+    rows = lac.asia().sample(30, rng=0)
+    assert str(lac.average_graphs(rows, draws=3, burn=1)).startswith("3 networks drawn from the posterior")
+    both = lac.compare(["smoke -> lung", "smoke; lung"], rows, "exact").average()
+    assert str(both).startswith("2 models to be asked as one; the heaviest weighs 0.")

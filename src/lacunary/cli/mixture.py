@@ -127,8 +127,8 @@ def mixture(
     the best so far; with --checkpoint nothing is lost even if the machine stops. `lacunary assign` then says
     to which component rows belong; query, sample and impute take a mixture as they take a network.
 
-    --json prints: rows, holes, variables, structure, estimate, structure_prior, log_structure_prior (of the
-    graphs, not in the estimate), components (how many), tried (a list of asked, components, starts,
+    --json prints: rows, holes, variables, structure, estimate, prior, structure_prior, log_structure_prior
+    (of the graphs, not in the estimate), components (how many), tried (a list of asked, components, starts,
     parameters, estimate, probability, chosen, met), weights, noise (bounds by name, or null), parts (a list
     of weight, graph, arcs with from, to, strength), differences (a list of pair, present), interrupted, out,
     report, checkpoint.

@@ -31,6 +31,7 @@ def summary(found: lac.MixtureFit, table: lac.Table, files: dict[str, str | None
         "variables": len(table.schema),
         "structure": found.structure,
         "estimate": found.estimate.value,
+        "prior": found.prior,
         "structure_prior": found.structure_prior,
         "log_structure_prior": found.log_structure_prior,
         "components": len(mixture.components),

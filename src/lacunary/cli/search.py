@@ -30,6 +30,7 @@ from lacunary.cli.problem import Seed
 from lacunary.cli.show import Waiting, emit, say_written, show
 from lacunary.data.facts import open_cells
 from lacunary.data.wording import MISSING_AT_RANDOM
+from lacunary.structure.prior import said_prior
 
 __all__ = ["search"]
 
@@ -85,9 +86,9 @@ def search(
 
     Missing values and hidden variables are handled by structural EM. Ctrl-C keeps the best so far.
 
-    --json prints: score, structure_prior, log_structure_prior (of the graph, not in the score), method, rows,
-    variables, arcs (a list of from, to, strength: what the score loses without the arc), steps, interrupted,
-    graph (in arrows), out, drawing, report.
+    --json prints: score, prior, structure_prior, log_structure_prior (of the graph, not in the score),
+    method, rows, variables, arcs (a list of from, to, strength: what the score loses without the arc), steps,
+    interrupted, graph (in arrows), out, drawing, report.
     """
     keep = Checkpoints(checkpoint)
     with Waiting(f"reading {data}") as waiting:
@@ -167,6 +168,7 @@ def _draw(found: lac.SearchResult, path: str) -> None:
 def _summary(found: lac.SearchResult, files: dict[str, str | None]) -> dict[str, Any]:
     return {
         "score": found.score,
+        "prior": None if found.prior is None else said_prior(found.prior),
         "structure_prior": found.structure_prior,
         "log_structure_prior": found.log_structure_prior,
         "method": found.method,

@@ -156,6 +156,7 @@ def _encode_fit(found: MixtureFit) -> dict[str, Any]:
     return {
         "structure": found.structure,
         "structure_prior": found.structure_prior,
+        **({"prior": found.prior} if found.prior else {}),
         **({"classes": list(found.classes)} if found.classes else {}),
         **({"approximation": found.approximation} if found.approximation else {}),
         "interrupted": found.interrupted,
@@ -179,6 +180,7 @@ def _decode_fit(record: Record) -> MixtureFit:
         _classes(record, best.components),
         record.text("structure_prior") if "structure_prior" in record else "uniform",
         record.text("approximation") if "approximation" in record else "",
+        prior=record.text("prior") if "prior" in record else "",
     )
 
 

@@ -69,8 +69,9 @@ class Empirical(NormalWishart):
     def __str__(self) -> str:
         parts = [*self.groups, *([f"{self.clusters} clusters"] if self.clusters > 1 else [])]
         within = f" within {' and '.join(parts)}" if parts else ""
+        worth = f"{self.rows:g} {'row' if self.rows == 1 else 'rows'}"
         return (
-            f"the table's own Normal-Wishart: residual covariance{within} worth {self.rows:g} rows, "
+            f"the table's own Normal-Wishart: residual covariance{within} worth {worth}, "
             f"means worth {self.nu:.3g}"
         )
 

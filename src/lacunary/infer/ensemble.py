@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lacunary.data.schema import Label, Schema
 from lacunary.data.table import Table
+from lacunary.data.wording import counted
 from lacunary.errors import ImpossibleRowError
 from lacunary.family.distribution import Answer, Distribution, NormalMixture
 from lacunary.infer.answers import Answers, Target, as_table
@@ -41,6 +42,12 @@ class Ensemble:
 
     models: tuple[Answers, ...]
     weights: NDArray[np.float64]
+
+    def __str__(self) -> str:
+        heaviest = float(np.max(self.weights, initial=0.0))
+        return f"{counted(len(self.models), 'model')} to be asked as one; the heaviest weighs {heaviest:.3f}"
+
+    __repr__ = __str__
 
     def log_probability(self, table: Any) -> NDArray[np.float64]:
         """Return log Σ weight · p(observed cells | model) for each row, in nats."""

@@ -44,7 +44,7 @@ from lacunary.structure.gaussian import Normal
 from lacunary.structure.hidden import trials, with_hidden
 from lacunary.structure.method import SearchMethod, method_of
 from lacunary.structure.plan import Plan
-from lacunary.structure.prior import DEFAULT, PriorGiven, StructurePrior
+from lacunary.structure.prior import DEFAULT, PriorGiven, StructurePrior, said_prior
 from lacunary.structure.result import SCHEDULE
 from lacunary.structure.schedule import parse_schedule
 from lacunary.structure.score import Structure
@@ -206,6 +206,7 @@ def fit_mixture(
     named = search if method in ("map", "ml") else method  # where none is named, graphs end at the best
     if ml and prior is not None:
         raise ParameterError("method='ml' takes no prior; leave one of them out")
+    known = MAXIMUM if ml else _stated(prior, every, given)
 
     def learned(full: Source) -> MixtureFit:
         """Learn with hidden variables of one number of states each."""
@@ -216,7 +217,7 @@ def fit_mixture(
         )
         by = _choice(choose, sharing, ml)
         learner = MixtureLearner(
-            engine_of(full, MAXIMUM if ml else _stated(prior, every, given), sharing, "bic" if ml else "bd"),
+            engine_of(full, known, sharing, "bic" if ml else "bd"),
             noise_of(noise, full),
             LIGHT if ml else weights,
             noise_share,
@@ -252,7 +253,8 @@ def fit_mixture(
             return replace(growth.run([len(labels.classes)]), classes=labels.classes)
         return growth.run(_how_many(components, graphs, full))
 
-    return replace(_best_hidden(rows, hidden, learned), doubts=str(getattr(rows, "doubts", "")))
+    said = "" if ml else said_prior(known)
+    return replace(_best_hidden(rows, hidden, learned), doubts=str(getattr(rows, "doubts", "")), prior=said)
 
 
 LIGHT = 1e-9

@@ -23,6 +23,7 @@ from lacunary.mixture.trail import MixtureTrail
 from lacunary.mixture.variational import posterior
 from lacunary.registry import borrow, page_of
 from lacunary.structure.plan import State, Tick
+from lacunary.structure.prior import said_priors
 from lacunary.structure.result import Trial as HiddenTrial
 from lacunary.structure.score import Structure
 
@@ -141,6 +142,8 @@ class MixtureFit(Lean):
         Where numbers of states of hidden variables were tried: what each choice is worth.
     doubts
         What is doubtful about the columns, in a line; see `Table.doubts`.
+    prior
+        The prior of the components' parameters, in words; empty by maximum likelihood.
     """
 
     mixture: Mixture
@@ -153,6 +156,7 @@ class MixtureFit(Lean):
     approximation: str = ""
     hidden_trials: Mapping[HiddenTrial, float] | None = None
     doubts: str = ""
+    prior: str = ""
 
     @property
     def log_structure_prior(self) -> float:
@@ -256,7 +260,9 @@ class MixtureFit(Lean):
             f"mixture of {counted(many, 'component')}{noise}, {counted(arcs, 'arc')} in all, "
             f"{self.estimate.dimension or self.mixture.dimension} parameters; {self.estimate}; "
             f"{self.stability(self.chosen.asked)}"
-            f"{self._remark}" + (f"\nnote: {self.doubts}" if self.doubts else "")
+            f"{self._remark}"
+            + (f"\n{said_priors(self.prior, self.structure_prior)}" if self.prior else "")
+            + (f"\nnote: {self.doubts}" if self.doubts else "")
         )
 
     @property

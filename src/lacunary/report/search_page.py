@@ -11,6 +11,7 @@ from lacunary.report.drawing import arc_rows, drawing
 from lacunary.report.regressions import measures
 from lacunary.report.template import render
 from lacunary.report.words import minus
+from lacunary.structure.prior import said_prior
 from lacunary.structure.result import SearchResult
 from lacunary.structure.structural_em import StructuralResult
 
@@ -30,6 +31,7 @@ def found_page(found: SearchResult, *, title: str = "What depends on what") -> s
         holes=int(open_cells(found.table)[seen].sum()),
         variables=len(found.dag.names),
         score=minus(found.score, 2),
+        prior="" if found.prior is None else said_prior(found.prior),
         structure_prior=found.structure_prior,
         log_structure_prior=minus(found.log_structure_prior, 2),
         steps=len(found.path),

@@ -215,7 +215,8 @@ def arc_probabilities(
     method
         "exact" or "sampling"; by default exact where that takes seconds (to about 11 variables).
     error
-        Sampling goes on until no link's standard error is larger than this and chains have met.
+        Sampling goes on until no link's standard error is larger than this and chains have met. Interrupted,
+        it returns what the draws by then say.
     chains, draws
         How many chains there are, and how many draws each of them makes at most.
     required, forbidden, max_parents, tiers
@@ -289,20 +290,26 @@ def _sampled(
     burn = 20 if setting.few else 50
     steps, done = chains * (burn + draws), 0
     kept: list[list[Draw]] = [[] for _ in walkers]
-    for length, keep in [(burn, False), *[(min(BLOCK, draws - k), True) for k in range(0, draws, BLOCK)]]:
-        for walker, mine in zip(walkers, kept, strict=True):
-            for step in range(length):
-                if watch is not None:
-                    watch(done, steps)
-                draw = walker.step(climbing=not keep and 2 * step < burn)
-                done += 1
-                if keep:
-                    mine.append(draw)
-        if keep and len(kept[0]) >= 2 * LEAST:
-            found = diagnosed(setting, kept)
-            worst = found.worst_rhat
-            if worst is not None and worst <= AGREE and found.link_error.max(initial=0.0) <= error:
-                break
+    try:
+        for length, keep in [(burn, False), *[(min(BLOCK, draws - k), True) for k in range(0, draws, BLOCK)]]:
+            for walker, mine in zip(walkers, kept, strict=True):
+                for step in range(length):
+                    if watch is not None:
+                        watch(done, steps)
+                    draw = walker.step(climbing=not keep and 2 * step < burn)
+                    done += 1
+                    if keep:
+                        mine.append(draw)
+            if keep and len(kept[0]) >= 2 * LEAST:
+                found = diagnosed(setting, kept)
+                worst = found.worst_rhat
+                if worst is not None and worst <= AGREE and found.link_error.max(initial=0.0) <= error:
+                    break
+    except KeyboardInterrupt:
+        common = min(map(len, kept))
+        if common < LEAST:
+            raise
+        kept = [mine[:common] for mine in kept]
     return diagnosed(setting, kept)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lacunary.budget import budgeted
+from lacunary.data.wording import counted
 from lacunary.errors import ParameterError
 from lacunary.infer.answers import as_source
 from lacunary.infer.ensemble import Ensemble
@@ -42,6 +43,12 @@ class GraphAverage(Ensemble):
         """What is doubtful about the columns, in a line; see `Table.doubts`."""
         return self.arcs.doubts
 
+    def __str__(self) -> str:
+        drawn = f"{counted(len(self.models), 'network')} drawn from the posterior, to be asked as one"
+        return f"{drawn}\n{self.arcs}"
+
+    __repr__ = __str__
+
 
 @budgeted
 def average_graphs(
@@ -49,8 +56,8 @@ def average_graphs(
     *,
     prior: Any = None,
     structure_prior: PriorGiven = DEFAULT,
-    draws: int = 20,
-    burn: int = 10,
+    draws: int = 200,
+    burn: int = 20,
     chains: int = 4,
     required: ArcsGiven = (),
     forbidden: ArcsGiven = (),

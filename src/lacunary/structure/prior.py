@@ -20,7 +20,7 @@ from lacunary.maths.arrays import Array, Booleans
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.score import Structure
 
-__all__ = ["DEFAULT", "PriorGiven", "StructurePrior", "best_by_links"]
+__all__ = ["DEFAULT", "PriorGiven", "StructurePrior", "best_by_links", "said_prior", "said_priors"]
 
 PriorGiven = Literal["uniform", "links", "beta-binomial"] | float | None
 """A prior over structures by name, or nats that each link is charged; None is the uniform one."""
@@ -89,6 +89,16 @@ class StructurePrior:
     def _listed(self) -> list[float]:
         """``logs``, of which single ones are asked for at every move."""
         return [float(each) for each in self.logs]
+
+
+def said_prior(prior: object) -> str:
+    """Return a prior of parameters in words; a rule of one's own by its name."""
+    return str(getattr(prior, "__name__", prior))
+
+
+def said_priors(parameters: str, graphs: str) -> str:
+    """Return which priors a result stands on, as a line."""
+    return f"prior of parameters: {parameters}; of graphs: {graphs}"
 
 
 def best_by_links(

@@ -18,6 +18,7 @@ from lacunary.maths.arrays import Array
 from lacunary.model.arrows import Arc
 from lacunary.model.dag import Dag
 from lacunary.registry import borrow, page_of
+from lacunary.structure.prior import said_prior, said_priors
 from lacunary.structure.score import Structure
 
 __all__ = ["SCHEDULE", "Round", "SearchResult", "Step", "StructuralResult", "Trial"]
@@ -218,6 +219,7 @@ class SearchResult(Lean):
                 f"({self.method}, {counted(len(self.path), 'step')}{state})",
                 *(["arcs, and what the score loses without each:"] if arcs else []),
                 *lines,
+                *([] if self.prior is None else [said_priors(said_prior(self.prior), self.structure_prior)]),
                 *([f"note: {self.doubts}"] if self.doubts else []),
             ]
         )
