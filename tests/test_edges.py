@@ -109,6 +109,44 @@ def test_ten_thousand_states() -> None:
 # Continuous columns
 
 
+@pytest.mark.parametrize("dof", [1e-3, 1.0, 7.0, 1e4, 1e9, 1e12, 1e15])
+def test_student_of_any_degrees_of_freedom(dof: float) -> None:
+    one = np.ones(1)
+    answer = lac.StudentMixture(lac.Variable("x", kind="continuous"), one, 0 * one, one, dof * one)
+    for x in (0.0, 0.7, 30.0):
+        d = mp.mpf(dof)
+        wanted = rising(d / 2, mp.mpf("0.5")) - mp.log(mp.pi * d) / 2 - (d + 1) / 2 * mp.log1p(x**2 / d)
+        assert float(answer.log_density(x) - wanted) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("weight", [1.0, 1e9, 1e12])
+def test_the_next_value_after_huge_weights(weight: float) -> None:
+    """What a belief says of a next number is Student's, here all but normal."""
+    rows = lac.read({"x": A}, weights=[weight] * len(A))
+    fit = lac.fit("x", rows, prior=lac.NormalWishart(1.0, 0.0, 1.0, 2.0))
+    n, s = mp.mpf(weight) * len(A), mp.mpf(weight) * mp.fsum(mp.mpf(a) for a in A)
+    squares = mp.mpf(weight) * mp.fsum(mp.mpf(a) ** 2 for a in A)
+    mean, dof = s / (n + 1), 2 + n
+    scale = mp.sqrt((squares + 1 - s**2 / (n + 1)) / dof * (1 + 1 / (n + 1)))
+    z = (mp.mpf(1) - mean) / scale
+    wanted = rising(dof / 2, mp.mpf("0.5")) - mp.log(mp.pi * dof) / 2 - mp.log(scale)
+    wanted -= (dof + 1) / 2 * mp.log1p(z**2 / dof)
+    assert float(fit.belief.query("x").log_density(1.0) - wanted) == pytest.approx(0.0, abs=1e-12)
+    assert float(fit.belief.log_probability({"x": [1.0]})[0] - wanted) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("hyper", [(1.0, 1.0), (1e12, 1e12), (1e12, 3e12), (1e-6, 1e-6), (1e9, 1e6)])
+def test_the_next_count_under_any_gamma(hyper: tuple[float, float]) -> None:
+    """(b, a): rows that are believed, and what was counted in them; the next is a negative binomial."""
+    b, a = map(mp.mpf, hyper)
+    graph = lac.dag("n", kinds="continuous", family="poisson")
+    belief = lac.Dirichlet(1.0)(graph).__class__(graph, np.array(hyper))
+    for count in (0, 1, 7):
+        wanted = rising(a, count) - mp.loggamma(count + 1) + a * mp.log(b / (1 + b)) - count * mp.log(1 + b)
+        for found in (belief.query("n").log_density(count), belief.log_probability({"n": [count]})[0]):
+            assert float(found - wanted) == pytest.approx(0.0, abs=1e-11 * max(1.0, float(abs(wanted))))
+
+
 def log_wishart(scale: Any, dof: Any, size: int) -> Any:
     """log ∫ of a Wishart's kernel, but for powers of two and π that are counted in `marginal`."""
     gammas = sum(mp.loggamma((dof - j) / 2) for j in range(size))

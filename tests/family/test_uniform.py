@@ -13,7 +13,7 @@ import lacunary as lac
 from lacunary.data.holes import make_holes
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table
-from lacunary.errors import GraphError, LacunaryError, ParameterError, TableError
+from lacunary.errors import GraphError, ImpossibleRowError, LacunaryError, ParameterError, TableError
 from lacunary.evidence.score import METHODS, able, score
 from lacunary.family.regression import Regression
 from lacunary.family.uniform import Uniform
@@ -82,6 +82,44 @@ def test_a_value_tells_of_its_parents() -> None:
     assert TRUTH.query("A", given={"X": 3.5})[0] == pytest.approx(share, abs=1e-12)
     with pytest.raises(LacunaryError, match="probability zero"):
         TRUTH.query("A", given={"X": 20.0})
+
+
+def test_an_answer_is_a_mixture_of_uniform_densities() -> None:
+    """0.4 of 1/4 from 0 to 4, and 0.6 of 1/6 from 3 to 9."""
+    answer = TRUTH.query("X")
+    at = np.array([-0.1, 0.0, 2.0, 3.5, 8.0, 9.0, 9.1])
+    heights = np.array([0.0, 0.1, 0.1, 0.2, 0.1, 0.1, 0.0])
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(answer.log_density(at), np.log(heights), atol=1e-12)
+    below = np.array([0.0, 0.0, 0.2, 0.4, 0.9, 1.0, 1.0])
+    np.testing.assert_allclose(answer.probability_below(at), below, atol=1e-12)
+    assert [float(answer.quantile(p)) for p in (0.2, 0.4, 0.9)] == pytest.approx([2.0, 3.5, 8.0], abs=1e-9)
+    assert float(answer.mean) == pytest.approx(0.4 * 2.0 + 0.6 * 6.0)
+    assert float(TRUTH.query("X", given={"A": 1}).sd) == pytest.approx(np.sqrt(3.0))
+    rows: Any = TRUTH.posterior({"A": [0], "X": [None], "Y": [1.0]}, ["X"])["X"]
+    np.testing.assert_allclose(rows.log_density([1.0]), np.log([0.25]))
+    assert set(TRUTH.engine({"Y": 0.5}).marginals()) == {"A", "X", "Y"}
+
+
+def test_evidence_that_cannot_be_is_refused_whatever_is_asked() -> None:
+    """Numbers outside of all bounds, whose parents are observed, open, or none."""
+    graph = dag(
+        "A -> X; B -> Z; W", kinds=dict.fromkeys("XZW", "continuous"), family={"X": "uniform", "W": "uniform"}
+    )
+    tables: dict[str, Any] = {"A": [0.4, 0.6], "B": [0.5, 0.5], "Z": Regression([0.0, 1.0])}
+    tables |= {"X": Uniform([0.0, 3.0], [4.0, 9.0]), "W": Uniform(0.0, 1.0)}
+    network = Network.from_tables(graph, tables)
+    for known in ({"X": 20.0}, {"A": 0, "X": 7.0}, {"W": 2.0}, {"A": {0}, "X": 7.0}):
+        assert network.probability(known) == 0.0
+        for name in graph.names:
+            with pytest.raises(ImpossibleRowError):
+                network.query(name, given=known)
+            with pytest.raises(ImpossibleRowError):
+                network.engine(known).query(name)
+    row = {"A": [None], "X": [20.0], "B": [None], "Z": [None], "W": [None]}
+    for name in graph.names:
+        with pytest.raises(ImpossibleRowError, match="it has a value of X"):
+            network.posterior(row, [name])
 
 
 def test_draws_are_uniform() -> None:
@@ -197,8 +235,6 @@ def test_what_is_refused() -> None:
         fit(LONE, column([1.0, 2.0]), method="variational")
     with pytest.raises(ParameterError, match="X: the bounds of a uniform family"):
         Network.from_tables(LONE, {"X": [2.0, 1.0]})
-    with pytest.raises(LacunaryError, match="X is uniform, which no mixture"):
-        TRUTH.query("X")
     with pytest.raises(ParameterError, match="a parent of X, which is uniform, is a hole"):
         score(FORK, make_holes(TRUTH.sample(50, rng=0), 0.2, columns=["A"], rng=0), "exact")
 

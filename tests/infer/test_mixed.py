@@ -250,3 +250,11 @@ def test_what_is_kept_of_a_vector_is_of_no_other_and_no_other_weights() -> None:
     rows.log_evidence(theta[None])
     theta[:] = first  # the caller's own vector changes under what is kept
     assert np.array_equal(rows.log_evidence(theta[None]), prepare_mixed(dag, table).log_evidence(first[None]))
+
+
+def test_the_density_of_what_is_observed_stands_at_its_value() -> None:
+    graph = lac.dag("k -> x", kinds={"x": "continuous"})
+    network = lac.Network.from_tables(graph, {"k": [0.4, 0.6], "x": lac.Regression([0.0, 2.0])})
+    known = network.query("x", given={"x": 1.5})
+    assert known.log_density([1.4, 1.5, 1.6]).tolist() == [-np.inf, np.inf, -np.inf]
+    assert known.probability_below([1.4, 1.5]).tolist() == [0.0, pytest.approx(1.0)]

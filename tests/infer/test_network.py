@@ -251,6 +251,11 @@ def test_missing_and_unknown_tables() -> None:
         Network.from_tables(SPRINKLER, TABLES | {"snow": [1.0]})
     with pytest.raises(ParameterError, match="parameters"):
         Network(SPRINKLER, np.ones(3))
+    for wrong in (TABLES, None, "even"):
+        with pytest.raises(ParameterError, match="from_tables takes tables by name"):
+            Network(SPRINKLER, wrong)  # type: ignore[arg-type]
+    even = np.full(SPRINKLER.layout.size, 0.5)
+    assert Network(SPRINKLER, even.tolist()).theta.tolist() == even.tolist()  # type: ignore[arg-type]
 
 
 def test_sums_are_scaled_on_request() -> None:

@@ -148,6 +148,21 @@ def test_draws_and_normals_are_those_of_the_posterior() -> None:
     assert tried.completed(theta, None)[0][:, :6].min() >= 0
 
 
+def test_counts_that_were_drawn_are_a_mixture_of_counts() -> None:
+    """p(n) = Σ over draws of λⁿe^−λ / n!, of the rates that draws met."""
+    dag = lac.dag("h -> n; h -> a", kinds={"n": "continuous"}, family={"n": "poisson"}, hidden={"h": 3})
+    given: dict[str, Any] = {"h": [0.2, 0.3, 0.5], "n": lac.Poisson([1.0, 6.0, 30.0])}
+    network = lac.Network.from_tables(dag, {**given, "a": [[0.9, 0.1], [0.5, 0.5], [0.1, 0.9]]})
+    table = network.sample(6, rng=1)
+    table = lac.Table(table.schema, table.codes, np.where(np.arange(6)[:, None] < 3, np.nan, table.reals))
+    tried = prepare_sampled(dag, table.align(dag.schema), "", NONE)
+    (found,) = tried.normals(network.theta, [dag.schema.index("n")])
+    assert found.weights.shape == found.means.shape
+    log = found.weights[:3] * np.exp(4 * np.log(found.means[:3]) - found.means[:3]) / 24
+    np.testing.assert_allclose(found.log_density(4.0)[:3], np.log(log.sum(axis=1)), rtol=1e-12)
+    np.testing.assert_allclose(found.mean[3:], table.reals[3:, table.schema.index("n")])
+
+
 @pytest.mark.usefixtures("too_wide")
 def test_a_fit_that_does_not_fit_climbs_as_high_as_the_exact_one() -> None:
     network, table = problem(7, count=150, holes=0.3, continuous=0)

@@ -68,6 +68,27 @@ def test_whatever_is_asked_of_rows_is_the_sum_over_parts(parts: int, case: Case,
         same(mine.sd, wanted.sd)
 
 
+@pytest.mark.parametrize("model", ["network", "belief"])
+def test_densities_of_parts_with_fewer_components_are_those_of_the_whole(model: str) -> None:
+    """In the first rows k is known, in the others open: a component, and two."""
+    graph = lac.dag("k -> n; k -> x", kinds={"n": "continuous", "x": "continuous"}, family={"n": "poisson"})
+    given: dict[str, Any] = {"k": [0.4, 0.6], "n": lac.Poisson([1.0, 20.0]), "x": lac.Regression([0.0, 2.0])}
+    truth = lac.Network.from_tables(graph, given)
+    rows = truth.sample(40, rng=1)
+    holes = np.arange(40)[:, None] >= 20
+    table = lac.Table(
+        rows.schema, np.where(holes, -1, rows.codes).astype(np.int8), np.full(rows.reals.shape, np.nan)
+    )
+    asked = truth if model == "network" else lac.fit(graph, rows).belief
+    one: Any = asked.posterior(table, ["n", "x"])
+    many: Any = asked.posterior(cut(table, 2), ["n", "x"])
+    for name in ("n", "x"):
+        same(many[name].sd, one[name].sd)
+        same(many[name].log_density(3.0), one[name].log_density(3.0))
+        same(many[name].probability_below(3.0), one[name].probability_below(3.0))
+        same(many[name].quantile(0.3), one[name].quantile(0.3))
+
+
 @pytest.mark.parametrize("parts", PARTS)
 @given(case=cases(max_rows=8), seed=st.integers(0, 99))
 @settings(max_examples=15, deadline=None)

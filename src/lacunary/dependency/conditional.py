@@ -214,8 +214,7 @@ def noise(left: Array) -> tuple[float, float]:
 
 def student(x: Array, scale: Any, dof: Any) -> Array:
     """Return the log-density of a Student t about zero."""
-    constant = special.gammaln(0.5 * (dof + 1)) - special.gammaln(0.5 * dof) - 0.5 * np.log(np.pi * dof)
-    return np.asarray(constant - np.log(scale) - 0.5 * (dof + 1) * np.log1p((x / scale) ** 2 / dof))
+    return np.asarray(special.log_student(x / scale, dof) - np.log(scale))
 
 
 def _states(

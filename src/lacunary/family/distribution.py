@@ -195,7 +195,7 @@ class NormalMixture(Answer):
         """Return the density in some rows as part of one in all rows, weighted by their shares; (rows,)."""
         parts: dict[str, Any] = {}
         for name, given in self.arrays.items():
-            parts[name] = np.full((len(share), given.shape[-1]), 0.0 if name in ("weights", "means") else 1.0)
+            parts[name] = np.full((len(share), given.shape[-1]), _unused(name))
             parts[name][where] = given * share[where, None] if name == "weights" else given
         return replace(self, **parts)
 
@@ -205,9 +205,7 @@ class NormalMixture(Answer):
         most = max(one.weights.shape[-1] for one in every)
         # What fills rows of fewer components up has weight zero.
         parts: dict[str, Any] = {
-            name: np.concatenate(
-                [np.pad(one.arrays[name], [(0, 0), (0, most - one.weights.shape[-1])]) for one in every]
-            )
+            name: np.concatenate([_filled_up(one.arrays[name], most, _unused(name)) for one in every])
             for name in self.arrays
         }
         return replace(self, **parts)
@@ -250,7 +248,9 @@ class NormalMixture(Answer):
         with np.errstate(divide="ignore", invalid="ignore"):
             scaled = np.where(apart == 0, 0.0, apart / self.sds)
             log = np.log(self.weights) - np.log(self.sds) + self._log_standard(scaled)
-        log = np.where(self.weights > 0, log, -np.inf)  # what is impossible may have no scale either
+        elsewhere = (self.sds == 0) & (apart != 0)
+        # What is impossible may have no scale either.
+        log = np.where((self.weights > 0) & ~elsewhere, log, -np.inf)
         return np.asarray(special.logsumexp(log, axis=-1))
 
     def probability_below(self, value: ArrayLike) -> Array:
@@ -364,9 +364,7 @@ class StudentMixture(NormalMixture):
 
     def _log_standard(self, x: Array) -> Array:
         dof = np.where(np.isinf(self.dofs), 1.0, self.dofs)
-        constant = special.gammaln(0.5 * (dof + 1)) - special.gammaln(0.5 * dof) - 0.5 * np.log(np.pi * dof)
-        student = constant - 0.5 * (dof + 1) * np.log1p(x**2 / dof)
-        return np.asarray(np.where(np.isinf(self.dofs), super()._log_standard(x), student))
+        return np.where(np.isinf(self.dofs), super()._log_standard(x), special.log_student(x, dof))
 
     def _below_standard(self, x: Array) -> Array:
         known = np.isinf(self.dofs)
@@ -376,3 +374,13 @@ class StudentMixture(NormalMixture):
         known = np.isinf(self.dofs)
         own = special.stdtrit(np.where(known, 1.0, self.dofs), probability)
         return np.asarray(np.where(known, special.ndtri(probability), own))
+
+
+def _unused(name: str) -> float:
+    """Return what an array of components holds where there is none: no weight, and a scale that is one."""
+    return 0.0 if name in ("weights", "means") else 1.0
+
+
+def _filled_up(array: Array, most: int, value: float) -> Array:
+    """Return (rows, components) with as many components as ``most``."""
+    return np.pad(array, [(0, 0), (0, most - array.shape[-1])], constant_values=value)

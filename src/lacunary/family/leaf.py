@@ -62,10 +62,6 @@ class LeafFamily(NumericFamily):
         """Return the same with the parameters integrated out; (rows, components, statistics) more."""
         return self.mixture(weights, means, sds)
 
-    def asked(self) -> str:
-        """Return why `query` does not answer about it, in words; nothing if it does."""
-        return ""
-
     def drawn(self, potentials: Array, count: int, rng: np.random.Generator) -> Array:
         """Return so many values; (count,) and (potentials,)."""
         raise NotImplementedError

@@ -342,4 +342,4 @@ def _is_count(x: Array) -> Booleans:
 
 def _log_negative_binomial(x: Array, a: Array, b: Array) -> Array:
     """Return log ∫ λ^x e^−λ Gamma(λ; a, b) dλ."""
-    return np.asarray(special.gammaln(a + x) - special.gammaln(a) + a * np.log(b) - (a + x) * np.log1p(b))
+    return np.asarray(special.log_rising(a, x) - a * np.log1p(1.0 / b) - x * np.log1p(b))

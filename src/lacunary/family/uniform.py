@@ -10,19 +10,20 @@ as known.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lacunary.errors import ParameterError, TableError
+from lacunary.family.distribution import NormalMixture
 from lacunary.family.leaf import LeafFamily
 from lacunary.family.numeric import Units
 from lacunary.maths.arrays import Array, Booleans, Integers
 from lacunary.maths.pareto import Pareto
 
-__all__ = ["SLACK", "Uniform", "UniformFamily"]
+__all__ = ["SLACK", "Uniform", "UniformFamily", "UniformMixture"]
 
 ROWS = 1.0
 """How many rows the default prior of bounds is worth."""
@@ -32,6 +33,9 @@ MIDDLE = 0.5
 
 SLACK = 1e-9
 """How far beyond its bounds, as a share of their distance, a value still counts as within: rounding."""
+
+REACH = sqrt(3.0)
+"""How far bounds are from their middle, in standard deviations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +77,20 @@ class Uniform:
     def records(self) -> Array:
         """Low and high, in the last axis; (..., 2)."""
         return np.stack([self.low, self.high], axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class UniformMixture(NormalMixture):
+    """A mixture of uniform densities, each from ``means − √3 sds`` to ``means + √3 sds``."""
+
+    def _log_standard(self, x: Array) -> Array:
+        return np.where(np.abs(x) <= REACH * (1.0 + 2.0 * SLACK), -np.log(2.0 * REACH), -np.inf)
+
+    def _below_standard(self, x: Array) -> Array:
+        return np.clip((x + REACH) / (2.0 * REACH), 0.0, 1.0)
+
+    def _standard(self, probability: float) -> Array:
+        return np.asarray(REACH * (2.0 * probability - 1.0))
 
 
 @dataclass(frozen=True)
@@ -193,12 +211,9 @@ class UniformFamily(LeafFamily):
         """Return values between each row's bounds."""
         return np.asarray(records[:, 0] + (records[:, 1] - records[:, 0]) * rng.random(len(records)))
 
-    def asked(self) -> str:
-        """Refuse: no mixture of normals shows a uniform density."""
-        return (
-            f"{self.variable.name} is uniform, which no mixture of normals can show: Network.uniform has its "
-            "bounds, and posterior its mean and standard deviation"
-        )
+    def mixture(self, weights: Array, means: Array, sds: Array) -> NormalMixture:
+        """Return uniform densities, weighted."""
+        return UniformMixture(self.variable, weights, means, sds)
 
     def inward(self, theta: Array, units: Units) -> Array:
         """Return the bounds of a standardised column."""

@@ -59,7 +59,8 @@ class Answers:
     ) -> Answer:
         """Return the joint `Distribution` of some discrete variables given what is known of others.
 
-        Of a continuous variable, asked about alone, it is a `NormalMixture`. What is given is a state or a
+        Of a continuous variable, asked about alone, it is a `NormalMixture`, or one of uniform densities or
+        counts. What is given is a state or a
         value; of a discrete variable also a set of states, one of which it is, or a mapping from states to
         likelihoods (soft evidence). `engine` is for one who keeps asking. In wide networks, given states that
         have no bearing on the targets are not checked to be possible; `probability` tells.
@@ -98,9 +99,6 @@ class Answers:
     def _answered(self, targets: Sequence[str], findings: Findings) -> Answer:
         """Return the answer to a question, by elimination where all variables are discrete."""
         where = self._asked(targets)
-        for i, family in self.dag.leaves:
-            if i == where[0] and family.asked():
-                raise SchemaError(family.asked())
         found: Any = None
         if not self.dag.continuous:
             try:

@@ -374,13 +374,17 @@ def check_possible(rows: Rows, theta: NDArray[np.float64]) -> None:
         )
 
 
-def observed_in(schema: Schema, codes: NDArray[np.signedinteger]) -> str:
-    """Return the observed states of one row in words, shortened when there are many."""
+def observed_in(
+    schema: Schema, codes: NDArray[np.signedinteger], reals: NDArray[np.float64] | None = None
+) -> str:
+    """Return what one row shows in words, shortened when there is much; numbers may be standardised."""
     seen = [
         f"{variable.name}={variable.states[code]}"
         for variable, code in zip(schema, codes, strict=True)
         if code != HOLE and variable.size > 1
     ]
+    if reals is not None:
+        seen += [f"a value of {schema.names[v]}" for v in np.flatnonzero(~np.isnan(reals))]
     return ", ".join(seen[:8]) + (", …" if len(seen) > 8 else "")
 
 

@@ -170,10 +170,13 @@ class MixedRows:
             return complex_log_evidence(self, potentials)
         out = np.empty((len(potentials), len(self.inverse)))
         for k, vector in enumerate(potentials):
-            seen = self.see(vector)
-            rows = self.inner.log_evidence(self._inner_vector(vector, seen)[None])[0]
-            out[k] = rows + (np.sum(seen.scale, axis=0) + self.shift)[self.inverse]
+            out[k] = self._log_evidence(vector, self.see(vector))
         return out
+
+    def _log_evidence(self, vector: NDArray[np.float64], seen: _Seen) -> NDArray[np.float64]:
+        """Return the same under one vector; (rows of the table,)."""
+        rows = self.inner.log_evidence(self._inner_vector(vector, seen)[None])[0]
+        return np.asarray(rows + (np.sum(seen.scale, axis=0) + self.shift)[self.inverse])
 
     def weighed(self, weights: NDArray[np.float64]) -> MixedRows:
         """Return the same table with other row weights, not negative; all else is shared; (rows,)."""
@@ -197,8 +200,9 @@ class MixedRows:
         return len(self.inverse)
 
     def shown(self, row: int) -> str:
-        """Return the observed states of one row in words, shortened when there are many."""
-        return observed_in(self.dag.schema, self.codes[self.inverse[row]])
+        """Return what one row shows in words, shortened when there is much."""
+        at = self.inverse[row]
+        return observed_in(self.dag.schema, self.codes[at], self.reals[at])
 
     @property
     def observed(self) -> NDArray[np.float64]:
@@ -220,8 +224,11 @@ class MixedRows:
         self, vector: NDArray[np.float64], targets: Sequence[Sequence[int]]
     ) -> list[NDArray[np.float64]]:
         """Return the posterior of sets of discrete variables in each row; all zero in an impossible row."""
-        found = marginals_of(*self.discrete(vector), [self._places(target) for target in targets])
-        return [posterior[self.inverse] for posterior in found]
+        seen = self.see(vector)
+        inner, codes = self._inner_vector(vector, seen), self.inner.packed.codes
+        found = marginals_of(self.inner.dag, inner, codes, [self._places(target) for target in targets])
+        apart = np.isneginf(np.sum(seen.scale, axis=0))  # by numbers that no open state is told of
+        return [np.where(_column(apart, posterior), 0.0, posterior)[self.inverse] for posterior in found]
 
     def ask(self, targets: Sequence[Sequence[int]]) -> Asked:
         """Return a question about sets of discrete variables that can be put under many vectors."""
@@ -231,10 +238,11 @@ class MixedRows:
         return Asked(self.weights, lambda vector: reader.posteriors(self.discrete(vector)[1]))
 
     def normals(self, vector: NDArray[np.float64], targets: Sequence[int]) -> list[NormalMixture]:
-        """Return the posterior of continuous variables in each row."""
+        """Return the posterior of continuous variables in each row; weights of zero in an impossible row."""
         if not targets:
             return []
-        graph, inner, rows = self.discrete(vector)
+        seen = self.see(vector)
+        inner, rows = self._inner_vector(vector, seen), self.inner.packed.codes
         found: dict[int, NormalMixture] = {}
         for unit in (unit for stand_in in self.stand_ins for unit in stand_in.units):
             mine = [v for v in targets if v in unit.families]
@@ -243,10 +251,11 @@ class MixedRows:
             weights = np.ones((len(rows), 1))
             if unit.open_core:
                 core = self._places(unit.open_core)
-                weights = marginals_of(graph, inner, rows, [core])[0]
+                weights = marginals_of(self.inner.dag, inner, rows, [core])[0]
                 weights = weights.reshape(len(rows), prod(weights.shape[1:]))
             found |= self.mixtures(unit, vector, mine, weights)
-        return [found[v] for v in targets]
+        possible = self._log_evidence(vector, seen)[:, None] > -np.inf
+        return [replace(found[v], weights=np.where(possible, found[v].weights, 0.0)) for v in targets]
 
     def _places(self, variables: Sequence[int]) -> list[int]:
         """Return where discrete variables stand among the discrete ones alone."""
@@ -403,6 +412,11 @@ def prepare_mixed(dag: Dag, table: Table, *, budget: int | None = None) -> Mixed
         stand_ins=tuple(stand_ins),
         shift=_base(dag, reals),
     )
+
+
+def _column(rows: NDArray[np.bool_], like: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return one truth a row, to be broadcast against (rows, …)."""
+    return rows.reshape(-1, *[1] * (like.ndim - 1))
 
 
 def _base(dag: Dag, reals: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -44,6 +44,8 @@ class Network(Answers, Edits):
     theta: NDArray[np.float64]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.theta, np.ndarray) or self.theta.dtype != np.float64:
+            object.__setattr__(self, "theta", _numbers(self.theta))
         if self.theta.shape != (self.dag.layout.size,):
             raise ParameterError(f"the network has {self.dag.layout.size} parameters, not {self.theta.shape}")
         for i, family in (*self.dag.numeric, *self.dag.implied):
@@ -166,6 +168,16 @@ class Network(Answers, Edits):
 
 
 @budgeted
+def _numbers(theta: object) -> NDArray[np.float64]:
+    """Return parameters that were not given as an array of doubles as one."""
+    try:
+        return np.array(theta).astype(np.float64, casting="same_kind")
+    except (TypeError, ValueError):
+        raise ParameterError(
+            "a network's parameters are one vector of numbers; Network.from_tables takes tables by name"
+        ) from None
+
+
 def random_network(
     dag: Dag, prior: Prior | None = None, rng: int | np.random.Generator | None = 0
 ) -> Network:

@@ -166,15 +166,14 @@ class SampledRows:
         reals = np.repeat(self.rows.reals, many, axis=0)
         known = prepare_mixed(self.dag, Table(self.dag.schema.reveal(), flat, reals))
         weights = np.where(np.isneginf(log), 0.0, 1.0 / many)[:, None] * np.ones(many)
-        out = []
+        out, shape = [], (len(codes), many)
         for found in known.normals(vector, targets):
             best = found.weights.argmax(axis=1)[:, None]
-            means, sds = (np.take_along_axis(x, best, axis=1) for x in (found.means, found.sds))
-            shape = len(codes), many
-            mixture = replace(found, weights=weights, means=means.reshape(shape), sds=sds.reshape(shape))
-            out.append(replace(
-                mixture, **{k: getattr(mixture, k)[self.inverse] for k in ("weights", "means", "sds")}
-            ))  # fmt: skip
+            parts: dict[str, Any] = {
+                name: np.take_along_axis(array, best, axis=1).reshape(shape)[self.inverse]
+                for name, array in found.arrays.items()
+            }
+            out.append(replace(found, **{**parts, "weights": weights[self.inverse]}))
         return out
 
     def completed(self, vector: Array, rng: np.random.Generator | None) -> tuple[NDArray[np.int32], Array]:
@@ -221,8 +220,9 @@ class SampledRows:
         return len(self.inverse)
 
     def shown(self, row: int) -> str:
-        """Return the observed states of one row in words, shortened when there are many."""
-        return observed_in(self.dag.schema, self.rows.codes[self.inverse[row]])
+        """Return what one row shows in words, shortened when there is much."""
+        at = self.inverse[row]
+        return observed_in(self.dag.schema, self.rows.codes[at], self.rows.reals[at])
 
     @cached_property
     def observed(self) -> Array:

@@ -217,15 +217,8 @@ def predictive(moment: Array, dof: ArrayLike, parents: ArrayLike) -> tuple[Array
 def log_predictive(moment: Array, dof: ArrayLike, parents: ArrayLike, child: ArrayLike) -> Array:
     """Return the log-density of the child's value with the parameters integrated out; (...,)."""
     location, scale = predictive(moment, dof, parents)
-    dof = np.asarray(dof, dtype=np.float64)
     apart = (np.asarray(child, dtype=np.float64) - location) / scale
-    constant = (
-        special.gammaln(0.5 * (dof + 1.0))
-        - special.gammaln(0.5 * dof)
-        - 0.5 * np.log(math.pi * dof)
-        - np.log(scale)
-    )
-    return np.asarray(constant - 0.5 * (dof + 1.0) * np.log1p(apart**2 / dof))
+    return np.asarray(special.log_student(apart, dof) - np.log(scale))
 
 
 def _log_normalizer(lower: Array, dof: Array) -> Array:

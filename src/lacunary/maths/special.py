@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from lacunary.maths.arrays import Array, Integers
 
-__all__ = ["log_peak", "log_rising", "sum_log_gamma"]
+__all__ = ["log_peak", "log_rising", "log_student", "sum_log_gamma"]
 
 LARGE = 1000.0
 """From here on Stirling's series needs two terms: the third, 1/(1260 z⁵), is below 1e-18."""
@@ -40,6 +40,13 @@ def log_rising(a: ArrayLike, n: ArrayLike) -> Array:
     b, m = a[large], n[large]
     out[large] = (b - 0.5) * np.log1p(m / b) + m * np.log(b + m) - m + (_tail(b + m) - _tail(b))
     return out
+
+
+def log_student(x: Array, dof: ArrayLike) -> Array:
+    """Return the log-density of a Student t of location zero and scale one; broadcast."""
+    dof = np.asarray(dof, dtype=np.float64)
+    constant = log_rising(0.5 * dof, 0.5) - 0.5 * np.log(np.pi * dof)
+    return np.asarray(constant - 0.5 * (dof + 1.0) * np.log1p(x**2 / dof))
 
 
 def log_peak(alpha: Array, group: Integers, shift: float) -> float:

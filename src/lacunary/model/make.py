@@ -62,7 +62,7 @@ def dag(
     family
         Families other than the default of each kind (a table, or a linear regression), by name, or one for
         every variable: ``"sigmoid"`` for a binary variable whose log-odds are a sum over its parents,
-        ``"uniform"`` for a continuous one that is uniform between bounds.
+        ``"uniform"`` for a continuous one that is uniform between bounds, ``"poisson"`` for one that counts.
     schema
         The variables, their kinds and their states, in this order. ``hidden`` may add to it, at its end,
         in the order of first appearance; ``states`` and ``kinds`` then speak of what is added only.
