@@ -167,12 +167,12 @@ def test_cells_are_counted_in_pieces_of_any_size(
 )
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_many_texts_are_numbers_if_each_of_them_is_one(cells: list[str]) -> None:
-    column, marks = pl.Series("x", cells), MARKS | {"-9"}
+    column, marks = pl.Series(cells, dtype=pl.String), MARKS | {"-9"}
     told = parse_numbers(["nan" if text.strip() in marks else text.strip() for text in cells])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(large, "STATES", 2)
         patch.setattr(large, "TEXTS", 2)
-        found = large._labels(column, frozenset(marks), False)
+        found = large._labels("x", column, frozenset(marks), False)
     if told is None or len(set(cells)) < 3:
         assert isinstance(found, Labels)
         assert [found.levels[code] for code in found.codes] == list(map(str.strip, cells))

@@ -14,6 +14,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
+import lacunary as lac
 from lacunary.data import assemble, frame
 from lacunary.data.bare import Declared
 from lacunary.data.plain import from_mapping
@@ -438,3 +439,31 @@ def test_numbers_stand_in_their_places_whatever_else_becomes_of_columns() -> Non
     assert [refused.name for refused in fewer.refused] == ["none"]
     np.testing.assert_array_equal(fewer.table["x"], number)
     np.testing.assert_array_equal(fewer.table["y"], -number)
+
+
+@pytest.mark.parametrize("rows", [20, 30_000])
+@pytest.mark.parametrize("kind", ["texts", "numbers", "counts"])
+def test_names_that_are_patterns_to_polars_are_names(kind: str, rows: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(rows)
+    names = ["*", "^a.*$", "a", "ab", "^.*$", "^b$"]
+    cells = {name: k + rng.integers(3, size=rows) for k, name in enumerate(names)}
+    columns: dict[str, list[Any]] = {
+        name: [f"{name} {cell}" for cell in own] if kind == "texts" else own.tolist()
+        for name, own in cells.items()
+    }
+    if kind == "numbers":
+        columns = {name: (own + rng.normal(size=rows)).tolist() for name, own in cells.items()}
+    drawn = pl.DataFrame(columns)
+    paths = [tmp_path / f"rows.{suffix}" for suffix in ("csv", "parquet", "arrow")]
+    for write, path in zip((drawn.write_csv, drawn.write_parquet, drawn.write_ipc), paths, strict=True):
+        write(path)  # type: ignore[operator]
+    sources: list[Any] = [drawn, columns, *paths]
+    for source in sources:
+        assert lac.read(source).to_frame("dict") == columns
+    for path in paths:
+        scanned = lac.scan(path)
+        assert scanned.schema == lac.read(path).schema
+        none = lac.Dag.from_parents(scanned.schema, {})
+        ours, theirs = (lac.fit(none, source).log_likelihood for source in (scanned, lac.read(path)))
+        assert ours == pytest.approx(theirs, rel=1e-12)
+    assert lac.read(tmp_path / "rows.csv", drop=["*"]).schema.names == tuple(names[1:])

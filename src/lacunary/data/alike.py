@@ -71,12 +71,19 @@ def _different(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
     whole = frames[0] if len(frames) == 1 else pl.concat(frames)
     names = [name for name in whole.columns if name != COUNT]
-    counted = pl.col(COUNT).sum() if COUNT in whole.columns else pl.len().cast(pl.Float64).alias(COUNT)
-    key = _key(whole.select(names))
+    plain = [str(k) for k in range(len(names))]  # in expressions names such as * and ^a$ are patterns
+    counts = [whole[COUNT]] if COUNT in whole.columns else []
+    whole = pl.DataFrame([*(whole[name].alias(k) for name, k in zip(names, plain, strict=True)), *counts])
+    counted = pl.col(COUNT).sum() if counts else pl.len().cast(pl.Float64).alias(COUNT)
+    key = _key(whole[plain])
     if key is None:
-        return whole.group_by(names, maintain_order=whole.height <= SHORT).agg(counted)
-    grouped = whole.with_columns(key.alias("\0key")).group_by("\0key", maintain_order=whole.height <= SHORT)
-    return grouped.agg(*(pl.col(name).first() for name in names), counted).drop("\0key")
+        found = whole.group_by(plain, maintain_order=whole.height <= SHORT).agg(counted)
+    else:
+        whole = whole.with_columns(key.alias("key"))
+        grouped = whole.group_by("key", maintain_order=whole.height <= SHORT)
+        found = grouped.agg(*(pl.col(k).first() for k in plain), counted).drop("key")
+    found.columns = [*names, COUNT]
+    return found
 
 
 def _key(cells: pl.DataFrame) -> pl.Series | None:

@@ -89,7 +89,10 @@ def arrow_file(path: Path) -> Source:
         kept = [name for name in wanted if kinds[name] == pl.Categorical and find_spec("pyarrow")]
         found = _dictionaries(path, magic, kept) if kept else {}
         others = [name for name in wanted if name not in found]  # polars up to 1 cannot read none of them
-        frame: Any = _read(path, lambda: reader(path, columns=others)) if others else None
+        places = [
+            place for place, name in enumerate(kinds) if name in set(others)
+        ]  # * is a pattern
+        frame: Any = _read(path, lambda: reader(path, columns=places)) if others else None
 
         def column(name: str) -> Column:  # a damaged text can break polars down as late as here
             return _read(path, lambda: _column(name, _narwhal(frame.get_column(name))))
@@ -134,16 +137,18 @@ def _check_size(path: Path, magic: bytes, columns: int) -> None:
     reserve(size, f"{path}: its table", "read fewer rows or columns")
 
 
-def column_of(series: Any) -> Column:
+def column_of(name: str, series: Any) -> Column:
     """Return one column of a frame."""
     import narwhals as nw
 
-    return _column(str(series.name), nw.from_native(series, series_only=True))
+    return _column(name, nw.from_native(series, series_only=True))
 
 
 def _column(name: str, series: Any) -> Column:
     import narwhals as nw
 
+    if series.implementation.is_polars():  # which takes names such as * and ^a$ for patterns
+        series = series.alias("")
     if series.dtype in (nw.Categorical, nw.Enum):
         return _categories(name, series)
     if series.dtype.is_decimal():

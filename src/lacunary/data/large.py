@@ -85,48 +85,50 @@ def columns_of(
         frame = _frame(path, names, wanted, delimiter, points)
     except (PolarsError, OSError, UnicodeDecodeError):
         return None
-    return None if frame is None else _checked(frame, frozenset(marks), points)
+    return None if frame is None else _checked(list(wanted), frame, frozenset(marks), points)
 
 
-def _checked(columns: list[pl.Series], marks: frozenset[str], points: bool) -> Iterator[Column] | None:
+def _checked(
+    names: list[str], columns: list[pl.Series], marks: frozenset[str], points: bool
+) -> Iterator[Column] | None:
     """Return the columns; None if they have to be looked at as text, a line at a time."""
     if any(series.dtype.is_float() and not series.is_finite().all() for series in columns):
         return None  # NaN and infinities are spelled out in text files, and may mean something else
     found: list[Labels | Numbers | pl.Series] = []
     columns.reverse()
-    while columns:  # texts are given up one by one
+    for name in names:  # texts are given up one by one
         series = columns.pop()
-        found.append(series if series.dtype.is_float() else _labels(series, marks, points))
+        found.append(series if series.dtype.is_float() else _labels(name, series, marks, points))
     if all(isinstance(column, Labels) and column.name in column.levels for column in found):
         return None  # the header again, perhaps
     found.reverse()
-    return _taken(found)
+    return _taken(names, found)
 
 
-def _taken(columns: list[Labels | Numbers | pl.Series]) -> Iterator[Column]:
+def _taken(names: list[str], columns: list[Labels | Numbers | pl.Series]) -> Iterator[Column]:
     """Yield the columns, the last first, each given up as soon as it is taken."""
-    while columns:
+    for name in names:
         column = columns.pop()
-        yield column if isinstance(column, Labels | Numbers) else Numbers(column.name, column.to_numpy())
+        yield column if isinstance(column, Labels | Numbers) else Numbers(name, column.to_numpy())
 
 
-def _labels(column: pl.Series, marks: frozenset[str], points: bool) -> Labels | Numbers:
+def _labels(name: str, column: pl.Series, marks: frozenset[str], points: bool) -> Labels | Numbers:
     """Return texts as labels in the order in which they first appear, or as numbers if they are that many."""
     import polars as pl
 
-    name, tried = column.name, points
+    tried = points
     if column.dtype == pl.String:
         column = column.fill_null("")
         if not tried and column.head(4 * STATES).n_unique() > STATES:
             tried = True
             if (numbers := _measured(column, marks)) is not None:
-                return numbers
+                return replace(numbers, name=name)
     levels, codes = _numbered(column)
     texts = ["" if level is None else level for level in levels]
     if not tried and len(set(texts)) > TEXTS:
         numbers = _measured(column.cast(pl.String).fill_null(""), marks)
         if numbers is not None:
-            return numbers
+            return replace(numbers, name=name)
     texts = [text.strip() for text in texts]
     if len(set(texts)) == len(texts):
         return Labels(name, tuple(texts), codes, untyped=True)
@@ -232,7 +234,10 @@ def _spell_numbers(marks: frozenset[str]) -> bool:
 def _frame(
     path: Path, names: Sequence[str], wanted: Sequence[str], delimiter: str, points: bool
 ) -> list[pl.Series] | None:
-    """Return the wanted columns as polars reads them: measurements as numbers, all others as text."""
+    """Return the wanted columns as polars reads them: measurements as numbers, all others as text.
+
+    They have no names, since polars takes some, such as ``*``, for patterns.
+    """
     import polars as pl
 
     how: dict[str, Any] = {"separator": delimiter, "glob": False, "infer_schema_length": 0}  # all is text
@@ -240,7 +245,7 @@ def _frame(
     raw = dict(zip(names, head.columns, strict=True)) if head.width == len(names) else {}
     if any(name != text.strip() for name, text in raw.items()) or not raw:
         return None
-    own = {series.name: series for series in head.get_columns()}
+    own = {series.name: series.alias("") for series in head.get_columns()}
     chosen = [raw[name] for name in wanted]
     types = {name: kind for name in chosen if (kind := _type(own[name], points)) is not None}
     if len(chosen) < len(names):  # else columns are named in vain, at the cost of the file's size in memory
@@ -251,8 +256,8 @@ def _frame(
         types = {name: kind for name, kind in types.items() if kind != pl.Float64}
         frame = pl.read_csv(path, schema_overrides=types, **how)
     if frame.columns != chosen:
-        frame = frame.select(chosen)
-    return [series.alias(name) for series, name in zip(frame.get_columns(), wanted, strict=True)]
+        frame = frame[chosen]
+    return [series.alias("") for series in frame.get_columns()]
 
 
 def _head(path: Path) -> bytes:

@@ -282,17 +282,19 @@ def _segment(segment: Segment, names: Sequence[str]) -> pl.DataFrame:
         raise FileError(f"{file.path} has changed since it was scanned; scan the files anew")
     mine = [name for name in names if name in file.names]
     if file.kind == "text":
-        frame = _text_rows(segment).select(mine)
+        frame = _text_rows(segment)[mine]
     else:
         try:
             with hushed():
-                frame = _lazy(file.path, file.kind).select(mine).slice(segment.first, segment.rows).collect()
+                rows = _lazy(file.path, file.kind)
+                places = [rows.collect_schema().names().index(name) for name in mine]  # * is a pattern
+                frame = rows.select(pl.nth(places)).slice(segment.first, segment.rows).collect()
         except (Exception, _panic()) as error:
             raise _damaged(f"{segment}{_row_group(segment)}", error) from None
     frame = frame.with_columns(pl.lit(value or None, dtype=pl.String).alias(key) for key, value in file.keys)
     if frame.height != segment.rows:
         raise FileError(f"{segment}: only {counted(frame.height, 'row')} can be read; is the file damaged?")
-    return frame.select(names)
+    return frame[list(names)]
 
 
 def _lazy(path: str, kind: Literal["parquet", "ipc", "text"]) -> pl.LazyFrame:

@@ -52,16 +52,16 @@ class Known:
     place: Mapping[Any, int]
     values: Mapping[str, NDArray[Any]]
 
-    def read(self, column: pl.Series) -> dict[str, NDArray[Any]]:
+    def read(self, name: str, column: pl.Series) -> dict[str, NDArray[Any]]:
         """Return the cells of a part of the column."""
         levels, codes = _levels_of(column)
         try:
             where = np.array([*(self.place[level] for level in levels), -1], dtype=np.int64)
         except KeyError as strange:
             raise FileError(
-                f"{column.name}: {strange} was not there when the files were scanned; scan them anew"
+                f"{name}: {strange} was not there when the files were scanned; scan them anew"
             ) from None
-        return {name: values[where[codes]] for name, values in self.values.items()}
+        return {variable: values[where[codes]] for variable, values in self.values.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class Dressed:
     unit: str
     marks: frozenset[str]
 
-    def read(self, column: pl.Series) -> dict[str, NDArray[Any]]:
+    def read(self, name: str, column: pl.Series) -> dict[str, NDArray[Any]]:
         """Return the cells of a part of the column."""
         levels, codes = _levels_of(column)
         texts = [text for text in levels if text not in self.marks]
@@ -88,12 +88,12 @@ class Dressed:
         if texts and (written is None or (written.unit and written.unit != self.unit)):
             odd = next((text for text in texts if not self._fits(text)), texts[0])
             raise TableError(
-                f"{column.name}: {odd!r} is not written as the first {TEXTS} different texts of the column "
+                f"{name}: {odd!r} is not written as the first {TEXTS} different texts of the column "
                 "are; say decimal=… and thousands=…, name it in holes=…, or read the file with lac.read"
             )
         known = dict(zip(texts, [] if written is None else written.values.tolist(), strict=True))
         values = np.array([*(known.get(text, np.nan) for text in levels), np.nan])
-        return {column.name: values[codes]}
+        return {name: values[codes]}
 
     def _fits(self, text: str) -> bool:
         alone = spelled([text], self.spelling)
@@ -213,21 +213,28 @@ def settle_one(
     )
 
 
+VALUE = "value"
+"""How a column is called whose values are counted."""
+
+
 def _tally(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Return the different values of a column, and how often each stands there.
+    """Return the different values of a column, ``VALUE``, and how often each stands there, ``COUNT``.
 
     In the order in which they first stand there, as people name them; texts of many rows in their own.
     """
     import polars as pl
 
-    short = frame.height <= SHORT
+    short, column = frame.height <= SHORT, frame[name].alias(VALUE)  # to polars * and ^a$ are patterns
     if COUNT in frame.columns:
-        tally = frame.group_by(name, maintain_order=short).agg(pl.col(COUNT).sum())
+        rows = pl.DataFrame([column, frame[COUNT]])
+        tally = rows.group_by(VALUE, maintain_order=short).agg(pl.col(COUNT).sum())
     elif short:
-        return frame.group_by(name, maintain_order=True).agg(pl.len().alias(COUNT))
+        tally = column.to_frame().group_by(VALUE, maintain_order=True).agg(pl.len().alias(COUNT))
     else:
-        tally = frame[name].value_counts(name=COUNT)
-    return tally.sort(name) if not short and tally[name].dtype == pl.String else tally
+        tally = column.value_counts(name=COUNT)
+    if not short and column.dtype == pl.String:
+        tally = tally.sort(VALUE)
+    return tally
 
 
 def _look(glimpse: _Glimpse, tally: pl.DataFrame, declared: Declared) -> None:
@@ -376,7 +383,7 @@ def _of_moments(name: str, ticks: NDArray[np.int64], kind: Any) -> Column:
 
     from lacunary.data.frame import column_of
 
-    return column_of(pl.Series(name, ticks).cast(kind))
+    return column_of(name, pl.Series(ticks).cast(kind))
 
 
 def _levels_of(column: pl.Series) -> tuple[list[Any], NDArray[np.int32]]:
@@ -396,17 +403,16 @@ def columns_of(frame: pl.DataFrame, untyped: Collection[str]) -> Source:
     """Return the columns of a part, as `lacunary.data.assemble` takes them."""
 
     def columns(wanted: Sequence[str], marks: Any) -> Iterator[Column]:
-        return (_taken(frame[name], name in untyped) for name in wanted)
+        return (_taken(name, frame[name].alias(""), name in untyped) for name in wanted)
 
     return Source(tuple(frame.columns), columns, "polars")
 
 
-def _taken(column: pl.Series, untyped: bool) -> Column:
+def _taken(name: str, column: pl.Series, untyped: bool) -> Column:
     import polars as pl
 
     from lacunary.data.frame import column_of
 
-    name = column.name
     if column.dtype == pl.String:
         levels, found = coded(column.str.strip_chars() if untyped else column)
         return Labels(name, tuple(levels), found, untyped=untyped)
@@ -421,7 +427,7 @@ def _taken(column: pl.Series, untyped: bool) -> Column:
         return Labels(name, (False, True), codes, "booleans", declared=True)
     if column.dtype.is_float() or column.dtype.is_integer():
         return Numbers(name, column.cast(pl.Float64).to_numpy().astype(np.float64))
-    return column_of(column)
+    return column_of(name, column)
 
 
 def few_rows(settled: Settled, make: Callable[[pl.DataFrame], Table]) -> Table | None:

@@ -265,7 +265,7 @@ def _pieces(part: Sequence[tuple[Any, int, int]], names: Sequence[str]) -> pl.Da
 
     here = [(piece.compute() if hasattr(piece, "dask") else piece, first, n) for piece, first, n in part]
     frames = [pl.from_pandas(piece.iloc[first : first + n]) for piece, first, n in here]
-    whole: pl.DataFrame = pl.concat(frames, how="vertical_relaxed").select(names)
+    whole: pl.DataFrame = pl.concat(frames, how="vertical_relaxed")[list(names)]
     return whole
 
 
@@ -305,7 +305,7 @@ def _table(
     if not frame.height:
         return Table(schema, np.empty((0, len(schema)), dtype=np.int8))
     known = dict(_looked_up(frame, untyped, readers))
-    rest = frame.drop([name for name in readers if name in frame.columns])
+    rest = frame[[name for name in frame.columns if name not in readers]]
     others = Schema(tuple(variable for variable in schema if variable.name not in known))
     table, weights = Table(Schema(()), np.empty((0, 0), dtype=np.int8)), np.ones(frame.height)
     if len(others):
@@ -322,8 +322,8 @@ def _looked_up(
     frame: pl.DataFrame, untyped: frozenset[str], readers: Mapping[str, Reader]
 ) -> Iterator[tuple[str, NDArray[Any]]]:
     for name, reader in readers.items():
-        column = frame[name]
-        yield from reader.read(column.str.strip_chars() if name in untyped else column).items()
+        column = frame[name].alias("")  # polars takes names such as * and ^a$ for patterns
+        yield from reader.read(name, column.str.strip_chars() if name in untyped else column).items()
 
 
 def _put_in(table: Table, known: Mapping[str, NDArray[Any]], schema: Schema, weights: Any) -> Table:
