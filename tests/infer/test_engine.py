@@ -315,3 +315,17 @@ def test_a_graph_of_no_variables_is_refused_by_name() -> None:
     empty = Schema(())
     with pytest.raises(GraphError, match="no variables"):
         prepare(Dag(empty, ()), Table(empty, np.empty((3, 0), dtype=np.int8)))
+
+
+def test_rows_without_holes_are_not_swept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is observed is counted and multiplied: no kernel need be compiled for it."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("there is nothing to sweep")
+
+    network = random_network(dag("a -> b; a -> c", states={"a": 2, "b": 3, "c": 2}), rng=0)
+    table = network.sample(20, rng=1)
+    monkeypatch.setattr("lacunary.infer.engine.sweep", refuse)
+    assert_as_enumerated(network, table)
+    found = prepare(network.dag, table).marginals(network.theta, [(1,)])[0]
+    np.testing.assert_array_equal(found, np.eye(3)[table.codes[:, 1]])

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 import lacunary as lac
+from lacunary.data.table import Table
 from lacunary.errors import ApproximationWarning, TooWideError
 from lacunary.exactness import exactly
 from lacunary.infer import filled, rows
@@ -67,6 +68,21 @@ def too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lacunary.infer.sampled.Effort", partial(Effort, ways=1))
     monkeypatch.setattr(rows, "prepare_discrete", refuse)
     monkeypatch.setattr("lacunary.infer.mixed.prepare_mixed", refuse)
+
+
+@pytest.mark.parametrize(("least", "weight", "wide"), [(8, 1.0, False), (7, 1.0, True), (7, 0.0, False)])
+def test_what_is_sampled_is_told_without_chains(
+    least: int, weight: float, wide: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three binary holes below one cell make an island of eight ways; a row without weight has none."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the kernel of chains takes ten seconds to compile")
+
+    monkeypatch.setattr("lacunary.infer.chains.visit", refuse)
+    graph = lac.dag("a b c -> d", states=dict.fromkeys("abcd", 2))
+    table = Table(graph.schema, np.array([[0, 1, 0, 1], [-1, -1, -1, 0]]), weights=np.array([1.0, weight]))
+    assert prepare_sampled(graph, table, "", Effort(ways=least)).sampled == wide
 
 
 @settings(max_examples=40)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from lacunary.kernels.compile import bare
-from lacunary.kernels.compiling import uninterrupted
+from lacunary.kernels.compiling import uncollected, uninterrupted
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +58,19 @@ def test_another_thread_has_no_signals_to_hold() -> None:
     thread.start()
     thread.join()
     assert ran == [True]
+
+
+def test_garbage_waits_until_the_block_is_over_and_stays_where_nobody_collects() -> None:
+    before = gc.isenabled()
+    try:
+        for wanted in (True, False):
+            (gc.enable if wanted else gc.disable)()
+            with pytest.raises(ZeroDivisionError), uncollected():  # noqa: PT012
+                assert not gc.isenabled()
+                raise ZeroDivisionError
+            assert gc.isenabled() == wanted
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")

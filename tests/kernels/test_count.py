@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lacunary.kernels import count
 from lacunary.kernels.compile import bare
-from lacunary.kernels.families import BDEU, DIRICHLET, LIKELIHOOD, block_terms, toggled_terms
+from lacunary.kernels.families import BDEU, DIRICHLET, LIKELIHOOD, family_terms
 from tests import naive_kernels
 
 Array = NDArray[np.float64]
@@ -128,28 +128,31 @@ def memory(slots: int, most: int) -> tuple[Array, Array]:
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=list(LAWS))
 @pytest.mark.parametrize(("whole", "slots", "most"), [(True, 64, 50), (True, 2, 5), (False, 64, 0)])
-def test_block_terms(law: tuple[int, float, float], whole: bool, slots: int, most: int) -> None:
+def test_terms_beside_the_parents(law: tuple[int, float, float], whole: bool, slots: int, most: int) -> None:
     """Also with so few slots that variables take them from each other, and asked twice."""
     keys, values = memory(slots, most)
     for seed in (0, 1, 1):
         counts, out = drawn_counts(seed, whole), np.empty(4)
         # Five configurations in all: three never occur, and are left out of the counts.
-        block_terms(counts, 3, 5.0, FIRST, np.array(law), keys, values, np.empty((2, 4), dtype=np.int64), out)
+        found, one, no_room = np.empty((2, 4), dtype=np.int64), np.array([0, 1]), np.empty((2, 0, 1))
+        family = counts, np.array([0]), np.array([3]), 5.0
+        family_terms(*family, FIRST, one, np.array(law), keys, values, found, no_room, out)
         wanted = [defined(law, t, 5 * size) for t, size in zip(tables(counts, 3), SIZES, strict=True)]
         np.testing.assert_allclose(out, wanted, rtol=LOG_GAMMA)
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=list(LAWS))
-def test_toggled_terms(law: tuple[int, float, float]) -> None:
+def test_terms_of_each_toggle(law: tuple[int, float, float]) -> None:
     """Of variables 0 to 4 the parents of 3 are 0, 2 and 4; beside a variable, or without one, as defined."""
     sizes, members, (keys, values) = (2, 2, 3, 3, 2), (0, 2, 4, 3), memory(64, 20)
     first = np.concatenate(([0], np.cumsum(sizes)))
     codes = np.random.default_rng(3).integers(0, sizes, (150, 5))
     room, out = np.empty((2, 36, 1)), np.empty(6)
-    toggled_terms(
+    family_terms(
         counted(codes, sizes, members, range(5)),
         np.array(members),
         np.array(sizes),
+        12.0,
         first,
         np.array([0, 1]),
         np.array(law),

@@ -19,7 +19,7 @@ from lacunary.infer.network import Network
 from lacunary.kernels.complete import complete
 from lacunary.kernels.normalize import normalize
 from lacunary.kernels.sweep import sweep
-from lacunary.kernels.underflow import FAR, NEAR
+from lacunary.kernels.underflow import FAR, NEAR, find_underflow
 from tests import naive, naive_kernels
 from tests.infer.test_extremes import disagreement
 from tests.strategies import Case, cases, loaded_cases
@@ -182,7 +182,10 @@ def test_find_underflow(case: tuple[Network, NDArray[np.int8]]) -> None:
         np.zeros(network.theta.size),
     )
     given = (packed.arena, chunk.arena, chunk.weight, network.theta.copy(), *room, counts)
-    left = sweep(*given, numbers[:cells], numbers[cells], numbers[cells + 1], doubt, (0,))
+    logs, total, scale = numbers[:cells], numbers[cells], numbers[cells + 1]
+    far = sweep(*given, logs, total, scale, doubt, (0,))
+    assert bool(far) == bool(doubt[0])
+    left = far and find_underflow(*given[:-1], logs, doubt)
     with np.errstate(divide="ignore"):
         log_theta = np.log(network.theta).tolist()
     roots = naive_kernels.may_be_lost(packed, chunk, log_theta)

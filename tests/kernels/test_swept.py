@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from lacunary.kernels.swept import charged_terms, integrated_terms, swept_terms
+from lacunary.kernels.compile import bare
+from lacunary.kernels.swept import charged_terms, integrated_terms, room_for, swept_terms
 from tests import naive_kernels
 
 Array = NDArray[np.float64]
@@ -27,10 +28,19 @@ def plain(matrix: Array, child: int, parents: list[int]) -> tuple[float, float]:
     return float(np.linalg.slogdet(inner)[1]), float(rest)
 
 
+@bare
+def sweep_one(
+    matrix: Array, child: int, parents: NDArray[np.int64], rows: Array, dets: Array, rests: Array
+) -> None:
+    """Have Python call what only kernels call."""
+    swept_terms(matrix, child, parents, rows, dets, rests)
+
+
 def swept(stack: Array, child: int, parents: list[int]) -> tuple[Array, Array]:
-    log_det, rest = np.empty((len(stack), stack.shape[1] + 1)), np.empty((len(stack), stack.shape[1] + 1))
-    swept_terms(np.ascontiguousarray(stack), child, np.array(parents, dtype=np.int64), log_det, rest)
-    return log_det, rest
+    rows, (log_det, rest) = room_for(len(stack), stack.shape[1], len(parents))
+    for one, dets, rests in zip(np.ascontiguousarray(stack), log_det, rest, strict=False):
+        sweep_one(one, child, np.array(parents, dtype=np.int64), rows, dets, rests)
+    return log_det[:-1], rest[:-1]
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 8), st.data())
@@ -91,7 +101,8 @@ def test_integrated_terms(seed: int, child: int, parents: list[int]) -> None:
     rng = np.random.default_rng(seed)
     prior, counts, nu, dof = scales(rng, 1, 5), np.array([0.0, 3.0, 17.5]), 1.5, 2.5
     after, out = prior + counts[:, None, None] * scales(rng, 3, 5), np.empty(6)
-    integrated_terms(after, counts, prior, nu, dof, child, np.array(parents, dtype=np.int64), out)
+    given = child, np.array(parents, dtype=np.int64), *room_for(3, 5, len(parents))
+    integrated_terms(after, counts, prior[0], nu, dof, *given, out)
 
     def evidence(members: list[int]) -> float:
         at, degrees = np.ix_(members, members), dof + len(members) - 1
@@ -110,7 +121,8 @@ def test_charged_terms(floor: float, child: int, parents: list[int]) -> None:
     """Normal log-likelihoods at the best coefficients; −inf where there are no more rows than these."""
     counts, charge, blank, out = np.array([4.0, 30.0]), 1.3, 2.0, np.empty(6)
     scatter = counts[:, None, None] * scales(np.random.default_rng(1), 2, 5)
-    charged_terms(scatter, counts, floor, charge, blank, child, np.array(parents, dtype=np.int64), out)
+    given = child, np.array(parents, dtype=np.int64), *room_for(2, 5, len(parents))
+    charged_terms(scatter, counts, floor, charge, blank, *given, out)
     for found, members in zip(out, naive_kernels.toggles(5, child, parents), strict=True):
         wanted = -charge * (len(members) + 2) * (len(counts) + blank)
         for matrix, rows in zip(scatter, counts.tolist(), strict=True):

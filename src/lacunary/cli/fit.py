@@ -104,7 +104,6 @@ def fit(
     entropy, iterations, converged, bic, interrupted, selection (name, details), out, and starts (a list of
     objective, log_likelihood, entropy, iterations, converged).
     """
-    ahead.begin()
     earlier, keep = _earlier(resume, starts), Checkpoints(checkpoint)
     online = _online(batch_size, passes, learning_decay, learning_offset, finish)
     told: dict[str, Any] = {
@@ -115,7 +114,8 @@ def fit(
     with Waiting(f"reading {data}") as waiting:
         dag, table = problem_of(data, model or resume, pairs_of_states("--hidden", hidden), reading)
         waiting.say("compiling kernels, once…")
-        if not dag.continuous:
+        if not dag.continuous and (dag.schema.hidden or table.holes.any()):
+            ahead.begin()
             ahead.compile_sweep(several=bool(dag.schema.hidden))
         found = lac.fit(
             dag,

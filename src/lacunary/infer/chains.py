@@ -18,7 +18,20 @@ from numpy.typing import NDArray
 from lacunary.infer.engine import Distinct
 from lacunary.infer.parallel import in_parallel
 from lacunary.infer.shape import flat, starts
-from lacunary.kernels.gibbs import LEAF, LINEAR, NEVER, TABLE, Families, Found, Plan, Seen, Workspace, visit
+from lacunary.kernels.gibbs import (
+    LEAF,
+    LINEAR,
+    NEVER,
+    TABLE,
+    Chart,
+    Families,
+    Found,
+    Plan,
+    Seen,
+    Workspace,
+    any_wide,
+    visit,
+)
 from lacunary.model.dag import Dag
 
 __all__ = ["Chains", "Effort", "Visited"]
@@ -120,9 +133,12 @@ class Chains:
     @cached_property
     def sampled(self) -> bool:
         """Whether some island has too many ways to be gone through; what chains say is exact else."""
-        little = replace(self.effort, chains=2, steps=1, again=0, sweeps=1)
-        seen = self._seen(None)
-        return bool(replace(self, effort=little)._swept(seen)[1].any())
+        seen, n = self._seen(None), len(self._kinds)
+        flat = seen._replace(codes=seen.codes.ravel(), reals=seen.reals.ravel())
+        whole, truths = (np.empty((6, n), dtype=np.int64), np.empty((2, n), dtype=np.bool_))
+        code, island, home, spot, state, family = whole
+        chart = Chart(n, code, island, truths[0], truths[1], home, spot, state, family)
+        return bool(any_wide(self._families, flat, chart, self.effort.ways))
 
     def _visited(self, vector: Array, weights: Array) -> tuple[Array, Array, Array]:
         """Return the kernel's statistics, first their mean, then each chain's; errors; log-evidence."""

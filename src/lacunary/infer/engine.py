@@ -24,8 +24,8 @@ from lacunary.kernels.arena import Arena
 from lacunary.kernels.cell import Room
 from lacunary.kernels.lanes import COMPLEX_LANES
 from lacunary.kernels.logs import sweep_logs
-from lacunary.kernels.sweep import sweep
-from lacunary.kernels.underflow import FAR
+from lacunary.kernels.sweep import read_rest, sweep
+from lacunary.kernels.underflow import FAR, find_underflow
 from lacunary.model.dag import Dag
 from lacunary.model.stats import Batch
 
@@ -153,6 +153,7 @@ class DiscreteRows:
         """Yield what a sweep of every chunk under every vector gives, in the order of chunks."""
         blocks: dict[int, list[_Block]] = {}
         for chunks in self.packed.stretches:
+            chunks = tuple(chunk for chunk in chunks if len(chunk.weight))  # others have no hole
             for chunk in chunks:
                 if chunk.lanes not in blocks:
                     blocks[chunk.lanes] = _blocks(wide, chunk.lanes, sound)
@@ -283,6 +284,9 @@ class DiscreteRows:
         suspect, cells_of = np.zeros(width, dtype=np.bool_), (chunk.kinds_arena, chunk.arena, chunk.weight)
         room.power[:1] = UNTOUCHED
         if sweep(*cells_of, block.potential, *room, counts, log, total, scale, suspect, block.lanes):
+            find_underflow(*cells_of, block.potential, *room, log, suspect)
+            if counts.size:
+                read_rest(*cells_of, room.value, room.message, room.belief, counts, block.lanes)
             for lane in np.flatnonzero(suspect[: block.used]).tolist():
                 log[:, lane], total[lane] = _sweep_with_care(block, cells_of, room, counts, lane)
         touched = bool((room.power[:1] != UNTOUCHED).any())
@@ -299,6 +303,8 @@ class DiscreteRows:
         Returns the log of each row's factors with holes; see `observed_log` for the others. ``theta`` has the
         sums of `Places`.
         """
+        if not len(chunk.weight):
+            return np.zeros(chunk.rows.stop - chunk.rows.start)
         log, _ = self._run(_blocks(theta[None], 1)[0], chunk, counts)
         return np.asarray(_row_sums(chunk, log)[0])
 

@@ -13,6 +13,7 @@ fraction. What is counted there is added up for each of them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -135,8 +136,24 @@ class Places:
         if not self._longer and not self.groups:
             return potentials
         wide = np.empty((len(potentials), self.size), dtype=potentials.dtype)
-        widen(_as_taken(potentials), self._blocks, wide)
+        if potentials.dtype.kind == "c":
+            wide[:, self._own] = potentials
+            for own, shape, sums in self._summed_tables():
+                wide[:, sums] = potentials[:, own].reshape(shape).sum(axis=1)
+        else:
+            widen(_as_taken(potentials), self._blocks, wide)
         return wide
+
+    def _summed_tables(self) -> Iterator[tuple[slice, tuple[int, int, int], slice]]:
+        """Yield the places in the layout of every table with sums, its shape, and where they are here.
+
+        For complex numbers, which derivatives are taken by: kernels of their own would take a second to
+        compile.
+        """
+        for start, place, states, many, longer in self._blocks.tolist():
+            if longer:
+                size = states * many
+                yield slice(start, start + size), (-1, states, many), slice(place + size, place + size + many)
 
     def taken(self, potentials: NDArray[Any]) -> tuple[NDArray[Any], bool]:
         """Return vectors with sums and the tables of groups, and whether no product has lost digits."""
@@ -156,8 +173,16 @@ class Places:
             part(counts, self._joined[0])
         elif not self._longer:
             return counts
-        out = np.empty(potentials.shape, dtype=counts.dtype)
-        narrow(counts, _as_taken(potentials), wide, self._blocks, out)
+        if counts.dtype.kind == "c":
+            out = counts[:, self._own]
+            for own, shape, sums in self._summed_tables():
+                share = np.zeros_like(counts[:, sums])
+                np.divide(counts[:, sums], wide[:, sums], out=share, where=wide[:, sums] != 0.0)
+                added = share[:, None] * potentials[:, own].reshape(shape)
+                out[:, own] += added.reshape(len(out), -1)
+        else:
+            out = np.empty(potentials.shape, dtype=counts.dtype)
+            narrow(counts, _as_taken(potentials), wide, self._blocks, out)
         return out
 
     def shown(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:

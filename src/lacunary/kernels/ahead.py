@@ -1,8 +1,9 @@
 """What a first fit of tables needs, compiled by two processes at once.
 
-The compiler's lock is global: only another process compiles at the same time. It begins while the rows are
-read and sees to the small kernels and the rare ways of the E-step; this one then compiles the E-step itself,
-finds the other's code in the store, and makes for itself what is not there yet: nobody waits for anybody.
+The compiler's lock is global: only another process compiles at the same time. It begins once it is known
+that rows have discrete holes alone, and sees to the small kernels and the rare way of the E-step; this one
+compiles the E-step itself, finds the other's code in the store, and makes for itself what is not there yet:
+nobody waits for anybody.
 """
 
 from __future__ import annotations

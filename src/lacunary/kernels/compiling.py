@@ -1,20 +1,33 @@
-"""While kernels are compiled, as nothing on disk has them: who wants to know, and signals that must wait."""
+"""While kernels are compiled, as nothing on disk has them: who wants to know, and what must wait."""
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["listeners", "uninterrupted"]
+__all__ = ["listeners", "uncollected", "uninterrupted"]
 
 listeners: list[Callable[[str], None]] = []
 """Each is told the name of a kernel before it is compiled."""
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """What may end a run."""
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Leave garbage where it is until the block is over: the compiler makes much, and keeps most of it."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from lacunary.kernels.compile import bare, called, inlined
 from lacunary.kernels.count import log_gamma, log_rising
 
-__all__ = ["BDEU", "DIRICHLET", "LIKELIHOOD", "block_terms", "toggled_terms"]
+__all__ = ["BDEU", "DIRICHLET", "LIKELIHOOD", "family_terms"]
 
 Array = NDArray[np.float64]
 
@@ -77,39 +77,6 @@ def _key(law: Array, level: int, states: int, configurations: float) -> float:
     return float(states) if level and law[0] == DIRICHLET else 1.0
 
 
-@bare
-def block_terms(
-    counts: Array,
-    states: int,
-    configurations: float,
-    first: NDArray[np.int64],
-    law: Array,
-    keys: Array,
-    values: Array,
-    slots: NDArray[np.int64],
-    out: Array,
-) -> None:
-    """Write a family's term with each of some variables beside the parents; (heights, columns) → (n,).
-
-    Parameters
-    ----------
-    counts
-        N, with the child's states at heights u·r to u·r + r for each configuration u of the parents. Those
-        that do not occur may be left out; (heights, columns).
-    states, configurations
-        The child's states r, and how many configurations the parents have in all.
-    first
-        Variable j's states are columns ``first[j]`` to ``first[j + 1]``; (n + 1,).
-    law, keys, values
-        What f is, and what is remembered of it: see the head of this file.
-    slots
-        Room for where each variable's values are remembered; (2, n).
-    out
-        Written: the term with each variable; (n,).
-    """
-    _terms(counts, states, configurations, first, law, keys, values, slots, out)
-
-
 @called
 def _terms(
     counts: Array,
@@ -122,7 +89,11 @@ def _terms(
     slots: NDArray[np.int64],
     out: Array,
 ) -> None:
-    """Do what `block_terms` says, with its arrays."""
+    """Write the term with each of some variables beside the parents; (n,).
+
+    Variable j's states are columns ``first[j]`` to ``first[j + 1]`` of ``counts``; all else is as for
+    `family_terms`.
+    """
     variables = len(first) - 1
     _find_slots(states, configurations, first, law, keys, values, slots)
     for j in range(variables):
@@ -169,10 +140,11 @@ def _find_slots(
 
 
 @bare
-def toggled_terms(
+def family_terms(
     counts: Array,
     members: NDArray[np.int64],
     sizes: NDArray[np.int64],
+    configurations: float,
     first: NDArray[np.int64],
     one: NDArray[np.int64],
     law: Array,
@@ -182,27 +154,36 @@ def toggled_terms(
     room: Array,
     out: Array,
 ) -> None:
-    """Write a family's term with each variable put in or taken out of its parents, last as it is; (n + 1,).
+    """Write a family's term with each of some variables beside its parents, or put in and taken out of them.
 
     Parameters
     ----------
     counts
-        N of every configuration of parents and child, ordered as ``members``, the last fastest, beside every
-        variable's states; (heights, columns).
+        N, with the child's states at heights u·r to u·r + r for each configuration u of the parents. Those
+        that do not occur may be left out, unless there is ``room``; (heights, columns).
     members, sizes
-        The parents, slowest first, and the child; how many states each of all variables has.
+        The parents, slowest first, and the child, which without ``room`` is enough; how many states each of
+        all variables has.
+    configurations
+        How many configurations the parents have in all.
     first, one
         Variable j's states are columns ``first[j]`` to ``first[j + 1]``; (n + 1,). 0 and 1: one column.
     law, keys, values
         What f is, and what is remembered of it: see the head of this file.
-    slots, room
-        Room to work in; (2, n), and twice as many heights as ``counts``, (2, heights, 1).
+    slots
+        Room for where each variable's values are remembered; (2, n).
+    room
+        Where terms without each parent are asked for, as many heights as ``counts`` has, twice; else none;
+        (2, heights, 1).
     out
-        Written; (n + 1,). Of the child beside itself it says nothing of use.
+        Written: the term with each variable; (n,). Where there is room, the variables are all there are: of
+        parents the term without them, of the child nothing of use, and last the term as it is; (n + 1,).
     """
     states, heights, variables = sizes[members[-1]], len(counts), len(first) - 1
+    _terms(counts, states, configurations, first, law, keys, values, slots, out[:variables])
+    if room.shape[1] == 0:
+        return
     alone, less, many = room[0], room[1], heights // states
-    _terms(counts, states, float(many), first, law, keys, values, slots, out[:variables])
     for height in range(heights):  # over the states of any one variable
         alone[height, 0] = 0.0
         for column in range(first[1]):

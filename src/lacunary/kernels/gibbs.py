@@ -18,10 +18,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.kernels.arena import pointed
-from lacunary.kernels.compile import bare, called
+from lacunary.kernels.compile import bare, called, patient
 from lacunary.kernels.variate import FIRST, SECOND, uniform
 
-__all__ = ["LEAF", "LINEAR", "NEVER", "TABLE", "Families", "Found", "Plan", "Seen", "Workspace", "visit"]
+__all__ = [
+    "LEAF",
+    "LINEAR",
+    "NEVER",
+    "TABLE",
+    "Chart",
+    "Families",
+    "Found",
+    "Plan",
+    "Seen",
+    "Workspace",
+    "any_wide",
+    "visit",
+]
 
 TABLE, LINEAR, LEAF = 0, 1, 2
 """Kinds of families."""
@@ -145,6 +158,20 @@ class Workspace(NamedTuple):
     stream: NDArray[np.uint64]
 
 
+class Chart(NamedTuple):
+    """What of a `Workspace` says into which islands a row's holes fall."""
+
+    n: int
+    code: NDArray[np.int64]
+    island: NDArray[np.int64]
+    alone: NDArray[np.bool_]
+    live: NDArray[np.bool_]
+    home: NDArray[np.int64]
+    spot: NDArray[np.int64]
+    state: NDArray[np.int64]
+    family: NDArray[np.int64]
+
+
 @called
 def _begin_stream(stream: Any, seed: Any, row: int, chain: int) -> None:
     """Start the random numbers of a row's chain, far from those of all others."""
@@ -169,7 +196,7 @@ def _root(island: Any, v: int) -> int:
 
 
 @called
-def _is_hole(families: Families, seen: Seen, r: int, work: Workspace, v: int) -> Any:
+def _is_hole(families: Families, seen: Seen, r: int, work: Workspace | Chart, v: int) -> Any:
     """Tell whether a cell is a hole that counts: not of one state, not of a leaf."""
     if families.kind[v] == TABLE:
         return seen.codes[r * work.n + v] < 0 and families.size[v] > 1
@@ -177,7 +204,7 @@ def _is_hole(families: Families, seen: Seen, r: int, work: Workspace, v: int) ->
 
 
 @called
-def _chart(families: Families, seen: Seen, r: int, work: Workspace) -> None:
+def _chart(families: Families, seen: Seen, r: int, work: Workspace | Chart) -> None:
     """Join a row's holes into islands, and mark private holes and families that count."""
     n = work.n
     for v in range(n):
@@ -210,7 +237,7 @@ def _join(island: Any, first: int, v: int) -> int:
 
 
 @called
-def _home(families: Families, work: Workspace, i: int) -> int:
+def _home(families: Families, work: Workspace | Chart, i: int) -> int:
     """Return the island in which a family has holes; −1: none."""
     for k in range(families.member_start[i], families.member_start[i + 1]):
         if work.island[families.member[k]] >= 0:
@@ -701,7 +728,7 @@ def _draw(
 
 
 @called
-def _list(families: Families, work: Workspace, root: int) -> tuple[int, int, int]:
+def _list(families: Families, work: Workspace | Chart, root: int) -> tuple[int, int, int]:
     """List an island's discrete and continuous holes and its families; −1: families without holes."""
     states = holes = many = 0
     for k in range(work.n):
@@ -719,6 +746,29 @@ def _list(families: Families, work: Workspace, root: int) -> tuple[int, int, int
                 work.state[states] = v
                 states += 1
     return states, holes, many
+
+
+@called
+def _ways(families: Families, work: Workspace | Chart, states: int) -> float:
+    """Return how many ways there are to fill an island's discrete holes, which are listed."""
+    ways = 1.0
+    for s in range(states):
+        ways *= families.size[work.state[s]]
+    return ways
+
+
+@patient
+def any_wide(families: Families, seen: Seen, chart: Chart, most: int) -> bool:
+    """Tell whether a row that counts has an island with more ways than ``most``; (rows, n) are flat here."""
+    for r in range(len(seen.weight)):
+        if seen.weight[r] > 0.0:
+            _chart(families, seen, r, chart)
+            for root in range(chart.n):
+                if chart.island[root] == root:
+                    states, _, _ = _list(families, chart, root)
+                    if _ways(families, chart, states) > most:
+                        return True
+    return False
 
 
 @bare
@@ -741,9 +791,7 @@ def visit(
             if root >= 0 and work.island[root] != root:
                 continue
             states, holes, many = _list(families, work, root)
-            ways = 1.0
-            for s in range(states):
-                ways *= families.size[work.state[s]]
+            ways = _ways(families, work, states)
             exact, square = ways <= plan.ways, 0.0
             if exact:
                 records = int(ways)

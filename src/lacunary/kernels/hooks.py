@@ -18,7 +18,7 @@ import numba
 from llvmlite import binding
 
 from lacunary.kernels import store
-from lacunary.kernels.compiling import listeners, uninterrupted
+from lacunary.kernels.compiling import listeners, uncollected, uninterrupted
 
 __all__ = ["PRESENT", "compiled_by", "is_stored"]
 
@@ -30,6 +30,9 @@ LIBRARY = (
     "serialize_using_bitcode",
     "serialize_using_object_code",
 )
+
+NEEDLESS = ("inline_closure_likes", "nopython_rewrites")
+"""Passes over closures, and over expressions of whole arrays: bare kernels have neither."""
 
 try:
     from numba.core import caching, codegen, compiler, options
@@ -43,6 +46,7 @@ try:
         and callable(rtsys.initialize)
         and hasattr(caching.IndexDataCacheFile, "load")
         and hasattr(caching.IndexDataCacheFile, "save")
+        and hasattr(compiler.Compiler, "define_pipelines")
         and all(hasattr(codegen.JITCodeLibrary, name) for name in LIBRARY)
     )
 except (ImportError, AttributeError):
@@ -57,8 +61,8 @@ def compiled_by(function: Callable[..., object], makes_arrays: bool, settings: d
     """
     njit: Any = numba.njit
     if PRESENT:
-        pieces = {"pipeline_class": _Pieces} if settings.get("no_cpython_wrapper") else {}
-        made = njit(**settings, **pieces, _nrt=makes_arrays)(function)
+        pipeline = PIPELINES[not makes_arrays, bool(settings.get("no_cpython_wrapper"))]
+        made = njit(**settings, pipeline_class=pipeline, _nrt=makes_arrays)(function)
         if hasattr(made, "_cache"):
             if _is_kernel(function):
                 made._cache = _Stored(function, makes_arrays)
@@ -72,7 +76,7 @@ def _unbroken(made: Any) -> Any:
     if compile_ is not None:
 
         def whole(signature: Any) -> Any:
-            with uninterrupted():
+            with uninterrupted(), uncollected():
                 return compile_(signature)
 
         made.compile = whole
@@ -149,11 +153,33 @@ if PRESENT:
         def set_env(name: str, environment: Any) -> None:
             """Do nothing."""
 
+    class _Bare(compiler.Compiler):  # type: ignore[misc]
+        """The compiler of bare kernels."""
+
+        def define_pipelines(self) -> Any:
+            """Return the usual passes but those that are needless."""
+            made = super().define_pipelines()
+            for one in made:
+                one.passes = [step for step in one.passes if step[0].name() not in NEEDLESS]
+                one.finalize()
+            return made
+
     class _Pieces(compiler.Compiler):  # type: ignore[misc]
         """The compiler of pieces."""
 
         def __init__(self, typing: Any, target: Any, library: Any, *others: Any) -> None:
             super().__init__(typing, target, _Piece(target.codegen(), "piece"), *others)
+
+    class _BarePieces(_Pieces, _Bare):
+        """The compiler of bare pieces."""
+
+    PIPELINES = {
+        (False, False): compiler.Compiler,
+        (False, True): _Pieces,
+        (True, False): _Bare,
+        (True, True): _BarePieces,
+    }
+    """Compilers by whether a kernel is bare, and whether it is a piece."""
 
 
 class _Stored:

@@ -1,4 +1,4 @@
-"""The rare ways of the E-step by themselves, with the types that `sweep` calls them with."""
+"""The rare way of the E-step by itself, with the types that `sweep` calls it with."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from lacunary.kernels.arena import cells_in, count_in, kinds_in
 from lacunary.kernels.cell import Room, fill_with_care
 from lacunary.kernels.compile import called
-from lacunary.kernels.underflow import find_underflow
 
 __all__ = ["rare"]
 
@@ -36,7 +35,6 @@ def rare(
     slab, spots = cells_in(cells_arena, weight)
     room = Room(value, message, belief, normalizer, power)
     cells, width = count_in(cells_arena), np.int64(len(suspect))
-    find_underflow(kinds, slab, spots, cells, potential, room, root_log, suspect, width)
     for c in range(cells):
         at = spots.value[c] * width
         fill_with_care(kinds, slab, spots, c, at, potential, room, normalizer[cells, 1], width)

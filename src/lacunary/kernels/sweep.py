@@ -17,9 +17,9 @@ from lacunary.kernels.cell import LARGE, SMALL, Kinds, Room, Spots, fill, fill_w
 from lacunary.kernels.compile import bare, called, inlined
 from lacunary.kernels.lanes import LANES, U, add_led, add_run, multiply, scatter_sum, scatter_sum_twice
 from lacunary.kernels.pack import Slab
-from lacunary.kernels.underflow import FAR, find_underflow
+from lacunary.kernels.underflow import FAR
 
-__all__ = ["read", "sweep"]
+__all__ = ["read", "read_rest", "sweep"]
 
 
 @inlined
@@ -121,6 +121,34 @@ def _read_cells(
 
 
 @bare
+def read_rest(
+    kinds_arena: Any,
+    cells_arena: Any,
+    weight: Any,
+    value: Any,
+    message: Any,
+    belief: Any,
+    counts: Any,
+    lanes: Any,
+) -> None:
+    """Read all cells but the roots, where `sweep` has not; arrays are as it left them."""
+    first: Any = np.int64(0)
+    _read_cells(
+        kinds_arena,
+        cells_arena,
+        weight,
+        first,
+        count_in(cells_arena),
+        np.bool_(False),
+        value,
+        message,
+        belief,
+        counts,
+        lanes,
+    )
+
+
+@bare
 def sweep(
     kinds_arena: Any,
     cells_arena: Any,
@@ -140,7 +168,8 @@ def sweep(
 ) -> bool:
     """Sum out the holes of a chunk of rows, whose cells lie in the two arenas.
 
-    Returns whether there are lanes for which this may be wrong and `sweep_logs` is needed.
+    Returns whether some root is so unlikely that `find_underflow` is to be asked what was lost; only roots
+    have been read then, and `read_rest` is left to do.
 
     Parameters
     ----------
@@ -159,7 +188,7 @@ def sweep(
     scale
         Working memory; (lanes,).
     suspect
-        Set for the lanes that may be wrong; (lanes,).
+        Set for the lanes with such a root; (lanes,).
     lanes
         A tuple with one item for each lane.
     """
@@ -232,11 +261,10 @@ def sweep(
             belief[U(j)] = 0.0
         _scale(value, at, size, scale, lanes)
         add_led(message, np.int64(spots.shared[c]), offsets, own, value, at, size, lanes)
-    if far:
-        far = find_underflow(kinds, slab, spots, cells, potential, room, root_log, suspect, np.int64(width))
     if counts.size == 0:
         return far
-    for roots in (True, False):
+    for step in range(1 if far else 2):
+        roots = step == 0
         begin = unread if roots else np.int64(0)
         _read_cells(
             kinds_arena,

@@ -14,12 +14,24 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lacunary.kernels.compile import called, inlined, kernel
+from lacunary.kernels.compile import bare, called, inlined
 
-__all__ = ["charged_terms", "integrated_terms", "swept_terms"]
+__all__ = ["charged_terms", "integrated_terms", "room_for", "swept_terms"]
 
 EPSILON = 2.0**-52
+
+Array = NDArray[np.float64]
+
+
+def room_for(matrices: int, size: int, parents: int) -> tuple[Array, Array]:
+    """Return room for terms of so many matrices of a size, and one more, with a family's parents swept out.
+
+    First the rows of L⁻¹A_P· and four more to work in, (m + 4, n + 1), or 3 for n + 1; then log|A_PP| and the
+    child's rest of each matrix, (2, matrices + 1, n + 1).
+    """
+    return np.empty((parents + 4, max(size + 1, 3))), np.empty((2, matrices + 1, size + 1))
 
 
 @inlined
@@ -29,14 +41,15 @@ def _clear(row: Any) -> None:
 
 
 @called
-def _sweep(matrix: Any, child: int, parents: Any, skip: Any, rows: Any, left: Any, partial: Any) -> Any:
+def _sweep(matrix: Any, child: int, parents: Any, skip: Any, rows: Any) -> Any:
     """Sweep all parents out but the one at position ``skip``; return log|A_PP| and whether all were sound.
 
-    Writes the rows of L⁻¹A_P· , (m, n), the diagonal of r into ``left``, (n,), and the child's row of r into
-    ``partial``, (n,). A parent that is a linear combination of those before, to rounding, is unsound: nothing
+    Writes the rows of L⁻¹A_P· , then the diagonal of r and the child's row of r; into ``rows``, of which each
+    is n long or more. A parent that is a linear combination of those before, to rounding, is unsound: nothing
     is regressed on it. ``matrix`` is A, (n, n), and ``parents`` are (m,).
     """
-    size = len(left)
+    size = len(matrix)
+    left, partial = rows[len(parents)], rows[len(parents) + 1]
     log_det, sound = 0.0, True
     for j in range(size):
         left[j] = matrix[j, j]
@@ -86,64 +99,71 @@ def _removed(rows: Any, child: int, parents: Any, position: int, column: Any) ->
     return square, slope
 
 
-@kernel
-def swept_terms(stack: Any, child: int, parents: Any, log_det: Any, rest: Any) -> None:
+@called
+def swept_terms(matrix: Any, child: int, parents: Any, rows: Any, dets: Any, rests: Any) -> None:
     """Write log|A_PP| and the child's rest for the parents with each variable put in or taken out.
 
     Parameters
     ----------
-    stack
-        Positive definite matrices A; (matrices, n, n).
+    matrix
+        A positive definite matrix A; (n, n).
     child, parents
         Positions; parents are (m,) and do not hold the child.
-    log_det, rest
+    rows
+        Room to work in: the first of `room_for`.
+    dets, rests
         Written: entry j for the parents with j put in or taken out, entry n, and the child's own, for the
-        parents as they are; (matrices, n + 1).
+        parents as they are; (n + 1,).
     """
-    count, size = stack.shape[0], stack.shape[1]
-    m = len(parents)
-    rows, left, partial = np.empty((m, size)), np.empty(size), np.empty(size)
-    column = np.empty(m)
-    for q in range(count):  # matrices have nothing to do with each other; the room is written anew for each
-        matrix, dets, rests = stack[q], log_det[q], rest[q]
-        least = size * EPSILON * matrix[child, child]
-        whole, sound = _sweep(matrix, child, parents, np.int64(-1), rows, left, partial)
-        kept = max(left[child], least)
-        dets[size], rests[size] = whole, kept
-        for j in range(size):
-            floor = size * EPSILON * matrix[j, j]
-            if left[j] > floor and j != child:
-                dets[j] = whole + math.log(left[j])
-                rests[j] = max(kept - partial[j] * partial[j] / left[j], least)
-            else:
-                dets[j] = whole + (math.log(floor) if j != child else 0.0)
-                rests[j] = kept
+    size, m = len(matrix), len(parents)
+    left, partial, column = rows[m], rows[m + 1], rows[m + 2]
+    least = size * EPSILON * matrix[child, child]
+    whole, sound = _sweep(matrix, child, parents, np.int64(-1), rows)
+    kept = left[child] if left[child] > least else least
+    dets[size], rests[size] = whole, kept
+    for j in range(size):
+        floor = size * EPSILON * matrix[j, j]
+        if left[j] > floor and j != child:
+            rest = kept - partial[j] * partial[j] / left[j]
+            dets[j] = whole + math.log(left[j])
+            rests[j] = rest if rest > least else least
+        else:
+            dets[j] = whole + (math.log(floor) if j != child else 0.0)
+            rests[j] = kept
+    for i in range(m):
         if sound:
-            for i in range(m):
-                square, slope = _removed(rows, child, parents, i, column)
-                dets[parents[i]] = whole + math.log(square)
-                rests[parents[i]] = kept + slope * slope / square
+            square, slope = _removed(rows, child, parents, i, column)
+            dets[parents[i]] = whole + math.log(square)
+            rests[parents[i]] = kept + slope * slope / square
         else:  # what was redundant may not be so any more
-            for i in range(m):
-                without, _ = _sweep(matrix, child, parents, i, rows, left, partial)
-                dets[parents[i]], rests[parents[i]] = without, max(left[child], least)
+            without, _ = _sweep(matrix, child, parents, i, rows)
+            dets[parents[i]] = without
+            rests[parents[i]] = left[child] if left[child] > least else least
 
 
 @inlined
-def _members(parents: Any, child: int, members: Any) -> None:
-    """Write how many parents there are after each toggle, and without one; (n + 1,)."""
+def _members(parents: Any, child: int, size: int, members: Any) -> None:
+    """Write how many parents there are after each toggle, and without one; (n + 1,) for n variables."""
     m = len(parents)
-    for j in range(len(members)):
+    for j in range(size):
         members[j] = m + 1
     for i in range(m):
         members[parents[i]] = m - 1
-    members[child] = m
-    members[len(members) - 1] = m
+    members[child] = members[size] = m
 
 
-@kernel
+@bare
 def integrated_terms(
-    scales: Any, counts: Any, prior: Any, nu: float, dof: float, child: int, parents: Any, out: Any
+    scales: Any,
+    counts: Any,
+    prior: Any,
+    nu: float,
+    dof: float,
+    child: int,
+    parents: Any,
+    rows: Any,
+    terms: Any,
+    out: Any,
 ) -> None:
     """Write the log evidence of a child's regressions for each toggle of its parents, and for none.
 
@@ -156,38 +176,47 @@ def integrated_terms(
     scales, counts
         Posterior scale matrices τ* and numbers of rows N of each configuration; (q, n, n) and (q,).
     prior, nu, dof
-        Prior scale matrix τ, (1, n, n); ν; degrees of freedom of a family without parents.
+        Prior scale matrix τ, (n, n); ν; degrees of freedom of a family without parents.
     child, parents
         Positions; parents are (m,).
+    rows, terms
+        Room to work in: that of `room_for`.
     out
         Written; (n + 1,).
     """
-    many, size = len(counts), scales.shape[1]
-    log_det, rest = np.empty((many, size + 1)), np.empty((many, size + 1))
-    start, room = np.empty((1, size + 1)), np.empty((1, size + 1))
-    members = np.empty(size + 1, dtype=np.int64)
-    swept_terms(scales, child, parents, log_det, rest)
-    swept_terms(prior, child, parents, start, room)
-    _members(parents, child, members)
-    m = len(parents)
-    _clear(out)
-    gains = np.empty(3)
+    many, size, m = len(counts), len(prior), len(parents)
+    members, gains = rows[m + 3], rows[m]
+    for q in range(many + 1):
+        swept_terms(scales[q] if q < many else prior, child, parents, rows, terms[0, q], terms[1, q])
+    _members(parents, child, size, members)
+    for j in range(size + 1):
+        out[j] = 0.0
     for q in range(many):  # ``out`` is the sum over configurations before q
-        rows = counts[q]
-        constant = 0.5 * math.log(nu / (nu + rows)) - 0.5 * rows * math.log(math.pi)
+        count = counts[q]
+        constant = 0.5 * math.log(nu / (nu + count)) - 0.5 * count * math.log(math.pi)
         for k in range(3):
             half = 0.5 * (dof + m - 1 + k)  # not positive where there is no parent to take out: not used
             if half > 0.0:
-                gains[k] = constant + math.lgamma(half + 0.5 * rows) - math.lgamma(half)
+                gains[k] = constant + math.lgamma(half + 0.5 * count) - math.lgamma(half)
         for j in range(size + 1):
             half = 0.5 * (dof + members[j])
-            value = gains[members[j] - m + 1] - 0.5 * (log_det[q, j] - start[0, j])
-            out[j] += value - (half + 0.5 * rows) * math.log(rest[q, j]) + half * math.log(room[0, j])
+            value = gains[np.int64(members[j]) - m + 1] - 0.5 * (terms[0, q, j] - terms[0, many, j])
+            value -= (half + 0.5 * count) * math.log(terms[1, q, j])
+            out[j] += value + half * math.log(terms[1, many, j])
 
 
-@kernel
+@bare
 def charged_terms(
-    scales: Any, counts: Any, floor: float, charge: float, blank: float, child: int, parents: Any, out: Any
+    scales: Any,
+    counts: Any,
+    floor: float,
+    charge: float,
+    blank: float,
+    child: int,
+    parents: Any,
+    rows: Any,
+    terms: Any,
+    out: Any,
 ) -> None:
     """Write the charged log-likelihood of a child's regressions for each toggle of its parents, and for none.
 
@@ -201,20 +230,22 @@ def charged_terms(
         Scatter matrices and numbers of rows N of each configuration; (q, n, n) and (q,).
     child, parents
         Positions; parents are (m,).
+    rows, terms
+        Room to work in: that of `room_for`.
     out
         Written; (n + 1,).
     """
     many, size = len(counts), scales.shape[1]
-    log_det, rest = np.empty((many, size + 1)), np.empty((many, size + 1))
-    members = np.empty(size + 1, dtype=np.int64)
-    swept_terms(scales, child, parents, log_det, rest)
-    _members(parents, child, members)
+    members = rows[len(parents) + 3]
+    for q in range(many):
+        swept_terms(scales[q], child, parents, rows, terms[0, q], terms[1, q])
+    _members(parents, child, size, members)
     for j in range(size + 1):
         out[j] = -charge * (members[j] + 2) * (many + blank)
         for q in range(many):  # ``out[j]`` is what parameters cost and the sum over configurations before q
-            rows = counts[q]
-            if rows <= members[j] + 1:
+            count, rest = counts[q], terms[1, q, j]
+            if count <= members[j] + 1:
                 out[j] = -np.inf
                 break
-            variance = max(rest[q, j] / rows, floor)
-            out[j] -= 0.5 * (rows * math.log(2.0 * math.pi * variance) + rest[q, j] / variance)
+            variance = rest / count if rest / count > floor else floor
+            out[j] -= 0.5 * (count * math.log(2.0 * math.pi * variance) + rest / variance)

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from lacunary.kernels.arena import cells_in, count_in, kinds_in
 from lacunary.kernels.cell import Kinds, Room, Spots
-from lacunary.kernels.compile import called, inlined
+from lacunary.kernels.compile import bare, inlined
 from lacunary.kernels.pack import Slab
 
 __all__ = ["FAR", "LOST", "find_underflow", "vanished"]
@@ -49,23 +50,29 @@ def vanished(
     return True
 
 
-@called
+@bare
 def find_underflow(
-    kinds: Kinds,
-    slab: Slab,
-    spots: Spots,
-    cells: Any,
+    kinds_arena: Any,
+    cells_arena: Any,
+    weight: Any,
     potential: Any,
-    room: Room,
+    value: Any,
+    message: Any,
+    belief: Any,
+    normalizer: Any,
+    power: Any,
     root_log: Any,
     suspect: Any,
-    width: Any,
 ) -> bool:
     """Clear ``suspect``, a truth a lane, where nothing can have been lost; return whether one is left.
 
-    ``potential`` is flat, (size, lanes); ``room`` is as the way up left it; ``root_log``, (cells, lanes), has
-    the log-sums of roots, and takes the log of δ of each other cell where a root would keep its log-sum.
+    Asked where `sweep` says so, and of what it left: ``root_log``, (cells, lanes), has the log-sums of roots,
+    and takes the log of δ of each other cell where a root would keep its log-sum. All else is as for `sweep`.
     """
+    kinds = kinds_in(kinds_arena)
+    slab, spots = cells_in(cells_arena, weight)
+    room = Room(value, message, belief, normalizer, power)
+    cells, width = count_in(cells_arena), len(suspect)
     left = False
     for b in range(width):
         if not suspect[b]:

@@ -14,7 +14,7 @@ from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError
 from lacunary.evidence.charge import price
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
-from lacunary.kernels.families import BDEU, DIRICHLET, LIKELIHOOD, block_terms, toggled_terms
+from lacunary.kernels.families import BDEU, DIRICHLET, LIKELIHOOD, family_terms
 from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.special import log_rising
 from lacunary.model.dag import Dag
@@ -29,6 +29,9 @@ MOST = 1e15
 
 ALONE = np.array([0, 1], dtype=np.int64)
 """One column: no variable beside the parents."""
+
+NO_ROOM = np.empty((2, 0, 1))
+"""Terms without each parent are not asked for."""
 
 SLOTS, REMEMBERED = 127, 2047
 """Sizes of tables for which, and counts up to which, a score remembers what it worked out: 4 MiB at most."""
@@ -49,6 +52,7 @@ class _Discrete:
         self.allowed = allowed_arcs(table.schema)
         self.counter = Counter(table)
         self._sizes = np.array(self.schema.sizes, dtype=np.int64)
+        self._children = np.arange(self.variables, dtype=np.int64)[:, None]
         self._never = np.ascontiguousarray(~self.allowed.T)
         most = min(int(self.size), REMEMBERED) + 1 if np.all(table.weights == 1.0) else 0
         self._keys, self._values = np.zeros((2, SLOTS)), np.empty((2, SLOTS, most + 1))
@@ -87,9 +91,8 @@ class _Discrete:
         """Return the toggled terms and the term as it is where all counts are held at once, in one call."""
         counter, out = self.counter, np.empty(self.variables + 1)
         counts, room = counter.beside_all(heights), np.empty((2, heights.height, 1))
-        members = np.array(heights.members, dtype=np.int64)
-        memory = self._keys, self._values, self._slots
-        toggled_terms(counts, members, self._sizes, counter.first, ALONE, self.law, *memory, room, out)
+        members, many = np.array(heights.members, dtype=np.int64), float(heights.configurations)
+        self._put(members, many, counter.first, counts, room, out)
         return out
 
     def _one(self, child: int, parents: Parents, counts: Array) -> float:
@@ -102,8 +105,14 @@ class _Discrete:
         """Write the child's term with each variable whose columns begin at ``first`` beside its parents."""
         sizes = self.schema.sizes
         many = float(prod([sizes[p] for p in parents]))
+        self._put(self._children[child], many, first, counts, NO_ROOM, out)
+
+    def _put(
+        self, members: Integers, many: float, first: Integers, counts: Array, room: Array, out: Array
+    ) -> None:
+        """Write the terms of a family; see `family_terms`."""
         memory = self._keys, self._values, self._slots
-        block_terms(counts, sizes[child], many, first, self.law, *memory, out)
+        family_terms(counts, members, self._sizes, many, first, ALONE, self.law, *memory, room, out)
 
 
 class BIC(_Discrete):

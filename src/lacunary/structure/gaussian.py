@@ -22,7 +22,7 @@ from lacunary.infer import prior as priors
 from lacunary.infer.empirical import stated
 from lacunary.infer.prior import standardised
 from lacunary.infer.scale import Scale, check_squares
-from lacunary.kernels.swept import charged_terms, integrated_terms
+from lacunary.kernels.swept import charged_terms, integrated_terms, room_for
 from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.moments import moments, parted
 from lacunary.maths.normal_wishart import NormalWishart
@@ -72,7 +72,7 @@ class MarginalRegressions:
 
     def __init__(self, prior: NormalWishart) -> None:
         self.prior = prior
-        self._scale = np.ascontiguousarray(prior.tau[None])
+        self._scale = np.ascontiguousarray(prior.tau)
         self._dof = float(prior.dof(0))
 
     def prepare(self, moment: Array) -> tuple[Array, Array]:
@@ -88,8 +88,8 @@ class MarginalRegressions:
     def terms(self, scales: Array, counts: Array, child: int, parents: Parents, blank: float = 0.0) -> Array:
         """Return the log evidence; a configuration without rows adds nothing; (n + 1,)."""
         out, chosen = np.empty(scales.shape[1] + 1), np.array(parents, dtype=np.int64)
-        nu = float(self.prior.nu)
-        integrated_terms(scales, counts, self._scale, nu, self._dof, child, chosen, out)
+        nu, room = float(self.prior.nu), room_for(len(counts), scales.shape[1], len(parents))
+        integrated_terms(scales, counts, self._scale, nu, self._dof, child, chosen, *room, out)
         return out
 
 
@@ -148,9 +148,8 @@ class PenalizedRegressions:
     def terms(self, scales: Array, counts: Array, child: int, parents: Parents, blank: float = 0.0) -> Array:
         """Return the charged log-likelihood; configurations without rows are charged too; (n + 1,)."""
         out, chosen = np.empty(scales.shape[1] + 1), np.array(parents, dtype=np.int64)
-        charged_terms(
-            scales, counts, float(self.floor[child]), self._charge, float(blank), child, chosen, out
-        )
+        floor, room = float(self.floor[child]), room_for(len(counts), scales.shape[1], len(parents))
+        charged_terms(scales, counts, floor, self._charge, float(blank), child, chosen, *room, out)
         return out
 
 
