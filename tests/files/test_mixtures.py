@@ -111,6 +111,8 @@ def mixture(document: dict[str, Any]) -> dict[str, Any]:
         (lambda d: d.update(path=[]), "chosen: expected the place of a trial"),
         (lambda d: d.update(colour=1), "colour: this field is not known"),
         (lambda d: d["path"][0].update(ticks=[["em", 1, 2]]), r"path\[0\].ticks: expected lists of phase"),
+        (lambda d: d["path"][0].update(ticks=[["em", 1, -1, 0.0, None]]), r"path\[0\].ticks: a count was"),
+        (lambda d: d["path"][0].update(ticks=[["em", 2**70, 1, 0.0, None]]), r"path\[0\].ticks: a count"),
         (lambda d: d["path"][0].update(ticks=[["em", 1, True, 0.0, None]]), r"path\[0\].ticks: expected"),
         (lambda d: d["path"][0]["estimate"].update(kind="guess"), "estimate.kind: expected one of exact"),
         (lambda d: d["path"][0]["estimate"].update(dimension=1.5), "estimate.dimension: expected a whole"),

@@ -448,3 +448,9 @@ def test_neighbours_of_a_graph_are_weighed_in_the_same_passes(
     assert found[0].dag == found[1].dag
     assert found[0].score == found[1].score
     assert passes[1] < 0.5 * passes[0]
+
+
+def test_text_that_begins_as_if_it_were_compressed(tmp_path: Path) -> None:
+    """To polars a text that begins with x^ is one that zlib has packed."""
+    (tmp_path / "rows.csv").write_text("x^2,b\n" + "x^10,1\ny,2\n" * 30, encoding="utf-8")
+    assert lac.scan(tmp_path / "rows.csv").schema == lac.read(tmp_path / "rows.csv").schema

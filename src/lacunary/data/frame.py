@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from lacunary.budget import reserve
 from lacunary.data.apart import reading
+from lacunary.data.batches import check_batches
 from lacunary.data.column import Column, Labels, Moments, Source, at_midnight, of_array, of_values
 from lacunary.data.large import coded
 from lacunary.data.pages import check_pages
@@ -74,8 +75,7 @@ def arrow_file(path: Path) -> Source:
         raise FileError(f"{path} is not what its suffix says: it does not begin with {magic.decode()}")
     import polars as pl
 
-    if magic == b"PAR1":
-        check_pages(path)
+    (check_pages if magic == b"PAR1" else check_batches)(path)
     ask, reader = (
         (pl.read_parquet_schema, pl.read_parquet) if magic == b"PAR1" else (pl.read_ipc_schema, pl.read_ipc)
     )
@@ -89,10 +89,9 @@ def arrow_file(path: Path) -> Source:
         kept = [name for name in wanted if kinds[name] == pl.Categorical and find_spec("pyarrow")]
         found = _dictionaries(path, magic, kept) if kept else {}
         others = [name for name in wanted if name not in found]  # polars up to 1 cannot read none of them
-        places = [
-            place for place, name in enumerate(kinds) if name in set(others)
-        ]  # * is a pattern
-        frame: Any = _read(path, lambda: reader(path, columns=places)) if others else None
+        patterns = any(name == "*" or (name[:1], name[-1:]) == ("^", "$") for name in others)  # to polars
+        asked = None if patterns else others
+        frame: Any = _read(path, lambda: reader(path, columns=asked)) if others else None
 
         def column(name: str) -> Column:  # a damaged text can break polars down as late as here
             return _read(path, lambda: _column(name, _narwhal(frame.get_column(name))))

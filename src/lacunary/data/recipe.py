@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from lacunary.data.assemble import unnamed
+from lacunary.data.batches import check_batches
 from lacunary.data.delimited import regular_rows, strictly
 from lacunary.data.hush import hushed
 from lacunary.data.large import BLOCK, is_plain
@@ -160,8 +161,7 @@ def look_through(path: str, folders: Sequence[str], opening: Opening | None = No
     keys, stamp = tuple(_keys(folders)), _stamp(path)
     if kind == "text":
         return _text(path, stamp, keys, opening or Opening())
-    if kind == "parquet":
-        check_pages(here(path))
+    (check_pages if kind == "parquet" else check_batches)(here(path))
     frame = _lazy(path, kind)
     try:
         with hushed():
@@ -361,7 +361,7 @@ def _text_rows(segment: Segment) -> pl.DataFrame:
                 separator=delimiter,
                 infer_schema_length=0,
             ).fill_null("")
-        except pl.exceptions.PolarsError:
+        except (pl.exceptions.PolarsError, OSError):  # text that begins with x^ is compressed to polars
             frame = _slowly(segment, block)
     else:
         frame = _slowly(segment, block)

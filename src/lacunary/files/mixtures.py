@@ -139,7 +139,10 @@ def _ticks(record: Record) -> tuple[Tick, ...]:
     items = record.list("ticks")
     if not all(_is_tick(item) for item in items):
         raise record.error("ticks", "expected lists of phase, components, arcs, objective and estimate")
-    return decode_ticks(items)
+    try:
+        return decode_ticks(items)
+    except ValueError as problem:
+        raise record.error("ticks", str(problem)) from None
 
 
 def _is_tick(item: Any) -> bool:
