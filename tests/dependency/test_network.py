@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -197,3 +199,28 @@ def test_numbers_whose_squares_are_none_are_refused(size: float) -> None:
     for how in ("mean", "draw"):
         with pytest.raises(lac.TableError, match=r"x varies by about .* in other units"):
             lac.impute({"x": x, "y": y}, how=how, rng=0)
+
+
+def test_answers_do_not_depend_on_which_copy_is_asked_nor_on_what_was_asked_before() -> None:
+    table = lac.read(frame())
+    known = lac.learn_dependencies(table, chains=2, trees=5)
+    again = copy.deepcopy(known)
+    fresh = pickle.loads(pickle.dumps(known))
+    other = lac.read(frame())
+    holes = lac.make_holes(table, 0.2, rng=3)  # x has holes now, which it had not when this was learned
+    wanted = known.posterior(table, ["sign"])["sign"]
+    first = known.posterior(holes, ["x"])["x"].mean
+    for one in (known, again, fresh):
+        np.testing.assert_array_equal(one.posterior(holes, ["x"])["x"].mean, first)
+        np.testing.assert_array_equal(one.posterior(other, ["sign"])["sign"], wanted)
+
+
+def test_holes_where_there_were_none_are_told_alike_whoever_asks_first() -> None:
+    rows = {name: column for name, column in frame(80).items() if name != "sign"}
+    whole = lac.read({**rows, "z": np.arange(80) % 7 * 1.5 + rows["x"], "w": np.arange(80) % 5 + 0.5})
+    known = lac.learn_dependencies(whole, chains=2, trees=5)
+    z, w = (lac.make_holes(whole, 0.3, columns=[name], rng=1) for name in "zw")
+    other = copy.deepcopy(known)
+    first = [known.posterior(table, [name])[name].mean for name, table in (("z", z), ("w", w))]
+    second = [other.posterior(table, [name])[name].mean for name, table in (("w", w), ("z", z))]
+    np.testing.assert_array_equal(first, second[::-1])

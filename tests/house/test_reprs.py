@@ -26,6 +26,14 @@ def things() -> dict[str, Any]:
         "search": lac.search(votes),
         "mixture": mixture.mixture,
         "mixture fit": mixture,
+        "belief": found.belief,
+        "stats": lac.expect(found.network, votes),
+        "sampled": lac.posterior_mean(graph, votes, draws=5, burn=1),
+        "draws": lac.score(graph, votes, "ais", chains=4),
+        "sensitivity": lac.sensitivity([graph], votes, alphas=[1.0, 2.0]),
+        "loo": lac.loo(graph, votes, draws=10, burn=1),
+        "columns": lac.learn_dependencies(votes.take(slice(0, 60)), chains=2, trees=5),
+        "t": lac.fit("x1", {"x1": [1.0, 2.0, 4.5]}).belief.query("x1"),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import numpy as np
@@ -23,6 +24,12 @@ def test_a_table_is_an_array_with_labels() -> None:
     assert frame["yes"] == [0.9, 0.8, 0.7, 0.1]
 
 
+def test_copies_keep_their_labels() -> None:
+    table = lac.asia().table("dysp")
+    for other in (copy.copy(table), copy.deepcopy(table), table.copy(), pickle.loads(pickle.dumps(table))):
+        assert repr(other) == repr(table)
+
+
 def test_what_is_taken_from_a_table_is_an_array_as_others_are() -> None:
     table = lac.asia().table("dysp")
     assert repr(table[0]) == repr(np.asarray(table[0]))
@@ -32,5 +39,9 @@ def test_what_is_taken_from_a_table_is_an_array_as_others_are() -> None:
     with pytest.raises(lac.ParameterError, match="ask the network"):
         table[0].labelled()
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(table)), table)
+    for other in (table.transpose(1, 0, 2), table[::-1], np.log(table), 1 - table):
+        assert repr(other) == repr(
+            np.asarray(other)
+        )  # of the same shape, and p(dysp | bronc, either) no more
     network = lac.fit("x -> y", {"x": [1.5, 2.5, 3.25], "y": [1.25, 2.0, 3.75]}).network
     assert "slope of x" in str(network.table("y"))

@@ -62,6 +62,10 @@ class DependencyNetwork:
     rows: Table
     seed: int
 
+    def __repr__(self) -> str:
+        many, chains = len(self.columns), len(self.chains)
+        return f"<DependencyNetwork: {many} columns, {chains} chains, learned from {len(self.rows)} rows>"
+
     @property
     def transformed(self) -> tuple[str, ...]:
         """The names of the continuous columns that go through normal scores, and back."""
@@ -99,15 +103,16 @@ class DependencyNetwork:
         return [_uncoded(self.rows, self.columns, chain.cells) for chain in self.chains]
 
     def _going(self, rows: Table) -> list[Chain]:
-        """Return chains over some rows that know what these know; over the same rows they go on."""
+        """Return chains over some rows that know what these know; over the rows learned from they go on."""
         cells = cells_of(rows, self.columns)
-        same = rows is self.rows
+        same = self._learned_from(rows)
         out = []
         for number, chain in enumerate(self.chains):
             rng = np.random.default_rng([self.seed, 2, number])
             filled = chain.cells if same else self.start.drawn(cells, rng)
             for i in np.flatnonzero(np.isnan(cells).any(axis=0)):
                 if i not in chain.known:  # there were no holes in it when the others were learned
+                    chain.rng = np.random.default_rng([self.seed, 3, number, int(i)])  # whoever asks first
                     chain.learn(int(i), Effort(_TREES))
             out.append(
                 Chain(self.columns, filled.copy(), np.isnan(cells), rng, rows.weights, chain.known).coded()
@@ -115,6 +120,14 @@ class DependencyNetwork:
             for _ in range(0 if same else READS):
                 out[-1].sweep()
         return out
+
+    def _learned_from(self, rows: Table) -> bool:
+        """Tell whether these rows hold what it was learned from, be they the same object or a copy."""
+        if rows is self.rows:
+            return True
+        pairs = [(getattr(rows, what), getattr(self.rows, what)) for what in ("codes", "weights")]
+        same = all(np.array_equal(one, other) for one, other in pairs)
+        return same and np.array_equal(rows.reals, self.rows.reals, equal_nan=True)
 
 
 _TREES = 30

@@ -15,7 +15,7 @@ from lacunary.maths.arrays import Array
 __all__ = ["TransformedMixture"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TransformedMixture(StudentMixture):
     """The density of a column behind a monotone transform; weights, means, sds are of what is transformed.
 

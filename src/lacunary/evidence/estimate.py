@@ -65,3 +65,5 @@ class Estimate:
         error = "" if self.stderr is None else f" ± {self.stderr:.2g}"
         note = f"; {self.details['note']}" if self.details.get("note") else ""
         return f"{self.method}: {self.value:.4f}{error} nats ({self.kind}){note}"
+
+    __repr__ = __str__

@@ -147,6 +147,8 @@ class Loo:
             f"{float(self.weights @ (self.lppd - self.waic_by_row)):.1f}{self._doubts()}"
         )
 
+    __repr__ = __str__
+
 
 def loo(
     model: Dag | Fit | str,

@@ -53,6 +53,10 @@ class Sampled:
     ess: Array
     stderr: Array
 
+    def __repr__(self) -> str:
+        chains, draws = self.draws.shape[:2]
+        return f"<Sampled: {chains} chains of {draws} draws, {self.network!r}>"
+
     @property
     def dag(self) -> Dag:
         """The graph."""

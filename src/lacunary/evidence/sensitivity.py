@@ -91,6 +91,8 @@ class Sensitivity:
                 lines.append(f"{alpha:<10g}" + "".join(cells))
         return "\n".join(line.rstrip() for line in lines)
 
+    __repr__ = __str__
+
 
 def sensitivity(
     models: Models | Dag | Fit | str,

@@ -320,7 +320,7 @@ class NormalMixture(Answer):
         return np.asarray(special.ndtri(probability))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StudentMixture(NormalMixture):
     """A mixture of Student t: what a belief says of a continuous variable, the parameters integrated out.
 

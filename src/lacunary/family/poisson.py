@@ -68,7 +68,7 @@ class Poisson:
         return self.rate[..., None]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CountMixture(NormalMixture):
     """A mixture of Poisson distributions, or of negative binomials where rates are not known.
 

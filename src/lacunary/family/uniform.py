@@ -79,7 +79,7 @@ class Uniform:
         return np.stack([self.low, self.high], axis=-1)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class UniformMixture(NormalMixture):
     """A mixture of uniform densities, each from ``means − √3 sds`` to ``means + √3 sds``."""
 

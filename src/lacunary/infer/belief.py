@@ -89,6 +89,9 @@ class Belief(Answers):
     weight_sd: float = WEIGHT_SD
     relative: bool = False
 
+    def __repr__(self) -> str:
+        return f"<Belief: {len(self.dag.names)} variables, {len(self.dag.arcs)} arcs>"
+
     def __post_init__(self) -> None:
         layout = self.dag.layout
         if self.alpha.shape != (layout.statistics_size,):

@@ -89,7 +89,7 @@ class LabelledTable(np.ndarray[Any, np.dtype[np.float64]]):
     """An array of parameters, indexed by the parents and last by the variable, that knows its labels.
 
     It prints, and displays in notebooks, with parents and states named, and becomes a frame by `to_frame`.
-    ``table.round(2)`` keeps the labels; parts of it, and what is worked out of it, are arrays as others are.
+    Copies and ``table.round(2)`` keep the labels; parts of it, and what is worked out of it, have none.
     """
 
     _of: tuple[Dag, str] | None = None
@@ -102,8 +102,23 @@ class LabelledTable(np.ndarray[Any, np.dtype[np.float64]]):
         return out
 
     def __array_finalize__(self, made_from: Any) -> None:
-        same = getattr(made_from, "shape", None) == self.shape
-        self._of = getattr(made_from, "_of", None) if same else None
+        self._of = (
+            None  # a part or a transpose of it, or its logarithm, is another thing, be its shape the same
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (np.asarray if self._of is None else _labelled), (np.array(self), *(self._of or ()))
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: object) -> Any:
+        return self.copy()
+
+    def copy(self, order: Any = "C") -> Any:
+        """Return a copy, with its labels."""
+        copied = np.array(self, order=order)
+        return copied if self._of is None else LabelledTable.of(copied, *self._of)
 
     def round(self, decimals: Any = 0, out: Any = None) -> Any:
         """Return it rounded, with its labels."""
@@ -131,6 +146,10 @@ class LabelledTable(np.ndarray[Any, np.dtype[np.float64]]):
 
     def _repr_html_(self) -> str | None:
         return self.labelled()._repr_html_() if self._shows_labels() else None
+
+
+def _labelled(numbers: NDArray[np.float64], dag: Dag, name: str) -> LabelledTable:
+    return LabelledTable.of(numbers, dag, name)
 
 
 def parameter_table(dag: Dag, name: str, table: NDArray[np.float64]) -> ParameterTable:

@@ -46,6 +46,9 @@ class Stats:
     error: Array | None = None
     log_error: float | None = None
 
+    def __repr__(self) -> str:
+        return f"<Stats: {self.dag!r}, weight {self.weight:g}, log-likelihood {self.log_likelihood:.4f}>"
+
     @classmethod
     def zero(cls, dag: Dag) -> Stats:
         """Return the statistics of no rows at all."""
