@@ -146,8 +146,31 @@ def test_what_structures_leave_out_is_said() -> None:
         ({"method": "ml", "choose": "variational"}, ParameterError, "choose='bic'"),
         ({"method": "ml", "prior": lac.NormalWishart()}, ParameterError, "takes no prior"),
         ({"initial": 3}, ParameterError, "initial is a mixture"),
+        ({"components": 2.5}, ParameterError, "whole number of at least one, not 2.5"),
+        ({"weights": 0.0}, ParameterError, "weights.* must be positive"),
+        ({"weights": float("nan")}, ParameterError, "weights.* must be positive"),
+        ({"noise": True, "noise_share": -1.0}, ParameterError, "between 0 and 1"),
+        ({"begin_weights": "random"}, ParameterError, "'equal' or 'draws'"),
     ],
 )
 def test_bad_wishes(options: dict[str, Any], error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         lac.fit_mixture(continuous(two_groups(10)), **options)
+
+
+def test_a_mixture_to_start_from_keeps_its_number_of_components() -> None:
+    table = continuous(two_groups(20))
+    found = lac.fit_mixture(table, components=2, structure="empty")
+    assert len(lac.fit_mixture(table, initial=found, components=2).mixture.components) == 2
+    with pytest.raises(ParameterError, match="has 2 components"):
+        lac.fit_mixture(table, initial=found, components=3)
+
+
+def test_an_estimate_that_a_mixture_has_not_leaves_the_others() -> None:
+    table = continuous(two_groups(20))
+    found = lac.fit_mixture(table, structure=GRAPHS)
+    one = lac.search(table).dag
+    both = lac.compare({"groups": found, "one": one}, table, ["exact", "cheeseman-stutz"])
+    assert both.estimated("exact") == ("one",)
+    assert "not known of this mixture" in both.refused["groups"]["exact"]
+    assert both.best() == "groups"

@@ -1,20 +1,27 @@
 """What a mixture is worth by Laplace's approximation and by annealed importance sampling.
 
 The gradient of the log-likelihood is that of the expected data's (Fisher's identity), which EM has anyway;
-its differences are the curvature that Laplace's formula asks for. Annealing goes from owners of rows drawn
-evenly to their posterior: p(θ) p(owners, rows | θ)^τ has conjugate draws of parameters, and its integral over
-them is the evidence of expected data, τ of each row. docs/derivations/ais.md has the same for networks.
+its differences are the curvature that Laplace's formula asks for. Annealing goes from owners of rows drawn by
+the shares r that the mixture found gives them, widened, to their posterior: p(θ) p(owners, rows | θ)^τ
+r(owners)^(1 − τ) has conjugate draws of parameters, and its integral over them is the evidence of expected
+data, τ of each row. docs/derivations/ais.md has the same for networks.
+
+Components of one structure may change names, and r names them as the mixture does. With S the renamings, and
+q(owners) the part of r(owners) in the sum over all of S, the evidence is |S| times the mean weight times
+q(owners): every renaming adds as much, and owners that a chain has renamed on its way have no q.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import lgamma
 
 import numpy as np
 from scipy.special import logsumexp
 
 from lacunary.data.parts import Parts, itself
-from lacunary.errors import ParameterError
+from lacunary.errors import NoEstimateError
+from lacunary.evidence.ais import average_weight
 from lacunary.evidence.estimate import Estimate
 from lacunary.maths.arrays import Array, Integers
 from lacunary.mixture.gaussian import Gaussian, Gaussians
@@ -31,7 +38,7 @@ STEP = 1e-3
 FURTHER, STILL = 2000, 1e-10
 """Further steps of EM before the curvature is taken, and the part of the objective at which they end."""
 
-CHAINS, FIRST, LONGEST = 16, 100, 1600
+CHAINS, FIRST, LONGEST = 16, 50, 1600
 """Chains of an annealing run, the temperatures of its first trial, and the most that are tried."""
 
 EVEN, UNEVEN = 0.5, 0.8
@@ -40,16 +47,22 @@ EVEN, UNEVEN = 0.5, 0.8
 BEND = 4
 """Temperatures are (t/T)⁴: near zero, where little is known of anything, the way is longest."""
 
+NAMES = 12
+"""Components whose names are exchanged with each other, at most: sums over sets of them are made."""
+
+WIDE = 1.0
+"""Rows, of all rows together, that begin with even shares, so that every owner can be drawn."""
+
 
 def check_laplace(learner: MixtureLearner) -> None:
     """Refuse mixtures whose curvature is not known here, by name."""
     if not isinstance(learner.engine, Gaussian) or isinstance(learner.engine, Tied):
-        raise ParameterError(
+        raise NoEstimateError(
             "Laplace's approximation of a mixture is for continuous variables without hidden ones, no "
             "parameters shared; choose='cheeseman-stutz', 'variational' or 'ais'"
         )
     if learner.noise is not None and learner.noise.belief is not None:
-        raise ParameterError(
+        raise NoEstimateError(
             "noise whose bounds are learned peaks at their border, where Laplace's approximation does not "
             "hold; give the bounds, noise=(low, high), or choose='cheeseman-stutz'"
         )
@@ -58,14 +71,14 @@ def check_laplace(learner: MixtureLearner) -> None:
 def check_annealed(learner: MixtureLearner, holes: bool) -> None:
     """Refuse mixtures whose owners alone do not complete the rows, by name."""
     if isinstance(learner.engine, Tied):
-        raise ParameterError("components that share parameters have no conjugate draws: choose='bic'")
+        raise NoEstimateError("components that share parameters have no conjugate draws: choose='bic'")
     if holes:
-        raise ParameterError(
+        raise NoEstimateError(
             "annealed importance sampling of a mixture needs rows without holes or hidden variables; "
             "choose='cheeseman-stutz', 'variational' or 'laplace'"
         )
     if any(learner.engine.row_weights.each(_weighed)):
-        raise ParameterError("sampling draws each row once; repeat rows instead of weighting them")
+        raise NoEstimateError("sampling draws each row once; repeat rows instead of weighting them")
 
 
 def _weighed(weights: Array) -> bool:
@@ -85,7 +98,7 @@ def laplace(learner: MixtureLearner, model: Parameters, structures: Sequence[Str
     curved = np.column_stack(columns) * steps[:, None] * steps  # one where owners are known
     sign, log_volume = np.linalg.slogdet(0.5 * (curved + curved.T))
     if sign <= 0 or np.linalg.eigvalsh(0.5 * (curved + curved.T))[0] <= 0:
-        raise ParameterError(
+        raise NoEstimateError(
             "the mixture is at no inner peak, so that Laplace's approximation does not hold; take fewer "
             "components, or choose='cheeseman-stutz'"
         )
@@ -214,7 +227,7 @@ def annealed(
     seed: Sequence[int],
     longest: int = LONGEST,
 ) -> Estimate:
-    """Return an estimate whose exponential is unbiased: owners of rows are drawn from even to posterior.
+    """Return an estimate whose exponential is unbiased: owners of rows go from shares to posterior.
 
     The way is made longer until the chains' weights are even enough; where they are not in the end, the note
     says so, and the estimate is too low rather than too high.
@@ -227,18 +240,16 @@ def annealed(
         if logs.std(ddof=1) <= EVEN or steps >= longest:
             break
         steps *= 2
-    value = float(logsumexp(logs) - np.log(CHAINS))
-    relative = np.exp(logs - logs.max())
-    error = float(relative.std(ddof=1) / relative.mean() / np.sqrt(CHAINS))
+    value, error = average_weight(logs)
     trusted = bool(logs.std(ddof=1) <= UNEVEN)
     note = "" if trusted else "the chains' weights differ too much: it is too low rather than too high"
-    details = {"chains": CHAINS, "steps": steps, "trustworthy": trusted, **({"note": note} if note else {})}
+    details = {"chains": CHAINS, "steps": steps, "freedom": CHAINS - 1, "trustworthy": trusted, "note": note}
     free = learner.dimension(structures)
     return Estimate("ais", value, "Monte Carlo", {"ais": value}, error, free, details=details)
 
 
 class _Annealing:
-    """Owners of rows without holes, from even to their posterior."""
+    """Owners of rows without holes, from a model's shares to their posterior."""
 
     def __init__(self, learner: MixtureLearner, model: Parameters, structures: Sequence[Structure]) -> None:
         self.learner, self.model, self.structures = learner, model, tuple(structures)
@@ -247,7 +258,10 @@ class _Annealing:
         self.allowed = np.ones((rows, self.width), dtype=bool)
         if learner.labels is not None:
             self.allowed[:, : self.many] = np.concatenate(learner.labels.each(itself))
-        self.even = np.log(self.allowed.sum(axis=1)).sum()
+        self.shares = self._widened(learner.log_densities(model))
+        #: Components that may change names with each other.
+        self.alike = _alike(self.structures) if learner.labels is None else []
+        self.log_names = sum(lgamma(len(names) + 1) for names in self.alike)
         first = np.zeros((rows, self.width))
         first[:, 0] = 1.0
         known = learner.engine.log_evidence(model.models)[:, 0].sum()
@@ -258,25 +272,45 @@ class _Annealing:
 
     def chain(self, steps: int, rng: np.random.Generator) -> float:
         """Return the log-weight of one chain."""
-        owner = _drawn(np.where(self.allowed, 0.0, -np.inf), rng)
+        owner = _drawn(self.shares, rng)
         weight, before = 0.0, 0.0
         for tau in ((t / steps) ** BEND for t in range(1, steps + 1)):
             shares = _owned(owner, self.width)
             statistics, here = self._evidence(shares, tau)
-            weight += here - (self._evidence(shares, before)[1] if before else -self.even)
+            weight += here - (self._evidence(shares, before)[1] if before else self._log_share(shares))
             before = tau
             if tau < 1.0:
-                owner = self._moved(statistics, shares, tau, rng)
-        return float(weight)
+                owner = self._moved(statistics, tau, rng)
+        return float(weight) + self.log_names + self._log_named(_owned(owner, self.width))
+
+    def _widened(self, logs: Array) -> Array:
+        """Return the log shares with which rows begin, none of them zero; (rows, components)."""
+        logs = np.where(self.allowed, logs, -np.inf)
+        even, part = self.allowed / self.allowed.sum(axis=1, keepdims=True), min(WIDE / len(logs), 0.5)
+        shares = (1.0 - part) * np.exp(logs - logsumexp(logs, axis=1, keepdims=True)) + part * even
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(shares))
+
+    def _log_share(self, shares: Array) -> float:
+        """Return log r of owners."""
+        return float(self.shares[shares > 0].sum())
+
+    def _log_named(self, shares: Array) -> float:
+        """Return log q of owners: the part of r that the names they have now are, of all names."""
+        out = 0.0
+        for names in self.alike:
+            by_name = shares[:, names].T @ self.shares[:, names]  # rows of one component as those of another
+            out += float(np.trace(by_name)) - _log_permanent(by_name)
+        return out
 
     def _evidence(self, shares: Array, tau: float) -> tuple[Completed, float]:
-        """Return τ of the completed rows, and the log of p(θ) p(owners, rows | θ)^τ even^(1 − τ), θ out."""
+        """Return τ of the completed rows, and the log of p(θ) p(owners, rows | θ)^τ r^(1 − τ), θ out."""
         part = tau * shares
         placed = self._placed(part)
         completed = Completed(placed, part.sum(axis=0), self._statistics(placed), -np.inf)
         jacobian = self.units * float(part[:, : self.many].sum())
-        value = self.learner.log_evidence(completed, self.structures) + jacobian - (1.0 - tau) * self.even
-        return completed, value
+        value = self.learner.log_evidence(completed, self.structures) + jacobian
+        return completed, value + (1.0 - tau) * self._log_share(shares)
 
     def _placed(self, shares: Array) -> Parts[Shares]:
         """Return shares in the parts where their rows are."""
@@ -286,7 +320,7 @@ class _Annealing:
     def _statistics(self, shares: Parts[Shares]) -> object:
         return self.learner.engine.statistics(self.model.models, shares)
 
-    def _moved(self, completed: Completed, shares: Array, tau: float, rng: np.random.Generator) -> Integers:
+    def _moved(self, completed: Completed, tau: float, rng: np.random.Generator) -> Integers:
         """Return owners after parameters were drawn given them, and they given these."""
         learner = self.learner
         counts = learner.grouped(learner.alpha(self.many) + completed.counts, self.many)
@@ -298,7 +332,29 @@ class _Annealing:
             gammas / gammas.sum(),
             learner.noise.draw(completed.shares, rng) if learner.noise else None,
         )
-        return _drawn(np.where(self.allowed, tau * learner.log_densities(model), -np.inf), rng)
+        logs = tau * learner.log_densities(model) + (1.0 - tau) * self.shares
+        return _drawn(np.where(self.allowed, logs, -np.inf), rng)
+
+
+def _alike(structures: Sequence[Structure]) -> list[list[int]]:
+    """Return components of one structure, which may change names; of very many, some at a time."""
+    groups: dict[Structure, list[int]] = {}
+    for c, structure in enumerate(structures):
+        groups.setdefault(structure, []).append(c)
+    return [group[k : k + NAMES] for group in groups.values() for k in range(0, len(group), NAMES)]
+
+
+def _log_permanent(logs: Array) -> float:
+    """Return the log of the sum, over all orders, of the products of one entry a row and column."""
+    sets = np.arange(1 << len(logs))
+    sums = np.where(sets == 0, 0.0, -np.inf)  # over orders of the first rows, by the columns they are in
+    for row in logs:
+        after = np.full(len(sets), -np.inf)
+        for column, entry in enumerate(row.tolist()):
+            there = sets[(sets >> column) & 1 == 1]
+            after[there] = np.logaddexp(after[there], sums[there ^ (1 << column)] + entry)
+        sums = after
+    return float(sums[-1])
 
 
 def _drawn(logs: Array, rng: np.random.Generator) -> Integers:

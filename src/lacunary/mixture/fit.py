@@ -14,6 +14,7 @@ from lacunary.data.fingerprint import fingerprint, rows_digest
 from lacunary.data.recipe import MOST as PART
 from lacunary.data.schema import Variable
 from lacunary.data.source import Source, one_table
+from lacunary.data.wording import counted
 from lacunary.errors import GraphError, ParameterError, TableError
 from lacunary.exactness import announced
 from lacunary.infer.answers import as_source
@@ -204,6 +205,7 @@ def fit_mixture(
         raise ParameterError(f"until must be 'structure' or 'score', not {until!r}")
     way, ml = _ways(method, search)
     named = search if method in ("map", "ml") else method  # where none is named, graphs end at the best
+    _check_weights(weights, noise_share, begin_weights)
     if ml and prior is not None:
         raise ParameterError("method='ml' takes no prior; leave one of them out")
     known = MAXIMUM if ml else _stated(prior, every, given)
@@ -248,6 +250,11 @@ def fit_mixture(
         growth.entrants.graphs, growth.drawn_weights = graphs, begin_weights == "draws"
         if initial is not None:
             growth.entrants.initial = begun = begun_from(initial, full, learner.noise is not None)
+            if _how_many(components, graphs, full) not in (None, [begun.many]):
+                raise ParameterError(
+                    f"the mixture to start from has {counted(begun.many, 'component')}, which it keeps; "
+                    "leave components out"
+                )
             return growth.run([begun.many])
         if labels.classes:
             return replace(growth.run([len(labels.classes)]), classes=labels.classes)
@@ -381,7 +388,7 @@ def _check_choice(learner: MixtureLearner, rows: Source) -> None:
 def _numbers(components: int | str | Iterable[int], rows: Source) -> list[int]:
     if isinstance(components, str):
         raise ParameterError(f"components must be a number, several, or 'auto', not {components!r}")
-    numbers = [components] if isinstance(components, int | np.integer) else list(components)
+    numbers = list(components) if isinstance(components, Iterable) else [components]
     for many in numbers:
         _count("components", many)
         if many > rows.size:
@@ -393,6 +400,16 @@ def _numbers(components: int | str | Iterable[int], rows: Source) -> list[int]:
     needed = 8.0 * most * (4 * some + 2 * len(rows.schema) ** 2)  # shares; second moments
     reserve(needed, f"a mixture of {most} components", "take fewer components")
     return [int(many) for many in numbers]
+
+
+def _check_weights(weights: float, noise_share: float, begin_weights: str) -> None:
+    """Refuse hyperparameters of weights that are no Dirichlet's, and beginnings that are not known."""
+    if not 0.0 < weights < np.inf:
+        raise ParameterError(f"weights, the sum of a Dirichlet's alpha, must be positive, not {weights!r}")
+    if not 0.0 < noise_share < 1.0:
+        raise ParameterError(f"noise_share must be between 0 and 1, not {noise_share!r}")
+    if begin_weights not in ("equal", "draws"):
+        raise ParameterError(f"begin_weights must be 'equal' or 'draws', not {begin_weights!r}")
 
 
 def _count(name: str, value: Any) -> int:

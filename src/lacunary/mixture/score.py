@@ -12,7 +12,7 @@ from typing import Any, get_args
 import numpy as np
 
 from lacunary.data.schema import Schema, Variable
-from lacunary.errors import ParameterError
+from lacunary.errors import NoEstimateError, ParameterError
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.score import METHODS, score
 from lacunary.infer.answers import as_source
@@ -81,7 +81,7 @@ def _as_network(mixture: Mixture, table: Any, method: str, weights: float, **how
         dag = as_network(mixture)
     except ParameterError as problem:
         own = ", ".join(get_args(Choice))
-        raise ParameterError(f"{method!r} is not known of this mixture: {problem}; it has {own}") from None
+        raise NoEstimateError(f"{method!r} is not known of this mixture: {problem}; it has {own}") from None
     prior = how.pop("prior", None)
     if any(variable.discrete for variable in mixture.schema):
         return score(dag, table, method, prior=Repeated(prior or BDeu(1.0), CLASS, weights), **how)
