@@ -114,7 +114,7 @@ def fit(
     with Waiting(f"reading {data}") as waiting:
         dag, table = problem_of(data, model or resume, pairs_of_states("--hidden", hidden), reading)
         waiting.say("compiling kernels, once…")
-        if not dag.continuous and (dag.schema.hidden or table.holes.any()):
+        if not dag.continuous and (dag.schema.hidden or table.facts.holes.any()):
             ahead.begin()
             ahead.compile_sweep(several=bool(dag.schema.hidden))
         found = lac.fit(
