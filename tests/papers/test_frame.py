@@ -125,11 +125,11 @@ def test_no_records_are_no_file_and_none_is_no_work(tmp_path: Path) -> None:
     "content",
     [
         b"no gzip",
-        gzip.compress(b'{"unit":"double-00000000000000000000"}\n'),
-        gzip.compress(b'{"unit":"../double-00000000000000000000","edition":"1"}\n'),
-        gzip.compress(b"{"),
-        gzip.compress(b"[]\n"),
-        gzip.compress(b"{}" * 50)[:-9],
+        gzip.compress(b'{"unit":"double-00000000000000000000"}\n', mtime=0),
+        gzip.compress(b'{"unit":"../double-00000000000000000000","edition":"1"}\n', mtime=0),
+        gzip.compress(b"{", mtime=0),
+        gzip.compress(b"[]\n", mtime=0),
+        gzip.compress(b"{}" * 50, mtime=0)[:-9],
     ],
 )
 def test_records_that_cannot_be_read_are_named(tmp_path: Path, content: bytes) -> None:
