@@ -67,6 +67,25 @@ def names_in(node: ast.AST) -> set[str]:
     }
 
 
+def long_kernels() -> Iterator[tuple[Path, ast.FunctionDef]]:
+    """Yield what has more than 25 lines and a loop among kernels; parts of such a function go with it."""
+    for path in sorted((SOURCE / "kernels").glob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            loops = any(isinstance(inner, ast.For | ast.While) for inner in ast.walk(node))
+            if loops and isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.lineno >= 25:
+                yield path, node
+
+
+@pytest.mark.parametrize(
+    ("path", "node"), [pytest.param(*one, id=f"{one[0].stem}-{one[1].name}") for one in long_kernels()]
+)
+def test_long_kernels_say_what_holds_in_their_loops(path: Path, node: ast.FunctionDef) -> None:
+    """A comment says what is true each time round, and a docstring what arrays hold, or whose they are."""
+    assert ast.get_docstring(node)
+    lines = path.read_text(encoding="utf-8").splitlines()[node.lineno - 1 : node.end_lineno]
+    assert any(re.search(r"(^ *|  )# (?!fmt:)", line) for line in lines)
+
+
 ABOVE = [path for path in MODULES if WAIST not in path.parents and path.parent.name != "kernels"]
 
 

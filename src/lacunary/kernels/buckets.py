@@ -144,7 +144,11 @@ def _fill(
     b: int, out: Any, logs: bool, tables: Any, messages: Any, sizes: Any, axis_at: Any, axis: Any,
     factor_at: Any, factor: Any, step_at: Any, step: Any, base: Any, offset: Any, kind: Any, count: Any,
 ) -> None:  # fmt: skip
-    """Write the product of a bucket's factors, block by block; in logarithms if so told."""
+    """Write the product of a bucket's factors, block by block; in logarithms if so told.
+
+    Arrays up to ``step`` are those of `collect` and of its layout; ``base`` says where each factor begins and
+    moves on, ``offset``, ``kind`` and ``count`` are the rest of `_room`.
+    """
     low, high, start = factor_at[b], factor_at[b + 1], axis_at[b]
     outside, inner = _block(b, axis_at, axis, sizes)
     for f in range(low, high):
@@ -156,6 +160,7 @@ def _fill(
     if logs or high == low:
         for i in range(len(out)):
             out[i] = 0.0 if logs else 1.0
+    # Every block before ``first`` holds its product; factor g of this one begins at ``base[g]``.
     for first in range(0, len(out), inner):
         block = out[first : first + inner]
         for f in range(low, high):
@@ -255,6 +260,7 @@ def collect(
     axis_at, axis, above, _, factor_at, factor, step_at, step, table_at, message_at = orders.opened(packed)
     base, offset, kind, count = _room(axis_at, axis, factor_at, sizes)
     lost, spare, buckets = False, np.empty(0), len(above)
+    # No bucket before b is stale: its message, scale and smallest number are right.
     for b in range(buckets + 1):
         if (b < buckets and not stale[b]) or (b == buckets and len(root) == 0):
             continue
@@ -320,8 +326,8 @@ def _divided(message: Any) -> Any:
 def distribute(sizes: Any, packed: Any, kept: Any, shares: Any, marginal_at: Any, out: Any) -> None:
     """Write the posterior of every variable that has a bucket, from ``marginal_at`` on in ``out``.
 
-    ``kept`` are the tables that `collect` left; ``shares`` has room as for all messages, and holds the
-    posterior of each bucket's scope in the end.
+    ``sizes`` and ``packed`` are those of `collect`, ``kept`` the tables that it left; ``shares`` has room as
+    for all messages, and holds the posterior of each bucket's scope in the end.
     """
     axis_at, axis, above, _, factor_at, factor, step_at, step, table_at, message_at = orders.opened(packed)
     base, offset, kind, count = _room(axis_at, axis, factor_at, sizes)

@@ -83,6 +83,8 @@ def complete(
         Numbers of states; (variables,).
     log
         Logarithms of the parameters; (size,).
+    seed
+        What all random numbers come from.
     out
         States, written where a row has holes; (rows, variables).
     """

@@ -74,7 +74,7 @@ def _divide(
     key: Any,
     out: Any,
 ) -> int:
-    """Do what `divide_rows` says; return how many islands there are.
+    """Do what `divide_rows` says, with its arrays; return how many islands there are.
 
     Parameters
     ----------
@@ -85,9 +85,10 @@ def _divide(
     slots, key
         A hash table, empty, and room for the keys of islands.
     out
-        Written.
+        Written; ``codes``, ``columns``, ``neighbour`` and ``neighbour_start`` are read.
     """
     islands, taken, mask = 0, 0, np.int64(15)  # ``mask`` is one less than the places in use
+    # ``slots`` finds every island of the rows before r; no variable is marked open.
     for r in range(codes.shape[0]):
         many = 0
         for k in range(columns.size):
@@ -105,6 +106,7 @@ def _divide(
             out.member[first] = opened[k]
             is_open[opened[k]] = False
             h = np.uint64(1)
+            # Members before ``at`` have been gone through and hashed; those up to ``end`` are met.
             while at < end:
                 v = out.member[at]
                 at += 1

@@ -145,6 +145,7 @@ def _tiles(array: Any, at: int, step: int, n: int) -> Any:
 
 
 def _write_diagonal(w: _Writer) -> None:
+    """Write what `diagonal` does."""
     lower, out, row, n, state = w.arguments
     b = w.builder
     places = [(i, j) for i in SIDE for j in range(i + 1)]
@@ -164,7 +165,7 @@ def _write_diagonal(w: _Writer) -> None:
     zero, one = w.constant(0.0), w.constant(1.0)
     start = out.type(0)
     bad, inner, pivots = w.load(state, start), {}, []
-    for j in SIDE:
+    for j in SIDE:  # ``inner`` has the columns before j of the tile's factor, ``left`` what they leave of it
         sound = b.fcmp_ordered(">", left[j, j], bound[j])
         bad = b.select(sound, bad, one)
         pivots.append(b.fdiv(one, b.call(root, [b.select(sound, left[j, j], one)])))
@@ -176,7 +177,7 @@ def _write_diagonal(w: _Writer) -> None:
     w.store(bad, state, start)
     _write_logs(w, pivots)
     found: dict[tuple[int, int], Any] = {}
-    for i in SIDE:
+    for i in SIDE:  # ``found`` has the rows before i of the inverse of that factor
         for j in range(i):
             total = w.times(inner[i, j], found[j, j])
             for k in range(j + 1, i):
@@ -419,7 +420,7 @@ def _make_folded(many: int) -> Any:
 
         for r, total in enumerate(w.loop(n, [w.constant(0.0)] * TILE, step)):
             held, wide = total, LANES
-            while wide > many:
+            while wide > many:  # ``held``, ``wide`` long, sums to what ``total`` does, place by place
                 wide //= 2
                 low, high = (
                     w.builder.shuffle_vector(

@@ -198,7 +198,8 @@ def load(
 ) -> None:
     """Fill a block with rows, their holes at their means; covariances wait, or are added, if ``weigh``.
 
-    ``seen``: with (1, u), if ``weigh``.
+    ``seen``: with (1, u), if ``weigh``. ``square`` are the K, or the covariances, of all densities, those of
+    this block's from ``block.square`` on, interleaved; ``places`` are rows of ``known``.
     """
     width, many = block.width, block.many
     wide, group = padded(HEAD + width), LANES // block.many
@@ -212,6 +213,7 @@ def load(
             else:
                 for k in range(width):
                     work.z[U(start + k)] = known.z[U(row * width + k)]
+    # Rows before r are filled; those whose covariances wait share the holes of ``standing``.
     for r in range(0, block.rows, group):
         at, end = block.at + r, block.at + block.rows
         most, alike = _patterns(known, places, at, min(at + group, end))
@@ -314,7 +316,10 @@ def _factor(square: Array, known: Holes, block: Block, half: float, work: Work) 
 def _fill(
     square: Array, known: Holes, places: Index, block: Block, r: int, work: Work, weigh: bool, seen: bool
 ) -> None:
-    """Put the holes' means into the next rows of the block, from row ``r`` on; u, if ``seen``."""
+    """Put the holes' means into the next rows of the block, from row ``r`` on; u, if ``seen``.
+
+    ``square`` and ``places`` are those of `load`.
+    """
     many, width = block.many, block.width
     tiles, wide = _tiles(work.held[0]), padded(HEAD + width)
     for k in range(LANES // many):
@@ -323,7 +328,7 @@ def _fill(
             _centre(square, known, block, row, k, work)
         else:
             _multiply(square, known, block, row, k, work)
-    for i in range(tiles):
+    for i in range(tiles):  # of each lane, the first i tiles of ``right`` hold L⁻¹ of what was put there
         row = i * tiles * AREA
         solve_down(work.right, i * TILE * LANES, work.lower, row, i, row + i * AREA)
     if seen:
@@ -389,7 +394,10 @@ def _repeat(row: Array, at: int, width: int, many: int, out: Array) -> None:
 
 @called
 def _multiply(square: Array, known: Holes, block: Block, row: int, k: int, work: Work) -> None:
-    """Put −K_ho z_o of one row into its group of lanes, the k-th, and zeros beyond its holes."""
+    """Put −K_ho z_o of one row into its group of lanes, the k-th, and zeros beyond its holes.
+
+    ``square`` is that of `load`.
+    """
     many, width = block.many, block.width
     begin, end = known.first[work.standing[k]], known.first[work.standing[k] + 1]
     seen, hole = 0, begin
@@ -405,7 +413,7 @@ def _multiply(square: Array, known: Holes, block: Block, row: int, k: int, work:
         seen = (width * many + LANES - 1) // LANES
         for place in range(width * many, seen * LANES):
             work.values[U(place)] = 0.0
-    for i in range(0, _tiles(work.held[0]) * TILE, TILE):
+    for i in range(0, _tiles(work.held[0]) * TILE, TILE):  # the holes before i have their right-hand sides
         at = i * LANES + k * many
         for r in range(TILE if begin + i < end else 0):
             work.base[r] = block.square + known.holes[min(begin + i + r, end - 1)] * width * many

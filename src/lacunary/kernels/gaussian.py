@@ -139,15 +139,19 @@ def visit(
     weigh: bool,
     seen: bool,
 ) -> None:
-    """Do `add_moments` if ``weigh``, else `log_densities`: most of either is compiled once then."""
+    """Do `add_moments` if ``weigh``, else `log_densities`: most of either is compiled once then.
+
+    ``columns``, ``weights``, ``lost``, ``out`` and ``room`` are theirs.
+    """
     work = work_in(room)
     width, blocks, holes = known.z.shape[1], forms.reach.shape[1], len(known.holes) > 0
     known, forms, tasks = pointed(known), pointed(forms), pointed(tasks)
-    for t in range(begin, end):
+    for t in range(begin, end):  # ``out`` has all of the tasks before t
         many = tasks.many[t]
         work.held[0] = 0
         for i in range(width * width * many if weigh and holes else 0):
             work.covariance[U(i)] = 0.0
+        # Rows before ``at`` are in ``out``, or their covariances in ``work``.
         for at in range(tasks.first[t], tasks.last[t], height_of(many)):
             rows = min(tasks.last[t] - at, height_of(many))
             block = Block(at, rows, many, padded(rows), tasks.square[t], width)

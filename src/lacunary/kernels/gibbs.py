@@ -292,7 +292,7 @@ def _log_numbers(families: Families, seen: Seen, r: int, work: Workspace, many: 
         vector[a] = 0.0
         for b in range(holes):
             matrix[a * n + b] = 0.0
-    for f in range(many):
+    for f in range(many):  # ``log``, ``square``, ``vector`` and ``matrix`` hold the families before f
         i = work.family[f]
         if families.kind[i] != LINEAR:
             continue
@@ -308,7 +308,7 @@ def _log_numbers(families: Families, seen: Seen, r: int, work: Workspace, many: 
                     vector[work.at[a]] += q * work.z[b]
                 elif work.at[a] >= 0 and work.at[b] >= 0:
                     matrix[work.at[a] * n + work.at[b]] += q
-    for a in range(holes):
+    for a in range(holes):  # rows before a of ``matrix`` are of L, and entries before a of ``vector`` of L⁻¹b
         for b in range(a + 1):
             left = matrix[a * n + b]
             for c in range(b):
@@ -435,7 +435,7 @@ def _scan(
 ) -> None:
     """Draw every discrete hole of an island once, given the others; every second time two at a time."""
     code = work.code
-    for s in range(states):
+    for s in range(states):  # holes before s have been drawn anew, given all others
         v, u = work.state[s], -1
         if turn % 2 == 1:
             u = _neighbour(families, work, v)
@@ -673,6 +673,7 @@ def _count_chains(
     is what the estimate's error is told by.
     """
     places, all_chains = 0, float(plan.chains)
+    # ``sum`` is Σ w f of the chains before c, at ``places`` places; ``part`` is zero.
     for c in range(plan.chains):
         hits: Any = np.int64(0)
         for k in range(c * plan.sweeps, (c + 1) * plan.sweeps):
@@ -708,9 +709,10 @@ def _draw(
     found: Found,
 ) -> None:
     """Fill the island's discrete holes in every draw of the row, each with one of its records."""
-    for d in range(found.drawn.shape[1]):
+    for d in range(found.drawn.shape[1]):  # draws before d are filled; ``code`` of what stands alone is 0
         _begin_stream(work.stream, plan.seed ^ FIRST, r, d + found.drawn.shape[1] * work.family[0])
         left, k = uniform(work.stream), 0
+        # ``left`` is the drawn number less the shares before k.
         while k < records - 1 and left >= work.share[k]:
             left -= work.share[k]
             k += 1
@@ -787,7 +789,7 @@ def visit(
         for d in range(found.drawn.shape[1]):
             for v in range(n):
                 found.drawn[r, d, v] = work.code[v] if families.kind[v] == TABLE else -1
-        for root in range(-1, n):
+        for root in range(-1, n):  # ``found`` has the islands before ``root``
             if root >= 0 and work.island[root] != root:
                 continue
             states, holes, many = _list(families, work, root)

@@ -141,7 +141,7 @@ def best_move(
     """
     n = len(arcs)
     here, there = NONE, NONE  # the greatest gains so far of putting in or out, and of turning
-    for tail in range(n):
+    for tail in range(n):  # no legal move among the arcs gone through gains more than these
         for head in range(n):
             if not barred[tail, head]:
                 one = _priced(arcs, counted, gain, more, less, tail, head)

@@ -126,6 +126,7 @@ def impute(
     value = np.empty(urn.ways.max() * SIDE)
     for b in range(state.shape[0]):
         own = state[b]
+        # The urns ``own`` hold the completions of rows before k, and ``logs`` their probability.
         for k in range(first, last):
             d = order[k]
             _weigh(urn, d, own, value)

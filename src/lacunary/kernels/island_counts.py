@@ -126,7 +126,7 @@ def _spread_parts(
     mass: float,
     out: Any,
 ) -> None:
-    """Add a mass at one place to the columns of the other members of the touched islands.
+    """Add a mass at one place, ``index``, to the columns of the other members of the touched islands.
 
     Cuts of touched ``islands`` have states ``workspace.state``; of the ``parts`` active parts, part
     k is at state ``pick[k]`` of its members asked for. ``out`` is flat, (places, columns), and ``sizes`` are
@@ -134,7 +134,7 @@ def _spread_parts(
     """
     # Each member that is not asked for gains ``mass`` in all, over the columns of its states.
     line = index * query.columns
-    for t in range(islands):
+    for t in range(islands):  # the cuts of the touched islands before t have their ``mass``
         cut = chart.part_start[workspace.island[t]]
         for m in range(chart.member_start[cut], chart.member_start[cut + 1]):
             v = chart.member[m]
@@ -248,7 +248,7 @@ def _spread_rest(
     has the marginals of the row's holes; ``out`` is flat, (places, columns), and ``sizes`` are (variables,).
     """
     p, columns, n = rows.pattern[row], query.columns, rows.codes.shape[1]
-    for h in range(hits):
+    for h in range(hits):  # places before h are spread, and their ``workspace.mass`` is zero
         index = workspace.hit[h]
         mass, line = workspace.mass[index], index * columns
         workspace.mass[index] = 0.0

@@ -145,9 +145,9 @@ def _fill_island(
 
     First the probabilities of the states of the cut, then for each of them the tables of all parts.
 
-    ``table`` is written from ``at`` on; ``log_theta``, (size,), are logs of parameters; ``state``,
-    (variables,), is the row's, −1 in holes, and left so. ``stamp`` and ``found``, (variables + 1,), are room
-    to list families in: the last stamp is the last mark used.
+    ``table`` is written from ``at`` on; ``log_theta``, (size,), are logs of parameters; ``sizes`` and
+    ``state``, (variables,), are numbers of states and the row's own, −1 in holes, and left so. ``stamp`` and
+    ``found``, (variables + 1,), are room to list families in: the last stamp is the last mark used.
     """
     cut, last = chart.part_start[island], chart.part_start[island + 1]
     cuts = chart.size[cut]

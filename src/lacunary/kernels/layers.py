@@ -101,10 +101,11 @@ def arc_chances(
     """Add the probability of every arc to ``out``, at [parent, child]; (n, n).
 
     Layer after layer is a Markov chain: ``passed`` takes how probably each state is passed; (3ⁿ,), zeros.
+    ``below`` is what `add_layers` wrote.
     """
     full = (1 << len(sums)) - 1
     passed[0] = 1.0
-    for whole in range(full):
+    for whole in range(full):  # ``passed`` is whole for the states of ``whole``: layers only grow
         last = whole
         while True:
             here = three[whole] + three[last]
@@ -116,6 +117,7 @@ def arc_chances(
                     logs[c] = chance * exp(logs[c] + below[there] - below[here])
                     passed[there] += logs[c]
                 logs[0] = 0.0
+                # ``logs[c]`` is the chance of all next layers that are c in the bits up to this.
                 for bit in range(bits - 1, -1, -1):
                     joins = 0.0
                     for c in range(1 << bit):
@@ -153,10 +155,10 @@ def draw_layers(
 ) -> int:
     """Draw a graph's layers, write them as sets into ``out``, and return how many there are; (n,).
 
-    ``chances`` are numbers drawn evenly between 0 and 1; (n,).
+    ``below`` is what `add_layers` wrote. ``chances`` are numbers drawn evenly between 0 and 1; (n,).
     """
     full, whole, last, many = (1 << len(sums)) - 1, 0, 0, 0
-    while whole != full:
+    while whole != full:  # ``out`` has ``many`` layers, which hold ``whole``, the last of them ``last``
         here = three[whole] + three[last]
         bits = _spread(sums, whole, last, masks, logs, who, steps)
         left, chosen = chances[many], 0

@@ -1,6 +1,13 @@
 """What bucket elimination needs to know before it sums: which families, in which order, what goes where.
 
-Plain functions, as in `lacunary.kernels.buckets`, which explains the words.
+Plain functions, as in `lacunary.kernels.buckets`, which explains the words. Its arrays, in all of them:
+
+- ``member`` from ``member_at[i]`` on: variable i and its parents; ``stride``: how far a step in each moves in
+  the family's table. ``child`` from ``child_at[i]`` on: its children.
+- ``sizes``, ``weight``, ``codes``, by variable: its number of states, the logarithm of that, and the state
+  that is seen. ``targets`` are asked about, ``wanted`` says which families count.
+- ``axis`` from ``axis_at[b]`` on: the variables of bucket b's table. ``above[b]``: where its message goes;
+  ``home[i]``: where family i goes, see `assign`. ``factor``, ``step_at``, ``step``: see `factors`.
 """
 
 from __future__ import annotations
@@ -112,6 +119,7 @@ def order(member_at: Any, member: Any, wanted: Any, seen: Any, weight: Any, targ
 
 
 def _ordered(member_at: Any, member: Any, wanted: Any, seen: Any, weight: Any, targets: Any, how: int) -> Any:
+    """Do what `order` says."""
     place = np.full(len(seen), -1, np.int64)
     who = np.empty(len(seen), np.int64)
     many = 0
@@ -119,6 +127,7 @@ def _ordered(member_at: Any, member: Any, wanted: Any, seen: Any, weight: Any, t
         place[v], who[many] = many, v
         many += 1
     fixed = len(targets)
+    # ``who`` lists the ``many`` variables met so far, ``place`` where each stands.
     for i in range(len(wanted)):
         if wanted[i]:
             for at in range(member_at[i], member_at[i + 1]):
@@ -155,6 +164,11 @@ def _join(a: int, b: int, near: Any, around: Any, degree: Any) -> None:
 
 
 def _eliminate(who: Any, fixed: int, near: Any, around: Any, degree: Any, weight: Any, how: int) -> Any:
+    """Do what `order` says, for variables ``who`` of ``weight``, the first ``fixed`` of them targets.
+
+    ``near`` says who stands in one table with whom, (many, many), and ``around`` lists these neighbours,
+    ``degree`` of them; they change as variables go.
+    """
     many = len(degree)
     first, second = np.empty(many), np.empty(many)
     touched, alive = np.zeros(many, np.bool_), np.ones(many, np.bool_)
@@ -295,7 +309,7 @@ def factors(
         for f in range(factor_at[b], factor_at[b + 1]):
             step_at[f + 1] = step_at[f] + axis_at[b + 1] - axis_at[b]
     step, place = np.zeros(step_at[total], np.int64), np.full(many, -1, np.int64)
-    for b in range(buckets + 1):
+    for b in range(buckets + 1):  # the steps of buckets before b are written; ``place`` is −1 everywhere
         for s in range(axis_at[b], axis_at[b + 1]):
             place[axis[s]] = s - axis_at[b]
         for f in range(factor_at[b], factor_at[b + 1]):
@@ -351,7 +365,7 @@ def lay(
     many = _open(member_at, member, wanted, seen)
     if many > longest:
         return np.empty(0, np.int64), -float(many)
-    for how in range(3):
+    for how in range(3):  # the cheapest of the orders before this has ``cells``
         chain, scope_at, scope = _ordered(member_at, member, wanted, seen, weight, targets, how)
         found = assign(member_at, member, wanted, sizes, chain, scope_at, scope, fixed)
         fewer = _cells(found[0], found[1], sizes)
@@ -386,7 +400,7 @@ def _packed(
     _copy(step, into[7])
     table_at, message_at = into[8], into[9]
     table_at[0] = message_at[0] = 0
-    for b in range(buckets + 1):
+    for b in range(buckets + 1):  # ``table_at`` and ``message_at`` are right up to b
         cells = 1
         for s in range(axis_at[b], axis_at[b + 1]):
             cells *= sizes[axis[s]]

@@ -93,8 +93,9 @@ def move(
     size, groups = target.alpha.size, target.total.size
     mixed, log_theta, fresh, potential = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     top, sums, own = np.empty(groups), np.empty(groups), np.empty(1, np.uint64)
-    for p in range(counts.shape[0]):
+    for p in range(counts.shape[0]):  # states before p have moved, and their random numbers are kept
         b, own[0] = which[p], stream[p]
+        # ``counts[p]`` and ``share[p]`` are those of the last completions that were taken.
         for _ in range(steps):
             for i in range(size):
                 mixed[i] = (1.0 - tau) * bases.expected[b, i] + tau * counts[p, i]

@@ -102,7 +102,8 @@ def ask(
     Parameters
     ----------
     weight, child_at, child
-        The logarithms of ``sizes``, and the children of every variable; the families are as in `collect`.
+        The logarithms of ``sizes``, and the children of every variable; what is not named here is as in
+        `collect`.
     targets
         The variables that are asked about; they are open.
     packed, rest
@@ -129,7 +130,7 @@ def ask(
     out = np.empty(table_at[len(above) + 1] - table_at[len(above)])
     lost, _ = _summed(member_at, member, stride, start, sizes, packed, codes, tables, least, zero, out)
     total = 0.0
-    for i in range(len(out)):
+    for i in range(len(out)):  # ``total`` is the sum of what stands before i
         total += out[i]
     if total > 0.0:
         for i in range(len(out)):

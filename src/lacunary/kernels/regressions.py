@@ -50,10 +50,10 @@ def put_modes(moment: Array, divisor: Array, families: Families, room: Array, ro
     root
         A, zero where nothing is put; (networks, n, n + 1).
     """
-    for f in range(len(families.network)):
+    for f in range(len(families.network)):  # the rows of A of the families before f are put
         c, begin = families.network[f], families.first[f]
         size = families.first[f + 1] - begin
-        for i in range(size):
+        for i in range(size):  # rows before i of ``room`` are of L, where LLᵀ are the family's moments
             row = families.members[begin + i]
             for j in range(i + 1):
                 left = moment[c, row, families.members[begin + j]]
@@ -69,7 +69,7 @@ def put_modes(moment: Array, divisor: Array, families: Families, room: Array, ro
         child = families.members[begin + last]
         over = math.sqrt(divisor[c]) / room[last * size + last]
         root[c, child - 1, child] = over
-        for i in range(last - 1, -1, -1):
+        for i in range(last - 1, -1, -1):  # slopes after i stand in the last row of ``room``
             slope = room[last * size + i]
             for k in range(i + 1, last):
                 slope -= room[k * size + i] * room[last * size + k]

@@ -121,7 +121,7 @@ def swept_terms(matrix: Any, child: int, parents: Any, rows: Any, dets: Any, res
     whole, sound = _sweep(matrix, child, parents, np.int64(-1), rows)
     kept = left[child] if left[child] > least else least
     dets[size], rests[size] = whole, kept
-    for j in range(size):
+    for j in range(size):  # entries before j are for one more parent
         floor = size * EPSILON * matrix[j, j]
         if left[j] > floor and j != child:
             rest = kept - partial[j] * partial[j] / left[j]
@@ -130,7 +130,7 @@ def swept_terms(matrix: Any, child: int, parents: Any, rows: Any, dets: Any, res
         else:
             dets[j] = whole + (math.log(floor) if j != child else 0.0)
             rests[j] = kept
-    for i in range(m):
+    for i in range(m):  # those of the first i parents are for one fewer
         if sound:
             square, slope = _removed(rows, child, parents, i, column)
             dets[parents[i]] = whole + math.log(square)

@@ -93,6 +93,7 @@ def _make_products() -> Any:
                 for r in range(HIGH)
             ]
             carried = [tools.alloca_once_value(builder, builder.load(place, align=8)) for place in places]
+            # ``carried[r]`` is row r of out with the products of all k before this.
             with tools.for_range(builder, n) as loop:
                 there = builder.load(
                     _place(builder, other, builder.add(j, builder.mul(loop.index, row))), align=8

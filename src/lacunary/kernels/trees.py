@@ -32,7 +32,11 @@ def _split(
     bins: Bins, targets: Floats, rows: Ints, first: int, last: int, feature: int, least: int,
     weight: Floats, sums: Floats, total: Floats,
 ) -> tuple[float, int]:  # fmt: skip
-    """Return what the best cut of a feature is worth, and the cut; −1 where there is none."""
+    """Return what the best cut of a feature is worth, and the cut; −1 where there is none.
+
+    The node owns ``rows[first:last]`` of ``bins`` and ``targets``, whose sum is ``total[0]``; ``weight``,
+    ``sums`` and ``total[1]`` are room for a bin's rows and their sums.
+    """
     low, high = 255, 0
     for i in range(first, last):
         b = bins[rows[i], feature]
@@ -44,7 +48,7 @@ def _split(
         weight[b] = 0.0
         for k in range(width):
             sums[b, k] = 0.0
-    for i in range(first, last):
+    for i in range(first, last):  # ``weight`` and ``sums`` hold, by bin, the rows before i and their targets
         b = bins[rows[i], feature]
         weight[b] += 1.0
         for k in range(width):
@@ -52,6 +56,7 @@ def _split(
     best, cut, left, number = -1.0, -1, 0.0, float(last - first)
     for k in range(width):
         total[1, k] = 0.0
+    # ``left`` and ``total[1]`` hold the bins before b; ``cut`` is the best before b.
     for b in range(low, high):
         left += weight[b]
         worth = 0.0
@@ -87,8 +92,9 @@ def grow_trees(
 ) -> None:  # fmt: skip
     """Grow a tree on each sample of rows; a node looks at ``tries`` features drawn at random.
 
-    ``samples`` (trees, rows) is put in another order. ``feature``, ``cut``, ``child`` are (trees, nodes) and
-    ``value`` (trees, nodes, targets): the means of targets in a node.
+    ``samples`` (trees, rows) is put in another order; ``seeds`` (trees,) begin its random numbers.
+    ``feature``, ``cut``, ``child`` are (trees, nodes) and ``value`` (trees, nodes, targets): the means of
+    targets in a node.
     """
     width, features = targets.shape[1], bins.shape[1]
     weight, sums, total = np.empty(BINS), np.empty((BINS, width)), np.empty((2, width))
@@ -96,6 +102,7 @@ def grow_trees(
     for tree in range(samples.shape[0]):
         rows, state, nodes, node = samples[tree], seeds[tree], 1, 0
         ends[0, 0], ends[0, 1] = 0, rows.shape[0]
+        # Nodes before this are written; node m < ``nodes`` owns ``rows[ends[m, 0] : ends[m, 1]]``.
         while node < nodes:
             first, last = ends[node, 0], ends[node, 1]
             number = float(last - first)
@@ -110,6 +117,7 @@ def grow_trees(
                 value[tree, node, k] = total[0, k] / number
             best, chosen, at = whole * (1.0 + 1e-12) + 1e-12, -1, -1
             tried, left = 0, features
+            # The features of ``order`` from ``left`` on were drawn here.
             while last - first >= 2 * least and tried < tries and left > 0:
                 state = _next(state)
                 place = state % left
