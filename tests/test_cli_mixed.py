@@ -245,3 +245,44 @@ def test_impute_learns_from_the_table_itself() -> None:
     expected = lac.impute(lac.average_graphs(table), table, how="mean")
     assert filled.reals == pytest.approx(expected.reals, rel=ROUNDING, nan_ok=True)
     assert filled.codes.tolist() == expected.codes.tolist()
+
+
+HELD = ["u,u", "v,v", "u,u", "v,", "u,u", "v,v", "u,u", "v,v", "u,", "v,v"] * 3
+"""Rows of two columns that agree, with holes in the second."""
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "change"),
+    [
+        ("a,b", ("--names", "p,q"), None),
+        ("a,b", ("--names", "b,a"), None),
+        ("a^b", ("--delimiter", "^"), ("^", None)),
+        ("'a','b'", ("--quote", "'"), (",", "'")),
+    ],
+)
+def test_impute_fills_files_read_by_options(header: str, options: tuple[str, ...], change: Any) -> None:
+    part, quote = change or (",", None)
+    rows = [[f"{quote}{cell}{quote}" if quote else cell for cell in row.split(",")] for row in HELD]
+    Path("odd.csv").write_text("\n".join([header, *(part.join(row) for row in rows), ""]))
+    assert Result("impute", "odd.csv", *options, "--out", "o.csv").code == 0
+    for row in cells("o.csv")[1:]:
+        assert row in (["u", "u"], ["v", "v"])
+
+
+def test_impute_keeps_columns_whose_numbers_are_not_plain() -> None:
+    """Dates and sums of money stay as they are written; where one is filled in, all are written alike."""
+    days = ["", *(f"{day:02d}.03.2024" for day in range(1, 20))]
+    rows = [f"{'x' if k % 3 else 'y'};{day};€1,{k:03d};P{k}" for k, day in enumerate(days)]
+    rows[4] = rows[4].replace("x;", ";")
+    Path("visits.csv").write_text("\n".join(["kind;when;paid;name", *rows, ""]))
+    told = Result("impute", "visits.csv", "--drop", "name", "--decimal", ".", "--out", "o.csv")
+    assert told.code == 0
+    assert "when" in told.err
+    before, after = (
+        [line.split(";") for line in Path(name).read_text().splitlines()] for name in ("visits.csv", "o.csv")
+    )
+    assert [row[2:] for row in after] == [row[2:] for row in before]
+    assert [row[1] for row in after[2:]] == [f"2024-03-{day:02d}" for day in range(1, 20)]
+    assert re.fullmatch(r"2024-\d\d-\d\d", after[1][1])
+    assert [a[0] for a, b in zip(after, before, strict=True) if b[0]] == [b[0] for b in before if b[0]]
+    assert after[5][0] in ("x", "y")

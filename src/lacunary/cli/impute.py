@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -61,7 +62,9 @@ def impute(
     they tell rows left out; skewed columns go through normal scores and back.
 
     Of a text file only the cells that are holes change: all columns stay, in their order, as they are
-    written. A continuous hole takes the mean of its most probable component; with --how mean, its mean.
+    written. Where dates, or numbers such as €1,000, have holes, their column is written as ISO dates or plain
+    numbers throughout. A continuous hole takes the mean of its most probable component; with --how mean, its
+    mean.
 
     With --how probability nothing is filled; columns NAME=STATE are added, or "NAME mean" and "NAME sd" of a
     continuous variable. With --copies a column "copy" is added.
@@ -85,7 +88,7 @@ def impute(
         if not in_parts:
             added = _added(known[1] if known else table.schema, how, hidden_columns)
             work = _Work(table, filled.to_frame("dict"), added, copies, how, reading.decimal or ".")
-            work.put(data_path(data), out)
+            work.put(data_path(data), out, is_renamed=bool(reading.names))
     holes = open_cells(table)[[hidden_columns or not v.hidden for v in table.schema]]
     count = 0 if how == "probability" else int(holes.sum()) * copies
     if json:
@@ -151,32 +154,49 @@ class _Work:
     how: How
     decimal: str
 
-    def put(self, path: str, out: str | None) -> None:
-        """Write the filled rows of a file: as it stands, where it is text that was read plainly."""
-        sheet = self.as_it_stands(path)
+    def put(self, path: str, out: str | None, is_renamed: bool) -> None:
+        """Write the filled rows of a file: as it stands, where it is text whose columns were read as such."""
+        sheet = None if is_renamed else self.as_it_stands(path)
         put(self.plain(out) if sheet is None else self.sheet(sheet, path), out)
         if sheet is None and _is_text(path):
             complain(
                 "note: numbers are written plainly, and columns as they were read, not as the file has them"
             )
+        elif sheet is not None and (anew := self._anew(sheet)):
+            complain(
+                f"note: {', '.join(anew)} had holes; all cells there are written plainly, dates as 2024-01-31"
+            )
 
     def as_it_stands(self, path: str) -> Sheet | None:
-        """Return the cells of a text file, if they are what was read, numbers written plainly; else None."""
+        """Return the cells of a text file, if its rows and the columns to fill are those read; else None."""
         if not _is_text(path):
             return None
         try:
             sheet = Sheet.read(path)
         except lac.LacunaryError:  # of another encoding, or with lines that are no rows
             return None
-        if len(sheet.rows) != len(self.table):
+        if len(sheet.rows) != len(self.table) or not set(self._open) <= set(sheet.names):
             return None
-        measured = [v.name for v in self.table.schema if not v.discrete and not v.hidden]
-        return sheet if all(self._is_plain(sheet, name) for name in measured) else None
+        return sheet
+
+    @cached_property
+    def _open(self) -> list[str]:
+        """The columns in which cells are filled."""
+        if self.how == "probability":
+            return []
+        holes = open_cells(self.table)
+        return [v.name for v, some in zip(self.table.schema, holes, strict=True) if some and not v.hidden]
+
+    def _anew(self, sheet: Sheet) -> list[str]:
+        """Return the columns to fill whose cells are not numbers as they were read, such as dates, or €1,000.
+
+        A column is written alike throughout, or it could not be read again.
+        """
+        schema = self.table.schema
+        return [name for name in self._open if not schema[name].discrete and not self._is_plain(sheet, name)]
 
     def _is_plain(self, sheet: Sheet, name: str) -> bool:
         """Tell whether the cells of a column are the numbers that were read."""
-        if name not in sheet.names:
-            return False
         place, column = sheet.names.index(name), self.table.schema.index(name)
         seen = (~self.table.holes[:, column]).nonzero()[0].tolist()
         try:
@@ -191,27 +211,46 @@ class _Work:
         for name in further:
             if name in sheet.names:
                 raise lac.SchemaError(f"{path} has a column {name!r} already; rename it to add one")
+        anew = self._anew(sheet)
         return sheet.text(
-            (self._row(sheet, row, copy) for copy in range(self.copies) for row in range(len(sheet.rows))),
+            (
+                self._row(sheet, row, copy, anew)
+                for copy in range(self.copies)
+                for row in range(len(sheet.rows))
+            ),
             further,
         )
 
-    def _row(self, sheet: Sheet, row: int, copy: int) -> list[str]:
+    def _row(self, sheet: Sheet, row: int, copy: int, anew: list[str]) -> list[str]:
         cells, at = list(sheet.rows[row]), copy * len(self.table) + row
-        if self.how != "probability":
-            for place, name in enumerate(sheet.names):
-                if name in self.filled and name not in self.table.schema.hidden and self._is_hole(row, name):
-                    cells[place] = quoted(self._cell(name, at), sheet.delimiter)
+        for name in self._open:
+            if name in anew or self._is_hole(row, name):
+                cells[sheet.names.index(name)] = quoted(self._cell(name, at), sheet.delimiter)
         cells += [quoted(self._cell(name, at), sheet.delimiter) for name in self.added]
         return cells + ([str(copy + 1)] if self.copies > 1 else [])
 
     def _cell(self, name: str, at: int) -> str:
         """Return a value as it is written; ten digits of a number are more than any hole is known to."""
-        value, schema = self.filled[name][at], self.table.schema
-        if name in schema and schema[name].discrete:
+        value, schema = self._written[name][at], self.table.schema
+        if isinstance(value, str) or (name in schema and schema[name].discrete):
             return str(value)
-        text = f"{value:.10g}" if name in schema else str(value)
+        if name not in schema:
+            text = str(value)
+        else:
+            is_hole = self._is_hole(at % len(self.table), name)
+            text = f"{value:.10g}" if is_hole else str(value).removesuffix(".0")
         return text.replace(".", self.decimal)
+
+    @cached_property
+    def _written(self) -> dict[str, list[Any]]:
+        """What the columns hold, moments as dates and times."""
+        from lacunary.data.moments import written  # help must not wait for what this needs
+
+        schema, found = self.table.schema, {}
+        for name, values in self.filled.items():
+            unit = schema[name].unit if name in schema else ""
+            found[name] = (unit and written(values, unit)) or values
+        return found
 
     def _is_hole(self, row: int, name: str) -> bool:
         return bool(self.table.holes[row, self.table.schema.index(name)])
@@ -221,7 +260,7 @@ class _Work:
         hidden = self.table.schema.hidden
         names = [name for name in self.filled if name not in hidden or name in self.added]
         columns = {
-            name: self.filled[name] for name in names if self.how != "probability" or name in self.added
+            name: self._written[name] for name in names if self.how != "probability" or name in self.added
         }
         if self.copies > 1:
             columns["copy"] = [copy + 1 for copy in range(self.copies) for _ in range(len(self.table))]

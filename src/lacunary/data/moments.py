@@ -13,7 +13,18 @@ from numpy.typing import NDArray
 from lacunary.data.column import Labels, Moments, Numbers, at_midnight
 from lacunary.data.table import HOLE
 
-__all__ = ["DECADE", "PARTS", "Dated", "dated", "iso", "measured", "moments_of", "parts", "seconds_of"]
+__all__ = [
+    "DECADE",
+    "PARTS",
+    "Dated",
+    "dated",
+    "iso",
+    "measured",
+    "moments_of",
+    "parts",
+    "seconds_of",
+    "written",
+]
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -352,6 +363,17 @@ def seconds_of(values: NDArray[np.float64], unit: str) -> NDArray[np.float64] | 
     """Return the seconds that `measured` made numbers of; None if the unit is none of time."""
     found = _parsed(unit)
     return None if found is None else values * SECONDS[found[0]] + found[1]
+
+
+def written(values: Sequence[float], unit: str) -> list[str] | None:
+    """Return numbers that count from a moment as ISO 8601 writes these moments; None of other numbers."""
+    seconds, start = seconds_of(np.array(values, dtype=np.float64), unit), unit.partition(" since ")[2]
+    if seconds is None or not start:
+        return None
+    kind = "times of day" if start == "midnight" else "times" if ":" in start else "dates"
+    labels = iso(Moments("", 86400.0 * np.round(seconds / 86400.0) if kind == "dates" else seconds, kind))
+    zone = "Z" if start.endswith(" UTC") else ""
+    return [labels.levels[code] + zone for code in labels.codes.tolist()]
 
 
 def _natural(moments: Moments, seen: NDArray[np.float64]) -> tuple[str, float]:
