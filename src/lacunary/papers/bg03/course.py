@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lacunary.papers import Found, Listing, Record, Results, most_of, stated, tail
+from lacunary.papers.bg03.contest import places
 from lacunary.papers.bg03.summary import NAMES, scored
 from lacunary.papers.bg03.work import AVERAGED, LENGTHS, ROWS, SIZES, TRUE, anneal, bounds_block, structures
 
@@ -32,13 +33,15 @@ def ranks_of(results: Results, parents: str) -> dict[str, dict[int, int]]:
             rank = found.rank(method) if found else None
             if rank is not None:
                 out.setdefault(method, {})[rows] = rank
+    for rows, place in places(results, parents).items():
+        out.setdefault("evidence", {})[rows] = place.rank
     return out
 
 
 def rank_listing(results: Results, parents: str) -> Listing:
     """Return the rank of the true structure by size and method."""
     ranks = ranks_of(results, parents)
-    rows = sorted({size for found in ranks.values() for size in found})
+    rows = sorted({size for method in ("ais", "vb") for size in ranks.get(method, {})})
     lines = [[size, *(ranks.get(method, {}).get(size) for method in NAMES)] for size in rows]
     title = f"Figure 2, left, in numbers: rank of the true structure (single parents {parents})"
     note = "AIS: one chain of 16 384 Metropolis steps, as in print. Evidence: sampled until ± 0.2 nats."
@@ -76,7 +79,7 @@ def _rank_claims(
     ais, vb, bic = (ranks[name] for name in ("ais", "vb", "bic"))
     last = max(ais)
     first = sum(ranks[name][last] == 1 for name in ("bic", "vb", "ais"))
-    each = ", ".join(f"{NAMES[n]} rank {ranks[n][last]}" for n in ("bic", "vb", "ais", "evidence"))
+    each = ", ".join(f"{NAMES[n]} rank {ranks[n][last]}" for n in ("bic", "vb", "ais"))
     when, then = settled["vb"], settled["bic"]
     earlier = when is not None and (then is None or when < then)
     differ = [n for n in vb if vb[n] != bic[n]]
@@ -85,7 +88,8 @@ def _rank_claims(
     won = sum(ais[n] <= min(vb[n], bic[n]) for n in small)
     means = {name: float(np.mean([ranks[name][n] for n in small])) for name in ("ais", "vb", "bic")}
     listed = "mean ranks: " + ", ".join(f"{NAMES[name]} {mean:.1f}" for name, mean in means.items())
-    lapses, own = (_lapses(ranks[name]) for name in ("ais", "evidence"))
+    certified = ranks.get("evidence", {})
+    lapses, own = _lapses({n: ais[n] for n in certified if n in ais}), _lapses(certified)
     told = f"{lapses} lapses; {own} by certified evidence"
     nested = f"{ONE}; {len(vb)} sizes, each of which contains the smaller ones"
     return {
@@ -96,7 +100,11 @@ def _rank_claims(
         "vb-better": most_of(better, len(differ), "sizes at which they differ", behind=nested),
         "ais-small": most_of(won, len(small), "sizes", listed, behind=nested),
         "ais-noisy": stated(
-            told, lapses > own, note=f"{len(vb)} sizes", chance=tail(lapses, lapses + own), behind=nested
+            told,
+            lapses > own,
+            note=f"{len(certified)} sizes",
+            chance=tail(lapses, lapses + own),
+            behind=nested,
         ),
     }
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from lacunary.papers import Outcome, Paper, Results, Size, Unit, blocks, sweep
+from lacunary.papers.bg03.contest import CONTESTS, contest, contest_found, contest_listing
 from lacunary.papers.bg03.course import averaged, left_of_two, length_found, length_listing, rank_listing
 from lacunary.papers.bg03.summary import figure_one
 from lacunary.papers.bg03.work import (
@@ -55,8 +56,9 @@ def _everything() -> Iterator[Unit]:
     yield from _annealed(LENGTHS)
     for setting, parents, alpha in product(range(1, SETTINGS + 1), TRUE, (1.0, 0.5)):
         yield from _bounds(parents, alpha, setting, ROWS, starts=FEW)
+    yield from sweep(contest, {"parents": "apart"}, rows=CONTESTS)
     for rows in (n for n in SIZES if n != ROWS):
-        yield from _scored("apart", rows)
+        yield from _scored("apart", rows, error=0.0)
     yield from _scored("shared", ROWS)
     for rows in SOME:
         yield from _bounds("shared", 1.0, 0, rows)
@@ -86,8 +88,9 @@ def outcome(results: Results) -> Outcome:
 
     scores, found = figure_one(results)
     averages, by_average, _ = averaged(results)
-    found |= left_of_two(results) | length_found(results) | by_average
-    listings = [*(rank_listing(results, way) for way in TRUE), length_listing(results), averages, *scores]
+    found |= left_of_two(results) | length_found(results) | by_average | contest_found(results)
+    ranks = [*(rank_listing(results, way) for way in TRUE), contest_listing(results)]
+    listings = [*ranks, length_listing(results), averages, *scores]
     return Outcome(listings, list(drawings(results)), found)
 
 
