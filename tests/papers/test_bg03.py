@@ -11,6 +11,8 @@ from scipy.special import gammaln, xlogy
 
 import lacunary as lac
 from lacunary.papers import Record, Results
+from lacunary.papers.bg03 import contest as contests
+from lacunary.papers.bg03.contest import contest, place_of
 from lacunary.papers.bg03.course import _lapses, _settled, left_of_two, length_found
 from lacunary.papers.bg03.run import PAPER
 from lacunary.papers.bg03.summary import Scored
@@ -126,6 +128,35 @@ def test_ranks() -> None:
     assert _settled({10: 1, 20: 2}) is None
     assert _lapses({10: 5, 20: 1, 40: 2, 80: 1, 160: 7}) == 2
     assert _lapses({10: 5}) == 0
+
+
+def test_contests_sample_what_bounds_leave_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contests, "structures", lambda: [(0, 0), (7, 14)])
+    monkeypatch.setattr(contests, "STARTS", 2)
+    rows = 10
+    codes = data("apart", 1.0, 0, rows).codes
+    counts = np.array([[(codes[:, j] == k).sum() for k in range(5)] for j in range(4)])
+    evidence = float((gammaln(5) - gammaln(5 + rows) + gammaln(1 + counts).sum(axis=1)).sum())
+    found = contest("apart", rows)
+    true, other = found["sampled"]
+    assert (true["structure"], other["structure"]) == ([7, 14], [0, 0])
+    # Without arcs the evidence is a product of four closed forms; every bound is below it.
+    assert other["evidence"] == pytest.approx(evidence, abs=5 * other["error"] + 1e-6)
+    assert other["vb"] <= evidence + 1e-6
+    assert found["by_bound"] == 1 + (other["vb"] > true["vb"])
+
+
+def test_ranks_by_evidence_leave_open_what_is_not_certain() -> None:
+    def line(evidence: float, certain: bool = True) -> dict[str, Any]:
+        return {"evidence": evidence, "error": 0.1, "certain": certain}
+
+    true, above, below, close, doubtful = line(0.0), line(1.0), line(-1.0), line(0.2), line(-3.0, False)
+    value = {"sampled": [true, above, below, close, doubtful], "looser": 0.0, "by_bound": 1}
+    found = place_of(value)
+    # One is above for certain; one is within two errors of a difference (0.28), one is not certain.
+    assert (found.rank, found.low, found.high) == (3, 2, 4)
+    assert str(found) == "2 to 4"
+    assert str(place_of({**value, "sampled": [true, below]})) == "1"
 
 
 def made_up() -> Results:

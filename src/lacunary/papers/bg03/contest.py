@@ -65,7 +65,6 @@ class Place(NamedTuple):
     sampled: int
     looser: float
     by_bound: int
-    certain: bool
 
     def __str__(self) -> str:
         return str(self.low) if self.low == self.high else f"{self.low} to {self.high}"
@@ -83,16 +82,8 @@ def place_of(value: Mapping[str, Any]) -> Place:
             open_ones += 1
         else:
             above += lead > 0
-    sure = all(line["certain"] for line in value["sampled"])
-    return Place(
-        1 + before,
-        1 + above,
-        1 + above + open_ones,
-        len(others) + 1,
-        value["looser"],
-        value["by_bound"],
-        sure,
-    )
+    high, many = 1 + above + open_ones, len(others) + 1
+    return Place(1 + before, 1 + above, high, many, value["looser"], value["by_bound"])
 
 
 def places(results: Results, parents: str) -> dict[int, Place]:
@@ -109,9 +100,9 @@ def contest_listing(results: Results) -> Listing:
     ]
     columns = ("rows", "rank for certain", "by the estimates", "by the bound", "sampled", "looser")
     note = (
-        f"Sampled: structures whose variational bound is at most {REACH:g} nats, or twice the nats in the last "
-        "column, below that of the true one; the others are taken to have less evidence. Looser: the most by "
-        "which the bound of a sampled structure lies further below its evidence than the true one's."
+        f"Sampled: structures whose variational bound is at most {REACH:g} nats, or twice the nats in the "
+        "last column, below that of the true one; the others are taken to have less evidence. Looser: the "
+        "most by which the bound of a sampled structure lies further below its evidence than the true one's."
     )
     title = "Rank of the true structure by certified evidence (single parents apart)"
     return Listing("contest", title, columns, lines, note)
