@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lacunary import FigureStyle
 from lacunary.papers import Drawing, Results
+from lacunary.papers.bg03.contest import Place, places
 from lacunary.papers.bg03.course import MOVES, annealed, averaged, lines_of, ranks_of
 from lacunary.papers.bg03.summary import NAMES, scored
 from lacunary.papers.bg03.work import ROWS, TRUE, graph, structures
@@ -34,6 +35,13 @@ def drawings(results: Results) -> Iterator[Drawing]:
     if ranks:
         caption = "Rank that each score gives to the true structure; higher is better."
         yield Drawing("figure-2-left", "Figure 2, left", caption, _ranks(ranks))
+    certified = places(results, "apart")
+    if len(certified) > 1:
+        caption = (
+            "Rank of the true structure by certified evidence and by the variational bound. A bar spans the ranks "
+            "that it may have where others are within two standard errors of it, or not certain."
+        )
+        yield Drawing("contest", "By certified evidence", caption, _contest(certified))
     if lines_of(results) and annealed(results, "metropolis"):
         caption = "Every chain's own estimate; chains outside the axes are not shown."
         yield Drawing("figure-2-right", "Figure 2, right", caption, _annealing(results))
@@ -84,14 +92,25 @@ def _ranks(panels: dict[str, dict[str, dict[int, int]]]) -> Any:
                 under = len(shown) - 1 - place  # what lies under other curves is wider, so that its rim shows
                 width: dict[str, Any] = {"markersize": 4 + 1.6 * under, "linewidth": 1.1 + 1.2 * under}
                 axes.plot(x, y, "-" + MARKS[place], color=LINES[place], label=NAMES[method], **width)
-            axes.set_xscale("log")
-            axes.set_yscale("log")
-            axes.set_ylim(worst, 0.9)
-            axes.set_yticks([1, 2, 5, 10, 20, 50, 100], ["1", "2", "5", "10", "20", "50", "100"])
-            axes.yaxis.set_minor_locator(NullLocator())
-            _rows_axis(axes, f"single parents {way}")
+            _rank_axes(axes, f"single parents {way}")
         grid[0].set_ylabel(f"rank of the true structure among {worst}")
         grid[0].legend(frameon=False, fontsize=9, loc="best")
+        return figure
+
+
+def _contest(certified: dict[int, Place]) -> Any:
+    """Draw the ranks that the evidence leaves open, and those by the bound."""
+    x, found = np.array(list(certified)), list(certified.values())
+    low, high, middle = (np.array([getattr(p, name) for p in found]) for name in ("low", "high", "rank"))
+    with sheet(6.4, 4.0) as (figure, [[axes]]):
+        axes.plot(
+            x, [p.by_bound for p in found], "-s", color=LINES[1], label="VB", markersize=7, linewidth=2.5
+        )
+        bars = np.abs(np.vstack([middle - low, high - middle]))
+        axes.errorbar(x, middle, yerr=bars, fmt="-D", color=LINES[3], label="evidence", capsize=3)
+        _rank_axes(axes, "single parents apart")
+        axes.set_ylabel(f"rank of the true structure among {len(structures())}")
+        legend_below(figure, axes)
         return figure
 
 
@@ -142,6 +161,12 @@ def _averages(panels: dict[str, dict[str, list[tuple[int, float, float]]]]) -> A
         return figure
 
 
-def _rows_axis(axes: Axes, title: str) -> None:
+def _rank_axes(axes: Axes, title: str) -> None:
+    """Give axes of rows and ranks, both by their logarithms, the first rank at the top."""
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_ylim(len(structures()), 0.9)
+    axes.set_yticks([1, 2, 5, 10, 20, 50, 100], ["1", "2", "5", "10", "20", "50", "100"])
+    axes.yaxis.set_minor_locator(NullLocator())
     finish(axes, title=title, x="number of rows")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}".replace(",", " ")))
