@@ -38,8 +38,8 @@ def drawings(results: Results) -> Iterator[Drawing]:
     certified = places(results, "apart")
     if len(certified) > 1:
         caption = (
-            "Rank of the true structure by certified evidence and by the variational bound. A bar spans the ranks "
-            "that it may have where others are within two standard errors of it, or not certain."
+            "Rank of the true structure by certified evidence and by the variational bound. A bar spans the "
+            "ranks that it may have where others are within two standard errors of it, or not certain."
         )
         yield Drawing("contest", "By certified evidence", caption, _contest(certified))
     if lines_of(results) and annealed(results, "metropolis"):
