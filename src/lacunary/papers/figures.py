@@ -132,7 +132,9 @@ def _panel(axes: Axes, panel: Panel, *, log_x: bool) -> None:
 
 
 def _number(value: float, _: int) -> str:
-    return minus(f"{value:,.0f}" if abs(value) >= 10 or value == int(value) else f"{value:g}")
+    return minus(
+        f"{value:,.0f}".replace(",", " ") if abs(value) >= 10 or value == int(value) else f"{value:g}"
+    )
 
 
 def _power(value: float, _: int) -> str:

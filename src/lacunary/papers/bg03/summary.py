@@ -46,8 +46,8 @@ def scored(results: Results, parents: str, rows: int, alpha: float = 1.0, settin
 def figure_one(results: Results) -> tuple[list[Listing], dict[str, Found]]:
     """Return the scores at 480 rows and what they say."""
     found: dict[str, Found] = {
-        "structures": Found(len(structures())),
-        "parameters": Found(graph(TRUE["apart"]).layout.free),
+        "structures": Found(len(structures()), behind="counted"),
+        "parameters": Found(graph(TRUE["apart"]).layout.free, behind="counted"),
     }
     listings = []
     for parents in TRUE:
