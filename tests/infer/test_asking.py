@@ -384,3 +384,8 @@ def test_a_belief_is_asked_by_its_mean() -> None:
     np.testing.assert_allclose(
         found, lac.Network(belief.dag, belief.mean()).query(belief.dag.names[0]).probabilities
     )
+
+
+def test_names_in_a_list_are_refused_with_how_they_are_given() -> None:
+    with pytest.raises(lac.SchemaError, match=r"no variable \['lung', 'tub'\]; names are given one by one"):
+        lac.asia().query(["lung", "tub"])  # type: ignore[arg-type]

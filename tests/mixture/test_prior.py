@@ -88,3 +88,11 @@ def test_results_say_which_priors_they_stand_on(tmp_path: Path) -> None:
 
 def flat(graph: lac.Dag) -> lac.Belief:
     return lac.Dirichlet(1.0)(graph)
+
+
+def test_of_mixed_tables_the_prior_of_states_is_said_too() -> None:
+    table = lac.random_network(lac.dag("x; a", kinds={"x": "continuous"}), rng=1).sample(30, rng=1)
+    assert "means worth 1, tables BDeu(ess=1.0); of graphs" in str(lac.search(table))
+    assert "tables BDeu(ess=7); of graphs" in str(lac.search(table, prior=lac.bdeu(7)))
+    assert str(lac.search(table, prior=lac.NormalWishart(nu=1))).count("tables") == 1
+    assert "tables BDeu(ess=1.0); of graphs" in str(lac.fit_mixture(table, components=1))

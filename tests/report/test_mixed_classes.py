@@ -16,7 +16,7 @@ import lacunary as lac
 from lacunary.data.wording import counted, plural
 from lacunary.report.classes_page import _levels_chart
 from lacunary.report.classes_text import text
-from lacunary.report.words import Words, give_or_take
+from lacunary.report.words import Words, give_or_take, minus
 from lacunary.study.levels import Levels
 
 
@@ -118,3 +118,28 @@ def test_what_a_column_is_measured_in_is_said() -> None:
     found = lac.classes(rows, [1, 2], starts=2)
     assert "mass (kg)" in str(found)
     assert "mass (kg)" in found.page()
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_no_number_is_cut_on_a_narrow_terminal(birds: lac.Classes, width: int) -> None:
+    """Columns that do not fit stand below, under the numbers of classes again."""
+    console = Console(file=StringIO(), width=width, color_system=None)
+    with console.capture() as caught:
+        console.print(text(birds, Words("Birds")))
+    lines = caught.get()
+    assert max(map(len, lines.splitlines())) <= width
+    for candidate in birds.candidates:
+        for value in candidate.log_evidence.values():
+            assert minus(value) in lines
+    for each in birds.measured:
+        for mean, sd in zip(each.means, each.sds, strict=True):
+            assert give_or_take(mean, sd) in lines
+
+
+def test_a_row_whose_class_is_clear_is_not_in_between() -> None:
+    """Groups ten standard deviations apart: no row is undecided, and the least clear is called that."""
+    x = np.concatenate([np.linspace(-1, 1, 20), np.linspace(5, 7, 20)])
+    far = lac.classes({"x": x, "y": x[::-1] + 0.1 * np.sin(9 * x)}, components=[2], starts=2)
+    whys = {case.why: max(case.probabilities) for case in far.cases}
+    assert whys.keys() == {"clear", "least clear"}
+    assert min(whys.values()) > 0.99

@@ -168,7 +168,7 @@ def _draw(found: lac.SearchResult, path: str) -> None:
 def _summary(found: lac.SearchResult, files: dict[str, str | None]) -> dict[str, Any]:
     return {
         "score": found.score,
-        "prior": None if found.prior is None else said_prior(found.prior),
+        "prior": None if found.prior is None else said_prior(found.prior, found.dag.schema),
         "structure_prior": found.structure_prior,
         "log_structure_prior": found.log_structure_prior,
         "method": found.method,

@@ -130,8 +130,9 @@ class Schema:
         try:
             return self._index[name]
         except (KeyError, TypeError):
+            several = "" if isinstance(name, str) else "; names are given one by one, as texts"
             raise SchemaError(
-                f"there is no variable {name!r}{meant(name, self.names)}; "
+                f"there is no variable {name!r}{meant(name, self.names)}{several}; "
                 f"the variables are {listed(self.names)}"
             ) from None
 

@@ -260,7 +260,7 @@ def fit_mixture(
             return replace(growth.run([len(labels.classes)]), classes=labels.classes)
         return growth.run(_how_many(components, graphs, full))
 
-    said = "" if ml else said_prior(known)
+    said = "" if ml else said_prior(known, rows.schema)
     return replace(_best_hidden(rows, hidden, learned), doubts=str(getattr(rows, "doubts", "")), prior=said)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from io import StringIO
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -19,6 +22,8 @@ __all__ = ["empty_grid", "printed", "text"]
 
 WIDTH = 100
 """Characters of a line of what ``print`` shows."""
+GAP = 2
+"""Characters between the columns of a grid."""
 
 
 def printed(study: Classes) -> str:
@@ -71,24 +76,58 @@ def empty_grid(*columns: str) -> Grid:
     return grid
 
 
-def _comparison(study: Classes) -> Grid:
+@dataclass(frozen=True)
+class Folding:
+    """A grid of which no number is cut: where columns do not fit, others follow with the first one again.
+
+    Attributes
+    ----------
+    names
+        What the columns are called, as `empty_grid` takes them.
+    rows
+        The cells of each row, and its style.
+    """
+
+    names: Sequence[str]
+    rows: Sequence[tuple[Sequence[str], str | None]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield grids that are no wider than the console, or of two columns."""
+        columns = [(name.lstrip("<"), *cells) for name, *cells in zip(self.names, *self._cells, strict=True)]
+        first, *others = (max(map(cell_len, "\n".join(column).split("\n"))) + GAP for column in columns)
+        group: list[int] = []
+        for place, width in enumerate(others, start=1):
+            if group and first + sum(others[k - 1] for k in group) + width > options.max_width:
+                yield self._grid(group)
+                group = []
+            group.append(place)
+        yield self._grid(group)
+
+    @property
+    def _cells(self) -> list[Sequence[str]]:
+        return [cells for cells, _ in self.rows]
+
+    def _grid(self, group: list[int]) -> Grid:
+        grid = empty_grid(*(self.names[k] for k in (0, *group)))
+        for cells, style in self.rows:
+            grid.add_row(*(cells[k] for k in (0, *group)), style=style)
+        return grid
+
+
+def _comparison(study: Classes) -> Folding:
     methods = study.comparison.methods
     heads = (method(m).replace("\N{EN DASH}", "\N{EN DASH}\n") for m in methods)
-    grid = empty_grid(f"{plural(study.hidden)}", "parameters", "log-\nlikelihood", *heads)
+    names = [plural(study.hidden), "parameters", "log-\nlikelihood", *heads]
+    rows: list[tuple[list[str], str | None]] = []
     for name, candidate in zip(study.comparison.models, study.candidates, strict=True):
         firsts = study.favourites.get(candidate.classes, ())
         low = [m for m in methods if study.comparison.too_low(name, m)]
-        grid.add_row(
-            str(candidate.classes),
-            str(candidate.parameters),
-            minus(candidate.fit.log_likelihood),
-            *(
-                f"{minus(candidate.log_evidence[m])}{'↓' * (m in low)}{'*' if m in firsts else ' '}"
-                for m in methods
-            ),
-            style="bold" if candidate is study.best else None,
-        )
-    return grid
+        cells = [str(candidate.classes), str(candidate.parameters), minus(candidate.fit.log_likelihood)]
+        for m in methods:
+            best = "*" if m in firsts else " "
+            cells.append(f"{minus(candidate.log_evidence[m])}{'↓' * (m in low)}{best}")
+        rows.append((cells, "bold" if candidate is study.best else None))
+    return Folding(names, rows)
 
 
 def _profiles(study: Classes, words: Words) -> Grid:
@@ -117,11 +156,11 @@ def _measured(study: Classes) -> list[RenderableType]:
     """Return the continuous variables in each class, mean ± standard deviation."""
     if not study.measured:
         return []
-    grid = empty_grid("<mean ± standard deviation", *map(str, study.labels))
+    rows = []
     for each in study.measured:
         cells = [give_or_take(mean, sd) for mean, sd in zip(each.means, each.sds, strict=True)]
-        grid.add_row(with_unit(study.table.schema[each.name]), *cells)
-    return [grid]
+        rows.append(([with_unit(study.table.schema[each.name]), *cells], None))
+    return [Folding(["<mean ± standard deviation", *map(str, study.labels)], rows)]
 
 
 def _cases(study: Classes, words: Words) -> Grid:

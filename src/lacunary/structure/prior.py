@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import gammaln
 
+from lacunary.data.schema import Schema
 from lacunary.errors import ParameterError
 from lacunary.maths.arrays import Array, Booleans
 from lacunary.structure.constraints import Constraints
@@ -91,9 +92,12 @@ class StructurePrior:
         return [float(each) for each in self.logs]
 
 
-def said_prior(prior: object) -> str:
-    """Return a prior of parameters in words; a rule of one's own by its name."""
-    return str(getattr(prior, "__name__", prior))
+def said_prior(prior: object, schema: Schema) -> str:
+    """Return a prior of parameters in words, in mixed tables that of states, too; one's own by its name."""
+    said = str(getattr(prior, "__name__", prior))
+    tables = getattr(prior, "tables", None)
+    mixed = len({variable.discrete for variable in schema}) == 2
+    return f"{said}, tables {tables}" if mixed and tables is not None and str(tables) not in said else said
 
 
 def said_priors(parameters: str, graphs: str) -> str:

@@ -219,7 +219,11 @@ class SearchResult(Lean):
                 f"({self.method}, {counted(len(self.path), 'step')}{state})",
                 *(["arcs, and what the score loses without each:"] if arcs else []),
                 *lines,
-                *([] if self.prior is None else [said_priors(said_prior(self.prior), self.structure_prior)]),
+                *(
+                    []
+                    if self.prior is None
+                    else [said_priors(said_prior(self.prior, self.dag.schema), self.structure_prior)]
+                ),
                 *([f"note: {self.doubts}"] if self.doubts else []),
             ]
         )

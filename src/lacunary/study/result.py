@@ -35,6 +35,8 @@ that `lacunary.score` makes unless told.
 Drawn = Literal["evidence", "profiles", "traces", "starts"]
 """What can be drawn: log evidence by number of classes, chances by class, and the starts of the best fit."""
 
+CLEAR = 0.9
+"""From this probability on a row belongs to a class, and is not between two."""
 CONTRASTS = 3
 """How many variables are named for each class."""
 
@@ -298,7 +300,9 @@ class Classes(Lean):
         """Go over rows to show, each once, with the reason."""
         seen, whole = self._seen, len(self.table.schema)
         chosen = {spot.row: (spot, "clear") for spot in seen.clear}
-        chosen |= {s.row: (s, "in between") for s in seen.between if s.row not in chosen}
+        for spot in seen.between:
+            why = "in between" if max(spot.chances) < CLEAR else "least clear"
+            chosen.setdefault(spot.row, (spot, why))
         if self.aside is not None:
             spot = self._unusual
             chosen.setdefault(spot.row, (spot, f"unusual {self.aside.schema.names[0]}"))
