@@ -50,3 +50,20 @@ def test_what_makes_no_priors_is_refused() -> None:
         lac.sensitivity(COIN, ROWS, prior="flat")  # type: ignore[arg-type]
     with pytest.raises(lac.ParameterError, match="at least one alpha"):
         lac.sensitivity(COIN, ROWS, alphas=[])
+
+
+def test_errors_and_refusals_are_printed_under_each_prior() -> None:
+    dag = lac.dag("A -> B", states=2)
+    codes = np.array([[0, 0], [0, 1], [1, -1], [1, 1], [-1, 0], [1, 1], [0, 0]])
+    rows = lac.Table(dag.schema, codes)
+    models = {"apart": lac.dag("A; B", schema=dag.schema), "joined": dag}
+    found = lac.sensitivity(models, rows, ["sampled", "laplace"], alphas=[0.01, 1])
+    sampled, laplace = str(found).split("laplace ", 1)
+    assert sampled.count("±") == 4  # no Monte Carlo number without its error
+    assert "refused" in laplace
+    assert "nan" not in str(found)
+    assert "at 0.01, laplace of joined: posterior counts" in laplace
+    with pytest.raises(lac.NoEstimateError, match="no estimate of joined"):
+        found.best("laplace")
+    low = [{"model": "joined", "method": "laplace", "kind": "refused"}, found.rows()[3]]
+    assert low[0].items() <= low[1].items()

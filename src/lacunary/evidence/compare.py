@@ -248,7 +248,7 @@ class Comparison:
 
     def __str__(self) -> str:
         width = max(len(name) for name in [*self.models, "model"])
-        cells = {m: [self._cell(name, m) for name in self.models] for m in self.methods}
+        cells = {m: [self.cell(name, m) for name in self.models] for m in self.methods}
         wide = {m: max(15, *map(len, column)) for m, column in cells.items()}
         head = f"{'model':<{width}}  {'d':>5}  " + "  ".join(f"{m:>{wide[m]}}" for m in self.methods)
         lines = [self._title(), head]
@@ -276,7 +276,7 @@ class Comparison:
         points = "".join(f"; {', '.join(methods)} at {place}" for place, methods in places.items())
         return f"log evidence in nats, higher is better; * the most probable model{points}"
 
-    def _cell(self, name: str, method: str) -> str:
+    def cell(self, name: str, method: str) -> str:
         """Return an estimate with its error and marks: * the first, ↓ proven too low, ? not to be trusted."""
         found = self.estimates[name].get(method)
         if found is None:

@@ -198,10 +198,8 @@ class Sequence:
         return counts
 
     def _state(self, counts: Array) -> Array:
-        """Return the state of a particle; (2 (size + groups),)."""
-        n = np.concatenate([counts, self.layout.total(counts)])
-        now, size = self.urn.own + n, len(counts)
-        return np.concatenate([now[:size], 1.0 / now[size:], n])
+        """Return the state of a particle; (size + groups,)."""
+        return np.concatenate([counts, self.layout.total(counts)])
 
     def _backwards(
         self, chosen: Integers, order: Integers, stops: list[int], rng: np.random.Generator
@@ -248,8 +246,7 @@ class _Crowd(NamedTuple):
 
     def counts(self, layout: Layout) -> Array:
         """Return the counts of every particle; (particles, size)."""
-        places = self.state.reshape(len(self.state), -1, SIDE)
-        n = places[:, places.shape[1] // 2 :][:, : layout.size]
+        n = self.state.reshape(len(self.state), -1, SIDE)[:, : layout.size]
         return np.ascontiguousarray(np.moveaxis(n, 1, 2)).reshape(-1, layout.size)
 
 

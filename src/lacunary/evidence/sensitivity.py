@@ -58,9 +58,9 @@ class Sensitivity:
         return np.array([found.values(method or self.methods[0]) for found in self.comparisons])
 
     def best(self, method: str | None = None) -> dict[float, str]:
-        """Return the model of highest log evidence under each prior."""
-        best = self.values(method).argmax(axis=1)
-        return {float(a): self.models[i] for a, i in zip(self.alphas, best, strict=True)}
+        """Return the most probable model under each prior."""
+        best = (found.best(method or self.methods[0]) for found in self.comparisons)
+        return {float(a): name for a, name in zip(self.alphas, best, strict=True)}
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one record for each prior, model and method."""
@@ -82,13 +82,14 @@ class Sensitivity:
     def __str__(self) -> str:
         word = "alpha of every parameter" if self.prior == "dirichlet" else "rows the prior is worth"
         lines = [f"log evidence in nats, higher is better, by {word}; * the best model under each prior"]
-        width = max(12, *(len(name) + 2 for name in self.models))
         for method in self.methods:
+            cells = [[found.cell(name, method) for name in self.models] for found in self.comparisons]
+            width = max(12, *(len(name) + 2 for name in self.models), *(len(c) for row in cells for c in row))
             lines += ["", f"{method:<10}" + "".join(f"{name:>{width}} " for name in self.models)]
-            for alpha, values in zip(self.alphas, self.values(method), strict=True):
-                marks = ["*" if value == values.max() and len(values) > 1 else " " for value in values]
-                cells = (f"{v:>{width}.2f}{m}" for v, m in zip(values, marks, strict=True))
-                lines.append(f"{alpha:<10g}" + "".join(cells))
+            for alpha, row in zip(self.alphas, cells, strict=True):
+                lines.append(f"{alpha:<10g}" + "".join(f"{cell:>{width + 1}}" for cell in row))
+        for alpha, found in zip(self.alphas, self.comparisons, strict=True):
+            lines += [f"at {alpha:g}, {warning}" for warning in found.warnings()]
         return "\n".join(line.rstrip() for line in lines)
 
     __repr__ = __str__

@@ -69,6 +69,9 @@ SPREAD = 0.5
 ROUGH, ALIKE = 1.0, 0.4
 """Spread from which the effort that leads to another can be told, and the one that is aimed at."""
 
+MANY = 23
+"""Islands from which on more particles are worth more: runs that end at a draw need many."""
+
 SAFE, EASY = 0.85, 0.6
 """Share of the wanted error that is aimed at; that below which a first run is taken as it is."""
 
@@ -189,8 +192,9 @@ class Sampler:
         """Return how much more effort than the last, and how many islands, would meet a standard error."""
         if self.spread > ROUGH:
             return float(np.clip(BEYOND * (self.spread / ROUGH) ** 2, LESS, MORE)), islands
-        many = int(np.ceil((min(self.spread, ALIKE) / (SAFE * stderr)) ** 2))
-        return max((self.spread / ALIKE) ** 2, 1.0), max(many, islands)
+        aim = min(ALIKE, SAFE * stderr * np.sqrt(max(MANY, islands)))
+        many = int(np.ceil((min(self.spread, aim) / (SAFE * stderr)) ** 2))
+        return max((self.spread / aim) ** 2, 1.0), max(many, islands)
 
     @property
     def next_cost(self) -> float:

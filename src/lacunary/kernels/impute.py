@@ -14,13 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.kernels.compile import called, inlined, kernel
-from lacunary.kernels.lanes import LANES, U, add_lanes, gather_product_twice
+from lacunary.kernels.lanes import LANES, U, add_lanes, gather_odds_twice
 from lacunary.kernels.variate import STEP, fraction
 
 __all__ = ["SIDE", "Urn", "copy", "impute", "renew"]
 
 SIDE = 2 * LANES
 """Particles of a block."""
+
+CHUNK = 8
+"""Families whose counts are multiplied before they are divided by their sums: more might overflow."""
 
 
 class Urn(NamedTuple):
@@ -31,8 +34,8 @@ class Urn(NamedTuple):
     the other: the places of its parameters, then those of their distributions, times `SIDE`. ``twice`` says
     whether a row may use a distribution twice.
 
-    The state of a block of particles has `SIDE` numbers for each of 2 (size + groups) places: α + N, then the
-    inverses of their sums, then N and its sums, which are whole and so stay exact.
+    The state of a block of particles has `SIDE` numbers for each of size + groups places: counts, then their
+    sums by distribution, which are whole and so stay exact.
     """
 
     own: NDArray[np.float64]
@@ -44,15 +47,10 @@ class Urn(NamedTuple):
 
 
 @inlined
-def _count(urn: Urn, parameter: int, distribution: int, by: float, state: Any) -> None:
+def _count(parameter: int, distribution: int, by: float, state: Any) -> None:
     """Count a value drawn from one particle's distribution, or take it back."""
-    beyond = SIDE * urn.own.size
-    n = state[U(parameter + beyond)] + by
-    state[U(parameter + beyond)] = n
-    state[U(parameter)] = urn.own[U(parameter) // U(SIDE)] + n
-    s = state[U(distribution + beyond)] + by
-    state[U(distribution + beyond)] = s
-    state[U(distribution)] = 1.0 / (urn.own[U(distribution) // U(SIDE)] + s)
+    state[U(parameter)] += by
+    state[U(distribution)] += by
 
 
 @inlined
@@ -61,7 +59,7 @@ def _add(urn: Urn, d: int, c: int, by: float, lane: int, state: Any) -> None:
     width = urn.width[d]
     at = 2 * (urn.start[d] + c * width)
     for f in range(at, at + width):
-        _count(urn, urn.link[U(f)] + lane, urn.link[U(f + width)] + lane, by, state)
+        _count(urn.link[U(f)] + lane, urn.link[U(f + width)] + lane, by, state)
 
 
 @called
@@ -71,8 +69,8 @@ def _weigh_by_turns(urn: Urn, d: int, c: int, lane: int, state: Any) -> float:
     at = 2 * (urn.start[d] + c * width)
     for f in range(at, at + width):
         i, g = urn.link[f] + lane, urn.link[f + width] + lane
-        v *= state[i] * state[g]
-        _count(urn, i, g, 1.0, state)
+        v *= (state[i] + urn.own[i // SIDE]) / (state[g] + urn.own[g // SIDE])
+        _count(i, g, 1.0, state)
     _add(urn, d, c, -1.0, lane, state)
     return v
 
@@ -80,7 +78,7 @@ def _weigh_by_turns(urn: Urn, d: int, c: int, lane: int, state: Any) -> float:
 @inlined
 def _weigh(urn: Urn, d: int, state: Any, value: Any) -> None:
     """Write the probabilities of a row's completions, given the counts before it, added up."""
-    at, links = 2 * urn.start[d], 2 * urn.width[d]
+    at, width = 2 * urn.start[d], urn.width[d]
     for c in range(urn.ways[d]):
         here = c * SIDE
         if urn.twice:
@@ -89,20 +87,26 @@ def _weigh(urn: Urn, d: int, state: Any, value: Any) -> None:
         else:
             for lane in range(SIDE):
                 value[U(here + lane)] = 1.0
-            gather_product_twice(value, here, state, urn.link, at, at + links, 0)
-            at += links
+            for f in range(0, width, CHUNK):
+                many = min(CHUNK, width - f)
+                gather_odds_twice(value, here, state, urn.own, urn.link, at + f, at + width + f, many)
+            at += 2 * width
         if c > 0:
             add_lanes(value, here, value, here - SIDE)
             add_lanes(value, here + LANES, value, here - LANES)
 
 
 @inlined
-def _pick(value: Any, ways: int, lane: int, at: float) -> int:
-    """Return which completion a number in (0, 1) falls to, by probabilities that were added up."""
-    left, c = at * value[(ways - 1) * SIDE + lane], 0
-    for each in range(ways - 1):
-        c += value[U(each * SIDE + lane)] <= left
-    return c
+def _pick(value: Any, ways: int, stream: Any, left: Any, picked: Any) -> None:
+    """Draw a completion for every particle of a block, by probabilities that were added up."""
+    last = (ways - 1) * SIDE
+    for lane in range(SIDE):
+        stream[U(lane)] += STEP
+        left[U(lane)] = fraction(stream[U(lane)]) * value[U(last + lane)]
+        picked[U(lane)] = 0
+    for at in range(0, last, SIDE):
+        for lane in range(SIDE):
+            picked[U(lane)] += value[U(at + lane)] <= left[U(lane)]
 
 
 @kernel
@@ -121,23 +125,22 @@ def impute(
         Completions that the first particle takes, whatever it would draw; (rows,) or nothing.
     state, chosen, logs, stream
         States, completions drawn, logs of weights and random numbers of the particles; written;
-        (blocks, 2 (size + groups) · SIDE), (blocks, rows, SIDE), (blocks, SIDE) twice.
+        (blocks, (size + groups) · SIDE), (blocks, rows, SIDE), (blocks, SIDE) twice.
     """
-    value = np.empty(urn.ways.max() * SIDE)
+    value, left, picked = np.empty(urn.ways.max() * SIDE), np.empty(SIDE), np.empty(SIDE, dtype=np.int64)
     for b in range(state.shape[0]):
-        own = state[b]
+        own, streams = state[b], stream[b]
         # The urns ``own`` hold the completions of rows before k, and ``logs`` their probability.
         for k in range(first, last):
             d = order[k]
             _weigh(urn, d, own, value)
+            _pick(value, urn.ways[d], streams, left, picked)
+            if b == 0 and given.size > 0:
+                picked[0] = given[k]
             for lane in range(SIDE):
-                stream[b, lane] += STEP
-                c = _pick(value, urn.ways[d], lane, fraction(stream[b, lane]))
-                if b == 0 and lane == 0 and given.size > 0:
-                    c = given[k]
-                logs[b, lane] += math.log(value[(urn.ways[d] - 1) * SIDE + lane])
-                chosen[b, k, lane] = c
-                _add(urn, d, c, 1.0, lane, own)
+                logs[U(b), U(lane)] += math.log(value[U((urn.ways[d] - 1) * SIDE + lane)])
+                chosen[U(b), U(k), U(lane)] = picked[U(lane)]
+                _add(urn, d, picked[U(lane)], 1.0, lane, own)
 
 
 @kernel
@@ -147,20 +150,19 @@ def renew(urn: Urn, order: Any, last: int, back: bool, state: Any, chosen: Any, 
     Rows are gone through from the first to the last, or ``back`` from the last to the first: a sweep in one
     direction is the reversal of one in the other.
     """
-    value = np.empty(urn.ways.max() * SIDE)
+    value, left, picked = np.empty(urn.ways.max() * SIDE), np.empty(SIDE), np.empty(SIDE, dtype=np.int64)
     for b in range(state.shape[0]):
-        own = state[b]
+        own, streams = state[b], stream[b]
         for step in range(last):
             k = last - 1 - step if back else step
             d = order[k]
             for lane in range(SIDE):
-                _add(urn, d, chosen[b, k, lane], -1.0, lane, own)
+                _add(urn, d, chosen[U(b), U(k), U(lane)], -1.0, lane, own)
             _weigh(urn, d, own, value)
+            _pick(value, urn.ways[d], streams, left, picked)
             for lane in range(SIDE):
-                stream[b, lane] += STEP
-                c = _pick(value, urn.ways[d], lane, fraction(stream[b, lane]))
-                chosen[b, k, lane] = c
-                _add(urn, d, c, 1.0, lane, own)
+                chosen[U(b), U(k), U(lane)] = picked[U(lane)]
+                _add(urn, d, picked[U(lane)], 1.0, lane, own)
 
 
 @kernel

@@ -232,6 +232,60 @@ def _scatter_sum(many: int) -> Any:
     )
 
 
+def _gather_odds(many: int) -> Any:
+    """Return op(run, at, array, own, base, above, below, count): multiply a run by a product over another.
+
+    The factors above are ``array[j : j + many] + own[j // many]`` with j = ``base[k]`` for above ≤ k <
+    above + count, those below alike. Products must neither vanish nor grow beyond what doubles hold.
+    """
+
+    def plain(run: Any, at: Any, array: Any, own: Any, base: Any, above: Any, below: Any, count: Any) -> None:
+        for k in range(count):
+            over, under = int(base[above + k]), int(base[below + k])
+            ratio = (array[over : over + many] + own[over // many]) / (
+                array[under : under + many] + own[under // many]
+            )
+            run[at : at + many] *= ratio
+
+    if not COMPILES:
+        return plain
+
+    def operation(
+        typing: Any, run: Any, at: Any, array: Any, own: Any, base: Any, above: Any, below: Any, count: Any
+    ) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            vector, word = ir.VectorType(ir.DoubleType(), many), ir.IntType(64)
+            data = [start_of(context, builder, signature.args[k], arguments[k]) for k in (0, 2, 3, 4)]
+
+            def place(pointer: Any, where: Any) -> Any:
+                return builder.bitcast(builder.gep(pointer, [where]), vector.as_pointer())
+
+            def meet(k: Any, carried: Any) -> None:
+                link = builder.sext(builder.load(builder.gep(data[3], [k])), word)
+                alone = builder.load(builder.gep(data[2], [builder.sdiv(link, word(many))]))
+                first = builder.insert_element(vector(ir.Undefined), alone, ir.IntType(32)(0))
+                every = ir.Constant(ir.VectorType(ir.IntType(32), many), [0] * many)
+                spread = builder.shuffle_vector(first, vector(ir.Undefined), every)
+                factor = builder.fadd(_load(builder, place(data[1], link)), spread)
+                builder.store(builder.fmul(builder.load(carried), factor), carried)
+
+            target = place(data[0], arguments[1])
+            over = tools.alloca_once_value(builder, _load(builder, target))
+            under = tools.alloca_once_value(builder, vector([ir.DoubleType()(1.0)] * many))
+            # ``over`` has the run and the first factors above, ``under`` as many of those below.
+            with tools.for_range(builder, arguments[7]) as loop:
+                meet(builder.add(arguments[5], loop.index), over)
+                meet(builder.add(arguments[6], loop.index), under)
+            builder.store(builder.fdiv(builder.load(over), builder.load(under)), target, align=8)
+            return context.get_dummy_value()
+
+        whole = types.int64
+        return types.void(run, whole, array, own, base, whole, whole, whole), generate
+
+    return intrinsic(operation)
+
+
+gather_odds_twice = _gather_odds(2 * LANES)
 gather_product = _gather_product(LANES)
 gather_product_twice = _gather_product(2 * LANES)
 scatter_sum = _scatter_sum(LANES)

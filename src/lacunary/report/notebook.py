@@ -95,7 +95,7 @@ def _(estimate: Estimate) -> str:
 
 @_shown.register
 def _(comparison: Comparison) -> str:
-    lines = [[name, *(comparison._cell(name, m) for m in comparison.methods)] for name in comparison.models]
+    lines = [[name, *(comparison.cell(name, m) for m in comparison.methods)] for name in comparison.models]
     notes = "".join(f"<p>{escape(line)}</p>" for line in comparison.warnings())
     return f"<p>{escape(comparison._title())}</p>{_table(['model', *comparison.methods], lines)}{notes}"
 
