@@ -99,3 +99,28 @@ def test_an_ensemble_fills_holes() -> None:
             p = both.posterior(rows)[name][:, k]
             # A share of 4000 draws, within five standard errors at most.
             assert np.abs((shares[:, :, i] == k).mean(axis=0) - p).max() < 5 * 0.5 / np.sqrt(many)
+
+
+def test_what_is_given_may_be_less_probable_than_a_double_can_say() -> None:
+    """39 states of some 1e-10 each are 1e-390 together, yet how the models compare is known."""
+    names = [f"v{i}" for i in range(40)]
+    dag = lac.dag("; ".join(names), states=2)
+    one, other = (
+        lac.Network.from_tables(dag, {name: [1.0 - p, p] for name in names}) for p in (1e-10, 2e-10)
+    )
+    both = Ensemble((one, other), np.array([0.5, 0.5]))
+    seen: dict[str, Any] = dict.fromkeys(names[1:], 1)
+    share = 1.0 / (1.0 + 2.0**39)  # of the first model, by Bayes' rule
+    expected = share * 1e-10 + (1.0 - share) * 2e-10
+    assert both.query("v0", given=seen).probabilities[1] == pytest.approx(expected, rel=1e-9)
+
+
+def test_soft_evidence_is_weighed_by_bayes_rule() -> None:
+    one, other = pair()
+    joint = [0.5 * np.asarray(model.query("A", "C").probabilities) for model in (one, other)]
+    expected = np.sum(joint, axis=0) @ [0.3, 0.9]
+    given: dict[str, Any] = {"C": {0: 0.3, 1: 0.9}}
+    even = np.array([0.5, 0.5])
+    for both in (Ensemble((one, other), even), lac.Mixture(even, (one, other))):
+        found = both.query("A", given=given).probabilities
+        np.testing.assert_allclose(found, expected / expected.sum(), atol=ROUNDING)

@@ -12,10 +12,9 @@ from lacunary.data.schema import Label, Schema
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError, SchemaError
 from lacunary.family.distribution import Answer, Distribution, NormalMixture
-from lacunary.infer.answers import Target, as_table
+from lacunary.infer.answers import Answers, Target, as_table
 from lacunary.infer.complete import completed
 from lacunary.infer.intervene import check_do
-from lacunary.infer.network import Network
 
 if TYPE_CHECKING:
     from lacunary.infer.mixture import Noise
@@ -33,8 +32,16 @@ class MixtureAnswers:
     """
 
     weights: Array
-    components: tuple[Network, ...]
-    noise: Noise | None
+
+    if TYPE_CHECKING:  # a field of the same name would take a property for its default
+
+        @property
+        def components(self) -> Sequence[Answers]:
+            """What is mixed, beside the noise."""
+
+        @property
+        def noise(self) -> Noise | None:
+            """A uniform component, the last, or none."""
 
     @property
     def schema(self) -> Schema:
@@ -61,9 +68,8 @@ class MixtureAnswers:
         if not np.isfinite(mass.max()):
             raise ImpossibleRowError(f"what is given has probability zero: {dict(given or {})}")
         shares = np.exp(mass - mass.max()) / np.exp(mass - mass.max()).sum()
-        row = self._row({**(given or {}), **(do or {})})
         told = [
-            part_of(self._one(int(c), row, asked, given, do), shares[c : c + 1], np.zeros(1, dtype=np.int64))
+            part_of(self._one(int(c), asked, given, do), shares[c : c + 1], np.zeros(1, dtype=np.int64))
             for c in np.flatnonzero(shares > 0)
         ]
         found = added(told)
@@ -88,16 +94,11 @@ class MixtureAnswers:
         return as_table({name: [known.get(name)] for name in self.schema.names}, self.schema.reveal())
 
     def _one(
-        self,
-        c: int,
-        row: Table,
-        asked: Target,
-        given: Mapping[str, Label] | None,
-        do: Mapping[str, Label] | None,
+        self, c: int, asked: Target, given: Mapping[str, Label] | None, do: Mapping[str, Label] | None
     ) -> Any:
         """Return what one component answers to a query, as the posterior of a table of one row."""
         if c == len(self.components):
-            return self._uniform(row, asked)
+            return self._uniform(self._row({**(given or {}), **(do or {})}), asked)
         names = (asked,) if isinstance(asked, str) else asked
         answer = self.components[c].query(*names, given=given, do=do)
         if isinstance(answer, NormalMixture):
@@ -144,14 +145,17 @@ class MixtureAnswers:
 
     def drawn(self, rows: Table, random: np.random.Generator) -> tuple[NDArray[np.int64], Array]:
         """Return codes and reals with every hole drawn, each row's from a component drawn for it."""
-        shares = self.responsibilities(rows)
-        owner = (random.random((len(rows), 1)) > np.cumsum(shares, axis=1)[:, :-1]).sum(axis=1)
+        upto = np.cumsum(self.responsibilities(rows), axis=1)
+        owner = (random.random((len(rows), 1)) * upto[:, -1:] >= upto[:, :-1]).sum(axis=1)
         codes, reals = rows.codes.astype(np.int64), np.array(rows.reals)
         for c in np.unique(owner):
             where = np.flatnonzero(owner == c)
             if c < len(self.components):
-                network, mine = self.components[c], rows.take(where)
-                codes[where], values = completed(network.dag, network.theta, mine, random)
+                model = self.components[c]
+                seen = rows.take(where).align(model.dag.schema)  # models may have another order
+                found, values = completed(model.dag, model.parameters(), seen, random)
+                back = [model.dag.schema.index(name) for name in self.schema.names]
+                codes[where], values = found[:, back], values[:, back] if values.shape[1] else values
             else:
                 assert self.noise is not None
                 states, values = self.noise.draw(len(where), random)
