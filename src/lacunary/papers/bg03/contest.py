@@ -102,8 +102,8 @@ def contest_listing(results: Results) -> Listing:
     note = (
         f"Sampled: structures whose variational bound is at most {REACH:g} nats, or twice the nats in the "
         "last column, below that of the true one, and two in any case; the others are taken to have less "
-        "evidence. Looser: the most by which the bound of a sampled structure lies further below its evidence "
-        "than the true one's."
+        "evidence. Looser: the most by which the bound of a sampled structure lies further below its "
+        "evidence than the true one's."
     )
     title = "Rank of the true structure by certified evidence (single parents apart)"
     return Listing("contest", title, columns, lines, note)
