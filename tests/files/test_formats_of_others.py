@@ -19,6 +19,13 @@ from tests.strategies import networks
 MODULES = {"xdsl": xdsl, "uai": uai, "dsc": dsc, "dne": dne}
 
 
+DSC_PAIR = (
+    "belief network x node A { type: discrete[2] = {a, b}; } node B { type: discrete[2] = {a, b}; } "
+    "probability(A) { 0.5, 0.5; } probability(B | A) {"
+)
+NUMBERED_NODE = "node A { numstates = 500000; probs = (1); }; "
+
+
 def texts_for_states(network: lac.Network) -> lac.Network:
     """The network with states that every format can hold."""
     schema = lac.Schema(
@@ -104,6 +111,13 @@ def test_a_deterministic_node_of_genie() -> None:
         (uai, "BAYES\n2\n2 2\n1\n1 0\n\n2\n0.5 0.5", "no table"),
         (dsc, 'belief network "x" node A { type : continuous; }', "not discrete"),
         (dsc, 'belief network node A { type : discrete[2] = {"a","b"}; } probability(A) { 0.5; }', "needs 2"),
+        (dsc, f"{DSC_PAIR} (0): 0.1, 0.9; (0): 0.9, 0.1; (1): 0.5, 0.5; }}", "this configuration twice"),
+        (dsc, f"{DSC_PAIR} default: 0.1, 0.9; default: 0.9, 0.1; }}", "two defaults"),
+        (dsc, f"{DSC_PAIR} (0): 0.1, 0.9; }}", "leaves configurations"),
+        (dne, "bnet x { node A { states = (a, b); probs = (0.1, 0.9); probs = (0.9, 0.1); }; };", "twice"),
+        (dne, f"bnet x {{ node A {{ states = (a, b); functable = (#{'9' * 5000}); }}; }};", "has no state"),
+        (dne, f"bnet x {{ {NUMBERED_NODE * 3} }};", "limit is 1048576"),
+        (uai, f"BAYES 3 {'500000 ' * 3} 3 1 0 1 1 1 2", "limit is 1048576"),
         (dne, "bnet x { node A { kind = DECISION; states = (a, b); }; };", "DECISION"),
         (dne, "bnet x { node A { states = (a, b); }; };", "no probs"),
         (dne, "bnet x { node A { states = (a, b); probs = (0.5, 0.5);", "cut short"),
@@ -116,6 +130,28 @@ def test_a_deterministic_node_of_genie() -> None:
 def test_what_cannot_be_read_says_why(module: ModuleType, text: str, words: str) -> None:
     with pytest.raises(lac.FileError, match=words):
         module.parse(text.encode() if module is xdsl else text)
+
+
+@pytest.mark.parametrize(
+    "default", ["default: 0.25, 0.75; (1): 0.5, 0.5;", "(1): 0.5, 0.5; default: 0.25, 0.75;"]
+)
+def test_a_default_of_dsc_is_for_what_is_left_out(default: str) -> None:
+    assert dsc.parse(f"{DSC_PAIR} {default} }}").table("B").tolist() == [[0.25, 0.75], [0.5, 0.5]]
+
+
+def test_a_deterministic_node_with_many_states_needs_no_square_of_them() -> None:
+    """A square of 50 000 states by as many would take 20 GB."""
+    many = 50_000
+    outcomes = "".join(f"<state id='s{k}'/>" for k in range(many))
+    text = (
+        f"<smile><nodes><deterministic id='A'>{outcomes}<resultingstates>s7</resultingstates>"
+        "</deterministic></nodes></smile>"
+    )
+    for found in (
+        xdsl.parse(text.encode()),
+        dne.parse(f"bnet x {{ node A {{ numstates = {many}; functable = (#7); }}; }};"),
+    ):
+        assert np.flatnonzero(found.table("A")).tolist() == [7]
 
 
 @pytest.mark.parametrize("module", [xdsl, dne], ids=["xdsl", "dne"])

@@ -16,7 +16,7 @@ import numpy as np
 from lacunary.data.schema import Variable
 from lacunary.errors import FileError
 from lacunary.files.labels import nested, state_texts
-from lacunary.files.parsed import MOST_STATES, Declaration, Family, ParsedNetwork, Word
+from lacunary.files.parsed import Declaration, Family, ParsedNetwork, Word, certain
 from lacunary.files.tokens import Dialect, Tokens
 from lacunary.infer.network import Network
 from lacunary.maths.arrays import Array
@@ -55,6 +55,8 @@ def _node(tokens: Tokens, draft: ParsedNetwork) -> None:
         attribute = tokens.name("an attribute or '}'")
         if tokens.peek() == "=":
             tokens.take("=")
+            if attribute.text in values:
+                raise tokens.error(attribute.place, f"{attribute.text!r} is given twice")
             values[attribute.text] = tokens.until(";")
         else:
             _skip(tokens)
@@ -64,7 +66,7 @@ def _node(tokens: Tokens, draft: ParsedNetwork) -> None:
     kind = _word(tokens, values.get("kind")) or "NATURE"
     if kind != "NATURE":
         raise tokens.error(name.place, f"{name.text!r} is a {kind} node; only those of nature can be read")
-    draft.declarations.append(Declaration(name, _states(tokens, name, values)))
+    draft.declarations.append(Declaration(name, _states(tokens, draft, name, values)))
     parents = tuple(_listed(tokens, values.get("parents"), "a parent's name"))
     draft.families.append(Family(name, parents, partial(_table, tokens, name, values)))
 
@@ -97,14 +99,14 @@ def _listed(tokens: Tokens, places: range | None, what: str) -> list[Word]:
     return [tokens.word(place, what) for place in places if tokens.all[place] not in "(),"]
 
 
-def _states(tokens: Tokens, name: Word, values: dict[str, range]) -> tuple[Word, ...]:
+def _states(tokens: Tokens, draft: ParsedNetwork, name: Word, values: dict[str, range]) -> tuple[Word, ...]:
     found = _listed(tokens, values.get("states"), "a state")
     if found:
         return tuple(found)
     count = _word(tokens, values.get("numstates"))
-    if not re.fullmatch(r"[0-9]{1,7}", count) or int(count) > MOST_STATES:
+    if not re.fullmatch(r"[0-9]{1,9}", count):
         raise tokens.error(name.place, f"the node {name.text!r} has no states")
-    return tuple(Word(str(state), name.place) for state in range(int(count)))
+    return draft.numbered(int(count), name.place)
 
 
 def _table(
@@ -123,10 +125,11 @@ def _table(
     at = []
     for word in words:
         text = word.text.removeprefix("#")
-        if text not in child.states and not (text.isdecimal() and int(text) < child.size):
+        numbered = int(text) if re.fullmatch(r"[0-9]{1,9}", text) else child.size
+        at.append(child.code.get(text, numbered))
+        if at[-1] >= child.size:
             raise tokens.error(word.place, f"{child.name!r} has no state {text!r}")
-        at.append(child.states.index(text) if text in child.states else int(text))
-    return np.eye(child.size)[at].reshape(shape)
+    return certain(at, shape)
 
 
 def write(network: Network) -> str:

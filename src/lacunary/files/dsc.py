@@ -96,23 +96,28 @@ def _read(tokens: Tokens, inside: range, child: Variable, parents: Sequence[Vari
         places = [place for place in inside if tokens.all[place] not in ",;"]
         return np.array(tokens.numbers(places, inside.stop, prod(shape), what)).reshape(shape)
     out = np.full(shape, np.nan)
+    default: list[float] | None = None
     place = inside.start
     while place < inside.stop:
         stop = tokens.find(";", place, inside.stop)
-        _row(tokens, place, stop, out, child, what)
+        if tokens.all[place] == "default":
+            if default is not None:
+                raise tokens.error(place, f"{what} has two defaults")
+            places = [p for p in range(place + 1, stop) if tokens.all[p] not in ",:="]
+            default = tokens.numbers(places, stop, child.size, what)
+        else:
+            _row(tokens, place, stop, out, what)
         place = stop + 1
-    if np.isnan(out).any():
+    left_out = np.isnan(out).any(axis=-1)
+    if default is not None:
+        out[left_out] = default
+    elif left_out.any():
         raise tokens.error(inside.start, f"{what} leaves configurations of its parents out")
     return out
 
 
-def _row(tokens: Tokens, start: int, stop: int, out: Array, child: Variable, what: str) -> None:
-    """Take in one row: (states of the parents): numbers; or default: numbers."""
-    if tokens.all[start] == "default":
-        places = [p for p in range(start + 1, stop) if tokens.all[p] not in ",:="]
-        row = tokens.numbers(places, stop, child.size, what)
-        out[np.isnan(out).any(axis=-1)] = row
-        return
+def _row(tokens: Tokens, start: int, stop: int, out: Array, what: str) -> None:
+    """Take in one row: (states of the parents): numbers."""
     if tokens.all[start] != "(":
         raise tokens.unexpected(start, "'(' or 'default'")
     end = tokens.find(")", start, stop)
@@ -127,8 +132,10 @@ def _row(tokens: Tokens, start: int, stop: int, out: Array, child: Variable, wha
         raise tokens.error(start, f"{what} has {out.ndim - 1} parents, not {len(at)}")
     if end + 1 >= stop or tokens.all[end + 1] not in (":", "="):
         raise tokens.unexpected(end + 1, "':'")
+    if not np.isnan(out[tuple(at)]).any():
+        raise tokens.error(start, f"{what} has this configuration twice")
     places = [p for p in range(end + 2, stop) if tokens.all[p] != ","]
-    out[tuple(at)] = tokens.numbers(places, stop, child.size, what)
+    out[tuple(at)] = tokens.numbers(places, stop, out.shape[-1], what)
 
 
 def write(network: Network) -> str:

@@ -27,6 +27,7 @@ __all__ = [
     "ParsedNetwork",
     "Source",
     "Word",
+    "certain",
     "too_large",
 ]
 
@@ -34,13 +35,13 @@ MOST_VALUES = 2**26
 """How many probabilities (half a gibibyte) a file may ask for: default rows make short files large."""
 
 MOST_STATES = 2**20
-"""How many states a variable may have in formats that say their number alone."""
+"""How many states the variables of a file may have together where it says their number alone."""
 
 MOST_MEMBERS = 32
 """How many variables one table may be over: all that the arrays of some versions of NumPy can have."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Word:
     """A name or a state, and its place in the file."""
 
@@ -84,6 +85,14 @@ class ParsedNetwork:
     source: Source
     declarations: list[Declaration] = field(default_factory=list)
     families: list[Family] = field(default_factory=list)
+    _numbered: int = 0
+
+    def numbered(self, count: int, place: int) -> tuple[Word, ...]:
+        """Return the states of a variable of which the file says no more than how many there are."""
+        self._numbered += count
+        if self._numbered > MOST_STATES:
+            raise self.source.error(place, f"so far {self._numbered} states; the limit is {MOST_STATES}")
+        return tuple(Word(str(state), place) for state in range(count))
 
     def network(self, *, renormalize: bool) -> Network:
         """Return the network, or say where in the file it is not one."""
@@ -181,6 +190,13 @@ def too_large(sizes: Sequence[int], before: int = 0) -> str:
     if before + prod(sizes) > MOST_VALUES:
         return f"with a table of {prod(sizes)} values the network exceeds the limit of {MOST_VALUES}"
     return ""
+
+
+def certain(states: Sequence[int], shape: Sequence[int]) -> Array:
+    """Return the table of a variable whose state is sure in every configuration of its parents."""
+    table = np.zeros((len(states), shape[-1]))
+    table[np.arange(len(states)), states] = 1.0
+    return table.reshape(shape)
 
 
 def _unscaled(network: Network, tables: dict[str, Array]) -> Network:

@@ -53,12 +53,9 @@ def parse(text: str, *, renormalize: bool = False) -> Network:
     tokens.place += 1
     many = _whole(tokens, "the number of variables", len(tokens.all))
     sizes = [_whole(tokens, f"the number of states of variable {i}", MOST_STATES) for i in range(many)]
-    if sum(sizes) > MOST_VALUES:
-        raise tokens.error(2, f"variables with {sum(sizes)} states; the limit is {MOST_VALUES}")
     draft = ParsedNetwork(tokens)
     for i, size in enumerate(sizes):
-        states = tuple(Word(str(state), 2 + i) for state in range(size))
-        draft.declarations.append(Declaration(Word(f"x{i}", 2 + i), states))
+        draft.declarations.append(Declaration(Word(f"x{i}", 2 + i), draft.numbered(size, 2 + i)))
     _families(tokens, draft, sizes)
     return _named(draft.network(renormalize=renormalize), text)
 

@@ -13,13 +13,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from math import prod
 
-import numpy as np
-
 from lacunary.data.schema import Variable
 from lacunary.errors import FileError
 from lacunary.files.elements import Document
 from lacunary.files.labels import state_texts
-from lacunary.files.parsed import Declaration, Family, Word
+from lacunary.files.parsed import Declaration, Family, Word, certain
 from lacunary.infer.network import Network
 from lacunary.maths.arrays import Array
 
@@ -93,10 +91,9 @@ class _Document(Document):
         if node.kind != "deterministic":
             return self.table(node.said("probabilities"), place, child, parents)
         shape, named = [*(p.size for p in parents), child.size], node.said("resultingstates").split()
-        wrong = next((state for state in named if state not in child.states), None)
-        if wrong is not None or len(named) != prod(shape[:-1]):
+        if len(named) != prod(shape[:-1]) or any(state not in child.code for state in named):
             raise self.error(place, f"{child.name!r} needs {prod(shape[:-1])} resulting states of its own")
-        return np.eye(child.size)[[child.states.index(state) for state in named]].reshape(shape)
+        return certain([child.code[state] for state in named], shape)
 
 
 _OPENING = (
