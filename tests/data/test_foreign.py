@@ -483,3 +483,69 @@ def test_dates_in_files_of_sas(tmp_path: Path) -> None:
 )
 def test_formats_that_mean_moments(package: str, form: str, number: float, moment: object) -> None:
     assert dated([number, None], form, package) == (None if moment is None else [moment, None])
+
+
+def test_a_view_that_never_ends_is_refused_where_memory_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with sqlite3.connect(tmp_path / "x.db") as link:
+        link.execute(
+            "create view v as with recursive r(x) as (select 1 union all select x + 1 from r) select x from r"
+        )
+    monkeypatch.setattr("lacunary.budget.room", lambda: 0)
+    with pytest.raises(lac.BudgetError, match="going on to read it"):
+        lac.read(tmp_path / "x.db")
+
+
+def test_a_view_that_fills_a_cell_without_end_is_refused(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "x.db") as link:
+        link.execute("create view v as select zeroblob(500000000) as x")
+    with pytest.raises(lac.FileError, match="too big"):
+        lac.read(tmp_path / "x.db")
+
+
+def test_databases_of_duckdb_are_read_and_reach_no_other_file(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n3,4\n")
+    with duckdb.connect(str(tmp_path / "x.duckdb")) as link:
+        link.execute("create table people as select 'ann' as name, 31 as age union all select 'bob', null")
+    address = f"duckdb:///{tmp_path}/x.duckdb"
+    found = lac.read(address, query="select * from people order by name")
+    assert found["name"].tolist() == ["ann", "bob"]
+    assert found.holes.tolist() == [[False, False], [False, True]]
+    with duckdb.connect(str(tmp_path / "x.duckdb")) as link:
+        link.execute(f"create view other as select * from read_csv('{tmp_path}/other.csv')")
+    with pytest.raises(lac.FileError, match=r"other\.csv"):
+        lac.read(address, query="select * from other")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.json", '[{"a": 1, "a": 2}, {"a": 3}]'),
+        ("x.ndjson", '{"a": 1, "a": 2}\n{"a": 3}\n'),
+        ("x.json", '[{"a": {"b": 1}, "a.b": 2}, {"a": {"b": 3}}]'),
+    ],
+)
+def test_what_json_says_twice_is_refused(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(lac.FileError, match="stands twice"):
+        lac.read(tmp_path / name)
+
+
+def test_columns_of_json_that_are_called_alike_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"columns": ["a", "a"], "data": [[1, 2], [3, 4]]}')
+    with pytest.raises(lac.LacunaryError):
+        lac.read(tmp_path / "x.json")
+
+
+def test_what_is_too_long_for_the_number_of_a_row_is_a_name(tmp_path: Path) -> None:
+    """Python makes no whole number of more than 4 300 digits."""
+    (tmp_path / "x.json").write_text(f'{{"a": {{"{"1" * 5000}": 1}}, "b": {{"2": 2}}}}')
+    assert lac.read(tmp_path / "x.json").columns == ("1" * 5000, "2")
+
+
+def test_a_name_within_an_archive_may_be_long(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr(f"../a.{'b' * 400}.csv", "a,b\n1,2\n3,4\n")
+    assert lac.read(tmp_path / "x.zip").columns == ("a", "b")

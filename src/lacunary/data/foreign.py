@@ -12,8 +12,8 @@ import io
 import json
 import lzma
 import os
+import re
 import shutil
-import sqlite3
 import sys
 import tempfile
 import zipfile
@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from lacunary.budget import reserve
-from lacunary.data.apart import read_apart, reading
+from lacunary.data.apart import read_apart
 from lacunary.data.bounded import Bounded
+from lacunary.data.databases import read_database
 from lacunary.data.rewrite import rewrite
 from lacunary.data.sheets import read_sheet
 from lacunary.data.tidy import CONTROL, Opening, look
@@ -57,6 +58,8 @@ DEEPEST = 4
 """How deep objects may stand in objects to become columns."""
 
 MOST_JSON = 2**30
+ROW = re.compile("[0-9]{1,18}")
+"""A row's number, as JSON has it for a key."""
 
 
 class Laid(NamedTuple):
@@ -98,7 +101,8 @@ def foreign(source: str, how: Opening) -> tuple[Any, str, tuple[str, ...]]:
     """
     if is_url(source):
         engine, _, place = source.partition("://")
-        return *_database(engine, place.removeprefix("/"), how.query), ()
+        library = _needed("duckdb", "duckdb", "a DuckDB file") if engine == "duckdb" else None
+        return *read_database(place.removeprefix("/"), how.query, library), ()
     path, suffix = Path(source), Path(source).suffix.lower()
     if how.query is not None and suffix not in DATABASES:
         raise ParameterError(f"query is for databases; {path} is read as a whole")
@@ -110,7 +114,7 @@ def foreign(source: str, how: Opening) -> tuple[Any, str, tuple[str, ...]]:
     if suffix in PACKAGES:
         return *_package(path, suffix), ()
     if suffix in DATABASES:
-        return *_database("sqlite", str(path), how.query), ()
+        return *read_database(str(path), how.query), ()
     return *_records(path), ()
 
 
@@ -137,7 +141,7 @@ def _records(path: Path) -> tuple[Any, str]:
     try:
         text = path.read_text(encoding="utf-8-sig")
         lines = path.suffix.lower() != ".json" or _is_a_record_a_line(text)
-        found: Any = list(_by_line(text, path)) if lines else json.loads(text)
+        found: Any = list(_by_line(text, path)) if lines else json.loads(text, object_pairs_hook=_object)
     except FileError:
         raise
     except (ValueError, RecursionError) as problem:
@@ -147,7 +151,7 @@ def _records(path: Path) -> tuple[Any, str]:
     if isinstance(found, dict) and len(lists := [v for v in found.values() if isinstance(v, list)]) == 1:
         found = lists[0] if lists[0] and isinstance(lists[0][0], dict) else found
     if isinstance(found, dict) and found and all(isinstance(each, dict) and each for each in found.values()):
-        if all(key.isdecimal() for each in found.values() for key in each):
+        if all(ROW.fullmatch(key) for each in found.values() for key in each):
             return _by_row(found), "columns by name, each by the rows' numbers"
         found = list(found.values())
     if isinstance(found, dict):
@@ -159,19 +163,34 @@ def _records(path: Path) -> tuple[Any, str]:
         ), "the first row has the names"
     if not isinstance(found, list) or not all(isinstance(row, dict) for row in found) or not found:
         raise FileError(f"{path} holds no records; a table is a list of objects, or lists by name")
-    flat = [dict(_flat(row)) for row in found]
+    flat = [_object(list(_flat(row))) for row in found]
     names = list(dict.fromkeys(name for row in flat for name in row))
+    reserve(
+        8.0 * len(flat) * len(names), f"{path}: {len(names)} columns of {len(flat)} records", "read fewer"
+    )
     said = f"{len(flat)} records; what one lacks is a hole"
     if flat != found:
         said += "; what is nested in an object is a column, as 'outer.inner'"
     return {n: [row.get(n) for row in flat] for n in names}, said
 
 
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; one that says two things of a name is refused, as one would be lost."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise FileError(f"{twice!r} stands twice in a record of JSON; rename one of them")
+    return found
+
+
 def _by_line(text: str, path: Path) -> Iterator[Any]:
     for number, line in enumerate(text.splitlines(), 1):
         try:
             if line.strip():
-                yield json.loads(line)
+                yield json.loads(line, object_pairs_hook=_object)
+        except FileError as problem:
+            raise FileError(f"{path}, line {number}: {problem}") from None
         except ValueError as problem:
             what = str(problem).partition(": line")[0]
             raise FileError(f"{path}, line {number} is not JSON: {what}") from None
@@ -199,6 +218,7 @@ def _is_split(found: dict[str, Any]) -> bool:
         isinstance(names, list)
         and isinstance(rows, list)
         and all(isinstance(name, str) for name in names)
+        and len({*names}) == len(names)
         and all(isinstance(row, list) and len(row) == len(names) for row in rows)
     )
 
@@ -216,40 +236,6 @@ def _flat(row: dict[str, Any], above: str = "", depth: int = 0) -> Iterator[tupl
             yield from _flat(value, f"{above}{name}.", depth + 1)
         else:
             yield f"{above}{name}", value
-
-
-def _database(engine: str, path: str, query: str | None) -> tuple[Any, str]:
-    if not os.path.isfile(path):
-        raise FileError(f"{path!r} does not exist; a database is named as {engine}:///path/to/file.db")
-    if engine == "duckdb":
-        duckdb = _needed("duckdb", "duckdb", "a DuckDB file")
-        with reading(path, "a DuckDB file"), duckdb.connect(path, read_only=True) as link:
-            chosen = query or _only_table([r[0] for r in link.execute("show tables").fetchall()], path)
-            return link.execute(chosen).pl(), f"read by {chosen}"
-    try:
-        link = sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)
-        try:
-            tables = link.execute("select name from sqlite_master where type in ('table', 'view')").fetchall()
-            chosen = query or _only_table([row[0] for row in tables], path)
-            cursor = link.execute(chosen)
-            if cursor.description is None:
-                raise FileError(f"the query returns no table: {chosen}")
-            names = [column[0] for column in cursor.description]
-            rows = cursor.fetchall()
-        finally:
-            link.close()
-    except (sqlite3.Error, UnicodeDecodeError) as problem:
-        raise FileError(f"{path}: {problem}; the query was {query!r}") from None
-    if len(set(names)) < len(names):
-        raise FileError(f"the query returns two columns of one name: {', '.join(names)}; name them with 'as'")
-    return {n: [row[k] for row in rows] for k, n in enumerate(names)}, f"read by {chosen}"
-
-
-def _only_table(tables: list[str], path: str) -> str:
-    if len(tables) != 1:
-        held = ", ".join(tables) or "no table"
-        raise FileError(f"{path} holds {held}; say what to read: query='select * from …'")
-    return 'select * from "' + tables[0].replace('"', '""') + '"'
 
 
 # Pipes, compression, encodings
@@ -335,16 +321,21 @@ class _Encoded(io.RawIOBase):
 
 def _copied(raw: BinaryIO, name: Path, folder: Path) -> tuple[Path, Path, tuple[str, ...]]:
     """Write a stream to a file, unpacked; return it, what it is called, and what was done."""
-    whole = folder / f"packed{''.join(name.suffixes[-2:])}"
+    whole = folder / f"packed{_ending(name)}"
     suffix = name.suffix.lower()
     _write(raw, whole, name, lines=suffix in TEXT)
     if suffix not in PACKED:
         return whole, name, ()
     inner, name = _unpacked(whole, name, folder)
     known = name.suffix.lower() in (*FOREIGN, *TEXT, ".parquet", ".pq", ".feather", ".arrow", ".ipc", ".gz")
-    target = folder / f"table{''.join(name.suffixes[-2:]).lower() if known else '.csv'}"
+    target = folder / f"table{_ending(name).lower() if known else '.csv'}"
     shutil.move(inner, target)
     return target, name if known else name.with_suffix(".csv"), (f"unpacked from {suffix[1:]}",)
+
+
+def _ending(name: Path) -> str:
+    """Return the last two suffixes of a name, which an archive may have as long as it likes."""
+    return "".join(name.suffixes[-2:])[-20:]
 
 
 def unpacked_file(path: Path, name: Path, folder: Path) -> tuple[Path, Path, tuple[str, ...]]:
