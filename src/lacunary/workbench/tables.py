@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gzip
 import os
 import re
 import shutil
@@ -67,17 +68,15 @@ def check_size(path: Path, suffix: str) -> None:
 
 
 def _check_packed(path: Path) -> None:
-    whole, unpacker = 0, zlib.decompressobj(wbits=31)
-    with open(path, "rb") as file:
-        while chunk := file.read(2**16):
-            try:
-                while chunk:
-                    whole += len(unpacker.decompress(chunk, 2**20))
-                    chunk = unpacker.unconsumed_tail
-                    if whole > MOST_UNPACKED:
-                        raise lac.FileError(f"the file unpacks to more than {MOST_UNPACKED} bytes")
-            except zlib.error as problem:
-                raise lac.FileError(f"expected gzip-compressed data: {problem}") from None
+    whole = 0
+    try:
+        with gzip.open(path) as file:  # which goes over all members of a file that has several
+            while chunk := file.read(2**20):
+                whole += len(chunk)
+                if whole > MOST_UNPACKED:
+                    raise lac.FileError(f"the file unpacks to more than {MOST_UNPACKED} bytes")
+    except (gzip.BadGzipFile, EOFError, zlib.error) as problem:
+        raise lac.FileError(f"expected gzip-compressed data: {problem}") from None
 
 
 def _check_columnar(path: Path) -> None:
@@ -260,11 +259,12 @@ def said(sentence: str) -> dict[str, Any]:
         for found in LIST.finditer(sentence):
             mends.append({found[1]: [str(label) for label in ast.literal_eval(found[2])]})
         mends += [{"kinds": dict(ast.literal_eval(found[1]))} for found in MAP.finditer(sentence)]
-    except (ValueError, SyntaxError):  # a name with brackets in it: the sentence says it all the same
+        for found in OPTION.finditer(sentence):
+            name, value = found[1] or found[3], ast.literal_eval(found[2] or found[4])
+            mends.append({name: int(value) if name == "header" else value})
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        # A column may be called like an option: the sentence says it all the same.
         return {"text": sentence, "mends": []}
-    for found in OPTION.finditer(sentence):
-        name, value = found[1] or found[3], ast.literal_eval(found[2] or found[4])
-        mends.append({name: int(value) if name == "header" else value})
     named = [found.start() for pattern in (LIST, MAP, OPTION) for found in pattern.finditer(sentence)]
     end = sentence.rfind("; ", 0, min(named, default=0))
     return {"text": sentence[:end] if end > 0 else sentence, "mends": mends}

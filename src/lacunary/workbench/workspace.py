@@ -8,6 +8,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from threading import RLock
 from time import time
@@ -24,6 +25,13 @@ __all__ = ["KINDS", "Unknown", "Workspace", "default_folder"]
 
 KINDS = ("tables", "models", "jobs")
 """What is kept, each in a folder of its own."""
+
+HAS: dict[str, dict[str, type]] = {
+    "tables": {"created": float, "name": str, "file": str, "suffix": str, "settings": dict},
+    "models": {"created": float, "name": str},
+    "jobs": {"created": float, "status": str, "kind": str, "table": str},
+}
+"""What every record has, and of which type."""
 
 ID = re.compile(r"[0-9a-f]{16,24}")
 MARK = "lacunary-workspace.json"
@@ -46,6 +54,9 @@ class Workspace:
         self.folder = Path(folder).absolute()
         self._lock = RLock()
         try:
+            for name in (*KINDS, MARK, "lock"):
+                if (self.folder / name).is_symlink():
+                    raise lac.FileError(f"{self.folder / name} leads elsewhere; name another --workspace")
             for kind in KINDS:
                 (self.folder / kind).mkdir(parents=True, exist_ok=True)
             self._held = _held(self.folder / "lock")
@@ -64,13 +75,14 @@ class Workspace:
         """Return what an earlier server left; what it had not finished writing is no record."""
         found = {}
         for place in sorted((self.folder / kind).iterdir()):
-            try:
-                record = json.loads((place / "meta.json").read_text(encoding="utf-8"))
-            except (OSError, ValueError):
+            # A folder may have come from somebody else: nothing in it may lead out of it.
+            if not ID.fullmatch(place.name) or any(p.is_symlink() for p in (place, *place.glob("*"))):
                 continue
-            if ID.fullmatch(place.name) and isinstance(record, dict):
-                found[place.name] = {**record, "id": place.name}
-        return dict(sorted(found.items(), key=lambda pair: float(pair[1].get("created", 0))))
+            with suppress(OSError, ValueError, RecursionError, AttributeError, LookupError, TypeError):
+                record = json.loads((place / "meta.json").read_text(encoding="utf-8"))
+                if _is_record(kind, record):
+                    found[place.name] = {**record, "id": place.name}
+        return dict(sorted(found.items(), key=lambda pair: float(pair[1]["created"])))
 
     def every(self, kind: str) -> list[dict[str, Any]]:
         """Return all records of a kind, the oldest first."""
@@ -119,6 +131,18 @@ class Workspace:
     def models_of(self, table: str) -> Iterator[dict[str, Any]]:
         """Go over the models that were learned from a table."""
         return (record for record in self.every("models") if record.get("table") == table)
+
+
+def _is_record(kind: str, record: Any) -> bool:
+    """Whether something has what every record of its kind has, and names no file outside of its folder."""
+    if not isinstance(record, dict) or any(
+        type(record.get(key)) is not has for key, has in HAS[kind].items()
+    ):
+        return False
+    files = (record.get("result") or {}).get("files", [])
+    return all(Path(name).name == name for name in (one["file"] for one in files)) and "/" not in str(
+        record.get("suffix")
+    )
 
 
 def _held(path: Path) -> int | None:
