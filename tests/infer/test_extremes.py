@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
+import lacunary as lac
 from lacunary.data.schema import Schema, Variable
 from lacunary.data.table import HOLE, Table
 from lacunary.infer.engine import prepare_discrete as prepare
@@ -254,3 +255,20 @@ def test_enumeration_agrees_with_sums_of_logs() -> None:
     """The log-space sums used here, where both can be written down."""
     assert naive.log_sum([math.log(0.25), math.log(0.5)]) == pytest.approx(math.log(0.75), rel=1e-15)
     assert naive.log_sum([-math.inf, -math.inf]) == -math.inf
+
+
+@pytest.mark.parametrize("value", [10**400, 1e151, -1e308, float("inf"), "1e400"])
+def test_a_value_whose_square_exceeds_all_numbers_is_refused(value: object) -> None:
+    """The states' densities, of different spread, could not be told apart there: they answered as before."""
+    schema = Schema((Variable("a", ("s", "t")), Variable("x", (), "continuous")))
+    tables = {"a": np.array([0.5, 0.5]), "x": np.array([[0.0, 1.0], [0.0, 4.0]])}
+    network = Network.from_tables(Dag(schema, ((), ("a",))), tables)
+    assert network.query("a", given={"x": 1e150})["t"] == 1.0
+    with pytest.raises(lac.StateError, match="x"):
+        network.query("a", given={"x": value})
+
+
+@pytest.mark.parametrize("one", [10**400, "much", None, -1])
+def test_a_likelihood_that_is_no_number_is_refused(one: object) -> None:
+    with pytest.raises(lac.StateError, match="finite numbers"):
+        lac.asia().query("lung", given={"smoke": {"yes": one}})

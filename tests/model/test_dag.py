@@ -129,3 +129,12 @@ def test_the_text_of_a_graph_is_its_arrows() -> None:
 @given(dags(max_hidden=2))
 def test_the_text_of_a_graph_reads_back(graph: Dag) -> None:
     assert dag(str(graph), schema=graph.schema) == graph
+
+
+def test_a_long_cycle_is_told_by_its_ends() -> None:
+    with pytest.raises(GraphError) as problem:
+        dag(" -> ".join(f"v{i}" for i in range(2000)) + " -> v0")
+    assert str(problem.value) == (
+        "the arcs make a cycle: v0 -> v1 -> v2 -> v3 -> v4 -> v5 -> … -> v1995 -> v1996 -> v1997 -> "
+        "v1998 -> v1999 -> v0"
+    )

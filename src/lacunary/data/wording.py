@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-__all__ = ["MISSING_AT_RANDOM", "counted", "harmless", "listed", "meant", "plural", "visible"]
+__all__ = ["MISSING_AT_RANDOM", "chained", "counted", "harmless", "listed", "meant", "plural", "visible"]
 
 MISSING_AT_RANDOM = (
     "Cells are taken to be missing at random: whether one is missing depends on what is observed alone."
@@ -43,6 +43,12 @@ def listed(items: Iterable[object], most: int = 12) -> str:
     """Return items in quotes with commas between, shortened when there are many."""
     known = [repr(item) for item in items]
     return ", ".join(known[:most]) + (f", … ({len(known)} in all)" if len(known) > most else "")
+
+
+def chained(names: Sequence[str], most: int = 12) -> str:
+    """Return names with arrows between; of many the middle is left out."""
+    few = names if len(names) <= most else [*names[: most // 2], "…", *names[-most // 2 :]]
+    return " -> ".join(few)
 
 
 def meant(given: object, known: Iterable[object]) -> str:

@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from lacunary.data.schema import Schema, Variable
+from lacunary.data.wording import chained
 from lacunary.errors import FileError, ParameterError
 from lacunary.family.table import SUM_TOLERANCE
 from lacunary.infer.network import Network
@@ -156,7 +157,7 @@ class ParsedNetwork:
         except CycleError as problem:
             cycle: list[str] = problem.args[1]
             place = self._family[cycle[-1]].child.place
-            raise self.source.error(place, f"the arcs make a cycle: {' -> '.join(cycle)}") from None
+            raise self.source.error(place, f"the arcs make a cycle: {chained(cycle)}") from None
         return Dag.from_parents(self._schema, parents)
 
     def _table(self, family: Family) -> Array:

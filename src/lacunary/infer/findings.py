@@ -23,6 +23,10 @@ Given = Mapping[str, Any]
 PLAIN = frozenset((str, int, bool))
 """Types of findings that can only be states; all others are looked at more closely."""
 
+FARTHEST = 1e150
+"""The largest value that may be given: the square of a larger one has no place among doubles, and where that
+is missed all states of a discrete variable would seem equally probable."""
+
 
 @dataclass
 class Findings:
@@ -104,7 +108,7 @@ def _read(variable: Variable, finding: Any) -> tuple[int | None, Array | None, f
     if isinstance(finding, Mapping):
         likelihood = np.zeros(variable.size)
         for state, one in finding.items():
-            likelihood[variable.encode(state)] = one
+            likelihood[variable.encode(state)] = _float(one)
         return None, _checked(variable, likelihood), None
     if isinstance(finding, Set | list):
         likelihood = np.zeros(variable.size)
@@ -133,10 +137,20 @@ def _checked(variable: Variable, likelihood: Array) -> Array:
 
 def _number(name: str, value: Any) -> float:
     """Return the value given for a continuous variable."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
+    number = _float(value)
     if not np.isfinite(number):
-        raise StateError(f"{name} is continuous: what is given must be a finite number, not {value!r}")
+        shown = number if isinstance(value, int) else repr(value)  # Python writes no endless whole number
+        raise StateError(f"{name} is continuous: what is given must be a finite number, not {shown}")
+    if abs(number) > FARTHEST:
+        raise StateError(f"{name}: {number} lies beyond ±{FARTHEST:g}, where squares exceed all numbers")
     return number
+
+
+def _float(value: Any) -> float:
+    """Return a number; NaN for what is none, and infinity for what is larger than all."""
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")
+    except (TypeError, ValueError):
+        return float("nan")

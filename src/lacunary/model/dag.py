@@ -9,6 +9,7 @@ from typing import Any
 
 from lacunary.data.pickling import given_state
 from lacunary.data.schema import Schema
+from lacunary.data.wording import chained
 from lacunary.errors import GraphError
 from lacunary.family.leaf import LeafFamily
 from lacunary.family.numeric import NumericFamily
@@ -64,7 +65,7 @@ class Dag:
             self._check_family(name, parents)
         cycle = _find_cycle(self.parent_indices)
         if cycle:
-            raise GraphError(f"the arcs make a cycle: {' -> '.join(self.names[i] for i in cycle)}")
+            raise GraphError(f"the arcs make a cycle: {chained([self.names[i] for i in cycle])}")
         self._check_tied()
         if self.family or any(variable.family for variable in self.schema):
             object.__setattr__(self, "family", chosen_families(self.schema, self.family))
