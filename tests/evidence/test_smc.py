@@ -25,7 +25,7 @@ from lacunary.evidence.sandwich import Twin, both_ends, sandwich, twin_of
 from lacunary.evidence.score import pose
 from lacunary.evidence.smc import Sampler, sampled, samplers, until
 from lacunary.infer.belief import Dirichlet
-from lacunary.maths.pareto_tail import pareto_shape
+from lacunary.maths.psis import pareto_shape
 from tests.evidence.mixed_small import posed
 from tests.evidence.small import classes, holey, table_of, walker
 

@@ -34,25 +34,10 @@ __all__ = [
     "complete_log_likelihood",
     "exact",
     "exact_posterior",
-    "family_log_evidence",
 ]
 
 MEMBERS = 1000
 """Beliefs that a posterior is made of at most."""
-
-
-def family_log_evidence(belief: Belief, counts: Array) -> Array:
-    """Return each variable's part of the closed form; tied families count with the first of their group."""
-    layout = belief.dag.layout
-    alpha = belief.alpha[: layout.tables]
-    counted = np.asarray(counts[: layout.tables])
-    cells = log_rising(alpha, counted)
-    out = np.bincount(layout.variable, weights=cells, minlength=len(layout.start)).astype(np.float64)
-    totals = -log_rising(layout.total(alpha), layout.total(counted))
-    out += np.bincount(layout.variable_of_group, weights=totals, minlength=len(out))
-    for i, _ in belief.dag.numeric:
-        out[i] = _log_evidence(belief, counts, i)
-    return out
 
 
 def complete_log_evidence(belief: Belief, counts: Array, known: Array | None = None) -> float:

@@ -34,7 +34,7 @@ from lacunary.evidence.random_walk import Walk
 from lacunary.infer.walker import Walker
 from lacunary.maths.arrays import Array
 from lacunary.maths.mixing import split_rhat
-from lacunary.maths.pareto_tail import pareto_shape
+from lacunary.maths.psis import pareto_shape
 
 __all__ = [
     "BUDGET",

@@ -30,7 +30,6 @@ __all__ = ["Families", "Plan", "Tables", "families_of", "interpreted"]
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 PLANS = 64
 """How many layouts a graph keeps, the ones used last."""

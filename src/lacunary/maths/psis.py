@@ -14,10 +14,13 @@ import numpy as np
 from lacunary.maths.arrays import Array
 from lacunary.maths.special import logsumexp
 
-__all__ = ["fit_pareto", "loo_densities", "smoothed", "waic_densities"]
+__all__ = ["fit_pareto", "loo_densities", "pareto_shape", "smoothed", "waic_densities"]
 
 LEAST = 5
 """Weights a tail must have for a shape to be fitted."""
+
+GRID = 20
+"""The fewest points at which the shape of plain weights is looked for."""
 
 BELIEF = 10.0
 """Weights that the prior belief of the shape, ½, is worth."""
@@ -38,6 +41,26 @@ def fit_pareto(excess: Array, least: int = 30) -> tuple[float, float]:
     best = float(weights @ grid)
     k = float(np.log1p(-best * x).mean())
     return (n * k + BELIEF * 0.5) / (n + BELIEF), -k / best
+
+
+def pareto_shape(log_weights: Array) -> float:
+    """Return k̂ of the largest weights, by the estimate of Zhang & Stephens (2009); 0 where they do not vary.
+
+    Weights have k̂ᵗʰ moments up to 1/k̂: below 0.5 their variance is finite, above 0.7 their mean cannot be
+    relied on. The tail is the largest fifth, or 3 √S of S weights if that is less. The shape is drawn
+    towards 0.5 as if ten more weights had said so.
+    """
+    logs = np.sort(np.ravel(log_weights))
+    size = int(min(0.2 * len(logs), 3 * np.sqrt(len(logs))))
+    if size < LEAST:
+        return 0.0
+    weights = np.exp(logs - logs[-1])
+    excess = weights[-size:] - weights[-size - 1]
+    if not excess[-1] > 0.0 or not excess[0] > 1e-12 * excess[-1]:
+        excess = excess[excess > 1e-12 * max(excess[-1], 1e-300)]
+        if len(excess) < LEAST:
+            return 0.0
+    return fit_pareto(excess, GRID)[0]
 
 
 def smoothed(log_ratios: Array, efficiency: float = 1.0) -> tuple[Array, float]:
