@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 import lacunary as lac
 from lacunary.cli import app
-from lacunary.data.wording import harmless
+from lacunary.data.wording import harmless, latex
 from lacunary.report import figures
 from lacunary.report.drawing import drawing
 from lacunary.report.mixture_page import mixture_page
@@ -242,6 +242,11 @@ def test_questions_and_tables_at_the_prompt(files: tuple[Path, Path], tmp_path: 
         ("search", "--max-parents", 1, "--report", "s.html", "--drawing", "s.svg"),
         ("arcs", "--max-parents", 1, "--chains", 2, "--draws", 4, "--rng", 1, "--report", "a.html"),
         ("mixture", "--components", 2, "--structure", "empty", "--starts", 1, "--report", "m.html"),
+        ("report", "--classes", 2, "--starts", 2, "--hidden", "$k_{l}$ <b>", "--out", "r.tex"),
+        ("loo", "--hidden", "$h_{1}$=2", "--draws", 4),
+        ("sensitivity", "--hidden", "$h_{1}$", "--components", 1, "--alphas", 1, "--figure", "f.svg"),
+        ("compare", "--hidden", "$h_{1}$", "--components", "1..2", "--starts", 2, "--figure", "f.svg"),
+        ("missing",),
     ],
     ids=lambda given: given[0],
 )
@@ -253,6 +258,72 @@ def test_every_verb_at_the_prompt(
     run(verb, files[0], *rest)
     for path in (*tmp_path.glob("*.html"), *tmp_path.glob("*.svg")):
         assert without_commands(path.read_text(encoding="utf-8"))
+
+
+def test_a_page_a_mixture_and_an_effect_at_the_prompt(
+    files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data, model = files
+    first, second, *_ = ODD
+    run("page", model, "--out", "p.html", "--title", "$x$ <script>alert(1)</script>\x1b[1m")
+    assert without_commands(Path("p.html").read_text(encoding="utf-8"))
+    run("effect", model, first, second, "--low", "$5_$10", "--high", "=1+1", "--state", "[/] :smile:")
+    run("mixture", data, "--components", 2, "--structure", "empty", "--starts", 1, "--out", "m.json")
+    run("assign", "m.json", data, "--out", "a.csv")
+    run("dimension", model)
+
+
+QUOTED = 'a,b=c "d" | e'
+
+
+def test_names_with_signs_of_the_prompt_go_in_quotes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in arrows: a name that holds = or a comma, in double quotes, each quote inside it twice."""
+    monkeypatch.chdir(tmp_path)
+    with open("t.csv", "w", encoding="utf-8", newline="") as file:
+        sheet = csv.writer(file)
+        sheet.writerow([QUOTED, "y=z", "copy"])
+        sheet.writerows((k % 3, f"s,{k % 2}", k % 2) for k in range(24))
+    name = '"' + QUOTED.replace('"', '""') + '"'
+    told = run("describe", "t.csv", "--kinds", f"{name}=continuous", "--states", '"y=z"="s,1","s,0","t"')
+    assert "continuous" in told.output
+    assert "s,1, s,0, t" in " ".join(told.output.split())
+    run(
+        "fit", "t.csv", f'"y=z" -> {name}', "--kinds", f"{name}=discrete", "--out", "m.json", "--drop", "copy"
+    )
+    asked = run("query", "m.json", "y=z", "--given", f"{name}=1", "--json").output
+    assert asked.count('"probability": 0.5') == 2
+    pooled = run(
+        "pool", "t.csv", "--share", '"y=z"=s,1', "--regress", f'{name}="y=z"', "--kinds", f"{name}=continuous"
+    )
+    assert QUOTED in pooled.output
+    refused = RUNNER.invoke(app, ["pool", "t.csv", "--share", '"y=z'])
+    assert refused.exit_code in (1, 2)
+
+
+TEX = {r"\textbackslash{}": "\\", r"\textasciicircum{}": "^", r"\textasciitilde{}": "~", r"\textless{}": "<"}
+TEX |= {r"\textgreater{}": ">", r"\textbar{}": "|", "{[}": "[", "{]}": "]", "{-}": "-"}
+TEX |= {rf"\{sign}": sign for sign in "&%$#_{}"}
+COMMANDS_OF_TEX = re.compile("|".join(re.escape(command) for command in TEX))
+
+
+def read_as_tex(text: str) -> str:
+    """What LaTeX prints of a text that holds nothing but letters and these commands."""
+    rest = COMMANDS_OF_TEX.sub("", text)
+    assert not set(rest) & set("\\{}$&#^_~%"), rest
+    return COMMANDS_OF_TEX.sub(lambda found: TEX[found[0]], text)
+
+
+@pytest.mark.parametrize(
+    "name", [*ODD, *(state for states in ODD.values() for state in states)], ids=lambda n: n[:9]
+)
+def test_no_name_commands_latex(name: str) -> None:
+    assert read_as_tex(latex(name)) == harmless(name)
+    schema = lac.Schema(tuple(lac.Variable(each, ("0", "1")) for each in (name, "y", "m_1")))
+    graph = lac.Dag.from_parents(schema, {"m_1": [name], "y": ["m_1"]})
+    formula = lac.identify(graph, "y", name).formula
+    assert formula is not None
+    assert rf"\textrm{{{latex(name)}}}" in formula.latex or name.isalnum()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lacunary.data import wording
 from lacunary.maths.arrays import Array
 
 __all__ = ["Factor", "Formula", "Product", "Ratio", "Sum", "Term", "product"]
@@ -194,5 +195,7 @@ def _quotient(above: Array, below: Array, undefined: float) -> Array:
 
 def _primed(name: str, primes: Mapping[str, int], latex: bool) -> str:
     many = primes.get(name, 0)
-    shown = rf"\mathrm{{{name}}}".replace("_", r"\_") if latex and len(name) > 1 else name
+    plain = name.isascii() and name.replace("_", "").isalnum()
+    upright = rf"\mathrm{{{name}}}".replace("_", r"\_") if plain else rf"\textrm{{{wording.latex(name)}}}"
+    shown = upright if latex and not (plain and len(name) == 1) else name
     return shown + "'" * many

@@ -44,6 +44,7 @@ __all__ = [
     "option",
     "pairs",
     "pairs_of_states",
+    "parted",
     "state_of",
     "structure_prior_of",
     "tiers_of",
@@ -215,7 +216,7 @@ class Cells:
             "day_first": self.day_first,
             "sheet": self.sheet, "query": self.query, "encoding": self.encoding, "comment": self.comment,
             "header": False if self.no_header or not self.header else self.header == 1 or self.header,
-            "names": None if self.names is None else [name.strip() for name in self.names.split(",")],
+            "names": None if self.names is None else parted(self.names),
             "delimiter": SIGNS.get(self.delimiter or "", self.delimiter),
             "quote": "" if self.quote == "none" else self.quote, "escape": self.escape,
             "skip": self.skip, "skip_end": self.skip_end, "ragged": self.ragged,
@@ -294,25 +295,40 @@ def pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
     """Return NAME=VALUE texts as a mapping."""
     found: dict[str, str] = {}
     for text in texts or ():
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
+        name, *value = parted(text, "=", 1)
+        if not value or not name:
             raise typer.BadParameter(f"{text!r} is not NAME=VALUE", param_hint=option)
-        if name.strip() in found:
-            raise typer.BadParameter(f"{name.strip()!r} is named twice", param_hint=option)
-        found[name.strip()] = value.strip()
+        if name in found:
+            raise typer.BadParameter(f"{name!r} is named twice", param_hint=option)
+        found[name] = value[0]
     return found
+
+
+def parted(text: str, sign: str = ",", most: int = -1) -> list[str]:
+    """Return what stands between signs, parted ``most`` times; what holds one goes in double quotes."""
+    part = re.compile(rf'\s*(?:"((?:[^"]|"")++)"\s*|([^{sign}]*+))({sign}|\Z)')
+    found, place = list[str](), 0
+    while len(found) != most:
+        match = part.match(text, place)
+        assert match is not None, "a part may be empty, so one always matches"
+        found.append(match[1].replace('""', '"') if match[1] else match[2].strip())
+        place = match.end()
+        if not match[3]:
+            return found
+    return [*found, text[place:].strip()]
 
 
 def pairs_of_states(option: str, texts: Sequence[str] | None) -> dict[str, int | list[str] | None]:
     """Return NAME=K, NAME=a,b,c and NAME alone as a mapping to a number, labels or None."""
-    alone = {text.strip(): None for text in texts or () if "=" not in text}
-    given = pairs(option, [text for text in texts or () if "=" in text])
+    told = {text: parted(text, "=", 1) for text in texts or ()}
+    alone = {parts[0]: None for parts in told.values() if len(parts) == 1}
+    given = pairs(option, [text for text, parts in told.items() if len(parts) > 1])
     return {**alone, **{name: _states(option, name, value) for name, value in given.items()}}
 
 
 def tiers_of(texts: Sequence[str] | None) -> list[list[str]] | None:
     """Return groups of names, from causes to effects, as texts such as A,B have them."""
-    return [[name.strip() for name in text.split(",")] for text in texts or ()] or None
+    return [parted(text) for text in texts or ()] or None
 
 
 def structure_prior_of(text: str | None) -> Any:
@@ -324,7 +340,7 @@ def structure_prior_of(text: str | None) -> Any:
 
 
 def _states(option: str, name: str, value: str) -> int | list[str]:
-    labels = [label.strip() for label in value.split(",")]
+    labels = parted(value)
     if len(labels) > 1:
         return labels
     if not value.isdecimal() or not int(value):

@@ -19,7 +19,7 @@ from lacunary.cli.standard import called
 from lacunary.data.schema import Variable
 from lacunary.data.wording import counted
 
-__all__ = ["Sheet", "bare", "column_names", "delimited", "hand_over", "put", "quoted"]
+__all__ = ["Sheet", "bare", "column_names", "delimited", "hand_over", "note_formulas", "put", "quoted"]
 
 FORMULAS = tuple("=+-@\t\r")
 """How a cell begins that a spreadsheet takes for a formula."""
@@ -29,7 +29,7 @@ def delimited(columns: Mapping[str, Sequence[Any]], path: str | None) -> str:
     """Return columns as text with a header line; a hole is an empty cell."""
     from lacunary.data.delimited import is_tabbed  # help must not wait for what this needs
 
-    _note_formulas(columns)
+    note_formulas(text for name, cells in columns.items() for text in (name, *cells))
     text = io.StringIO()
     tabs = path is not None and is_tabbed(Path(path))
     writer = csv.writer(text, delimiter="\t" if tabs else ",", lineterminator="\n")
@@ -38,9 +38,9 @@ def delimited(columns: Mapping[str, Sequence[Any]], path: str | None) -> str:
     return text.getvalue()
 
 
-def _note_formulas(columns: Mapping[str, Sequence[Any]]) -> None:
+def note_formulas(cells: Iterable[Any]) -> None:
     """Warn of cells that a spreadsheet would run; they are written as they are, as the names of states."""
-    texts = {text for name, cells in columns.items() for text in (name, *cells) if isinstance(text, str)}
+    texts = {text for text in cells if isinstance(text, str)}
     runs = sorted(text for text in texts if text[:1] in FORMULAS and not _is_number(text))
     if runs:
         complain(

@@ -9,7 +9,7 @@ import typer
 
 import lacunary as lac
 from lacunary.cli.app import command
-from lacunary.cli.arguments import Data, Json, Reading, Texts, option, pairs
+from lacunary.cli.arguments import Data, Json, Reading, Texts, option, pairs, parted
 from lacunary.cli.show import Waiting, emit, show
 
 __all__ = ["missing", "pool"]
@@ -69,7 +69,7 @@ def pool(
         table = reading.table(data)
         from lacunary.study.simple import simple_estimates
 
-        models = {y: [x.strip() for x in text.split(",")] for y, text in pairs("--regress", regress).items()}
+        models = {y: parted(text) for y, text in pairs("--regress", regress).items()}
         shares = [pair for text in share or () for pair in pairs("--share", [text]).items()]
         found = simple_estimates(table, copy, mean or (), shares, models, level)
     if json:

@@ -10,6 +10,7 @@ import typer
 import lacunary as lac
 from lacunary.cli.app import command
 from lacunary.cli.arguments import Data, Json, Reading, Texts, option, written
+from lacunary.cli.delimited import note_formulas
 from lacunary.cli.problem import Seed
 from lacunary.cli.show import Waiting, emit, say_written, show
 
@@ -106,6 +107,8 @@ def report(
         )
         if out:
             form = out.rpartition(".")[2]
+            if form == "csv":
+                note_formulas(text for one in found.parameters for text in (one.variable, one.label))
             text = {"csv": found.to_csv, "tex": found.to_latex}.get(form, lambda: str(found))()
             lac.write_whole(out, text if text.endswith("\n") else text + "\n")
     if json:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-__all__ = ["MISSING_AT_RANDOM", "chained", "counted", "harmless", "listed", "meant", "plural", "visible"]
+__all__ = [
+    "MISSING_AT_RANDOM",
+    "chained",
+    "counted",
+    "harmless",
+    "latex",
+    "listed",
+    "meant",
+    "plural",
+    "visible",
+]
 
 MISSING_AT_RANDOM = (
     "Cells are taken to be missing at random: whether one is missing depends on what is observed alone."
@@ -39,9 +49,27 @@ def harmless(text: str) -> str:
     return text.translate(PICTURES)
 
 
+TEX = str.maketrans(
+    {sign: rf"\{sign}" for sign in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "\n": " ", "\r": " "}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
+    | {"[": "{[}", "]": "{]}", "-": "{-}"}
+)
+"""What LaTeX would take for a command, a ligature or another letter, as it writes them."""
+
+
+def latex(text: str) -> str:
+    """Return a text for a line of LaTeX: no sign in it commands anything."""
+    return harmless(text).translate(TEX)
+
+
+LONGEST = 100
+"""So much of an item is said where several are listed."""
+
+
 def listed(items: Iterable[object], most: int = 12) -> str:
     """Return items in quotes with commas between, shortened when there are many."""
-    known = [repr(item) for item in items]
+    known = [short if len(short := repr(item)) <= LONGEST else f"{short[: LONGEST - 1]}…" for item in items]
     return ", ".join(known[:most]) + (f", … ({len(known)} in all)" if len(known) > most else "")
 
 

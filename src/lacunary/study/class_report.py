@@ -12,8 +12,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lacunary.budget import budgeted
 from lacunary.data.frame import frame_of
-from lacunary.data.wording import MISSING_AT_RANDOM, counted
+from lacunary.data.wording import MISSING_AT_RANDOM, counted, latex
 from lacunary.errors import ParameterError
 from lacunary.evidence.sampled import posterior_mean
 from lacunary.infer.answers import as_source
@@ -111,7 +112,7 @@ class ClassReport:
 
     def _table_lines(self) -> list[str]:
         labels, rows = self.fit.labels, self._by_label()
-        width = max(len(f"{v}={s}") for v, s in rows)
+        width = min(max(len(f"{v}={s}") for v, s in rows), WIDEST)
         lines = [f"{'':<{width}}  " + "  ".join(f"{label:>17}" for label in labels)]
         for (variable, label), told in rows.items():
             name = f"{variable}={label}" if label else variable
@@ -155,9 +156,9 @@ class ClassReport:
     def to_latex(self) -> str:
         """Return the table of parameters in LaTeX, errors in brackets, for the package booktabs."""
         labels, rows = self.fit.labels, self._by_label()
-        head = " & ".join(["", *(_escaped(label) for label in labels)])
+        head = " & ".join(["", *(latex(label) for label in labels)])
         body = [
-            " & ".join([_escaped(f"{v} = {s}" if s else v), *(_cell(told.get(g)) for g in labels)]) + r" \\"
+            " & ".join([latex(f"{v} = {s}" if s else v), *(_cell(told.get(g)) for g in labels)]) + r" \\"
             for (v, s), told in rows.items()
         ]
         criteria = ", ".join(f"{name} {value:.2f}" for name, value in self.fit.criteria.items())
@@ -183,6 +184,9 @@ class ClassReport:
         )
 
 
+WIDEST = 60
+"""A longer name stands out of its column, and does not widen all others'."""
+
 SYMBOL = {"L2": "L²", "X2": "X²"}
 WORDS = {
     "curvature": "the exact curvature of the likelihood",
@@ -199,12 +203,7 @@ def _cell(one: Parameter | None) -> str:
     return f"{one.estimate:.4f} ({error})"
 
 
-def _escaped(text: str) -> str:
-    for sign in "&%$#_{}":
-        text = text.replace(sign, "\\" + sign)
-    return text
-
-
+@budgeted
 def class_report(
     model: int | Network | Classes | Any,
     table: Any = None,

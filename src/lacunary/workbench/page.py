@@ -32,12 +32,13 @@ def page(network: lac.Network, path: str | os.PathLike[str] | None = None, *, ti
     policy = (
         f"default-src 'none'; script-src {scripts}; style-src 'sha256-{_digest(style)}'; img-src data: blob:"
     )
-    model = json.dumps(embedded(network, title)).replace("<", "\\u003c")
+    plain = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in title)
+    model = json.dumps(embedded(network, plain)).replace("<", "\\u003c")
     html = (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f"<title>{escape(plain)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
         f'<div id="app"></div>\n<script type="application/json" id="model">{model}</script>\n'
         f"<script>{engine}</script>\n<script>{code}</script>\n</body>\n</html>\n"
     )
