@@ -240,3 +240,90 @@ def test_regressions_of_filled_tables_are_those_of_r() -> None:
     assert found["chl on bmi"].error == pytest.approx(2.132685057)
     assert found["chl on bmi"].dof == pytest.approx(8.070463371)
     assert found["chl on age"].p == pytest.approx(0.004401729565)
+
+
+def filled(**columns: Any) -> lac.Table:
+    """Two filled tables one after the other."""
+    rows = len(next(iter(columns.values()))) // 2
+    return lac.read({"copy": ["1"] * rows + ["2"] * rows, **columns})
+
+
+def test_means_shares_and_regressions_have_degrees_of_freedom_of_their_own() -> None:
+    """Tables that agree: nothing is missing, so each is an analysis of one table; numpy's own by hand."""
+    from lacunary.study.simple import simple_estimates
+
+    x = [1.0, 2.5, 4.0, 4.5, 7.25, 8.0]
+    y = [2.0, 1.5, 5.0, 4.0, 9.0, 7.5]
+    s = ["a", "b", "c", "a", "b", "c"]
+    found = simple_estimates(
+        filled(x=x * 2, y=y * 2, s=s * 2), "copy", ["x"], [("s", "a")], {"y": ["x", "s"]}
+    )
+    design = np.column_stack([np.ones(6), x, [k == "b" for k in s], [k == "c" for k in s]])
+    slopes, (rest,), _, _ = np.linalg.lstsq(design, np.array(y), rcond=None)
+    errors = np.sqrt(np.diag(np.linalg.inv(design.T @ design)) * rest / 2)
+    names = ["y on intercept", "y on x", "y on s=b", "y on s=c"]
+    assert [found[name].estimate for name in names] == pytest.approx(slopes)
+    assert [found[name].error for name in names] == pytest.approx(errors)
+
+    def seen(dof: float) -> float:
+        return (dof + 1) / (dof + 3) * dof  # Barnard and Rubin, where nothing is missing
+
+    assert found["y on x"].dof == pytest.approx(seen(2))
+    assert found["mean of x"].dof == pytest.approx(seen(5))
+    assert found["mean of x"].error == pytest.approx(np.std(x, ddof=1) / np.sqrt(6))
+
+
+@pytest.mark.parametrize("shift", [1e6, 1e9])
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e120])
+def test_a_regression_far_from_zero_keeps_its_digits(shift: float, unit: float) -> None:
+    from lacunary.study.simple import simple_estimates
+
+    rng = np.random.default_rng(3)
+    x = (np.round(1024 * rng.normal(size=12)) / 1024 + shift) * unit
+    y = rng.normal(size=12)
+    kinds: dict[str, Any] = {"x": "continuous", "y": "continuous"}
+    copies = {"copy": ["1"] * 12 + ["2"] * 12, "x": [*x, *x], "y": [*y, *y]}
+    found = simple_estimates(lac.read(copies, kinds=kinds), "copy", [], [], {"y": ["x"]})
+    from mpmath import mp, mpf
+
+    with mp.workdps(60):
+        xs, ys = [mpf(float(v)) for v in x], [mpf(float(v)) for v in y]
+        mx, my = sum(xs) / 12, sum(ys) / 12
+        slope = sum((a - mx) * (b - my) for a, b in zip(xs, ys, strict=True)) / sum((a - mx) ** 2 for a in xs)
+    # x itself has lost log10(shift) of its sixteen digits.
+    assert found["y on x"].estimate == pytest.approx(float(slope), rel=1e-14 * shift)
+
+
+@pytest.mark.parametrize(
+    ("columns", "asked", "message"),
+    [
+        ({"b": [1.5, None, 2.5, 3.0]}, {"means": ["b"]}, "b has holes"),
+        ({"b": ["u", None, "v", "u"]}, {"shares": [("b", "u")]}, "b has holes"),
+        ({"y": [1.5, 2.5] * 2, "b": ["u", None, "v", "u"]}, {"regressions": {"y": ["b"]}}, "b has holes"),
+        ({"y": [1.5, 2.5, 0.0, 1.0] * 3, "x": [1.5, 2.5, 0.0, 1.0] * 3, "z": [3.0, 5.0, 0.0, 2.0] * 3},
+         {"regressions": {"y": ["x", "z"]}}, "z is made up of"),
+        ({"y": [1.5, 2.5, 0.1, 1.0], "x": [1.5, 2.5, 0.2, 1.0]}, {"regressions": {"y": ["x"]}}, "too few"),
+    ],
+)  # fmt: skip
+def test_what_is_not_filled_or_not_told_is_refused(columns: Any, asked: Any, message: str) -> None:
+    from lacunary.study.simple import simple_estimates
+
+    with pytest.raises(lac.SchemaError, match=message):
+        simple_estimates(filled(**columns), "copy", **{"means": [], "shares": [], "regressions": {}, **asked})
+
+
+@pytest.mark.parametrize(
+    ("numbers", "message"),
+    [(["1", None, "2", "2"], "is a hole in some rows"), (["1", "1", "1", "2"], "have 1 to 3 rows")],
+)
+def test_what_numbers_no_filled_tables_is_refused(numbers: list[str | None], message: str) -> None:
+    columns = {"copy": numbers, "x": [1.5, 2.5, 3.25, 4.0]}
+    for given in (lac.read(columns), columns):
+        with pytest.raises(lac.ParameterError, match=message):
+            lac.pool(given, lambda part: {"x": (1.0, 1.0)})
+
+
+def test_tables_numbered_by_a_continuous_column() -> None:
+    table = lac.read({"copy": [0.0, 0.0, 1.0, 1.0], "x": [1.0, 2.0, 3.0, 5.0]}, kinds={"copy": "continuous"})
+    found = lac.pool(table, lambda part: {"x": (float(part["x"].mean()), 1.0)})
+    assert (found.copies, found["x"].estimate) == (2, 2.75)

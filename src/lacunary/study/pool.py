@@ -14,7 +14,7 @@ from lacunary.data.wording import MISSING_AT_RANDOM
 from lacunary.errors import ParameterError
 from lacunary.maths.arrays import Array
 
-__all__ = ["Estimates", "Pooled", "PooledEstimate", "pool", "pooled_estimates"]
+__all__ = ["Estimates", "Pooled", "PooledEstimate", "numbered", "pool", "pooled_estimates"]
 
 
 @dataclass(frozen=True)
@@ -197,8 +197,7 @@ def _parts(filled: Any, copies: int | None, column: str) -> list[Any]:
                 f"impute(..., copy_column={column!r})"
             )
         rest = [name for name in filled.schema.names if name != column]
-        codes = filled.codes[:, filled.schema.index(column)]
-        return [filled.select(rest).take(codes == code) for code in np.unique(codes)]
+        return [part.select(rest) for part in numbered(filled, column)]
     _check_length(len(filled), copies)
     rows = len(filled) // copies
     return [filled.take(slice(k * rows, (k + 1) * rows)) for k in range(copies)]
@@ -215,11 +214,38 @@ def _split_frame(frame: Any, copies: int | None, column: str) -> list[Any]:
             raise ParameterError(
                 f"there is no column {column!r} that numbers the filled tables; give copies=…"
             )
+        if whole[column].is_null().any():
+            raise _unnumbered(column)
         numbers = whole[column].unique().sort().to_list()
-        return [whole.filter(nw.col(column) == k).drop(column).to_native() for k in numbers]
+        parts = [whole.filter(nw.col(column) == k).drop(column) for k in numbers]
+        _check_alike(column, list(map(len, parts)))
+        return [part.to_native() for part in parts]
     _check_length(len(whole), copies)
     rows = len(whole) // copies
     return [whole[k * rows : (k + 1) * rows].to_native() for k in range(copies)]
+
+
+def numbered(table: Table, column: str) -> list[Table]:
+    """Return the filled tables that a column numbers, which are as long as each other."""
+    i = table.schema.index(column)
+    if table.holes[:, i].any():
+        raise _unnumbered(column)
+    numbers = (table.codes if table.schema[column].discrete else table.reals)[:, i]
+    parts = [table.take(numbers == number) for number in np.unique(numbers)]
+    _check_alike(column, list(map(len, parts)))
+    return parts
+
+
+def _unnumbered(column: str) -> ParameterError:
+    return ParameterError(f"{column!r} is to number the filled tables, and is a hole in some rows")
+
+
+def _check_alike(column: str, lengths: list[int]) -> None:
+    if len(set(lengths)) > 1:
+        raise ParameterError(
+            f"the tables that {column!r} numbers have {min(lengths)} to {max(lengths)} rows; they must be "
+            "one table, filled several times"
+        )
 
 
 def _check_length(rows: int, copies: int) -> None:
