@@ -62,19 +62,55 @@ def _threads(seed: int, rng: np.random.Generator) -> int:
     return 2 * len(told[0])
 
 
+SCRIPT = """
+import json, sys
+from tests.campaign.determinism import results
+for line in sys.stdin:
+    print(json.dumps(results(int(line))), flush=True)
+"""
+
+FRESH = 8
+"""So many problems are given to a process that was started anew before another takes its place."""
+
+
+class Elsewhere:
+    """A process that was started anew, under a hash seed of its own; it ends with this one."""
+
+    def __init__(self, hashed: int) -> None:
+        self.left = FRESH
+        self.process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-c", SCRIPT],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONHASHSEED": str(hashed), "PYTHONPATH": os.pathsep.join(sys.path)},
+        )  # fmt: skip
+
+    def results(self, seed: int) -> dict[str, str]:
+        """Return what it finds of a problem."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.left -= 1
+        print(seed, file=self.process.stdin, flush=True)
+        told: dict[str, str] = json.loads(self.process.stdout.readline())
+        if not self.left:
+            self.process.communicate()
+        return told
+
+
+elsewhere: list[Elsewhere] = []
+
+
+def _anew(rng: np.random.Generator) -> list[Elsewhere]:
+    """Return processes under the hash seed zero and another, the same for some problems."""
+    hashed = int(rng.integers(1, 2**31))
+    if not elsewhere or not elsewhere[0].left:
+        elsewhere[:] = [Elsewhere(0), Elsewhere(hashed)]
+    return elsewhere
+
+
 def _surroundings(seed: int, rng: np.random.Generator) -> int:
     """A new process (spawn), a copied one (fork), and other hash seeds."""
     here = results(seed)
-    script = (
-        f"import json; from tests.campaign.determinism import results; print(json.dumps(results({seed})))"
-    )
-    told = [here]
-    for hashed in ("0", str(int(rng.integers(1, 2**31)))):
-        ran = subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", script],
-            capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": hashed},
-        )  # fmt: skip
-        told.append(json.loads(ran.stdout))
+    told = [here, *(process.results(seed) for process in _anew(rng))]
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:  # pragma: no cover - in another process
