@@ -178,6 +178,8 @@ WIDE = {f"P{i}": 2 for i in range(40)} | {"C": 2}
         (lambda: lac.impute(HOLED, how="draw", copies=10**10), "10000000000 chains over 4 rows"),
         (lambda: lac.impute(lac.asia(), ONE, how="draw", copies=10**12), "1000000000000 rows of 8 variables"),
         (lambda: lac.average_graphs(HEAVY, draws=2), r"4e\+12 rows one by one"),
+        (lambda: lac.average_graphs(HOLED, draws=10**11), "100000000000 networks"),
+        (lambda: lac.arc_probabilities(HOLED, chains=10**11, method="sampling"), "100000000000 chains"),
         (lambda: lac.fit_mixture(HEAVY, components=10**11), "a mixture of 100000000000 components"),
         (lambda: Constraints.of(MANY), "a search over 1000000 variables"),
         (
@@ -195,6 +197,8 @@ WIDE = {f"P{i}": 2 for i in range(40)} | {"C": 2}
         "chains",
         "copies",
         "weights",
+        "graphs",
+        "chains over graphs",
         "components",
         "pairs of variables",
         "regressions",
@@ -208,6 +212,46 @@ def test_what_never_fits_is_refused_at_once(what: Any, message: str) -> None:
         assert tracemalloc.get_traced_memory()[1] < 100e6
     finally:
         tracemalloc.stop()
+
+
+def test_draws_of_graphs_take_room_as_they_come() -> None:
+    """No more than is drawn, whatever the most is that is asked for; an interrupt keeps what there is."""
+
+    def stop(done: int, steps: int) -> None:
+        if done == 400:
+            raise KeyboardInterrupt
+
+    tracemalloc.start()
+    try:
+        found = lac.arc_probabilities(
+            HOLED, chains=2, draws=10**11, error=1e-9, method="sampling", watch=stop
+        )
+        assert tracemalloc.get_traced_memory()[1] < 100e6
+    finally:
+        tracemalloc.stop()
+    assert 0 < found.draws < 400
+
+
+VERBS = (
+    *(lac.arc_probabilities, lac.average_effect, lac.bootstrap_lrt, lac.class_covariates, lac.class_outcome),
+    *(lac.class_report, lac.delta_adjusted, lac.learn_dependencies, lac.loo, lac.missingness),
+    *(lac.mutual_information, lac.parameter_sensitivity, lac.query_class, lac.sensitivity),
+    *(lac.value_of_observation, lac.average_graphs, lac.fit, lac.search, lac.fit_mixture, lac.classes),
+)
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name__)
+def test_every_verb_that_works_on_rows_names_a_lack_of_memory(
+    verb: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory that ends before anything is done, as it may anywhere."""
+
+    def lacking() -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(budget, "check_engine", lacking)
+    with pytest.raises(BudgetError, match=f"{verb.__name__}: memory ran out"):
+        verb()
 
 
 def test_inference_asks_the_same_budget() -> None:

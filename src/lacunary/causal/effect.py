@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lacunary.budget import budgeted
 from lacunary.data.schema import Label, Schema
 from lacunary.errors import ParameterError
 from lacunary.infer.answers import Answers
@@ -77,6 +78,7 @@ class Effect:
     __repr__ = __str__
 
 
+@budgeted
 def average_effect(
     model: Answers | Ensemble,
     treatment: str,

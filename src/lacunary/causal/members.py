@@ -14,6 +14,7 @@ from math import prod
 
 import numpy as np
 
+from lacunary.budget import budgeted
 from lacunary.data.wording import counted
 from lacunary.errors import TooWideError
 from lacunary.family.distribution import Answer, Distribution
@@ -88,6 +89,7 @@ class ClassAnswers:
     __repr__ = __str__
 
 
+@budgeted
 def query_class(
     network: Network,
     *targets: str,

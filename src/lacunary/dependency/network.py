@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from lacunary.budget import budgeted
 from lacunary.data.schema import Schema
 from lacunary.data.table import Table
 from lacunary.dependency.chain import Chain, cells_of, check_room
@@ -176,6 +177,7 @@ class _Reading:
         return TransformedMixture(variable, weights, means, sds, dofs, column.shape, mean)
 
 
+@budgeted
 def learn_dependencies(
     table: Any,
     *,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lacunary.budget import reserve
+from lacunary.budget import budgeted, reserve
 from lacunary.data.source import row_weights
 from lacunary.errors import ParameterError, TooWideError
 from lacunary.evidence.chains import check_positive
@@ -150,6 +150,7 @@ class Loo:
     __repr__ = __str__
 
 
+@budgeted
 def loo(
     model: Dag | Fit | str,
     table: Any,

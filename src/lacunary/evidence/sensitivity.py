@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lacunary.budget import budgeted
 from lacunary.data.frame import frame_of
 from lacunary.errors import ParameterError
 from lacunary.evidence.compare import Comparison, Models, compare
@@ -95,6 +96,7 @@ class Sensitivity:
     __repr__ = __str__
 
 
+@budgeted
 def sensitivity(
     models: Models | Dag | Fit | str,
     table: Any,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lacunary.budget import budgeted
 from lacunary.errors import ParameterError, SchemaError
 from lacunary.infer.findings import Given
 
@@ -25,6 +26,7 @@ def entropy(probabilities: ArrayLike) -> float:
     return float(-(seen * np.log(seen)).sum())
 
 
+@budgeted
 def mutual_information(
     model: Answers,
     first: str | Sequence[str],
@@ -94,6 +96,7 @@ class ObservationValues:
     __repr__ = __str__
 
 
+@budgeted
 def value_of_observation(
     model: Answers,
     target: str,

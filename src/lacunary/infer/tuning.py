@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lacunary.budget import budgeted
 from lacunary.data.schema import Label
 from lacunary.errors import SchemaError
 from lacunary.infer.findings import Given
@@ -99,6 +100,7 @@ class ParameterEffects:
     __repr__ = __str__
 
 
+@budgeted
 def parameter_sensitivity(
     network: Network, target: str, state: Label, given: Given | None = None
 ) -> ParameterEffects:

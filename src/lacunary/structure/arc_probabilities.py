@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
 
+from lacunary.budget import budgeted, reserve
 from lacunary.data.source import Source
 from lacunary.errors import ParameterError, TooWideError
 from lacunary.infer.answers import as_source
@@ -17,7 +19,7 @@ from lacunary.maths.mixing import AGREE, LEAST, chain_mean
 from lacunary.model.arrows import Arc
 from lacunary.registry import borrow, page_of
 from lacunary.structure.all_graphs import sum_of_graphs
-from lacunary.structure.chain import Chain, Draw, Setting, whole_rows
+from lacunary.structure.chain import BYTES, Chain, Draw, Setting, whole_rows
 from lacunary.structure.constraints import ArcsGiven, Constraints
 from lacunary.structure.default import exact_seconds
 from lacunary.structure.prior import DEFAULT, PriorGiven, StructurePrior
@@ -184,6 +186,7 @@ class ArcProbabilities:
         borrow("save")(self, path)
 
 
+@budgeted
 def arc_probabilities(
     table: Any,
     *,
@@ -286,12 +289,16 @@ def _sampled(
     rng: np.random.Generator,
 ) -> ArcProbabilities:
     """Draw in blocks until the probabilities are as exact as they are to be."""
+    reserve(BYTES * chains, f"{chains} chains over graphs", "take fewer chains")
     walkers = [Chain(setting, each) for each in rng.spawn(chains)]
     burn = 20 if setting.few else 50
     steps, done = chains * (burn + draws), 0
     kept: list[list[Draw]] = [[] for _ in walkers]
     try:
-        for length, keep in [(burn, False), *[(min(BLOCK, draws - k), True) for k in range(0, draws, BLOCK)]]:
+        blocks = ((min(BLOCK, draws - k), True) for k in range(0, draws, BLOCK))
+        for length, keep in chain([(burn, False)], blocks):
+            many = chains * (len(kept[0]) + length)
+            reserve(BYTES * many, f"{many} draws of graphs", "take fewer draws")
             for walker, mine in zip(walkers, kept, strict=True):
                 for step in range(length):
                     if watch is not None:

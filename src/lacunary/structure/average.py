@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from lacunary.budget import budgeted
+from lacunary.budget import budgeted, reserve
 from lacunary.data.wording import counted
 from lacunary.errors import ParameterError
 from lacunary.infer.answers import as_source
 from lacunary.infer.ensemble import Ensemble
 from lacunary.structure.arc_probabilities import ArcProbabilities, diagnosed
-from lacunary.structure.chain import Chain, Draw, Setting, whole_rows
+from lacunary.structure.chain import BYTES, Chain, Draw, Setting, whole_rows
 from lacunary.structure.constraints import ArcsGiven, Constraints
 from lacunary.structure.prior import DEFAULT, PriorGiven, StructurePrior
 
@@ -108,6 +108,7 @@ def average_graphs(
             "draws and chains must be at least 1 and burn not negative, "
             f"not draws={draws}, chains={chains} and burn={burn}"
         )
+    reserve(BYTES * draws, f"{draws} networks", "take fewer draws")
     rows, random = whole_rows(as_source(table).whole("a chain over graphs")), np.random.default_rng(rng)
     constraints = Constraints.of(
         rows.schema, required=required, forbidden=forbidden, max_parents=max_parents, tiers=tiers

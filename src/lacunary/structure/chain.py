@@ -37,7 +37,7 @@ from lacunary.structure.prior import StructurePrior
 from lacunary.structure.score import FamilyScore, Structure, total
 from lacunary.structure.walk import Walk, dag_of
 
-__all__ = ["Chain", "Draw", "Setting", "whole_rows"]
+__all__ = ["BYTES", "Chain", "Draw", "Setting", "whole_rows"]
 
 
 MOVES = 4
@@ -45,6 +45,10 @@ MOVES = 4
 
 FEW = 8
 """Variables up to which a graph is drawn from all graphs at once."""
+
+
+BYTES = 1000
+"""A chain, and a network that is kept of it, take more than this, whatever the table."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lacunary.budget import budgeted
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, SchemaError
 from lacunary.infer.answers import as_source
@@ -89,6 +90,7 @@ class ClassEffects:
     __repr__ = __str__
 
 
+@budgeted
 def class_covariates(
     model: int | Any,
     table: Any,
@@ -158,6 +160,7 @@ def class_covariates(
     return _effects(title, labels, logit.beta.ravel(), covariance, contrast, int(used.sum()), found)
 
 
+@budgeted
 def class_outcome(
     model: int | Any,
     table: Any,

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lacunary.budget import budgeted
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ParameterError
 from lacunary.infer.answers import as_source
@@ -149,6 +150,7 @@ class BootstrapLrt:
         )
 
 
+@budgeted
 def bootstrap_lrt(
     table: Any,
     classes: int,

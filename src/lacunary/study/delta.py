@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lacunary.budget import budgeted
 from lacunary.data.schema import Label
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
@@ -40,6 +41,7 @@ class DeltaAdjusted:
     __repr__ = __str__
 
 
+@budgeted
 def delta_adjusted(
     table: Any,
     analysis: Callable[[Any], Any],

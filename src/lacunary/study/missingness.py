@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from lacunary.budget import budgeted
 from lacunary.data.frame import frame_of
 from lacunary.data.table import Table
 from lacunary.data.wording import MISSING_AT_RANDOM, counted
@@ -165,6 +166,7 @@ class Missingness:
         return frame_of({key: [record[key] for record in records] for key in keys}, library)
 
 
+@budgeted
 def missingness(table: Any) -> Missingness:
     """Return which columns, and which other holes, predict that a cell is missing, the surest first.
 
