@@ -283,7 +283,7 @@ def test_names_with_signs_of_the_prompt_go_in_quotes(tmp_path: Path, monkeypatch
     with open("t.csv", "w", encoding="utf-8", newline="") as file:
         sheet = csv.writer(file)
         sheet.writerow([QUOTED, "y=z", "copy"])
-        sheet.writerows((k % 3, f"s,{k % 2}", k % 2) for k in range(24))
+        sheet.writerows((k % 3, f"s,{k % 2}", k // 12) for k in range(24))
     name = '"' + QUOTED.replace('"', '""') + '"'
     told = run("describe", "t.csv", "--kinds", f"{name}=continuous", "--states", '"y=z"="s,1","s,0","t"')
     assert "continuous" in told.output
