@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import combinations, permutations
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -126,3 +127,21 @@ def test_a_wide_graph() -> None:
 def test_graphs_over_other_variables_do_not_compare() -> None:
     with pytest.raises(GraphError, match="only the second has 'C'"):
         equivalent(dag("A -> B"), dag("A -> B; C"))
+
+
+def test_from_a_state_to_a_number_no_arc_can_be_turned() -> None:
+    """Every mixed graph of four variables against the members of its class that a network can have."""
+    for numbers in ("B", "BC", "BD", "ACD"):
+        kinds: dict[str, Literal["discrete", "continuous"]] = dict.fromkeys(numbers, "continuous")
+        schema = dag("A; B; C; D", kinds=kinds).schema
+        discrete = set("ABCD") - set(numbers)
+        for graph in all_dags(4):
+            names = dict(zip(graph.names, "ABCD", strict=True))
+            arcs = [(names[tail], names[head]) for tail, head in graph.arcs]
+            if any(tail in numbers and head in discrete for tail, head in arcs):
+                continue
+            listed = [{(names[tail], names[head]) for tail, head in member} for member in members(graph)]
+            listed = [each for each in listed if not any(t in numbers and h in discrete for t, h in each)]
+            found = cpdag(Dag.from_arcs(schema, arcs))
+            assert found.compelled == set.intersection(*listed)
+            assert found.reversible == {frozenset(arc) for arc in set.union(*listed) - found.compelled}

@@ -151,8 +151,12 @@ def test_weights_count_rows() -> None:
 def test_values_never_seen() -> None:
     X = [["a", "p"], ["b", "q"], ["a", "q"]]
     strict = LatentClassModel(starts=1).fit(X)
-    with pytest.raises(lac.StateError, match="x0, row 1: 'c'"):
+    with pytest.raises(
+        lac.StateError, match=r"x0, row 1: 'c' is none of .* fit saw, 'a', 'b'; handle_unknown='hole'"
+    ):
         strict.predict([["c", "p"]])
+    with pytest.raises(lac.StateError, match=r"2 columns(.|\n)*x0.*handle_unknown(.|\n)*x1.*handle_unknown"):
+        strict.predict([["c", "r"]])
     lenient = LatentClassModel(starts=1, handle_unknown="hole").fit(X)
     expected = strict.predict_proba(np.array([[None, "p"]], dtype=object))
     np.testing.assert_array_equal(lenient.predict_proba([["c", "p"]]), expected)

@@ -40,6 +40,9 @@ class Cpdag:
 def cpdag(dag: Dag) -> Cpdag:
     """Return the compelled and reversible arcs of a graph's equivalence class.
 
+    A discrete variable has no continuous parent, so that an arc from a state to a number is compelled, and so
+    is what follows from it.
+
     Examples
     --------
     >>> import lacunary as lac
@@ -47,6 +50,12 @@ def cpdag(dag: Dag) -> Cpdag:
     [('A', 'C'), ('B', 'C'), ('C', 'D')]
     """
     names, pattern = dag.names, Orientation(dag.parent_indices)
+    states = {i for i, name in enumerate(names) if dag.schema[name].discrete}
+    if 0 < len(states) < len(names):
+        mixed = (
+            (p, i) for i, ps in enumerate(dag.parent_indices) if i not in states for p in ps if p in states
+        )
+        pattern.direct(mixed)
     arcs = ((names[p], names[child]) for child, ps in enumerate(pattern.parents) for p in ps)
     pairs = (frozenset((names[i], names[j])) for i, js in enumerate(pattern.open) for j in js)
     return Cpdag(frozenset(names), frozenset(arcs), frozenset(pairs))

@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 from lacunary.data.schema import Label
 from lacunary.data.wording import counted
 from lacunary.report.template import render
-from lacunary.report.words import EVIDENCE, Words, agreement
+from lacunary.report.words import EVIDENCE, Words, agreement, significant
 from lacunary.study.levels import Levels
 from lacunary.study.result import Classes
 
@@ -72,7 +72,7 @@ def _levels_chart(levels: Levels, labels: Sequence[Label]) -> Markup:
         )
     ends = "".join(
         f'<text x="{x:.0f}" y="{height - 4:.0f}" text-anchor="{anchor}" font-size="11" fill="currentColor">'
-        f"{value:.4g}</text>"
+        f"{significant(value, 4)}</text>"
         for x, anchor, value in ((LEFT, "start", low), (WIDTH - 8, "end", low + span))
     )
     return Markup(

@@ -13,6 +13,7 @@ from lacunary.data.schema import Label
 from lacunary.errors import SchemaError, TooWideError
 from lacunary.family.distribution import Answer
 from lacunary.infer.answers import Answers
+from lacunary.report.words import significant, with_unit
 
 __all__ = ["Equation", "density_chart", "equations", "measures", "regressions_text"]
 
@@ -61,21 +62,28 @@ def measures(model: Answers) -> list[dict[str, Any]]:
     """Return what a page shows of each continuous variable: its density, and its regressions."""
     found = []
     for i in model.dag.continuous:
-        name = model.dag.names[i]
+        variable = model.dag.schema.variables[i]
+        name = variable.name
         try:
             density = model.query(name)
         except (SchemaError, TooWideError):  # the parameters can be told all the same
             density = None
         found.append(
             {
-                "name": name,
-                "summary": f"mean {density.mean:.5g}, standard deviation {density.sd:.4g}" if density else "",
+                "name": with_unit(variable),
+                "summary": _summary(density) if density else "",
                 "chart": density_chart(density) if density else "",
                 "equations": list(islice(equations(model, name), SHOWN)),
                 "more": max(model.dag.layout.configurations[i] - SHOWN, 0),
             }
         )
     return found
+
+
+def _summary(density: Answer) -> str:
+    return (
+        f"mean {significant(float(density.mean), 5)}, standard deviation {significant(float(density.sd), 4)}"
+    )
 
 
 def density_chart(density: Answer) -> str:
@@ -91,7 +99,7 @@ def density_chart(density: Answer) -> str:
     middle = (WIDTH - 2.0) * (float(density.quantile(0.5)) - low) / ((high - low) or 1.0) + 1.0
     texts = "".join(
         f'<text x="{a:.1f}" y="{HEIGHT - 4:.0f}" text-anchor="{anchor}" font-size="11" fill="currentColor">'
-        f"{value:.4g}</text>"
+        f"{significant(value, 4)}</text>"
         for a, anchor, value in ((0.0, "start", low), (WIDTH, "end", high))
     )
     return (

@@ -10,7 +10,7 @@ from lacunary.data.facts import open_cells
 from lacunary.report.drawing import arc_rows, drawing
 from lacunary.report.regressions import measures
 from lacunary.report.template import render
-from lacunary.report.words import minus
+from lacunary.report.words import minus, significant
 from lacunary.structure.prior import said_prior
 from lacunary.structure.result import SearchResult
 from lacunary.structure.structural_em import StructuralResult
@@ -43,6 +43,7 @@ def found_page(found: SearchResult, *, title: str = "What depends on what") -> s
         chart=Markup(_chart(found)),
         rounds=_by_rounds(found),
         measures=[each | {"chart": Markup(each["chart"])} for each in measures(found.network)],
+        significant=significant,
     )
 
 

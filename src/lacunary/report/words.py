@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import floor, log10
+from math import floor, isfinite, log10
 
 from lacunary.data.schema import Variable
 
@@ -18,9 +18,12 @@ __all__ = [
     "minus",
     "percent",
     "shortened",
+    "significant",
     "with_unit",
 ]
 
+PLAIN = 12
+"""Numbers with more digits before the point have a power of ten."""
 EVIDENCE = (
     "Estimates of the log marginal likelihood, in nats; higher is better. BIC, which charges log N / 2 for "
     "each free parameter at the maximum of the likelihood, is the roughest; the variational bound is never "
@@ -84,6 +87,15 @@ def with_unit(variable: Variable) -> str:
 def minus(value: float, digits: int = 1) -> str:
     """Return a number with thousands parted and a proper minus sign."""
     return f"{value:,.{digits}f}".replace("-", "\N{MINUS SIGN}")
+
+
+def significant(value: float, digits: int) -> str:
+    """Return a number to so many digits; only of very large and very small ones with a power of ten."""
+    size = floor(log10(abs(value))) if value and isfinite(value) else 0
+    if not -digits <= size < PLAIN:
+        return f"{value:.{digits}g}".replace("-", "\N{MINUS SIGN}")
+    text = minus(value, max(digits - 1 - size, 0))
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def method(name: str) -> str:

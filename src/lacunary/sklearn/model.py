@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from lacunary.data.read import read
 from lacunary.data.schema import Kind, Schema, Variable
 from lacunary.data.table import HOLE, Table, positions
-from lacunary.errors import ParameterError
+from lacunary.errors import ParameterError, StateError, TableError
 from lacunary.infer.belief import Prior
 from lacunary.infer.network import Network
 from lacunary.learn.fit import Fit, Method, fit
@@ -85,7 +85,13 @@ class Model(BaseEstimator):  # type: ignore[misc]
     def _table(self, X: Any) -> Table:
         """Return rows as a table over the variables that were learned from."""
         check_is_fitted(self)
-        return read(self._known(*self._source(X, reset=False)), schema=self.schema_)
+        source = self._known(*self._source(X, reset=False))
+        try:
+            return read(source, schema=self.schema_)
+        except (StateError, TableError) as error:  # what read advises is no argument here
+            said = str(error).replace("the declared states", "the states that fit saw,")
+            advice = "handle_unknown='hole' takes such values as missing"
+            raise type(error)(said.replace("declare it, or name it in holes=…", advice)) from None
 
     def _source(self, X: Any, *, reset: bool) -> tuple[Any, list[str]]:
         """Return rows as `lacunary.read` takes them, checked as scikit-learn does, and their names."""
