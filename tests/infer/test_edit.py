@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import lacunary as lac
+from lacunary.infer.edit import _order
 from tests.causal.test_do import gaussian
 from tests.reference.agrum import pyagrum
 from tests.strategies import networks, seeds
@@ -143,3 +144,19 @@ def test_pgmpy_keeps_everything() -> None:
     assert all((back.table(n) == network.table(n)).all() for n in network.dag.names)
     numbers = gaussian("z -> x; z x -> y")
     assert lac.from_pgmpy(numbers.to_pgmpy()).theta == pytest.approx(numbers.theta)
+
+
+def test_parents_come_before_children_and_else_the_first_comes_first() -> None:
+    """By what an order is: at every place the first variable whose parents all stand before it."""
+    rng = np.random.default_rng(0)
+    for many in (1, 2, 5, 9, 14):
+        turn = rng.permutation(many)
+        parents = {
+            f"v{i}": tuple(f"v{j}" for j in range(many) if turn[j] < turn[i] and rng.random() < 0.4)
+            for i in range(many)
+        }
+        left, wanted = dict(parents), list[str]()
+        while left:
+            wanted.append(next(n for n, above in left.items() if set(above) <= set(wanted)))
+            del left[wanted[-1]]
+        assert _order(parents) == wanted

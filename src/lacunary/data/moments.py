@@ -132,9 +132,9 @@ def dated(texts: Sequence[str], day_first: bool | None = None) -> Dated | None:
     for form, pattern in FORMS.items():
         if cells := _all(pattern, plain):
             return _dates(texts, cells, form, day_first)
-    for form, pattern in COARSE.items():
+    for pattern in COARSE.values():
         if cells := _all(pattern, plain):
-            return _coarse(texts, cells, form)
+            return _coarse(texts, cells)
     return _clocks(texts) or _durations(texts)
 
 
@@ -255,7 +255,7 @@ def _offset(zone: str | None) -> float:
     return (-1.0 if zone[0] == "-" else 1.0) * (3600.0 * int(digits[:2]) + 60.0 * int(digits[2:]))
 
 
-def _coarse(texts: Sequence[str], cells: Sequence[re.Match[str]], form: str) -> Dated | None:
+def _coarse(texts: Sequence[str], cells: Sequence[re.Match[str]]) -> Dated | None:
     """Return months, weeks and quarters as their first days."""
     try:
         days = [_first_day(cell) for cell in cells]

@@ -135,7 +135,7 @@ def spelled(texts: Sequence[str], how: Spelling) -> Spelled | None:
     readings = [signs * _values(bodies, dialect) for dialect in fits]
     if scales is not None:
         readings = [values * scales for values in readings]
-    chosen = _customary(fits, readings, money=bool(re.fullmatch(CURRENCY, unit)))
+    chosen = _customary(fits, money=bool(re.fullmatch(CURRENCY, unit)))
     values = readings[chosen]
     other = next((k for k, found in enumerate(readings) if not np.array_equal(found, values)), None)
     doubt = ""
@@ -232,7 +232,7 @@ def _values(bodies: Sequence[str], dialect: Dialect) -> NDArray[np.float64]:
     return np.array([float(body.translate(table)) for body in bodies])
 
 
-def _customary(fits: Sequence[Dialect], readings: Sequence[NDArray[np.float64]], money: bool) -> int:
+def _customary(fits: Sequence[Dialect], money: bool) -> int:
     """Return which reading is usual: a point is decimal, a comma parts thousands; of amounts both do."""
     if len(fits) > 1 and fits[0] == ("", ".") and money and Dialect(".", ",") in fits:
         return fits.index(Dialect(".", ","))

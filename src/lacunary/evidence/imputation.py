@@ -283,7 +283,7 @@ def sequence(problem: Problem) -> Sequence | None:
     codes, _, weights = problem.rows("sampling")
     sizes = np.array(problem.dag.schema.sizes)
     holes, codes = (codes == HOLE) & (sizes > 1), np.where(codes == HOLE, 0, codes).astype(np.int64)
-    if _too_many(layout, holes, sizes):
+    if _too_many(holes, sizes):
         return None
     constant = np.zeros(layout.size)
     written: list[Integers] = []
@@ -305,7 +305,8 @@ def sequence(problem: Problem) -> Sequence | None:
     return Sequence(layout, alpha, urn, rows, constant, np.where(holes, HOLE, codes)[order])
 
 
-def _too_many(layout: Layout, holes: NDArray[np.bool_], sizes: Integers) -> bool:
+def _too_many(holes: NDArray[np.bool_], sizes: Integers) -> bool:
+    """Whether the completions of the rows, or of one of them, are more than can be listed."""
     log_ways = holes @ np.log(sizes)
     return bool(log_ways.max(initial=0.0) > np.log(WIDE) or len(sizes) * np.exp(log_ways).sum() > MOST)
 

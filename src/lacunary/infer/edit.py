@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from heapq import heappop, heappush
 from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
@@ -90,7 +91,7 @@ class Edits:
         gone = [network.dag.schema[name].name for name in names]
         parents, dag = _parents(network), network.dag
         for name in gone:
-            for child in [n for n in _order(dag, parents) if name in parents[n]]:
+            for child in [n for n in _order(parents) if name in parents[n]]:
                 _turn(dag, parents, name, child)
             del parents[name]
         if not parents:
@@ -214,11 +215,19 @@ def _between(parents: Parents, tail: str, head: str) -> str:
     return min((p for p in parents[head] if p != tail and p in below), default="")
 
 
-def _order(dag: Dag, parents: Parents) -> list[str]:
-    """Return the variables with every parent before its children."""
-    left, out = dict(parents), list[str]()
-    while left:
-        ready = next(n for n, ps in left.items() if all(p in out for p in ps))
-        out.append(ready)
-        del left[ready]
+def _order(parents: Parents) -> list[str]:
+    """Return the variables with every parent before its children; of those that may come next the first."""
+    names, waits = list(parents), [len(above) for above in parents.values()]
+    place = {name: at for at, name in enumerate(names)}
+    below: list[list[int]] = [[] for _ in names]
+    for at, above in enumerate(parents.values()):
+        for name in above:
+            below[place[name]].append(at)
+    ready, out = [at for at, wait in enumerate(waits) if not wait], list[str]()
+    while ready:  # a heap, as a sorted list is one
+        out.append(names[at := heappop(ready)])
+        for child in below[at]:
+            waits[child] -= 1
+            if not waits[child]:
+                heappush(ready, child)
     return out

@@ -78,7 +78,7 @@ def lay_tables(
     cut, is_cut = part_start[:-1], np.zeros(len(size), dtype=bool)
     is_cut[cut] = True
     block = list_sums(np.where(is_cut, 0.0, size), part_start)
-    _check(dag, found, size, size[cut] * (1.0 + block), pattern, budget)
+    _check(dag, found, size[cut] * (1.0 + block), pattern, budget)
     whole = np.rint(size).astype(np.int64)
     block = list_sums(np.where(is_cut, 0, whole), part_start)
     length = whole[cut] * (1 + block)
@@ -112,7 +112,6 @@ def lay_tables(
 def _check(
     dag: Dag,
     found: tuple[NDArray[np.int64], ...],
-    size: NDArray[np.float64],
     length: NDArray[np.float64],
     pattern: NDArray[np.int64],
     budget: int,

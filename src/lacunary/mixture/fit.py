@@ -212,7 +212,7 @@ def fit_mixture(
 
     def learned(full: Source) -> MixtureFit:
         """Learn with hidden variables of one number of states each."""
-        graphs, kind = _graphs(structure, shared, full, initial)
+        graphs, kind = _graphs(structure, shared, full)
         sharing = _sharing(shared, kind)
         constraints = Constraints.of(
             full.schema, required=required, forbidden=forbidden, max_parents=max_parents, tiers=tiers
@@ -316,9 +316,7 @@ def _sharing(shared: SharedGiven, kind: str) -> Sharing:
     return sharing
 
 
-def _graphs(
-    structure: Any, shared: SharedGiven, rows: Source, initial: Mixture | MixtureFit | None
-) -> tuple[tuple[Structure, ...], str]:
+def _graphs(structure: Any, shared: SharedGiven, rows: Source) -> tuple[tuple[Structure, ...], str]:
     """Return the graphs that are given, one for all components or one each, and the class of structures."""
     if structure is None:
         return (), Sharing.structure_of(shared) or "learn"
