@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
 import lacunary as lac
 from lacunary.data.parts import itself
@@ -89,6 +90,16 @@ def test_no_answer_is_below_the_classes_that_are_members(holes: float) -> None:
         member = lac.fit_mixture(table, components=[1, 2], noise=True, structure=structure)
         # Members climb to within 1e-4 of their way before structures are learned.
         assert learned.estimate.value >= member.estimate.value - 0.05
+
+
+def test_groups_that_begin_lower_and_end_higher_are_found() -> None:
+    """Three full Gaussians on iris: mclust and scikit-learn reach −180.185.
+
+    Groups of uncorrelated columns are 13 nats ahead after two steps of EM, and end 6 below.
+    """
+    rows = continuous(load_iris().data)
+    found = lac.fit_mixture(rows, components=3, structure="complete", method="ml")
+    assert found.mixture.log_probability(rows).sum() == pytest.approx(-180.1855, abs=1e-3)
 
 
 def test_stability_is_said() -> None:

@@ -28,7 +28,7 @@ from lacunary.structure.plan import State
 from lacunary.structure.score import FamilyScore, Structure
 from lacunary.structure.shares import ByRow, Shares, all_of
 
-__all__ = ["Beginning", "Beginnings", "Entrant", "begun_from", "halved"]
+__all__ = ["Beginning", "Beginnings", "Entrant", "begun_from", "best_of", "halved"]
 
 TURNS = 3
 """How often holes are filled anew under groups of rows that stay as they are."""
@@ -73,6 +73,8 @@ class Beginning:
         The graphs that components have already, if any.
     noise
         How far each row belongs to the noise, where that is known; (rows,).
+    sphered
+        Whether they are groups of uncorrelated columns.
     """
 
     how: str
@@ -80,6 +82,7 @@ class Beginning:
     many: int
     structures: tuple[Structure, ...] | None = None
     noise: ByRow | None = None
+    sphered: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +101,8 @@ class Entrant:
         How many beginnings it stands for: those that came to the same are one.
     fixed
         Whether its graphs were given and not looked for.
+    sphered
+        Whether it began with groups of uncorrelated columns.
     """
 
     how: str
@@ -105,6 +110,7 @@ class Entrant:
     value: float = -np.inf
     met: int = 1
     fixed: bool = True
+    sphered: bool = False
 
 
 class Beginnings:
@@ -134,7 +140,7 @@ class Beginnings:
         """Yield groups of rows: by hierarchical merging, and by so many draws of k-means++."""
         for place in places:
             owned = place.merged(many).then(partial(_owned, many))
-            yield Beginning(f"hierarchical merging{_of(place)}", owned, many)
+            yield Beginning(f"hierarchical merging{_of(place)}", owned, many, sphered=place.sphere)
             yield from self.k_means(many, range(draws), place)
 
     def k_means(self, many: int, draws: Iterable[int], place: Places) -> Iterator[Beginning]:
@@ -142,7 +148,7 @@ class Beginnings:
         for draw in draws:
             rng = np.random.default_rng([self.seed, many, 1, int(place.sphere), draw])
             owned = place.k_means(many, rng).then(partial(_owned, many))
-            yield Beginning(f"k-means{_of(place)}", owned, many)
+            yield Beginning(f"k-means{_of(place)}", owned, many, sphered=place.sphere)
 
     def split(self, model: Parameters, most: int) -> Iterator[Beginning]:
         """Yield a mixture's shares with one component split in two, those that fit worst first.
@@ -234,8 +240,7 @@ def halved(
     """
     alive, steps = list(entrants), STEPS
     while len(alive) > winners:
-        ended = [leg(entrant, steps) for entrant in alive]
-        ended = _together(sorted(ended, key=lambda one: -one.value))
+        ended = best_of([leg(entrant, steps) for entrant in alive])
         if len(ended) <= winners:
             return ended
         alive, steps = ended[: max(winners, len(ended) // part)], 2 * steps
@@ -340,10 +345,10 @@ def _exchanged(way: Array, edge: float, one: int, two: int, points: Array, share
     return np.asarray(new)
 
 
-def _together(entrants: Sequence[Entrant]) -> list[Entrant]:
+def best_of(entrants: Sequence[Entrant]) -> list[Entrant]:
     """Return entrants, best first, of which those that came to the same are one."""
     out: list[Entrant] = []
-    for entrant in entrants:
+    for entrant in sorted(entrants, key=lambda one: -one.value):
         same = next((place for place, other in enumerate(out) if _same(other, entrant)), None)
         if same is None:
             out.append(entrant)

@@ -14,8 +14,9 @@ from itertools import islice
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from lacunary.learn.places import Places
 from lacunary.maths.arrays import Array, Booleans
-from lacunary.mixture.begin import Beginning, Beginnings, Entrant, halved
+from lacunary.mixture.begin import Beginning, Beginnings, Entrant, best_of, halved
 from lacunary.mixture.learner import MixtureLearner, Parameters
 from lacunary.structure.climb import Greedy
 from lacunary.structure.hidden import start_of
@@ -38,6 +39,9 @@ ROUNDS = 2
 
 LAST = 1000
 """Entrants with structures are judged once: this many times fewer than all go on, but for the winners."""
+
+FINAL = 32
+"""Steps of EM before the best groups of either geometry meet, where structures are fixed."""
 
 
 class Entrants:
@@ -93,10 +97,8 @@ class Entrants:
 
         Where structures are looked for, members of the class have begun with the plain geometry already.
         """
-        learned = self.plan.structure == "learn"
-        places = [p for p in (self.begin.sphered, None if learned else self.begin.plain) if p is not None]
         draws = 0 if member else 1
-        for beginning in self.begin.groups(many, draws, places) if many > 1 else [self._all]:
+        for beginning in self.begin.groups(many, draws, self._places) if many > 1 else [self._all]:
             yield self.early(beginning, many)
         if not member:
             yield self.drawn(many, 0)
@@ -119,8 +121,9 @@ class Entrants:
     def fresh(self, many: int, turn: int) -> Iterator[Entrant]:
         """Yield further groups by k-means++, and further draws around the fit to all rows."""
         numbers = range(MORE * turn + 1, MORE * (turn + 1) + 1)
-        for beginning in self.begin.k_means(many, numbers, self.begin.sphered or self.begin.plain):
-            yield self.early(beginning, many)
+        for place in self._places or [self.begin.plain]:
+            for beginning in self.begin.k_means(many, numbers, place):
+                yield self.early(beginning, many)
         for number in numbers:
             yield self.drawn(many, number)
 
@@ -151,7 +154,7 @@ class Entrants:
         if self.plan.structure == "learn":
             return self._entered(beginning.how, self.searching(model, model.models.structures))
         state = self.runner(many, self.rough).begin(model, model.models.structures)
-        return self._entered(beginning.how, state)
+        return self._entered(beginning.how, state, beginning.sphered)
 
     def searching(self, model: Parameters, structures: Sequence[Structure]) -> State:
         """Return the state in which structures are looked for on what a model expects, before EM goes on."""
@@ -161,10 +164,21 @@ class Entrants:
             return runner.begin(model, model.models.structures)
         return replace(runner.begin(model, structures), place=steps.index("complete"))
 
-    def winners(self, entrants: Sequence[Entrant], many: int, winners: int) -> list[Entrant]:
-        """Return the entrants that climb to the end, best first."""
-        part = LAST if self.plan.structure == "learn" else 3
-        return halved(entrants, winners, self.leg(many), part)
+    def winners(
+        self, entrants: Sequence[Entrant], many: int, winners: int, member: bool = False
+    ) -> list[Entrant]:
+        """Return the entrants that climb to the end, best first.
+
+        Where structures are fixed, groups of uncorrelated columns and all others meet late, but for members,
+        which are beginnings themselves: a few steps of EM tell which groups begin higher, not which end so.
+        """
+        leg = self.leg(many)
+        if self.plan.structure == "learn":
+            return halved(entrants, winners, leg, LAST)
+        heats = [[one for one in entrants if one.sphered is sphered] for sphered in (True, False)]
+        if member or not all(heats):
+            return halved(entrants, winners, leg)
+        return best_of([leg(one, FINAL) for heat in heats for one in halved(heat, winners, leg)])[:winners]
 
     def leg(self, many: int) -> Callable[[Entrant, int], Entrant]:
         """Return a step of the tournament: EM where structures are fixed, else a round of EM and search."""
@@ -204,8 +218,14 @@ class Entrants:
     def _all(self) -> Beginning:
         return Beginning("all rows", self.learner.engine.row_weights.then(_whole), 1)
 
-    def _entered(self, how: str, state: State) -> Entrant:
-        return Entrant(how, state, fixed=self.plan.fixed)
+    @cached_property
+    def _places(self) -> list[Places]:
+        """The geometries in which groups are looked for."""
+        learned = self.plan.structure == "learn"
+        return [p for p in (self.begin.sphered, None if learned else self.begin.plain) if p is not None]
+
+    def _entered(self, how: str, state: State, sphered: bool = False) -> Entrant:
+        return Entrant(how, state, fixed=self.plan.fixed, sphered=sphered)
 
     def _matched(self, scores: Sequence[FamilyScore]) -> list[Structure]:
         """Return given graphs in the order in which they fit the components best."""

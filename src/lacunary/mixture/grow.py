@@ -295,7 +295,8 @@ class Growth:
             for _ in range(first.winners):
                 self._learn(many)
         else:
-            winners = self.entrants.winners(self._entering(many), many, self._winners)
+            entering, member = self._entering(many), self.whole is not None
+            winners = self.entrants.winners(entering, many, self._winners, member)
             for entrant in winners:
                 self._learn(many, entrant, len(winners))
         best = max((trial for trial in self.done if trial.asked == many), key=_worth)
