@@ -6,6 +6,7 @@ import json
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from time import sleep
 
 import pytest
 from typer.testing import CliRunner
@@ -178,6 +179,29 @@ def test_too_much_is_refused_where_nobody_said_how_much(client: Client) -> None:
         except OSError:
             pass  # it was cut off, as it may be
         assert raw.recv(100).split()[1] == b"413"
+
+
+def test_an_upload_that_breaks_off_leaves_nothing_behind(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with running(tmp_path / "space") as client:
+        told = "".join(
+            f"{name}: {value}\r\n"
+            for name, value in client.headers(Content_Type="application/octet-stream").items()
+        )
+        with socket.create_connection(("127.0.0.1", client.port)) as half:
+            half.sendall(
+                f"POST /api/tables?name=a.csv HTTP/1.1\r\n{told}Content-Length: 99\r\n\r\na,b".encode()
+            )
+            while not (uploads := list((tmp_path / "space").glob("upload-*"))):
+                sleep(0.01)
+        for _ in range(1000):
+            if not uploads[0].exists():
+                break
+            sleep(0.01)
+        assert client.ask("GET", "/api/workspace")[0] == 200
+        assert not list((tmp_path / "space").glob("upload-*"))
+    assert "Exception in ASGI application" not in capfd.readouterr().err
 
 
 def test_a_downloaded_page_is_no_page_of_ours(client: Client) -> None:

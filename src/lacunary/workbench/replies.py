@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from starlette.requests import ClientDisconnect
 
 import lacunary as lac
 from lacunary.workbench.guard import TooLarge
@@ -37,6 +38,10 @@ def complaints(app: FastAPI) -> None:
     @app.exception_handler(TooLarge)
     def large(request: Request, problem: Exception) -> Response:
         return Plain({"error": "more was sent than the limit allows"}, 413)
+
+    @app.exception_handler(ClientDisconnect)
+    def gone(request: Request, problem: Exception) -> Response:
+        return Plain({"error": "what was sent ends before its end"}, 400)  # which nobody hears any more
 
     @app.exception_handler(lac.LacunaryError)
     def wrong(request: Request, problem: Exception) -> Response:
