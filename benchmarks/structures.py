@@ -51,7 +51,7 @@ def scored(table: lac.Table, setting: int, number: int) -> dict[str, float]:
 def main() -> None:
     """Score structures that the file does not have yet."""
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    options.add_argument("--setting", type=int, default=101, help="which true parameters and rows")
+    options.add_argument("--setting", type=int, default=203, help="which true parameters and rows")
     options.add_argument("--every", type=int, default=1)
     options.add_argument("--first", type=int, default=0)
     options.add_argument("--out", type=Path, default=Path(__file__).with_name("structures.csv"))
