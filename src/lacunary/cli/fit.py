@@ -56,9 +56,6 @@ OFFSET = "How many batches' worth the first steps are held back by; 10 unless to
 FINISH = "Whether sweeps over all rows follow the batches."
 FIGURE = "A figure of the starts, entropy against score: .svg or .png."
 
-NEAR = 0.1
-"""Nats within which two starts count as having found the same peak."""
-
 
 @command(
     "lacunary fit house_votes --hidden bloc=3 --drop party --out blocs.json",
@@ -220,8 +217,9 @@ def _climbs(found: lac.Fit) -> str:
     state = "converged" if found.converged else ("interrupted" if found.interrupted else "not converged")
     if len(found.starts) == 1:
         return f"{state} after {counted(found.iterations, 'iteration')}"
-    top = max(start.objective for start in found.starts)
-    near = sum(start.objective >= top - NEAR for start in found.starts)
+    from lacunary.report.words import NEAR, near_best
+
+    near = near_best([start.objective for start in found.starts])
     more = "; more --starts may find a higher one" if near == 1 else ""
     return (
         f"{state} after {counted(found.iterations, 'iteration')}; {near} of {len(found.starts)} starts came "

@@ -10,14 +10,11 @@ from markupsafe import Markup, escape
 from lacunary.data.schema import Label
 from lacunary.data.wording import counted
 from lacunary.report.template import render
-from lacunary.report.words import EVIDENCE, Words, agreement, significant
+from lacunary.report.words import EVIDENCE, Words, agreement, near_best, significant
 from lacunary.study.levels import Levels
 from lacunary.study.result import Classes
 
 __all__ = ["page"]
-
-NEAR = 0.1
-"""Nats within which two starts count as having found the same peak."""
 
 
 WIDTH, LINE, LEFT, BELOW = 420.0, 16.0, 44.0, 18.0
@@ -40,7 +37,7 @@ def page(study: Classes, **words: str) -> str:
         best=best,
         names=list(study.comparison.models),
         lost=len(study.table) - study.complete,
-        reached=sum(start.objective > best.fit.objective - NEAR for start in best.fit.starts),
+        reached=near_best([start.objective for start in best.fit.starts]),
         evidence=drawn(figures.evidence(study.comparison), "evidence", "Log evidence by several estimates"),
         heat_map=drawn(figures.heat_map(study), "profiles", f"What each {study.hidden} is like")
         if any(variable.discrete for variable in study.table.schema)

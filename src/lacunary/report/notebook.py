@@ -20,7 +20,7 @@ from lacunary.learn.found import Fit
 from lacunary.mixture.found import MixtureFit
 from lacunary.model.dag import Dag
 from lacunary.report.drawing import arc_rows, drawing
-from lacunary.report.words import minus
+from lacunary.report.words import NEAR, minus, near_best
 from lacunary.structure.result import SearchResult
 from lacunary.study.result import Classes
 
@@ -73,11 +73,11 @@ def _(network: Network) -> str:
 
 @_shown.register
 def _(found: Fit) -> str:
-    reached = sorted((start.objective for start in found.starts), reverse=True)
+    near = near_best([start.objective for start in found.starts])
     facts = {
         "log-likelihood": f"{minus(found.log_likelihood, 4)} nats",
         "objective": f"{minus(found.objective, 4)} nats ({found.method})",
-        "starts": f"{len(reached)}, {sum(reached[0] - value < 0.01 for value in reached)} of them at the top",
+        "starts": f"{len(found.starts)}, {near} of them within {NEAR} nats of the best",
         "steps": f"{found.iterations}{'' if found.converged else ', not converged'}",
     }
     return _facts(facts) + _shown(found.network)
