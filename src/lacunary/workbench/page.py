@@ -6,6 +6,7 @@ import json
 import os
 from base64 import b64encode
 from hashlib import sha256
+from heapq import heappop, heappush
 from html import escape
 from math import prod
 from pathlib import Path
@@ -83,16 +84,21 @@ def _check_width(dag: lac.Dag) -> None:
     for family in families:
         for v in family:
             near[v] |= family - {v}
+    costs = {v: size[v] * prod(size[o] for o in others) for v, others in near.items()}
+    queue = sorted((cost, v) for v, cost in costs.items())
     cells = 0
     while near:
-        costs = {v: size[v] * prod(size[o] for o in others) for v, others in near.items()}
-        best = min(costs, key=lambda v: costs[v])
-        cells += costs[best]
+        cost, best = heappop(queue)
+        if best not in near or cost != costs[best]:
+            continue  # it is gone, or stands in the queue again with what it costs by now
+        cells += cost
         if cells > MOST_CELLS:
             raise lac.TooWideError(f"more than {MOST_CELLS} cells are too many for a page; ask it in Python")
         around = near.pop(best)
         for v in around:
             near[v] = (near[v] | around) - {v, best}
+            costs[v] = size[v] * prod(size[o] for o in near[v])
+            heappush(queue, (costs[v], v))
 
 
 def _static(name: str) -> str:
