@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import lacunary as lac
+from lacunary.exactness import exact_only, exactly
 from lacunary.infer import parallel
 from lacunary.infer.engine import prepare_discrete
 from lacunary.infer.parallel import in_parallel
@@ -105,3 +107,20 @@ def test_results_are_the_same_bits_on_any_number(small_chunks: None) -> None:
     for other in found[1:]:
         np.testing.assert_array_equal(other.counts, found[0].counts)
         np.testing.assert_array_equal(other.log_likelihood, found[0].log_likelihood)
+
+
+def test_after_an_error_no_task_is_begun_and_what_is_forbidden_stays_so() -> None:
+    done: list[int] = []
+
+    def work(task: int) -> bool:
+        if task == 0:
+            raise ZeroDivisionError
+        done.append(task)
+        time.sleep(0.001)
+        return exact_only()
+
+    with lac.threads(2), exactly():
+        with pytest.raises(ZeroDivisionError):
+            in_parallel(work, range(1000))
+        assert len(done) < 999
+        assert all(in_parallel(work, range(1, 9)))

@@ -9,6 +9,7 @@ import lacunary as lac
 from lacunary.data.table import Table
 from lacunary.infer import gaussian, islands
 from lacunary.infer.engine import prepare_discrete
+from lacunary.mixture import entrants
 from lacunary.mixture.engine import engine_of
 from lacunary.mixture.learner import MixtureLearner
 from lacunary.structure import counter, expected
@@ -28,6 +29,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
         (islands, "ROWS_AT_ONCE", 16),
         (gaussian, "ALONE", 0),
         (gaussian, "TASK", 64),
+        (entrants, "SHARED", 0.0),
     ):
         monkeypatch.setattr(where, name, least)
 
@@ -94,3 +96,17 @@ def test_steps_of_a_mixture(share: float) -> None:
                 model = learner.maximize(completed, structures)
         found.append((completed.log_likelihood, model.models.root.tobytes(), model.weights.tobytes()))
     assert found[1:] == found[:1] * (len(THREADS) - 1)
+
+
+@pytest.mark.parametrize("structure", ["complete", "tree", "learn"])
+def test_mixtures_whose_entrants_climb_at_once(structure: str) -> None:
+    rng = np.random.default_rng(0)
+    blobs = np.concatenate([rng.normal(2.0 * c, 1.0, (60, 3)) @ rng.normal(size=(3, 3)) for c in range(2)])
+    blobs[rng.random(blobs.shape) < 0.1] = np.nan
+    found = []
+    for many in THREADS:
+        with lac.threads(many):
+            fit = lac.fit_mixture(blobs, components=[1, 2], structure=structure)
+            found.append((fit.chosen.value, [(t.how, t.value, len(t.ticks)) for t in fit.path]))
+    assert found[1] == found[0]
+    assert found[2] == found[0]

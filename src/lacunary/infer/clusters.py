@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 
 from lacunary.infer.gaussian import Forms, GaussianRows
 from lacunary.infer.mixture import shared_out
+from lacunary.infer.parallel import in_parallel
 from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.cluster import Ward
 from lacunary.maths.moments import parted
@@ -136,7 +138,7 @@ class _Search:
     def best(self, labels: Sequence[Integers]) -> tuple[Clusters, float]:
         """Return the clusters that EM comes to from one of these labels, and their BIC; higher is better."""
         kinds = KINDS if 1 < self.rows.points.shape[1] <= WIDE else KINDS[-1:]
-        climbs = [self._climbed(each, kind) for each in labels for kind in kinds]
+        climbs = in_parallel(lambda each: self._climbed(*each), list(product(labels, kinds)))
         return max(climbs, key=lambda one: one[1])
 
     def trees(self) -> list[Ward]:
@@ -147,7 +149,7 @@ class _Search:
         spread = np.cov(self.rows.filled.T, aweights=self.weights)  # a hole stands for the mean
         values, vectors = np.linalg.eigh(spread)
         turn = vectors / np.sqrt(np.maximum(values, max(FLAT * values.max(), LEAST)))
-        return [Ward(points), Ward(self.rows.filled @ turn)]
+        return in_parallel(Ward, [points, self.rows.filled @ turn])
 
     @cached_property
     def whole(self) -> Clusters:

@@ -426,9 +426,13 @@ class _Block(NamedTuple):
 
 
 def _blocks(potentials: NDArray[Any], lanes: int, sound: bool = True) -> list[_Block]:
-    """Cut the vectors into blocks of as many lanes as one sweep carries; the last is filled up."""
+    """Cut the vectors into blocks of as many lanes as one sweep carries; the last is filled up.
+
+    Up to a quarter of that takes as long one by one: threads can share them, and less is compiled.
+    """
     vectors = len(potentials)
-    width = COMPLEX_LANES if potentials.dtype.kind == "c" else (1 if vectors == 1 else lanes)
+    few = vectors == 1 or 4 * vectors <= lanes
+    width = COMPLEX_LANES if potentials.dtype.kind == "c" else (1 if few else lanes)
     blocks = []
     for first in range(0, vectors, width):
         part = potentials[first : first + width]

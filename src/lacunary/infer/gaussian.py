@@ -202,9 +202,10 @@ class GaussianRows:
         if any(group.places is not None for group in groups):
             return _tasks(groups, self.sorted.shape)
         key = tuple((group.first, group.many) for group in groups)
-        if self._tasks is None or self._tasks[0] != key:
-            self._tasks = key, _tasks(groups, self.sorted.shape)
-        return self._tasks[1]
+        kept = self._tasks  # another thread may ask for others meanwhile
+        if kept is None or kept[0] != key:
+            self._tasks = kept = key, _tasks(groups, self.sorted.shape)
+        return kept[1]
 
     def share_out(self, tasks: Tasks, turned: bool, work: Callable[[int, int, Arena], None]) -> None:
         """Have tasks done, several neighbours at a time; little work is not worth another thread."""

@@ -11,6 +11,7 @@ import math
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import cache
 from itertools import count
 from operator import index
@@ -87,20 +88,27 @@ def in_parallel(function: Callable[[T], R], tasks: Iterable[T]) -> list[R]:
     """Apply a function that releases the interpreter's lock to all tasks; results in the tasks' order.
 
     Whoever asks works too, and every thread takes the next task when it has done one: a thread that wakes up
-    late costs nothing, and one that finds no task left is not waited for.
+    late costs nothing, and one that finds no task left is not waited for. What holds for whoever asks
+    (`lacunary.exactness`) holds for all; after an error or an interrupt no further task is begun.
     """
     listed = list(tasks)
     helpers = min(len(listed), _threads()) - 1 if len(listed) > 1 else 0
     if helpers < 1:
         return [function(task) for task in listed]
     results: list[Any] = [None] * len(listed)
-    turn = count()
+    turn, ended = count(), False
 
     def work() -> None:
-        while (k := next(turn)) < len(listed):
-            results[k] = function(listed[k])
+        nonlocal ended
+        try:
+            while not ended and (k := next(turn)) < len(listed):
+                results[k] = function(listed[k])
+        except BaseException:
+            ended = True
+            raise
 
-    others = [_pool(os.getpid(), _threads()).submit(work) for _ in range(helpers)]
+    pool = _pool(os.getpid(), _threads())
+    others = [pool.submit(copy_context().run, work) for _ in range(helpers)]
     try:
         work()
     finally:

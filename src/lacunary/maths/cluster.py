@@ -80,14 +80,19 @@ class Ward:
     """
 
     def __init__(self, points: Array) -> None:
+        from scipy.cluster.hierarchy import linkage  # slow to load, and tables do not need it
+        from scipy.spatial.distance import squareform
+
         seen = (~np.isnan(points)).astype(np.float64)
         x = np.nan_to_num(points)
         square = (x**2) @ seen.T
-        both = np.maximum(seen @ seen.T, 1.0)
-        apart = np.maximum(square + square.T - 2.0 * x @ x.T, 0.0) * (points.shape[1] / both)
-        from scipy.cluster.hierarchy import linkage  # slow to load, and tables do not need it
-
-        self.tree = linkage(np.sqrt(apart[np.triu_indices(len(points), 1)]), method="ward")
+        apart = square + square.T
+        apart -= 2.0 * x @ x.T
+        np.maximum(apart, 0.0, out=apart)
+        if not seen.all():
+            apart *= points.shape[1] / np.maximum(seen @ seen.T, 1.0)
+        np.fill_diagonal(apart, 0.0)
+        self.tree = linkage(np.sqrt(squareform(apart, checks=False)), method="ward")
 
     def labels(self, groups: int) -> Integers:
         """Return the groups when so many are left, numbered from zero; (points,)."""

@@ -232,19 +232,27 @@ class Beginnings:
 
 
 def halved(
-    entrants: Sequence[Entrant], winners: int, leg: Callable[[Entrant, int], Entrant], part: int = 3
+    entrants: Sequence[Entrant],
+    winners: int,
+    leg: Callable[[Entrant, int], Entrant],
+    part: int = 3,
+    each: Callable[[Callable[[Entrant], Entrant], list[Entrant]], Iterable[Entrant]] = map,
 ) -> list[Entrant]:
     """Return the winners, best first: all climb some steps, the better third twice as many, and so on.
 
-    Or another ``part`` than a third.
+    Or another ``part`` than a third. ``each`` has all of them climb, one by one or at once.
     """
     alive, steps = list(entrants), STEPS
     while len(alive) > winners:
-        ended = best_of([leg(entrant, steps) for entrant in alive])
+        ended = best_of(list(each(partial(_leg, leg, steps), alive)))
         if len(ended) <= winners:
             return ended
         alive, steps = ended[: max(winners, len(ended) // part)], 2 * steps
     return alive
+
+
+def _leg(leg: Callable[[Entrant, int], Entrant], steps: int, entrant: Entrant) -> Entrant:
+    return leg(entrant, steps)
 
 
 def begun_from(given: Any, rows: Source, noisy: bool) -> Beginning:

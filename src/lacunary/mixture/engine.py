@@ -50,6 +50,11 @@ class Engine(Rows, Protocol):
     """
 
     @property
+    def threaded(self) -> bool:
+        """Whether it may be asked by several threads at once, to the same bits."""
+        ...
+
+    @property
     def schema(self) -> Schema:
         """The variables."""
         ...

@@ -6,7 +6,7 @@ variables out and puts them back, which costs more than all rounds together, is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -14,6 +14,7 @@ from itertools import islice
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from lacunary.infer.parallel import in_parallel
 from lacunary.learn.places import Places
 from lacunary.maths.arrays import Array, Booleans
 from lacunary.mixture.begin import Beginning, Beginnings, Entrant, best_of, halved
@@ -37,6 +38,10 @@ MORE = 3
 ROUNDS = 2
 """Rounds of EM and search before entrants are judged: the first is without arcs, and says little."""
 
+SHARED = 2.0**21
+"""Rows times components times squared columns from which on entrants climb at once, a thread each: with less,
+threads wait for the interpreter."""
+
 LAST = 1000
 """Entrants with structures are judged once: this many times fewer than all go on, but for the winners."""
 
@@ -55,6 +60,8 @@ class Entrants:
         The components' graphs where they are given: one for all, or one each.
     initial
         A mixture to begin with in place of all else.
+    together
+        Whether entrants may climb at once: nobody is told of every step.
     runner
         Returns who climbs: for so many components, by a plan.
     """
@@ -69,6 +76,7 @@ class Entrants:
         self.learner, self.plan, self.begin, self.runner = learner, plan, begin, runner
         self.graphs: tuple[Structure, ...] = ()
         self.initial: Beginning | None = None
+        self.together = False
 
     @cached_property
     def rough(self) -> Plan:
@@ -172,20 +180,22 @@ class Entrants:
         Where structures are fixed, groups of uncorrelated columns and all others meet late, but for members,
         which are beginnings themselves: a few steps of EM tell which groups begin higher, not which end so.
         """
-        leg = self.leg(many)
+        leg, work = self.leg(many), self.learner.size * len(self.learner.schema) ** 2 * many
+        together = self.together and self.learner.engine.threaded and work >= SHARED
+        each: Callable[..., Iterable[Entrant]] = in_parallel if together else map
         if self.plan.structure == "learn":
-            return halved(entrants, winners, leg, LAST)
+            return halved(entrants, winners, leg, LAST, each)
         heats = [[one for one in entrants if one.sphered is sphered] for sphered in (True, False)]
         if member or not all(heats):
-            return halved(entrants, winners, leg)
-        return best_of([leg(one, FINAL) for heat in heats for one in halved(heat, winners, leg)])[:winners]
+            return halved(entrants, winners, leg, each=each)
+        last = [one for heat in heats for one in halved(heat, winners, leg, each=each)]
+        return best_of(list(each(lambda one: leg(one, FINAL), last)))[:winners]
 
     def leg(self, many: int) -> Callable[[Entrant, int], Entrant]:
         """Return a step of the tournament: EM where structures are fixed, else a round of EM and search."""
-        runner = self.runner(many, self.rough)
 
         def climbed(entrant: Entrant, steps: int) -> Entrant:
-            state = entrant.state
+            state, runner = entrant.state, self.runner(many, self.rough)
             if self.plan.structure == "learn":
                 state = [state, *islice(runner.run(state), ROUNDS)][-1]
             else:

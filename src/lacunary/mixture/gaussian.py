@@ -168,6 +168,11 @@ class Gaussian:
         self._normalized: tuple[tuple[Structure, ...], float] = ((), 0.0)
         self._moments: dict[Structure, Array] = {}
 
+    @property
+    def threaded(self) -> bool:
+        """Whether several threads may ask at once: rows that are made when asked for are made once."""
+        return self.seen.near
+
     def draw(self, structures: Sequence[Structure], ess: float, rng: np.random.Generator) -> Gaussians:
         """Return components drawn around the fit of one to all rows (TMCH98 section 5).
 
@@ -253,11 +258,12 @@ class Gaussian:
 
         The last ones are kept, with what they said: a search is followed by a finer one, and by the sum.
         """
-        if self._scored[0] is not statistics:
+        kept = self._scored  # another thread may ask for others meanwhile
+        if kept[0] is not statistics:
             bic, most = self.criterion == "bic", FAMILIES // len(statistics)
             each = [*map(GaussianBIC, statistics)] if bic else BGe.each(statistics, self.belief)
-            self._scored = statistics, [Cache(score, most, self._room) for score in each]
-        return self._scored[1]
+            self._scored = kept = statistics, [Cache(score, most, self._room) for score in each]
+        return kept[1]
 
     def flat(self, models: Gaussians) -> bool:
         """Whether some regression's variance is at most the smallest that maximum likelihood may take."""
@@ -353,13 +359,14 @@ class Gaussian:
 
         Every step of EM asks for the same.
         """
-        if self._normalized[0] is not structures:
+        kept = self._normalized
+        if kept[0] is not structures:
             each = [
                 sum(self._family_normalizer(child, parents) for child, parents in enumerate(structure))
                 for structure in structures
             ]
-            self._normalized = structures, sum(each)
-        return self._normalized[1]
+            self._normalized = kept = structures, sum(each)
+        return kept[1]
 
     def _family_normalizer(self, child: int, parents: Parents) -> float:
         """Return log Z of one regression's prior; kept, as structures have most of them in common."""

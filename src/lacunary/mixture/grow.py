@@ -112,6 +112,7 @@ class Growth:
         self.seed, self.watch, self.described = seed, watch, described
         self.begin = Beginnings(learner, source, self.ess, seed)
         self.entrants = Entrants(learner, plan, self.begin, lambda many, how: self._runner(many, 0, how))
+        self.entrants.together = watch is None
         self.done: list[Trial] = []
         self.whole: Growth | None = None
         self.drawn_weights = False
@@ -425,6 +426,7 @@ class Growth:
         plan = replace(self.plan, structure=kind, stop=NEARLY)
         growth = Growth(self.learner, plan, self.begin.source, 1, self.ess, self.seed, self._told, dict)
         growth.begin = growth.entrants.begin = self.begin
+        growth.entrants.together = self.entrants.together
         growth.whole = self
         return growth
 

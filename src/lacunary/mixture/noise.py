@@ -49,9 +49,10 @@ class Bounds:
 
     def log_density(self, noise: Noise) -> ByRow:
         """Return the log-density of each row; kept, as bounds seldom change from step to step; (rows,)."""
-        if noise is not self._last[0]:
-            self._last = noise, self.tables.then(noise.log_density)
-        return self._last[1]
+        kept = self._last  # another thread may ask for another meanwhile
+        if noise is not kept[0]:
+            self._last = kept = noise, self.tables.then(noise.log_density)
+        return kept[1]
 
     def maximize(self, shares: Parts[Shares]) -> Noise:
         """Return the noise with the narrowest bounds that hold all it shares in, and what is believed.

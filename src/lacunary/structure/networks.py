@@ -169,6 +169,9 @@ class Networks:
         For how many graphs the rows stay laid out.
     """
 
+    #: Whether several threads may ask at once. Graphs and layouts are kept for the next question.
+    threaded = False
+
     def __init__(
         self,
         source: Source,
