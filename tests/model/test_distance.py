@@ -43,6 +43,21 @@ def test_distances_by_hand(first: str, second: str, hamming: int, changes: int) 
     assert arc_changes(two, one) == changes
 
 
+def test_distances_of_mixed_graphs() -> None:
+    """No member of a class has an arc from a number to a state: all pairs of classes against such members."""
+    schema = dag("A; B; C; D", kinds={"B": "continuous", "D": "continuous"}).schema
+    classes: dict[Cpdag, list[Dag]] = {}
+    for graph in all_dags(4):
+        if not any(tail in "BD" and head in "AC" for tail, head in graph.arcs):
+            classes.setdefault(cpdag(graph), []).append(Dag.from_arcs(schema, graph.arcs))
+    coded = {found: np.array([_code(g.names, g.arcs) for g in listed]) for found, listed in classes.items()}
+    for one, first in classes.items():
+        for two, second in classes.items():
+            least = (coded[one][:, None] != coded[two]).sum(axis=2).min()
+            assert arc_changes(first[0], second[-1]) == least
+            assert (structural_hamming_distance(first[-1], second[0]) == 0) == (one == two)
+
+
 def test_arc_changes_of_all_graphs_of_four_variables() -> None:
     """All pairs of classes, the first up to renaming, against all pairs of their members."""
     classes: dict[Cpdag, list[Dag]] = {}

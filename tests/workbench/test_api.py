@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 import lacunary as lac
+from lacunary.data.schema import Kind
+from lacunary.workbench.asking import Asked
 from tests.workbench.client import Client, running
 
 HOSTILE = "<img src=x onerror=alert(1)> \"'`&\u202e${x}"
@@ -287,6 +289,22 @@ def test_tables_with_labels(client: Client) -> None:
     found = client.get(f"/api/models/{key}/family?variable=dysp")
     assert found["rows"] == lac.asia().table("dysp").reshape(-1, 2).tolist()
     assert (found["parents"], found["columns"]) == (list(lac.asia().dag.parents_of("dysp")), ["yes", "no"])
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [("y", ["intercept", "\N{MULTIPLICATION SIGN} x", "sd"]), ("c", ["rate"]), ("u", ["low", "high"])],
+)
+def test_parameters_of_numbers_are_called_what_they_are(name: str, columns: list[str]) -> None:
+    given: dict[str, Kind] = dict.fromkeys("xycu", "continuous")
+    dag = lac.dag("g -> x c u; x -> y", kinds=given, family={"c": "poisson", "u": "uniform"})
+    network = lac.random_network(dag, rng=1)
+    found = Asked(network).family(name, 0)
+    expected = network.table(name).reshape(-1, len(columns)).copy()
+    if name == "y":
+        expected[:, -1] = np.sqrt(expected[:, -1])  # variances in the table
+    assert found["columns"] == columns
+    assert found["rows"] == expected.tolist()
 
 
 @pytest.mark.parametrize("format", ["json", "bif", "xmlbif", "net", "xdsl", "dsc", "dne"])

@@ -304,7 +304,7 @@ def _mixed(labels: Labels, levels: Sequence[int], how: Spelling) -> Diagnostic |
     if not others or numbers < (0.5 if missing else 0.75) * cells or not (missing or measured):
         return None
     header = " (a header line that is repeated?)" if labels.name in others else ""
-    verb = "the other is" if len(others) == 1 else "the others are"
+    verb = "the other is" if cells - numbers == 1 else "the others are"
     what = f"{numbers} of {cells} cells are numbers, {verb} {_some_quoted(others)}{header}"
     named = tuple(others)
     remedy = _as_holes(others)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from lacunary.errors import GraphError
 from lacunary.model.dag import Dag
-from lacunary.model.equivalence import Orientation, check_same_variables
+from lacunary.model.equivalence import Orientation, check_same_variables, pattern_of
 
 __all__ = ["MAX_TRIALS", "arc_changes", "structural_hamming_distance"]
 
@@ -73,7 +73,7 @@ def _patterns(first: Dag, second: Dag) -> tuple[Orientation, Orientation]:
     parents: list[tuple[int, ...]] = [()] * len(place)
     for child, ps in enumerate(second.parent_indices):
         parents[place[child]] = tuple(place[p] for p in ps)
-    return Orientation(first.parent_indices), Orientation(parents)
+    return pattern_of(first.parent_indices, first.schema), pattern_of(parents, first.schema)
 
 
 def _connection(graph: Orientation, pair: Pair) -> str:

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from lacunary.data.schema import Schema
 from lacunary.errors import GraphError
 from lacunary.model.arrows import Arc
 from lacunary.model.dag import Dag
 
-__all__ = ["Cpdag", "Orientation", "cpdag", "equivalent"]
+__all__ = ["Cpdag", "Orientation", "cpdag", "equivalent", "pattern_of"]
 
 
 @dataclass(frozen=True)
@@ -49,16 +50,19 @@ def cpdag(dag: Dag) -> Cpdag:
     >>> sorted(lac.cpdag(lac.dag("A -> C <- B; C -> D; E -> A")).compelled)
     [('A', 'C'), ('B', 'C'), ('C', 'D')]
     """
-    names, pattern = dag.names, Orientation(dag.parent_indices)
-    states = {i for i, name in enumerate(names) if dag.schema[name].discrete}
-    if 0 < len(states) < len(names):
-        mixed = (
-            (p, i) for i, ps in enumerate(dag.parent_indices) if i not in states for p in ps if p in states
-        )
-        pattern.direct(mixed)
+    names, pattern = dag.names, pattern_of(dag.parent_indices, dag.schema)
     arcs = ((names[p], names[child]) for child, ps in enumerate(pattern.parents) for p in ps)
     pairs = (frozenset((names[i], names[j])) for i, js in enumerate(pattern.open) for j in js)
     return Cpdag(frozenset(names), frozenset(arcs), frozenset(pairs))
+
+
+def pattern_of(parents: Sequence[Sequence[int]], schema: Schema) -> Orientation:
+    """Return the compelled and open arcs of the class of a graph over a schema's variables, by their numbers."""
+    pattern = Orientation(parents)
+    states = {i for i, variable in enumerate(schema) if variable.discrete}
+    if 0 < len(states) < len(schema):
+        pattern.direct((p, i) for i, ps in enumerate(parents) if i not in states for p in ps if p in states)
+    return pattern
 
 
 def equivalent(first: Dag, second: Dag) -> bool:

@@ -206,21 +206,19 @@ class Asked:
                 f"the table of {name} has {table.size} numbers; export the model to see them"
             )
         discrete = [p for p in parents if part.dag.schema[p].discrete]
-        regressors = [p for p in parents if not part.dag.schema[p].discrete]
-        named = part.dag.family_of(name)
-        normal = not variable.discrete and named == "regression"
+        records = table.reshape(-1, table.shape[-1])
+        if variable.discrete:
+            columns, rows = [str(s) for s in variable.states], records.tolist()
+        else:
+            told = [part.dag.number(part.dag.schema.index(name)).named(record) for record in records]
+            columns, rows = list(told[0]), [list(each.values()) for each in told]
         return {
             "name": name,
-            "family": named,
+            "family": part.dag.family_of(name),
             "parents": discrete,
             "parent_states": [[str(s) for s in part.dag.schema[p].states] for p in discrete],
-            "columns": [str(s) for s in variable.states]
-            or (
-                ["intercept", *regressors, "variance"]
-                if normal
-                else [f"{i + 1}" for i in range(table.shape[-1])]
-            ),
-            "rows": table.reshape(-1, table.shape[-1]).tolist(),
+            "columns": columns,
+            "rows": rows,
         }
 
 
