@@ -57,7 +57,7 @@ def cpdag(dag: Dag) -> Cpdag:
 
 
 def pattern_of(parents: Sequence[Sequence[int]], schema: Schema) -> Orientation:
-    """Return the compelled and open arcs of the class of a graph over a schema's variables, by their numbers."""
+    """Return the compelled and open arcs of a graph's class over the variables of a schema, by number."""
     pattern = Orientation(parents)
     states = {i for i, variable in enumerate(schema) if variable.discrete}
     if 0 < len(states) < len(schema):
