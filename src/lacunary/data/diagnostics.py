@@ -325,10 +325,10 @@ def _numbers(texts: Sequence[str], how: Spelling) -> list[float | None]:
 def _dates(name: str, texts: Sequence[str]) -> Diagnostic | None:
     """Return that texts are dates, if most are, and which of them are none."""
     told = [text for text in texts if not sounds_missing(text)]
-    looks = [text for text in told if DATE.fullmatch(text) or MONTHLY.fullmatch(text)]
-    if not told or len(looks) < 0.75 * len(told):
+    dates = [text for text in told if DATE.fullmatch(text) or MONTHLY.fullmatch(text)]
+    if not told or len(dates) < 0.75 * len(told):
         return None
-    if all(map(MONTHLY.fullmatch, looks)):
+    if all(map(MONTHLY.fullmatch, dates)):
         what = f"months with a year of two digits, or with a day, such as {told[0]!r}, read as labels"
         return Diagnostic(name, what, "write 2024-01, or 2024-01-31, to count days", "dates")
     odd = [text for text in texts if dated([text]) is None]

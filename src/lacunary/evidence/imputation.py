@@ -130,7 +130,7 @@ class Sequence:
             impute(self.urn, self.rows, 0, self.length, free, *crowd)
         return crowd.completions(len(expected))
 
-    def settled(self, chosen: Integers, sweeps: int, rng: np.random.Generator) -> Integers:
+    def gibbs(self, chosen: Integers, sweeps: int, rng: np.random.Generator) -> Integers:
         """Return completions after so many sweeps of collapsed Gibbs sampling; (draws, rows) both.
 
         What was drawn from the posterior stays a draw from it, less dependent on where it came from.

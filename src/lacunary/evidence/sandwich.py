@@ -130,7 +130,7 @@ def _row_twin(twin: Problem, rows: Sequence, chosen: Integers) -> Twin:
     """Return the twin of tables alone, by sequential imputation; ``chosen`` is each row's completion."""
 
     def attempt(islands: int, effort: float, rng: np.random.Generator) -> Annealed:
-        exact = rows.settled(np.repeat(chosen[None], islands, axis=0), SWEEPS, rng)
+        exact = rows.gibbs(np.repeat(chosen[None], islands, axis=0), SWEEPS, rng)
         return rows.run(islands, particles_of(effort), rng, exact)
 
     there = imputing(rows)

@@ -267,7 +267,7 @@ def samplers(problem: Problem, rng: np.random.Generator) -> tuple[list[Sampler],
         if cheaper and problem.dag.layout.free <= WALKED:
             return [walked], peaks
     mover, price = peaks.mover(laid), _draw_price(problem, laid)
-    ways = [] if rows is None else [imputing(rows), _settled(rows, peaks)]
+    ways = [] if rows is None else [imputing(rows), _conditional(rows, peaks)]
     if mover is not None:
         ways.append(annealing("annealing from variational optima", mover, price, rng))
     return ways or [annealing("annealing from the prior", from_prior(laid), price, rng)], peaks
@@ -343,14 +343,14 @@ def particles_of(effort: float) -> int:
     return int(6 * LEAST * effort)
 
 
-def _settled(rows: Sequence, peaks: Optima) -> Sampler:
+def _conditional(rows: Sequence, peaks: Optima) -> Sampler:
     """Return conditional runs that end at draws which collapsed Gibbs sampling led there from the optima."""
 
     def attempt(islands: int, effort: float, rng: np.random.Generator) -> Annealed:
         which = rng.choice(len(peaks.points), islands, p=peaks.weights)
         expected = (peaks.points - peaks.problem.belief.alpha)[which]
         begun = rows.guided(np.maximum(expected, 0.0), rng)
-        return rows.run(islands, particles_of(effort), rng, rows.settled(begun, SWEEPS, rng))
+        return rows.run(islands, particles_of(effort), rng, rows.gibbs(begun, SWEEPS, rng))
 
     return Sampler("sequential imputation from variational optima", attempt, imputing(rows).price, True)
 

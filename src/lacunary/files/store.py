@@ -105,10 +105,10 @@ def load(path: str | os.PathLike[str], kind: type[Any] = object, *, renormalize:
     try:
         thing = found.parse(data, renormalize)
     except FileError as problem:
-        looks = _guess(data)
-        if looks not in (found.name, None):
+        guess = _guess(data)
+        if guess not in (found.name, None):
             raise FileError(
-                f"{os.fspath(path)}: expected {found.name}, as its suffix says, but found {looks}; rename it"
+                f"{os.fspath(path)}: expected {found.name}, as its suffix says, but found {guess}; rename it"
             ) from problem
         raise FileError(f"{os.fspath(path)}: {problem}") from None
     if not isinstance(thing, kind):

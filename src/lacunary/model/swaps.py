@@ -74,7 +74,7 @@ class Swaps:
         """Colour the variables so that no swap moves one onto another colour."""
         colors = {v: self.sizes[v] if v in self.hidden else -1 - v for v in self.families}
         while True:
-            looks = {
+            seen = {
                 v: (
                     colors[v],
                     tuple(sorted(colors[p] for p in self.families[v][1:])),
@@ -82,10 +82,10 @@ class Swaps:
                 )
                 for v in self.families
             }
-            names = {look: i for i, look in enumerate(sorted(set(looks.values())))}
+            names = {each: i for i, each in enumerate(sorted(set(seen.values())))}
             if len(names) == len(set(colors.values())):
                 return colors
-            colors = {v: names[look] for v, look in looks.items()}
+            colors = {v: names[each] for v, each in seen.items()}
 
     def _can(self, held: dict[int, int], v: int, w: int) -> bool:
         """Whether some swap does what ``held`` says and moves v to w."""
