@@ -279,6 +279,9 @@ def test_how_much_wider_bounds_are_that_hold_others() -> None:
     theirs = np.array([[-1.0, 3.0], [0.5, 2.0], [-1.0, 0.5], [0.0, 1.0]])
     family: Any = LONE.number(0)
     np.testing.assert_allclose(family.kl(mine, theirs), [np.log(4.0), np.inf, np.inf, 0.0])
+    for unit in (1e-9, 1e9):  # what rounding may do is not outside, in all units
+        beyond = unit * np.array([[-1e-12, 1.0 + 1e-12], [0.0, 1.001]])
+        np.testing.assert_allclose(family.kl(beyond, unit * theirs[[3, 3]]), [0.0, np.inf], atol=1e-11)
 
 
 def test_the_evidence_of_declared_bounds_passes_over_rows_that_do_not_count() -> None:

@@ -79,6 +79,18 @@ def test_evidence_and_moments_are_those_of_conditional_normals(
     np.testing.assert_allclose(known.moments(forms, weights), moments, rtol=ROUNDED, atol=ROUNDED * rows)
 
 
+def test_groups_of_columns_that_are_independent() -> None:
+    """Each block of a root has numbers at places of its own, in each of the densities."""
+    mean, covariance = normals(20, 3, 5)
+    for each, cut in zip(covariance, ((8, 16), (4, 9), (2, 18)), strict=True):
+        group = np.searchsorted(cut, np.arange(20), side="right")
+        each[group[:, None] != group] = 0.0
+    x = rows_with_holes(20, 21, 0.0, 6)
+    expected = [[one_row(row, m, v)[0] for m, v in zip(mean, covariance, strict=True)] for row in x]
+    found = GaussianRows(x).log_evidence(Forms.normal(mean, covariance))
+    np.testing.assert_allclose(found, expected, rtol=ROUNDED, atol=ROUNDED)
+
+
 @pytest.mark.parametrize("count", [1, 2, 8])
 def test_rows_with_one_pattern_after_the_other(count: int) -> None:
     """Factors that stand for many rows, then change within eight: patterns of 1 to 40 rows."""

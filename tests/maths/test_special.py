@@ -59,3 +59,10 @@ def test_falling_is_rising_turned_round() -> None:
     """One array may hold all sizes; from a + n back by −n the sign turns."""
     a, n = np.array([[0.5], [40.0], [1e5], [1e12]]), np.array([0.0, 3.0, 11.0])
     np.testing.assert_allclose(special.log_rising(a + n, -n), -special.log_rising(a, n), rtol=1e-12)
+
+
+def test_down_to_small_numbers_a_rising_factorial_keeps_its_digits() -> None:
+    """Γ(1) = 1 and Γ(½) = √π, where Stirling's series does not hold."""
+    a = np.array([1000.0, 5000.0])
+    np.testing.assert_allclose(special.log_rising(a, 1.0 - a), -gammaln(a), rtol=1e-14)
+    np.testing.assert_allclose(special.log_rising(a, 0.5 - a), 0.5 * np.log(np.pi) - gammaln(a), rtol=1e-14)

@@ -6,12 +6,13 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 import lacunary as lac
 from lacunary.errors import ParameterError, SchemaError
 from lacunary.mixture.engine import engine_of
-from lacunary.mixture.evidence import _log_permanent, annealed, laplace
+from lacunary.mixture.evidence import _log_permanent, _slope, annealed, laplace
 from lacunary.mixture.learner import Completed, MixtureLearner, Parameters
 from lacunary.mixture.noise import noise_of
 from lacunary.structure.score import Structure
@@ -74,6 +75,20 @@ def test_the_permanent_is_the_sum_over_all_orders() -> None:
     logs = np.random.default_rng(1).normal(size=(4, 4)) * 5.0
     every = [sum(logs[i, j] for i, j in enumerate(order)) for order in permutations(range(4))]
     assert _log_permanent(logs) == pytest.approx(logsumexp(every), rel=1e-13)
+
+
+def test_the_slope_of_a_regression_s_likelihood() -> None:
+    """That of dof/2 log w − ½ w vᵀMv, v = (−intercept, −β/w, 1), by differences on both sides."""
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(4, 9))
+    moment, own, dof, step = root @ root.T, np.array([0.3, -0.7, 1.1, 0.8]), 5.0, 1e-6
+
+    def height(at: NDArray[np.float64]) -> float:
+        v = np.concatenate([[-at[0]], -at[1:-1] / at[-1], [1.0]])
+        return 0.5 * dof * float(np.log(at[-1])) - 0.5 * at[-1] * float(v @ moment @ v)
+
+    expected = [(height(own + step * e) - height(own - step * e)) / (2 * step) for e in np.eye(4)]
+    np.testing.assert_allclose(_slope(moment, own, dof), expected, rtol=1e-7)
 
 
 def test_laplace_of_one_graph_is_that_of_the_network() -> None:

@@ -16,7 +16,7 @@ from lacunary.errors import ParameterError, SchemaError, TableError
 from lacunary.maths import regression
 from lacunary.maths.moments import moments, part_of
 from lacunary.maths.normal_wishart import NormalWishart
-from lacunary.structure.gaussian import BGe, GaussianBIC
+from lacunary.structure.gaussian import BGe, GaussianBIC, check_moments
 from lacunary.structure.score import toggle, total
 
 Array = NDArray[np.float64]
@@ -231,3 +231,9 @@ def test_scores_made_ready_together_are_those_made_one_by_one() -> None:
     prior = belief(3, 0)
     for one, other in zip(BGe.each(each, prior), each, strict=True):
         np.testing.assert_array_equal(one.terms(0, (2,)), BGe(other, prior).terms(0, (2,)))
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 2, 3)])
+def test_moments_are_square(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ParameterError, match="moments are square matrices"):
+        check_moments(np.ones(shape))
