@@ -85,7 +85,7 @@ def test_the_slope_of_a_regression_s_likelihood() -> None:
 
     def height(at: NDArray[np.float64]) -> float:
         v = np.concatenate([[-at[0]], -at[1:-1] / at[-1], [1.0]])
-        return 0.5 * dof * float(np.log(at[-1])) - 0.5 * at[-1] * float(v @ moment @ v)
+        return float(0.5 * dof * np.log(at[-1]) - 0.5 * at[-1] * (v @ moment @ v))
 
     expected = [(height(own + step * e) - height(own - step * e)) / (2 * step) for e in np.eye(4)]
     np.testing.assert_allclose(_slope(moment, own, dof), expected, rtol=1e-7)
