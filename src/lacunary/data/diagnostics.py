@@ -14,6 +14,7 @@ import numpy as np
 from lacunary.data.column import CODE, Labels, Numbers, parse_number
 from lacunary.data.moments import dated
 from lacunary.data.schema import Label
+from lacunary.data.screen import any_alike, any_line, any_of, numbers_at_most
 from lacunary.data.spelling import Spelling, different_units, spelled
 from lacunary.data.table import HOLE
 from lacunary.data.wording import listed
@@ -63,6 +64,9 @@ MISSING = frozenset(
 )
 """Labels, in small letters, that often stand for a hole."""
 
+AROUND = " $€£¥₹"
+"""What may stand around such a label."""
+
 FEW, SOME = 20, 6
 """The most whole numbers that may be states, and the most labels or names that are listed."""
 
@@ -78,8 +82,12 @@ NEARLY = re.compile(
 """Below or about a number, fractions, powers of ten, errors, marks, degrees: forms that are not read."""
 
 MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
-MONTHLY = re.compile(rf"{MONTH}[-\s]\s*'?\d{{1,2}}(?:\s+\d{{1,2}}:\S+)?|\d{{1,2}}[-\s]{MONTH}", re.IGNORECASE)
+OF_MONTHS = rf"{MONTH}[-\s]\s*'?\d{{1,2}}(?:\s+\d{{1,2}}:\S+)?|\d{{1,2}}[-\s]{MONTH}"
+MONTHLY = re.compile(OF_MONTHS, re.IGNORECASE)
 """A month with a year of two digits, or with a day."""
+
+DAILY = re.compile(rf"^(?:{DATE.pattern}|{OF_MONTHS})$", re.IGNORECASE | re.MULTILINE)
+"""A date or a month, in a line of its own."""
 
 SUM = re.compile(r"total|sum|gesamt|ergebnis", re.IGNORECASE)
 TOTAL = re.compile(r"(.+?)[\s:,-]+(?:sub)?(?:total|sum|summe|gesamt|ergebnis)", re.IGNORECASE)
@@ -93,6 +101,7 @@ CODED = frozenset({-7, -8, -9, -77, -88, -99, -777, -888, -999, -9999, 99, 999, 
 CAMEL = re.compile(r"[a-z](?:Id|ID|Key|Nr|No)$")
 INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060\ufeff\u00ad]")
 GARBLED = re.compile("\u00c3[\u0080-\u00bf\u0192\u201a-\u2030\u20ac]|\u00e2\u20ac|\u00c2[\u00a0-\u00bf]")
+PLAIN = Spelling()
 YES_OR_NO = frozenset({"true", "false", "t", "f", "yes", "no", "y", "n"})
 
 
@@ -159,7 +168,7 @@ def diagnose_labels(labels: Labels, how: Spelling | None = None) -> Iterator[Dia
         what = f"letters such as those of {garbled!r} look like UTF-8 that was once read in another encoding"
         yield Diagnostic(labels.name, what, "mend the source if they are", "garbled")
     yield from _shaped(labels)
-    doubtful = () if stray else tuple(label for label in labels.levels if sounds_missing(label))
+    doubtful = () if stray else _missing(labels.levels)
     if doubtful and len(doubtful) < len(labels.levels):
         yield Diagnostic(labels.name, "", "", "missing", doubtful)
     if same := list(_spelled_alike(labels.levels)):
@@ -176,7 +185,7 @@ def _shaped(labels: Labels) -> Iterator[Diagnostic]:
     """Yield what a spreadsheet has made of a column: dates of other labels, sums, and blocks of rows."""
     levels = [str(label) for label in labels.levels]
     together = "\n".join(levels)
-    made = [label for label in levels if MONTHLY.fullmatch(label)] if FIGURE.search(together) else []
+    made = [label for label in levels if MONTHLY.fullmatch(label)] if DAILY.search(together) else []
     if made and 2 * len(made) <= len(levels):
         what = f"{listed(made, SOME)} may be dates that a spreadsheet has made of something else, as of 3-4"
         yield Diagnostic(labels.name, what, "mend the source if they are", "garbled")
@@ -244,12 +253,18 @@ def notes(diagnostics: Iterable[Diagnostic]) -> Iterator[tuple[str, bool]]:
 
 def sounds_missing(label: Label) -> bool:
     """Tell whether a label looks as if somebody had written it for a hole."""
-    return str(label).strip(" $€£¥₹").lower() in MISSING
+    return str(label).strip(AROUND).lower() in MISSING
+
+
+def _missing(labels: Sequence[Label]) -> tuple[Label, ...]:
+    """Return the labels that look as if they stood for holes."""
+    none = not any_of([str(label) for label in labels], MISSING, AROUND)
+    return () if none else tuple(label for label in labels if sounds_missing(label))
 
 
 def _units(name: str, texts: Sequence[str]) -> Diagnostic | None:
     """Return that texts are numbers whose units or currencies differ, if they are."""
-    units = different_units([text for text in texts if not sounds_missing(text)])
+    units = different_units(text for text in texts if not sounds_missing(text))
     if not units or len(units) > SOME:
         return None
     what = f"numbers in different units, {listed(units, SOME)}, read as labels"
@@ -258,11 +273,17 @@ def _units(name: str, texts: Sequence[str]) -> Diagnostic | None:
 
 def _dresses(name: str, texts: Sequence[str]) -> Diagnostic | None:
     """Return that every text is a number by itself, but not all of them in one way of writing."""
-    told = [text for text in texts if not sounds_missing(text)]
-    values = [parse_number(text) for text in told]
-    plain = [text for text, value in zip(told, values, strict=True) if value is not None]
-    other = [text for text, value in zip(told, values, strict=True) if value is None]
-    if not plain or not other or any(CODE.match(t) or spelled([t], Spelling()) is None for t in other):
+    plain, other = [], []
+    for text in texts:
+        if sounds_missing(text):
+            continue
+        if parse_number(text) is not None:
+            plain.append(text)
+        elif CODE.match(text) or spelled([text], PLAIN) is None:
+            return None
+        else:
+            other.append(text)
+    if not plain or not other:
         return None
     what = f"numbers in different ways of writing, {listed([plain[0], other[0]])}, read as labels"
     return Diagnostic(
@@ -272,12 +293,17 @@ def _dresses(name: str, texts: Sequence[str]) -> Diagnostic | None:
 
 def _nearly(name: str, texts: Sequence[str]) -> Diagnostic | None:
     """Return that texts are numbers, some of which stand in a form that is not read."""
-    told = [text for text in texts if not sounds_missing(text) and parse_number(text) is None]
-    told = [text for text in told if NEARLY.fullmatch(text) or spelled([text], Spelling()) is None]
-    strange = [
-        text for text in told if NEARLY.fullmatch(text) or not (text.isascii() or _ascii(text) is None)
-    ]
-    if not strange or len(strange) < len(told):
+    strange = []
+    for text in texts:
+        if sounds_missing(text) or parse_number(text) is not None:
+            continue
+        if NEARLY.fullmatch(text):
+            strange.append(text)
+        elif spelled([text], PLAIN) is None:
+            if text.isascii() or _ascii(text) is None:
+                return None
+            strange.append(text)
+    if not strange:
         return None
     what = f"{listed(strange, 3)} look like numbers in a form that is not read, and are labels"
     return Diagnostic(name, what, "write plain numbers in the source, or name them in holes=…", "written")
@@ -294,10 +320,12 @@ def _ascii(text: str) -> float | None:
 def _mixed(labels: Labels, levels: Sequence[int], how: Spelling) -> Diagnostic | None:
     """Return what labels are if most cells are numbers but some are not."""
     counts = labels.observed()
-    values = _numbers([str(labels.levels[level]) for level in levels], how)
+    texts, cells = [str(labels.levels[level]) for level in levels], int(counts.sum())
+    if numbers_at_most(texts, counts[levels].tolist()) < 0.5 * cells:
+        return None
+    values = _numbers(texts, how)
     known = [value for value in values if value is not None]
     others = sorted(str(labels.levels[k]) for k, value in zip(levels, values, strict=True) if value is None)
-    cells = int(counts.sum())
     numbers = int(sum(counts[k] for k, value in zip(levels, values, strict=True) if value is not None))
     missing = all(map(sounds_missing, others))
     measured = len(known) > FEW or any(value != np.floor(value) for value in known)
@@ -324,6 +352,8 @@ def _numbers(texts: Sequence[str], how: Spelling) -> list[float | None]:
 
 def _dates(name: str, texts: Sequence[str]) -> Diagnostic | None:
     """Return that texts are dates, if most are, and which of them are none."""
+    if not any_line(DAILY, texts):
+        return None
     told = [text for text in texts if not sounds_missing(text)]
     dates = [text for text in told if DATE.fullmatch(text) or MONTHLY.fullmatch(text)]
     if not told or len(dates) < 0.75 * len(told):
@@ -341,6 +371,8 @@ def _dates(name: str, texts: Sequence[str]) -> Diagnostic | None:
 
 def _spelled_alike(states: Sequence[Label]) -> Iterator[list[str]]:
     """Yield groups of states that differ in case, blanks or short forms of yes and no, true and false."""
+    if not any_alike([s for s in states if isinstance(s, str)], YES_OR_NO):
+        return iter(())
     keys = {s: _key(s) for s in states if isinstance(s, str) and (s.isalpha() or any(map(str.isalpha, s)))}
     if keys and set(keys.values()) <= YES_OR_NO:
         keys = {state: key[0] for state, key in keys.items()}

@@ -7,7 +7,7 @@ open, as ``1,234`` does, is decided by custom and comes with a doubt.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -147,7 +147,7 @@ def spelled(texts: Sequence[str], how: Spelling) -> Spelled | None:
     return Spelled(values, unit, _examples(texts, values, cells), doubt, fits[chosen])
 
 
-def different_units(texts: Sequence[str]) -> tuple[str, ...]:
+def different_units(texts: Iterable[str]) -> tuple[str, ...]:
     """Return the units of texts that are all numbers, if these are not the same."""
     cells = _cells(texts)
     if not cells or _one_unit(cells) is not None:
@@ -157,7 +157,7 @@ def different_units(texts: Sequence[str]) -> tuple[str, ...]:
     return () if named else units
 
 
-def _cells(texts: Sequence[str]) -> list[re.Match[str]] | None:
+def _cells(texts: Iterable[str]) -> list[re.Match[str]] | None:
     """Return the parts of all cells; None as soon as one is no number."""
     found: list[re.Match[str]] = []
     for text in texts:

@@ -1,0 +1,43 @@
+"""Looks through many labels at once for what few of them have, so that most need no look one by one.
+
+Each function may see something where there is nothing, never the other way round: labels are joined by line
+ends, and one that holds a line end is taken for two.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from lacunary.data.spelling import CURRENCY
+
+__all__ = ["any_alike", "any_line", "any_of", "numbers_at_most"]
+
+BLANKS = re.compile(r"(?:[^\S\n]|[_-])+")
+NUMBER = re.compile(
+    rf"\s*(?:[-+(.,\s\d\u2013\u2212]|[iI][nN][fF]|[nN][aA][nN]|(?:{CURRENCY})\s*[-+(.,\s\d\u2013\u2212])"
+)
+"""What every number begins with, in whatever dress."""
+
+
+def any_of(texts: Sequence[str], known: frozenset[str], around: str) -> bool:
+    """Whether a text may be, in small letters and without some signs around it, a known one."""
+    return not known.isdisjoint(text.strip(around) for text in "\n".join(texts).lower().split("\n"))
+
+
+def any_line(pattern: re.Pattern[str], texts: Iterable[str]) -> bool:
+    """Whether a text may match a pattern, which is one of lines."""
+    return pattern.search("\n".join(texts)) is not None
+
+
+def any_alike(texts: Sequence[str], short: frozenset[str]) -> bool:
+    """Whether two texts may differ in case and blanks alone, or one may be a short form."""
+    together = BLANKS.sub(" ", "\n".join(texts).casefold())
+    lines = together.split("\n")
+    keys = set(map(str.strip, lines))
+    return len(lines) != len(texts) or len(keys) < len(texts) or not short.isdisjoint(keys)
+
+
+def numbers_at_most(texts: Sequence[str], counts: Sequence[int]) -> int:
+    """Return how many cells may be numbers, if each text stands in so many."""
+    return sum(count for text, count in zip(texts, counts, strict=True) if NUMBER.match(text))
