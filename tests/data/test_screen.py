@@ -83,5 +83,4 @@ def test_diagnostics_are_those_of_all_texts(seed: int, monkeypatch: pytest.Monke
     monkeypatch.setattr(diagnostics, "any_line", lambda *_: True)
     monkeypatch.setattr(diagnostics, "any_alike", lambda *_: True)
     monkeypatch.setattr(diagnostics, "numbers_at_most", lambda *_: 10**9)
-    monkeypatch.setattr(diagnostics, "DAILY", re.compile(""))
     assert found == list(diagnose_labels(_column(texts, seed)))

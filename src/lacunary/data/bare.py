@@ -139,7 +139,7 @@ def _may_be_spelled(bare: Column, declared: Declared) -> bool:
         and bare.origin == "text"
         and bool(bare.levels)
         and declared.kinds.get(bare.name) != "discrete"
-        and all(isinstance(label, str) for label in bare.levels)
+        and all(issubclass(kind, str) for kind in set(map(type, bare.levels)))
     )
 
 
@@ -181,7 +181,8 @@ def _left(column: Labels | Numbers, marks: frozenset[str]) -> tuple[Labels | Num
     """Return labels or numbers without those that are marks of holes, and which there were, in words."""
     if isinstance(column, Numbers):
         return _without_numbers(column, marks)
-    gone = [level for level, label in enumerate(column.levels) if str(label) in marks]
+    found = not marks.isdisjoint(map(str, column.levels))
+    gone = [level for level, label in enumerate(column.levels) if str(label) in marks] if found else []
     where = np.arange(len(column.levels)) - np.searchsorted(gone, np.arange(len(column.levels)))
     where[gone] = HOLE
     levels = np.delete(np.array(column.levels, dtype=object), gone) if gone else column.levels

@@ -86,10 +86,10 @@ OF_MONTHS = rf"{MONTH}[-\s]\s*'?\d{{1,2}}(?:\s+\d{{1,2}}:\S+)?|\d{{1,2}}[-\s]{MO
 MONTHLY = re.compile(OF_MONTHS, re.IGNORECASE)
 """A month with a year of two digits, or with a day."""
 
-DAILY = re.compile(rf"^(?:{DATE.pattern}|{OF_MONTHS})$", re.IGNORECASE | re.MULTILINE)
+DAILY = re.compile(rf"\n(?:{DATE.pattern}|{OF_MONTHS})(?=\n)", re.IGNORECASE)
 """A date or a month, in a line of its own."""
 
-SUM = re.compile(r"total|sum|gesamt|ergebnis", re.IGNORECASE)
+SUMS = ("total", "sum", "gesamt", "ergebnis")
 TOTAL = re.compile(r"(.+?)[\s:,-]+(?:sub)?(?:total|sum|summe|gesamt|ergebnis)", re.IGNORECASE)
 
 FIGURE = re.compile(r"[0-9]|^\s*[+-]?(?:inf|nan)", re.IGNORECASE | re.MULTILINE)
@@ -136,8 +136,8 @@ class Diagnostic:
 
 def stray_numbers(labels: Labels, how: Spelling | None = None) -> Diagnostic | None:
     """Return what labels are if most cells are numbers or dates, in a dress of their own or beside others."""
-    levels = [level for level, count in enumerate(labels.observed()) if count]
-    texts = [str(labels.levels[level]) for level in levels if isinstance(labels.levels[level], str)]
+    levels = np.flatnonzero(labels.observed()).tolist()
+    texts = [str(text) for level in levels if isinstance(text := labels.levels[level], str)]
     if not texts or len(texts) < len(levels) or _are_words(texts):
         return None
     return (
@@ -160,7 +160,8 @@ def diagnose_labels(labels: Labels, how: Spelling | None = None) -> Iterator[Dia
     stray = stray_numbers(labels, how)
     if stray is not None:
         yield stray
-    strange = [label for label in labels.levels if not str(label).isascii()]
+    plain = "".join(map(str, labels.levels)).isascii()
+    strange = () if plain else [label for label in labels.levels if not str(label).isascii()]
     if hidden := next((label for label in strange if INVISIBLE.search(str(label))), None):
         what = f"labels such as {str(hidden)!r} hold signs that cannot be seen"
         yield Diagnostic(labels.name, what, "take them out of the source", "garbled")
@@ -184,12 +185,12 @@ def diagnose_labels(labels: Labels, how: Spelling | None = None) -> Iterator[Dia
 def _shaped(labels: Labels) -> Iterator[Diagnostic]:
     """Yield what a spreadsheet has made of a column: dates of other labels, sums, and blocks of rows."""
     levels = [str(label) for label in labels.levels]
-    together = "\n".join(levels)
-    made = [label for label in levels if MONTHLY.fullmatch(label)] if DAILY.search(together) else []
+    together = "\n".join(levels).casefold()
+    made = [label for label in levels if MONTHLY.fullmatch(label)] if any_line(DAILY, levels) else []
     if made and 2 * len(made) <= len(levels):
         what = f"{listed(made, SOME)} may be dates that a spreadsheet has made of something else, as of 3-4"
         yield Diagnostic(labels.name, what, "mend the source if they are", "garbled")
-    ends = levels if SUM.search(together) else []
+    ends = levels if any(word in together for word in SUMS) else []
     if sums := [label for label in ends if (of := TOTAL.fullmatch(label)) and of[1] in levels]:
         what = f"rows with {listed(sums, SOME)} may sum up others"
         yield Diagnostic(labels.name, what, "leave them out of the source if they do", "garbled")

@@ -26,8 +26,8 @@ def any_of(texts: Sequence[str], known: frozenset[str], around: str) -> bool:
 
 
 def any_line(pattern: re.Pattern[str], texts: Iterable[str]) -> bool:
-    """Whether a text may match a pattern, which is one of lines."""
-    return pattern.search("\n".join(texts)) is not None
+    """Whether a text may match a pattern, which begins and ends with line ends: these are found fast."""
+    return pattern.search("\n{}\n".format("\n".join(texts))) is not None
 
 
 def any_alike(texts: Sequence[str], short: frozenset[str]) -> bool:
