@@ -51,6 +51,9 @@ FIRST = 2**12
 REPEATED = 0.85
 """Share of distinct texts in the sample up to which a column is read as categories."""
 
+OFTEN = 300
+"""Distinct texts of the sample up to which polars makes categories of them faster as it reads than after."""
+
 LONGEST = 1e15
 """Numbers below have so few digits that floats keep all of them."""
 
@@ -118,7 +121,7 @@ def _labels(name: str, column: pl.Series, marks: frozenset[str], points: bool) -
 
     tried = points
     if column.dtype == pl.String:
-        column = column.fill_null("")
+        column = column.fill_null("") if column.null_count() else column
         if not tried and column.head(4 * STATES).n_unique() > STATES:
             tried = True
             if (numbers := _measured(column, marks)) is not None:
@@ -182,7 +185,7 @@ def _numbered(column: pl.Series) -> tuple[list[str | None], NDArray[np.signedint
 
 def _first_rows(numbers: NDArray[np.integer], size: int, distinct: int) -> NDArray[np.int64]:
     """Return the first row of every number below a size; there are so many distinct ones, mostly early."""
-    for many in (FIRST, len(numbers)):
+    for many in (FIRST, 4 * FIRST, 16 * FIRST, len(numbers)):
         rows = np.full(size, -1)
         rows[numbers[:many][::-1]] = np.arange(min(many, len(numbers)) - 1, -1, -1)
         if np.count_nonzero(rows >= 0) == distinct:
@@ -275,7 +278,7 @@ def _type(texts: pl.Series, points: bool) -> Any:
 
     if not points and _measures(texts):
         return pl.Float64
-    repeats = texts.n_unique() <= REPEATED * len(texts)
+    repeats = texts.n_unique() <= min(OFTEN, REPEATED * len(texts))
     return _categories() if repeats and hasattr(pl, "Categories") else None
 
 

@@ -32,7 +32,9 @@ def any_line(pattern: re.Pattern[str], texts: Iterable[str]) -> bool:
 
 def any_alike(texts: Sequence[str], short: frozenset[str]) -> bool:
     """Whether two texts may differ in case and blanks alone, or one may be a short form."""
-    together = BLANKS.sub(" ", "\n".join(texts).casefold())
+    together = "\n".join(texts).casefold()
+    if not together.replace("\n", "").isalnum():
+        together = BLANKS.sub(" ", together)
     lines = together.split("\n")
     keys = set(map(str.strip, lines))
     return len(lines) != len(texts) or len(keys) < len(texts) or not short.isdisjoint(keys)
