@@ -1,6 +1,7 @@
 """How far the errors of Monte Carlo estimates can be trusted: against exact values of random problems.
 
     python -m benchmarks.calibration [--problems N] [--methods a,b] [--seed S] [--records FILE] [--mixed]
+                                     [--alphas 0.05,1] [--rows 8,60]
 
 writes ``benchmarks/calibration.md``: for each estimate, and each cell of pseudo-counts and rows, how many
 errors lie beyond the two-sided 95 % interval of their t distribution, the mean and the standard deviation of
@@ -9,7 +10,7 @@ costs: CPU seconds times the mean square of its error, beside formulas, whose er
 Twenty problems a cell take some minutes; 200 are the long run. ``--records`` names a file that is read and
 added to, so that a long campaign can be run in slices. With ``--mixed`` networks have regressions, too, and
 ``benchmarks/calibration-mixed.md`` is written: discrete holes are enumerated, a continuous one is integrated
-over by the trapezoidal rule.
+over by the trapezoidal rule. ``--alphas`` and ``--rows`` choose cells.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
@@ -40,7 +42,7 @@ MOST = 0.12
 PAGE = Path(__file__).with_name("calibration.md")
 MIXED_PAGE = Path(__file__).with_name("calibration-mixed.md")
 MIXED_ROWS = (8, 14, 40)
-GRID = np.linspace(-5.5, 5.5, 401)
+GRID = np.linspace(-5.5, 5.5, 101)
 """arsinh of the values that a continuous hole is given; columns and their noise are of the size of one."""
 
 SHAPES: tuple[tuple[str, dict[str, int], float], ...] = (
@@ -200,7 +202,8 @@ def summary(runs: Sequence[Run]) -> str:
     shown = " | ".join("none" if error is None else f"{error:.3f}" for error in errors)
     flagged = np.mean([each.flagged for each in runs])
     low = sum(each.value < each.bound - 2 * each.stderr - 1e-6 for each in told)
-    return f"{len(runs)} | {outside:.1%} | {z.mean():+.2f} | {z.std():.2f} | {flagged:.0%} | {shown} | {low}"
+    mean = f"{z.mean():+.2f} ± {z.std() / np.sqrt(len(z)):.2f}"
+    return f"{len(runs)} | {outside:.1%} | {mean} | {z.std():.2f} | {flagged:.0%} | {shown} | {low}"
 
 
 def _parted(runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
@@ -226,18 +229,18 @@ def costs(runs: Sequence[Run]) -> str:
     return f"{len(runs)} | {seconds:.2f} | {np.sqrt(square):.3f} | {longer}"
 
 
-def page(runs: Sequence[Run], problems: int, seed: int) -> str:
-    """Return all that was measured, as Markdown."""
+def page(runs: Sequence[Run], made: str, title: str = "Calibration of Monte Carlo estimates") -> str:
+    """Return all that was measured, and by which command, as Markdown."""
     head = "runs | outside 95 % | mean z | sd of z | flagged | rms error | of flagged | below the bound"
     rule = "|".join("---:" for _ in range(8))
     methods = [m for m in METHODS if any(each.method == m for each in runs)]
     formulas = [m for m in FORMULAS if any(each.method == m for each in runs)]
     out = [
-        "# Calibration of Monte Carlo estimates",
+        f"# {title}",
         "",
-        f"`python -m benchmarks.calibration --problems {problems} --seed {seed}`: up to {problems} random "
-        "problems a cell, whose exact evidence is known. Shares outside, z and the first error are of runs "
-        "that were not flagged; CPU times were measured on shared cores.",
+        f"`{made}`: random problems whose exact evidence is known, "
+        f"{len({(r.alpha, r.rows, r.seed) for r in runs})} in all. Shares outside, z and the first error are "
+        "of runs that were not flagged; CPU times were measured on shared cores.",
         "",
         "## All cells",
         "",
@@ -245,6 +248,7 @@ def page(runs: Sequence[Run], problems: int, seed: int) -> str:
         f"|---|{rule}|",
     ]
     out += [f"| {m} | {summary([r for r in runs if r.method == m])} |" for m in methods]
+    out += [f"| all | {summary([r for r in runs if r.method in methods])} |"]
     out += [
         "",
         "Few runs a cell have more than 12 % outside by chance, too, though every error be right:",
@@ -279,20 +283,25 @@ def main() -> None:
     options.add_argument("--methods", default=",".join(METHODS))
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--mixed", action="store_true", help="networks with regressions")
+    options.add_argument("--alphas", help="pseudo-counts, in place of all")
+    options.add_argument("--rows", help="numbers of rows, in place of all")
     options.add_argument("--out", type=Path)
     options.add_argument("--records", type=Path, help="a file to read and to add to, a line for each run")
     given = options.parse_args()
-    sizes, pose = (MIXED_ROWS, mixed_problem) if given.mixed else (ROWS, problem)
+    usual, pose = (MIXED_ROWS, mixed_problem) if given.mixed else (ROWS, problem)
+    sizes = tuple(map(int, given.rows.split(","))) if given.rows else usual
+    alphas = tuple(map(float, given.alphas.split(","))) if given.alphas else ALPHAS
     runs = _kept(given.records)
     done = {each.cell for each in runs}
-    for k, alpha, rows in product(range(given.problems), ALPHAS, sizes):
+    for k, alpha, rows in product(range(given.problems), alphas, sizes):
         seed = given.seed + k
         left = [m for m in given.methods.split(",") if (m, alpha, rows, seed) not in done]
         for made in runs_of(left, alpha, rows, seed, pose) if left else ():
             runs.append(made)
             _keep(given.records, made)
-    out = given.out or (MIXED_PAGE if given.mixed else PAGE)
-    out.write_text(page(runs, given.problems, given.seed), encoding="utf-8")
+    out, told = given.out or (MIXED_PAGE if given.mixed else PAGE), " ".join(sys.argv[1:])
+    title = "Calibration on mixed networks" if given.mixed else "Calibration of Monte Carlo estimates"
+    out.write_text(page(runs, f"python -m benchmarks.calibration {told}", title), encoding="utf-8")
     print(f"written: {out}")
 
 
