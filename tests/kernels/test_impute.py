@@ -13,7 +13,7 @@ from lacunary.data.table import HOLE
 from lacunary.evidence.imputation import Sequence, sequence
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Dirichlet
-from lacunary.kernels.impute import SIDE, copy, impute, renew
+from lacunary.kernels.impute import CHUNK, SIDE, copy, impute, renew
 from lacunary.maths.arrays import Array, Integers
 from tests.evidence.small import classes
 
@@ -21,13 +21,14 @@ FREE = np.zeros(0, dtype=np.int32)
 
 
 def urns() -> list[Sequence]:
-    """Rows of a hidden class, and of a chain whose two links share a table."""
+    """Rows of a hidden class, of a chain whose two links share a table, and of one whose links do not."""
     chain = lac.dag("A -> B -> C", states=2)
     tied = replace(chain, tied=(("B", "C"),))
     codes = np.array([[0, HOLE, 1], [HOLE, 1, 1], [1, HOLE, HOLE], [0, 0, 0]], dtype=np.int16)
     problems = (
         replace(classes(1, rows=12), prior=Dirichlet(1e-8)),
         Problem(tied, lac.Table(chain.schema, codes), Dirichlet(0.5)),
+        Problem(chain, lac.Table(chain.schema, codes), Dirichlet(0.5)),
     )
     return [rows for rows in map(sequence, problems) if rows is not None]
 
@@ -37,7 +38,7 @@ def plain(rows: Sequence, counts: Array, row: int) -> list[float]:
     urn, size, out = rows.urn, rows.layout.size, []
     for c in range(urn.ways[row]):
         n, v = counts.copy(), 1.0
-        at = 2 * (urn.start[row] + c * urn.width[row])
+        at = urn.start[row] + c * (urn.width[row] + urn.sums[row])
         for place in urn.link[at : at + urn.width[row]] // SIDE:
             group = rows.layout.group[place]
             v *= (urn.own[place] + n[place]) / (urn.own[size + group] + rows.layout.total(n)[group])
@@ -50,32 +51,63 @@ def counted(rows: Sequence, chosen: Integers) -> Array:
     """Return the counts of rows completed so."""
     counts = rows.constant.copy()
     for row, c in zip(rows.rows, chosen, strict=False):
-        at = 2 * (rows.urn.start[row] + c * rows.urn.width[row])
+        at = rows.urn.start[row] + c * (rows.urn.width[row] + rows.urn.sums[row])
         np.add.at(counts, rows.urn.link[at : at + rows.urn.width[row]] // SIDE, 1.0)
     return counts
 
 
-@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("which", [0, 1, 2])
 def test_logs_and_states_are_those_of_one_urn(which: int) -> None:
     rows = urns()[which]
     crowd = rows._gathered(rows.constant[None], 2 * SIDE, np.random.default_rng(1))
     impute(rows.urn, rows.rows, 0, rows.length, FREE, *crowd)
     renewed = crowd.chosen.copy()
+    before = rows.layout.total(rows.alpha + rows.constant)
+    left_out = sum(math.lgamma(a + n) - math.lgamma(a) for a, n in zip(before, rows.certain, strict=True))
     for number, chosen in enumerate(crowd.completions(2 * SIDE)):
         log = 0.0
         for k, row in enumerate(rows.rows):
             log += math.log(sum(plain(rows, counted(rows, chosen[:k]), row)))
-        assert crowd.logs.ravel()[number] == pytest.approx(log, rel=1e-12)
+        assert crowd.logs.ravel()[number] == pytest.approx(log + left_out, rel=1e-12)
     renew(rows.urn, rows.rows, rows.length, False, crowd.state, renewed, crowd.stream)
     # Counts are whole, so that a pseudo-count of 1e-8 survives any number of draws and returns.
     after = crowd._replace(chosen=renewed)
     for chosen, counts in zip(after.completions(2 * SIDE), after.counts(rows.layout), strict=True):
         np.testing.assert_array_equal(counts, counted(rows, chosen))
         state = rows._state(counts)
-    np.testing.assert_array_equal(after.state.reshape(2, -1, SIDE)[1, :, -1], state)
+    kept = np.append(np.ones(rows.layout.size, dtype=bool), rows.certain == 0.0)
+    np.testing.assert_array_equal(after.state.reshape(2, -1, SIDE)[1, kept, -1], state[kept])
 
 
-@pytest.mark.parametrize("which", [0, 1])
+def test_sums_are_left_out_where_every_row_uses_them_or_none() -> None:
+    """A hidden class divides all rows alike, and B does where A, its parent, is known in all of them."""
+    hidden, tied, chain = urns()
+    assert hidden.certain.max() == hidden.certain.sum() == 12.0
+    assert not tied.certain.any()  # a row that draws twice from one table divides by what it drew first
+    assert chain.certain.sum() == 1.0  # A, a hole once; that hole leaves open which tables of B are used
+    graph, codes = lac.dag("A -> B -> C", states=2), [[0, HOLE, 1], [1, HOLE, 0], [0, HOLE, 0]]
+    rows = sequence(Problem(graph, lac.Table(graph.schema, np.array(codes, dtype=np.int16)), Dirichlet(0.5)))
+    assert rows is not None
+    b = graph.names.index("B")
+    used = rows.layout.group[rows.layout.start[b] : rows.layout.start[b] + 2]
+    assert rows.certain[used].tolist() == [2.0, 1.0]
+    assert rows.certain.sum() == 3.0
+
+
+def test_no_more_sums_are_left_out_than_doubles_can_hold() -> None:
+    graph = lac.dag("; ".join(f"A{k} -> B{k}" for k in range(12)), states=2)
+    codes = np.tile(np.array([0, HOLE] * 12, dtype=np.int16), (3, 1))
+    order = [graph.names.index(f"{side}{k}") for k in range(12) for side in "AB"]
+    table = lac.Table(graph.schema, codes[:, np.argsort(order)])
+    rows = sequence(Problem(graph, table, Dirichlet(0.5)))
+    assert rows is not None
+    assert (rows.urn.width - rows.urn.sums).max() == CHUNK
+    # Every A is 0 in three rows: 1/2 · 3/4 · 5/6; what is never seen of B adds nothing.
+    exact = 12 * math.log(0.5 * 0.75 * 2.5 / 3)
+    np.testing.assert_allclose(rows.run(2, SIDE, np.random.default_rng(0)).log_z, exact, rtol=1e-12)
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
 def test_a_row_is_renewed_by_its_probabilities(which: int) -> None:
     """With all others held, the last row's completions come as often as the urn says: 5 deviations."""
     rows, draws = urns()[which], 400 * SIDE

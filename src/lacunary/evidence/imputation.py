@@ -23,7 +23,7 @@ from lacunary.data.table import HOLE
 from lacunary.evidence.population import UNEVEN, Annealed, Weights, log_mean
 from lacunary.evidence.problem import Problem
 from lacunary.infer.parallel import in_parallel
-from lacunary.kernels.impute import SIDE, Urn, copy, impute, renew
+from lacunary.kernels.impute import CHUNK, SIDE, Urn, copy, impute, renew
 from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.special import log_rising
 from lacunary.model.layout import Layout
@@ -58,6 +58,9 @@ class Sequence:
         The distinct row of each row with holes; (rows,).
     constant
         Counts that no hole changes; (size,).
+    certain
+        Rows that use a distribution whatever they are completed with, where no row may or may not use it:
+        what divides by its sum is known beforehand; (groups,).
     codes
         The distinct rows, in the order of the urn; (distinct rows, variables).
     """
@@ -67,13 +70,15 @@ class Sequence:
     urn: Urn
     rows: Integers
     constant: Array
+    certain: Array
     codes: Integers
 
     @cached_property
     def log_first(self) -> float:
-        """Log evidence of all that no hole changes."""
+        """Log evidence of all that no hole changes, less what rows divide by however they are completed."""
         cells = log_rising(self.alpha, self.constant).sum()
-        sums = log_rising(self.layout.total(self.alpha), self.layout.total(self.constant)).sum()
+        drawn = self.layout.total(self.constant) + self.certain
+        sums = log_rising(self.layout.total(self.alpha), drawn).sum()
         return float(cells - sums)
 
     @property
@@ -192,7 +197,7 @@ class Sequence:
     def _counted(self, rows: Integers, chosen: NDArray[np.integer[Any]]) -> Array:
         """Return the counts of rows completed so, and of all that no hole changes; (size,)."""
         counts, width = self.constant.copy(), self.urn.width[rows]
-        at = 2 * (self.urn.start[rows] + chosen * width)
+        at = self.urn.start[rows] + chosen * (width + self.urn.sums[rows])
         for f in range(int(width.max(initial=0))):
             np.add.at(counts, self.urn.link[(at + f)[f < width]] // SIDE, 1.0)
         return counts
@@ -296,13 +301,9 @@ def sequence(problem: Problem) -> Sequence | None:
             often += weights[members].astype(np.int64).tolist()
             order += members.tolist()
     written = [places for places in written if places.size]
-    ways = np.array([len(places) for places in written], dtype=np.int64)
-    width = np.array([places.shape[1] for places in written], dtype=np.int64)
-    start = np.concatenate([[0], np.cumsum(ways * width)])[:-1]
-    own = np.concatenate([alpha, layout.total(alpha)])
-    urn = Urn(own, start, ways, width, _links(layout, written), bool(problem.dag.tied))
+    urn, certain = _urn(layout, alpha, written, often, bool(problem.dag.tied))
     rows = np.repeat(np.arange(len(written)), often).astype(np.int64)
-    return Sequence(layout, alpha, urn, rows, constant, np.where(holes, HOLE, codes)[order])
+    return Sequence(layout, alpha, urn, rows, constant, certain, np.where(holes, HOLE, codes)[order])
 
 
 def _too_many(holes: NDArray[np.bool_], sizes: Integers) -> bool:
@@ -311,10 +312,39 @@ def _too_many(holes: NDArray[np.bool_], sizes: Integers) -> bool:
     return bool(log_ways.max(initial=0.0) > np.log(WIDE) or len(sizes) * np.exp(log_ways).sum() > MOST)
 
 
-def _links(layout: Layout, written: list[Integers]) -> NDArray[np.int32]:
-    """Return where the parameters and then the distributions of every completion stand in a block's state."""
-    both = [np.stack([p, layout.size + layout.group[p]], axis=1).ravel() for p in written]
-    return SIDE * np.concatenate([np.zeros(0, dtype=np.int64), *both]).astype(np.int32)
+def _urn(
+    layout: Layout, alpha: Array, written: list[Integers], often: list[int], twice: bool
+) -> tuple[Urn, Array]:
+    """Return the urn of rows with these completions, and how often they use each sum that it leaves out."""
+    totals = layout.total(alpha)
+    groups = [layout.group[places] for places in written]
+    free, certain = ~_certain(groups, len(totals), twice), np.zeros(len(totals))
+    link, sums = [np.zeros(0, dtype=np.int64)], []
+    for places, group, times in zip(written, groups, often, strict=True):
+        hangs = free[group[0]]  # a family that uses several distributions leaves none of them out
+        link.append(np.concatenate([places, layout.size + group[:, hangs]], axis=1).ravel())
+        sums.append(int(hangs.sum()))
+        np.add.at(certain, group[0, ~hangs], times)
+    ways = np.array([len(places) for places in written], dtype=np.int64)
+    width = np.array([places.shape[1] for places in written], dtype=np.int64)
+    start = np.cumsum([0, *(len(one) for one in link[1:])])[:-1].astype(np.int64)
+    own = np.concatenate([alpha, totals])
+    every = SIDE * np.concatenate(link).astype(np.int32)
+    return Urn(own, start, ways, width, np.array(sums, dtype=np.int64), every, twice), certain
+
+
+def _certain(groups: list[Integers], many: int, twice: bool) -> NDArray[np.bool_]:
+    """Tell of which distributions every row uses each or none, however it is completed; (groups,).
+
+    Of a row's families no more than `CHUNK` are told of: probabilities that are not divided must not grow
+    beyond what doubles hold. ``groups`` are the distributions of each row's completions; (ways, families).
+    """
+    out = np.full(many, not twice)
+    for group in groups:
+        out[group[:, (group != group[0]).any(axis=0)]] = False
+    for group in groups:
+        out[group[0, out[group[0]]][CHUNK:]] = False
+    return out
 
 
 def _alike(holes: NDArray[np.bool_]) -> list[Integers]:

@@ -17,7 +17,7 @@ from lacunary.kernels.compile import called, inlined, kernel
 from lacunary.kernels.lanes import LANES, U, add_lanes, gather_odds_twice
 from lacunary.kernels.variate import STEP, fraction
 
-__all__ = ["SIDE", "Urn", "copy", "impute", "renew"]
+__all__ = ["CHUNK", "SIDE", "Urn", "copy", "impute", "renew"]
 
 SIDE = 2 * LANES
 """Particles of a block."""
@@ -30,55 +30,54 @@ class Urn(NamedTuple):
     """Pseudo-counts, and the completions of distinct rows.
 
     ``own`` are the prior's pseudo-counts and then their sums by distribution (size + groups,). Row d has
-    ``ways[d]`` completions of ``width[d]`` families each. From ``link[2 · start[d]]`` on they stand one after
-    the other: the places of its parameters, then those of their distributions, times `SIDE`. ``twice`` says
-    whether a row may use a distribution twice.
+    ``ways[d]`` completions of ``width[d]`` families each, ``sums[d]`` of them with sums that hang on how rows
+    are completed; all others divide alike, whatever is drawn, and are left out. From ``link[start[d]]`` on
+    completions stand one after the other: the places of their parameters, then those of the sums, times
+    `SIDE`. ``twice`` says whether a row may use a distribution twice; no sum is left out then.
 
     The state of a block of particles has `SIDE` numbers for each of size + groups places: counts, then their
-    sums by distribution, which are whole and so stay exact.
+    sums by distribution, which are whole and so stay exact; those that no completion names stay as they were.
     """
 
     own: NDArray[np.float64]
     start: NDArray[np.int64]
     ways: NDArray[np.int64]
     width: NDArray[np.int64]
+    sums: NDArray[np.int64]
     link: NDArray[np.int32]
     twice: bool
 
 
 @inlined
-def _count(parameter: int, distribution: int, by: float, state: Any) -> None:
-    """Count a value drawn from one particle's distribution, or take it back."""
-    state[U(parameter)] += by
-    state[U(distribution)] += by
-
-
-@inlined
 def _add(urn: Urn, d: int, c: int, by: float, lane: int, state: Any) -> None:
     """Count a completion of a row for one particle of a block, or take it back."""
-    width = urn.width[d]
-    at = 2 * (urn.start[d] + c * width)
-    for f in range(at, at + width):
-        _count(urn.link[U(f)] + lane, urn.link[U(f + width)] + lane, by, state)
+    places = urn.width[d] + urn.sums[d]
+    at = urn.start[d] + c * places
+    for k in range(at, at + places):
+        state[U(urn.link[U(k)] + lane)] += by
 
 
 @called
 def _weigh_by_turns(urn: Urn, d: int, c: int, lane: int, state: Any) -> float:
     """Return the probability of a completion whose values are drawn one after the other."""
     width, v = urn.width[d], 1.0
-    at = 2 * (urn.start[d] + c * width)
+    at = urn.start[d] + 2 * c * width
     for f in range(at, at + width):
         i, g = urn.link[f] + lane, urn.link[f + width] + lane
         v *= (state[i] + urn.own[i // SIDE]) / (state[g] + urn.own[g // SIDE])
-        _count(i, g, 1.0, state)
+        state[i] += 1.0
+        state[g] += 1.0
     _add(urn, d, c, -1.0, lane, state)
     return v
 
 
 @inlined
 def _weigh(urn: Urn, d: int, state: Any, value: Any) -> None:
-    """Write the probabilities of a row's completions, given the counts before it, added up."""
-    at, width = 2 * urn.start[d], urn.width[d]
+    """Write the probabilities of a row's completions, given the counts before it, added up.
+
+    They are not divided by the sums that the urn leaves out.
+    """
+    at, width, sums = urn.start[d], urn.width[d], urn.sums[d]
     for c in range(urn.ways[d]):
         here = c * SIDE
         if urn.twice:
@@ -88,9 +87,9 @@ def _weigh(urn: Urn, d: int, state: Any, value: Any) -> None:
             for lane in range(SIDE):
                 value[U(here + lane)] = 1.0
             for f in range(0, width, CHUNK):
-                many = min(CHUNK, width - f)
-                gather_odds_twice(value, here, state, urn.own, urn.link, at + f, at + width + f, many)
-            at += 2 * width
+                above, below = min(CHUNK, width - f), min(CHUNK, max(sums - f, 0))
+                gather_odds_twice(value, here, state, urn.own, urn.link, at + f, above, at + width + f, below)
+            at += width + sums
         if c > 0:
             add_lanes(value, here, value, here - SIDE)
             add_lanes(value, here + LANES, value, here - LANES)
@@ -114,6 +113,8 @@ def impute(
     urn: Urn, order: Any, first: int, last: int, given: Any, state: Any, chosen: Any, logs: Any, stream: Any
 ) -> None:
     """Complete rows ``order[first:last]`` for every particle; add the log of each row's probability.
+
+    It is not divided by the sums that the urn leaves out, which are the same for all particles.
 
     Parameters
     ----------

@@ -233,25 +233,35 @@ def _scatter_sum(many: int) -> Any:
 
 
 def _gather_odds(many: int) -> Any:
-    """Return op(run, at, array, own, base, above, below, count): multiply a run by a product over another.
+    """Return op(run, at, array, own, base, above, n, below, m): multiply a run by a product over another.
 
     The factors above are ``array[j : j + many] + own[j // many]`` with j = ``base[k]`` for above ≤ k <
-    above + count, those below alike. Products must neither vanish nor grow beyond what doubles hold.
+    above + n, those below, of which there are m, alike. Products must neither vanish nor grow beyond what
+    doubles hold.
     """
 
-    def plain(run: Any, at: Any, array: Any, own: Any, base: Any, above: Any, below: Any, count: Any) -> None:
-        for k in range(count):
-            over, under = int(base[above + k]), int(base[below + k])
-            ratio = (array[over : over + many] + own[over // many]) / (
-                array[under : under + many] + own[under // many]
-            )
-            run[at : at + many] *= ratio
+    def plain(
+        run: Any, at: Any, array: Any, own: Any, base: Any, above: Any, n: Any, below: Any, m: Any
+    ) -> None:
+        for j in base[above : above + n].tolist():
+            run[at : at + many] *= array[j : j + many] + own[j // many]
+        for j in base[below : below + m].tolist():
+            run[at : at + many] /= array[j : j + many] + own[j // many]
 
     if not COMPILES:
         return plain
 
     def operation(
-        typing: Any, run: Any, at: Any, array: Any, own: Any, base: Any, above: Any, below: Any, count: Any
+        typing: Any,
+        run: Any,
+        at: Any,
+        array: Any,
+        own: Any,
+        base: Any,
+        above: Any,
+        n: Any,
+        below: Any,
+        m: Any,
     ) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             vector, word = ir.VectorType(ir.DoubleType(), many), ir.IntType(64)
@@ -272,15 +282,16 @@ def _gather_odds(many: int) -> Any:
             target = place(data[0], arguments[1])
             over = tools.alloca_once_value(builder, _load(builder, target))
             under = tools.alloca_once_value(builder, vector([ir.DoubleType()(1.0)] * many))
-            # ``over`` has the run and the first factors above, ``under`` as many of those below.
-            with tools.for_range(builder, arguments[7]) as loop:
+            # ``over`` has the run and the first factors above, ``under`` the first of those below.
+            with tools.for_range(builder, arguments[6]) as loop:
                 meet(builder.add(arguments[5], loop.index), over)
-                meet(builder.add(arguments[6], loop.index), under)
+            with tools.for_range(builder, arguments[8]) as loop:
+                meet(builder.add(arguments[7], loop.index), under)
             builder.store(builder.fdiv(builder.load(over), builder.load(under)), target, align=8)
             return context.get_dummy_value()
 
         whole = types.int64
-        return types.void(run, whole, array, own, base, whole, whole, whole), generate
+        return types.void(run, whole, array, own, base, whole, whole, whole, whole), generate
 
     return intrinsic(operation)
 
