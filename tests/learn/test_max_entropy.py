@@ -17,7 +17,7 @@ from lacunary.files.shipped import alarm, asia
 from lacunary.infer.belief import Dirichlet, bdeu
 from lacunary.infer.network import Network, random_network
 from lacunary.learn.em import maximize_rule
-from lacunary.learn.max_entropy import Bounded, max_entropy
+from lacunary.learn.max_entropy import Bounded, Climb, max_entropy
 from lacunary.learn.select import Chosen, local_entropy
 from lacunary.learn.stop import Stop
 from lacunary.model.dag import Dag
@@ -146,6 +146,22 @@ def test_gradients_by_finite_differences_of_enumeration(problem: Small) -> None:
     known = ~np.isnan(bounded.rule.known)
     assert not uphill[known].any()
     assert not wider[known].any()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=list(PROBLEMS))
+def test_a_step_too_long_for_probabilities_has_a_value_to_turn_back_from(problem: Small) -> None:
+    """A line search may try η 1 300 apart, as in ENT's BN1: θ = 0 made the score −∞ and the slope 0 · ∞."""
+    bounded, eta = coordinates(problem)
+    climb = Climb(bounded, 1.0, bounded.score(bounded.theta(eta))[0], 1e-5, 100)
+    far = 1000.0 * np.random.default_rng(0).choice([-1.0, 1.0], len(eta))
+    value, slope = climb._lagrangian(eta + far)
+    assert np.isfinite(value)
+    assert np.isfinite(slope).all()
+    assert value > climb._lagrangian(eta)[0]
+    free = np.isnan(bounded.rule.known)
+    assert bounded.theta(eta + far)[free].min() > 0
+    assert climb.highest is None or climb.highest[0] <= bounded.entropy(bounded.theta(eta))[0]
 
 
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=list(PROBLEMS))

@@ -34,6 +34,10 @@ MARGIN = 1e-8
 FLOOR = 1e-12
 """A probability of zero is raised to this before its logarithm is taken as a coordinate."""
 
+DEEPEST = 690.0
+"""Coordinates this far below the highest of their distribution, θ of 1e-300, are taken to be no lower: a long
+step of a line search would otherwise make θ = 0 and the score infinitely low, from which none finds back."""
+
 ROUNDS = 40
 """The most changes of the multiplier; a handful is usual."""
 
@@ -57,7 +61,8 @@ class Bounded:
         layout = self.rule.dag.layout
         highest = np.full(layout.groups, -np.inf)
         np.maximum.at(highest, layout.group, eta)
-        return np.asarray(self.rule.project(np.exp(eta - highest[layout.group])[None])[0])
+        depth = np.maximum(eta - highest[layout.group], -DEEPEST)
+        return np.asarray(self.rule.project(np.exp(depth)[None])[0])
 
     def score(self, theta: Array) -> tuple[float, Array]:
         """Return S = log-likelihood + Σ pseudo · log θ, and ∂S/∂η = n − θ Σn with n = E[N] + pseudo."""
