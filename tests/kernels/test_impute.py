@@ -107,6 +107,32 @@ def test_no_more_sums_are_left_out_than_doubles_can_hold() -> None:
     np.testing.assert_allclose(rows.run(2, SIDE, np.random.default_rng(0)).log_z, exact, rtol=1e-12)
 
 
+def test_rows_come_in_so_that_they_resemble_all_rows_at_any_time() -> None:
+    """Of rows of two cells beside a hidden class, each kind is at any time within one row of its share."""
+    graph = lac.dag("H -> A; H -> B", states=2)
+    kinds = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.int16)
+    full = np.full((64, 3), HOLE, dtype=np.int16)
+    a, b = graph.names.index("A"), graph.names.index("B")
+    full[:, [a, b]] = np.repeat(kinds, [8, 8, 16, 32], axis=0)
+    rows = sequence(Problem(graph, lac.Table(graph.schema, full), Dirichlet(1.0)))
+    assert rows is not None
+    for seed in range(5):
+        order = rows._order(np.random.default_rng(seed))
+        np.testing.assert_array_equal(np.sort(order), np.arange(64))
+        came = np.cumsum(rows.rows[order][:, None] == np.arange(4), axis=0)
+        share = np.bincount(rows.rows) / 64
+        assert np.abs(came - share * np.arange(1, 65)[:, None]).max() <= 1.0
+
+
+def test_rows_that_cannot_all_be_compared_come_in_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = urns()[0]
+    monkeypatch.setattr("lacunary.evidence.imputation.COMPARED", 3 * rows.codes.size)
+    order = rows._order(np.random.default_rng(0))
+    np.testing.assert_array_equal(np.sort(order), np.arange(rows.length))
+    monkeypatch.setattr("lacunary.evidence.imputation.COMPARED", 0)
+    np.testing.assert_array_equal(np.sort(rows._order(np.random.default_rng(0))), np.arange(rows.length))
+
+
 @pytest.mark.parametrize("which", [0, 1, 2])
 def test_a_row_is_renewed_by_its_probabilities(which: int) -> None:
     """With all others held, the last row's completions come as often as the urn says: 5 deviations."""

@@ -5,7 +5,8 @@ is multiplied by the probability of the row's observed cells. Where weights on a
 its particles are drawn anew, and all their completions renewed by collapsed Gibbs sampling (Chopin 2002;
 Del Moral, Doucet & Jasra 2006). Every island's estimate of the evidence is unbiased. It begins at the
 prior, and unlike tempering it has no trouble with pseudo-counts far below one: the first row is as probable
-whoever sees it.
+whoever sees it. Any order of the rows will do; particles are led astray least where the rows that have come
+in look like all rows at any time, so they are chosen by herding (Chen, Welling & Smola 2010).
 """
 
 from __future__ import annotations
@@ -41,6 +42,12 @@ PILOT = 64
 
 FIRST = 8.0
 """Times as many particles at the first rows as at the last."""
+
+ALIKE = 3.0
+"""How much more alike two rows are for each cell that they share."""
+
+COMPARED = 2**26
+"""Cells that are compared at most to put the rows in order."""
 
 STRIDE = 16
 """Weights are looked at whenever so much of one part more rows have come in."""
@@ -89,18 +96,18 @@ class Sequence:
     def run(
         self, islands: int, particles: int, rng: np.random.Generator, chosen: Integers | None = None
     ) -> Annealed:
-        """Let the rows come in on every island, in an order of its own; particles fill whole blocks.
+        """Let the rows come in on every island, in one order; particles fill whole blocks.
 
         With completions of all rows, ``chosen``, that are a draw from the posterior for each island, runs are
         conditional: one particle ends there. The mean of exp(−log_z) is then the inverse of the evidence.
         """
         particles = SIDE * -(-particles // SIDE)
         seeds = rng.integers(0, 2**63, islands).tolist()
-        stops = self._stops(particles, rng)
+        order = self._order(rng)
+        stops = self._stops(particles, order, rng)
 
         def island(number: int) -> _Island:
             own = np.random.default_rng(seeds[number])
-            order = own.permutation(len(self.rows))
             kept = None if chosen is None else self._backwards(chosen[number][order], order, stops, own)
             return self._island(particles, order, stops, kept, own)
 
@@ -148,11 +155,48 @@ class Sequence:
             renew(self.urn, self.rows, self.length, False, crowd.state, crowd.chosen, crowd.stream)
         return crowd.completions(len(chosen))
 
-    def _stops(self, particles: int, rng: np.random.Generator) -> list[int]:
+    def _order(self, rng: np.random.Generator) -> Integers:
+        """Return an order in which the rows that have come in resemble all rows at any time.
+
+        The first row is drawn, and each further one is that which the others so far resemble least for what
+        it resembles all rows. Where not all can be compared, the last ones come in as they may.
+        """
+        often = np.bincount(self.rows, minlength=len(self.codes))
+        following, left = np.cumsum(often) - often, often.copy()
+        out, resembled = [], np.zeros(len(self.codes))
+        for t in range(self._compared):
+            wanted = np.where(left > 0, (t + 1) * self._usual - resembled, -np.inf)
+            d = int(np.argmax(wanted)) if t else int(self.rows[rng.integers(len(self.rows))])
+            out.append(following[d] + often[d] - left[d])
+            left[d] -= 1
+            resembled += self._alike(d)
+        others = np.setdiff1d(np.arange(len(self.rows)), out)
+        return np.concatenate([np.array(out, dtype=np.int64), rng.permutation(others)])
+
+    @property
+    def _compared(self) -> int:
+        """Rows that can be compared with all distinct ones."""
+        return min(self.length, COMPARED // max(self.codes.size, 1))
+
+    @cached_property
+    def _usual(self) -> Array:
+        """How much each distinct row resembles a row, on average; (distinct rows,)."""
+        some = self.rows[np.linspace(0, self.length - 1, self._compared).astype(np.int64)]
+        which, often = np.unique(some, return_counts=True)
+        out = np.zeros(len(self.codes))
+        for d, times in zip(which.tolist(), often.tolist(), strict=True):
+            out += times / len(some) * self._alike(d)
+        return out
+
+    def _alike(self, row: int) -> Array:
+        """Return how alike distinct rows are to one of them; cells that are open are like no others."""
+        shared = ((self.codes == self.codes[row]) & (self.codes[row] != HOLE)).sum(axis=1)
+        return np.asarray(ALIKE ** (shared - float(self.codes.shape[1])))
+
+    def _stops(self, particles: int, order: Integers, rng: np.random.Generator) -> list[int]:
         """Return after how many rows particles are drawn anew: where a pilot's weights became uneven."""
-        order, stops = rng.permutation(len(self.rows)), list(range(1, len(self.rows)))
-        pilot = self._island(min(particles, PILOT), order, stops, None, rng, adaptive=True)
-        return pilot.stops
+        every = list(range(1, len(self.rows)))
+        return self._island(min(particles, PILOT), order, every, None, rng, adaptive=True).stops
 
     def _island(
         self,
