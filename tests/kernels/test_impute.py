@@ -13,6 +13,7 @@ from lacunary.data.table import HOLE
 from lacunary.evidence.imputation import Sequence, sequence
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Dirichlet
+from lacunary.kernels.herd import herd
 from lacunary.kernels.impute import CHUNK, SIDE, copy, impute, renew
 from lacunary.maths.arrays import Array, Integers
 from tests.evidence.small import classes
@@ -122,6 +123,37 @@ def test_rows_come_in_so_that_they_resemble_all_rows_at_any_time() -> None:
         came = np.cumsum(rows.rows[order][:, None] == np.arange(4), axis=0)
         share = np.bincount(rows.rows) / 64
         assert np.abs(came - share * np.arange(1, 65)[:, None]).max() <= 1.0
+
+
+def test_herding_takes_the_row_that_most_is_wanted_of() -> None:
+    """As written down: all rows' mean resemblance, times how many were taken, less what these resemble it."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(-1, 3, (9, 4))
+    often, alike, first = rng.integers(1, 4, 9), 3.0 ** np.arange(-4, 1), rng.random(9)
+
+    def resembles(d: int, e: int) -> float:
+        return float(3.0 ** (sum(x == y >= 0 for x, y in zip(codes[d], codes[e], strict=True)) - 4))
+
+    usual = np.array([sum(often[e] * resembles(d, e) for e in range(9)) for d in range(9)]) / often.sum()
+    taken: list[int] = []
+    for t in range(int(often.sum())):
+        open_ = [d for d in range(9) if taken.count(d) < often[d]]
+        taken.append(max(open_, key=lambda d: first[d] + t * usual[d] - sum(resembles(d, e) for e in taken)))
+    columns = np.ascontiguousarray(codes.T, dtype=np.int32)
+    assert herd(columns, often, usual, alike, first.copy(), len(taken)).tolist() == taken
+
+
+def test_islands_have_orders_of_their_own() -> None:
+    """With pseudo-counts of 1e-8 an order leads to one peak, from which no move leads away."""
+    graph = lac.dag("H -> A B C", states=2, hidden=["H"])
+    codes = np.random.default_rng(0).integers(0, 2, (20, 4)).astype(np.int8)
+    codes[:, 0] = HOLE
+    problem = Problem(graph, lac.Table(graph.schema, codes, np.empty((20, 0)), np.ones(20)), Dirichlet(1e-8))
+    rows = sequence(problem)
+    assert rows is not None
+    assert (
+        rows.run(16, SIDE, np.random.default_rng(0)).log_z.std() > 2.0
+    )  # peaks are multiples of log 1e8 apart
 
 
 def test_rows_that_cannot_all_be_compared_come_in_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

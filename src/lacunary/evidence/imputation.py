@@ -6,7 +6,8 @@ its particles are drawn anew, and all their completions renewed by collapsed Gib
 Del Moral, Doucet & Jasra 2006). Every island's estimate of the evidence is unbiased. It begins at the
 prior, and unlike tempering it has no trouble with pseudo-counts far below one: the first row is as probable
 whoever sees it. Any order of the rows will do; particles are led astray least where the rows that have come
-in look like all rows at any time, so they are chosen by herding (Chen, Welling & Smola 2010).
+in look like all rows at any time, so they are chosen by herding (Chen, Welling & Smola 2010). Where an order
+leads all particles to the same peak, islands with that order agree on what is wrong: each has its own.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from lacunary.data.table import HOLE
 from lacunary.evidence.population import UNEVEN, Annealed, Weights, log_mean
 from lacunary.evidence.problem import Problem
 from lacunary.infer.parallel import in_parallel
+from lacunary.kernels.herd import herd
 from lacunary.kernels.impute import CHUNK, SIDE, Urn, copy, impute, renew
 from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.special import log_rising
@@ -46,8 +48,11 @@ FIRST = 8.0
 ALIKE = 3.0
 """How much more alike two rows are for each cell that they share."""
 
-COMPARED = 2**26
-"""Cells that are compared at most to put the rows in order."""
+COMPARED = 2**24
+"""Cells that are compared at most to put the rows of an island in order."""
+
+MINGLED = 2.0
+"""How many rows' resemblance a row may be ahead of others for no reason, so that orders differ."""
 
 STRIDE = 16
 """Weights are looked at whenever so much of one part more rows have come in."""
@@ -96,18 +101,18 @@ class Sequence:
     def run(
         self, islands: int, particles: int, rng: np.random.Generator, chosen: Integers | None = None
     ) -> Annealed:
-        """Let the rows come in on every island, in one order; particles fill whole blocks.
+        """Let the rows come in on every island, in an order of its own; particles fill whole blocks.
 
         With completions of all rows, ``chosen``, that are a draw from the posterior for each island, runs are
         conditional: one particle ends there. The mean of exp(−log_z) is then the inverse of the evidence.
         """
         particles = SIDE * -(-particles // SIDE)
         seeds = rng.integers(0, 2**63, islands).tolist()
-        order = self._order(rng)
-        stops = self._stops(particles, order, rng)
+        stops = self._stops(particles, rng)
 
         def island(number: int) -> _Island:
             own = np.random.default_rng(seeds[number])
+            order = self._order(own)
             kept = None if chosen is None else self._backwards(chosen[number][order], order, stops, own)
             return self._island(particles, order, stops, kept, own)
 
@@ -158,20 +163,23 @@ class Sequence:
     def _order(self, rng: np.random.Generator) -> Integers:
         """Return an order in which the rows that have come in resemble all rows at any time.
 
-        The first row is drawn, and each further one is that which the others so far resemble least for what
-        it resembles all rows. Where not all can be compared, the last ones come in as they may.
+        Each row is that which the others so far resemble least for what it resembles all rows, after a
+        beginning that is drawn. Where not all can be compared, the last ones come in as they may.
         """
+        if not self._compared:
+            return rng.permutation(self.length)
         often = np.bincount(self.rows, minlength=len(self.codes))
-        following, left = np.cumsum(often) - often, often.copy()
-        out, resembled = [], np.zeros(len(self.codes))
-        for t in range(self._compared):
-            wanted = np.where(left > 0, (t + 1) * self._usual - resembled, -np.inf)
-            d = int(np.argmax(wanted)) if t else int(self.rows[rng.integers(len(self.rows))])
-            out.append(following[d] + often[d] - left[d])
-            left[d] -= 1
-            resembled += self._alike(d)
+        wanted = self._usual + MINGLED * self._usual.mean() * rng.random(len(often))
+        alike = ALIKE ** np.arange(-self.codes.shape[1], 1.0)
+        found = herd(self._columns, often, self._usual, alike, wanted, self._compared)
+        out = np.searchsorted(self.rows, found) + _times_before(found)
         others = np.setdiff1d(np.arange(len(self.rows)), out)
-        return np.concatenate([np.array(out, dtype=np.int64), rng.permutation(others)])
+        return np.concatenate([out, rng.permutation(others)])
+
+    @cached_property
+    def _columns(self) -> NDArray[np.int32]:
+        """The distinct rows, side by side; (variables, distinct rows)."""
+        return np.ascontiguousarray(self.codes.T, dtype=np.int32)
 
     @property
     def _compared(self) -> int:
@@ -193,9 +201,9 @@ class Sequence:
         shared = ((self.codes == self.codes[row]) & (self.codes[row] != HOLE)).sum(axis=1)
         return np.asarray(ALIKE ** (shared - float(self.codes.shape[1])))
 
-    def _stops(self, particles: int, order: Integers, rng: np.random.Generator) -> list[int]:
+    def _stops(self, particles: int, rng: np.random.Generator) -> list[int]:
         """Return after how many rows particles are drawn anew: where a pilot's weights became uneven."""
-        every = list(range(1, len(self.rows)))
+        order, every = self._order(rng), list(range(1, len(self.rows)))
         return self._island(min(particles, PILOT), order, every, None, rng, adaptive=True).stops
 
     def _island(
@@ -316,6 +324,15 @@ def _crowd(particles: int, rows: int, all_rows: int) -> int:
     steps add to the error alike, numbers in proportion to 1/√rows are the best.
     """
     return SIDE * int(particles * min((all_rows / rows) ** 0.5, FIRST) / SIDE)
+
+
+def _times_before(found: Integers) -> Integers:
+    """Return how often each number stood before, at every place."""
+    by_number = np.argsort(found, kind="stable")
+    first = np.searchsorted(found[by_number], found)
+    out = np.empty(len(found), dtype=np.int64)
+    out[by_number] = np.arange(len(found))
+    return np.asarray(out - first)
 
 
 def _strides(rows: int) -> list[int]:

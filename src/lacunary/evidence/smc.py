@@ -70,9 +70,12 @@ ROUGH, ALIKE = 1.0, 0.4
 """Spread from which the effort that leads to another can be told, and the one that is aimed at."""
 
 MANY = 23
-"""Islands from which on more particles are worth more: runs that end at a draw need many."""
+"""Islands at least of a run that counts: fewer do not tell their spread, and those that err most look best.
 
-SAFE, EASY = 0.85, 0.6
+From so many on, more particles are worth more.
+"""
+
+SAFE, EASY = 0.85, 0.25
 """Share of the wanted error that is aimed at; that below which a first run is taken as it is."""
 
 LEAST = 8
@@ -194,7 +197,7 @@ class Sampler:
             return float(np.clip(BEYOND * (self.spread / ROUGH) ** 2, LESS, MORE)), islands
         aim = min(ALIKE, SAFE * stderr * np.sqrt(max(MANY, islands)))
         many = int(np.ceil((min(self.spread, aim) / (SAFE * stderr)) ** 2))
-        return max((self.spread / aim) ** 2, 1.0), max(many, islands)
+        return max((self.spread / aim) ** 2, 1.0), max(many, islands, MANY)
 
     @property
     def next_cost(self) -> float:
