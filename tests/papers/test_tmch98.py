@@ -195,6 +195,31 @@ def test_gains_are_relative_to_the_others_score_and_averaged() -> None:
     assert beside.note == "MDAG/n is 3.0 nats behind itself, at most 3.0"
 
 
+def test_averages_are_over_seeds_that_have_all_digits() -> None:
+    def record(digit: int, kind: str, seed: int, k: int, each: int) -> Record:
+        score = {"learn": -90.0 + seed, "complete": -100.0, "empty": -200.0}[kind]
+        value = {"tried": [tried(k, -4.0, score, True, each)], "seconds": 2.0}
+        arguments = {"digit": digit, "kind": kind, "seed": seed, "starts": "default"}
+        return Record("digit_mixture", arguments, value, 3.0)
+
+    kinds = {"learn": 100, "complete": 200, "empty": 50}
+    records = [
+        record(digit, kind, seed, 2 if kind == "learn" and seed else 1, each)
+        for seed in range(3)
+        for digit in range(4 if seed < 2 else 3)  # the last seed lacks a digit
+        for kind, each in kinds.items()
+    ]
+    found = digit_found(Results(tuple(records)))
+    assert found["fewer"].value == 25.0
+    assert found["fewer"].error == pytest.approx(25.0)  # 50 % and none
+    assert "by seed 50.0, 0.0" in found["fewer"].note
+    assert found["gain-full"].value == pytest.approx(10.5)
+    # Over test images, over missing digits (none: all alike) and over seeds, 10 and 11 %.
+    assert found["gain-full"].error == pytest.approx(np.hypot(np.sqrt(2 / 4), 0.5))
+    assert found["k-mdag"].value == 1.5
+    assert found["best"].behind.endswith("2 seeds")
+
+
 def test_scores_peak_at_numbers_of_components_however_often_each_was_tried() -> None:
     lines = [tried(1, -9.0, -9.0, False), tried(2, -5.0, -5.0, True), tried(3, -6.0, -6.0, False),
              tried(1, -8.0, -8.0, False), tried(2, -7.0, -4.0, False)]  # fmt: skip

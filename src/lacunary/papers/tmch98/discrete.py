@@ -201,7 +201,8 @@ def _schedule_found(results: Results) -> dict[str, Found]:
         gaps = {where: _gap(scores, other) for where, scores in data.items()}
         worse = sum(mean < -2 * error for mean, error in gaps.values())
         better = sum(mean > 2 * error for mean, error in gaps.values())
-        told = f"clearly worse on {worse}, better on {better} of {len(gaps)}"
+        which = "one step" if claim == "one-step" else "convergence"
+        told = f"{which} is clearly worse on {worse}, better on {better} of {len(gaps)}"
         note = "; ".join(f"{where}: {mean:+.2f} ± {error:.2f}" for where, (mean, error) in gaps.items())
         behind = "; ".join(f"{where}: {len(scores)} seeds" for where, scores in data.items())
         one = stated(
