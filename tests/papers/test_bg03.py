@@ -13,7 +13,7 @@ import lacunary as lac
 from lacunary.papers import Record, Results
 from lacunary.papers.bg03 import contest as contests
 from lacunary.papers.bg03.contest import contest, place_of
-from lacunary.papers.bg03.course import _lapses, _settled, left_of_two, length_found
+from lacunary.papers.bg03.course import _lapses, _settled, left_of_two, length_found, rank_listing
 from lacunary.papers.bg03.run import PAPER
 from lacunary.papers.bg03.summary import Scored
 from lacunary.papers.bg03.work import (
@@ -214,5 +214,10 @@ def test_outcome_judges_what_is_there() -> None:
     assert found["to-vb"].value == 8192
     assert found["faster"].value == "1.0 times"  # equal times were made up
     assert left_of_two(Results(())) == {}
+    for many in (2, 3):  # with few sizes a longer table of an earlier run stays
+        own = [r for r in results if r.arguments.get("rows") in SIZES[:many]]
+        assert [row[0] for row in rank_listing(Results(tuple(own)), "apart").rows] == [*SIZES[:many]][
+            : 9 * (many - 2)
+        ]
     assert length_found(Results(())) == {}
     assert set(PAPER.outcome(Results(())).found) == {"structures", "parameters"}

@@ -22,7 +22,7 @@ from lacunary.papers.ent.experiment import (
 from lacunary.papers.ent.judgement import Cell, rank_verdict
 from lacunary.papers.ent.run import EXPERIMENTS, PAPER
 from lacunary.papers.ent.small import BN1_MEDIANS, BN2_MEDIANS, bn1_block, bn1_truth, bn2_block
-from lacunary.papers.ent.summary import LEAF_TIE, MEDIANS, THREE
+from lacunary.papers.ent.summary import LEAF_TIE, MEDIANS, THREE, median_found
 from lacunary.papers.outcome import claims_of
 
 ELSEWHERE = 5_000_000
@@ -155,6 +155,29 @@ def test_relative_medians_and_their_error() -> None:
     # The median of exp(z) has log-variance π/2 / n; a ratio of two twice that. The bootstrap of a
     # median converges slowly: a quarter either way.
     assert error == pytest.approx(ratio * np.sqrt(np.pi / 400), rel=0.25)
+
+
+@pytest.mark.parametrize(
+    ("printed", "note"),
+    [
+        (0.6, "The gain is smaller than printed: see here."),
+        (0.95, "The gain is greater than printed: see here."),
+        (1.5, "The loss is smaller than printed: see here."),
+        (0.81, ""),
+    ],
+)
+def test_what_is_far_from_print_is_noted(printed: float, note: str) -> None:
+    cell = Cell(np.array(ordered(0.8, 0.9, 1.0)), METHODS)
+    assert median_found(cell, "average", printed, "here").note == note
+
+
+def test_gaps_within_chance_are_not_noted() -> None:
+    values = np.exp(np.random.default_rng(0).standard_normal((50, 3)))
+    cell = Cell(values, METHODS)
+    value, error = cell.relative("average")
+    assert error > 0.05
+    assert median_found(cell, "average", value - 2 * error).note == ""
+    assert median_found(cell, "average", value - 4 * error).note != ""
 
 
 def test_claims_are_the_printed_numbers() -> None:

@@ -243,6 +243,17 @@ def test_what_is_published(tmp_path: Path) -> None:
     )
 
 
+def test_words_have_true_minus_signs_and_what_always_holds_stands_apart(tmp_path: Path) -> None:
+    claims = [claim(fact="a time", printed=3000.0, tolerance=500.0), claim(id="y", proof="It is proven.")]
+    answers = {"x": Found(2900, note="by -0.5 in bn-1"), "y": Found("-1 to 2", note="5-3-5")}
+    edition = Edition("key", {"title": "T", "authors": "A", "machine": "M"}, "tiny", 1, 2, 3.0)
+    for found in (answers, {}):  # an answer that is kept is told alike
+        x, y = publish(tmp_path, edition, claims, Outcome([], found=found))
+        assert x.note == "by \N{MINUS SIGN}0.5 in bn-1; a time"
+        assert y.found is not None
+        assert (y.found.value, y.note) == ("\N{MINUS SIGN}1 to 2", "5-3-5. It is proven.")
+
+
 def test_unknown_papers_are_named() -> None:
     result = CliRunner().invoke(app, ["reproduce", "nature"])
     assert result.exit_code == 1

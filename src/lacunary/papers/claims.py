@@ -167,8 +167,10 @@ class Judged:
     @property
     def note(self) -> str:
         """The evidence, in words."""
-        told = [self.found.note, self.claim.proof or self.claim.fact] if self.found else []
-        return " ".join(text for text in told if text)
+        own, always = (self.found.note, self.claim.proof or self.claim.fact) if self.found else ("", "")
+        if own and always and own[-1] not in ".;:":
+            own += ";" if always[0].islower() else "."
+        return f"{own} {always}".strip()
 
     @property
     def power(self) -> str:

@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import platform
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from lacunary import __version__, write_whole
-from lacunary.papers.claims import VERDICTS, Claim, Judged, judge, said
+from lacunary.papers.claims import VERDICTS, Claim, Found, Judged, judge, said
 from lacunary.papers.earlier import kept_answers, kept_pictures, kept_tables
 from lacunary.papers.outcome import Cell, Listing, Outcome, Size
 from lacunary.papers.sample import minus
@@ -154,7 +155,8 @@ def publish(folder: Path, edition: Edition, claims: Sequence[Claim], outcome: Ou
     assert not strangers, f"answers to claims that claims.toml does not have: {sorted(strangers)}"
     folder.mkdir(parents=True, exist_ok=True)
     known = kept_answers(folder / "claims.csv", claims) | dict(outcome.found)
-    judged = [judge(claim, known.get(claim.id)) for claim in claims]
+    answers = {name: _in_print(found) for name, found in known.items()}
+    judged = [judge(claim, answers.get(claim.id)) for claim in claims]
     for listing in outcome.listings:
         write_whole(folder / f"{listing.name}.csv", _csv(listing))
         write_whole(folder / f"{listing.name}.txt", in_columns(listing))
@@ -164,6 +166,19 @@ def publish(folder: Path, edition: Edition, claims: Sequence[Claim], outcome: Ou
     old = kept_pictures(folder, drawn), kept_tables(folder, {each.name for each in outcome.listings})
     write_whole(folder / "index.html", _page(edition, judged, outcome, drawn, old))
     return judged
+
+
+def _in_print(found: Found) -> Found:
+    """Return an answer whose words have true minus signs before their numbers."""
+    value, note = (
+        NEGATIVE.sub("\N{MINUS SIGN}", text) if isinstance(text, str) else text
+        for text in (found.value, found.note)
+    )
+    return replace(found, value=value, note=str(note))
+
+
+NEGATIVE = re.compile(r"(?<![\w-])-(?=\d)")
+"""A hyphen that is the sign of a number."""
 
 
 def verdicts(judged: Sequence[Judged]) -> Listing:
@@ -228,6 +243,7 @@ def _page(
     )
     environment.filters |= {
         "cell": cell,
+        "allowed": lambda margin: f"{margin:.2g}" if margin < 100 else f"{margin:.0f}",
         "error": error_text,
         "time": time_text,
         "said": said,

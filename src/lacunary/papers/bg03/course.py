@@ -38,11 +38,18 @@ def ranks_of(results: Results, parents: str) -> dict[str, dict[int, int]]:
     return out
 
 
+def followed(ranks: Mapping[str, Mapping[int, int]]) -> bool:
+    """Return whether there are sizes enough to follow a rank over them."""
+    return len(ranks.get("vb", {})) > 2
+
+
 def rank_listing(results: Results, parents: str) -> Listing:
     """Return the rank of the true structure by size and method."""
     ranks = ranks_of(results, parents)
     rows = sorted({size for method in ("ais", "vb") for size in ranks.get(method, {})})
     lines = [[size, *(ranks.get(method, {}).get(size) for method in NAMES)] for size in rows]
+    if not followed(ranks):
+        lines = []  # a table of an earlier run that follows the rank stays
     title = f"Figure 2, left, in numbers: rank of the true structure (single parents {parents})"
     note = "AIS: one chain of 16 384 Metropolis steps, as in print. Evidence: sampled until ± 0.2 nats."
     return Listing(f"ranks-{parents}", title, ("rows", *NAMES.values()), lines, note)
@@ -56,7 +63,7 @@ def left_of_two(results: Results) -> dict[str, Found]:
         return {}
     settled = {way: {m: _settled(each) for m, each in found.items()} for way, found in ranks.items()}
     found = _rank_claims(ranks["apart"], settled["apart"])
-    if len(ranks["shared"].get("vb", {})) > 2:
+    if followed(ranks["shared"]):
         since = {way: [own[m] or "never" for m in ("vb", "bic")] for way, own in settled.items()}
         found["sharing"] = Found("; ".join(f"{way}: VB {vb}, BIC {bic}" for way, (vb, bic) in since.items()))
     return found

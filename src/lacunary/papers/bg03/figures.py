@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lacunary import FigureStyle
 from lacunary.papers import Drawing, Results
 from lacunary.papers.bg03.contest import Place, places
-from lacunary.papers.bg03.course import MOVES, annealed, averaged, lines_of, ranks_of
+from lacunary.papers.bg03.course import MOVES, annealed, averaged, followed, lines_of, ranks_of
 from lacunary.papers.bg03.summary import NAMES, scored
 from lacunary.papers.bg03.work import ROWS, TRUE, graph, structures
 from lacunary.papers.figures import INK, LINES, MARKS, finish, legend_below, sheet, signed
@@ -31,7 +31,7 @@ def drawings(results: Results) -> Iterator[Drawing]:
         caption = f"Scores of all structures at {ROWS} rows; the best of each method is drawn large."
         yield Drawing("figure-1", "Figure 1, right", caption, _structures(panels))
     by_way = {way: ranks_of(results, way) for way in TRUE}
-    ranks = {way: own for way, own in by_way.items() if len(own.get("vb", {})) > 2}
+    ranks = {way: own for way, own in by_way.items() if followed(own)}
     if ranks:
         caption = "Rank that each score gives to the true structure; higher is better."
         yield Drawing("figure-2-left", "Figure 2, left", caption, _ranks(ranks))

@@ -46,7 +46,7 @@ BN2_MEDIANS = {
 }
 BN2_PLACES: Places = (("max-entropy",), ("average",), ("entropy",), ("best",))
 
-WHY = "bn1-gain; the best start is so near the global maximum that little is left to gain"
+WHY = "bn1-gain; the best start is very near the global maximum"
 
 AND: ArrayLike = [[[1.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]]
 """p(T | U, E) of T = U and E; states are false, true."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import product
@@ -43,7 +44,7 @@ LEAF_TIE: Places = (("average", "entropy"), ("best",))
 
 METRICS = ("joint", "leaf")
 NEAR = 0.05
-"""A gap from print that is worth a note."""
+"""A gap from print that is worth a note, if it is no chance."""
 
 TITLES = {
     "asia": "Table 1: Asia",
@@ -100,8 +101,11 @@ def with_error(value: float, error: float) -> str:
 def median_found(cell: Cell, method: str, printed: float, see: str = "stopping") -> Found:
     """Return the answer to one relative median."""
     value, error = cell.relative(method)
-    note = f"The gain is {'greater' if value < printed else 'smaller'} than printed: see {see}."
-    return Found(value, error, note=note if abs(value - printed) > NEAR else "", behind=behind(cell))
+    what = "gain" if printed < 1 else "loss"
+    size = "greater" if (value < printed) == (printed < 1) else "smaller"
+    note = f"The {what} is {size} than printed: see {see}."
+    far = abs(value - printed) > max(NEAR, 2 * math.sqrt(2) * error)
+    return Found(value, error, note=note if far else "", behind=behind(cell))
 
 
 def behind(*cells: Cell) -> str:
@@ -197,7 +201,7 @@ def _harder(ratios: Mapping[Setting, list[float]]) -> Found:
 def _range(ratios: Mapping[str, Mapping[Setting, list[float]]]) -> Found:
     both = np.array([pair for found in ratios.values() for pair in found.values()])
     gains = [
-        f"{100 * (1 - high):.0f} to {100 * (1 - low):.0f} %"
+        f"{round(100 * (1 - high))} to {round(100 * (1 - low))} %"
         for low, high in zip(both.min(0), both.max(0), strict=True)
     ]
     below = int((both < 1).sum())
