@@ -45,3 +45,9 @@ def test_equal_weights_stay_equal() -> None:
     logs, shape = smoothed(np.zeros(100))
     assert logs == pytest.approx(-np.log(100))
     assert shape == -np.inf
+
+
+def test_numbers_that_are_all_alike_have_a_shape() -> None:
+    """Of a hundred of them a point of the grid is exactly zero: 1 + (1 − √(40 / 2.5)) / 3."""
+    shape, scale = fit_pareto(np.full(100, 2.0))
+    assert shape < 0.0 < scale  # lighter than an exponential tail, and bounded

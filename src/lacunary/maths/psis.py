@@ -36,11 +36,13 @@ def fit_pareto(excess: Array, least: int = 30) -> tuple[float, float]:
     points = least + int(n**0.5)
     grid = 1 / x[-1] + (1 - np.sqrt(points / (np.arange(1, points + 1) - 0.5))) / 3 / x[int(n / 4 + 0.5) - 1]
     shapes = np.log1p(-grid[:, None] * x).mean(axis=1)
-    profile = n * (np.log(-grid / shapes) - shapes - 1)
+    ratio = np.full(points, 1 / x.mean())  # where k/σ is zero
+    np.divide(-grid, shapes, out=ratio, where=shapes != 0)
+    profile = n * (np.log(ratio) - shapes - 1)
     weights = np.exp(profile - logsumexp(profile))
     best = float(weights @ grid)
     k = float(np.log1p(-best * x).mean())
-    return (n * k + BELIEF * 0.5) / (n + BELIEF), -k / best
+    return (n * k + BELIEF * 0.5) / (n + BELIEF), -k / best if best else float(x.mean())
 
 
 def pareto_shape(log_weights: Array) -> float:
