@@ -254,3 +254,147 @@ def test_a_point_that_parts_thousands_does_so_in_files_of_any_size(
         monkeypatch.setattr(large, "LARGE", least)
         table = lac.read(path, thousands=".")
         assert table["x"].tolist() == [1000 * k + k + 100 for k in range(1, 60)]
+
+
+def read_alike(path: Path, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> lac.Table:
+    """The table of a file, which Python's own reader makes as well, with the same words."""
+    found = []
+    for least in (2**60, 0):
+        monkeypatch.setattr(large, "LARGE", least)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found.append(lac.read(path, **settings))
+    slow, quick = found
+    assert quick.schema == slow.schema
+    np.testing.assert_array_equal(quick.codes, slow.codes)
+    np.testing.assert_array_equal(quick.reals, slow.reals)
+    assert (quick.decisions, quick.notes) == (slow.decisions, slow.notes)
+    return quick
+
+
+def of_numbers(path: Path, *cells: str, name: str = "x") -> Path:
+    """A file of two columns: these cells, and letters."""
+    path.write_text(f"{name},s\n" + "".join(f"{cell},{'ab'[k % 2]}\n" for k, cell in enumerate(cells)))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("cells", "states"),
+    [
+        ("3|0|-2|3", (-2, 0, 3)),
+        ("3|NA|5", (3, 5)),
+        ("3|?|NA|5", (3, 5)),
+        ("7|007|7", ("007", "7")),
+        ("7|-07|7", ("-07", "7")),
+        ("0|-0|5", (0, 5)),
+        ("5|+5|6", (5, 6)),
+        ("5|5.0|6", (5, 6)),
+        ("2|1e1|3", (2, 3, 10)),
+        ("5|999999999999999", (5, 999999999999999)),
+        ("5|1000000000000000", ("1000000000000000", "5")),
+        ("5|9223372036854775807", ("5", "9223372036854775807")),
+        ("5|9223372036854775808", ("5", "9223372036854775808")),
+        ('5|"05"|6', ("05", "5", "6")),
+        ('5|""|6', (5, 6)),
+        ('5|" 5"|6', (5, 6)),
+    ],
+)
+def test_whole_numbers_are_told_from_codes_however_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cells: str, states: tuple[Any, ...]
+) -> None:
+    for sample in (1, 500):  # the first cell alone, or all of them, tell how a column is read
+        monkeypatch.setattr(large, "SAMPLE", sample)
+        table = read_alike(of_numbers(tmp_path / "x.csv", *cells.split("|")), monkeypatch)
+        assert table.schema["x"].states == states
+
+
+def test_plain_whole_numbers_are_no_text_on_the_way(tmp_path: Path) -> None:
+    path = of_numbers(tmp_path / "x.csv", "30", "NA", "-4", "30")
+    quick = large.columns_of(path, ["x", "s"], ["x", "s"], MARKS, ",")
+    assert quick is not None
+    numbers = next(quick)
+    assert isinstance(numbers, Numbers)
+    np.testing.assert_array_equal(numbers.values, [30, np.nan, -4, 30])
+    assert (numbers.bounds, numbers.counts, numbers.whole) == ((-4, 30), (2, 3), True)
+    assert (numbers.plain, numbers.marks) == (True, ("NA",))
+    assert numbers.texts().levels == ("30", "NA", "-4")
+    assert numbers.texts().codes.tolist() == [0, 1, 2, 0]
+
+
+def test_whole_numbers_may_be_states_as_texts_and_marks_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = of_numbers(tmp_path / "x.csv", "2", "NA", "1", "2")
+    for states, codes in (
+        (["1", "2", "NA"], [1, 2, 0, 1]),
+        (["NA", 2, 1], [1, 0, 2, 1]),
+        ([1, 2], [1, -1, 0, 1]),
+    ):
+        table = read_alike(path, monkeypatch, states={"x": states})
+        assert table.codes[:, 0].tolist() == codes
+    with pytest.raises(lac.StateError, match="row 1: '2' is none of the declared states"):
+        lac.read(path, states={"x": ["1", "NA"]})
+
+
+def test_a_mark_that_is_a_value_makes_labels_of_whole_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for mark, states in (("NA", ("1", "2", "NA")), ("", ("", "1", "2"))):
+        path = of_numbers(tmp_path / "x.csv", "2", mark, "1", "2")
+        table = read_alike(path, monkeypatch, not_holes=[mark])
+        assert table.schema["x"].states == states
+    path = of_numbers(tmp_path / "x.csv", "2", "-9", "1", "2")
+    assert read_alike(path, monkeypatch, holes=[-9]).schema["x"].states == (1, 2)
+
+
+def test_whole_numbers_that_are_days_are_dates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = of_numbers(tmp_path / "x.csv", "20240131", "NA", "20240201", "20240131")
+    np.testing.assert_array_equal(read_alike(path, monkeypatch)["x"], [0, np.nan, 1, 0])
+    table = read_alike(path, monkeypatch, kinds={"x": "discrete"})
+    assert table.schema["x"].states == (20240131, 20240201)
+
+
+def test_columns_called_by_their_own_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("5,NA\n6,1\n5,NA\n5,2\n")
+    table = read_alike(path, monkeypatch)
+    assert table.schema["5"].states == (5, 6)
+    assert table.schema["NA"].states == (1, 2)
+    assert table.decisions[0] == "the header comes again in 1 line, left out"
+    assert len(table) == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("1,-0.5\n0,7\n", (True, False)),
+        ("2024-01-31,12:05\na b,c+d\n", (True, False)),
+        ("1,\n2,3\n", (True, True)),
+        ("1,2\n2,", (True, True)),
+        ('1,""\n2,3\n', (True, True)),
+        ("1,2\r\n3,\r\n", (True, True)),
+        ("1,2\n3,-0", (False, False)),
+        ("1,2\n-0,3\n", (False, False)),
+        ("1,2\n3,-04\n", (False, False)),
+        ("1,2\n3,+4", (False, False)),
+        ("1,2\n 3,4\n", (False, False)),
+        ("1,2\n3 ,4\n", (False, False)),
+        ("1,2\n\t3,4\n", (False, False)),
+        ("1,2\n3,04", (False, False)),
+        ('1,2\n3,"04"\n', (False, False)),
+    ],
+)
+def test_how_cells_begin_is_seen_in_pieces_of_any_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, told: tuple[bool, bool]
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("x,y\n" + body, newline="")
+    for piece in (1, 2, 3, 5, 2**18):
+        monkeypatch.setattr(large, "PIECE", piece)
+        assert large._written(path, ",") == told
+
+
+def test_distinct_whole_numbers_far_apart_are_counted(tmp_path: Path) -> None:
+    for far in (2**17, 2**33, 2**62):
+        values = np.array([3, far, 3, far + 1, 4], dtype=np.int64)
+        assert large._many(values, 3, far + 1) == 4

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lacunary.data.bare import Declared, bared, without_marks
-from lacunary.data.column import Column, Labels, Numbers, Source
+from lacunary.data.column import Column, Labels, Numbers, Source, own_name
 from lacunary.data.decide import Decided, decide
 from lacunary.data.diagnostics import notes
 from lacunary.data.moments import PARTS
@@ -100,7 +100,7 @@ def assemble(
             refused.append(Refused(opened.names.index(name), name, column))
             continue
         rows.setdefault(len(column), column.name)
-        repeats.append(_own_name(column))
+        repeats.append(own_name(column))
         if isinstance(weights, str) and column.name == weights:
             counts = _weight_column(column, declared)
         elif len(column):
@@ -222,13 +222,6 @@ def _notes(decided: Iterable[Decided], repeats: Sequence[NDArray[np.int64]]) -> 
         yield f"{where}{more}: the header line again; take it out of the source", len(kept) < len(diagnostics)
         diagnostics = kept
     yield from notes(diagnostics)
-
-
-def _own_name(column: Column) -> NDArray[np.int64]:
-    """Return the rows in which a column holds its own name, as where a header line is repeated."""
-    if not isinstance(column, Labels) or column.name not in column.levels:
-        return np.empty(0, dtype=np.int64)
-    return np.flatnonzero(column.codes == column.levels.index(column.name))
 
 
 def _glimpse(place: int, column: Column, problem: LacunaryError, marks: frozenset[str]) -> Refused:

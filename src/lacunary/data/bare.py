@@ -80,8 +80,11 @@ def bared(column: Column, declared: Declared) -> list[Bare]:
     """Return the columns that a column is read as: one, or the parts of its dates."""
     if isinstance(column, Moments):
         return list(_of_moments(column, declared))
+    how = declared.spelling
+    if how is not None and isinstance(column, Numbers) and column.plain and _may_be_days(column, declared):
+        column = column.texts()
     left, marked = _left(column, declared.marks)
-    bare, how = _plainly(left), declared.spelling
+    bare = _plainly(left)
     if how is not None and isinstance(left, Labels) and isinstance(bare, Numbers):
         if how.decimal == "," or how.thousands == "." or _may_be_days(bare, declared):
             bare = left  # 1.234 and 20240131 are numbers, too, but others
@@ -109,9 +112,10 @@ def bared(column: Column, declared: Declared) -> list[Bare]:
 
 def _may_be_days(numbers: Numbers, declared: Declared) -> bool:
     """Whether whole numbers may be dates such as 20240131."""
-    if not numbers.whole or declared.kinds.get(numbers.name) == "discrete" or np.isnan(numbers.values).all():
+    least, most = numbers.bounds
+    if not 19000101 <= least < most <= 21001231 or declared.kinds.get(numbers.name) == "discrete":
         return False
-    return bool(19000101 <= np.nanmin(numbers.values) < np.nanmax(numbers.values) <= 21001231)
+    return numbers.whole
 
 
 def _numbers(labels: Labels, written: Spelled, marked: str, declared: Declared) -> Bare:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.schema import Label
-from lacunary.data.table import HOLE
+from lacunary.data.table import HOLE, code_dtype
 from lacunary.errors import TableError
 
 __all__ = [
@@ -27,8 +27,10 @@ __all__ = [
     "at_midnight",
     "of_array",
     "of_values",
+    "own_name",
     "parse_number",
     "parse_numbers",
+    "taken",
 ]
 
 EXACT = 2**53
@@ -39,6 +41,9 @@ GLANCE = 2**10
 
 # Integers with a leading zero, or longer than a float holds, are codes (postcodes, keys), not numbers.
 CODE = re.compile(r"^\s*[+-]?(?:0\d+|\d{16,})\s*$", re.MULTILINE)
+
+WHOLE = re.compile(r"-?[1-9][0-9]{0,14}|0")
+"""A whole number as Python writes it, unless it is a code."""
 
 
 @dataclass(frozen=True)
@@ -97,37 +102,70 @@ class Numbers:
         Their unit, if one is known.
     marks
         Texts that stood for holes, as far as they are to be named.
+    plain
+        Whether they are text in a file, each of them `WHOLE`, and all holes the only mark: so that they may
+        still turn out to be labels.
     """
 
     name: str
     values: NDArray[np.float64]
     unit: str = ""
     marks: tuple[str, ...] = ()
+    plain: bool = False
 
     def __len__(self) -> int:
         return len(self.values)
 
+    def knowing(self, **facts: Any) -> Numbers:
+        """Return the same numbers, of which this need not be found out: ``bounds``, ``counts``, ``whole``."""
+        vars(self).update(facts)
+        return self
+
+    def texts(self) -> Labels:
+        """Return plain numbers as the texts that they are, in the order in which they first appear."""
+        known = self.labels()
+        texts = [*map(str, known.levels), *self.marks]
+        codes = np.where(known.codes == HOLE, len(texts) - 1, known.codes)  # the last is the mark
+        first = np.empty(len(texts), dtype=np.int64)
+        first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+        order = np.argsort(first)
+        place = np.argsort(order).astype(code_dtype([len(texts)]))
+        return Labels(self.name, tuple(texts[k] for k in order), place.take(codes), untyped=True)
+
     def labels(self) -> Labels:
         """Return the distinct numbers as levels in ascending order; whole ones become integers."""
-        seen = ~np.isnan(self.values)
-        codes = np.full(len(self.values), HOLE, dtype=np.int64)
-        levels, codes[seen] = _distinct(self.values[seen])
+        levels, codes = _distinct(self._seen)
+        if len(codes) < len(self):
+            places = np.full(len(self), HOLE, dtype=codes.dtype)
+            places[~np.isnan(self.values)] = codes
+            codes = places
         values = tuple(map(int, levels.tolist()) if self.whole else levels.tolist())
         return Labels(self.name, values, codes, "whole numbers" if self.whole else "numbers", declared=True)
 
     @cached_property
     def counts(self) -> tuple[int, int]:
         """How many different numbers there are, and how many cells hold one."""
-        seen = self.values[~np.isnan(self.values)]
+        seen = self._seen
         steps = _steps(seen)
-        distinct = len(np.unique(seen)) if steps is None else np.count_nonzero(np.bincount(steps))
-        return int(distinct), len(seen)
+        return len(np.unique(seen)) if steps is None else int(np.count_nonzero(taken(steps))), len(seen)
+
+    @cached_property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the greatest number, infinite ones too; NaN if there is none."""
+        least, most = (ufunc.reduce(self.values, initial=np.nan) for ufunc in (np.fmin, np.fmax))
+        return float(least), float(most)
 
     @cached_property
     def whole(self) -> bool:
         """Whether all are whole numbers, however they are stored (integers with holes become floats)."""
         parts = (self.values[:GLANCE], self.values[GLANCE:])  # of those that are not, mostly the first tell
         return all(np.all(np.isnan(v) | (v == np.floor(v)) & np.isfinite(v)) for v in parts)
+
+    @property
+    def _seen(self) -> NDArray[np.float64]:
+        """The numbers without holes."""
+        holes = np.isnan(self.values)
+        return self.values[~holes] if holes.any() else self.values
 
 
 @dataclass(frozen=True)
@@ -294,6 +332,17 @@ def parse_number(text: str) -> float | None:
     return None if CODE.search(text) else value
 
 
+def own_name(column: Column) -> NDArray[np.int64]:
+    """Return the rows in which a column holds its own name, as where a header line is repeated."""
+    if isinstance(column, Labels) and column.name in column.levels:
+        return np.flatnonzero(column.codes == column.levels.index(column.name))
+    if isinstance(column, Numbers) and column.name in column.marks and column.plain:
+        return np.flatnonzero(np.isnan(column.values))
+    if isinstance(column, Numbers) and column.plain and WHOLE.fullmatch(column.name):
+        return np.flatnonzero(column.values == float(column.name))
+    return np.empty(0, dtype=np.int64)
+
+
 def _text(name: str, cells: list[Any], origin: str, *, cast: bool) -> Labels:
     """Return a column of labels in the order of their first appearance."""
     seen = Levels()
@@ -313,16 +362,16 @@ def _plain(cells: list[Any]) -> list[Any]:
     return [None if isinstance(cell, float) and cell != cell else cell for cell in cells]
 
 
-def _distinct(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _distinct(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.signedinteger]]:
     """Distinct values in ascending order and the position of each value, without sorting if they are few."""
     steps = _steps(values)
     if steps is None:
         levels, codes = np.unique(values, return_inverse=True)
         return levels, codes.astype(np.int64)
-    present = np.flatnonzero(np.bincount(steps))
-    rank = np.zeros(present[-1] + 1 if len(present) else 0, dtype=np.int64)
+    present = np.flatnonzero(taken(steps))
+    rank = np.zeros(present[-1] + 1 if len(present) else 0, dtype=code_dtype([len(present)]))
     rank[present] = np.arange(len(present))
-    return present + values.min(initial=np.inf), rank[steps]
+    return present + values.min(initial=np.inf), rank.take(steps)
 
 
 def _steps(values: NDArray[np.float64]) -> NDArray[np.int64] | None:
@@ -332,3 +381,10 @@ def _steps(values: NDArray[np.float64]) -> NDArray[np.int64] | None:
         return None
     steps: NDArray[np.int64] = (values - low).astype(np.int64)
     return steps
+
+
+def taken(steps: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Return which whole numbers from 0 on are there, up to the greatest."""
+    found = np.zeros(int(steps.max(initial=-1)) + 1, dtype=np.bool_)
+    found[steps] = True
+    return found

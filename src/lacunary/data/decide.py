@@ -136,7 +136,9 @@ def _continuous(numbers: Numbers, declared: Declared, reason: str) -> Decided:
 
 def _with_states(column: Labels | Numbers, declared: Declared) -> Decided:
     """Return the discrete variable with declared states; a cell that is none of them is refused."""
-    labels = column.labels() if isinstance(column, Numbers) else column
+    labels = column
+    if isinstance(labels, Numbers):
+        labels = labels.texts() if labels.plain else labels.labels()
     states = declared.states[column.name]
     variable = Variable(column.name, states, ordered=column.name in declared.ordered)
     where = positions(labels.levels, variable)
@@ -190,13 +192,13 @@ def _way_out(labels: Labels) -> str:
 
 
 def _check(numbers: Numbers, declared: Declared) -> None:
-    infinite = np.isinf(numbers.values)
-    if infinite.any():
+    if np.isinf(numbers.bounds).any():
+        row = int(np.argmax(np.isinf(numbers.values))) + 1
         raise TableError(
-            f"{numbers.name}, row {int(np.argmax(infinite)) + 1}: infinite values are not allowed; "
+            f"{numbers.name}, row {row}: infinite values are not allowed; "
             "make it a number, or name it in holes=…"
         )
-    if numbers.name not in declared.may_be_empty and np.isnan(numbers.values).all():
+    if numbers.name not in declared.may_be_empty and np.isnan(numbers.bounds[0]):
         raise _only_holes(numbers.name)
 
 

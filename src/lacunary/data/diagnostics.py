@@ -203,7 +203,8 @@ def _shaped(labels: Labels) -> Iterator[Diagnostic]:
 def diagnose_numbers(numbers: Numbers) -> Iterator[Diagnostic]:
     """Yield what whole numbers taken as continuous look like."""
     distinct, cells = numbers.counts
-    span = np.nanmax(numbers.values) - np.nanmin(numbers.values) + 1
+    least, most = numbers.bounds
+    span = most - least + 1
     named = IDENTIFIER.search(numbers.name) or CAMEL.search(numbers.name)
     if distinct == cells and (span == cells or named):
         order = "in sequence" if span == cells else "none of them twice"
@@ -217,8 +218,7 @@ def diagnose_numbers(numbers: Numbers) -> Iterator[Diagnostic]:
 
 def diagnose_codes(numbers: Numbers) -> Iterator[Diagnostic]:
     """Yield a number that looks like a code for holes among measurements: repeated, far from all others."""
-    least, most = (ufunc.reduce(numbers.values, initial=np.nan) for ufunc in (np.fmin, np.fmax))
-    for code in (least, most):
+    for code in numbers.bounds:
         if code not in CODED:
             continue
         seen = numbers.values[~np.isnan(numbers.values)]

@@ -15,7 +15,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.column import CODE, Column, Labels, Levels, Numbers, parse_number, parse_numbers
+from lacunary.data.column import (
+    CODE,
+    WHOLE,
+    Column,
+    Labels,
+    Levels,
+    Numbers,
+    own_name,
+    parse_number,
+    parse_numbers,
+    taken,
+)
 from lacunary.data.spelling import looks_pointed, may_be_pointed
 from lacunary.data.table import HOLE, code_dtype
 
@@ -57,7 +68,7 @@ OFTEN = 300
 LONGEST = 1e15
 """Numbers below have so few digits that floats keep all of them."""
 
-QUOTE, NEWLINE, RETURN = 34, 10, 13
+TAB, NEWLINE, RETURN, BLANK, QUOTE, PLUS, MINUS, POINT, ZERO = b'\t\n\r "+-.0'
 
 
 def columns_of(
@@ -85,24 +96,27 @@ def columns_of(
     from polars.exceptions import PolarsError
 
     try:
-        frame = _frame(path, names, wanted, delimiter, points)
+        frame = _frame(path, names, wanted, frozenset(marks), delimiter, points)
     except (PolarsError, OSError, UnicodeDecodeError):
         return None
     return None if frame is None else _checked(list(wanted), frame, frozenset(marks), points)
 
 
 def _checked(
-    names: list[str], columns: list[pl.Series], marks: frozenset[str], points: bool
+    names: list[str], columns: list[tuple[pl.Series, str]], marks: frozenset[str], points: bool
 ) -> Iterator[Column] | None:
     """Return the columns; None if they have to be looked at as text, a line at a time."""
-    if any(series.dtype.is_float() and not series.is_finite().all() for series in columns):
+    if any(series.dtype.is_float() and not series.is_finite().all() for series, _ in columns):
         return None  # NaN and infinities are spelled out in text files, and may mean something else
     found: list[Labels | Numbers | pl.Series] = []
     columns.reverse()
     for name in names:  # texts are given up one by one
-        series = columns.pop()
-        found.append(series if series.dtype.is_float() else _labels(name, series, marks, points))
-    if all(isinstance(column, Labels) and column.name in column.levels for column in found):
+        series, mark = columns.pop()
+        if series.dtype.is_integer():
+            found.append(_whole(name, series, mark, marks))
+        else:
+            found.append(series if series.dtype.is_float() else _labels(name, series, marks, points))
+    if all(isinstance(column, Labels | Numbers) and len(own_name(column)) for column in found):
         return None  # the header again, perhaps
     found.reverse()
     return _taken(names, found)
@@ -138,6 +152,29 @@ def _labels(name: str, column: pl.Series, marks: frozenset[str], points: bool) -
     stripped = Levels()
     where = stripped.code(texts)  # some differ by blanks alone
     return Labels(name, stripped.distinct, where.take(codes), untyped=True)
+
+
+def _whole(name: str, column: pl.Series, mark: str, marks: frozenset[str]) -> Labels | Numbers:
+    """Return whole numbers that are written plainly, and a mark for nulls: as texts if these may matter."""
+    import polars as pl
+
+    low, high, empty = int(column.min()), int(column.max()), column.null_count()  # type: ignore[arg-type]
+    if max(-low, high) >= LONGEST or (empty and mark not in marks):
+        return _labels(name, column.cast(pl.String).fill_null(mark), marks, False)
+    seen = column.drop_nulls() if empty else column
+    distinct = _many(seen.to_numpy(), low, high)
+    few = distinct + (empty > 0) <= TEXTS
+    told = (mark,) if few and empty else ()
+    numbers = Numbers(name, column.cast(pl.Float64).to_numpy(), marks=told, plain=few)
+    return numbers.knowing(bounds=(float(low), float(high)), counts=(distinct, len(seen)), whole=True)
+
+
+def _many(values: NDArray[np.int64], low: int, high: int) -> int:
+    """Return how many different whole numbers there are, from a low to a high one."""
+    if high - low < max(2**16, 8 * len(values)):  # no more memory than they take themselves
+        return int(np.count_nonzero(taken(values - low)))
+    ordered = np.sort((values - low).astype(np.uint32) if high - low < 2**32 else values)
+    return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
 
 
 def _measured(texts: pl.Series, marks: frozenset[str]) -> Numbers | None:
@@ -235,11 +272,17 @@ def _spell_numbers(marks: frozenset[str]) -> bool:
 
 
 def _frame(
-    path: Path, names: Sequence[str], wanted: Sequence[str], delimiter: str, points: bool
-) -> list[pl.Series] | None:
-    """Return the wanted columns as polars reads them: measurements as numbers, all others as text.
+    path: Path,
+    names: Sequence[str],
+    wanted: Sequence[str],
+    marks: frozenset[str],
+    delimiter: str,
+    points: bool,
+) -> list[tuple[pl.Series, str]] | None:
+    """Return the wanted columns as polars reads them, and what stood where they are null.
 
-    They have no names, since polars takes some, such as ``*``, for patterns.
+    Measurements and plain whole numbers are numbers, all others are text. Columns have no names, since polars
+    takes some, such as ``*``, for patterns.
     """
     import polars as pl
 
@@ -250,17 +293,46 @@ def _frame(
         return None
     own = {series.name: series.alias("") for series in head.get_columns()}
     chosen = [raw[name] for name in wanted]
-    types = {name: kind for name in chosen if (kind := _type(own[name], points)) is not None}
     if len(chosen) < len(names):  # else columns are named in vain, at the cost of the file's size in memory
         how["columns"] = chosen
+    types = {name: kind for name in chosen if (kind := _type(own[name], points)) is not None}
+    texts = {name: kind for name, kind in types.items() if kind != pl.Float64}
+    plain = {} if points or _spell_numbers(marks) else _plain_ones(path, delimiter, own, chosen, marks)
+    told = {name: mark for name, mark in plain.items() if mark}
+    whole = {**types, **dict.fromkeys(plain, pl.Int64)}
     try:
-        frame = pl.read_csv(path, schema_overrides=types, **how)
+        frame = pl.read_csv(path, schema_overrides=whole, null_values=told or None, **how)
     except pl.exceptions.PolarsError:  # a cell that is no number, such as NA
-        types = {name: kind for name, kind in types.items() if kind != pl.Float64}
-        frame = pl.read_csv(path, schema_overrides=types, **how)
+        plain = {}
+        try:
+            frame = pl.read_csv(path, schema_overrides=types, **how)
+        except pl.exceptions.PolarsError:
+            frame = pl.read_csv(path, schema_overrides=texts, **how)
     if frame.columns != chosen:
         frame = frame[chosen]
-    return [series.alias("") for series in frame.get_columns()]
+    return [(series.alias(""), plain.get(series.name, "")) for series in frame.get_columns()]
+
+
+def _plain_ones(
+    path: Path, delimiter: str, own: dict[str, pl.Series], chosen: Sequence[str], marks: frozenset[str]
+) -> dict[str, str]:
+    """Return the columns that begin with plain whole numbers, and the mark of holes beside these, if any.
+
+    There are none if a cell of the file is written in a way that would be lost.
+    """
+    found = {name: mark for name in chosen if (mark := _beside_whole(own[name], marks)) is not None}
+    if not found:
+        return {}
+    plain, empty = _written(path, delimiter)
+    return {name: mark for name, mark in found.items() if plain and not (mark and empty)}
+
+
+def _beside_whole(texts: pl.Series, marks: frozenset[str]) -> str | None:
+    """Return the mark of holes beside plain whole numbers, empty if there is none; None of other texts."""
+    others = {text for text in texts.fill_null("").unique().to_list() if not WHOLE.fullmatch(text)}
+    if len(others) == texts.n_unique() or not others <= marks or len(others) > 1:
+        return None
+    return others.pop() if others else ""
 
 
 def _head(path: Path) -> bytes:
@@ -313,6 +385,45 @@ def _counts_match(path: Path, delimiter: str, width: int, wanted: Sequence[objec
     if last != NEWLINE and tail != width - 1:
         return False
     return parted == (width - 1) * (breaks + (last != NEWLINE))
+
+
+def _written(path: Path, delimiter: str) -> tuple[bool, bool]:
+    """Return whether all whole numbers of a file are written as Python does, and whether a cell is empty.
+
+    They are not, perhaps, if a cell begins with a plus, a zero before a digit or -0 before no point, or if a
+    blank is at its end.
+    """
+    empty, part = False, ord(delimiter)
+    buffer = bytearray(b"...") + bytearray(PIECE)  # of what came before, the last three
+    signs, more = np.frombuffer(buffer, dtype=np.uint8), True
+    with open(path, "rb", buffering=0) as file:
+        while more:
+            many = file.readinto(memoryview(buffer)[3:])
+            more = many > 0
+            if not more and buffer[2] != NEWLINE:
+                buffer[3], many = NEWLINE, 1  # which the last line lacks
+            here, end = signs[: many + 3], many + 3
+            edges = (here == NEWLINE) | (here == part)
+            empty = empty or bool(np.any(edges[:-1] & edges[1:]))
+            if buffer.find(b"\r", 0, end) >= 0:
+                empty = empty or bool(np.any(edges[:-1] & (here[1:] == RETURN)))
+            if buffer.find(b'"', 0, end) >= 0:
+                empty = empty or buffer.find(b'""', 0, end) >= 0
+                edges |= here == QUOTE
+            zero = here == ZERO
+            if np.any(edges[:-2] & zero[1:-1] & (here[2:] - ZERO < 10)):
+                return False, empty
+            for sign in {PLUS, BLANK, TAB} - {part}:
+                if buffer.find(sign, 0, end) >= 0:
+                    found = here == sign
+                    if np.any(edges[:-1] & found[1:]) or np.any(found[:-1] & edges[1:]):
+                        return False, empty
+            if buffer.find(b"-0", 0, end) >= 0:
+                minus = edges[:-3] & (here[1:-2] == MINUS)
+                if np.any(minus & zero[2:-1] & (here[3:] != POINT)):
+                    return False, empty
+            buffer[:3] = buffer[many : many + 3]
+    return True, empty
 
 
 def is_plain(block: bytes, delimiter: str, width: int) -> bool:
