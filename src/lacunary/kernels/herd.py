@@ -36,6 +36,7 @@ def herd(codes: Any, often: Any, usual: Any, alike: Any, wanted: Any, many: int)
     out, left, variables = np.empty(many, dtype=np.int64), often.copy(), len(codes)
     shared = np.empty(len(left), dtype=codes.dtype)
     for t in range(many):
+        # ``left`` and ``wanted`` are as the first t rows leave them; of rows wanted alike the first is taken.
         best = -1
         for d in range(len(left)):
             if left[U(d)] > 0 and (best < 0 or wanted[U(d)] > wanted[U(best)]):
@@ -46,7 +47,7 @@ def herd(codes: Any, often: Any, usual: Any, alike: Any, wanted: Any, many: int)
         for v in range(variables):
             own = codes[U(v), U(best)]
             if own >= 0:
-                for d in range(len(left)):
+                for d in range(len(left)):  # open cells of d are below zero, and like none
                     shared[U(d)] += codes[U(v), U(d)] == own
         for d in range(len(left)):
             wanted[U(d)] += usual[U(d)] - alike[shared[U(d)]]
