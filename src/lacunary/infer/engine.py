@@ -7,7 +7,6 @@ alone, each chunk adds into a place of its own, and the places are added in orde
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from ctypes import addressof, c_char
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from lacunary.data.schema import Schema
 from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import GraphError, ImpossibleRowError, TooWideError
+from lacunary.infer.aligned import aligned, is_aligned, is_long
 from lacunary.infer.pack import Chunk, Packed, pack
 from lacunary.infer.parallel import in_parallel
 from lacunary.kernels.arena import Arena
@@ -46,9 +46,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-
-CACHE_LINE = 64
-"""Bytes that memory hands out at once."""
 
 UNTOUCHED = 1
 """In place of an exponent, which is zero or less: no cell needed exponents."""
@@ -125,15 +122,16 @@ class DiscreteRows:
         """
         places = self.packed.recipe.places
         wide, sound = places.taken(potentials)
-        counts = np.empty(wide.shape, dtype=wide.dtype)
-        counts[:] = self.packed.counted
         log_likelihood = _dot_log(self.packed, wide)
+        counts: NDArray[Any] | None = None
         try:
             for (block, _), (part, log) in self._each(self._sweep, wide, sound):
-                counts[block.where] += part[: block.used]
+                counts = self._added(counts, wide, block, part)
                 log_likelihood[block.where] += log[: block.used]
         except _DigitsLostError:
             return self.alone.expect(potentials)
+        if counts is None:
+            counts = self._constants(wide)
         return Batch(self.dag, places.narrowed(counts, potentials, wide), log_likelihood, self.weight)
 
     def log_evidence(self, potentials: NDArray[Any]) -> NDArray[Any]:
@@ -264,9 +262,27 @@ class DiscreteRows:
 
         return walker_of(self, alpha)
 
+    def _constants(self, wide: NDArray[Any]) -> NDArray[Any]:
+        """Return the counts that no parameter changes, for each vector; (vectors, places)."""
+        counts = np.empty(wide.shape, dtype=wide.dtype)
+        counts[:] = self.packed.counted
+        return counts
+
+    def _added(
+        self, counts: NDArray[Any] | None, wide: NDArray[Any], block: _Block, part: NDArray[Any]
+    ) -> NDArray[Any]:
+        """Return all counts with those of a chunk; of one vector, they begin as what the first one counted."""
+        if counts is None and len(part) == len(wide) == 1:
+            if len(self.packed.nonzero[0]):
+                part += self.packed.counted
+            return part
+        counts = self._constants(wide) if counts is None else counts
+        counts[block.where] += part[: block.used]
+        return counts
+
     def _sweep(self, task: tuple[_Block, Chunk]) -> tuple[NDArray[Any], NDArray[Any]]:
         block, chunk = task
-        counts = _aligned(block.potential.size, block.potential.dtype)
+        counts = aligned(block.potential.size, block.potential.dtype)
         counts.fill(0.0)
         _, total = self._run(block, chunk, counts)
         return counts.reshape(-1, len(block.lanes)).T, total
@@ -289,9 +305,9 @@ class DiscreteRows:
                 read_rest(*cells_of, room.value, room.message, room.belief, counts, block.lanes)
             for lane in np.flatnonzero(suspect[: block.used]).tolist():
                 log[:, lane], total[lane] = _sweep_with_care(block, cells_of, room, counts, lane)
-        touched = bool((room.power[:1] != UNTOUCHED).any())
+        lost = not block.sound and (_has_touched(room) or not log.real.min(initial=0.0) > FAR)
         self._spare.append(room)  # from here on another thread's
-        if not block.sound and (touched or not log.real.min(initial=0.0) > FAR):
+        if lost:
             raise _DigitsLostError
         return log, total
 
@@ -322,9 +338,9 @@ class DiscreteRows:
             if fits and room.value.dtype == dtype and room.normalizer.shape[2] == width:
                 return room
         return Room(
-            value=_aligned(value, dtype),
-            message=_aligned(shared, dtype),
-            belief=_aligned(shared, dtype),
+            value=aligned(value, dtype),
+            message=aligned(shared, dtype),
+            belief=aligned(shared, dtype),
             normalizer=np.empty((cells + 1, 2, width)),
             power=np.empty(power, dtype=np.int64),
         )
@@ -338,6 +354,11 @@ def prepare_discrete(dag: Dag, table: Table, *, budget: int | None = None) -> Di
     packed = pack(dag, table.codes.take(distinct.first, axis=0), distinct.weights, budget=budget)
     inverse = distinct.inverse.astype(code_dtype([len(distinct.first)]))
     return DiscreteRows(dag, packed, inverse, table.size)
+
+
+def _has_touched(room: Room) -> bool:
+    """Tell whether some cell of a sweep needed exponents."""
+    return bool((room.power[:1] != UNTOUCHED).any())
 
 
 def _sweep_with_care(
@@ -436,23 +457,19 @@ def _blocks(potentials: NDArray[Any], lanes: int, sound: bool = True) -> list[_B
     blocks = []
     for first in range(0, vectors, width):
         part = potentials[first : first + width]
-        flat = _aligned(potentials.shape[1] * width, potentials.dtype)
-        if width == 1:
+        if width == 1 and is_long(potentials.shape) and is_aligned(part[0]):
+            flat = part[0]
+        elif width == 1:
+            flat = aligned(potentials.shape[1], potentials.dtype)
             flat[:] = part[0]
         else:
+            flat = aligned(potentials.shape[1] * width, potentials.dtype)
             side_by_side = flat.reshape(-1, width)
             side_by_side[:, : len(part)] = part.T
             if len(part) < width:
                 side_by_side[:, len(part) :] = part[-1][:, None]
         blocks.append(_Block(slice(first, first + len(part)), len(part), flat, (0,) * width, sound))
     return blocks
-
-
-def _aligned(size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return uninitialised memory on the border of a cache line, which a vector then never straddles."""
-    longer = np.empty(size + CACHE_LINE // dtype.itemsize, dtype)
-    shift = -addressof(c_char.from_buffer(longer.data)) % CACHE_LINE // dtype.itemsize
-    return longer[shift : shift + size]
 
 
 def _dot_log(packed: Packed, potentials: NDArray[Any]) -> NDArray[Any]:

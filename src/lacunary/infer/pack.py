@@ -53,7 +53,7 @@ before they grow instead: within a chunk rows share cells, so few large ones do 
 RUN = 2**14
 """Rows that are divided into islands together; others are at the same time."""
 
-SPARSE, PRODUCTS, ENTRIES = 32, 32, 4096
+SPARSE, PRODUCTS, ENTRIES = 14, 32, 4096
 """Rows there must be for every product that a group's table has for one configuration of what is always seen;
 the most products of one configuration of all parents; and the most entries of such a table."""
 

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE
+from lacunary.infer.aligned import aligned, is_long
 from lacunary.kernels.places import join, narrow, part, widen
 from lacunary.model.layout import Layout
 
@@ -135,7 +136,11 @@ class Places:
         """Return vectors with the sums, and room for `join`; (vectors, layout size) → (vectors, size)."""
         if not self._longer and not self.groups:
             return potentials
-        wide = np.empty((len(potentials), self.size), dtype=potentials.dtype)
+        size = (len(potentials), self.size)
+        if is_long(size):
+            wide = aligned(self.size, potentials.dtype)[None]
+        else:
+            wide = np.empty(size, dtype=potentials.dtype)
         if potentials.dtype.kind == "c":
             wide[:, self._own] = potentials
             for own, shape, sums in self._summed_tables():
@@ -167,7 +172,8 @@ class Places:
     def narrowed(self, counts: NDArray[Any], potentials: NDArray[Any], wide: NDArray[Any]) -> NDArray[Any]:
         """Return counts with sums divided among their states; (vectors, size) → (vectors, layout size).
 
-        ``wide`` are the potentials with their sums; counts of groups are added to those of each.
+        ``wide`` are the potentials with their sums. Counts of groups are added to those of each, within
+        ``counts``, which is no more what it was.
         """
         if self.groups:
             part(counts, self._joined[0])

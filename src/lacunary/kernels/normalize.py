@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lacunary.kernels.compile import bare
+from lacunary.kernels.lanes import U
 
 __all__ = ["normalize"]
 
@@ -17,18 +18,26 @@ def normalize(points: Any, tables: Any, total: Any, out: Any) -> bool:
     and its configurations q: state k under configuration j is k·q + j further; (tables, 3). ``total`` has
     room for the largest q.
     """
-    for row in range(points.shape[0]):
+    for b in range(points.shape[0]):
+        own, new = points[b], out[b]
         for t in range(tables.shape[0]):
             start, states, q = tables[t, 0], tables[t, 1], tables[t, 2]
             for j in range(q):
-                total[j] = 0.0
-            for k in range(states):
+                total[U(j)] = own[U(start + j)]
+            for k in range(1, states):  # ``total`` has the states before k
+                state = own[start + k * q : start + (k + 1) * q]
                 for j in range(q):
-                    total[j] += points[row, start + k * q + j]
+                    total[U(j)] += state[U(j)]
+            positive = True
             for j in range(q):
-                if not total[j] > 0.0:
-                    return False
+                positive &= total[U(j)] > 0.0
+            if not positive:
+                return False
             for k in range(states):
+                state, share = (
+                    own[start + k * q : start + (k + 1) * q],
+                    new[start + k * q : start + (k + 1) * q],
+                )
                 for j in range(q):
-                    out[row, start + k * q + j] = points[row, start + k * q + j] / total[j]
+                    share[U(j)] = state[U(j)] / total[U(j)]
     return True

@@ -38,11 +38,14 @@ def widen(potential: Any, block: Any, wide: Any) -> None:
             start, place, states, many = block[t, 0], block[t, 1], block[t, 2], block[t, 3]
             for i in range(states * many):
                 out[U(place + i)] = own[U(start + i)]
-            for j in range(many if block[t, 4] else 0):
-                total = own[U(start + j)]
-                for k in range(1, states):
-                    total += own[U(start + k * many + j)]
-                out[U(place + states * many + j)] = total
+            if block[t, 4]:
+                total = out[place + states * many : place + (states + 1) * many]
+                for j in range(many):
+                    total[U(j)] = own[U(start + j)]
+                for k in range(1, states):  # ``total`` has the states before k
+                    state = own[start + k * many : start + (k + 1) * many]
+                    for j in range(many):
+                        total[U(j)] += state[U(j)]
 
 
 @bare
@@ -52,7 +55,8 @@ def narrow(counts: Any, potential: Any, wide: Any, block: Any, out: Any) -> None
     Parameters
     ----------
     counts, wide
-        Counts, and the potentials with their sums; (vectors, places).
+        Counts, and the potentials with their sums; (vectors, places). Instead of what was counted of a sum,
+        ``counts`` then has what was counted for each unit of it.
     potential
         (vectors, layout size).
     block
@@ -60,27 +64,41 @@ def narrow(counts: Any, potential: Any, wide: Any, block: Any, out: Any) -> None
     out
         Written; (vectors, layout size).
     """
+    # Tables before t are written, and their sums in ``counts`` are what was counted for each unit.
     for b in range(potential.shape[0]):
+        found, own, every, to = counts[b], potential[b], wide[b], out[b]
         for t in range(block.shape[0]):
             start, place, states, many = block[t, 0], block[t, 1], block[t, 2], block[t, 3]
-            for i in range(states * many):
-                out[b, start + i] = counts[b, place + i]
+            if not block[t, 4]:
+                for i in range(states * many):
+                    to[U(start + i)] = found[U(place + i)]
+                continue
             behind = place + states * many
-            for j in range(many if block[t, 4] else 0):
-                if wide[b, behind + j] != 0.0:
-                    share = counts[b, behind + j] / wide[b, behind + j]
-                    for k in range(states):
-                        out[b, start + k * many + j] += share * potential[b, start + k * many + j]
+            share, total = found[behind : behind + many], every[behind : behind + many]
+            for j in range(many):
+                share[U(j)] = share[U(j)] / total[U(j)] if total[U(j)] != 0.0 else 0.0
+            for k in range(states):
+                seen, state = found[place + k * many : place + (k + 1) * many], start + k * many
+                factor, written = own[state : state + many], to[state : state + many]
+                for j in range(many):
+                    written[U(j)] = seen[U(j)] + share[U(j)] * factor[U(j)]
 
 
 @inlined
 def _least(row: Any, first: Any, last: Any) -> float:
-    """Return the least positive number of a stretch, at most one."""
-    least = 1.0
-    for i in range(first, last):
+    """Return the least positive number of a stretch, at most one; four by turns, which need not wait."""
+    one, two, three, four = 1.0, 1.0, 1.0, 1.0
+    whole = last - (last - first) % 4
+    for i in range(first, whole, 4):
+        x, y, z, w = row[U(i)].real, row[U(i + 1)].real, row[U(i + 2)].real, row[U(i + 3)].real
+        one = min(one, x if x > 0.0 else 1.0)
+        two = min(two, y if y > 0.0 else 1.0)
+        three = min(three, z if z > 0.0 else 1.0)
+        four = min(four, w if w > 0.0 else 1.0)
+    for i in range(whole, last):
         x = row[U(i)].real
-        least = min(least, x if x > 0.0 else 1.0)
-    return least
+        one = min(one, x if x > 0.0 else 1.0)
+    return min(min(one, two), min(three, four))
 
 
 @bare
@@ -88,16 +106,22 @@ def join(wide: Any, pair: Any) -> bool:
     """Write the tables of products, in (vectors, places); return whether none can have lost digits."""
     sound = True
     for b in range(wide.shape[0]):
-        row = wide[b]
+        row, last, least = wide[b], -1, 1.0
+        # ``least`` bounds the positive numbers of the table before, which starts at ``last``, from below.
         for t in range(pair.shape[0]):
             one, two, first, second, many = pair[t, 0], pair[t, 1], pair[t, 2], pair[t, 3], pair[t, 4]
             at = pair[t, 5]
-            if _least(row, one, one + first * many) * _least(row, two, two + second * many) < TINY:
+            least = least if one == last else _least(row, one, one + first * many)
+            least *= _least(row, two, two + second * many)
+            last = at
+            if least < TINY:
                 sound = False
             for i in range(first):
+                left = row[one + i * many : one + (i + 1) * many]
                 for k in range(second):
+                    right, product = row[two + k * many : two + (k + 1) * many], row[at : at + many]
                     for j in range(many):
-                        row[U(at + j)] = row[U(one + i * many + j)] * row[U(two + k * many + j)]
+                        product[U(j)] = left[U(j)] * right[U(j)]
                     at += many
     return sound
 
@@ -111,9 +135,10 @@ def part(counts: Any, pair: Any) -> None:
             one, two, first, second, many = pair[t, 0], pair[t, 1], pair[t, 2], pair[t, 3], pair[t, 4]
             at = pair[t, 5]
             for i in range(first):
+                left = row[one + i * many : one + (i + 1) * many]
                 for k in range(second):
+                    right, product = row[two + k * many : two + (k + 1) * many], row[at : at + many]
                     for j in range(many):
-                        row[U(one + i * many + j)] += row[U(at + j)]
-                    for j in range(many):
-                        row[U(two + k * many + j)] += row[U(at + j)]
+                        left[U(j)] += product[U(j)]
+                        right[U(j)] += product[U(j)]
                     at += many

@@ -202,7 +202,8 @@ def sweep(
     last = -1
     # Every cell before c that is no root sums to one, has sent its sums in ``message``, has a ``belief`` of
     # zero or what its parents read so far told, and in ``normalizer`` what was divided out in and below it.
-    # Roots from ``unread`` to c hold their posterior, side by side, and are not in the counts yet.
+    # Roots from ``unread`` to c hold their posterior, side by side, and are not in the counts yet. Of roots
+    # before c ``root_log`` has the sums, not yet their logarithms, and ``normalizer`` what these lack.
     for c in range(cells):
         kind = slab.kind[c]
         own = kinds.own[kind]
@@ -242,11 +243,8 @@ def sweep(
                     product[b] = 1.0
         if own < 0:
             for b in range(width):
-                root_log[c, b] = np.log(scale[b] * product[b]) + log[b]
-                if slab.weight[c] > 0.0:
-                    total_log[b] += slab.weight[c] * root_log[c, b]
-                if not root_log[c, b].real > FAR:
-                    suspect[b] = far = True
+                root_log[c, b] = scale[b] * product[b]
+                room.normalizer[c, 1, b] = log[b]
                 scale[b] = slab.weight[c] / scale[b] if scale[b] != 0.0 else 0.0
             if counts.size:
                 _scale(value, at, size, scale, lanes)
@@ -261,6 +259,16 @@ def sweep(
             belief[U(j)] = 0.0
         _scale(value, at, size, scale, lanes)
         add_led(message, np.int64(spots.shared[c]), offsets, own, value, at, size, lanes)
+    # Logarithms are taken one after another: none of them waits for a sum. Those of roots before c are whole.
+    for c in range(cells):
+        if kinds.own[slab.kind[c]] >= 0:
+            continue
+        for b in range(width):
+            root_log[c, b] = np.log(root_log[c, b]) + room.normalizer[c, 1, b]
+            if slab.weight[c] > 0.0:
+                total_log[b] += slab.weight[c] * root_log[c, b]
+            if not root_log[c, b].real > FAR:
+                suspect[b] = far = True
     if counts.size == 0:
         return far
     for step in range(1 if far else 2):

@@ -121,7 +121,8 @@ class Maximize:
         """Return the best parameters for these expected counts; (starts, statistics) → (starts, size)."""
         layout = self.dag.layout
         if not layout.numeric:
-            return self._with_implied(counts, self.project(counts + self.pseudo))
+            counted = counts + self.pseudo if len(self._counted) else counts
+            return self._with_implied(counts, self.project(counted))
         out = np.empty((*counts.shape[:-1], layout.size))
         out[..., : layout.tables] = counts[..., : layout.tables] + self.pseudo
         done = set[int]().union(*(chain for chain in self._chains if self._solve(chain, counts, out)))
