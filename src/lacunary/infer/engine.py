@@ -271,7 +271,7 @@ class DiscreteRows:
     def _added(
         self, counts: NDArray[Any] | None, wide: NDArray[Any], block: _Block, part: NDArray[Any]
     ) -> NDArray[Any]:
-        """Return all counts with those of a chunk; of one vector, they begin as what the first one counted."""
+        """Return all counts with those of a chunk; of one vector they begin as what the first one counted."""
         if counts is None and len(part) == len(wide) == 1:
             if len(self.packed.nonzero[0]):
                 part += self.packed.counted
