@@ -22,10 +22,13 @@ __all__ = [
     "AREA",
     "SOUND",
     "TILE",
+    "add_product",
     "add_row",
     "below",
+    "below_led",
     "copy_row",
     "diagonal",
+    "diagonal_led",
     "dots",
     "folded",
     "inverse",
@@ -131,7 +134,15 @@ def _made(write: Callable[[_Writer], None], arity: int, plain: Callable[..., Non
     def seven(typing: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any) -> Any:
         return typed(a, b, c, d, e, f, g)
 
-    return intrinsic({4: four, 5: five, 6: six, 7: seven}[arity])
+    def nine(typing: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any, i: Any) -> Any:
+        return typed(a, b, c, d, e, f, g, h, i)
+
+    def eleven(
+        typing: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any, i: Any, j: Any, k: Any
+    ) -> Any:
+        return typed(a, b, c, d, e, f, g, h, i, j, k)
+
+    return intrinsic({4: four, 5: five, 6: six, 7: seven, 9: nine, 11: eleven}[arity])
 
 
 def _tile(array: Any, at: int) -> Any:
@@ -144,12 +155,33 @@ def _tiles(array: Any, at: int, step: int, n: int) -> Any:
     return np.array([_tile(array, at + t * step) for t in range(n)]).reshape(n, TILE, TILE, LANES)
 
 
+def _led(w: _Writer, source: Any, base: Any, i_at: Any, places: Any, j_at: Any) -> Callable[..., Any]:
+    """Return what says where entry (i, j) of a tile stands in ``source``: at base[i_at + i] + places[j_at + j]."""
+    rows = [w.builder.load(w.builder.gep(base, [w.builder.add(i_at, i_at.type(i))])) for i in SIDE]
+    columns = [w.builder.load(w.builder.gep(places, [w.builder.add(j_at, j_at.type(j))])) for j in SIDE]
+    return lambda i, j: w.place(source, w.builder.add(rows[i], columns[j]))
+
+
+def _fetch(lower: Any, out: int, source: Any, base: Any, i_at: int, places: Any, j_at: int) -> None:
+    """Put a tile where it is wanted: `_led` in plain."""
+    own = _tile(lower, out)
+    for i in SIDE:
+        for j in SIDE:
+            at = base[i_at + i] + places[j_at + j]
+            own[i, j] = source[at : at + LANES]
+
+
 def _write_diagonal(w: _Writer) -> None:
-    """Write what `diagonal` does."""
-    lower, out, row, n, state = w.arguments
+    """Write what `diagonal` does, and `diagonal_led`."""
+    lower, out, row, n, state, *led = w.arguments
     b = w.builder
     places = [(i, j) for i in SIDE for j in range(i + 1)]
-    begin = [w.load(lower, out, i * TILE + j) for i, j in places]
+    if led:
+        source, base, columns, at = led
+        where = _led(w, source, base, at, columns, at)
+        begin = [b.load(where(i, j), align=8) for i, j in places]
+    else:
+        begin = [w.load(lower, out, i * TILE + j) for i, j in places]
     bound = [w.times(begin[places.index((i, i))], w.constant(SOUND)) for i in SIDE]
 
     def step(turn: Any, sums: list[Any]) -> list[Any]:
@@ -175,7 +207,7 @@ def _write_diagonal(w: _Writer) -> None:
             for k in range(j + 1, i + 1):
                 left[i, k] = w.minus(left[i, k], inner[i, j], inner[k, j])
     w.store(bad, state, start)
-    _write_logs(w, pivots)
+    _write_logs(w, state, start, pivots)
     found: dict[tuple[int, int], Any] = {}
     for i in SIDE:  # ``found`` has the rows before i of the inverse of that factor
         for j in range(i):
@@ -189,9 +221,9 @@ def _write_diagonal(w: _Writer) -> None:
             w.store(found.get((i, j), zero), lower, out, i * TILE + j)
 
 
-def _write_logs(w: _Writer, pivots: list[Any]) -> None:
+def _write_logs(w: _Writer, state: Any, start: Any, pivots: list[Any]) -> None:
     """Multiply the determinant's mantissa by the pivots, and add its exponent to the others."""
-    b, state, start = w.builder, w.arguments[4], w.arguments[1].type(0)
+    b = w.builder
     total = w.load(state, start, 1)
     for pivot in pivots:
         total = w.times(total, pivot)
@@ -229,9 +261,28 @@ mantissa and the exponent of 1 / det L so far.
 """
 
 
+def _plain_diagonal_led(
+    lower: Any, out: int, row: int, n: int, state: Any, source: Any, base: Any, places: Any, at: int
+) -> None:
+    _fetch(lower, out, source, base, at, places, at)
+    _plain_diagonal(lower, out, row, n, state)
+
+
+diagonal_led = _made(_write_diagonal, 9, _plain_diagonal_led)
+"""op(lower, out, row, n, state, source, base, places, at): `diagonal` of a tile that is fetched first: its
+entry (i, j) stands in ``source`` at base[at + i] + places[at + j].
+"""
+
+
 def _write_below(w: _Writer) -> None:
-    lower, out, row, other, n, inner = w.arguments
-    begin = [w.load(lower, out, e) for e in range(TILE * TILE)]
+    """Write what `below` does, and `below_led`."""
+    lower, out, row, other, n, inner, *led = w.arguments
+    entries = range(TILE * TILE)
+    if led:
+        where = _led(w, *led)
+        begin = [w.builder.load(where(e // TILE, e % TILE), align=8) for e in entries]
+    else:
+        begin = [w.load(lower, out, e) for e in entries]
 
     def step(turn: Any, sums: list[Any]) -> list[Any]:
         moved = w.builder.mul(turn, turn.type(AREA))
@@ -262,6 +313,29 @@ below = _made(_write_below, 6, _plain_below)
 """op(lower, out, row, other, n, inner): tile ``out``, less the product of n tiles of two rows, times Nᵀ."""
 
 
+def _plain_below_led(
+    lower: Any,
+    out: int,
+    row: int,
+    other: int,
+    n: int,
+    inner: int,
+    source: Any,
+    base: Any,
+    i_at: int,
+    places: Any,
+    j_at: int,
+) -> None:
+    _fetch(lower, out, source, base, i_at, places, j_at)
+    _plain_below(lower, out, row, other, n, inner)
+
+
+below_led = _made(_write_below, 11, _plain_below_led)
+"""op(lower, out, row, other, n, inner, source, base, i_at, places, j_at): `below` of a tile that is fetched
+first, from base[i_at + i] + places[j_at + j].
+"""
+
+
 def _write_inverse(w: _Writer) -> None:
     lower, out, row, column, pitch, n, inner = w.arguments
 
@@ -273,7 +347,16 @@ def _write_inverse(w: _Writer) -> None:
             sums = [w.minus(s, one[e // TILE], two[e % TILE]) for e, s in enumerate(sums)]
         return sums
 
-    sums = w.loop(n, [w.constant(0.0)] * (TILE * TILE), step)
+    # The first tile of the column is one of the diagonal, with zeros above that.
+    begin = [w.constant(0.0)] * (TILE * TILE)
+    for k in SIDE:
+        one = [w.load(lower, row, i * TILE + k) for i in SIDE]
+        two = [w.load(lower, column, k * TILE + j) for j in range(k + 1)]
+        for e in [e for e in range(TILE * TILE) if e % TILE <= k]:
+            begin[e] = w.minus(begin[e], one[e // TILE], two[e % TILE])
+    row = w.builder.add(row, row.type(AREA))
+    column, n = w.builder.add(column, pitch), w.builder.sub(n, n.type(1))
+    sums = w.loop(n, begin, step)
     for i in SIDE:
         own = [w.load(lower, inner, i * TILE + k) for k in range(i + 1)]
         for j in SIDE:
@@ -290,11 +373,15 @@ def _plain_inverse(lower: Any, out: int, row: int, column: int, pitch: int, n: i
 
 
 inverse = _made(_write_inverse, 7, _plain_inverse)
-"""op(lower, out, row, column, pitch, n, inner): tile ``out`` of L⁻¹, from n tiles of L and of L⁻¹."""
+"""op(lower, out, row, column, pitch, n, inner): tile ``out`` of L⁻¹, from n > 0 tiles of L and of L⁻¹.
+
+The first tile of the column is the one on the diagonal.
+"""
 
 
 def _write_product(w: _Writer) -> None:
-    lower, out, left, right, pitch, n = w.arguments
+    """Write what `product` does, and `add_product`."""
+    lower, out, left, right, pitch, n, *led = w.arguments
 
     def step(turn: Any, sums: list[Any]) -> list[Any]:
         moved = w.builder.mul(turn, pitch)
@@ -305,8 +392,24 @@ def _write_product(w: _Writer) -> None:
             sums = [w.plus(s, one[e // TILE], two[e % TILE]) for e, s in enumerate(sums)]
         return sums
 
-    for e, value in enumerate(w.loop(n, [w.constant(0.0)] * (TILE * TILE), step)):
-        w.store(value, lower, out, e)
+    # The first tile of the left column is one of the diagonal, with zeros above that.
+    begin = [w.constant(0.0)] * (TILE * TILE)
+    for k in SIDE:
+        one = [w.load(lower, left, k * TILE + i) for i in range(k + 1)]
+        two = [w.load(lower, right, k * TILE + j) for j in SIDE]
+        for e in range((k + 1) * TILE):
+            begin[e] = w.plus(begin[e], one[e // TILE], two[e % TILE])
+    left, right = w.builder.add(left, pitch), w.builder.add(right, pitch)
+    sums = w.loop(w.builder.sub(n, n.type(1)), begin, step)
+    if not led:
+        for e, value in enumerate(sums):
+            w.store(value, lower, out, e)
+        return
+    weight, *where = led
+    place, own = _led(w, out, *where), w.load(weight, n.type(0))
+    for e, value in enumerate(sums):
+        there = place(e // TILE, e % TILE)
+        w.builder.store(w.plus(w.builder.load(there, align=8), value, own), there, align=8)
 
 
 def _plain_product(lower: Any, out: int, left: int, right: int, pitch: int, n: int) -> None:
@@ -315,7 +418,37 @@ def _plain_product(lower: Any, out: int, left: int, right: int, pitch: int, n: i
 
 
 product = _made(_write_product, 6, _plain_product)
-"""op(lower, out, left, right, pitch, n): ``out`` is n tiles of a column, transposed, times another's."""
+"""op(lower, out, left, right, pitch, n): ``out`` is n > 0 tiles of a column, transposed, times another's.
+
+The first tile of the left column is one of the diagonal.
+"""
+
+
+def _plain_add_product(
+    lower: Any,
+    out: Any,
+    left: int,
+    right: int,
+    pitch: int,
+    n: int,
+    weight: Any,
+    base: Any,
+    i_at: int,
+    places: Any,
+    j_at: int,
+) -> None:
+    one, two = _tiles(lower, left, pitch, n), _tiles(lower, right, pitch, n)
+    total = np.einsum("tkil,tkjl->ijl", one, two) * weight[:LANES]
+    for i in SIDE:
+        for j in SIDE:
+            at = base[i_at + i] + places[j_at + j]
+            out[at : at + LANES] += total[i, j]
+
+
+add_product = _made(_write_product, 11, _plain_add_product)
+"""op(lower, out, left, right, pitch, n, weight, base, i_at, places, j_at): add what `product` finds, times
+the lanes' weights, to the array ``out``, entry (i, j) at base[i_at + i] + places[j_at + j].
+"""
 
 
 def _write_down(w: _Writer) -> None:

@@ -24,10 +24,13 @@ from lacunary.kernels.compile import called, inlined
 from lacunary.kernels.factors import (
     AREA,
     TILE,
+    add_product,
     add_row,
     below,
+    below_led,
     copy_row,
     diagonal,
+    diagonal_led,
     dots,
     folded,
     inverse,
@@ -113,7 +116,8 @@ class Work(NamedTuple):
     weight
         What a row's covariance weighs under each of its densities.
     values, places, base
-        Values of a row; where they, or its holes, stand in a row of K; and where rows of K begin.
+        Values of a row; where they, or its holes, stand in a row of K; and where rows of K begin, four of
+        them or those of all holes.
     standing
         In groups of lanes, one group a row: the pattern whose factors stand.
     log, share
@@ -176,7 +180,7 @@ def room_for(known: Holes, many: int) -> Arena:
     covariance = width * width * many if most else 0
     rows, lanes = (slots * wide, BLOCK * wide, 2 * HIGH * LANES), (4 * LANES, LANES, LANES, LANES)
     factors = tiles * tiles * AREA, tiles * TILE * LANES, covariance
-    each = wide * many, wide + TILE, TILE, LANES, slots, slots, 2
+    each = wide * many, wide + TILE, wide + TILE, LANES, slots, slots, 2
     return blank((*rows, *factors, *lanes, *each), WORK)
 
 
@@ -275,13 +279,30 @@ def _list_holes(known: Holes, pattern: int, many: int, work: Work) -> int:
     return int(end - begin)
 
 
+@inlined
+def _lead(known: Holes, pattern: int, first: int, many: int, width: int, work: Work) -> int:
+    """Put where a pattern's holes stand in a row of K, and where their rows begin; return how many there are.
+
+    K begins at ``first``. Beyond the holes stands a place above the diagonal, where nothing is looked for.
+    """
+    count = _list_holes(known, pattern, many, work)
+    for i in range(count):
+        work.base[U(i)] = first + work.places[U(i)] * width
+    for i in range(count, count + TILE):
+        work.places[U(i)], work.base[U(i)] = (width - 1) * many, first
+    return count
+
+
 @called
 def _gather(square: Array, known: Holes, block: Block, half: float, work: Work) -> None:
-    """Fetch the lower halves of the standing patterns' K_hh; beyond a pattern's holes is the identity."""
+    """Fetch the lower halves of the standing patterns' K_hh; beyond a pattern's holes is the identity.
+
+    Rows of whole tiles that all lanes share are left where they are, for `_factor` to fetch.
+    """
     tiles, many, width = _tiles(work.held[0]), block.many, block.width
     for k in range(LANES // many):
-        count, lane = _list_holes(known, work.standing[k], many, work), k * many
-        for i in range(count):
+        count, lane = _lead(known, work.standing[k], block.square, many, width, work), k * many
+        for i in range(_whole(count, many) * TILE, count):
             row = block.square + work.places[U(i)] * width
             copy_row(work.lower, _row(i, tiles) + lane, square, row, work.places, i // TILE + 1, many)
         for i in range(count, tiles * TILE):
@@ -295,18 +316,32 @@ def _gather(square: Array, known: Holes, block: Block, half: float, work: Work) 
             work.state[3 * LANES + own] = 0.0
 
 
+@inlined
+def _whole(count: int, many: int) -> int:
+    """Return how many rows of tiles are fetched when they are worked on: those without an identity's rows."""
+    return count // TILE if many == LANES else 0
+
+
 @called
 def _factor(square: Array, known: Holes, block: Block, half: float, work: Work) -> None:
     """Make the factors of K_hh of the standing patterns, and note which have lost too many digits."""
     _gather(square, known, block, half, work)
-    tiles = _tiles(work.held[0])
-    for j in range(tiles):
+    tiles, whole = _tiles(work.held[0]), _whole(work.held[0], block.many)
+    lower, base, places = work.lower, work.base, work.places
+    for j in range(tiles):  # columns of tiles before j are those of L
         row = j * tiles * AREA
         inner = row + j * AREA
-        diagonal(work.lower, inner, row, j, work.state)
+        if j < whole:
+            diagonal_led(lower, inner, row, j, work.state, square, base, places, j * TILE)
+        else:
+            diagonal(lower, inner, row, j, work.state)
         for i in range(j + 1, tiles):
             other = i * tiles * AREA
-            below(work.lower, other + j * AREA, other, row, j, inner)
+            at = other + j * AREA
+            if i < whole:
+                below_led(lower, at, other, row, j, inner, square, base, i * TILE, places, j * TILE)
+            else:
+                below(lower, at, other, row, j, inner)
     for lane in range(LANES):
         log = np.log(work.state[LANES + lane])
         work.shift[lane] += log + LOG_2 * work.state[2 * LANES + lane]
@@ -430,11 +465,21 @@ def _multiply(square: Array, known: Holes, block: Block, row: int, k: int, work:
 def spread(known: Holes, width: int, many: int, work: Work) -> None:
     """Add the covariances of the standing patterns' holes, times what waits for them."""
     tiles, groups = _tiles(work.held[0]), LANES // many
+    waiting = 0.0
+    for lane in range(LANES):
+        waiting += work.waiting[lane]
+    if not waiting:
+        work.held[0] = 0
+        return
     if work.held[1]:
         for lane in range(many, LANES):
             work.waiting[lane % many] += work.waiting[lane]
         groups = 1
     _invert(tiles, work)
+    if many == LANES:
+        _add_covariances(known, width, tiles, work)
+        return
+    _square(tiles, work)
     for k in range(groups):
         lane, total = k * many, 0.0
         for own in range(many):
@@ -449,17 +494,48 @@ def spread(known: Holes, width: int, many: int, work: Work) -> None:
 
 @called
 def _invert(tiles: int, work: Work) -> None:
-    """Make covariances of factors, zero where those are lost."""
+    """Make the inverses of factors, zero where those are lost."""
     step = tiles * AREA
     for i in range(1, tiles):
         for j in range(i):
             out, inner = i * step + j * AREA, i * step + i * AREA
             inverse(work.lower, out, out, j * step + j * AREA, step, i - j, inner)
-    for i in range(tiles):
-        column = i * step + i * AREA
-        for j in range(i + 1):
-            product(work.lower, i * step + j * AREA, column, i * step + j * AREA, step, tiles - i)
     for lane in range(LANES):
         if work.state[lane] != 0.0:
             for at in range(lane, tiles * step, LANES):
                 work.lower[at] = 0.0
+
+
+@called
+def _square(tiles: int, work: Work) -> None:
+    """Make covariances of the inverses of factors."""
+    step = tiles * AREA
+    for i in range(tiles):
+        column = i * step + i * AREA
+        for j in range(i + 1):
+            product(work.lower, i * step + j * AREA, column, i * step + j * AREA, step, tiles - i)
+
+
+@called
+def _add_covariances(known: Holes, width: int, tiles: int, work: Work) -> None:
+    """Add the covariances of the holes that all lanes share, times what waits for them, tile by tile."""
+    step = tiles * AREA
+    _lead(known, work.standing[0], 0, LANES, width, work)
+    for i in range(tiles):
+        column = i * step + i * AREA
+        for j in range(i + 1):
+            other, n = i * step + j * AREA, tiles - i
+            add_product(
+                work.lower,
+                work.covariance,
+                column,
+                other,
+                step,
+                n,
+                work.waiting,
+                work.base,
+                i * TILE,
+                work.places,
+                j * TILE,
+            )
+    work.held[0] = 0
