@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from lacunary.data.schema import Schema
 from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import GraphError, ImpossibleRowError, TooWideError
-from lacunary.infer.aligned import aligned, is_aligned, is_long
 from lacunary.infer.pack import Chunk, Packed, pack
 from lacunary.infer.parallel import in_parallel
+from lacunary.kernels.aligned import aligned, is_aligned, is_long
 from lacunary.kernels.arena import Arena
 from lacunary.kernels.cell import Room
 from lacunary.kernels.lanes import COMPLEX_LANES

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from lacunary.infer.given import LOG_2PI, Given, all_given, careful, given
 from lacunary.infer.parallel import in_runs
+from lacunary.kernels.aligned import aligned
 from lacunary.kernels.arena import Arena
 from lacunary.kernels.factors import SOUND
 from lacunary.kernels.filling import BLOCK, HEAD, LARGE, Holes, room_for, wide_for
@@ -451,7 +452,9 @@ class Conditioned:
         if key not in self._laid:
             squares = self._squares if normal is None else normal.bordered()
             each = [np.moveaxis(squares[c : c + many], 0, -1).ravel() for c, many in pairs]
-            self._laid[key] = np.concatenate([*each, np.zeros(LANES)])  # rows are read by eights
+            each.append(np.zeros(LANES))  # rows are read by eights
+            laid = aligned(sum(map(len, each)), squares.dtype)
+            self._laid[key] = np.concatenate(each, out=laid)
         constant = self._plainly.constant if normal is None else normal.excess
         return self._plainly._replace(square=self._laid[key], constant=constant)
 
@@ -500,7 +503,8 @@ class Conditioned:
         known = self.rows.turned if turned else self.rows.known
         n, most = self.rows.sorted.shape[1], max((group.many for group in groups), default=1)
         wide, lost = wide_for(n), np.zeros((most, len(tasks.places)), dtype=bool)
-        parts = np.zeros((int(tasks.many.sum()), wide * wide))
+        parts = aligned(int(tasks.many.sum()) * wide * wide, np.dtype(np.float64)).reshape(-1, wide * wide)
+        parts[:] = 0.0
         self.rows.share_out(
             tasks,
             turned,
@@ -561,7 +565,8 @@ def _dense(forms: Forms) -> DenseForms:
     """Return densities as kernels take them, without their squares."""
     c, k, n = forms.root.shape
     blocks = -(-k // LANES)
-    turned = np.zeros((c, n, blocks * LANES))
+    turned = aligned(c * n * blocks * LANES, np.dtype(np.float64)).reshape(c, n, blocks * LANES)
+    turned[:, :, k:] = 0.0
     turned[:, :, :k] = np.swapaxes(forms.root, 1, 2)
     used = (turned != 0).reshape(c, n, blocks, LANES).any(axis=3)
     reach = np.stack([used.argmax(axis=1), n - used[:, ::-1].argmax(axis=1)], axis=-1)

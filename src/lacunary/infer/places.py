@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.table import HOLE
-from lacunary.infer.aligned import aligned, is_long
+from lacunary.kernels.aligned import aligned, is_long
 from lacunary.kernels.places import join, narrow, part, widen
 from lacunary.model.layout import Layout
 

@@ -17,6 +17,7 @@ from numba import extending, types
 from numba.np import numpy_support
 from numpy.typing import NDArray
 
+from lacunary.kernels.aligned import CACHE_LINE, aligned
 from lacunary.kernels.cell import Kinds, Spots
 from lacunary.kernels.compile import COMPILES, inlined
 from lacunary.kernels.lanes import start_of
@@ -39,9 +40,6 @@ __all__ = [
 T = TypeVar("T")
 
 Arena = NDArray[np.int64]
-
-ALIGNMENT = 64
-"""Bytes from one beginning of an array to the next are a multiple of this: a cache line."""
 
 LONG, SHORT, TRUTH = np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_)
 
@@ -107,13 +105,15 @@ def blank(sizes: Sequence[int], dtypes: Sequence[np.dtype[Any]]) -> Arena:
         first = end // dtype.itemsize
         directory += [first, first + size]
         end = _rounded(end + size * dtype.itemsize)
-    arena = np.zeros(end // LONG.itemsize, dtype=np.int64)
+    arena = aligned(end // LONG.itemsize, LONG)
+    arena[:] = 0
     arena[: len(directory)] = directory
     return arena
 
 
 def _rounded(size: int) -> int:
-    return -(-size // ALIGNMENT) * ALIGNMENT
+    """Return so many bytes, filled up to whole cache lines: arrays begin on their borders."""
+    return -(-size // CACHE_LINE) * CACHE_LINE
 
 
 def _pointers_to(dtypes: Sequence[np.dtype[Any]]) -> list[Any]:

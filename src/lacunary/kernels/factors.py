@@ -156,7 +156,7 @@ def _tiles(array: Any, at: int, step: int, n: int) -> Any:
 
 
 def _led(w: _Writer, source: Any, base: Any, i_at: Any, places: Any, j_at: Any) -> Callable[..., Any]:
-    """Return what says where entry (i, j) of a tile stands in ``source``: at base[i_at + i] + places[j_at + j]."""
+    """Return what says where in ``source`` a tile's entry (i, j) is: at base[i_at + i] + places[j_at + j]."""
     rows = [w.builder.load(w.builder.gep(base, [w.builder.add(i_at, i_at.type(i))])) for i in SIDE]
     columns = [w.builder.load(w.builder.gep(places, [w.builder.add(j_at, j_at.type(j))])) for j in SIDE]
     return lambda i, j: w.place(source, w.builder.add(rows[i], columns[j]))
