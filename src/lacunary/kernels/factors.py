@@ -24,6 +24,7 @@ __all__ = [
     "TILE",
     "add_product",
     "add_row",
+    "add_square",
     "below",
     "below_led",
     "copy_row",
@@ -196,16 +197,17 @@ def _write_diagonal(w: _Writer) -> None:
     root = tools.get_or_insert_function(b.module, kind, f"llvm.sqrt.v{LANES}f64")
     zero, one = w.constant(0.0), w.constant(1.0)
     start = out.type(0)
-    bad, inner, pivots = w.load(state, start), {}, []
-    for j in SIDE:  # ``inner`` has the columns before j of the tile's factor, ``left`` what they leave of it
+    bad, over = w.load(state, start), []
+    for j in SIDE:  # ``left`` is what the columns before j leave of the tile; no root is waited for
         sound = b.fcmp_ordered(">", left[j, j], bound[j])
         bad = b.select(sound, bad, one)
-        pivots.append(b.fdiv(one, b.call(root, [b.select(sound, left[j, j], one)])))
+        over.append(b.fdiv(one, b.select(sound, left[j, j], one)))
         for i in range(j + 1, TILE):
-            inner[i, j] = w.times(left[i, j], pivots[j])
-        for i in range(j + 1, TILE):
+            ratio = w.times(left[i, j], over[j])
             for k in range(j + 1, i + 1):
-                left[i, k] = w.minus(left[i, k], inner[i, j], inner[k, j])
+                left[i, k] = w.minus(left[i, k], ratio, left[k, j])
+    pivots = [b.call(root, [one_over]) for one_over in over]
+    inner = {(i, j): w.times(left[i, j], pivots[j]) for i in SIDE for j in range(i)}
     w.store(bad, state, start)
     _write_logs(w, state, start, pivots)
     found: dict[tuple[int, int], Any] = {}
@@ -448,6 +450,47 @@ def _plain_add_product(
 add_product = _made(_write_product, 11, _plain_add_product)
 """op(lower, out, left, right, pitch, n, weight, base, i_at, places, j_at): add what `product` finds, times
 the lanes' weights, to the array ``out``, entry (i, j) at base[i_at + i] + places[j_at + j].
+"""
+
+
+def _write_add_square(w: _Writer) -> None:
+    lower, out, column, pitch, n, weight, base, places, at = w.arguments
+    entries = [(i, j) for i in SIDE for j in range(i + 1)]
+
+    def add(sums: list[Any], where: Any, first: bool) -> list[Any]:
+        """Add the square of a tile, which has zeros above the diagonal if it is the first."""
+        for k in SIDE:
+            row = [w.load(lower, where, k * TILE + i) for i in range(k + 1 if first else TILE)]
+            sums = [
+                w.plus(s, row[i], row[j]) if i < len(row) else s
+                for s, (i, j) in zip(sums, entries, strict=True)
+            ]
+        return sums
+
+    begin = add([w.constant(0.0)] * len(entries), column, True)
+    after = w.builder.add(column, pitch)
+    sums = w.loop(
+        w.builder.sub(n, n.type(1)), begin, lambda turn, sums: add(sums, w.moved(after, turn, pitch), False)
+    )
+    place, own = _led(w, out, base, at, places, at), w.load(weight, n.type(0))
+    for (i, j), value in zip(entries, sums, strict=True):
+        w.builder.store(w.plus(w.builder.load(place(i, j), align=8), value, own), place(i, j), align=8)
+
+
+def _plain_add_square(
+    lower: Any, out: Any, column: int, pitch: int, n: int, weight: Any, base: Any, places: Any, at: int
+) -> None:
+    one = _tiles(lower, column, pitch, n)
+    total = np.einsum("tkil,tkjl->ijl", one, one) * weight[:LANES]
+    for i in SIDE:
+        for j in range(i + 1):
+            there = base[at + i] + places[at + j]
+            out[there : there + LANES] += total[i, j]
+
+
+add_square = _made(_write_add_square, 9, _plain_add_square)
+"""op(lower, out, column, pitch, n, weight, base, places, at): `add_product` of a column with itself, of which
+the half below the diagonal is added.
 """
 
 

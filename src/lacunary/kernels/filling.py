@@ -26,6 +26,7 @@ from lacunary.kernels.factors import (
     TILE,
     add_product,
     add_row,
+    add_square,
     below,
     below_led,
     copy_row,
@@ -519,23 +520,13 @@ def _square(tiles: int, work: Work) -> None:
 @called
 def _add_covariances(known: Holes, width: int, tiles: int, work: Work) -> None:
     """Add the covariances of the holes that all lanes share, times what waits for them, tile by tile."""
-    step = tiles * AREA
+    step, lower, out = tiles * AREA, work.lower, work.covariance
+    base, places, weight = work.base, work.places, work.waiting
     _lead(known, work.standing[0], 0, LANES, width, work)
-    for i in range(tiles):
-        column = i * step + i * AREA
-        for j in range(i + 1):
-            other, n = i * step + j * AREA, tiles - i
-            add_product(
-                work.lower,
-                work.covariance,
-                column,
-                other,
-                step,
-                n,
-                work.waiting,
-                work.base,
-                i * TILE,
-                work.places,
-                j * TILE,
-            )
+    for i in range(tiles):  # what rows of tiles before i have of them is added
+        column, n, at = i * step + i * AREA, tiles - i, i * TILE
+        for j in range(i):
+            other = i * step + j * AREA
+            add_product(lower, out, column, other, step, n, weight, base, at, places, j * TILE)
+        add_square(lower, out, column, step, n, weight, base, places, at)
     work.held[0] = 0
