@@ -194,11 +194,12 @@ def test_one_density_that_loses_its_digits_leaves_the_others_alone() -> None:
     assert np.all(np.isfinite(found))
 
 
-def test_the_same_bits_on_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("densities", [2, 8])
+def test_the_same_bits_on_any_number_of_threads(densities: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gaussian, "ALONE", 0)
     monkeypatch.setattr(gaussian, "TASK", 64)
-    x, (mean, covariance) = rows_with_holes(6, 500, 0.2, 1), normals(6, 2, 2)
-    forms, weights = Forms.normal(mean, covariance), np.random.default_rng(0).random((500, 2))
+    x, (mean, covariance) = rows_with_holes(6, 500, 0.4, 1), normals(6, densities, 2)
+    forms, weights = Forms.normal(mean, covariance), np.random.default_rng(0).random((500, densities))
     found = []
     for count in (1, 2, 5):
         with lac.threads(count):
