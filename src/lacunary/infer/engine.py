@@ -156,7 +156,10 @@ class DiscreteRows:
                 if chunk.lanes not in blocks:
                     blocks[chunk.lanes] = _blocks(wide, chunk.lanes, sound)
             tasks = [(block, chunk) for chunk in chunks for block in blocks[chunk.lanes]]
-            yield from zip(tasks, in_parallel(sweep, tasks), strict=True)
+            if len(tasks) == 1:  # a small sweep takes as long as a few steps of Python
+                yield tasks[0], sweep(tasks[0])
+            else:
+                yield from zip(tasks, in_parallel(sweep, tasks), strict=True)
 
     def weighed(self, weights: NDArray[np.float64]) -> DiscreteRows:
         """Return the same table with other row weights, not negative; (rows of the table,).

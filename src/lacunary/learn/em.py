@@ -93,8 +93,8 @@ class Maximize:
 
     def log_prior(self, points: Array) -> Array:
         """Return log p(θ) in the chosen basis, zero for maximum likelihood; (starts,)."""
-        out = np.full(points.shape[:-1], self.log_constant)
-        counted = self._counted
+        out, counted = np.empty(points.shape[:-1]), self._counted
+        out[:] = self.log_constant
         if self.peak is not None:
             away = (points[..., counted] - self.peak[counted]) / self.peak[counted]
             with np.errstate(divide="ignore"):
