@@ -22,18 +22,12 @@ from numpy.typing import NDArray
 from lacunary.kernels.arena import Arena, blank, tuple_in
 from lacunary.kernels.compile import called, inlined
 from lacunary.kernels.factors import (
-    AREA,
-    TILE,
     add_product,
-    add_row,
     add_square,
     below,
     below_led,
-    copy_row,
     diagonal,
     diagonal_led,
-    dots,
-    folded,
     inverse,
     product,
     solve_down,
@@ -41,6 +35,8 @@ from lacunary.kernels.factors import (
 )
 from lacunary.kernels.lanes import LANES, U
 from lacunary.kernels.tile import HIGH
+from lacunary.kernels.tiled_rows import add_row, copy_row, dots, folded
+from lacunary.kernels.writer import AREA, TILE
 
 __all__ = [
     "BLOCK",
@@ -481,7 +477,7 @@ def spread(known: Holes, width: int, many: int, work: Work) -> None:
         _add_covariances(known, width, tiles, work)
         return
     _square(tiles, work)
-    for k in range(groups):
+    for k in range(groups):  # what the patterns before k have is added
         lane, total = k * many, 0.0
         for own in range(many):
             work.weight[own] = work.waiting[lane + own]
