@@ -381,7 +381,8 @@ def _few(values: pl.Series) -> bool:
     """Whether distinct numbers, and one mark of holes, are so few that they are kept as labels."""
     if len(values) <= TEXTS:
         return True
-    if values.head(2 * TEXTS).approx_n_unique() > 1.25 * TEXTS:  # whose error is of one per cent
+    near: Any = values.head(2 * TEXTS).approx_n_unique()  # to one per cent
+    if near > 1.25 * TEXTS:
         return False
     return values.n_unique() <= TEXTS
 

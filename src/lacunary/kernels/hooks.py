@@ -120,7 +120,24 @@ def _name(function: Callable[..., object]) -> str:
 
 if PRESENT:
 
-    class _Piece(codegen.JITCodeLibrary):  # type: ignore[misc]
+    class _Code(codegen.JITCodeLibrary):  # type: ignore[misc]
+        """Code that is optimised once, when all of a kernel is together.
+
+        Numba would first optimise each function by itself.
+        """
+
+        def _optimize_functions(self, module: Any) -> None:
+            """Leave them as they are."""
+            module.data_layout = self._codegen._data_layout
+
+    class _BareCode(_Code):
+        """Code that counts no references: none need to be brought together before all else."""
+
+        def _optimize_final_module(self) -> None:
+            passes, builder = self._codegen._module_pass_manager()
+            passes.run(self._final_module, builder)
+
+    class _Piece(_Code):
         """Code that only other kernels call: it is optimised, and turned into machine code, within theirs.
 
         Numba would do both for every piece by itself, and again in each kernel that it is a part of.
@@ -154,7 +171,7 @@ if PRESENT:
             """Do nothing."""
 
     class _Bare(compiler.Compiler):  # type: ignore[misc]
-        """The compiler of bare kernels."""
+        """The compiler of what is bare."""
 
         def define_pipelines(self) -> Any:
             """Return the usual passes but those that are needless."""
@@ -163,6 +180,21 @@ if PRESENT:
                 one.passes = [step for step in one.passes if step[0].name() not in NEEDLESS]
                 one.finalize()
             return made
+
+    class _Kernels(compiler.Compiler):  # type: ignore[misc]
+        """The compiler of kernels."""
+
+        CODE = _Code
+
+        def __init__(self, typing: Any, target: Any, library: Any, *others: Any) -> None:
+            own = self.CODE(target.codegen(), "kernel")
+            own.enable_object_caching()
+            super().__init__(typing, target, own, *others)
+
+    class _BareKernels(_Kernels, _Bare):
+        """The compiler of bare kernels."""
+
+        CODE = _BareCode
 
     class _Pieces(compiler.Compiler):  # type: ignore[misc]
         """The compiler of pieces."""
@@ -174,9 +206,9 @@ if PRESENT:
         """The compiler of bare pieces."""
 
     PIPELINES = {
-        (False, False): compiler.Compiler,
+        (False, False): _Kernels,
         (False, True): _Pieces,
-        (True, False): _Bare,
+        (True, False): _BareKernels,
         (True, True): _BarePieces,
     }
     """Compilers by whether a kernel is bare, and whether it is a piece."""
