@@ -34,6 +34,9 @@ LIBRARY = (
 NEEDLESS = ("inline_closure_likes", "nopython_rewrites")
 """Passes over closures, and over expressions of whole arrays: bare kernels have neither."""
 
+TUNED = hasattr(binding, "create_pipeline_tuning_options")
+"""Whether LLVM can be told, by llvmlite, how to optimise."""
+
 try:
     from numba.core import caching, codegen, compiler, options
     from numba.core.runtime import _nrt_python, rtsys
@@ -53,15 +56,18 @@ except (ImportError, AttributeError):
     PRESENT = False
 
 
-def compiled_by(function: Callable[..., object], makes_arrays: bool, settings: dict[str, Any]) -> Any:
+def compiled_by(
+    function: Callable[..., object], makes_arrays: bool, compact: bool, settings: dict[str, Any]
+) -> Any:
     """Return the function compiled when it is called, with its code kept on disk in any case that allows it.
 
     ``makes_arrays`` is false where references need not be counted: Numba counts one whenever an array is
-    taken out of a tuple, which on small cells is most of the time.
+    taken out of a tuple, which on small cells is most of the time. ``compact`` leaves loops as they stand.
     """
     njit: Any = numba.njit
     if PRESENT:
-        pipeline = PIPELINES[not makes_arrays, bool(settings.get("no_cpython_wrapper"))]
+        kernels, pieces = PIPELINES[not makes_arrays, compact]
+        pipeline = pieces if settings.get("no_cpython_wrapper") else kernels
         made = njit(**settings, pipeline_class=pipeline, _nrt=makes_arrays)(function)
         if hasattr(made, "_cache"):
             if _is_kernel(function):
@@ -127,15 +133,30 @@ if PRESENT:
         """
 
         def _optimize_functions(self, module: Any) -> None:
-            """Leave them as they are."""
-            module.data_layout = self._codegen._data_layout
+            if TUNED:
+                module.data_layout = self._codegen._data_layout
+            else:
+                super()._optimize_functions(module)
 
     class _BareCode(_Code):
-        """Code that counts no references: none need to be brought together before all else."""
+        """Code that counts no references, which need not be brought together before all else."""
+
+        UNROLLED = True
 
         def _optimize_final_module(self) -> None:
-            passes, builder = self._codegen._module_pass_manager()
-            passes.run(self._final_module, builder)
+            if not TUNED:
+                super()._optimize_final_module()
+                return
+            how = binding.create_pipeline_tuning_options(int(numba.config.OPT))
+            how.loop_vectorization = bool(numba.config.LOOP_VECTORIZE)
+            how.loop_unrolling = how.loop_interleaving = self.UNROLLED
+            builder = binding.create_pass_builder(self._codegen._tm, how)
+            builder.getModulePassManager().run(self._final_module, builder)
+
+    class _CompactCode(_BareCode):
+        """Code that is half as long, as its loops are not unrolled."""
+
+        UNROLLED = False
 
     class _Piece(_Code):
         """Code that only other kernels call: it is optimised, and turned into machine code, within theirs.
@@ -196,6 +217,11 @@ if PRESENT:
 
         CODE = _BareCode
 
+    class _CompactKernels(_BareKernels):
+        """The compiler of bare kernels that are kept short."""
+
+        CODE = _CompactCode
+
     class _Pieces(compiler.Compiler):  # type: ignore[misc]
         """The compiler of pieces."""
 
@@ -206,12 +232,12 @@ if PRESENT:
         """The compiler of bare pieces."""
 
     PIPELINES = {
-        (False, False): _Kernels,
-        (False, True): _Pieces,
-        (True, False): _BareKernels,
-        (True, True): _BarePieces,
+        (False, False): (_Kernels, _Pieces),
+        (False, True): (_Kernels, _Pieces),
+        (True, False): (_BareKernels, _BarePieces),
+        (True, True): (_CompactKernels, _BarePieces),
     }
-    """Compilers by whether a kernel is bare, and whether it is a piece."""
+    """Compilers of kernels and of pieces, by whether they are bare, and whether they are kept short."""
 
 
 class _Stored:
