@@ -371,8 +371,11 @@ def _is_doubtful(values: pl.Series, empty: bool, marks: frozenset[str]) -> bool:
     """
     if not values.dtype.is_float() or not values.null_count():
         return False
-    seen = values.drop_nulls().to_numpy()
-    if not np.isfinite(seen).all() or np.abs(seen).max(initial=0.0) >= LONGEST or Numbers("", seen).whole:
+    low: Any = values.min()
+    high: Any = values.max()
+    if low is None or not values.is_finite().all() or max(-low, high) >= LONGEST:
+        return True
+    if all(Numbers("", part.to_numpy()).whole for part in (values.head(SAMPLE), values)):
         return True
     return empty and ("" not in marks or _few(values))
 
@@ -381,9 +384,12 @@ def _few(values: pl.Series) -> bool:
     """Whether distinct numbers, and one mark of holes, are so few that they are kept as labels."""
     if len(values) <= TEXTS:
         return True
-    near: Any = values.head(2 * TEXTS).approx_n_unique()  # to one per cent
-    if near > 1.25 * TEXTS:
-        return False
+    for part in (values.head(2 * TEXTS), values):
+        near: Any = part.approx_n_unique()  # to one per cent
+        if near > 1.25 * TEXTS:
+            return False
+    if near < 0.75 * TEXTS:
+        return True
     return values.n_unique() <= TEXTS
 
 
