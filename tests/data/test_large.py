@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 import warnings
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,12 @@ from hypothesis import strategies as st
 
 import lacunary as lac
 from lacunary.data import delimited as text_files
-from lacunary.data import large
+from lacunary.data import large, spelling
+from lacunary.data import moments as moments_module
 from lacunary.data.column import Labels, Numbers, parse_numbers
 from lacunary.data.delimited import delimited
+from lacunary.data.moments import dated
+from lacunary.data.spelling import Spelling
 
 MARKS = frozenset(("", "NA", "NaN", "?"))
 
@@ -254,6 +259,76 @@ def test_a_point_that_parts_thousands_does_so_in_files_of_any_size(
         monkeypatch.setattr(large, "LARGE", least)
         table = lac.read(path, thousands=".")
         assert table["x"].tolist() == [1000 * k + k + 100 for k in range(1, 60)]
+
+
+@pytest.mark.parametrize("sample", [2, 500])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("0.25 NA 7.5 0.25", "x y z x"),
+        ("0.25 ? 7.5 -0.5", "1 2 ? 4"),
+        ("0.25 NA 7.5 ?", "1.5 2.5 NA NA"),
+        ("0.25 NA 7.5 007", "1 2 3 4"),
+        ("0.25 NA 7.5 inf", "1 2 3 4"),
+        ("0.25 NA 7.5 nan", "1 2 3 4"),
+        ("0.25 NA 7.5 1234567890123456", "1 2 3 4"),
+        ("1.0 NA 2.0 3.0", "1 2 3 4"),
+        ("1.234 NA 999 5.678", "1 2 3 4"),
+        ("0.25 1.5 7.5 NA", "0.5 0.25 NA 2.5"),
+        ("0.25 NA 7.5 ' '", "1 2 3 4"),
+        ("0.25 '' 7.5 NA", "1 '' 3 4"),
+        ("0.25 '' 7.5 0.5", "0.5 NA 2.5 4.5"),
+        ("0.25 NA 7.5 +4", "1 2 3 4"),
+    ],
+)
+def test_decimals_beside_marks_are_those_of_the_slow_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, second: str, sample: int
+) -> None:
+    monkeypatch.setattr(large, "SAMPLE", sample)  # the first cells alone, or all, tell how a column is read
+    cells = [[cell.strip("'") for cell in re.findall("'.*?'|[^ ]+", text)] for text in (first, second)]
+    path = tmp_path / "x.csv"
+    path.write_text("x,y\n" + "".join(f"{x},{y}\n" for x, y in zip(*cells, strict=True)))
+    if sample == 2 and "007" in first:
+        return  # codes among many decimals are not looked for
+    told = [cell.strip("'") for cell in dict.fromkeys(cells[0])]
+    ways: list[dict[str, Any]] = [{}, {"kinds": {"x": "discrete"}}, {"states": {"x": told}}]
+    for how in ways:
+        try:
+            read_alike(path, monkeypatch, **how)
+        except lac.LacunaryError as refused:  # by the slow reader, which comes first
+            monkeypatch.setattr(large, "LARGE", 0)
+            with pytest.raises(type(refused), match=re.escape(str(refused))):
+                lac.read(path, **how)
+
+
+@given(st.lists(st.from_regex(r"-?(0|[1-9][0-9]{0,4})(,[0-9]{1,4})?", fullmatch=True), min_size=1))
+@pytest.mark.parametrize("decimal", [None, ","])
+def test_decimal_commas_at_once_are_those_of_a_cell_at_a_time(decimal: str | None, texts: list[str]) -> None:
+    how = Spelling(decimal=decimal)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spelling, "_with_commas", lambda texts, how: None)
+        slow = spelling.spelled(texts, how)
+    quick = spelling._with_commas(texts, how)
+    if quick is not None:
+        assert slow is not None
+        np.testing.assert_array_equal(quick.values, slow.values)
+        assert quick[1:] == slow[1:]
+    else:  # every comma may part thousands, or there is none
+        assert not any(re.search(",(..?|....+)$", text) for text in texts)
+
+
+@given(st.lists(st.datetimes(min_value=datetime(1, 1, 1)), min_size=1), st.sampled_from(" T"))
+def test_times_at_once_are_those_of_a_cell_at_a_time(moments: list[datetime], sign: str) -> None:
+    texts = [moment.replace(microsecond=0).isoformat(sign) for moment in moments]
+    texts[0] = texts[0][:-3]  # without seconds
+    quick = dated(texts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(moments_module, "_days", lambda texts: None)
+        slow = dated(texts)
+    assert quick is not None
+    assert slow is not None
+    np.testing.assert_array_equal(quick.seconds, slow.seconds)
+    assert quick[1:] == slow[1:]
 
 
 def read_alike(path: Path, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> lac.Table:

@@ -142,6 +142,14 @@ class Numbers:
         values = tuple(map(int, levels.tolist()) if self.whole else levels.tolist())
         return Labels(self.name, values, codes, "whole numbers" if self.whole else "numbers", declared=True)
 
+    def marked(self) -> Labels:
+        """Return the distinct numbers as levels, and last the mark that all holes are, if there is one."""
+        known = self.labels()
+        if len(self.marks) != 1:
+            return known
+        codes = np.where(known.codes == HOLE, np.int64(len(known.levels)), known.codes)
+        return replace(known, levels=(*known.levels, *self.marks), codes=codes)
+
     @cached_property
     def counts(self) -> tuple[int, int]:
         """How many different numbers there are, and how many cells hold one."""

@@ -138,7 +138,7 @@ def _with_states(column: Labels | Numbers, declared: Declared) -> Decided:
     """Return the discrete variable with declared states; a cell that is none of them is refused."""
     labels = column
     if isinstance(labels, Numbers):
-        labels = labels.texts() if labels.plain else labels.labels()
+        labels = labels.texts() if labels.plain else labels.marked()
     states = declared.states[column.name]
     variable = Variable(column.name, states, ordered=column.name in declared.ordered)
     where = positions(labels.levels, variable)

@@ -6,7 +6,9 @@ slow and says what is wrong and where: `columns_of` returns None then.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -108,25 +110,31 @@ def _checked(
     """Return the columns; None if they have to be looked at as text, a line at a time."""
     if any(series.dtype.is_float() and not series.is_finite().all() for series, _ in columns):
         return None  # NaN and infinities are spelled out in text files, and may mean something else
-    found: list[Labels | Numbers | pl.Series] = []
+    found: list[Labels | Numbers | tuple[pl.Series, str]] = []
     columns.reverse()
     for name in names:  # texts are given up one by one
         series, mark = columns.pop()
         if series.dtype.is_integer():
             found.append(_whole(name, series, mark, marks))
         else:
-            found.append(series if series.dtype.is_float() else _labels(name, series, marks, points))
+            found.append((series, mark) if series.dtype.is_float() else _labels(name, series, marks, points))
     if all(isinstance(column, Labels | Numbers) and len(own_name(column)) for column in found):
         return None  # the header again, perhaps
     found.reverse()
-    return _taken(names, found)
+    return _taken(names, found, marks)
 
 
-def _taken(names: list[str], columns: list[Labels | Numbers | pl.Series]) -> Iterator[Column]:
+def _taken(
+    names: list[str], columns: list[Labels | Numbers | tuple[pl.Series, str]], marks: frozenset[str]
+) -> Iterator[Column]:
     """Yield the columns, the last first, each given up as soon as it is taken."""
     for name in names:
         column = columns.pop()
-        yield column if isinstance(column, Labels | Numbers) else Numbers(name, column.to_numpy())
+        if isinstance(column, tuple):
+            values, mark = column
+            told = values.null_count() and mark in marks and _few(values)
+            column = Numbers(name, values.to_numpy(), marks=(mark,) if told else ())
+        yield column
 
 
 def _labels(name: str, column: pl.Series, marks: frozenset[str], points: bool) -> Labels | Numbers:
@@ -296,43 +304,107 @@ def _frame(
     if len(chosen) < len(names):  # else columns are named in vain, at the cost of the file's size in memory
         how["columns"] = chosen
     types = {name: kind for name in chosen if (kind := _type(own[name], points)) is not None}
-    texts = {name: kind for name, kind in types.items() if kind != pl.Float64}
-    plain = {} if points or _spell_numbers(marks) else _plain_ones(path, delimiter, own, chosen, marks)
-    told = {name: mark for name, mark in plain.items() if mark}
-    whole = {**types, **dict.fromkeys(plain, pl.Int64)}
-    try:
-        frame = pl.read_csv(path, schema_overrides=whole, null_values=told or None, **how)
-    except pl.exceptions.PolarsError:  # a cell that is no number, such as NA
-        plain = {}
-        try:
-            frame = pl.read_csv(path, schema_overrides=types, **how)
-        except pl.exceptions.PolarsError:
-            frame = pl.read_csv(path, schema_overrides=texts, **how)
+    frame: pl.DataFrame | None = None
+    beside: dict[str, str] = {}
+    if not points and not _spell_numbers(marks):
+        begins = {name: found for name in chosen if (found := _begins(own[name], marks)) is not None}
+        frame, beside = _plainly(path, delimiter, types, begins, marks, how)
+    for less in (types, {name: kind for name, kind in types.items() if kind != pl.Float64}):
+        if frame is None:  # a cell that is no number, such as NA
+            with suppress(pl.exceptions.PolarsError):
+                frame = pl.read_csv(path, schema_overrides=less, **how)
+    if frame is None:
+        return None
     if frame.columns != chosen:
         frame = frame[chosen]
-    return [(series.alias(""), plain.get(series.name, "")) for series in frame.get_columns()]
+    return [(series.alias(""), beside.get(series.name, "")) for series in frame.get_columns()]
 
 
-def _plain_ones(
-    path: Path, delimiter: str, own: dict[str, pl.Series], chosen: Sequence[str], marks: frozenset[str]
-) -> dict[str, str]:
-    """Return the columns that begin with plain whole numbers, and the mark of holes beside these, if any.
+def _plainly(
+    path: Path,
+    delimiter: str,
+    types: dict[str, Any],
+    begins: dict[str, tuple[bool, str]],
+    marks: frozenset[str],
+    how: dict[str, Any],
+) -> tuple[pl.DataFrame | None, dict[str, str]]:
+    """Return a file with plain numbers read as such, and the marks beside them; nothing if that cannot be.
 
-    There are none if a cell of the file is written in a way that would be lost.
+    ``begins`` says of columns that begin with numbers whether these are whole, and the mark beside them.
     """
-    found = {name: mark for name in chosen if (mark := _beside_whole(own[name], marks)) is not None}
-    if not found:
-        return {}
-    plain, empty = _written(path, delimiter)
-    return {name: mark for name, mark in found.items() if plain and not (mark and empty)}
+    import polars as pl
+
+    begins, written = dict(begins), None
+    shown = {mark for _, mark in begins.values() if mark}
+    common = shown.pop() if len(shown) == 1 else ""
+    while begins:
+        beside = dict.fromkeys(begins, "")
+        if common or shown or any(whole for whole, _ in begins.values()):
+            plain, empty = written = written or _written(path, delimiter)
+            beside = {
+                name: mark or ("" if whole and empty else common)
+                for name, (whole, mark) in begins.items()
+                if plain and not (whole and mark and empty)
+            }
+        told = {name: mark for name, mark in beside.items() if mark}
+        kinds = {name: pl.Int64 if begins[name][0] else pl.Float64 for name in beside}
+        try:
+            frame = pl.read_csv(path, schema_overrides={**types, **kinds}, null_values=told or None, **how)
+        except pl.exceptions.PolarsError as error:
+            met = re.search("`(.*?)`", str(error))  # it names the cell that is no number
+            if not beside or common or shown or met is None or met[1] not in marks:
+                return None, {}
+            common = met[1]
+            continue
+        doubtful = [name for name in told if _is_doubtful(frame[name], empty, marks)]
+        if not doubtful:
+            return frame, beside
+        begins = {name: found for name, found in begins.items() if name not in doubtful}
+    return None, {}
 
 
-def _beside_whole(texts: pl.Series, marks: frozenset[str]) -> str | None:
-    """Return the mark of holes beside plain whole numbers, empty if there is none; None of other texts."""
-    others = {text for text in texts.fill_null("").unique().to_list() if not WHOLE.fullmatch(text)}
-    if len(others) == texts.n_unique() or not others <= marks or len(others) > 1:
+def _is_doubtful(values: pl.Series, empty: bool, marks: frozenset[str]) -> bool:
+    """Whether decimals that were read beside a mark of holes are to be looked at as text.
+
+    So they are if one may be a code, or means something else, or if all are whole; and if it is not known
+    which holes are empty cells, where that is to be said.
+    """
+    if not values.dtype.is_float() or not values.null_count():
+        return False
+    low: Any = values.min()
+    high: Any = values.max()
+    if low is None or not values.is_finite().all() or max(-low, high) >= LONGEST:
+        return True
+    if all(Numbers("", part.to_numpy()).whole for part in (values.head(SAMPLE), values)):
+        return True
+    return empty and ("" not in marks or _few(values))
+
+
+def _few(values: pl.Series) -> bool:
+    """Whether distinct numbers, and one mark of holes, are so few that they are kept as labels."""
+    if len(values) <= TEXTS:
+        return True
+    for part in (values.head(2 * TEXTS), values):
+        near: Any = part.approx_n_unique()  # to one per cent
+        if near > 1.25 * TEXTS:
+            return False
+    if near < 0.75 * TEXTS:
+        return True
+    return values.n_unique() <= TEXTS
+
+
+def _begins(texts: pl.Series, marks: frozenset[str]) -> tuple[bool, str] | None:
+    """Return whether numbers that a column begins with are whole, and the mark beside them; None of text."""
+    distinct = texts.fill_null("").unique(maintain_order=True).to_list()
+    cells = [text for text in distinct if text not in marks]
+    if not cells:
         return None
-    return others.pop() if others else ""
+    beside = [text for text in distinct if text in marks]
+    if all(map(WHOLE.fullmatch, cells)):
+        return (True, *beside, "")[:2] if len(beside) < 2 else None
+    beside = [mark for mark in beside if mark]
+    measured = len(beside) < 2 and _are_decimals(cells) and not may_be_pointed(cells)
+    return (False, *beside, "")[:2] if measured else None
 
 
 def _head(path: Path) -> bytes:
@@ -357,10 +429,16 @@ def _type(texts: pl.Series, points: bool) -> Any:
 def _measures(texts: pl.Series) -> bool:
     """Whether a column begins with numbers that have decimals, all of them, empty cells aside."""
     cells = [text for text in texts.fill_null("").to_list() if text]
-    if not any("." in text for text in cells) or any(CODE.match(text) for text in cells):
+    return _are_decimals(cells) and not looks_pointed(cells)
+
+
+def _are_decimals(cells: Sequence[str]) -> bool:
+    """Whether texts are numbers, some with decimals, and no codes."""
+    joined = "\n".join(cells)
+    if "." not in joined or CODE.search(joined):
         return False
     values = parse_numbers(cells)
-    return values is not None and bool(np.isfinite(values).all()) and not looks_pointed(cells)
+    return values is not None and bool(np.isfinite(values).all())
 
 
 def _counts_match(path: Path, delimiter: str, width: int, wanted: Sequence[object]) -> bool:

@@ -71,6 +71,9 @@ FORMS = {
 """How a date may be written; every cell of a column in the same way."""
 
 DAYS = re.compile(r"(?:(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}(?:\n|\Z))+")
+TIMES = re.compile(
+    r"(?:(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}[ T](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?(?:\n|\Z))+"
+)
 
 COARSE = {
     "months": re.compile(r"(?P<Y>\d{4})[-/](?P<b>\d{1,2})"),
@@ -139,16 +142,18 @@ def dated(texts: Sequence[str], day_first: bool | None = None) -> Dated | None:
 
 
 def _days(texts: Sequence[str]) -> Dated | None:
-    """Return dates that are all written as 2024-01-31, at once; None of others, and if one is no date."""
-    if not DAYS.fullmatch("\n".join(texts)):
+    """Return dates all written as 2024-01-31, or all as 2024-01-31 12:05, at once; None of any others."""
+    joined = "\n".join(texts)
+    timed = DAYS.fullmatch(joined) is None
+    if timed and not TIMES.fullmatch(joined):
         return None
     try:
-        days = np.array(texts, dtype="datetime64[D]")
+        moments = np.array(texts, dtype="datetime64[s]")
     except ValueError:
         return None
-    shown = date.fromisoformat(texts[0]).strftime("%d %b %Y")
-    seconds: NDArray[np.float64] = 86400.0 * days.astype(np.float64)
-    return Dated(seconds, "dates", "", f"{texts[0]!r} is {shown}")
+    shown = datetime.fromisoformat(texts[0]).strftime("%d %b %Y" + (" %H:%M" if timed else ""))
+    seconds: NDArray[np.float64] = moments.astype(np.float64)
+    return Dated(seconds, "times" if timed else "dates", "", f"{texts[0]!r} is {shown}")
 
 
 def _english(texts: Sequence[str]) -> Sequence[str]:

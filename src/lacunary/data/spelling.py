@@ -51,6 +51,10 @@ CELL = re.compile(
 )
 """A number in its dress: parentheses, sign, currency, digits with signs between, unit, minus at the end."""
 
+COMMAS = re.compile(r"(?:-?(?:0|[1-9][0-9]{0,14})(?:,[0-9]{1,40})?(?:\n|\Z))+")
+NO_THOUSANDS = re.compile(r",(?:[0-9]{1,2}|[0-9]{4,})(?:\n|\Z)")
+"""Numbers a line, of which one shows that a comma does not part thousands."""
+
 
 @dataclass(frozen=True)
 class Spelling:
@@ -119,6 +123,8 @@ DIALECTS = [
 
 def spelled(texts: Sequence[str], how: Spelling) -> Spelled | None:
     """Return the numbers that texts stand for; None if one stands for none, or their units differ."""
+    if (plain := _with_commas(texts, how)) is not None:
+        return plain
     if len(texts) > 2 * SAMPLE and spelled(texts[:SAMPLE], how) is None:
         return None  # most columns of many texts are none, and their first texts show it
     cells = _cells(texts)
@@ -145,6 +151,17 @@ def spelled(texts: Sequence[str], how: Spelling) -> Spelled | None:
         doubt = f"{texts[0]!r} is read as {values[0]:.12g}, with a decimal comma; thousands=',' reads whole"
         doubt += " thousands"
     return Spelled(values, unit, _examples(texts, values, cells), doubt, fits[chosen])
+
+
+def _with_commas(texts: Sequence[str], how: Spelling) -> Spelled | None:
+    """Return numbers that have a decimal comma and no other dress, at once; None of others, and in doubt."""
+    if how.decimal == "." or how.thousands == ",":
+        return None
+    joined = "\n".join(texts)
+    if not COMMAS.fullmatch(joined) or not NO_THOUSANDS.search(joined):
+        return None
+    values = np.array(list(map(float, joined.replace(",", ".").split("\n"))))
+    return Spelled(values, "", _examples(texts, values, ()), dialect=Dialect("", ","))
 
 
 def different_units(texts: Iterable[str]) -> tuple[str, ...]:

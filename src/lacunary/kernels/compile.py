@@ -13,7 +13,7 @@ import numpy as np
 
 from lacunary.kernels import hooks, promote
 
-__all__ = ["COMPILES", "bare", "called", "faithful", "inlined", "kernel", "patient"]
+__all__ = ["COMPILES", "bare", "called", "compact", "faithful", "inlined", "kernel", "patient"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -53,6 +53,11 @@ def bare(function: F) -> F:
     return _compiled(function)
 
 
+def compact(function: F) -> F:
+    """Compile a bare kernel whose loops are not unrolled: it is long, and no faster if they are."""
+    return _compiled(function, compact=True)
+
+
 def inlined(function: F) -> F:
     """Compile a piece that is always merged into its kernel; it is bare, and cannot be called from Python."""
     return _compiled(function, forceinline=True, no_cpython_wrapper=True)
@@ -77,7 +82,7 @@ class _Patient:
     """A kernel that is compiled when its arrays are large, or it has cost `EASY` without that."""
 
     def __init__(self, function: Callable[..., object]) -> None:
-        self.compiled: Any = _compiled(function)
+        self.compiled: Any = _compiled(function, compact=True)
         self._function, self._left = function, min(EASY, promote.PATIENCE)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -105,7 +110,7 @@ def _plain(function: Callable[..., object]) -> Callable[..., object]:
     return _interpreted(made)
 
 
-def _compiled(function: F, makes_arrays: bool = False, **settings: Any) -> F:
+def _compiled(function: F, makes_arrays: bool = False, compact: bool = False, **settings: Any) -> F:
     if not COMPILES:
         return _interpreted(function)
     settings = {
@@ -114,7 +119,7 @@ def _compiled(function: F, makes_arrays: bool = False, **settings: Any) -> F:
         "fastmath": {"reassoc", "contract"},
         "no_cfunc_wrapper": True,
     } | settings
-    return cast(F, hooks.compiled_by(function, makes_arrays, settings))
+    return cast(F, hooks.compiled_by(function, makes_arrays, compact, settings))
 
 
 def _interpreted(function: F) -> F:

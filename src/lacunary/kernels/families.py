@@ -16,7 +16,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.kernels.compile import bare, called, inlined
+from lacunary.kernels.compile import called, compact, inlined
 from lacunary.kernels.count import log_gamma, log_rising
 
 __all__ = ["BDEU", "DIRICHLET", "LIKELIHOOD", "family_terms"]
@@ -139,7 +139,7 @@ def _find_slots(
                 slots[level, j] = -1
 
 
-@bare
+@compact
 def family_terms(
     counts: Array,
     members: NDArray[np.int64],

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.kernels.arena import Arena, pointed
-from lacunary.kernels.compile import bare, called
+from lacunary.kernels.compile import called, compact
 from lacunary.kernels.filling import (
     HEAD,
     LARGE,
@@ -124,7 +124,7 @@ def add_moments(
     visit(known, forms, tasks, begin, end, columns, weights, lost, out, room, True, seen)
 
 
-@bare
+@compact
 def visit(
     known: Holes,
     forms: Forms,

@@ -34,6 +34,9 @@ LIBRARY = (
 NEEDLESS = ("inline_closure_likes", "nopython_rewrites")
 """Passes over closures, and over expressions of whole arrays: bare kernels have neither."""
 
+TUNED = hasattr(binding, "create_pipeline_tuning_options")
+"""Whether LLVM can be told, by llvmlite, how to optimise."""
+
 try:
     from numba.core import caching, codegen, compiler, options
     from numba.core.runtime import _nrt_python, rtsys
@@ -53,15 +56,18 @@ except (ImportError, AttributeError):
     PRESENT = False
 
 
-def compiled_by(function: Callable[..., object], makes_arrays: bool, settings: dict[str, Any]) -> Any:
+def compiled_by(
+    function: Callable[..., object], makes_arrays: bool, compact: bool, settings: dict[str, Any]
+) -> Any:
     """Return the function compiled when it is called, with its code kept on disk in any case that allows it.
 
     ``makes_arrays`` is false where references need not be counted: Numba counts one whenever an array is
-    taken out of a tuple, which on small cells is most of the time.
+    taken out of a tuple, which on small cells is most of the time. ``compact`` leaves loops as they stand.
     """
     njit: Any = numba.njit
     if PRESENT:
-        pipeline = PIPELINES[not makes_arrays, bool(settings.get("no_cpython_wrapper"))]
+        kernels, pieces = PIPELINES[not makes_arrays, compact]
+        pipeline = pieces if settings.get("no_cpython_wrapper") else kernels
         made = njit(**settings, pipeline_class=pipeline, _nrt=makes_arrays)(function)
         if hasattr(made, "_cache"):
             if _is_kernel(function):
@@ -120,7 +126,39 @@ def _name(function: Callable[..., object]) -> str:
 
 if PRESENT:
 
-    class _Piece(codegen.JITCodeLibrary):  # type: ignore[misc]
+    class _Code(codegen.JITCodeLibrary):  # type: ignore[misc]
+        """Code that is optimised once, when all of a kernel is together.
+
+        Numba would first optimise each function by itself.
+        """
+
+        def _optimize_functions(self, module: Any) -> None:
+            if TUNED:
+                module.data_layout = self._codegen._data_layout
+            else:
+                super()._optimize_functions(module)
+
+    class _BareCode(_Code):
+        """Code that counts no references, which need not be brought together before all else."""
+
+        UNROLLED = True
+
+        def _optimize_final_module(self) -> None:
+            if not TUNED:
+                super()._optimize_final_module()
+                return
+            how = binding.create_pipeline_tuning_options(int(numba.config.OPT))
+            how.loop_vectorization = bool(numba.config.LOOP_VECTORIZE)
+            how.loop_unrolling = how.loop_interleaving = self.UNROLLED
+            builder = binding.create_pass_builder(self._codegen._tm, how)
+            builder.getModulePassManager().run(self._final_module, builder)
+
+    class _CompactCode(_BareCode):
+        """Code that is half as long, as its loops are not unrolled."""
+
+        UNROLLED = False
+
+    class _Piece(_Code):
         """Code that only other kernels call: it is optimised, and turned into machine code, within theirs.
 
         Numba would do both for every piece by itself, and again in each kernel that it is a part of.
@@ -154,7 +192,7 @@ if PRESENT:
             """Do nothing."""
 
     class _Bare(compiler.Compiler):  # type: ignore[misc]
-        """The compiler of bare kernels."""
+        """The compiler of what is bare."""
 
         def define_pipelines(self) -> Any:
             """Return the usual passes but those that are needless."""
@@ -163,6 +201,26 @@ if PRESENT:
                 one.passes = [step for step in one.passes if step[0].name() not in NEEDLESS]
                 one.finalize()
             return made
+
+    class _Kernels(compiler.Compiler):  # type: ignore[misc]
+        """The compiler of kernels."""
+
+        CODE = _Code
+
+        def __init__(self, typing: Any, target: Any, library: Any, *others: Any) -> None:
+            own = self.CODE(target.codegen(), "kernel")
+            own.enable_object_caching()
+            super().__init__(typing, target, own, *others)
+
+    class _BareKernels(_Kernels, _Bare):
+        """The compiler of bare kernels."""
+
+        CODE = _BareCode
+
+    class _CompactKernels(_BareKernels):
+        """The compiler of bare kernels that are kept short."""
+
+        CODE = _CompactCode
 
     class _Pieces(compiler.Compiler):  # type: ignore[misc]
         """The compiler of pieces."""
@@ -174,12 +232,12 @@ if PRESENT:
         """The compiler of bare pieces."""
 
     PIPELINES = {
-        (False, False): compiler.Compiler,
-        (False, True): _Pieces,
-        (True, False): _Bare,
-        (True, True): _BarePieces,
+        (False, False): (_Kernels, _Pieces),
+        (False, True): (_Kernels, _Pieces),
+        (True, False): (_BareKernels, _BarePieces),
+        (True, True): (_CompactKernels, _BarePieces),
     }
-    """Compilers by whether a kernel is bare, and whether it is a piece."""
+    """Compilers of kernels and of pieces, by whether they are bare, and whether they are kept short."""
 
 
 class _Stored:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.kernels.arena import pointed
-from lacunary.kernels.compile import bare, called
+from lacunary.kernels.compile import called, compact
 from lacunary.kernels.islands import Chart, Query, Rows, digits
 
 __all__ = ["Given", "Workspace", "count_families"]
@@ -271,7 +271,7 @@ def _spread_rest(
                     out[to + x] += mass * share[place + x]
 
 
-@bare
+@compact
 def count_families(
     chart: Chart,
     rows: Rows,

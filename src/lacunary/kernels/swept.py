@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.kernels.compile import bare, called, inlined
+from lacunary.kernels.compile import called, compact, inlined
 
 __all__ = ["charged_terms", "integrated_terms", "room_for", "swept_terms"]
 
@@ -152,7 +152,7 @@ def _members(parents: Any, child: int, size: int, members: Any) -> None:
     members[child] = members[size] = m
 
 
-@bare
+@compact
 def integrated_terms(
     scales: Any,
     counts: Any,
@@ -205,7 +205,7 @@ def integrated_terms(
             out[j] += value + half * math.log(terms[1, many, j])
 
 
-@bare
+@compact
 def charged_terms(
     scales: Any,
     counts: Any,
