@@ -65,7 +65,8 @@ def left_of_two(results: Results) -> dict[str, Found]:
     found = _rank_claims(ranks["apart"], settled["apart"])
     if followed(ranks["shared"]):
         since = {way: [own[m] or "never" for m in ("vb", "bic")] for way, own in settled.items()}
-        found["sharing"] = Found("; ".join(f"{way}: VB {vb}, BIC {bic}" for way, (vb, bic) in since.items()))
+        told = "; ".join(f"{way}: VB {vb}, BIC {bic}" for way, (vb, bic) in since.items())
+        found["sharing"] = Found(f"rows from which on it is first: {told}")
     return found
 
 

@@ -70,7 +70,7 @@ def _structures(panels: dict[str, Any]) -> Any:
             x = "number of parameters (dashed: the true structure's)"
             finish(axes, title=f"single parents {way}", x=x, y="log evidence (nats; higher is better)")
             signed(axes.yaxis)
-        legend_below(figure, grid[0])
+        legend_below(figure, grid[0], markerscale=2.0)
         return figure
 
 
@@ -135,8 +135,8 @@ def _annealing(results: Results) -> Any:
                 x = [steps] * len(weights)
                 axes.plot(x, weights, "o", color=steady, alpha=0.5, markersize=4, label=label)
             started = [run["started"] for run in runs]
-            x = [steps * ASIDE for steps in lengths[: len(started)]]  # where they hide no chain
-            axes.plot(x, started, "*", color=accent, markersize=8, label="start at the truth")
+            beside = [steps * ASIDE for steps in lengths[: len(started)]]  # where they hide no chain
+            axes.plot(beside, started, "*", color=accent, markersize=8, label="start at the truth")
             for style, (name, value) in zip(("--", "-", ":"), lines.items(), strict=False):
                 axes.axhline(value, color=INK, linestyle=style, linewidth=1.0, label=name)
             axes.set_xscale("log", base=2)
