@@ -10,12 +10,12 @@ import pytest
 from scipy.special import gammaln, xlogy
 
 import lacunary as lac
-from lacunary.papers import Record, Results
+from lacunary.papers import Record, Results, stated
 from lacunary.papers.bg03 import contest as contests
 from lacunary.papers.bg03.contest import contest, place_of
 from lacunary.papers.bg03.course import _lapses, _settled, left_of_two, length_found, rank_listing
 from lacunary.papers.bg03.run import PAPER
-from lacunary.papers.bg03.summary import Scored
+from lacunary.papers.bg03.summary import Scored, _together
 from lacunary.papers.bg03.work import (
     LENGTHS,
     SIZES,
@@ -28,6 +28,7 @@ from lacunary.papers.bg03.work import (
     structures,
     truth,
 )
+from lacunary.papers.claims import judge
 from lacunary.papers.outcome import claims_of
 
 ELSEWHERE = 999
@@ -221,3 +222,21 @@ def test_outcome_judges_what_is_there() -> None:
         ]
     assert length_found(Results(())) == {}
     assert set(PAPER.outcome(Results(())).found) == {"structures", "parameters"}
+
+
+def test_figure_1_must_hold_with_either_reading_of_the_true_structure() -> None:
+    apart = {"vb-480": stated("rank 1", True, chance=0.01), "map-up": stated("0.9", True, chance=0.0)}
+    shared = {
+        "vb-480": stated("rank 9", False, chance=0.01, note="so"),
+        "map-up": stated("0.8", True, chance=0.0),
+    }
+    found = _together({"apart": apart, "shared": shared})
+    claims = {claim.id: claim for claim in claims_of("bg03")[1]}
+    judged = {name: judge(claims[name], answer) for name, answer in found.items()}
+    assert {name: one.verdict for name, one in judged.items()} == {
+        "vb-480": "undecided",
+        "map-up": "reproduced",
+    }
+    assert found["vb-480"].note == "single parents shared: rank 9 (so)"
+    assert _together({"apart": apart}) == apart
+    assert _together({}) == {}

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from lacunary import FigureStyle
 from lacunary.papers.sample import minus
@@ -74,12 +74,16 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """One set of axes: a title, lines, and what it marks with vertical or horizontal rules."""
+    """One set of axes: a title, lines, and what it marks with vertical or horizontal rules.
+
+    Beyond ``linear`` from zero heights go by their logarithms, so that large ones do not flatten the small.
+    """
 
     title: str
     lines: Sequence[Line]
     marked: float | None = None
     level: float | None = None
+    linear: float | None = None
 
 
 def panels(drawn: Sequence[Panel], *, x: str, y: str, columns: int = 2, log_x: bool = False) -> Figure:
@@ -127,7 +131,11 @@ def _panel(axes: Axes, panel: Panel, *, log_x: bool) -> None:
         axes.xaxis.set_major_formatter(FuncFormatter(_power))
     else:
         axes.xaxis.set_major_locator(MaxNLocator(7, integer=True))
-    axes.yaxis.set_major_locator(MaxNLocator(5))
+    if panel.linear is None:
+        axes.yaxis.set_major_locator(MaxNLocator(5))
+    else:
+        axes.set_yscale("symlog", linthresh=panel.linear)
+        axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(_number))
 
 

@@ -20,6 +20,7 @@ from markupsafe import Markup
 from lacunary import __version__, write_whole
 from lacunary.papers.claims import VERDICTS, Claim, Found, Judged, judge, said
 from lacunary.papers.earlier import kept_answers, kept_pictures, kept_tables
+from lacunary.papers.opening import in_short
 from lacunary.papers.outcome import Cell, Listing, Outcome, Size
 from lacunary.papers.sample import minus
 
@@ -164,7 +165,8 @@ def publish(folder: Path, edition: Edition, claims: Sequence[Claim], outcome: Ou
     write_whole(folder / "claims.txt", "\n".join(told(one) for one in judged))
     drawn = _draw(folder, outcome)
     old = kept_pictures(folder, drawn), kept_tables(folder, {each.name for each in outcome.listings})
-    write_whole(folder / "index.html", _page(edition, judged, outcome, drawn, old))
+    opening = in_short(folder / "README.md") if edition.size == "full" else []
+    write_whole(folder / "index.html", _page(edition, judged, outcome, drawn, old, opening))
     return judged
 
 
@@ -233,6 +235,7 @@ def _page(
     outcome: Outcome,
     drawn: Mapping[str, Markup],
     old: tuple[Sequence[str], Mapping[str, str]],
+    opening: Sequence[Markup],
 ) -> str:
     environment = Environment(
         loader=PackageLoader("lacunary.papers", ""),
@@ -255,6 +258,7 @@ def _page(
         ours=[j for j in judged if j.claim.ours],
         noted=[j for j in judged if j.claim.fact],
         count=[(v, n) for v in VERDICTS[:-1] if (n := sum(j.verdict == v for j in judged))],
+        opening=opening,
         summary=summary(judged),
         earlier=sum(bool(j.found and j.found.run) for j in judged),
         pictures=old[0],

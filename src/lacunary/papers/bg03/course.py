@@ -65,7 +65,8 @@ def left_of_two(results: Results) -> dict[str, Found]:
     found = _rank_claims(ranks["apart"], settled["apart"])
     if followed(ranks["shared"]):
         since = {way: [own[m] or "never" for m in ("vb", "bic")] for way, own in settled.items()}
-        found["sharing"] = Found("; ".join(f"{way}: VB {vb}, BIC {bic}" for way, (vb, bic) in since.items()))
+        told = "; ".join(f"{way}: VB {vb}, BIC {bic}" for way, (vb, bic) in since.items())
+        found["sharing"] = Found(f"rows from which on it is first: {told}")
     return found
 
 
@@ -97,7 +98,7 @@ def _rank_claims(
     listed = "mean ranks: " + ", ".join(f"{NAMES[name]} {mean:.1f}" for name, mean in means.items())
     certified = ranks.get("evidence", {})
     lapses, own = _lapses({n: ais[n] for n in certified if n in ais}), _lapses(certified)
-    told = f"{lapses} lapses; {own} by certified evidence"
+    told = f"{lapses} lapse{'' if lapses == 1 else 's'}; {own} by certified evidence"
     nested = f"{ONE}; {len(vb)} sizes, each of which contains the smaller ones"
     return {
         "all-find": stated(
@@ -152,7 +153,8 @@ def length_listing(results: Results) -> Listing:
     columns = ("moves", "steps", "mean", "s.d.", "highest", "from the truth", "accepted", "seconds a chain")
     levels = ", ".join(f"{name} {value:.2f}" for name, value in lines_of(results).items())
     title = f"Figure 2, right, in numbers: log-weights of ten chains, {ROWS} rows"
-    return Listing("annealing", title, columns, lines, levels)
+    note = f"{levels}. The first run of each kind of moves also loads what all of them use." if levels else ""
+    return Listing("annealing", title, columns, lines, note)
 
 
 def length_found(results: Results) -> dict[str, Found]:

@@ -22,6 +22,9 @@ Array = NDArray[np.float64]
 
 FADED = 0.45
 
+ASIDE = 1.35
+"""Between the chains of a length and the one from the truth."""
+
 
 def drawings(results: Results) -> Iterator[Drawing]:
     """Return the figures for which there is something to draw."""
@@ -33,7 +36,10 @@ def drawings(results: Results) -> Iterator[Drawing]:
     by_way = {way: ranks_of(results, way) for way in TRUE}
     ranks = {way: own for way, own in by_way.items() if followed(own)}
     if ranks:
-        caption = "Rank that each score gives to the true structure; higher is better."
+        caption = (
+            "Rank that each score gives to the true structure; higher is better. AIS has one chain, as in "
+            "print. A line only joins the sizes that were tried, which for the evidence are few."
+        )
         yield Drawing("figure-2-left", "Figure 2, left", caption, _ranks(ranks))
     certified = places(results, "apart")
     if len(certified) > 1:
@@ -43,7 +49,7 @@ def drawings(results: Results) -> Iterator[Drawing]:
         )
         yield Drawing("contest", "By certified evidence", caption, _contest(certified))
     if lines_of(results) and annealed(results, "metropolis"):
-        caption = "Every chain's own estimate; chains outside the axes are not shown."
+        caption = "Every chain's own estimate; stars are set off sideways. Below the axes none is shown."
         yield Drawing("figure-2-right", "Figure 2, right", caption, _annealing(results))
     shares = averaged(results)[2]
     if shares:
@@ -64,7 +70,7 @@ def _structures(panels: dict[str, Any]) -> Any:
             x = "number of parameters (dashed: the true structure's)"
             finish(axes, title=f"single parents {way}", x=x, y="log evidence (nats; higher is better)")
             signed(axes.yaxis)
-        legend_below(figure, grid[0])
+        legend_below(figure, grid[0], markerscale=2.0)
         return figure
 
 
@@ -129,8 +135,8 @@ def _annealing(results: Results) -> Any:
                 x = [steps] * len(weights)
                 axes.plot(x, weights, "o", color=steady, alpha=0.5, markersize=4, label=label)
             started = [run["started"] for run in runs]
-            x = lengths[: len(started)]
-            axes.plot(x, started, "*", color=accent, markersize=10, label="start at the truth")
+            beside = [steps * ASIDE for steps in lengths[: len(started)]]  # where they hide no chain
+            axes.plot(beside, started, "*", color=accent, markersize=8, label="start at the truth")
             for style, (name, value) in zip(("--", "-", ":"), lines.items(), strict=False):
                 axes.axhline(value, color=INK, linestyle=style, linewidth=1.0, label=name)
             axes.set_xscale("log", base=2)

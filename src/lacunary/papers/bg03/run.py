@@ -46,7 +46,7 @@ def units(size: Size) -> Iterator[Unit]:
         yield from _scored("apart", ROWS, steps=2048, error=0.0)
         yield from _annealed(LENGTHS[:7])
         for rows in (80, 1120):
-            yield from _bounds("apart", 1.0, 0, rows)
+            yield from _bounds("apart", 1.0, 0, rows, starts=FEW)
     else:
         yield from _everything()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,18 +50,30 @@ def figure_one(results: Results) -> tuple[list[Listing], dict[str, Found]]:
         "parameters": Found(graph(TRUE["apart"]).layout.free, behind="counted"),
     }
     listings = []
+    answers: dict[str, dict[str, Found]] = {}
     for parents in TRUE:
         here = scored(results, parents, ROWS)
         if here is None or "ais" not in here.columns:
             continue
         listings.append(_score_listing(here, parents))
-        if parents == "apart":
-            found |= _trends(here) | _times(here)
-            found |= _at_480(here) if "evidence" in here.columns else {}
+        answers[parents] = _trends(here) | (_at_480(here) if "evidence" in here.columns else {})
+        found |= _times(here) if parents == "apart" else {}
+    found |= _together(answers)
     if any("steps" in record.arguments for record in results.of(score_block)):
         # Fewer steps than in print: what is said of AIS there is not put to the test.
         found = {name: answer for name, answer in found.items() if "ais" not in name and name != "faster"}
     return listings, found
+
+
+def _together(answers: Mapping[str, Mapping[str, Found]]) -> dict[str, Found]:
+    """Return the answers with single parents apart, each with that of the other reading, if it was run."""
+    shared = answers.get("shared", {})
+    out = dict(answers.get("apart", {}))
+    for name in out.keys() & shared.keys():
+        other = shared[name]
+        told = f"single parents shared: {other.value}" + (f" ({other.note})" if other.note else "")
+        out[name] = replace(out[name], readings=(other,), note=f"{out[name].note}; {told}".removeprefix("; "))
+    return out
 
 
 def _score_listing(here: Scored, parents: str) -> Listing:

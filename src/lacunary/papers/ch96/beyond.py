@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,18 @@ CERTAIN = 1.0
 """Standard error of log p(D), in nats, up to which it is a reference; beyond it nothing is decided."""
 
 
+class Drawn(NamedTuple):
+    """A data set: its setting, and which model drew it as which of its data sets."""
+
+    setting: Setting
+    model: int
+    data: int
+
+    def __str__(self) -> str:
+        first = (self.model, self.data) == (0, 0)
+        return str(self.setting) + ("" if first else f", model {self.model + 1}, data {self.data + 1}")
+
+
 class Reference:
     """The evidence of one model on one data set, and the scores there that are known.
 
@@ -32,7 +44,7 @@ class Reference:
 
     def __init__(self, record: Record) -> None:
         a = record.arguments
-        self.setting, self.k = Setting(a["n"], a["c"], a["rows"]), int(a["k"])
+        self.drawn, self.k = Drawn(Setting(a["n"], a["c"], a["rows"]), a["model"], a["data"]), int(a["k"])
         self.value: dict[str, Any] = record.value
         known = record.value["scores"] | {"variational": record.value["variational"]}
         self.scores: dict[str, float] = {
@@ -50,24 +62,29 @@ class Reference:
         return {name: gap for name, gap in gaps.items() if self.certain and abs(gap) > 2 * self.error}
 
 
-def references(results: Results) -> dict[Setting, list[Reference]]:
-    """Return all references by setting, in the order of hidden states."""
-    found: dict[Setting, list[Reference]] = defaultdict(list)
+Known = dict[Drawn, list[Reference]]
+
+
+def references(results: Results) -> Known:
+    """Return all references by data set, in the order of hidden states."""
+    found: Known = defaultdict(list)
     for record in results.of(reference):
         one = Reference(record)
-        found[one.setting].append(one)
-    return {setting: sorted(own, key=lambda r: r.k) for setting, own in found.items()}
+        found[one.drawn].append(one)
+    return {drawn: sorted(own, key=lambda r: r.k) for drawn, own in sorted(found.items())}
 
 
 def closeness(results: Results) -> Listing:
     """Return the errors of all scores against the evidence."""
     rows = []
-    for setting, own in references(results).items():
+    for (setting, model, data), own in references(results).items():
         for one in own:
             errors = {name: round(error, 2) for name, error in one.errors.items()}
             found = (round(one.evidence, 2), round(one.error, 2), "yes" if one.certain else "no")
-            rows.append((*setting, one.k, one.value["occupied"], *found, *map(errors.get, NAMES)))
-    heads = ("n", "c", "N", "k", "occupied", "log p(D)", "± s.e.", "certain")
+            rows.append(
+                (*setting, model, data, one.k, one.value["occupied"], *found, *map(errors.get, NAMES))
+            )
+    heads = ("n", "c", "N", "model", "data", "k", "occupied", "log p(D)", "± s.e.", "certain")
     note = (
         "Scores at the best of 64 climbs; the number of ways to name occupied classes is counted in for "
         "Laplace, CS and the variational bound. Empty: not decided, as the evidence is not certain to the "
@@ -84,7 +101,7 @@ def beyond(results: Results) -> dict[str, Found]:
     return _close(known) | _choices(known) | _second(known) | _thorough(known, curves(results))
 
 
-def _close(known: dict[Setting, list[Reference]]) -> dict[str, Found]:
+def _close(known: Known) -> dict[str, Found]:
     errors: dict[str, list[float]] = defaultdict(list)
     shapes: dict[str, list[float]] = defaultdict(list)
     for own in known.values():
@@ -101,11 +118,12 @@ def _close(known: dict[Setting, list[Reference]]) -> dict[str, Found]:
     if not any(errors.values()):
         return {"closeness": Found("not decided", note=f"{sure}.")}
     note = f"Root mean square error of the curves' shape (less each curve's mean error): {scatter}. {sure}."
-    used = "; ".join(str(setting) for setting, own in known.items() if any(one.errors for one in own))
-    return {"closeness": Found(f"median error in nats: {told}", note=note, behind=f"one data set of {used}")}
+    used = [str(drawn) for drawn, own in known.items() if any(one.errors for one in own)]
+    behind = f"{len(used)} data set{'s' if len(used) > 1 else ''}: {'; '.join(used)}"
+    return {"closeness": Found(f"median error in nats: {told}", note=note, behind=behind)}
 
 
-def _choices(known: dict[Setting, list[Reference]]) -> dict[str, Found]:
+def _choices(known: Known) -> dict[str, Found]:
     moves: dict[str, list[int]] = {name: [] for name in NAMES}
     decided = [own for own in known.values() if _decided(own)]
     for own in decided:
@@ -113,7 +131,7 @@ def _choices(known: dict[Setting, list[Reference]]) -> dict[str, Found]:
         for name in NAMES:
             values = {one.k: one.scores[name] for one in own if name in one.scores}
             moves[name].append(chosen(values) - truth)
-    sure = f"The evidence's own choice is certain in {len(decided)} of {len(known)} settings."
+    sure = f"The evidence's own choice is certain in {len(decided)} of {len(known)} data sets."
     if not decided:
         return {"choices": Found("not decided", note=sure)}
     told = "; ".join(f"{name} {np.mean(np.abs(m)):.1f}" for name, m in moves.items())
@@ -133,9 +151,9 @@ def _decided(own: list[Reference]) -> bool:
     )
 
 
-def _second(known: dict[Setting, list[Reference]]) -> dict[str, Found]:
+def _second(known: Known) -> dict[str, Found]:
     told, real, unsure = [], [], 0
-    for setting, own in known.items():
+    for (setting, *_), own in known.items():
         if setting.c < 16 or (len(own) < FEWEST and all(one.certain for one in own)):
             continue
         if not _decided(own):
@@ -157,12 +175,11 @@ def _second(known: dict[Setting, list[Reference]]) -> dict[str, Found]:
     return {"real-peak": Found(answer, note=note)}
 
 
-def _thorough(known: dict[Setting, list[Reference]], found: list[Curve]) -> dict[str, Found]:
+def _thorough(known: Known, found: list[Curve]) -> dict[str, Found]:
     gains = [
         one.value["log_likelihood"] - curve.values[one.k]["log_likelihood"]
         for curve in found
-        if (curve.model, curve.data) == (0, 0)
-        for one in known.get(curve.setting, ())
+        for one in known.get(Drawn(curve.setting, curve.model, curve.data), ())
         if one.k in curve.values
     ]
     if not gains:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from lacunary.papers import Drawing, Results
-from lacunary.papers.ch96.beyond import Reference, references
-from lacunary.papers.ch96.curves import FIGURES, LABELS, SCORES, Curve, Setting, chosen
+from lacunary.papers.ch96.beyond import Drawn, Reference, references
+from lacunary.papers.ch96.curves import FIGURES, LABELS, SCORES, Curve, chosen
 from lacunary.papers.figures import Line, Panel, panels
 
 
@@ -24,22 +24,22 @@ def drawings(results: Results, known: Sequence[Curve]) -> Iterator[Drawing]:
                 panels(shown, x="hidden states", y="log evidence (nats)"),
             )
     every = references(results)
-    own = {s: refs for s, refs in every.items() if any(one.certain for one in refs)}
+    own = {drawn: refs for drawn, refs in every.items() if any(one.certain for one in refs)}
     if own:
-        gaps = [_gaps(setting, refs) for setting, refs in own.items()]
+        gaps = [_gaps(drawn, refs) for drawn, refs in own.items()]
         yield Drawing(
             "evidence",
             "Five scores and the variational bound against the evidence",
-            "Score less log evidence on one data set a setting, where the evidence, which is sampled, is "
-            "certain to the size of the difference; BIC, far below, is left out. Level means right.",
+            "Score less log evidence, a data set a panel, where the evidence, which is sampled, is "
+            "certain to the size of the difference; logarithmic beyond 10 nats. Level at zero means right.",
             panels(gaps, x="hidden states", y="score less log evidence (nats)"),
         )
-        heights = [_heights(setting, refs) for setting, refs in own.items()]
+        heights = [_heights(drawn, refs) for drawn, refs in own.items()]
         yield Drawing(
             "peaks",
             "The evidence against the number of hidden states",
-            "Log evidence less its highest value, on the data sets of the figures, where it is certain to a "
-            "nat. Where the models have 16 or 32 states, CH96 saw two peaks in every score.",
+            "Log evidence less its highest value, a data set a panel, where it is certain to a nat. Where "
+            "the models have 16 or 32 states, CH96 saw two peaks in every score.",
             panels(heights, x="hidden states", y="below the highest (nats)"),
         )
 
@@ -53,16 +53,15 @@ def _curves(curve: Curve) -> Panel:
     return Panel(str(curve.setting), lines, marked=curve.setting.c)
 
 
-def _gaps(setting: Setting, own: Sequence[Reference]) -> Panel:
+def _gaps(drawn: Drawn, own: Sequence[Reference]) -> Panel:
     lines = []
     for place, name in enumerate((*SCORES, "variational")):
-        if name != "bic":
-            points = {one.k: one.errors[name] for one in own if name in one.errors}
-            lines.append(Line(LABELS[name], list(points), list(points.values()), place=place))
-    return Panel(str(setting), lines, marked=setting.c, level=0.0)
+        points = {one.k: one.errors[name] for one in own if name in one.errors}
+        lines.append(Line(LABELS[name], list(points), list(points.values()), place=place))
+    return Panel(str(drawn), lines, marked=drawn.setting.c, level=0.0, linear=10.0)
 
 
-def _heights(setting: Setting, own: Sequence[Reference]) -> Panel:
+def _heights(drawn: Drawn, own: Sequence[Reference]) -> Panel:
     lines = []
     for place, name in ((6, "evidence"), (0, "laplace"), (1, "cheeseman-stutz"), (5, "variational")):
         values = {
@@ -72,4 +71,4 @@ def _heights(setting: Setting, own: Sequence[Reference]) -> Panel:
         known = {k: v for k, v in values.items() if v is not None}
         below = [v - max(known.values()) for v in known.values()]
         lines.append(Line(LABELS.get(name, name), list(known), below, place=place, ring=chosen(known)))
-    return Panel(str(setting), lines, marked=setting.c)
+    return Panel(str(drawn), lines, marked=drawn.setting.c)

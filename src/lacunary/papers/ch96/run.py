@@ -91,6 +91,9 @@ ANNEALED = {
 }
 """Numbers of hidden states at which the evidence is annealed."""
 
+OTHERS = ((1, 0), (2, 0), (3, 0), (0, 1))
+"""Models and data sets beside the first in the first setting, where the evidence becomes certain."""
+
 
 def units(size: Size) -> Iterator[Unit]:
     """Return the work; the units that matter most come first."""
@@ -123,6 +126,9 @@ def _references(plan: Plan, size: Size) -> Iterator[Unit]:
         how = {"model": 0, "data": 0} | ({} if size == "full" else {"starts": plan.starts})
         some = ANNEALED[setting.c] if size == "full" else (2, 4, 6)[: 2 + (size == "glance")]
         yield from sweep(reference, setting._asdict() | how, k=some)
+    for model, data in OTHERS if size == "full" else ():
+        same = plan.settings[0]._asdict() | {"model": model, "data": data}
+        yield from sweep(reference, same, k=ANNEALED[plan.settings[0].c])
 
 
 def outcome(results: Results) -> Outcome:

@@ -26,7 +26,8 @@ class Structure:
 
 def _fan(children: int, states: int) -> Structure:
     names = " ".join(f"X{i + 1}" for i in range(children))
-    return Structure(f"naive Bayes, {states} classes, {children} features", f"H -> {names}", {"H": states})
+    features = f"{children} feature{'s' if children > 1 else ''}"
+    return Structure(f"naive Bayes, {states} classes, {features}", f"H -> {names}", {"H": states})
 
 
 STRUCTURES: dict[str, Structure] = {
