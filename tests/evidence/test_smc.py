@@ -338,7 +338,7 @@ def missing(nats: float) -> tuple[Sampler, Sampler]:
 def test_what_a_sampler_misses_is_reported_however_often_islands_are_doubled() -> None:
     """Half a nat, four errors: twice the islands show it better, and all of them count."""
     pair = missing(0.5)
-    double(classes(0, rows=8), pair, lambda: apart(*pair) > 2.0, 1e9, np.random.default_rng(7))
+    double(classes(0, rows=8), pair, lambda: apart(*pair) > 2.0, 0.1, 1e9, np.random.default_rng(7))
     assert [way.doubled for way in pair] == [3, 3]
     assert [len(way.log_z) for way in pair] == [184, 184]
     assert abs(pair[0].value + 0.5) <= 4.0 * pair[0].stderr
@@ -348,7 +348,7 @@ def test_what_a_sampler_misses_is_reported_however_often_islands_are_doubled() -
 def test_doubling_that_cannot_be_paid_is_not_begun() -> None:
     """A budget for half as many islands again."""
     pair = missing(0.5)
-    double(classes(0, rows=8), pair, lambda: True, 35.0, np.random.default_rng(7))
+    double(classes(0, rows=8), pair, lambda: True, 0.1, 35.0, np.random.default_rng(7))
     assert [way.doubled for way in pair] == [0, 0]
 
 
@@ -364,7 +364,7 @@ def test_pairs_that_chance_has_put_apart_are_doubled_and_errors_hold() -> None:
         pair = normal_logs(conditional=False), normal_logs(conditional=True)
         for way in pair:
             way.run(23, 6.0, rng)
-        double(problem, pair, lambda pair=pair: apart(*pair) > 2.0, 1e9, rng)  # type: ignore[misc]
+        double(problem, pair, lambda pair=pair: apart(*pair) > 2.0, 0.1, 1e9, rng)  # type: ignore[misc]
         main = pair[0]
         z.append(main.value / main.stderr / student.ppf(0.975, len(main.log_z) - 1))
         far.append(apart(*pair) > 2.0)

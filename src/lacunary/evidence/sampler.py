@@ -157,6 +157,11 @@ def until(
         way.run(many, min(times, room / many) * way.effort, rng)
         if last and way.spread <= SPREAD:
             break
+    _fill(problem, way, stderr, budget, rng)
+
+
+def _fill(problem: Problem, way: Sampler, stderr: float, budget: float, rng: np.random.Generator) -> None:
+    """Have islands join the others until they meet the error, or the budget is spent."""
     while way.stderr > stderr:
         _tell(problem, way, stderr, budget)
         now, room = len(way.log_z), (budget - way.spent) / way.next_cost
@@ -179,6 +184,7 @@ def double(
     problem: Problem,
     pair: tuple[Sampler, Sampler],
     far: Callable[[], bool],
+    stderr: float,
     budget: float,
     rng: np.random.Generator,
 ) -> None:
@@ -186,6 +192,7 @@ def double(
 
     All islands count, those that lay far apart, too. What chance has put there draws near; what really
     differs stays as far apart, with smaller errors. It ends where the budget does not pay for as many again.
+    Where one of those that came shows that the others have missed much, more join until the error is met.
     """
     for _ in range(DOUBLINGS):
         if not far() or any(way.spent + way.next_cost > budget for way in pair):
@@ -193,3 +200,4 @@ def double(
         for way in pair:
             problem.say(f"{way.name}: as many islands again, since another sampler lies apart")
             way.double(rng)
+            _fill(problem, way, stderr, budget, rng)

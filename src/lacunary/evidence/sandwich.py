@@ -216,7 +216,7 @@ def both_ends(
             problem.say(f"the twin, {way.name}: a first run")
             way.run(islands, 1, rng)
             until(problem, way, islands, CLOSE * wanted, budget / 2, rng)
-        double(problem, (twin.there, twin.back), lambda: abs(twin.gap) > wanted, budget, rng)
+        double(problem, (twin.there, twin.back), lambda: abs(twin.gap) > wanted, CLOSE * wanted, budget, rng)
     except KeyboardInterrupt:
         if twin.back.found is None:
             raise

@@ -291,7 +291,8 @@ def _grow(
     try:
         main = _chosen(problem, ways, islands, stderr, budget, rng)
         rough = main.spread > ROUGH
-        agreed = _agreed(problem, ways, islands, stderr, PATIENCE * budget, rng) if rough else None
+        able = [w for w in ways if w is main or w.found is None or _needs(w, stderr) <= budget]
+        agreed = _agreed(problem, able, islands, stderr, PATIENCE * budget, rng) if rough else None
         if agreed is None:
             until(problem, main, islands, stderr, budget, rng)
         main = agreed or main
@@ -303,7 +304,7 @@ def _grow(
             until(problem, second, islands, stderr if both else 2 * stderr, budget / (2 if both else 8), rng)
         if second is not None and both:
             one, other = main, second
-            double(problem, (one, other), lambda: apart(one, other) > DOUBTED, budget, rng)
+            double(problem, (one, other), lambda: apart(one, other) > DOUBTED, stderr, budget, rng)
         ways[:] = [main] if second is None else _fuller(main, second)
     except KeyboardInterrupt:
         if all(way.found is None for way in ways):
@@ -356,12 +357,17 @@ def _chosen(
     for way in (first, *others):
         problem.say(f"{way.name}: a first run")
         way.run(islands, 1, rng)
-        if first.wanted(stderr) * first.next_cost <= budget / 2:
+        if _needs(first, stderr) <= budget / 2:
             return first
     return min(
         (first, *others),
-        key=lambda way: way.wanted(stderr) * way.next_cost * (1 if way is first else CHEAPER),
+        key=lambda way: _needs(way, stderr) * (1 if way is first else CHEAPER),
     )
+
+
+def _needs(way: Sampler, stderr: float) -> float:
+    """Return what meeting a standard error would cost, by the last run."""
+    return way.wanted(stderr) * way.next_cost
 
 
 def _estimate(
