@@ -291,8 +291,7 @@ def _grow(
     try:
         main = _chosen(problem, ways, islands, stderr, budget, rng)
         rough = main.spread > ROUGH
-        able = [w for w in ways if w is main or w.found is None or _needs(w, stderr) <= budget]
-        agreed = _agreed(problem, able, islands, stderr, PATIENCE * budget, rng) if rough else None
+        agreed = _agreed(problem, ways, islands, stderr, PATIENCE * budget, rng) if rough else None
         if agreed is None:
             until(problem, main, islands, stderr, budget, rng)
         main = agreed or main
@@ -357,17 +356,12 @@ def _chosen(
     for way in (first, *others):
         problem.say(f"{way.name}: a first run")
         way.run(islands, 1, rng)
-        if _needs(first, stderr) <= budget / 2:
+        if first.wanted(stderr) * first.next_cost <= budget / 2:
             return first
     return min(
         (first, *others),
-        key=lambda way: _needs(way, stderr) * (1 if way is first else CHEAPER),
+        key=lambda way: way.wanted(stderr) * way.next_cost * (1 if way is first else CHEAPER),
     )
-
-
-def _needs(way: Sampler, stderr: float) -> float:
-    """Return what meeting a standard error would cost, by the last run."""
-    return way.wanted(stderr) * way.next_cost
 
 
 def _estimate(
