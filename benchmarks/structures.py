@@ -50,10 +50,8 @@ def scored(table: lac.Table, setting: int, number: int) -> dict[str, float]:
     told = (*own, *(others[0] if others else own), details["apart"], details["gap"], details["gap_error"])
     numbers = [round(float(x), 4) for x in told]
     flagged, which = int(not details["trustworthy"]), (setting, number, dag.layout.free)
-    before = details["apart"]
-    if details["before"]:
-        (value, error), (beside, another) = details["before"].values()
-        before = abs(value - beside) / np.hypot(error, another)
+    (value, error), (beside, another) = (list(details["before"].values()) * 2)[:2]
+    before = abs(value - beside) / max(np.hypot(error, another), 1e-9)
     doubled = (details["doubled"], round(float(before), 4))
     twins = (details["twin_doubled"], round(float(details["gap_before"]), 4))
     line = (*which, *numbers, flagged, *doubled, *twins, round(seconds, 2))

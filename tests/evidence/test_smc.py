@@ -346,10 +346,19 @@ def test_what_a_sampler_misses_is_reported_however_often_islands_are_doubled() -
 
 
 def test_doubling_that_cannot_be_paid_is_not_begun() -> None:
-    """A budget for half as many islands again."""
+    """A budget that pays for half as many islands again as each sampler has."""
     pair = missing(0.5)
     double(classes(0, rows=8), pair, lambda: True, 0.1, 35.0, np.random.default_rng(7))
     assert [way.doubled for way in pair] == [0, 0]
+
+
+def test_the_one_that_can_be_paid_is_doubled() -> None:
+    """The second has spent all; the first, which has cost 23 multiplications, goes on while 160 are enough."""
+    pair = missing(0.5)
+    pair[1].spent = 160.0
+    double(classes(0, rows=8), pair, lambda: True, 0.5, 160.0, np.random.default_rng(7))
+    assert [way.doubled for way in pair] == [2, 0]
+    assert [len(way.log_z) for way in pair] == [92, 23]
 
 
 def test_pairs_that_chance_has_put_apart_are_doubled_and_errors_hold() -> None:

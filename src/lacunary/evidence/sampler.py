@@ -191,13 +191,15 @@ def double(
     """Double the islands of two samplers while they are far apart, a few times at most.
 
     All islands count, those that lay far apart, too. What chance has put there draws near; what really
-    differs stays as far apart, with smaller errors. It ends where the budget does not pay for as many again.
-    Where one of those that came shows that the others have missed much, more join until the error is met.
+    differs stays as far apart, with smaller errors. A sampler whose budget does not pay for as many again
+    stays as it is. Where one of those that came shows that the others have missed much, more join them until
+    the error is met.
     """
     for _ in range(DOUBLINGS):
-        if not far() or any(way.spent + way.next_cost > budget for way in pair):
+        able = [way for way in pair if way.spent + way.next_cost <= budget]
+        if not far() or not able:
             return
-        for way in pair:
+        for way in able:
             problem.say(f"{way.name}: as many islands again, since another sampler lies apart")
             way.double(rng)
             _fill(problem, way, stderr, budget, rng)

@@ -95,7 +95,7 @@ def _ends(problem: Problem, stderr: float, budget: float, islands: int) -> tuple
     wide = f"the twin's gap is {high - low:.2g} ± {error:.2g} nats, {stderr:g} were wanted"
     before = (back.before or (high,))[0] - (there.before or (low,))[0]
     ends = {"lower": low, "upper": high, "gap": high - low, "gap_error": error}
-    ends |= {"twin_doubled": back.doubled, "gap_before": before}
+    ends |= {"twin_doubled": max(there.doubled, back.doubled), "gap_before": before}
     return ends, wide if max(high - low, error) > stderr else ""
 
 

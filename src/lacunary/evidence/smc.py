@@ -300,7 +300,7 @@ def _grow(
             if second.found is None:
                 problem.say(f"{second.name}: a second opinion")
                 second.run(islands, 1, rng)
-            until(problem, second, islands, stderr if both else 2 * stderr, budget / (2 if both else 8), rng)
+            until(problem, second, islands, stderr if both else 2 * stderr, budget / (1 if both else 8), rng)
         if second is not None and both:
             one, other = main, second
             double(problem, (one, other), lambda: apart(one, other) > DOUBTED, stderr, budget, rng)
@@ -382,8 +382,8 @@ def _estimate(
         "spread": main.spread,
         "moves": found.steps,
         "others": {way.name: (way.value, way.stderr) for way in ways[1:]},
-        "doubled": main.doubled,
-        "before": {way.name: way.before for way in ways if way.before},
+        "doubled": max(way.doubled for way in ways),
+        "before": {way.name: way.before or (way.value, way.stderr) for way in ways},
         "pareto_k": _tail(found),
         "effective": _effective(found),
         "rhat": None if main.points else _rhat(problem, found, rng),
