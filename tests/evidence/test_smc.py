@@ -353,7 +353,7 @@ def test_doubling_that_cannot_be_paid_is_not_begun() -> None:
 
 
 def test_the_one_that_can_be_paid_is_doubled() -> None:
-    """The second has spent all; the first, which has cost 23 multiplications, goes on while 160 are enough."""
+    """The second has spent all; the first, which has cost 23 multiplications, goes on while 160 pay."""
     pair = missing(0.5)
     pair[1].spent = 160.0
     double(classes(0, rows=8), pair, lambda: True, 0.5, 160.0, np.random.default_rng(7))
