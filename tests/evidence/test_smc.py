@@ -402,6 +402,33 @@ def test_islands_that_settle_apart_give_way_to_those_that_agree(monkeypatch: pyt
     assert stuck.spent < 1e5 / 2
 
 
+def test_a_cheap_sampler_that_has_missed_most_of_the_posterior_is_not_chosen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Annealing that agrees with itself eleven nats low, beside rows that come in, by two apart.
+
+    Markov's inequality: that those are eleven nats too high has a probability of e⁻¹¹ at most. A budget that
+    cannot pay for their error says so, with their value.
+    """
+
+    def rough(islands: int, effort: float, rng: np.random.Generator) -> Annealed:
+        spread = 2.0 / effort**0.25
+        logs = rng.normal(-(spread**2) / 2, spread, islands)
+        return Annealed(logs, np.zeros((islands, 1)), np.zeros((islands, 1000)), round(islands * effort))
+
+    def low(islands: int, effort: float, rng: np.random.Generator) -> Annealed:
+        logs = rng.normal(-11.0, 0.3, islands)
+        return Annealed(logs, np.zeros((islands, 1)), np.zeros((islands, 1000)), islands)
+
+    ways = [Sampler("dear", rough, 1.0, points=True), Sampler("low", low, 1.0, points=True)]
+    monkeypatch.setattr("lacunary.evidence.smc.samplers", lambda problem, rng: (ways, None))
+    found = sampled(classes(0, rows=8), budget=400.0)
+    assert found.stderr is not None
+    assert found.details["sampler"] == "dear"
+    assert abs(found.value) <= 3.0 + FAR * found.stderr
+    assert "was not reached within the budget" in found.details["note"]
+
+
 def test_systematic_draws_follow_the_weights() -> None:
     logs = np.log(np.array([[0.7, 0.1, 0.1, 0.1]]))
     who = Weights(logs, 1.0).drawn(np.random.default_rng(0))

@@ -56,6 +56,9 @@ LEAST = 8
 APART, DOUBTED = 3.0, 2.0
 """Standard errors that two samplers may be apart; those from which islands of both are doubled."""
 
+SURELY = 3.0
+"""Nats that an unbiased estimate is above the evidence in one of twenty cases at most, whatever its error."""
+
 COVERED = 0.9
 """Share of the variational optima, by their bounds, that particles must have been found at."""
 
@@ -332,7 +335,7 @@ def _agreed(
             problem.say(f"{way.name}: a first run")
             way.run(islands, 1, rng)
         until(problem, way, islands, stderr, budget, rng)
-        if way.stderr <= stderr and way.spread <= SPREAD:
+        if way.stderr <= stderr and way.spread <= SPREAD and not _misses(way, ways):
             return way
     return None
 
@@ -340,7 +343,8 @@ def _agreed(
 def _fuller(main: Sampler, second: Sampler) -> list[Sampler]:
     """Return two samplers, the second first if it says more: what misses some of the posterior is too low."""
     more = second.value - main.value > APART * np.hypot(main.stderr, second.stderr)
-    return [second, main] if more and not second.conditional and second.stderr < 1.0 else [main, second]
+    sure = second.stderr < 1.0 or _misses(main, [second])
+    return [second, main] if more and not second.conditional and sure else [main, second]
 
 
 def _chosen(
@@ -359,9 +363,19 @@ def _chosen(
         if first.wanted(stderr) * first.next_cost <= budget / 2:
             return first
     return min(
-        (first, *others),
+        (way for way in (first, *others) if not _misses(way, [first, *others])),
         key=lambda way: way.wanted(stderr) * way.next_cost * (1 if way is first else CHEAPER),
     )
+
+
+def _misses(way: Sampler, ways: list[Sampler]) -> bool:
+    """Tell whether another sampler from a beginning of its own says so much more that this one has missed it.
+
+    By Markov's inequality an unbiased estimate is e³ times as large as the evidence in one of twenty cases at
+    most, however few of its islands have found what makes it large.
+    """
+    far = way.value + APART * min(way.stderr, 1.0) + SURELY
+    return any(other.found is not None and not other.conditional and other.value > far for other in ways)
 
 
 def _estimate(
@@ -439,10 +453,11 @@ def _note(ways: list[Sampler], details: dict[str, Any], bound: float, asked: flo
         notes.append(f"few particles carry the mean (Pareto k̂ {details['pareto_k']:.2f})")
     if main.value < bound - 2 * main.stderr:
         notes.append(f"it lies below the variational bound, {bound:.2f}, and is too low")
-    for name, (value, error) in details["others"].items():
+    for way in ways[1:]:
         # What misses some of the posterior is too low: another sampler that is lower tells nothing.
-        if value - main.value > APART * np.hypot(error, main.stderr) and error < 1.0:
-            notes.append(f"{name} says {value:.2f} ± {error:.2g}, which is more")
+        more = way.value - main.value > APART * np.hypot(way.stderr, main.stderr) and way.stderr < 1.0
+        if more or _misses(main, [way]):
+            notes.append(f"{way.name} says {way.value:.2f} ± {way.stderr:.2g}, which is more")
     asked_there = any(way.conditional for way in ways[1:])  # a run from the optima has been there
     if not asked_there and details["coverage"] is not None and details["coverage"] < COVERED:
         notes.append(
