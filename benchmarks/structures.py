@@ -4,7 +4,8 @@
 
 scores every K-th structure by ``"sandwich"`` and adds a line of CSV for each: the evidence from the prior and
 from variational optima with their errors, how many of these lie between them, the twin's gap with its error,
-and CPU seconds. Structures that the file has are passed over, so that it can be run in slices.
+how often islands were doubled because runs, or a twin's ends, lay apart, what lay between them before, and
+CPU seconds. Structures that the file has are passed over, so that it can be run in slices.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import argparse
 import csv
 from pathlib import Path
 from time import process_time
+
+import numpy as np
 
 import lacunary as lac
 from lacunary.papers.bg03.work import ROWS, data, graph, structures
@@ -29,6 +32,10 @@ FIELDS = [
     "gap",
     "gap_error",
     "flagged",
+    "doubled",
+    "apart_before",
+    "twin_doubled",
+    "gap_before",
     "cpu_seconds",
 ]
 
@@ -42,10 +49,13 @@ def scored(table: lac.Table, setting: int, number: int) -> dict[str, float]:
     own = (found.value, found.stderr or 0.0)
     told = (*own, *(others[0] if others else own), details["apart"], details["gap"], details["gap_error"])
     numbers = [round(float(x), 4) for x in told]
-    flagged = int(not details["trustworthy"])
-    return dict(
-        zip(FIELDS, (setting, number, dag.layout.free, *numbers, flagged, round(seconds, 2)), strict=True)
-    )
+    flagged, which = int(not details["trustworthy"]), (setting, number, dag.layout.free)
+    (value, error), (beside, another) = (list(details["before"].values()) * 2)[:2]
+    before = abs(value - beside) / max(np.hypot(error, another), 1e-9)
+    doubled = (details["doubled"], round(float(before), 4))
+    twins = (details["twin_doubled"], round(float(details["gap_before"]), 4))
+    line = (*which, *numbers, flagged, *doubled, *twins, round(seconds, 2))
+    return dict(zip(FIELDS, line, strict=True))
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.special import betaln, digamma, gammaln, logsumexp
+from scipy.stats import t as student
 
 import lacunary as lac
 from lacunary.data.table import HOLE
@@ -21,9 +22,10 @@ from lacunary.evidence.movers import from_prior
 from lacunary.evidence.peaks import peak_mover
 from lacunary.evidence.population import Annealed, Mover, Weights, anneal, finer, schedule
 from lacunary.evidence.problem import Problem
+from lacunary.evidence.sampler import Sampler, apart, double, until
 from lacunary.evidence.sandwich import Twin, both_ends, sandwich, twin_of
 from lacunary.evidence.score import pose
-from lacunary.evidence.smc import Sampler, sampled, samplers, until
+from lacunary.evidence.smc import sampled, samplers
 from lacunary.infer.belief import Dirichlet
 from lacunary.maths.psis import pareto_shape
 from tests.evidence.mixed_small import posed
@@ -188,9 +190,11 @@ def test_the_twin_lies_between_its_ends() -> None:
 
 
 def test_a_twin_is_not_run_until_its_ends_happen_to_be_close(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ends with normal logs: their differences are as far from zero as their errors say.
+    """Ends with normal logs: their differences are nearly as far from zero as their errors say.
 
-    Run until they look close, which was done before, they would lie closer: none beyond what is wanted.
+    Run until they look close, as was done once, all would lie within what is wanted. Only the one in twenty
+    that lie beyond are doubled: their square is 5.9 on average, and half of that is kept by all islands
+    together, less by those that go on. 1 − 0.05 · 5.9 · 2/3 is 0.8, of which the deviation is the root.
     """
     rng, z, problem = np.random.default_rng(4), [], small(5, 1.0)
 
@@ -203,7 +207,7 @@ def test_a_twin_is_not_run_until_its_ends_happen_to_be_close(monkeypatch: pytest
         z.append((back.value - there.value) / np.hypot(there.stderr, back.stderr))
         assert max(there.stderr, back.stderr) <= 0.1
     deviation = 1.0 / np.sqrt(2 * len(z))
-    assert 1.0 - 4 * deviation < np.std(z) < np.sqrt(29 / 27) + 4 * deviation
+    assert np.sqrt(0.8) - 4 * deviation < np.std(z) < np.sqrt(29 / 27) + 4 * deviation
     assert abs(np.mean(z)) < 0.15 + 4 / np.sqrt(len(z))  # the log of a mean is low by half its variance
 
 
@@ -212,6 +216,7 @@ def test_sandwich_tells_the_gap_and_both_runs() -> None:
     assert abs(found.details["gap"]) <= 0.1 + 3 * found.details["gap_error"]
     assert len(found.details["runs"]) == 2
     assert found.method == "sandwich"
+    assert {found.details["doubled"], found.details["twin_doubled"]} <= {0, 1, 2, 3}
 
 
 def test_the_twin_of_a_mixed_network_lies_between_its_ends() -> None:
@@ -316,6 +321,69 @@ def test_an_error_is_settled_before_its_islands_are_run() -> None:
     assert np.std(z) < np.sqrt(29 / 27) + 4 * deviation  # that of a t distribution with 29 degrees of freedom
 
 
+def missing(nats: float) -> tuple[Sampler, Sampler]:
+    """Return two samplers with normal logs, the first of which misses so much of the evidence, run."""
+    whole, rng = normal_logs(conditional=False), np.random.default_rng(6)
+
+    def attempt(islands: int, effort: float, rng: np.random.Generator) -> Annealed:
+        found = whole.attempt(islands, effort, rng)
+        return replace(found, log_z=found.log_z - nats)
+
+    pair = replace(whole, attempt=attempt), normal_logs(conditional=True)
+    for way in pair:
+        way.run(23, 6.0, rng)
+    return pair
+
+
+def test_what_a_sampler_misses_is_reported_however_often_islands_are_doubled() -> None:
+    """Half a nat, four errors: twice the islands show it better, and all of them count."""
+    pair = missing(0.5)
+    double(classes(0, rows=8), pair, lambda: apart(*pair) > 2.0, 0.1, 1e9, np.random.default_rng(7))
+    assert [way.doubled for way in pair] == [3, 3]
+    assert [len(way.log_z) for way in pair] == [184, 184]
+    assert abs(pair[0].value + 0.5) <= 4.0 * pair[0].stderr
+    assert apart(*pair) > 8.0  # 0.5 nats are 12 errors of 0.03 on either side
+
+
+def test_doubling_that_cannot_be_paid_is_not_begun() -> None:
+    """A budget that pays for half as many islands again as each sampler has."""
+    pair = missing(0.5)
+    double(classes(0, rows=8), pair, lambda: True, 0.1, 35.0, np.random.default_rng(7))
+    assert [way.doubled for way in pair] == [0, 0]
+
+
+def test_the_one_that_can_be_paid_is_doubled() -> None:
+    """The second has spent all; the first, which has cost 23 multiplications, goes on while 160 pay."""
+    pair = missing(0.5)
+    pair[1].spent = 160.0
+    double(classes(0, rows=8), pair, lambda: True, 0.5, 160.0, np.random.default_rng(7))
+    assert [way.doubled for way in pair] == [2, 0]
+    assert [len(way.log_z) for way in pair] == [92, 23]
+
+
+def test_pairs_that_chance_has_put_apart_are_doubled_and_errors_hold() -> None:
+    """Normal logs: one pair in twenty is beyond two errors before, one in a hundred at most after.
+
+    Who stops where runs agree stops where their errors are small, not where they look so: the value is within
+    its t interval at least as often as it would be without. By simulation of 40 000 pairs it is outside in
+    3.6 %, the pairs in 0.2 %, where they were 4.7 % both.
+    """
+    problem, rng, z, far, times = classes(0, rows=8), np.random.default_rng(8), [], [], []
+    for _ in range(1500):
+        pair = normal_logs(conditional=False), normal_logs(conditional=True)
+        for way in pair:
+            way.run(23, 6.0, rng)
+        double(problem, pair, lambda pair=pair: apart(*pair) > 2.0, 0.1, 1e9, rng)  # type: ignore[misc]
+        main = pair[0]
+        z.append(main.value / main.stderr / student.ppf(0.975, len(main.log_z) - 1))
+        far.append(apart(*pair) > 2.0)
+        times.append(main.doubled)
+    chance = 4 * np.sqrt(0.05 * 0.95 / len(z))
+    assert np.mean(np.abs(z) > 1.0) <= 0.05 + chance
+    assert abs(np.mean(np.array(times) > 0) - 0.05) <= chance
+    assert np.mean(far) <= 0.01
+
+
 def test_islands_that_settle_apart_give_way_to_those_that_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     """Effort brings islands of the first sampler no nearer: a quarter of the budget is enough for it."""
 
@@ -332,6 +400,33 @@ def test_islands_that_settle_apart_give_way_to_those_that_agree(monkeypatch: pyt
     assert found.details["trustworthy"]
     assert abs(found.value) <= FAR * found.stderr
     assert stuck.spent < 1e5 / 2
+
+
+def test_a_cheap_sampler_that_has_missed_most_of_the_posterior_is_not_chosen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Annealing that agrees with itself eleven nats low, beside rows that come in, by two apart.
+
+    Markov's inequality: that those are eleven nats too high has a probability of e⁻¹¹ at most. A budget that
+    cannot pay for their error says so, with their value.
+    """
+
+    def rough(islands: int, effort: float, rng: np.random.Generator) -> Annealed:
+        spread = 2.0 / effort**0.25
+        logs = rng.normal(-(spread**2) / 2, spread, islands)
+        return Annealed(logs, np.zeros((islands, 1)), np.zeros((islands, 1000)), round(islands * effort))
+
+    def low(islands: int, effort: float, rng: np.random.Generator) -> Annealed:
+        logs = rng.normal(-11.0, 0.3, islands)
+        return Annealed(logs, np.zeros((islands, 1)), np.zeros((islands, 1000)), islands)
+
+    ways = [Sampler("dear", rough, 1.0, points=True), Sampler("low", low, 1.0, points=True)]
+    monkeypatch.setattr("lacunary.evidence.smc.samplers", lambda problem, rng: (ways, None))
+    found = sampled(classes(0, rows=8), budget=400.0)
+    assert found.stderr is not None
+    assert found.details["sampler"] == "dear"
+    assert abs(found.value) <= 3.0 + FAR * found.stderr
+    assert "was not reached within the budget" in found.details["note"]
 
 
 def test_systematic_draws_follow_the_weights() -> None:

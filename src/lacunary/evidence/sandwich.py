@@ -26,18 +26,15 @@ from lacunary.evidence.movers import NumericMover, Statistics, WalkMover
 from lacunary.evidence.population import Annealed, Mover, State
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.random_walk import Walk, check_walkable
+from lacunary.evidence.sampler import BUDGET, ISLANDS, Sampler, double, until
 from lacunary.evidence.smc import (
-    BUDGET,
-    ISLANDS,
     MOVES,
     SWEEPS,
-    Sampler,
     annealing,
     imputing,
     numeric_price,
     particles_of,
     sampled,
-    until,
     walk_price,
 )
 from lacunary.infer.completions import complete_statistics
@@ -69,8 +66,11 @@ def sandwich(
         The value of `sampled` on the data. ``details`` hold the twin's ``lower`` and ``upper`` end, their
         ``gap`` and its standard error, ``gap_error``; ``runs``, what the samplers that begin at the prior and
         at the variational optima say of the data, each with its error; ``apart``, how many standard errors
-        lie between them; and all that `sampled` has. An interrupted run returns what it has: where the twin's
-        ends were not both reached, there is no gap, and the ``note`` says so.
+        lie between them; and all that `sampled` has. Runs that were more than two standard errors apart
+        had their islands ``doubled`` so many times, at most three; so had the twin's ends where they were
+        further apart than ``stderr``, ``twin_doubled`` times; ``before`` and
+        ``gap_before`` tell what was found until then. An interrupted run returns what it has: where
+        the twin's ends were not both reached, there is no gap, and the ``note`` says so.
     """
     _check(problem)
     found = sampled(problem, stderr=stderr, budget=budget, islands=islands, both=True)
@@ -93,7 +93,9 @@ def _ends(problem: Problem, stderr: float, budget: float, islands: int) -> tuple
     there, back = both_ends(problem, stderr, budget, islands, np.random.default_rng(problem.rng))
     low, high, error = there.value, back.value, float(np.hypot(there.stderr, back.stderr))
     wide = f"the twin's gap is {high - low:.2g} ± {error:.2g} nats, {stderr:g} were wanted"
+    before = (back.before or (high,))[0] - (there.before or (low,))[0]
     ends = {"lower": low, "upper": high, "gap": high - low, "gap_error": error}
+    ends |= {"twin_doubled": max(there.doubled, back.doubled), "gap_before": before}
     return ends, wide if max(high - low, error) > stderr else ""
 
 
@@ -107,6 +109,11 @@ class Twin:
     problem: Problem
     there: Sampler
     back: Sampler
+
+    @property
+    def gap(self) -> float:
+        """How far the upper end lies above the lower."""
+        return self.back.value - self.there.value
 
 
 def twin_of(problem: Problem, rng: np.random.Generator) -> Twin:
@@ -198,8 +205,10 @@ def both_ends(
 ) -> tuple[Sampler, Sampler]:
     """Return what has found a lower and an upper bound of a twin's log evidence.
 
-    How far apart these are is not looked at on the way: ends that are taken when they happen to be close are
-    not as close as they look. Interrupted, they are returned as they are by then, if both are anything.
+    How far apart these are is not looked at until both have the errors that were settled beforehand: ends
+    that are taken when they happen to be close are not as close as they look. If they are then further apart
+    than is wanted, one way or the other, islands are doubled, and all of them count. Interrupted, ends are
+    returned as they are by then, if both are anything.
     """
     twin = twin_of(problem, rng)
     try:
@@ -207,6 +216,7 @@ def both_ends(
             problem.say(f"the twin, {way.name}: a first run")
             way.run(islands, 1, rng)
             until(problem, way, islands, CLOSE * wanted, budget / 2, rng)
+        double(problem, (twin.there, twin.back), lambda: abs(twin.gap) > wanted, CLOSE * wanted, budget, rng)
     except KeyboardInterrupt:
         if twin.back.found is None:
             raise

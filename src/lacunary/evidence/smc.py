@@ -13,7 +13,7 @@ opinion, and those to which nothing is conjugate by a random walk.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,6 @@ from scipy.special import logsumexp
 from lacunary.errors import NoEstimateError, ParameterError
 from lacunary.evidence.bases import Optima, optima
 from lacunary.evidence.chains import NumericChains, check_positive, lay_out
-from lacunary.evidence.diagnostics import with_unseen
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.exact import complete_log_evidences
 from lacunary.evidence.imputation import Sequence, sequence
@@ -31,18 +30,16 @@ from lacunary.evidence.peaks import PeakMover, peak_mover
 from lacunary.evidence.population import Annealed, Mover, Weights, anneal, finer, schedule
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.random_walk import Walk
+from lacunary.evidence.sampler import BUDGET, ISLANDS, ROUGH, SPREAD, Sampler, apart, double, until
 from lacunary.infer.walker import Walker
 from lacunary.maths.arrays import Array
 from lacunary.maths.mixing import split_rhat
 from lacunary.maths.psis import pareto_shape
 
 __all__ = [
-    "BUDGET",
-    "ISLANDS",
     "LEAST",
     "MOVES",
     "SWEEPS",
-    "Sampler",
     "annealing",
     "fractional",
     "imputing",
@@ -50,39 +47,17 @@ __all__ = [
     "particles_of",
     "sampled",
     "samplers",
-    "until",
     "walk_price",
 ]
-
-ISLANDS = 16
-"""Independent runs whose spread tells the error."""
-
-BUDGET = 2.0**34
-"""Multiplications after which growing stops: about half a minute."""
-
-BEYOND, LESS, MORE = 1.2, 1.4, 4.0
-"""Effort beyond what islands' spread asks for; the least and the most times the effort of the last run."""
-
-SPREAD = 0.5
-"""Standard deviation of islands' log estimates above which the log of their mean is not near normal."""
-
-ROUGH, ALIKE = 1.0, 0.4
-"""Spread from which the effort that leads to another can be told, and the one that is aimed at."""
-
-MANY = 23
-"""Islands at least of a run that counts: fewer do not tell their spread, and those that err most look best.
-
-From so many on, more particles are worth more.
-"""
-
-SAFE, EASY = 0.85, 0.25
-"""Share of the wanted error that is aimed at; that below which a first run is taken as it is."""
 
 LEAST = 8
 """Particles of an island at the first attempt."""
 
-APART = 3.0
-"""Standard errors that two samplers may be apart."""
+APART, DOUBTED = 3.0, 2.0
+"""Standard errors that two samplers may be apart; those from which islands of both are doubled."""
+
+SURELY = 3.0
+"""Nats that an unbiased estimate is above the evidence in one of twenty cases at most, whatever its error."""
 
 COVERED = 0.9
 """Share of the variational optima, by their bounds, that particles must have been found at."""
@@ -127,85 +102,6 @@ HEAVY = 0.7
 """Pareto's k̂ beyond which a mean of weights has no error that can be told (Vehtari et al. 2024)."""
 
 
-@dataclass(eq=False)
-class Sampler:
-    """One way to the posterior, and what it has found.
-
-    ``attempt`` runs all islands with so many times the effort of the first time, and ``price`` is what one
-    move of a particle costs, in multiplications. Of ``conditional`` runs the inverse estimates are unbiased.
-    Particles that are ``points`` are parameters; others are counts.
-    """
-
-    name: str
-    attempt: Callable[[int, float, np.random.Generator], Annealed]
-    price: float
-    conditional: bool = False
-    points: bool = False
-    effort: float = 0.0
-    spent: float = 0.0
-    found: Annealed | None = field(default=None, repr=False)
-
-    def run(self, islands: int, effort: float, rng: np.random.Generator) -> None:
-        """Run all islands with so much effort, and forget earlier runs."""
-        self.found = self.attempt(islands, effort, rng)
-        self.effort, self.spent = effort, self.spent + self.found.steps * self.price
-
-    def add(self, islands: int, rng: np.random.Generator) -> None:
-        """Run so many islands more with the effort of the last."""
-        assert self.found is not None
-        more = self.attempt(islands, self.effort, rng)
-        self.found, self.spent = self.found.with_islands(more), self.spent + more.steps * self.price
-
-    @property
-    def log_z(self) -> Array:
-        """The islands' log estimates; (islands,)."""
-        assert self.found is not None
-        return self.found.log_z
-
-    @property
-    def spread(self) -> float:
-        """Standard deviation of the islands' log estimates."""
-        return float(self.log_z.std(ddof=1))
-
-    @property
-    def value(self) -> float:
-        """The log of the islands' mean estimate; of conditional runs, of their harmonic mean."""
-        sign = -1.0 if self.conditional else 1.0
-        return float(sign * (logsumexp(sign * self.log_z) - np.log(len(self.log_z))))
-
-    @property
-    def stderr(self) -> float:
-        """Its standard error: that of the mean, relative, and what no particle may have met.
-
-        Estimates whose logs are normal have few that are large, on which mean and error both depend: the
-        error is at least the one that belongs to the spread of the logs.
-        """
-        assert self.found is not None
-        relative = np.exp((self.value - self.log_z) if self.conditional else (self.log_z - self.value))
-        normal = np.sqrt(np.expm1(min(self.spread, 2.0) ** 2))
-        seen = float(max(relative.std(ddof=1), normal) / np.sqrt(len(relative)))
-        return with_unseen(seen, self.found.logs.size)
-
-    def wanted(self, stderr: float) -> float:
-        """Return how much more effort than the last would meet a standard error, by the spread of islands."""
-        aim = min(SPREAD, 0.9 * stderr * np.sqrt(len(self.log_z)))
-        return float((self.spread / aim) ** 2)
-
-    def plan(self, islands: int, stderr: float) -> tuple[float, int]:
-        """Return how much more effort than the last, and how many islands, would meet a standard error."""
-        if self.spread > ROUGH:
-            return float(np.clip(BEYOND * (self.spread / ROUGH) ** 2, LESS, MORE)), islands
-        aim = min(ALIKE, SAFE * stderr * np.sqrt(max(MANY, islands)))
-        many = int(np.ceil((min(self.spread, aim) / (SAFE * stderr)) ** 2))
-        return max((self.spread / aim) ** 2, 1.0), max(many, islands, MANY)
-
-    @property
-    def next_cost(self) -> float:
-        """What as much effort as the last costs."""
-        assert self.found is not None
-        return self.found.steps * self.price
-
-
 def sampled(
     problem: Problem,
     *,
@@ -225,16 +121,18 @@ def sampled(
     islands
         Independent runs at least; the error has one degree of freedom less than there are.
     both
-        Give the second sampler as much effort as it takes to meet the error, too.
+        Give the second sampler as much effort as it takes to meet the error, too; where the two are more than
+        two standard errors apart, double the islands of both, up to three times.
 
     Returns
     -------
     Estimate
         ``details`` hold the ``sampler``, the log estimate of every island (``log_z``), ``freedom`` of the t
-        distribution of the error, ``others`` (estimate and error of the other sampler), Pareto's k̂ of the
-        weights, split R̂ of the islands' posterior heights, ``coverage`` (the share of variational optima,
-        by their bounds, that particles were found at), and whether it is ``trustworthy``, with a ``note``
-        if not. An ``interrupted`` run returns what it has.
+        distribution of the error, ``others`` (estimate and error of the other sampler), how often its islands
+        were ``doubled`` because of that, what both said ``before``, Pareto's k̂ of the weights, split R̂ of
+        the islands' posterior heights, ``coverage`` (the share of variational optima, by their bounds, that
+        particles were found at), and whether it is ``trustworthy``, with a ``note`` if not. An
+        ``interrupted`` run returns what it has.
     """
     check_positive(islands=islands - 1)
     if not stderr > 0.0:
@@ -405,7 +303,10 @@ def _grow(
             if second.found is None:
                 problem.say(f"{second.name}: a second opinion")
                 second.run(islands, 1, rng)
-            until(problem, second, islands, stderr if both else 2 * stderr, budget / (2 if both else 8), rng)
+            until(problem, second, islands, stderr if both else 2 * stderr, budget / (1 if both else 8), rng)
+        if second is not None and both:
+            one, other = main, second
+            double(problem, (one, other), lambda: apart(one, other) > DOUBTED, stderr, budget, rng)
         ways[:] = [main] if second is None else _fuller(main, second)
     except KeyboardInterrupt:
         if all(way.found is None for way in ways):
@@ -434,7 +335,7 @@ def _agreed(
             problem.say(f"{way.name}: a first run")
             way.run(islands, 1, rng)
         until(problem, way, islands, stderr, budget, rng)
-        if way.stderr <= stderr and way.spread <= SPREAD:
+        if way.stderr <= stderr and way.spread <= SPREAD and not _misses(way, ways):
             return way
     return None
 
@@ -442,40 +343,8 @@ def _agreed(
 def _fuller(main: Sampler, second: Sampler) -> list[Sampler]:
     """Return two samplers, the second first if it says more: what misses some of the posterior is too low."""
     more = second.value - main.value > APART * np.hypot(main.stderr, second.stderr)
-    return [second, main] if more and not second.conditional and second.stderr < 1.0 else [main, second]
-
-
-def until(
-    problem: Problem, way: Sampler, islands: int, stderr: float, budget: float, rng: np.random.Generator
-) -> None:
-    """Have first runs tell how alike islands are, then run as many as the error asks for.
-
-    Their number is settled before they are run, and those that told it are forgotten: an error that is taken
-    when it first looks small enough is too small. Others join them only where they were not enough. It ends
-    before if the budget is spent.
-    """
-    while way.spread > SPREAD or way.stderr > EASY * stderr:
-        _tell(problem, way, stderr, budget)
-        times, many = way.plan(islands, stderr)
-        last, now = way.spread <= ROUGH, len(way.log_z)
-        room = now * (budget - way.spent) / way.next_cost  # islands with the last effort that can be paid
-        if room < min(times * many, now * LESS):
-            return
-        many = max(min(many, int(room / times)), islands)
-        way.run(many, min(times, room / many) * way.effort, rng)
-        if last and way.spread <= SPREAD:
-            break
-    while way.stderr > stderr:
-        _tell(problem, way, stderr, budget)
-        now, room = len(way.log_z), (budget - way.spent) / way.next_cost
-        more = int(min(max(now * (BEYOND * (way.stderr / stderr) ** 2 - 1.0), 2.0), now * MORE, now * room))
-        if more < 2:
-            return
-        way.add(more, rng)
-
-
-def _tell(problem: Problem, way: Sampler, stderr: float, budget: float) -> None:
-    problem.say(f"{way.name}: error {way.stderr:.2g}, {stderr:g} wanted", min(way.spent / budget, 1.0))
+    sure = second.stderr < 1.0 or _misses(main, [second])
+    return [second, main] if more and not second.conditional and sure else [main, second]
 
 
 def _chosen(
@@ -494,9 +363,19 @@ def _chosen(
         if first.wanted(stderr) * first.next_cost <= budget / 2:
             return first
     return min(
-        (first, *others),
+        (way for way in (first, *others) if not _misses(way, [first, *others])),
         key=lambda way: way.wanted(stderr) * way.next_cost * (1 if way is first else CHEAPER),
     )
+
+
+def _misses(way: Sampler, ways: list[Sampler]) -> bool:
+    """Tell whether another sampler from a beginning of its own says so much more that this one has missed it.
+
+    By Markov's inequality an unbiased estimate is e³ times as large as the evidence in one of twenty cases at
+    most, however few of its islands have found what makes it large.
+    """
+    far = way.value + APART * min(way.stderr, 1.0) + SURELY
+    return any(other.found is not None and not other.conditional and other.value > far for other in ways)
 
 
 def _estimate(
@@ -517,6 +396,8 @@ def _estimate(
         "spread": main.spread,
         "moves": found.steps,
         "others": {way.name: (way.value, way.stderr) for way in ways[1:]},
+        "doubled": max(way.doubled for way in ways),
+        "before": {way.name: way.before or (way.value, way.stderr) for way in ways},
         "pareto_k": _tail(found),
         "effective": _effective(found),
         "rhat": None if main.points else _rhat(problem, found, rng),
@@ -572,10 +453,11 @@ def _note(ways: list[Sampler], details: dict[str, Any], bound: float, asked: flo
         notes.append(f"few particles carry the mean (Pareto k̂ {details['pareto_k']:.2f})")
     if main.value < bound - 2 * main.stderr:
         notes.append(f"it lies below the variational bound, {bound:.2f}, and is too low")
-    for name, (value, error) in details["others"].items():
+    for way in ways[1:]:
         # What misses some of the posterior is too low: another sampler that is lower tells nothing.
-        if value - main.value > APART * np.hypot(error, main.stderr) and error < 1.0:
-            notes.append(f"{name} says {value:.2f} ± {error:.2g}, which is more")
+        more = way.value - main.value > APART * np.hypot(way.stderr, main.stderr) and way.stderr < 1.0
+        if more or _misses(main, [way]):
+            notes.append(f"{way.name} says {way.value:.2f} ± {way.stderr:.2g}, which is more")
     asked_there = any(way.conditional for way in ways[1:])  # a run from the optima has been there
     if not asked_there and details["coverage"] is not None and details["coverage"] < COVERED:
         notes.append(
