@@ -203,7 +203,7 @@ class Fit:
             f"fit by {self.method}: objective {self.objective:.4f}, "
             f"log-likelihood {self.log_likelihood:.4f}{f' ± {self.error:.2g}' if self.error else ''} nats; "
             f"{state} after {self.iterations} iterations, {chosen}"
-            + ("" if self.method == "ml" else f"\nprior of parameters: {self._prior}")
+            + self._prior
             + (f"\nnote: {self.doubts}" if self.doubts else "")
         )
 
@@ -216,8 +216,9 @@ class Fit:
 
     @property
     def _prior(self) -> str:
-        """The prior in words; from a file it is the belief that it gave for the graph."""
-        known = isinstance(self.prior, Belief)
-        return "of the file" if known else said_prior(self.prior, self.network.dag.schema)
+        """A line on the prior; none by maximum likelihood, nor from a file, which has the belief it gave."""
+        if self.method == "ml" or isinstance(self.prior, Belief):
+            return ""
+        return f"\nprior of parameters: {said_prior(self.prior, self.network.dag.schema)}"
 
     __repr__ = __str__
