@@ -76,9 +76,9 @@ def _arcs(records: Sequence[Record]) -> Iterator[str]:
         "",
         "Four binary variables; `lac.arc_probabilities` beside the sum over all 543 graphs, each weighed",
         "by its exact evidence, which is what the chains draw from, or by Cheeseman-Stutz, which is not.",
-        "*Off* is the greatest difference of a table, in the mean over tables and at most; *said* the greatest",
-        "standard error that the verb gives, in the mean; *beyond* how many of the twelve arcs of all tables",
-        "are off by more than two of their own errors.",
+        "*Off* is the greatest difference of a table, in the mean over tables and at most; *said* the",
+        "greatest standard error that the verb gives, in the mean; *beyond* how many of the twelve arcs of",
+        "all tables are off by more than two of their own errors.",
         "",
         "| weighed by | rows | missing | tables | arcs off | at most | said | links off | at most | said "
         "| beyond | seconds |",
