@@ -1,10 +1,10 @@
 """The default starts of `fit_mixture` beside 20 draws a number of components: TMCH98's digits and vehicles.
 
 `python -m benchmarks.starts --keep starts.jsonl [--digits 0,8] [--vehicles bus] [--ways default,one,twenty]`
-adds runs and writes `benchmarks/starts.md`. Digits are learned as in the paper (1 100 images of 64 pixels,
-noise, its prior, greedy search, all graphs alike beforehand) or, with ``--plain``, as the library does by
-default; vehicles (all rows) always so. "before" times the library of a commit that knew one draw alone:
-`git archive d208fd2^ src | tar x -C old`, then the same with `PYTHONPATH=old/src:. --ways before`.
+adds runs and writes a page; `benchmarks/starts.md` says what came of it. Digits are learned as in the paper
+(1 100 images of 64 pixels, noise, its prior, greedy search, all graphs alike) or, with ``--plain``, as the
+library does by default; vehicles (all rows) always so. "before" times the library of a commit that knew one
+draw alone: `git archive d208fd2^ src | tar x -C old`, then `PYTHONPATH=old/src:. … --ways before`.
 """
 
 from __future__ import annotations
@@ -139,12 +139,13 @@ def main() -> None:
     parser.add_argument("--ways", default="default,one,twenty")
     parser.add_argument("--plain", action="store_true")
     parser.add_argument("--keep", type=Path, default=Path("starts.jsonl"))
+    parser.add_argument("--out", type=Path, default=Path("starts.md"))
     told = parser.parse_args()
     for run in runs(told):
         print(json.dumps(run), flush=True)
         with told.keep.open("a") as file:
             file.write(json.dumps(run) + "\n")
-    (HOME / "starts.md").write_text(page(read(told.keep)))
+    told.out.write_text(page(read(told.keep)))
 
 
 if __name__ == "__main__":
