@@ -104,4 +104,4 @@ def _arcs(records: Sequence[Record]) -> Iterator[str]:
     left = sum("arcs" not in record for record in records)
     if left:
         yield ""
-        yield f"{left} further tables have too many completions for exact evidence."
+        yield f"Left out, with too many completions for exact evidence: {left}."
