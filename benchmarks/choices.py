@@ -3,24 +3,34 @@
 ``python -m benchmarks.choices`` writes ``benchmarks/choices.md``. First, random tables of four and five
 variables with 30 % of the cells missing: how far the default search ends below the best of all graphs by
 Cheeseman–Stutz, one graph of each equivalence class weighed. Then small tables of three binary variables:
-how often the best graph by Cheeseman–Stutz is not the best by exact evidence, and by how much.
+how often the best graph by Cheeseman–Stutz is not the best by exact evidence, and by how much. Last, what
+`lac.arc_probabilities` says of tables with holes beside sums over all graphs. ``--keep`` names a file of
+records, to which runs are added and from which the page is made, so that it can be made in pieces.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from itertools import permutations
+import json
+from collections.abc import Iterator, Sequence
+from math import comb
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import lacunary as lac
+from benchmarks.every_graph import cheeseman_stutz_of, every_graph
 from lacunary.structure.neighbours import Pattern, pattern
 from lacunary.structure.score import Structure
+from lacunary.structure.walk import structure_of
 
-__all__ = ["every_class", "random_table", "run"]
+__all__ = ["every_class", "main", "random_table"]
+
+Array = NDArray[np.float64]
+Record = dict[str, Any]
 
 HOME = Path(__file__).parent
 
@@ -38,24 +48,17 @@ def random_table(seed: int, n: int, rows: int | None = None, share: float = 0.3,
     return lac.make_holes(truth.sample(many, rng=seed), share, rng=seed)
 
 
-def every_class(schema: lac.Schema) -> list[lac.Dag]:
-    """Return one graph of every equivalence class."""
-    n = len(schema)
-    found: dict[Pattern, Structure] = {}
-    for order in permutations(range(n)):
-        pairs = [(order[i], order[j]) for i in range(n) for j in range(i + 1, n)]
-        for bits in range(1 << len(pairs)):
-            parents: list[list[int]] = [[] for _ in range(n)]
-            for k, (tail, head) in enumerate(pairs):
-                if bits >> k & 1:
-                    parents[head].append(tail)
-            structure = tuple(tuple(sorted(ps)) for ps in parents)
-            found.setdefault(pattern(structure), structure)
-    names = schema.names
-    return [
-        lac.Dag(schema, tuple(tuple(names[p] for p in ps) for ps in structure))
-        for structure in found.values()
-    ]
+def every_class(n: int) -> dict[Pattern, list[Structure]]:
+    """Return all graphs over so many variables, by equivalence class."""
+    found: dict[Pattern, list[Structure]] = {}
+    for structure in every_graph(n):
+        found.setdefault(pattern(structure), []).append(structure)
+    return found
+
+
+def dag_of(structure: Structure, schema: lac.Schema) -> lac.Dag:
+    """Return a graph by the names of its variables."""
+    return lac.Dag(schema, tuple(tuple(schema.names[p] for p in ps) for ps in structure))
 
 
 def weighed(dag: lac.Dag, table: lac.Table, method: str) -> float:
@@ -67,73 +70,126 @@ def weighed(dag: lac.Dag, table: lac.Table, method: str) -> float:
     return lac.score(fitted, table, method, prior=prior).value
 
 
-def shortfalls(n: int, tables: int, first: int) -> Iterator[tuple[float, float]]:
-    """Go over random tables: nats below the best of all graphs by Cheeseman–Stutz, and seconds of search."""
-    for seed in range(first, first + tables):
-        table = random_table(seed, n)
-        best = max(weighed(dag, table, "cheeseman-stutz") for dag in every_class(table.schema))
-        begun = process_time()
-        found = lac.search(table, structure_prior=None)  # the best is by the estimate alone
-        took = process_time() - begun
-        yield best - found.score, took
+def shortfall(n: int, seed: int) -> Record:
+    """Return how far the default search ends below the best of all graphs by Cheeseman–Stutz, in nats.
+
+    All graphs are climbed with roughly, those near the top to the end. ``short`` is of the score that the
+    search gives, ``graph`` of its graph weighed as all others are: EM that ends early errs, too.
+    """
+    table = random_table(seed, n)
+    graphs = [members[0] for members in every_class(n).values()]
+    rough = cheeseman_stutz_of(graphs, table, near=ROUGH)
+    best = [graph for graph, value in zip(graphs, rough, strict=True) if value >= rough.max() - MARGIN]
+    begun = process_time()
+    found = lac.search(table, structure_prior=None)  # the best is by the estimate alone
+    took = process_time() - begun
+    values = cheeseman_stutz_of([structure_of(found.dag), *best], table)
+    top = float(values.max())
+    return {"rows": len(table), "short": top - found.score, "graph": top - float(values[0]), "seconds": took}
 
 
-def choices(tables: int, first: int, rows: int, share: float) -> Iterator[tuple[float, float]]:
-    """Go over tables: what the choice by Cheeseman–Stutz loses in exact evidence, and by how much it errs."""
-    for seed in range(first, first + tables):
-        table = random_table(seed, 3, rows, share, most=2)
-        graphs = every_class(table.schema)
-        exact = np.array([weighed(dag, table, "exact") for dag in graphs])
-        near = np.array([weighed(dag, table, "cheeseman-stutz") for dag in graphs])
-        chosen = int(near.argmax())
-        yield float(exact.max() - exact[chosen]), float(near[chosen] - exact[chosen])
+ROUGH, MARGIN = 1e-5, 3.0
+"""When rough EM has ended, and up to how many nats below the best it goes on: rough values erred by 0.9."""
 
 
-def run(four: int, five: int, small: int, first: int) -> str:
-    """Return the page."""
-    lines = [
-        "# How structural EM chooses",
-        "",
-        f"`python -m benchmarks.choices --four {four} --five {five} --small {small} --first {first}`",
-        "",
-        "Random discrete networks of two or three states, 50 to 400 rows, 30 % of the cells missing.",
-        "*Short* is how far the default search ends below the best of all graphs by Cheeseman-Stutz, nats.",
-        "",
-        "| variables | tables | within 0.1 | largest short | mean seconds of CPU |",
-        "|---:|---:|---:|---:|---:|",
-    ]
-    for n, tables in ((4, four), (5, five)):
-        if tables:
-            short, took = np.array(list(shortfalls(n, tables, first))).T
-            within = int((short <= 0.1).sum())
-            lines.append(f"| {n} | {tables} | {within} | {short.max():.3f} | {took.mean():.2f} |")
-    lines += [
-        "",
-        "Three binary variables, so few rows that the exact evidence of every graph can be worked out.",
-        "*Differ* counts tables in which the best graph by Cheeseman-Stutz is not the best by exact evidence",
-        "(by more than 1e-6 nats); *loses* is what it is short by there, in the mean; *error* the estimate",
-        "less the exact value.",
-        "",
-        "| rows | missing | tables | differ | loses | at most | error, mean |",
-        "|---:|---:|---:|---:|---:|---:|---:|",
-    ]
-    for rows, share in ((20, 0.15), (20, 0.3), (40, 0.15), (40, 0.3)):
-        lost, error = np.array(list(choices(small, first, rows, share))).T
-        differ = lost > 1e-6
-        mean = lost[differ].mean() if differ.any() else 0.0
-        numbers = f"{int(differ.sum())} | {mean:.2f} | {lost.max():.2f} | {error.mean():+.2f}"
-        lines.append(f"| {rows} | {share:.0%} | {small} | {numbers} |")
-    return "\n".join(lines) + "\n"
+def choice(rows: int, share: float, seed: int) -> Record:
+    """Return what the choice by Cheeseman–Stutz loses in exact evidence, and by how much it errs."""
+    table = random_table(seed, 3, rows, share, most=2)
+    graphs = [dag_of(members[0], table.schema) for members in every_class(3).values()]
+    exact = np.array([weighed(dag, table, "exact") for dag in graphs])
+    near = np.array([weighed(dag, table, "cheeseman-stutz") for dag in graphs])
+    chosen = int(near.argmax())
+    return {"lost": float(exact.max() - exact[chosen]), "error": float(near[chosen] - exact[chosen])}
+
+
+def arcs(rows: int, share: float, seed: int, by: str) -> Record | None:
+    """Return how far `lac.arc_probabilities` is from a sum over all graphs of four binary variables.
+
+    None where exact evidence is out of reach. Every graph counts once, with the default prior of its links.
+    """
+    table = random_table(seed, 4, rows, share, most=2)
+    classes = every_class(4)
+    firsts = [members[0] for members in classes.values()]
+    try:
+        logs = (
+            [weighed(dag_of(first, table.schema), table, by) for first in firsts]
+            if by == "exact"
+            else (cheeseman_stutz_of(firsts, table))
+        )
+    except lac.TooWideError:
+        return None
+    truth = summed(list(classes.values()), np.asarray(logs))
+    begun = process_time()
+    found = lac.arc_probabilities(table, rng=seed)
+    took = process_time() - begun
+    gaps, links = np.abs(found.arcs - truth), np.abs(found.links - truth - truth.T)
+    off = ~np.eye(4, dtype=bool)
+    return {
+        "arcs": float(gaps.max()), "links": float(links.max()), "said": float(found.error.max()),
+        "said links": float(found.link_error.max()), "beyond": int((gaps > 2 * found.error)[off].sum()),
+        "rhat": found.worst_rhat, "seconds": took,
+    }  # fmt: skip
+
+
+def summed(classes: Sequence[Sequence[Structure]], logs: Array) -> Array:
+    """Return the probability of every arc, from the log evidence of each class."""
+    n = len(classes[0][0])
+    pairs = n * (n - 1) // 2
+    links = np.array([sum(map(len, members[0])) for members in classes])
+    prior = np.array([-np.log((pairs + 1) * comb(pairs, int(each))) for each in links])
+    each = np.exp(logs + prior - (logs + prior).max())
+    total = float(each @ [len(members) for members in classes])
+    out = np.zeros((n, n))
+    for members, weight in zip(classes, each / total, strict=True):
+        for structure in members:
+            for child, parents in enumerate(structure):
+                out[list(parents), child] += weight
+    return out
+
+
+SMALL = ((20, 0.15), (20, 0.3), (40, 0.15), (40, 0.3))
+"""Rows, and the share of cells missing, where choices are compared with exact evidence."""
+
+SURE = (("exact", 20, 0.2), ("exact", 20, 0.3), ("exact", 40, 0.2), ("cheeseman-stutz", 200, 0.25))
+"""What graphs are weighed by, rows and the share of cells missing, where arcs are compared."""
+
+
+def runs(told: argparse.Namespace) -> Iterator[tuple[list[Any], Record]]:
+    """Go over what is asked for and not kept yet, by what it is."""
+    known = [record["of"] for record in read(told.keep)]
+    for n, tables in ((4, told.four), (5, told.five)):
+        for seed in range(told.first, told.first + tables):
+            if (of := ["short", n, seed]) not in known:
+                yield of, shortfall(n, seed)
+    for rows, share in SMALL:
+        for seed in range(told.first, told.first + told.small):
+            if (of := ["choice", rows, share, seed]) not in known:
+                yield of, choice(rows, share, seed)
+    for by, rows, share in SURE:
+        for seed in range(told.first, told.first + told.arcs):
+            if (of := ["arcs", by, rows, share, seed]) not in known:
+                yield of, arcs(rows, share, seed, by) or {}
+
+
+def read(kept: Path) -> list[Record]:
+    """Return the records that are kept."""
+    return [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
 
 
 def main() -> None:
-    """Write the page."""
+    """Run what is asked for, and write the page of all that is kept."""
     parser = argparse.ArgumentParser(description=__doc__)
-    for name, default in (("four", 100), ("five", 20), ("small", 100), ("first", 5000)):
+    for name, default in (("four", 100), ("five", 20), ("small", 100), ("arcs", 5), ("first", 5000)):
         parser.add_argument(f"--{name}", type=int, default=default)
-    page = run(**vars(parser.parse_args()))
-    (HOME / "choices.md").write_text(page)
-    print(page)
+    parser.add_argument("--keep", type=Path, default=Path("choices.jsonl"))
+    told = parser.parse_args()
+    for of, record in runs(told):
+        print(*of, record, flush=True)
+        with told.keep.open("a") as file:
+            file.write(json.dumps({"of": of, **record}) + "\n")
+    from benchmarks.choices_page import page
+
+    (HOME / "choices.md").write_text(page(read(told.keep)))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ every group with the same prior; where cells are missing, which both refuse, the
 rows, a row, under networks fitted with the same prior, and how many groups are found.
 
 `python -m benchmarks.groups --keep runs.jsonl [--seeds 0,1] [--kinds 0,1,…] [--holes none,random]` adds to
-what is kept, and writes `benchmarks/populations.md` from all of it.
+what is kept, and writes a page of all of it; `benchmarks/populations.md` says what came of it.
 """
 
 from __future__ import annotations
@@ -301,7 +301,7 @@ def main() -> None:
     parser.add_argument("--kinds", default=",".join(map(str, range(len(KINDS)))))
     parser.add_argument("--holes", default="none,random")
     parser.add_argument("--keep", default="groups.jsonl")
-    parser.add_argument("--out", default=str(Path(__file__).parent / "populations.md"))
+    parser.add_argument("--out", default="populations.md")
     told = parser.parse_args()
     kept = Path(told.keep)
     known = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []

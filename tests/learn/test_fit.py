@@ -353,3 +353,12 @@ def test_frames_arrays_and_extra_columns() -> None:
     assert fit(PAIR, {**ROWS, "C": ["p", "q", "r", "s"]}).objective == expected
     array = np.array([[0, 0], [0, 1], [1, np.nan], [np.nan, 1]])
     assert fit(PAIR, array).objective == expected
+
+
+def test_a_fit_says_how_many_starts_met_and_its_prior() -> None:
+    found = fit(BLOCS, VOTES, starts=5, prior=Dirichlet(2.0))
+    near = sum(found.objective - start.objective <= 0.1 for start in found.starts)
+    first, second = str(found).splitlines()
+    assert first.endswith(f"best of 5 starts, {near} within 0.1 nats of it")
+    assert second == "prior of parameters: Dirichlet(alpha=2.0)"
+    assert "prior" not in str(fit(PAIR, ROWS, method="ml"))

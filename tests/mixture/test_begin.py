@@ -111,6 +111,17 @@ def test_stability_is_said() -> None:
     assert all(trial.how for trial in found.path)
 
 
+def test_the_next_best_number_and_the_prior_of_graphs_are_said() -> None:
+    found = lac.fit_mixture(continuous(two_groups(60)), components=[1, 2])
+    one, two = (max(t.value for t in found.path if t.asked == many) for many in (1, 2))
+    said = str(found)
+    assert f"log prior of the graphs {found.log_structure_prior:.2f}" in said
+    assert f"the next best number, 1 component, is {two - one:.2f} nats below, prior counted" in said
+    alone = str(lac.fit_mixture(continuous(two_groups(60)), components=1, structure="empty"))
+    assert "one start" in alone
+    assert "next best" not in alone
+
+
 def test_noise_does_not_take_every_row() -> None:
     """Few rows in many columns: noise that begins with as much as a component would take them all."""
     rng = np.random.default_rng(0)

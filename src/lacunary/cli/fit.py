@@ -37,7 +37,7 @@ from lacunary.cli.problem import (
 )
 from lacunary.cli.show import Waiting, draw, emit, say_written, show
 from lacunary.data.facts import open_cells
-from lacunary.data.wording import MISSING_AT_RANDOM, counted
+from lacunary.data.wording import MISSING_AT_RANDOM, NEAR, counted, near_best
 from lacunary.kernels import ahead
 
 __all__ = ["fit"]
@@ -217,8 +217,6 @@ def _climbs(found: lac.Fit) -> str:
     state = "converged" if found.converged else ("interrupted" if found.interrupted else "not converged")
     if len(found.starts) == 1:
         return f"{state} after {counted(found.iterations, 'iteration')}"
-    from lacunary.report.words import NEAR, near_best
-
     near = near_best([start.objective for start in found.starts])
     more = "; more --starts may find a higher one" if near == 1 else ""
     return (

@@ -30,7 +30,7 @@ from lacunary.cli.problem import Seed
 from lacunary.cli.show import Waiting, emit, say_written, show
 from lacunary.data.facts import open_cells
 from lacunary.data.wording import MISSING_AT_RANDOM
-from lacunary.structure.prior import said_prior
+from lacunary.infer.empirical import said_prior
 
 __all__ = ["search"]
 

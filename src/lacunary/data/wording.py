@@ -7,12 +7,14 @@ from difflib import get_close_matches
 
 __all__ = [
     "MISSING_AT_RANDOM",
+    "NEAR",
     "chained",
     "counted",
     "harmless",
     "latex",
     "listed",
     "meant",
+    "near_best",
     "plural",
     "visible",
 ]
@@ -21,6 +23,9 @@ MISSING_AT_RANDOM = (
     "Cells are taken to be missing at random: whether one is missing depends on what is observed alone."
 )
 """What every report on a table with holes says."""
+
+NEAR = 0.1
+"""Nats within which two starts count as having found the same peak."""
 
 PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
 PICTURES |= dict.fromkeys((*range(128, 160), *range(55296, 57344), 65534, 65535), 65533)
@@ -86,3 +91,8 @@ def meant(given: object, known: Iterable[object]) -> str:
         spelled.setdefault(str(item).casefold(), item)
     close = get_close_matches(str(given).casefold(), list(spelled), n=1)
     return f" (did you mean {spelled[close[0]]!r}?)" if close else ""
+
+
+def near_best(objectives: Sequence[float]) -> int:
+    """Return how many starts came within `NEAR` nats of the best, by what they ended with."""
+    return sum(value >= max(objectives) - NEAR for value in objectives)

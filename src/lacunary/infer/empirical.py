@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.schema import Schema
 from lacunary.data.source import Source
 from lacunary.family.registry import family_class
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
@@ -21,7 +22,7 @@ from lacunary.infer.residuals import Grouping, View
 from lacunary.infer.scale import Scale
 from lacunary.maths import normal_wishart
 
-__all__ = ["Empirical", "empirical_prior", "stated"]
+__all__ = ["Empirical", "empirical_prior", "said_prior", "stated"]
 
 Array = NDArray[np.float64]
 
@@ -160,3 +161,11 @@ def _empirical(
         groups=tuple(schema.names[i] for i in chosen.columns),
         clusters=chosen.many,
     )
+
+
+def said_prior(prior: object, schema: Schema) -> str:
+    """Return a prior of parameters in words, in mixed tables that of states, too; one's own by its name."""
+    said = str(getattr(prior, "__name__", prior))
+    tables = getattr(prior, "tables", None)
+    mixed = len({variable.discrete for variable in schema}) == 2
+    return f"{said}, tables {tables}" if mixed and tables is not None and str(tables) not in said else said

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from lacunary.data.wording import counted
+from lacunary.data.wording import NEAR, counted, near_best
 from lacunary.infer.belief import Belief, Dirichlet, Prior
+from lacunary.infer.empirical import said_prior
 from lacunary.infer.network import Network
 from lacunary.learn.select import Selection, local_entropy
 from lacunary.maths.arrays import Array
@@ -192,7 +193,7 @@ class Fit:
 
     def __str__(self) -> str:
         state = "converged" if self.converged else ("interrupted" if self.interrupted else "not converged")
-        chosen = f"{self.selection.name} of {counted(len(self.starts), 'start')}"
+        chosen = f"{self.selection.name} of {counted(len(self.starts), 'start')}{self._met}"
         floored = sum(start.degenerate for start in self.starts)
         if self.degenerate:
             chosen += ", all degenerate: a variance is as small as can be, and the likelihood has no maximum"
@@ -202,7 +203,22 @@ class Fit:
             f"fit by {self.method}: objective {self.objective:.4f}, "
             f"log-likelihood {self.log_likelihood:.4f}{f' ± {self.error:.2g}' if self.error else ''} nats; "
             f"{state} after {self.iterations} iterations, {chosen}"
+            + self._prior
             + (f"\nnote: {self.doubts}" if self.doubts else "")
         )
+
+    @property
+    def _met(self) -> str:
+        """How many starts came near the best, where it was chosen among several."""
+        if self.selection.name != "best" or len(self.starts) < 2:
+            return ""
+        return f", {near_best([start.objective for start in self.starts])} within {NEAR} nats of it"
+
+    @property
+    def _prior(self) -> str:
+        """A line on the prior; none by maximum likelihood, nor from a file, which has the belief it gave."""
+        if self.method == "ml" or isinstance(self.prior, Belief):
+            return ""
+        return f"\nprior of parameters: {said_prior(self.prior, self.network.dag.schema)}"
 
     __repr__ = __str__

@@ -19,7 +19,7 @@ from lacunary.errors import GraphError, ParameterError, TableError
 from lacunary.exactness import announced
 from lacunary.infer.answers import as_source
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
-from lacunary.infer.empirical import stated
+from lacunary.infer.empirical import said_prior, stated
 from lacunary.infer.mixture import Mixture
 from lacunary.infer.prior import NormalWishart
 from lacunary.learn.around import Around
@@ -45,7 +45,7 @@ from lacunary.structure.gaussian import Normal
 from lacunary.structure.hidden import trials, with_hidden
 from lacunary.structure.method import SearchMethod, method_of
 from lacunary.structure.plan import Plan
-from lacunary.structure.prior import DEFAULT, PriorGiven, StructurePrior, said_prior
+from lacunary.structure.prior import DEFAULT, PriorGiven, StructurePrior
 from lacunary.structure.result import SCHEDULE
 from lacunary.structure.schedule import parse_schedule
 from lacunary.structure.score import Structure

@@ -112,7 +112,7 @@ class Stability:
     climbs: int
 
     def __str__(self) -> str:
-        return f"{self.met} of {counted(self.starts, 'start')} met at the top"
+        return "one start" if self.starts == 1 else f"{self.met} of {self.starts} starts met at the top"
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,9 +261,24 @@ class MixtureFit(Lean):
             f"{self.estimate.dimension or self.mixture.dimension} parameters; {self.estimate}; "
             f"{self.stability(self.chosen.asked)}"
             f"{self._remark}"
+            + (f"\n{self._beside}" if self._beside else "")
             + (f"\n{said_priors(self.prior, self.structure_prior)}" if self.prior else "")
             + (f"\nnote: {self.doubts}" if self.doubts else "")
         )
+
+    @property
+    def _beside(self) -> str:
+        """What mixtures are compared by besides the estimate, and how far below the next best number is."""
+        known = self.structure_prior != "uniform" and self.log_structure_prior != 0.0
+        said = [f"log prior of the graphs {self.log_structure_prior:.2f}"] if known else []
+        best = self.chosen
+        others = [t for t in self.path if best.components != t.components and t.degenerate == best.degenerate]
+        if others:
+            next_best = max(others, key=lambda trial: trial.value)
+            many = counted(next_best.components, "component")
+            gap = f"{best.value - next_best.value:.2f} nats below{', prior counted' if known else ''}"
+            said.append(f"the next best number, {many}, is {gap}")
+        return "; ".join(said)
 
     @property
     def _remark(self) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from lacunary.data.schema import Label
-from lacunary.data.wording import counted
+from lacunary.data.wording import counted, near_best
 from lacunary.report.template import render
-from lacunary.report.words import EVIDENCE, Words, agreement, near_best, significant
+from lacunary.report.words import EVIDENCE, Words, agreement, significant
 from lacunary.study.levels import Levels
 from lacunary.study.result import Classes
 

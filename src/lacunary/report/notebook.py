@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lacunary.data.table import Table
-from lacunary.data.wording import harmless
+from lacunary.data.wording import NEAR, harmless, near_best
 from lacunary.evidence.compare import Comparison
 from lacunary.evidence.estimate import Estimate
 from lacunary.family.distribution import Distribution
@@ -20,7 +20,7 @@ from lacunary.learn.found import Fit
 from lacunary.mixture.found import MixtureFit
 from lacunary.model.dag import Dag
 from lacunary.report.drawing import arc_rows, drawing
-from lacunary.report.words import NEAR, minus, near_best
+from lacunary.report.words import minus
 from lacunary.structure.result import SearchResult
 from lacunary.study.result import Classes
 

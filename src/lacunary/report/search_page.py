@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from lacunary.data.facts import open_cells
+from lacunary.infer.empirical import said_prior
 from lacunary.report.drawing import arc_rows, drawing
 from lacunary.report.regressions import measures
 from lacunary.report.template import render
 from lacunary.report.words import minus, significant
-from lacunary.structure.prior import said_prior
 from lacunary.structure.result import SearchResult
 from lacunary.structure.structural_em import StructuralResult
 

@@ -10,14 +10,12 @@ from lacunary.data.schema import Variable
 
 __all__ = [
     "EVIDENCE",
-    "NEAR",
     "Words",
     "agreement",
     "give_or_take",
     "joined",
     "method",
     "minus",
-    "near_best",
     "percent",
     "shortened",
     "significant",
@@ -26,9 +24,6 @@ __all__ = [
 
 PLAIN = 12
 """Numbers with more digits before the point have a power of ten."""
-
-NEAR = 0.1
-"""Nats within which two starts count as having found the same peak."""
 
 EVIDENCE = (
     "Estimates of the log marginal likelihood, in nats; higher is better. BIC, which charges log N / 2 for "
@@ -129,8 +124,3 @@ def agreement(favourites: Mapping[str, Sequence[str]]) -> str:
             for name, methods in sorted(favourites.items(), key=lambda item: -len(item[1]))
         )
     return f"{said[0].upper()}{said[1:]}."
-
-
-def near_best(objectives: Sequence[float]) -> int:
-    """Return how many starts came within `NEAR` nats of the best, by what they ended with."""
-    return sum(value >= max(objectives) - NEAR for value in objectives)

@@ -166,10 +166,10 @@ class Board:
         the graph alone, have the last word, so that a climb never comes back to where it was.
         """
         move, gain = self.best(barred)
-        if move is None or gain <= self.tie:
+        if move is None or gain <= (tie := self.tie):
             return None
         added = self.apply(move)
-        if added > self.tie:
+        if added > tie:
             return move, added
         self.apply(move.opposite)
         return None

@@ -29,9 +29,13 @@ class Room:
         self.most = float(np.log(MOST_CELLS / max(len(schema), 1)))
         self._each, self._largest = self.logs.tolist(), float(self.logs.max(initial=0.0))
         self._real: list[bool] = self.real.tolist()
+        # A regression on all others, in every configuration of all that is discrete, is the largest family.
+        self._ample = 2.0 * log(float(self.real.sum()) + 3.0) + float(self.logs.sum()) <= self.most
 
     def full(self, child: int, parents: Parents) -> Booleans | None:
         """Tell which variables a family has no room for as further parents; (n,). None: there is room."""
+        if self._ample:
+            return None
         each, real = self._each, self._real
         size = 2.0 * log(sum([real[p] for p in parents]) + 3.0) if real[child] else each[child]
         size += sum([each[parent] for parent in parents])

@@ -274,7 +274,7 @@ class Notes:
 
 def arcs_of(structures: Sequence[Structure]) -> int:
     """Return how many arcs there are in all."""
-    return sum(len(parents) for structure in structures for parents in structure)
+    return sum([sum(map(len, structure)) for structure in structures])
 
 
 def is_above(value: float, top: float) -> bool:

@@ -15,13 +15,12 @@ from typing import Literal
 import numpy as np
 from scipy.special import gammaln
 
-from lacunary.data.schema import Schema
 from lacunary.errors import ParameterError
 from lacunary.maths.arrays import Array, Booleans
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.score import Structure
 
-__all__ = ["DEFAULT", "PriorGiven", "StructurePrior", "best_by_links", "said_prior", "said_priors"]
+__all__ = ["DEFAULT", "PriorGiven", "StructurePrior", "best_by_links", "said_priors"]
 
 PriorGiven = Literal["uniform", "links", "beta-binomial"] | float | None
 """A prior over structures by name, or nats that each link is charged; None is the uniform one."""
@@ -90,14 +89,6 @@ class StructurePrior:
     def _listed(self) -> list[float]:
         """``logs``, of which single ones are asked for at every move."""
         return [float(each) for each in self.logs]
-
-
-def said_prior(prior: object, schema: Schema) -> str:
-    """Return a prior of parameters in words, in mixed tables that of states, too; one's own by its name."""
-    said = str(getattr(prior, "__name__", prior))
-    tables = getattr(prior, "tables", None)
-    mixed = len({variable.discrete for variable in schema}) == 2
-    return f"{said}, tables {tables}" if mixed and tables is not None and str(tables) not in said else said
 
 
 def said_priors(parameters: str, graphs: str) -> str:

@@ -12,13 +12,14 @@ from lacunary.data.absent import Absent, Lean, left_behind
 from lacunary.data.source import Source
 from lacunary.data.wording import counted
 from lacunary.infer.belief import Prior
+from lacunary.infer.empirical import said_prior
 from lacunary.infer.network import Network
 from lacunary.learn.fit import fit
 from lacunary.maths.arrays import Array
 from lacunary.model.arrows import Arc
 from lacunary.model.dag import Dag
 from lacunary.registry import borrow, page_of
-from lacunary.structure.prior import said_prior, said_priors
+from lacunary.structure.prior import said_priors
 from lacunary.structure.score import Structure
 
 __all__ = ["SCHEDULE", "Round", "SearchResult", "Step", "StructuralResult", "Trial"]

@@ -165,7 +165,7 @@ class Walk:
 
     def _note(self, step: Step) -> None:
         self.path.append(step)
-        if step.score > self.top + self.board.tie:
+        if step.score > self.top and step.score > self.top + self.board.tie:  # the tie costs a sum
             self.best, self.top = self.board.parents, step.score
 
     def tell(self, part: float | None = None) -> None:
