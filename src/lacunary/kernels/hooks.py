@@ -165,7 +165,15 @@ if PRESENT:
         """
 
         def _optimize_final_module(self) -> None:
-            """Leave it as it is."""
+            """Leave out pointers of this process that nothing uses: code that has any is not kept on disk."""
+            names = (variable.name for variable in self._final_module.global_variables)
+            if TUNED and any(name.startswith("numba.dynamic.globals") for name in names):
+                passes = binding.create_new_module_pass_manager()
+                passes.add_sroa_pass()
+                passes.add_aggressive_dce_pass()
+                passes.add_global_dead_code_eliminate_pass()
+                how = binding.create_pipeline_tuning_options(0)
+                passes.run(self._final_module, binding.create_pass_builder(self._codegen._tm, how))
 
         def _finalize_final_module(self) -> None:
             self._finalize_dynamic_globals()

@@ -94,7 +94,7 @@ class Maximize:
     def log_prior(self, points: Array) -> Array:
         """Return log p(θ) in the chosen basis, zero for maximum likelihood; (starts,)."""
         out, counted = np.empty(points.shape[:-1]), self._counted
-        out[:] = self.log_constant
+        out[...] = self.log_constant
         if self.peak is not None:
             away = (points[..., counted] - self.peak[counted]) / self.peak[counted]
             with np.errstate(divide="ignore"):
