@@ -95,7 +95,8 @@ def assemble(
     rows: dict[int, str] = {}
     repeats: list[NDArray[np.int64]] = []
     measured = _Measured(len(wanted) - isinstance(weights, str))
-    for name, column in _columns(opened, wanted, declared.marks):
+    for place, (name, column) in enumerate(_columns(opened, wanted, declared.marks)):
+        measured.turn(column, place)
         if isinstance(column, LacunaryError):
             refused.append(Refused(opened.names.index(name), name, column))
             continue
@@ -169,23 +170,36 @@ def _joined(
 class _Measured:
     """The numbers of continuous variables, each laid in its place as soon as it is known.
 
-    So columns are not held twice, by themselves and in the table. Where there turn out to be fewer or more
-    variables than columns are wanted, they are laid again.
+    So columns are not held twice, by themselves and in the table; where the reader laid them side by side,
+    they stay there. Where there turn out to be fewer or more variables than columns are wanted, they are laid
+    again.
     """
 
     def __init__(self, width: int) -> None:
         self.width, self.cells = width, np.empty((0, 0))
+        self.column: Column | LacunaryError | None = None
+        self.place = 0
+
+    def turn(self, column: Column | LacunaryError, place: int) -> None:
+        """Take note of the column whose variables come next, and of its place among the wanted ones."""
+        self.column, self.place = column, place
+        beside = column.beside if isinstance(column, Numbers) else None
+        if beside is not None and not self.cells.size and beside.shape[1] == self.width:
+            self.cells = beside
 
     def keep(self, decided: Decided, place: int) -> Decided:
         """Return what was decided, with its numbers in their place if they are any."""
         values = decided.values
-        if decided.variable.discrete or place >= self.width:
+        # Elsewhere than in its own place may be a column that was not looked at yet.
+        if decided.variable.discrete or place != self.place:
             return decided
         if not self.cells.size:
             self.cells = np.empty((len(values), self.width))
-        if len(values) != len(self.cells):
+        if len(values) != len(self.cells) or place >= self.width:
             return decided
-        self.cells[:, place] = values
+        own = isinstance(self.column, Numbers) and self.column.beside is self.cells
+        if not (own and values is self.column.values):  # type: ignore[union-attr]
+            self.cells[:, place] = values
         return Decided(decided.variable, self.cells[:, place], decided.decision, decided.diagnostics)
 
 

@@ -105,6 +105,8 @@ class Numbers:
     plain
         Whether they are text in a file, each of them `WHOLE`, and all holes the only mark: so that they may
         still turn out to be labels.
+    beside
+        Numbers of all columns, if the reader laid them side by side; (rows, columns).
     """
 
     name: str
@@ -112,6 +114,7 @@ class Numbers:
     unit: str = ""
     marks: tuple[str, ...] = ()
     plain: bool = False
+    beside: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.values)

@@ -10,7 +10,6 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,13 +28,14 @@ from lacunary.data.column import (
     parse_numbers,
     taken,
 )
+from lacunary.data.parted import Parted, head, parted
 from lacunary.data.spelling import looks_pointed, may_be_pointed
 from lacunary.data.table import HOLE, code_dtype
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["BLOCK", "LARGE", "TEXTS", "coded", "columns_of", "is_plain", "is_regular"]
+__all__ = ["LARGE", "TEXTS", "coded", "columns_of", "is_plain", "is_regular"]
 
 LARGE = 2**18
 """Bytes from which a file is worth loading polars for."""
@@ -51,9 +51,6 @@ STATES = 1000
 
 TEXTS = 2**16
 """Distinct texts of a column up to which it is kept as labels, unless they are measurements."""
-
-BLOCK = 2**22
-"""Bytes of a part of a file that is read by itself."""
 
 PIECE = 2**18
 """Bytes that are looked through at a time: they stay in the processor's cache."""
@@ -98,42 +95,43 @@ def columns_of(
     from polars.exceptions import PolarsError
 
     try:
-        frame = _frame(path, names, wanted, frozenset(marks), delimiter, points)
+        return _wanted(path, names, wanted, frozenset(marks), delimiter, points)
     except (PolarsError, OSError, UnicodeDecodeError):
         return None
-    return None if frame is None else _checked(list(wanted), frame, frozenset(marks), points)
 
 
 def _checked(
-    names: list[str], columns: list[tuple[pl.Series, str]], marks: frozenset[str], points: bool
+    columns: dict[str, str], frame: Parted, beside: dict[str, str], marks: frozenset[str], points: bool
 ) -> Iterator[Column] | None:
-    """Return the columns; None if they have to be looked at as text, a line at a time."""
-    if any(series.dtype.is_float() and not series.is_finite().all() for series, _ in columns):
-        return None  # NaN and infinities are spelled out in text files, and may mean something else
-    found: list[Labels | Numbers | tuple[pl.Series, str]] = []
-    columns.reverse()
-    for name in names:  # texts are given up one by one
-        series, mark = columns.pop()
-        if series.dtype.is_integer():
-            found.append(_whole(name, series, mark, marks))
-        else:
-            found.append((series, mark) if series.dtype.is_float() else _labels(name, series, marks, points))
+    """Return the columns, each with the name that polars has for it; None if all may say the header again."""
+    found: list[Labels | Numbers | str] = []
+    for name, raw in columns.items():  # texts are given up one by one
+        if raw in frame.places:
+            found.append(raw)
+            continue
+        series = frame.series.pop(raw)
+        whole = series.dtype.is_integer()
+        mark = beside.get(raw, "")
+        found.append(_whole(name, series, mark, marks) if whole else _labels(name, series, marks, points))
     if all(isinstance(column, Labels | Numbers) and len(own_name(column)) for column in found):
-        return None  # the header again, perhaps
-    found.reverse()
-    return _taken(names, found, marks)
+        return None
+    return _taken(list(columns), found[::-1], frame, beside, marks)
 
 
 def _taken(
-    names: list[str], columns: list[Labels | Numbers | tuple[pl.Series, str]], marks: frozenset[str]
+    names: list[str],
+    columns: list[Labels | Numbers | str],
+    frame: Parted,
+    beside: dict[str, str],
+    marks: frozenset[str],
 ) -> Iterator[Column]:
     """Yield the columns, the last first, each given up as soon as it is taken."""
     for name in names:
         column = columns.pop()
-        if isinstance(column, tuple):
-            values, mark = column
-            told = values.null_count() and mark in marks and _few(values)
-            column = Numbers(name, values.to_numpy(), marks=(mark,) if told else ())
+        if isinstance(column, str):
+            values, mark = frame.measured(column), beside.get(column, "")
+            told = mark in marks and np.isnan(values).any() and _few(values)
+            column = Numbers(name, values, marks=(mark,) if told else (), beside=frame.cells)
         yield column
 
 
@@ -279,55 +277,53 @@ def _spell_numbers(marks: frozenset[str]) -> bool:
     return not np.isnan(values).all()
 
 
-def _frame(
+def _wanted(
     path: Path,
     names: Sequence[str],
     wanted: Sequence[str],
     marks: frozenset[str],
     delimiter: str,
     points: bool,
-) -> list[tuple[pl.Series, str]] | None:
-    """Return the wanted columns as polars reads them, and what stood where they are null.
+) -> Iterator[Column] | None:
+    """Return the wanted columns; None if they have to be looked at as text, a line at a time.
 
-    Measurements and plain whole numbers are numbers, all others are text. Columns have no names, since polars
-    takes some, such as ``*``, for patterns.
+    Polars reads measurements and plain whole numbers as such, all others as text.
     """
     import polars as pl
 
     how: dict[str, Any] = {"separator": delimiter, "glob": False, "infer_schema_length": 0}  # all is text
-    head = pl.read_csv(_head(path), **how)
-    raw = dict(zip(names, head.columns, strict=True)) if head.width == len(names) else {}
+    first = pl.read_csv(head(path, SAMPLE + 1), **how)
+    raw = dict(zip(names, first.columns, strict=True)) if first.width == len(names) else {}
     if any(name != text.strip() for name, text in raw.items()) or not raw:
         return None
-    own = {series.name: series.alias("") for series in head.get_columns()}
+    own = {series.name: series.alias("") for series in first.get_columns()}
     chosen = [raw[name] for name in wanted]
     if len(chosen) < len(names):  # else columns are named in vain, at the cost of the file's size in memory
         how["columns"] = chosen
     types = {name: kind for name in chosen if (kind := _type(own[name], points)) is not None}
-    frame: pl.DataFrame | None = None
+    found: Parted | None = None
     beside: dict[str, str] = {}
     if not points and not _spell_numbers(marks):
-        begins = {name: found for name in chosen if (found := _begins(own[name], marks)) is not None}
-        frame, beside = _plainly(path, delimiter, types, begins, marks, how)
+        begins = {name: start for name in chosen if (start := _begins(own[name], marks)) is not None}
+        found, beside = _plainly(path, delimiter, chosen, types, begins, marks, how)
     for less in (types, {name: kind for name, kind in types.items() if kind != pl.Float64}):
-        if frame is None:  # a cell that is no number, such as NA
+        if found is None:  # a cell that is no number, such as NA
             with suppress(pl.exceptions.PolarsError):
-                frame = pl.read_csv(path, schema_overrides=less, **how)
-    if frame is None:
-        return None
-    if frame.columns != chosen:
-        frame = frame[chosen]
-    return [(series.alias(""), beside.get(series.name, "")) for series in frame.get_columns()]
+                found = parted(path, chosen, {**how, "schema_overrides": less})
+    if found is None or found.infinite:
+        return None  # NaN and infinities are spelled out in text files, and may mean something else
+    return _checked(dict(zip(wanted, chosen, strict=True)), found, beside, marks, points)
 
 
 def _plainly(
     path: Path,
     delimiter: str,
+    chosen: Sequence[str],
     types: dict[str, Any],
     begins: dict[str, tuple[bool, str]],
     marks: frozenset[str],
     how: dict[str, Any],
-) -> tuple[pl.DataFrame | None, dict[str, str]]:
+) -> tuple[Parted | None, dict[str, str]]:
     """Return a file with plain numbers read as such, and the marks beside them; nothing if that cannot be.
 
     ``begins`` says of columns that begin with numbers whether these are whole, and the mark beside them.
@@ -349,48 +345,50 @@ def _plainly(
         told = {name: mark for name, mark in beside.items() if mark}
         kinds = {name: pl.Int64 if begins[name][0] else pl.Float64 for name in beside}
         try:
-            frame = pl.read_csv(path, schema_overrides={**types, **kinds}, null_values=told or None, **how)
+            own = {"schema_overrides": {**types, **kinds}, "null_values": told or None}
+            frame = parted(path, chosen, {**how, **own})
         except pl.exceptions.PolarsError as error:
             met = re.search("`(.*?)`", str(error))  # it names the cell that is no number
             if not beside or common or shown or met is None or met[1] not in marks:
                 return None, {}
             common = met[1]
             continue
-        doubtful = [name for name in told if _is_doubtful(frame[name], empty, marks)]
+        doubtful = {name for name in told if name in frame.places and _is_doubtful(frame, name, empty, marks)}
         if not doubtful:
             return frame, beside
         begins = {name: found for name, found in begins.items() if name not in doubtful}
     return None, {}
 
 
-def _is_doubtful(values: pl.Series, empty: bool, marks: frozenset[str]) -> bool:
+def _is_doubtful(frame: Parted, name: str, empty: bool, marks: frozenset[str]) -> bool:
     """Whether decimals that were read beside a mark of holes are to be looked at as text.
 
     So they are if one may be a code, or means something else, or if all are whole; and if it is not known
     which holes are empty cells, where that is to be said.
     """
-    if not values.dtype.is_float() or not values.null_count():
+    values = frame.measured(name)
+    if not np.isnan(values).any():
         return False
-    low: Any = values.min()
-    high: Any = values.max()
-    if low is None or not values.is_finite().all() or max(-low, high) >= LONGEST:
+    numbers = Numbers(name, values)
+    low, high = numbers.bounds
+    if name in frame.infinite or not max(-low, high) < LONGEST:  # NaN where there is none
         return True
-    if all(Numbers("", part.to_numpy()).whole for part in (values.head(SAMPLE), values)):
+    if Numbers(name, values[:SAMPLE]).whole and numbers.whole:
         return True
     return empty and ("" not in marks or _few(values))
 
 
-def _few(values: pl.Series) -> bool:
+def _few(values: NDArray[np.float64]) -> bool:
     """Whether distinct numbers, and one mark of holes, are so few that they are kept as labels."""
+    import polars as pl
+
     if len(values) <= TEXTS:
         return True
-    for part in (values.head(2 * TEXTS), values):
-        near: Any = part.approx_n_unique()  # to one per cent
+    for many in sorted({min(2 * TEXTS, len(values)), len(values)}):
+        near: Any = pl.Series(values[:many]).approx_n_unique()  # to one per cent
         if near > 1.25 * TEXTS:
             return False
-    if near < 0.75 * TEXTS:
-        return True
-    return values.n_unique() <= TEXTS
+    return near < 0.75 * TEXTS or pl.Series(values).n_unique() <= TEXTS
 
 
 def _begins(texts: pl.Series, marks: frozenset[str]) -> tuple[bool, str] | None:
@@ -405,15 +403,6 @@ def _begins(texts: pl.Series, marks: frozenset[str]) -> tuple[bool, str] | None:
     beside = [mark for mark in beside if mark]
     measured = len(beside) < 2 and _are_decimals(cells) and not may_be_pointed(cells)
     return (False, *beside, "")[:2] if measured else None
-
-
-def _head(path: Path) -> bytes:
-    """Return the first lines of a file, of which polars would take all into memory."""
-    with open(path, "rb") as file:
-        head = b"".join(islice(file, SAMPLE + 1))
-        while head.count(b'"') % 2 and (line := file.readline()):  # in the midst of a cell
-            head += line
-    return head
 
 
 def _type(texts: pl.Series, points: bool) -> Any:

@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 from lacunary.data.delimited import HEAD, delimiter_of, header_of, opened, strictly
 from lacunary.data.foreign import PACKED, TEXT, is_text, other_encoding, unpacked_file
-from lacunary.data.large import BLOCK, is_regular
+from lacunary.data.large import is_regular
+from lacunary.data.parted import BLOCK
 from lacunary.data.quotes import Closed
 from lacunary.data.remote import Copies, here, is_remote, remote_stamp
 from lacunary.data.rewrite import rewrite

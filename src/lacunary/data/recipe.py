@@ -21,8 +21,9 @@ from lacunary.data.assemble import unnamed
 from lacunary.data.batches import check_batches
 from lacunary.data.delimited import regular_rows, strictly
 from lacunary.data.hush import hushed
-from lacunary.data.large import BLOCK, is_plain
+from lacunary.data.large import is_plain
 from lacunary.data.pages import check_pages
+from lacunary.data.parted import BLOCK
 from lacunary.data.plainly import is_delimited, plain_path, plainly
 from lacunary.data.quotes import Closed
 from lacunary.data.remote import here, is_remote, remote_stamp

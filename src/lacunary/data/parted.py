@@ -1,0 +1,123 @@
+"""A large text file as polars parts it, some lines at a time, with measurements laid side by side.
+
+Read in one piece, polars holds the whole text beside the columns, and does not give back the memory of
+columns that are given up; so here some lines are parted at a time, and measurements go at once where a table
+has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["BLOCK", "Parted", "head", "parted"]
+
+BLOCK = 2**22
+"""Bytes of a part of a file that is read by itself."""
+
+STRETCH = 2**21
+"""Bytes of a file that are parted at a time."""
+
+DEEP = 2**13
+"""Bytes of a column that are parted at a time, at least: each time takes as long as some of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parted:
+    """The columns of a file.
+
+    Attributes
+    ----------
+    series
+        Texts, categories and whole numbers, by name.
+    places
+        Where each column of measurements stands in ``cells``, by name.
+    cells
+        Measurements, NaN where there is none, side by side; (rows, columns). Columns of others mean nothing.
+    infinite
+        Columns of measurements in which NaN or an infinity is spelled out.
+    """
+
+    series: dict[str, pl.Series]
+    places: dict[str, int]
+    cells: NDArray[np.float64]
+    infinite: frozenset[str]
+
+    def measured(self, name: str) -> NDArray[np.float64]:
+        """Return a copy of a column of measurements; (rows,)."""
+        return np.ascontiguousarray(self.cells[:, self.places[name]])
+
+
+def parted(path: Path, chosen: Sequence[str], how: dict[str, Any]) -> Parted:
+    """Return the chosen columns of a file with a header line, read as polars is told how."""
+    import polars as pl
+
+    series: dict[str, list[pl.Series]] = {}
+    places: dict[str, int] = {}
+    blocks: list[NDArray[np.float64]] = []
+    infinite: set[str] = set()
+    for frame in _frames(path, max(STRETCH, DEEP * len(chosen)), how):
+        block = np.empty((len(frame), len(chosen)))
+        columns = {each.name: each.alias("") for each in frame.get_columns()}  # polars takes * for a pattern
+        for place, name in enumerate(chosen):
+            column = columns[name]
+            if not column.dtype.is_float():
+                series.setdefault(name, []).append(column)
+                continue
+            places[name] = place
+            if not column.is_finite().all():  # of what is not null
+                infinite.add(name)
+            block[:, place] = column.to_numpy()
+        blocks.append(block)
+    whole = {name: pl.concat(parts) for name, parts in series.items()}
+    return Parted(whole, places, _below(blocks, bool(places)), frozenset(infinite))
+
+
+def _below(blocks: list[NDArray[np.float64]], any_measured: bool) -> NDArray[np.float64]:
+    """Return blocks below each other, each given up as soon as it is laid."""
+    rows, width = sum(map(len, blocks)), blocks[0].shape[1]
+    if not any_measured:
+        return np.empty((rows, 0))
+    cells, end = np.empty((rows, width)), rows
+    while blocks:
+        block = blocks.pop()
+        cells[end - len(block) : end] = block
+        end -= len(block)
+    return cells
+
+
+def _frames(path: Path, size: int, how: dict[str, Any]) -> Iterator[pl.DataFrame]:
+    """Yield a file's columns, some lines at a time; at least once, if only with the header line."""
+    import polars as pl
+
+    with open(path, "rb") as file:
+        header = _to_line_end(file, file.readline())
+        more = True
+        while more:
+            text = _to_line_end(file, file.read(size))
+            more = len(text) >= size
+            yield pl.read_csv(header + text, **how)
+
+
+def head(path: Path, lines: int) -> bytes:
+    """Return the first lines of a file, of which polars would take all into memory."""
+    with open(path, "rb") as file:
+        return _to_line_end(file, b"".join(islice(file, lines)))
+
+
+def _to_line_end(file: BinaryIO, text: bytes) -> bytes:
+    """Return some bytes of a file with what follows up to the end of a line that is not within a cell."""
+    if text and not text.endswith(b"\n"):
+        text += file.readline()
+    while b'"' in text and text.count(b'"') % 2 and (line := file.readline()):
+        text += line
+    return text
