@@ -58,6 +58,13 @@ APART: Mapping[str, Place] = {
     "Chile": Place("carData", "Chile", ("rownames",)),
     "wine": Place("sklearn", "wine"),
     "diabetes": Place("sklearn", "diabetes"),
+    # Named on 19 November 2026, before any way was run on them.
+    "crabs": Place("MASS", "crabs", ("rownames", "index")),
+    "College": Place("ISLR", "College", ("rownames",)),
+    "SLID": Place("carData", "SLID", ("rownames",)),
+    "veteran": Place("survival", "veteran", ("rownames",)),
+    "biopsy": Place("MASS", "biopsy", ("rownames", "ID")),
+    "possum": Place("DAAG", "possum", ("rownames", "case")),
 }
 
 TABLES: Mapping[str, Place] = {**TUNED, **APART}
