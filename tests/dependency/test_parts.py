@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import multivariate_t
+from scipy.stats import multivariate_t, norm
 
 import lacunary as lac
 from lacunary.dependency.columns import columns
@@ -169,6 +169,25 @@ def test_nothing_comes_back_from_outside_a_skewed_column() -> None:
     x = np.random.default_rng(2).exponential(size=200)
     shape = monotone(x)
     assert shape.back(np.array([-99.0, 99.0])).tolist() == pytest.approx([x.min(), x.max()])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_densities_of_a_skewed_column_are_those_of_its_transform_outside_of_what_was_seen_too(
+    seed: int,
+) -> None:
+    x = np.round(np.random.default_rng(seed).exponential(size=150) ** 2, 1)  # many are tied at zero
+    shape = monotone(x)
+    assert shape.curved
+    outside = np.array([x.min() - 2.0, x.min() - 0.01, x.max() + 0.01, x.max() + 2.0])
+    slope = (shape.forward(outside + 1e-4) - shape.forward(outside - 1e-4)) / 2e-4
+    assert np.exp(shape.log_slope(outside)) == pytest.approx(slope, rel=1e-6)  # lines: differences are exact
+    # What is normal on the other scale has a density that adds up to one; 20 standard deviations hold it all.
+    low, high = x.min(), x.max()
+    ends = 20.0 / np.exp(shape.log_slope(np.array([low - 1.0, high + 1.0])))
+    runs = [np.linspace(low - ends[0], low - 1e-9, 20001), np.linspace(low, high, 200001)]
+    runs.append(np.linspace(high + 1e-9, high + ends[1], 20001))
+    mass = sum(np.trapezoid(norm.pdf(shape.forward(run)) * np.exp(shape.log_slope(run)), run) for run in runs)
+    assert mass == pytest.approx(1.0, abs=1e-3)  # of trapezia
 
 
 @pytest.mark.parametrize("values", [[], [3.0], [1.0, 1.0, 1.0], list(range(10))])

@@ -66,8 +66,10 @@ class Monotone:
         """Return log dz/dx: what a density of z gains as one of x."""
         if not self.curved:
             return np.full(np.shape(x), -np.log(self.sd))
-        inside = np.clip(x, self.values[0], self.values[-1])
-        return np.asarray(np.log(np.maximum(self._curve.derivative()(inside), 1e-12)))
+        low, high = self.values[[0, -1]]
+        inside = np.maximum(self._curve.derivative()(np.clip(x, low, high)), 1e-12)
+        beyond = np.where(x < low, self._slopes[0], self._slopes[1])
+        return np.asarray(np.log(np.where((x < low) | (x > high), beyond, inside)))
 
     def back(self, z: Array) -> Array:
         """Return the values that are transformed to these; of a curve none outside the column's range."""
