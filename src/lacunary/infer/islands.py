@@ -53,7 +53,7 @@ ROWS_AT_ONCE, CHUNKS = 2048, 32
 """Rows that one thread counts together, at least, and the most chunks of rows; the cut depends on rows and
 on how many counts there are, and so sums do not on threads."""
 
-CELL, OPEN, ALONE = 7e-10, 1e-8, 0.25
+CELL, OPEN, ALONE = 5e-10, 8e-9, 0.25
 """Seconds that counting a set with each other variable takes for a cell and, beyond that, for a hole; and how
 much of that is needed for the set alone."""
 
@@ -118,11 +118,12 @@ class Charted:
 
     def _trees(self, theta: NDArray[np.float64]) -> Trees:
         """Return the islands that have no tables."""
-        start = self.chart.island_start
+        start, none = self.chart.island_start, np.empty(0, dtype=np.int64)
+        if not np.any(self.chart.tree >= 0):
+            return Trees(self.dag, theta, self.chart, self.rows, none, none)
         large = [np.arange(a, b)[self.chart.tree[a:b] >= 0] for a, b in pairwise(start)]
         many = np.diff(np.append(self.rows.tree_start, sum(len(large[p]) for p in self.rows.pattern)))
-        some = [large[p] for p in self.rows.pattern[many > 0]]
-        island = np.concatenate(some) if some else np.empty(0, dtype=np.int64)
+        island = np.concatenate([large[p] for p in self.rows.pattern[many > 0]])
         row = np.repeat(np.arange(len(many)), many)
         return Trees(self.dag, theta, self.chart, self.rows, row, island)
 
@@ -380,7 +381,7 @@ def chart(
         child=flat(children).astype(np.int64),
         child_start=starts(children).astype(np.int64),
     )
-    tables, shares = layout.tables[pattern], layout.shares[pattern]
+    tables = layout.tables[pattern]
     trees = list_sums(tree >= 0, found[0])[pattern]
     first = np.cumsum(sizes) - sizes
     rows = Rows(
@@ -389,8 +390,27 @@ def chart(
         np.ones(len(codes)),
         pattern,
         np.cumsum(tables) - tables,
-        np.cumsum(shares) - shares,
+        *_shares(found[3], layout.shares, pattern, sizes),
         np.cumsum(trees) - trees,
     )
-    places = int(tables.sum()), int(shares.sum())
+    places = int(tables.sum()), int(rows.share_start[-1])
     return Charted(dag, layout.chart, rows, families, sizes, layout.room, places)
+
+
+def _shares(
+    member: NDArray[np.int64], shares: NDArray[np.int64], pattern: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return where each row's marginals begin, and which column each of their numbers belongs to.
+
+    ``member`` are the holes of all patterns, one after the other, and ``shares`` how many numbers each has.
+    """
+    states, many = sizes[member], shares[pattern]
+    of_patterns = _ranges((np.cumsum(sizes) - sizes)[member], states)
+    start = np.concatenate([[0], np.cumsum(many)])
+    return start, of_patterns[_ranges((np.cumsum(shares) - shares)[pattern], many)].astype(np.int32)
+
+
+def _ranges(first: NDArray[np.int64], many: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return so many numbers from each first one on, one run after the other."""
+    ends = np.cumsum(many)
+    return np.asarray(np.arange(many.sum()) + np.repeat(first - ends + many, many))

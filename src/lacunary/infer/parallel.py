@@ -37,8 +37,8 @@ TURNS = 4
 """Runs of tasks for each thread: more would prepare more often, with fewer one thread waits for another."""
 
 WORTH = 1.5e-4
-"""Seconds of work that a thread must find. To hand it over takes a twentieth of a millisecond, and to wait for
-its end another: two threads begin to gain where the work takes a quarter of a millisecond in all."""
+"""Seconds of work that a thread must find. To hand it over takes a twentieth of a millisecond, and to wait
+for its end another: two threads begin to gain where the work takes a quarter of a millisecond in all."""
 
 _said: list[int] = []
 """What Python code said last about the number of threads; empty: nothing."""

@@ -252,6 +252,10 @@ def _spread_rest(
     first = row * n
     for cell in range(first, first + n):  # holes are counted in the last column, which nobody reads
         out[line + rows.column[cell]] += mass
+    if islands == 0:
+        for place in range(rows.share_start[row], rows.share_start[row + 1]):
+            out[line + rows.share_column[place]] += mass * share[place]
+        return
     t = 0  # the touched islands before this one; they are in order
     for island in range(chart.island_start[p], chart.island_start[p + 1]):
         if t < islands and workspace.island[t] == island:

@@ -91,7 +91,7 @@ def island_terms(
             query.stride[members[k]] = places
             places *= sizes[members[k]]
         asked = pointed(Query(members, query.stride, query.column, columns, variables))
-        own, flat = scores.own, scores.flat
+        own, flat = scores.own_part, scores.flat_part
         for begin in range(0, many, step):  # chunks are counted apart and added, as on several threads
             for place in range(places):
                 own[place] = 0.0
@@ -101,12 +101,10 @@ def island_terms(
             count_rows(
                 charted, held, begin, end, sizes, asked, len(members), table, share, told, work, own, flat
             )
-            if begin > 0:
-                for place in range(places):
-                    scores.own[place] += own[place]
-                for place in range(places * columns):
-                    scores.flat[place] += flat[place]
-            own, flat = scores.own_part, scores.flat_part
+            for place in range(places):
+                scores.own[place] = own[place] + (scores.own[place] if begin > 0 else 0.0)
+            for place in range(places * columns):
+                scores.flat[place] = flat[place] + (scores.flat[place] if begin > 0 else 0.0)
         for place in range(places):
             for m in members:
                 for state in range(sizes[m]):

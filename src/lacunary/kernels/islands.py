@@ -64,7 +64,9 @@ class Rows(NamedTuple):
     """Distinct rows: states with −1 for a hole, weights, patterns, and where their numbers start.
 
     ``column`` is where each cell's state stands among the states of all variables, for a hole behind them
-    all; ``tree_start`` is the number of islands without tables in the rows before.
+    all. ``share_start``, (rows + 1,), is where the marginals of a row's holes begin, and ``share_column``
+    which column each of these numbers belongs to; ``tree_start`` the number of islands without tables in the
+    rows before.
     """
 
     codes: NDArray[np.int32]
@@ -73,6 +75,7 @@ class Rows(NamedTuple):
     pattern: NDArray[np.int64]
     table_start: NDArray[np.int64]
     share_start: NDArray[np.int64]
+    share_column: NDArray[np.int32]
     tree_start: NDArray[np.int64]
 
 

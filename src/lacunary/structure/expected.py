@@ -7,7 +7,7 @@ present graph or not, are read off the rows' islands (`lacunary.infer.islands`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import prod
 from typing import Literal
@@ -31,7 +31,7 @@ __all__ = ["ExpectedCounts"]
 SLOTS = 31
 """Sizes of tables for which log Γ of the prior's share is kept while a family is scored."""
 
-SCORED = 1e-4
+SCORED = 3e-5
 """Seconds that scoring a family takes beside counting it."""
 
 CELLS = 2**25
@@ -77,12 +77,16 @@ class ExpectedCounts:
         """Return E[N_jk] of a family: parents first, in the order given, the child last."""
         return self.islands.counts((*parents, child))
 
-    def announce(self, families: Sequence[tuple[int, Parents]], toggled: bool) -> None:
-        """Tell the islands which families will be asked for, where they lie in many places."""
-        if isinstance(self.islands, IslandSum):
-            most = CELLS // (int(self._first[-1]) if toggled else 1)
-            some = [(*parents, child) for child, parents in families if self._cells(child, parents) <= most]
-            self.islands.announce(some, toggled)
+    @property
+    def announce(self) -> Callable[[Sequence[tuple[int, Parents]], bool], None] | None:
+        """What tells the islands which families will be asked for, where they lie in many places."""
+        return self._announce if isinstance(self.islands, IslandSum) else None
+
+    def _announce(self, families: Sequence[tuple[int, Parents]], toggled: bool) -> None:
+        assert isinstance(self.islands, IslandSum)
+        most = CELLS // (int(self._first[-1]) if toggled else 1)
+        some = [(*parents, child) for child, parents in families if self._cells(child, parents) <= most]
+        self.islands.announce(some, toggled)
 
     def family(self, child: int, parents: Parents) -> float:
         """Return the child's term, given its parents."""
