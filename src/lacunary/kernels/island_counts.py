@@ -421,7 +421,7 @@ def count_families(
     members, many = query.member.size, len(rows.codes)
     chart, query, given, workspace = pointed(chart), pointed(query), pointed(given), pointed(workspace)
     rows = pointed(rows)
-    for chunk in range(first, last):
+    for chunk in range(first, last):  # ``own`` and ``beside`` have what the chunks before hold
         begin, end = chunk * step, min((chunk + 1) * step, many)
         count_rows(
             chart,
