@@ -171,7 +171,7 @@ def test_no_more_threads_are_at_work_than_were_allowed() -> None:
 
 def test_blas_keeps_to_one_thread_while_somebody_asks_for_it() -> None:
     """Whoever leaves last puts back what there was, in whatever order they came."""
-    libraries = _libraries()
+    libraries = [(get, put) for _, get, put in _libraries()]
     if not libraries:
         pytest.skip("NumPy and SciPy are not wheels with OpenBLAS here")
     before = [get() for get, _ in libraries]

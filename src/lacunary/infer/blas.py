@@ -7,6 +7,7 @@ small matrices is less than what kernels lose that share the cores with them mea
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -27,40 +28,52 @@ NAMES = tuple(
 )
 """What gets the number of threads and what sets it are called, in one build or another."""
 
+Setter = Callable[[int], object]
 
-_lock, _before = Lock(), list[list[int]]()
-"""One entry for each who is within: the first has what there was before, which the last puts back."""
+_lock, _within, _before = Lock(), list[None](), dict[Path, tuple[Setter, int]]()
+"""One entry for each who is within; and what there was before, which the last to leave puts back."""
+
+_loaded: dict[Path, tuple[Callable[[], int], Setter] | None] = {}
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Have the BLAS of NumPy and SciPy use one thread in all of this process, where it is OpenBLAS."""
-    libraries = _libraries()
     with _lock:
-        _before.append([get() for get, _ in libraries])
-        for _, put in libraries:
+        _within.append(None)
+        for path, get, put in _libraries():
+            _before.setdefault(path, (put, get()))
             put(1)
     try:
         yield
     finally:
         with _lock:
-            first = _before[0]
-            _before.pop()
-            if not _before:
-                for (_, put), many in zip(libraries, first, strict=True):
-                    put(many)
+            _within.pop()
+            while _before and not _within:
+                put, many = _before.popitem()[1]
+                put(many)
+
+
+def _libraries() -> Iterator[tuple[Path, Callable[[], int], Setter]]:
+    """Go over the libraries that are loaded: where each is, and what gets and sets its number of threads."""
+    for path in _paths():
+        if path not in _loaded:
+            try:
+                library = ctypes.CDLL(str(path), mode=ctypes.DEFAULT_MODE | getattr(os, "RTLD_NOLOAD", 0))
+            except OSError:  # nobody has loaded it
+                continue
+            name = next((name for name in NAMES if hasattr(library, name.format("set"))), None)
+            _loaded[path] = (
+                None if name is None else (library[name.format("get")], library[name.format("set")])
+            )
+        if (found := _loaded[path]) is not None:
+            yield path, *found
 
 
 @cache
-def _libraries() -> list[tuple[Callable[[], int], Callable[[int], object]]]:
-    """Return, for each library, what gets and what sets its number of threads."""
-    found = []
-    for package, folder in product((np, scipy), FOLDERS):
-        home = Path(package.__file__).parent / folder.format(package.__name__)
-        for path in sorted(home.glob("*openblas*")):
-            library = ctypes.CDLL(str(path))  # it is loaded already: this is a handle to it
-            for name in NAMES:
-                if hasattr(library, name.format("set")):
-                    found.append((getattr(library, name.format("get")), getattr(library, name.format("set"))))
-                    break
-    return found
+def _paths() -> list[Path]:
+    homes = [
+        Path(package.__file__).parent / folder.format(package.__name__)
+        for package, folder in product((np, scipy), FOLDERS)
+    ]
+    return [path for home in homes for path in sorted(home.glob("*openblas*"))]
