@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -33,13 +33,6 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def use_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
+def use_threads(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Return a function that sets the number of threads, however many cores there are."""
-
-    def use(threads: int) -> None:
-        monkeypatch.setattr(parallel, "_threads", lambda: threads)
-        parallel._pool.cache_clear()
-
-    yield use
-    monkeypatch.undo()
-    parallel._pool.cache_clear()
+    return lambda threads: monkeypatch.setattr(parallel, "_threads", lambda: threads)

@@ -45,11 +45,11 @@ PLAIN = "kernels"
 
 GROUPS: dict[str, tuple[str, str]] = {
     "kernels": (
-        "swept gaussian graph walk islands island_tables island_counts impute count families complete "
-        "normalize logs",
+        "swept gaussian graph walk islands island_tables island_counts island_terms impute count families "
+        "complete normalize logs",
         "kernels/test_swept kernels/test_gaussian kernels/test_graph kernels/test_walk kernels/test_islands "
         "kernels/test_impute kernels/test_count kernels/test_plain kernels/test_rows structure/test_gaussian "
-        "infer/test_extremes",
+        "infer/test_extremes structure/test_threads",
     ),
     "maths": (
         "special regression normal_wishart pareto mixing moments",

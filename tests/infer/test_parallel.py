@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ import pytest
 import lacunary as lac
 from lacunary.exactness import exact_only, exactly
 from lacunary.infer import parallel
+from lacunary.infer.blas import _libraries, one_blas_thread
 from lacunary.infer.engine import prepare_discrete
-from lacunary.infer.parallel import in_parallel
+from lacunary.infer.parallel import in_parallel, in_runs, worth
 
 
 @pytest.fixture
@@ -124,3 +126,69 @@ def test_after_an_error_no_task_is_begun_and_what_is_forbidden_stays_so() -> Non
             in_parallel(work, range(1000))
         assert len(done) < 999
         assert all(in_parallel(work, range(1, 9)))
+
+
+def test_threads_are_woken_only_where_each_finds_enough_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    least = parallel.WORTH
+    with lac.threads(4):
+        assert [worth(n * least) for n in (0, 0.99, 1.99, 2.01, 3.5, 9, math.inf)] == [1, 1, 1, 2, 3, 4, 4]
+        who: set[int] = set()
+        in_parallel(lambda task: who.add(threading.get_ident()), range(50), 1.9 * least)
+        assert who == {threading.get_ident()}
+        cuts: list[range] = []
+        in_runs(cuts.append, 7, seconds=1.9 * least)
+        assert cuts == [range(7)]
+
+
+def test_no_more_threads_are_at_work_than_were_allowed() -> None:
+    """A task that asks for threads gets those that are idle; an error gives them back."""
+    at_work, most, lock = 0, 0, threading.Lock()
+
+    def work(task: int) -> int:
+        nonlocal at_work, most
+        with lock:
+            at_work += 1
+            most = max(most, at_work)
+        time.sleep(0.001)
+        with lock:
+            at_work -= 1
+        return task
+
+    def several(task: int) -> list[int]:
+        return in_parallel(work, range(task))
+
+    with lac.threads(3):
+        for _ in range(3):
+            most = 0
+            assert in_parallel(several, [5, 1, 0, 4, 7]) == [list(range(n)) for n in (5, 1, 0, 4, 7)]
+            assert 1 < most <= 3
+            with pytest.raises(ZeroDivisionError):
+                in_parallel(lambda task: 1 // task, [1, 2, 0, 3])
+        most = 0
+        in_parallel(work, range(20))
+        assert most == 3  # nobody is counted who is done
+
+
+def test_blas_keeps_to_one_thread_while_somebody_asks_for_it() -> None:
+    """Whoever leaves last puts back what there was, in whatever order they came."""
+    libraries = [(get, put) for _, get, put in _libraries()]
+    if not libraries:
+        pytest.skip("NumPy and SciPy are not wheels with OpenBLAS here")
+    before = [get() for get, _ in libraries]
+    try:
+        for _, put in libraries:
+            put(2)
+        first, second = one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        assert {get() for get, _ in libraries} == {1}
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert {get() for get, _ in libraries} == {1}
+        second.__exit__(None, None, None)
+        assert {get() for get, _ in libraries} == {2}
+        with pytest.raises(ZeroDivisionError), one_blas_thread():
+            1 / 0  # noqa: B018, it is to fail
+        assert {get() for get, _ in libraries} == {2}
+    finally:
+        for (_, put), many in zip(libraries, before, strict=True):
+            put(many)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pytest
 
 import lacunary as lac
 from lacunary.data.table import Table
-from lacunary.infer import gaussian, islands
+from lacunary.infer import gaussian, islands, parallel
 from lacunary.infer.engine import prepare_discrete
 from lacunary.mixture import entrants
 from lacunary.mixture.engine import engine_of
 from lacunary.mixture.learner import MixtureLearner
-from lacunary.structure import counter, expected
+from lacunary.structure import counter
 from lacunary.structure.cache import Cache
 from lacunary.structure.discrete import BD, BIC
 from lacunary.structure.expected import ExpectedCounts
+from lacunary.structure.walk import dag_of
 
 THREADS = (1, 2, 4)
 
@@ -24,8 +27,7 @@ THREADS = (1, 2, 4)
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Share the least work among threads."""
     for where, name, least in (
-        (counter, "SHARED", 0.0),
-        (expected, "PARALLEL", 0),
+        (parallel, "WORTH", 1e-12),
         (islands, "ROWS_AT_ONCE", 16),
         (gaussian, "ALONE", 0),
         (gaussian, "TASK", 64),
@@ -67,6 +69,45 @@ def test_families_of_a_table_with_holes() -> None:
             assert [store.family(*one) for one in families] == [score.family(*one) for one in families]
     for other in found[1:]:
         np.testing.assert_array_equal(other, found[0])
+
+
+@pytest.mark.parametrize("criterion", ["bd", "bic"])
+def test_families_are_scored_alike_together_alone_and_from_their_counts(
+    criterion: Literal["bd", "bic"],
+) -> None:
+    """One kernel counts and scores many; the other way has the counts first, whose rows threads share."""
+    network = lac.asia()
+    table = lac.make_holes(network.sample(150, rng=0), 0.2, rng=1)
+    score = ExpectedCounts(prepare_discrete(network.dag, table).families(np.array(network.theta)), criterion)
+    families = [(child, tuple(p for p in (1, 4, 6) if p != child)) for child in range(8)] + [(3, ())]
+    for many in THREADS:
+        with lac.threads(many):
+            together = score.several(families)
+            alone = [score.several([one])[0] for one in families]
+            by_counts = [score._terms(*one) for one in families]
+        np.testing.assert_array_equal(together, by_counts)
+        np.testing.assert_array_equal(alone, by_counts)
+
+
+def test_statistics_of_graphs_are_the_same_whatever_was_asked_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What graphs have in common is kept, until there is too much of it."""
+    network = lac.asia()
+    table = lac.make_holes(network.sample(150, rng=0), 0.2, rng=1)
+    rows = prepare_discrete(network.dag, table)
+    other = lac.random_dag(8, 0.3, 2, rng=1).parent_indices
+    graphs = [network.dag, dag_of(network.dag.schema, other), network.dag]
+    found = []
+    for many in THREADS:
+        for room in (10**6, 30):
+            monkeypatch.setattr(islands, "ROOM", room)
+            with lac.threads(many):
+                known = rows.families(np.array(network.theta))
+                found.append([known.statistics(graph) for graph in graphs])
+                assert sum(counts.size for counts in known._known.values()) <= max(room, 80)
+    fresh = [rows.families(np.array(network.theta)).statistics(graph) for graph in graphs]
+    for each in found:
+        for one, wanted in zip(each, fresh, strict=True):
+            np.testing.assert_array_equal(one, wanted)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1])

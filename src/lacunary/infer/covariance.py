@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lacunary.infer.blas import one_blas_thread
 from lacunary.infer.engine import DiscreteRows
 from lacunary.infer.louis import find_holes, louis
 from lacunary.infer.pack import pack
@@ -27,6 +28,7 @@ ROOM = 2**22
 """Complex numbers that one batch of steps may take (64 MB)."""
 
 
+@one_blas_thread()
 def score_covariance(
     rows: DiscreteRows, theta: NDArray[np.float64], *, products: bool = True
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -45,16 +47,12 @@ def score_covariance(
     column = _columns(dag.layout)
     holes = find_holes(dag, packed.codes)
     simple = holes.alone & products
+    rest = np.flatnonzero(~simple & holes.live.any(axis=1))
+    steps = _complex_steps(_restricted(rows, rest), theta) if len(rest) else (0.0, 0.0)
     counts, covariance = louis(
         dag, packed.codes[simple], packed.weights[simple], theta, holes.live[simple], column
     )
-    rest = np.flatnonzero(~simple & holes.live.any(axis=1))
-    if len(rest):
-        part = _restricted(rows, rest)
-        steps = _complex_steps(part, theta)
-        counts += part.expect(theta[None]).counts[0] - part.observed
-        covariance += steps
-    return packed.constant + counts, covariance
+    return packed.constant + (counts + steps[0]), covariance + steps[1]
 
 
 def free_places(layout: Layout) -> NDArray[np.int64]:
@@ -93,13 +91,20 @@ def _restricted(prepared: DiscreteRows, rows: NDArray[np.int64]) -> DiscreteRows
     return DiscreteRows(prepared.dag, part, np.arange(len(rows)), float(weights.sum()))
 
 
-def _complex_steps(prepared: DiscreteRows, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the covariance of the scores of all rows, a batch of columns at a time; (free, free)."""
+def _complex_steps(
+    prepared: DiscreteRows, theta: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what parameters change of the counts, and the covariance of the scores; (size,), (free, free).
+
+    The covariance comes a batch of columns at a time.
+    """
     layout = prepared.dag.layout
     slopes = slopes_of(layout, theta)
-    counted = prepared.expect(theta[None]).counts[0] != prepared.observed
+    counted = prepared.expect(theta[None]).counts[0] - prepared.observed
     alive = np.zeros(layout.groups, dtype=np.bool_)
-    alive[layout.group[counted]] = True  # other distributions have fixed counts, whose covariance is zero
+    alive[layout.group[counted != 0.0]] = (
+        True  # other distributions have fixed counts, whose covariance is zero
+    )
     columns = np.flatnonzero(alive[layout.group[free_places(layout)]])
     covariance = np.zeros((layout.free, layout.free))
     batch = max(8, ROOM // layout.size)
@@ -108,4 +113,4 @@ def _complex_steps(prepared: DiscreteRows, theta: NDArray[np.float64]) -> NDArra
         directions = slopes[:, some].toarray().T
         counts = prepared.expect(theta * (1.0 + 1j * STEP * directions)).counts
         covariance[:, some] = slopes.T @ (counts.imag.T / STEP)
-    return (covariance + covariance.T) / 2
+    return counted, (covariance + covariance.T) / 2

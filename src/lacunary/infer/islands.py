@@ -8,7 +8,7 @@ islands (docs/structural-em.md). One pass over the rows counts a set together wi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from math import prod
@@ -32,7 +32,7 @@ from lacunary.kernels.island_tables import fill_tables
 from lacunary.kernels.islands import Chart, Families, Query, Rows
 from lacunary.model.dag import Dag
 
-__all__ = ["ISLAND_BUDGET", "Charted", "IslandSum", "Islands", "chart"]
+__all__ = ["CHUNKS", "COUNTS", "ISLAND_BUDGET", "Charted", "IslandSum", "Islands", "Members", "chart"]
 
 CAP = 128
 """Configurations of an island beyond which it is cut: smaller parts are faster to read, more cuts slower."""
@@ -49,9 +49,13 @@ Members = tuple[int, ...]
 ROOM = 2**21
 """Expected counts that come from parts in one go, and about as many that are remembered (16 MiB each)."""
 
-ROWS_AT_ONCE, CHUNKS = 1024, 64
+ROWS_AT_ONCE, CHUNKS = 2048, 32
 """Rows that one thread counts together, at least, and the most chunks of rows; the cut depends on rows and
 on how many counts there are, and so sums do not on threads."""
+
+CELL, OPEN, ALONE = 5e-10, 8e-9, 0.25
+"""Seconds that counting a set with each other variable takes for a cell and, beyond that, for a hole; and how
+much of that is needed for the set alone."""
 
 COUNTS = 2**24
 """Expected counts of all chunks together (128 MiB)."""
@@ -114,11 +118,12 @@ class Charted:
 
     def _trees(self, theta: NDArray[np.float64]) -> Trees:
         """Return the islands that have no tables."""
-        start = self.chart.island_start
+        start, none = self.chart.island_start, np.empty(0, dtype=np.int64)
+        if not np.any(self.chart.tree >= 0):
+            return Trees(self.dag, theta, self.chart, self.rows, none, none)
         large = [np.arange(a, b)[self.chart.tree[a:b] >= 0] for a, b in pairwise(start)]
         many = np.diff(np.append(self.rows.tree_start, sum(len(large[p]) for p in self.rows.pattern)))
-        some = [large[p] for p in self.rows.pattern[many > 0]]
-        island = np.concatenate(some) if some else np.empty(0, dtype=np.int64)
+        island = np.concatenate([large[p] for p in self.rows.pattern[many > 0]])
         row = np.repeat(np.arange(len(many)), many)
         return Trees(self.dag, theta, self.chart, self.rows, row, island)
 
@@ -135,6 +140,7 @@ class Islands:
     table: NDArray[np.float64]
     share: NDArray[np.float64]
     trees: Trees
+    _known: dict[Members, NDArray[np.float64]] = field(default_factory=dict, repr=False)
 
     def counts(self, members: Sequence[int]) -> NDArray[np.float64]:
         """Return E[N] of each joint state of some variables; one axis for each, in the order given."""
@@ -154,10 +160,20 @@ class Islands:
         return self._count(members, wide=True)
 
     def statistics(self, dag: Dag) -> NDArray[np.float64]:
-        """Return the expected counts of one graph's families, in the places of its layout; (size,)."""
+        """Return the expected counts of one graph's families, in the places of its layout; (size,).
+
+        Graphs that are asked for one after the other have most families in common: their counts are kept.
+        """
         layout, out = dag.layout, np.zeros(dag.layout.size)
+        missing = [members for members in dict.fromkeys(layout.members) if members not in self._known]
+        found = in_parallel(self.counts, missing, self.seconds * ALONE * len(missing))
+        if sum(counts.size for counts in (*self._known.values(), *found)) > ROOM:
+            self._known.clear()
+            missing = list(layout.members)
+            found = [self.counts(members) for members in missing]
+        self._known.update(zip(missing, found, strict=True))
         for i, members in enumerate(layout.members):
-            out[layout.slice(i)] += self.counts(members).ravel()  # tied families share their places
+            out[layout.slice(i)] += self._known[members].ravel()  # tied families share their places
         return out
 
     @property
@@ -176,6 +192,12 @@ class Islands:
         return float(self.charted.rows.weight.sum())
 
     @cached_property
+    def seconds(self) -> float:
+        """About how long it takes to count a set of variables together with each other one."""
+        rows, holes = self.charted.rows.codes, len(self.share) / max(self.charted.sizes.mean(), 1.0)
+        return float(CELL * rows.size + OPEN * holes)
+
+    @cached_property
     def column(self) -> NDArray[np.int64]:
         """Where each variable's columns begin; (variables,)."""
         return np.concatenate([[0], np.cumsum(self.charted.sizes)])[:-1]
@@ -189,16 +211,15 @@ class Islands:
         for v in reversed(members):
             stride[v] = below
             below *= int(sizes[v])
-        query = Query(np.array(members, dtype=np.int64), stride, self.column, columns)
+        query = Query(np.array(members, dtype=np.int64), stride, self.column, columns, len(sizes))
         answer = self.trees.ask(members, stride, self.column)
-        room = charted.room
-        given = Given(answer.given.near + room[0], answer.given.many, answer.given.rest + room[1])
         # Alone or with others, rows are cut alike: the set's own counts are the same, to the last bit.
         step = charted.step(below * every)
-        parts = np.zeros((-(-len(charted.rows.codes) // step), below * columns))
+        chunks = -(-len(charted.rows.codes) // step)
+        own, beside = np.zeros((chunks, below)), np.zeros((chunks, below * columns if wide else 0))
 
         def count(run: range) -> None:
-            workspace = _workspace(len(sizes), room, below, answer)
+            given, workspace = self.workspace(below, answer)
             count_families(
                 charted.chart,
                 charted.rows,
@@ -211,11 +232,41 @@ class Islands:
                 run.start,
                 run.stop,
                 step,
-                parts,
+                own,
+                beside,
             )
 
-        in_runs(count, len(parts), 1)  # a family is a fraction of a millisecond
-        return sum(parts, start=np.zeros(below * columns)).reshape(below, columns)
+        in_runs(count, chunks, 1, self.seconds * (1.0 if wide else ALONE))
+        alone = sum(own, start=np.zeros(below))
+        if not wide:
+            return np.asarray(alone).reshape(-1, 1)
+        counts: NDArray[np.float64] = beside.sum(axis=0).reshape(below, columns)
+        for v in members:
+            counts[:, self.column[v] : self.column[v] + sizes[v]] = 0.0
+        counts[:, -1] = alone
+        return counts
+
+    def workspace(self, places: int, answer: Answer) -> tuple[Given, Workspace]:
+        """Return room for counting; what junction trees say stands behind what is worked out on the way."""
+        n, room = len(self.charted.sizes), self.charted.room
+        given = Given(answer.given.near + room[0], answer.given.many, answer.given.rest + room[1])
+        return given, Workspace(
+            near=np.concatenate([np.empty(room[0]), answer.near]),
+            off=np.concatenate([np.empty(room[0], dtype=np.int64), answer.off]),
+            rest=np.concatenate([np.empty(room[1]), answer.rest]),
+            mass=np.zeros(places),
+            hit=np.empty(places, dtype=np.int64),
+            island=np.empty(n + 1, dtype=np.int64),
+            turn=np.empty(n + 1, dtype=np.int64),
+            part=np.empty(n + 1, dtype=np.int64),
+            near_at=np.empty(n + 1, dtype=np.int64),
+            many=np.empty(n + 1, dtype=np.int64),
+            rest_at=np.empty(n + 1, dtype=np.int64),
+            width=np.empty(n + 1, dtype=np.int64),
+            pick=np.empty(n + 1, dtype=np.int64),
+            digit=np.empty(n + 1, dtype=np.int64),
+            state=np.empty(n + 1, dtype=np.int64),
+        )
 
 
 class IslandSum:
@@ -301,27 +352,6 @@ def _added(a: list[NDArray[np.float64]], b: list[NDArray[np.float64]]) -> list[N
     return [one + two for one, two in zip(a, b, strict=True)]
 
 
-def _workspace(n: int, room: tuple[int, int], places: int, answer: Answer) -> Workspace:
-    """Return room for counting; what junction trees say stands behind what is worked out on the way."""
-    return Workspace(
-        near=np.concatenate([np.empty(room[0]), answer.near]),
-        off=np.concatenate([np.empty(room[0], dtype=np.int64), answer.off]),
-        rest=np.concatenate([np.empty(room[1]), answer.rest]),
-        mass=np.zeros(places),
-        hit=np.empty(places, dtype=np.int64),
-        island=np.empty(n + 1, dtype=np.int64),
-        turn=np.empty(n + 1, dtype=np.int64),
-        part=np.empty(n + 1, dtype=np.int64),
-        near_at=np.empty(n + 1, dtype=np.int64),
-        many=np.empty(n + 1, dtype=np.int64),
-        rest_at=np.empty(n + 1, dtype=np.int64),
-        width=np.empty(n + 1, dtype=np.int64),
-        pick=np.empty(n + 1, dtype=np.int64),
-        digit=np.empty(n + 1, dtype=np.int64),
-        state=np.empty(n + 1, dtype=np.int64),
-    )
-
-
 def chart(
     dag: Dag,
     codes: NDArray[np.signedinteger],
@@ -339,8 +369,8 @@ def chart(
     codes[:, sizes == 1] = 0  # known without looking
     is_open = codes == HOLE
     ones = np.ones(len(sizes), dtype=np.int64)
-    first, pattern = unique_rows(np.where(is_open, HOLE, 0), ones, np.empty((0, 0)))
-    found, log_size, tree = find_islands(dag, is_open[first], cap, limit)
+    examples, pattern = unique_rows(np.where(is_open, HOLE, 0), ones, np.empty((0, 0)))
+    found, log_size, tree = find_islands(dag, is_open[examples], cap, limit)
     layout = lay_tables(dag, found, log_size, tree, pattern, budget)
     children = dag.child_indices
     families = Families(
@@ -351,15 +381,36 @@ def chart(
         child=flat(children).astype(np.int64),
         child_start=starts(children).astype(np.int64),
     )
-    tables, shares = layout.tables[pattern], layout.shares[pattern]
+    tables = layout.tables[pattern]
     trees = list_sums(tree >= 0, found[0])[pattern]
+    first = np.cumsum(sizes) - sizes
     rows = Rows(
         codes,
+        np.where(is_open, sizes.sum(), codes + first).astype(np.int32),
         np.ones(len(codes)),
         pattern,
         np.cumsum(tables) - tables,
-        np.cumsum(shares) - shares,
+        *_shares(found[3], layout.shares, pattern, sizes),
         np.cumsum(trees) - trees,
     )
-    places = int(tables.sum()), int(shares.sum())
+    places = int(tables.sum()), int(rows.share_start[-1])
     return Charted(dag, layout.chart, rows, families, sizes, layout.room, places)
+
+
+def _shares(
+    member: NDArray[np.int64], shares: NDArray[np.int64], pattern: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return where each row's marginals begin, and which column each of their numbers belongs to.
+
+    ``member`` are the holes of all patterns, one after the other, and ``shares`` how many numbers each has.
+    """
+    states, many = sizes[member], shares[pattern]
+    of_patterns = _ranges((np.cumsum(sizes) - sizes)[member], states)
+    start = np.concatenate([[0], np.cumsum(many)])
+    return start, of_patterns[_ranges((np.cumsum(shares) - shares)[pattern], many)].astype(np.int32)
+
+
+def _ranges(first: NDArray[np.int64], many: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return so many numbers from each first one on, one run after the other."""
+    ends = np.cumsum(many)
+    return np.asarray(np.arange(many.sum()) + np.repeat(first - ends + many, many))

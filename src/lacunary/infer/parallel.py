@@ -10,18 +10,19 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cache
 from itertools import count
 from operator import index
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Any, SupportsIndex, TypeVar
 
 from lacunary.errors import ParameterError
 
-__all__ = ["in_parallel", "in_runs", "threads"]
+__all__ = ["in_parallel", "in_runs", "threads", "worth"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -34,6 +35,10 @@ CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
 TURNS = 4
 """Runs of tasks for each thread: more would prepare more often, with fewer one thread waits for another."""
+
+WORTH = 1.5e-4
+"""Seconds of work that a thread must find. To hand it over takes a twentieth of a millisecond, and to wait
+for its end another: two threads begin to gain where the work takes a quarter of a millisecond in all."""
 
 _said: list[int] = []
 """What Python code said last about the number of threads; empty: nothing."""
@@ -84,16 +89,28 @@ def threads(n: SupportsIndex | None = UNCHANGED, /) -> Threads:
     return now
 
 
-def in_parallel(function: Callable[[T], R], tasks: Iterable[T]) -> list[R]:
+def worth(seconds: float) -> int:
+    """Return how many threads are worth waking for work that takes one thread about so many seconds."""
+    return int(max(1.0, min(_threads(), seconds / WORTH)))
+
+
+def in_parallel(function: Callable[[T], R], tasks: Iterable[T], seconds: float = math.inf) -> list[R]:
     """Apply a function that releases the interpreter's lock to all tasks; results in the tasks' order.
 
     Whoever asks works too, and every thread takes the next task when it has done one: a thread that wakes up
     late costs nothing, and one that finds no task left is not waited for. What holds for whoever asks
     (`lacunary.exactness`) holds for all; after an error or an interrupt no further task is begun.
+
+    Parameters
+    ----------
+    function, tasks
+        What is done, and with what. A task may ask for threads in turn: it gets those that are idle.
+    seconds
+        About how long all of it takes one thread: where that is too little, nobody else is asked (`worth`).
     """
     listed = list(tasks)
-    helpers = min(len(listed), _threads()) - 1 if len(listed) > 1 else 0
-    if helpers < 1:
+    wanted = min(len(listed), worth(seconds)) - 1
+    if wanted < 1 or not (helpers := (crew := _crew(os.getpid())).hired(wanted)):
         return [function(task) for task in listed]
     results: list[Any] = [None] * len(listed)
     turn, ended = count(), False
@@ -107,24 +124,54 @@ def in_parallel(function: Callable[[T], R], tasks: Iterable[T]) -> list[R]:
             ended = True
             raise
 
-    pool = _pool(os.getpid(), _threads())
-    others = [pool.submit(copy_context().run, work) for _ in range(helpers)]
+    def help_out() -> None:
+        try:
+            work()
+        finally:
+            crew.freed()
+
+    pool, others = crew.pool(_threads()), list[Future[None]]()
     try:
+        others += (pool.submit(copy_context().run, help_out) for _ in range(helpers))
         work()
     finally:
+        crew.freed(helpers - len(others) + sum(other.cancel() for other in others))
         for other in others:
-            if not other.cancel():
+            if not other.cancelled():
                 other.result()
     return results
 
 
-def in_runs(function: Callable[[range], object], many: int, turns: int = TURNS) -> None:
+def in_runs(
+    function: Callable[[range], object], many: int, turns: int = TURNS, seconds: float = math.inf
+) -> None:
     """Have ``many`` tasks done by a function of several neighbours, which prepares once for all of them.
 
     Every task must have a place of its own for what it finds: how they are cut depends on the threads.
     """
-    step = -(-many // (turns * workers)) if (workers := _threads()) > 1 else many
-    in_parallel(function, [range(first, min(first + step, many)) for first in range(0, many, max(step, 1))])
+    step = -(-many // (turns * workers)) if (workers := worth(seconds)) > 1 else many
+    runs = [range(first, min(first + step, many)) for first in range(0, many, max(step, 1))]
+    in_parallel(function, runs, seconds)
+
+
+class _Crew:
+    """The threads of a process, and how many of them are at work: together never more than are allowed."""
+
+    def __init__(self) -> None:
+        self._busy, self._lock = 0, Lock()
+        self.pool = cache(lambda workers: ThreadPoolExecutor(workers, thread_name_prefix="lacunary"))
+
+    def hired(self, wanted: int) -> int:
+        """Take so many threads, or as many as are idle beside whoever asks; return how many."""
+        with self._lock:
+            found = max(0, min(wanted, _threads() - 1 - self._busy))
+            self._busy += found
+        return found
+
+    def freed(self, many: int = 1) -> None:
+        """Give threads back."""
+        with self._lock:
+            self._busy -= many
 
 
 def _threads() -> int:
@@ -170,6 +217,6 @@ def _quota(groups: Path) -> float:
 
 
 @cache
-def _pool(process: int, workers: int) -> ThreadPoolExecutor:
+def _crew(process: int) -> _Crew:
     """Return the threads of this process; a forked child must not inherit its parent's."""
-    return ThreadPoolExecutor(workers, thread_name_prefix="lacunary")
+    return _Crew()

@@ -19,13 +19,11 @@ from lacunary.kernels.compile import COMPILES, bare, called
 
 __all__ = [
     "add_digit",
-    "bd_terms",
     "count_alone",
     "count_beside",
     "count_bits",
     "count_masks",
     "log_gamma",
-    "log_likelihood_terms",
     "log_rising",
 ]
 
@@ -153,69 +151,3 @@ def log_rising(a: float, n: float, base: float) -> float:
     b = a + n
     tail = (1 / 12 - 1 / 360 / b / b) / b - (1 / 12 - 1 / 360 / a / a) / a
     return (a - 0.5) * log1p(n / a) + n * log(b) - n + tail
-
-
-@bare
-def bd_terms(
-    counts: NDArray[np.float64],
-    states: int,
-    first: NDArray[np.int64],
-    alpha: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
-    """Σ over configurations of [log Γ(α_j) − log Γ(α_j + N_j) + Σ_k log Γ(α_jk + N_jk) − log Γ(α_jk)].
-
-    Parameters
-    ----------
-    counts
-        N, with the child's states at heights u·r to u·r + r for each configuration u of the parents;
-        (heights, columns).
-    states
-        The child's states r.
-    first
-        Variable j's states are columns ``first[j]`` to ``first[j + 1]``; (n + 1,).
-    alpha
-        The hyperparameter of each cell, with each variable j put beside the parents; (n,).
-    out
-        Written: the sum with each variable j; (n,).
-    """
-    configurations = counts.shape[0] // states
-    for j in range(len(first) - 1):
-        # So far ``cell`` of the N_jk and ``whole`` of the N_j were positive; all others add nothing.
-        one, cell, whole, total = alpha[j], 0, 0, 0.0
-        large, base, all_base = one >= LARGE, log_gamma(one), log_gamma(one * states)
-        for u in range(configurations):
-            for s in range(first[j], first[j + 1]):
-                there = 0.0
-                for k in range(states):
-                    count = counts[u * states + k, s]
-                    if count > 0.0:
-                        there += count
-                        cell += 1
-                        total += log_rising(one, count, base) if large else log_gamma(one + count)
-                if there > 0.0:
-                    whole += 1
-                    every = one * states
-                    total -= log_rising(every, there, all_base) if large else log_gamma(every + there)
-        out[j] = total if large else total - cell * base + whole * all_base
-
-
-@bare
-def log_likelihood_terms(
-    counts: NDArray[np.float64], states: int, first: NDArray[np.int64], out: NDArray[np.float64]
-) -> None:
-    """Σ over cells of N_jk log(N_jk / N_j), for each variable put beside the parents; (n,)."""
-    configurations = counts.shape[0] // states
-    for j in range(len(first) - 1):
-        total = 0.0
-        for u in range(configurations):
-            for s in range(first[j], first[j + 1]):
-                there = 0.0
-                for k in range(states):
-                    count = counts[u * states + k, s]
-                    if count > 0.0:
-                        there += count
-                        total += count * log(count)
-                if there > 0.0:
-                    total -= there * log(there)
-        out[j] = total

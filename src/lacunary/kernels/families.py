@@ -100,8 +100,8 @@ def _terms(
         out[j] = -law[2] * (states - 1) * configurations * (first[j + 1] - first[j])
     # ``out[j]`` is what variable j's parameters cost and the sum over configurations below ``low``.
     for low in range(0, counts.shape[0], states):
-        rows = 0.0  # of this configuration; every variable sees them all, so the first tells
-        for s in range(first[1]):
+        rows = 0.0  # of this configuration; every variable sees them all, so the last tells
+        for s in range(first[variables - 1], first[variables]):
             for k in range(states):
                 rows += counts[low + k, s]
         for j in range(variables if rows > 0.0 else 0):
@@ -160,7 +160,8 @@ def family_terms(
     ----------
     counts
         N, with the child's states at heights u·r to u·r + r for each configuration u of the parents. Those
-        that do not occur may be left out, unless there is ``room``; (heights, columns).
+        that do not occur may be left out, unless there is ``room``; (heights, columns). The members' own
+        columns may be empty, unless the last variable is one of them.
     members, sizes
         The parents, slowest first, and the child, which without ``room`` is enough; how many states each of
         all variables has.
@@ -173,20 +174,20 @@ def family_terms(
     slots
         Room for where each variable's values are remembered; (2, n).
     room
-        Where terms without each parent are asked for, as many heights as ``counts`` has, twice; else none;
-        (2, heights, 1).
+        Where terms without each parent are asked for, at least as many heights as ``counts`` has, twice; else
+        none; (2, heights, 1).
     out
-        Written: the term with each variable; (n,). Where there is room, the variables are all there are: of
-        parents the term without them, of the child nothing of use, and last the term as it is; (n + 1,).
+        Written: the term with each variable; (n,). Where there is room, all variables come first: of parents
+        there is the term without them, of the child nothing of use, and last the term as it is; (n + 1,).
     """
     states, heights, variables = sizes[members[-1]], len(counts), len(first) - 1
     _terms(counts, states, configurations, first, law, keys, values, slots, out[:variables])
     if room.shape[1] == 0:
         return
-    alone, less, many = room[0], room[1], heights // states
-    for height in range(heights):  # over the states of any one variable
+    alone, less, many = room[0, :heights], room[1, :heights], heights // states
+    for height in range(heights):  # over the states of any one variable, such as the last
         alone[height, 0] = 0.0
-        for column in range(first[1]):
+        for column in range(first[variables - 1], first[variables]):
             alone[height, 0] += counts[height, column]
     # ``before`` and ``after`` are how many configurations the members before and behind this parent have.
     before, after = 1, heights

@@ -11,7 +11,7 @@ from lacunary.kernels.arena import pointed
 from lacunary.kernels.compile import called, compact
 from lacunary.kernels.islands import Chart, Query, Rows, digits
 
-__all__ = ["Given", "Workspace", "count_families"]
+__all__ = ["Given", "Workspace", "count_families", "count_rows"]
 
 
 class Given(NamedTuple):
@@ -239,36 +239,145 @@ def _spread_rest(
     share: Any,
     workspace: Workspace,
     islands: Any,
-    hits: Any,
+    index: Any,
+    mass: float,
     out: Any,
 ) -> None:
-    """Add what a row was found to hold to the columns of all variables outside the touched islands.
+    """Add a mass at one place, ``index``, to the columns of all variables outside the touched islands.
 
-    ``workspace.hit`` has ``hits`` places, each with its ``workspace.mass``, then zero again; ``share``
-    has the marginals of the row's holes; ``out`` is flat, (places, columns), and ``sizes`` are (variables,).
+    ``share`` has the marginals of the row's holes; ``out`` is flat, (places, columns), and ``sizes`` are
+    (variables,). Members of the set that the row shows are counted in their columns too, which nobody reads.
     """
-    p, columns, n = rows.pattern[row], query.columns, rows.codes.shape[1]
-    for h in range(hits):  # places before h are spread, and their ``workspace.mass`` is zero
-        index = workspace.hit[h]
-        mass, line = workspace.mass[index], index * columns
-        workspace.mass[index] = 0.0
-        out[line + columns - 1] += mass
-        if columns == 1:
+    n, p, line = query.variables, rows.pattern[row], index * query.columns
+    first = row * n
+    for cell in range(first, first + n):  # holes are counted in the last column, which nobody reads
+        out[line + rows.column[cell]] += mass
+    if islands == 0:
+        for place in range(rows.share_start[row], rows.share_start[row + 1]):
+            out[line + rows.share_column[place]] += mass * share[place]
+        return
+    t = 0  # the touched islands before this one; they are in order
+    for island in range(chart.island_start[p], chart.island_start[p + 1]):
+        if t < islands and workspace.island[t] == island:
+            t += 1
             continue
-        for v in range(n):
-            if rows.codes[row, v] >= 0 and query.stride[v] < 0:
-                out[line + query.column[v] + rows.codes[row, v]] += mass
-        t = 0  # the touched islands before this one; they are in order
-        for island in range(chart.island_start[p], chart.island_start[p + 1]):
-            if t < islands and workspace.island[t] == island:
-                t += 1
-                continue
-            begin = chart.member_start[chart.part_start[island]]
-            for m in range(begin, chart.member_start[chart.part_start[island + 1]]):
-                v = chart.member[m]
-                to, place = line + query.column[v], rows.share_start[row] + chart.share_at[m]
-                for x in range(sizes[v]):
-                    out[to + x] += mass * share[place + x]
+        begin = chart.member_start[chart.part_start[island]]
+        for m in range(begin, chart.member_start[chart.part_start[island + 1]]):
+            v = chart.member[m]
+            to, place = line + query.column[v], rows.share_start[row] + chart.share_at[m]
+            for x in range(sizes[v]):
+                out[to + x] += mass * share[place + x]
+
+
+@called
+def _touched(chart: Chart, p: Any, query: Query, workspace: Workspace) -> Any:
+    """List the islands of a pattern in which a member of the set is a hole; return how many."""
+    islands = np.int64(0)
+    for island in range(chart.island_start[p], chart.island_start[p + 1]):
+        begin = chart.member_start[chart.part_start[island]]
+        for m in range(begin, chart.member_start[chart.part_start[island + 1]]):
+            if query.stride[chart.member[m]] >= 0:
+                workspace.island[islands], workspace.turn[islands] = island, 0
+                islands += 1
+                break
+    return islands
+
+
+@called
+def _count_touched(
+    chart: Chart,
+    rows: Rows,
+    row: Any,
+    sizes: Any,
+    query: Query,
+    table: Any,
+    given: Given,
+    workspace: Workspace,
+    islands: Any,
+    base: Any,
+    out: Any,
+) -> Any:
+    """Count a row that hides a member of the set, but for what the other islands hold; return the hits.
+
+    ``base`` is the place that the row's observed cells lead to. ``workspace.hit`` takes the places, and
+    ``workspace.mass`` what is at each; ``table`` has the tables of all rows, ``out`` is flat, (places,
+    columns), and ``sizes`` are (variables,).
+    """
+    hits = np.int64(0)
+    while True:  # every ``turn`` of a state for each touched island's cut comes once, the last fastest
+        hits = _count_state(
+            chart,
+            sizes,
+            query,
+            table,
+            rows.table_start[row],
+            given,
+            rows.tree_start[row],
+            workspace,
+            islands,
+            base,
+            rows.weight[row],
+            hits,
+            out,
+        )
+        t = islands - 1
+        while t >= 0:
+            workspace.turn[t] += 1
+            if workspace.turn[t] < chart.size[chart.part_start[workspace.island[t]]]:
+                break
+            workspace.turn[t] = 0
+            t -= 1
+        if t < 0:
+            return hits
+
+
+@called
+def count_rows(
+    chart: Chart,
+    rows: Rows,
+    begin: int,
+    end: int,
+    sizes: Any,
+    query: Query,
+    members: int,
+    table: Any,
+    share: Any,
+    given: Given,
+    workspace: Workspace,
+    own: Any,
+    beside: Any,
+) -> None:
+    """Add the expected counts of a set of so many ``members`` over some rows.
+
+    All tuples are pointers; ``own`` takes the counts of the set itself, (configurations,), and ``beside``
+    those with each other variable: see `count_families`. ``sizes`` are (variables,); ``table`` and ``share``
+    flat.
+    """
+    for row in range(begin, end):
+        weight = rows.weight[row]
+        if weight == 0.0:  # ``workspace.mass`` is zero everywhere before and after each row
+            continue
+        base, hidden, cell = np.int64(0), np.int64(0), row * query.variables
+        for k in range(members):
+            v = query.member[k]
+            code = rows.codes[cell + v]
+            hidden += code < 0
+            base += query.stride[v] * max(code, 0)
+        islands, hits = np.int64(0), np.int64(1)
+        if hidden > 0:
+            islands = _touched(chart, rows.pattern[row], query, workspace)
+            hits = _count_touched(
+                chart, rows, row, sizes, query, table, given, workspace, islands, base, beside
+            )
+        for h in range(hits):  # places before h are spread, and their ``workspace.mass`` is zero
+            index, mass = base, weight
+            if hidden > 0:
+                index = workspace.hit[h]
+                mass = workspace.mass[index]
+                workspace.mass[index] = 0.0
+            own[index] += mass
+            if query.columns > 1:
+                _spread_rest(chart, rows, row, sizes, query, share, workspace, islands, index, mass, beside)
 
 
 @compact
@@ -284,7 +393,8 @@ def count_families(
     first: int,
     last: int,
     step: int,
-    out: Any,
+    own: Any,
+    beside: Any,
 ) -> None:
     """Add the expected counts of a set of variables, alone and with each other one, over chunks of rows.
 
@@ -302,50 +412,29 @@ def count_families(
         Room for one row.
     first, last, step
         The chunks that are counted, each of ``step`` rows.
-    out
-        Added to; (chunks, counts), of which the latter are (configurations of the set, columns): one for each
-        state of each variable outside it, and last that of the configuration itself.
+    own
+        Added to: the counts of the set itself; (chunks, configurations).
+    beside
+        Added to, if ``query.columns`` is more than one; (chunks, configurations · columns), of which the
+        columns of the set's own members, and the last, hold nothing of use.
     """
-    members = query.member.size
+    members, many = query.member.size, len(rows.codes)
     chart, query, given, workspace = pointed(chart), pointed(query), pointed(given), pointed(workspace)
-    for row in range(first * step, min(last * step, len(rows.codes))):
-        if rows.weight[row] == 0.0:  # ``workspace.mass`` is zero everywhere before and after each row
-            continue
-        counts = out[row // step]
-        p, base, islands = rows.pattern[row], np.int64(0), np.int64(0)
-        for k in range(members):
-            base += query.stride[query.member[k]] * max(rows.codes[row, query.member[k]], 0)
-        for island in range(chart.island_start[p], chart.island_start[p + 1]):
-            begin = chart.member_start[chart.part_start[island]]
-            for m in range(begin, chart.member_start[chart.part_start[island + 1]]):
-                if query.stride[chart.member[m]] >= 0:
-                    workspace.island[islands], workspace.turn[islands] = island, 0
-                    islands += 1
-                    break
-        hits = np.int64(0)
-        while True:  # every ``turn`` of a state for each touched island's cut comes once, the last fastest
-            hits = _count_state(
-                chart,
-                sizes,
-                query,
-                table,
-                rows.table_start[row],
-                given,
-                rows.tree_start[row],
-                workspace,
-                islands,
-                base,
-                rows.weight[row],
-                hits,
-                counts,
-            )
-            t = islands - 1
-            while t >= 0:
-                workspace.turn[t] += 1
-                if workspace.turn[t] < chart.size[chart.part_start[workspace.island[t]]]:
-                    break
-                workspace.turn[t] = 0
-                t -= 1
-            if t < 0:
-                break
-        _spread_rest(chart, rows, row, sizes, query, share, workspace, islands, hits, counts)
+    rows = pointed(rows)
+    for chunk in range(first, last):  # ``own`` and ``beside`` have what the chunks before hold
+        begin, end = chunk * step, min((chunk + 1) * step, many)
+        count_rows(
+            chart,
+            rows,
+            begin,
+            end,
+            sizes,
+            query,
+            members,
+            table,
+            share,
+            given,
+            workspace,
+            own[chunk],
+            beside[chunk],
+        )

@@ -63,28 +63,34 @@ class Chart(NamedTuple):
 class Rows(NamedTuple):
     """Distinct rows: states with −1 for a hole, weights, patterns, and where their numbers start.
 
-    ``tree_start`` is the number of islands without tables in the rows before.
+    ``column`` is where each cell's state stands among the states of all variables, for a hole behind them
+    all. ``share_start``, (rows + 1,), is where the marginals of a row's holes begin, and ``share_column``
+    which column each of these numbers belongs to; ``tree_start`` the number of islands without tables in the
+    rows before.
     """
 
     codes: NDArray[np.int32]
+    column: NDArray[np.int32]
     weight: NDArray[np.float64]
     pattern: NDArray[np.int64]
     table_start: NDArray[np.int64]
     share_start: NDArray[np.int64]
+    share_column: NDArray[np.int32]
     tree_start: NDArray[np.int64]
 
 
 class Query(NamedTuple):
     """A set of variables to count, with their strides; and where each variable's columns begin.
 
-    ``stride[v]`` is −1 for variables that are not in the set. ``columns`` is the number of
-    columns, one if only the set itself is counted.
+    ``stride[v]`` is −1 for variables that are not in the set. ``columns`` is the number of columns: one if
+    only the set itself is counted, else one for each state of all ``variables``, and a last one.
     """
 
     member: NDArray[np.int64]
     stride: NDArray[np.int64]
     column: NDArray[np.int64]
     columns: int
+    variables: int
 
 
 CLOSED, OPEN, SEEN, TRIED, WAITING = map(np.int64, range(5))

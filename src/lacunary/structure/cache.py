@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from lacunary.data.schema import Schema
-from lacunary.infer.parallel import in_parallel
 from lacunary.learn.check import MOST_CELLS
 from lacunary.maths.arrays import Array, Booleans
 from lacunary.structure.score import FamilyScore, Parents, announce
@@ -88,19 +87,19 @@ class Cache:
         announce(self.score, [family for family in families if family not in known], toggled)
 
     @property
-    def parallel(self) -> bool:
-        """Whether a family of the score is worth a thread of its own."""
-        return bool(getattr(self.score, "parallel", False))
+    def several(self) -> Callable[[Sequence[Key]], Sequence[Array]] | None:
+        """What works out all terms of several families at once; none where the score cannot."""
+        return getattr(self.score, "several", None)
 
     def fetch(self, families: Iterable[Key], toggled: bool) -> None:
-        """Have what will be asked for next worked out on several threads, where the score can (`fetch`)."""
-        if not (toggled or self._terms) or not self.parallel:
+        """Have what will be asked for next worked out at once, where the score can (`fetch`)."""
+        if self.several is None:
             return
         missing = list(dict.fromkeys(family for family in families if family not in self._toggled))
         if 1 < len(missing) <= self.most:
             self.missed += len(missing)
-            found = in_parallel(lambda family: self._ask(*family), missing)
-            self._toggled.update(zip(missing, found, strict=True))
+            for one, terms in zip(missing, self.several(missing), strict=True):
+                self._toggled[one] = self._noted(*one, terms)
             _forget(self._toggled, self.most)
 
     def family(self, child: int, parents: Parents) -> float:
@@ -141,11 +140,13 @@ class Cache:
         return known
 
     def _ask(self, child: int, parents: Parents) -> tuple[Array, float | None]:
-        if self._terms is None:
-            toggled, own = self.score.toggled(child, parents), None
-        else:
-            terms = self._terms(child, parents)
-            toggled, own = terms[:-1], float(terms[-1])
+        if self._terms is not None:
+            return self._noted(child, parents, self._terms(child, parents))
+        return self._noted(child, parents, np.append(self.score.toggled(child, parents), np.nan))
+
+    def _noted(self, child: int, parents: Parents, terms: Array) -> tuple[Array, float | None]:
+        """Return toggled terms and the term as it is, without what there is no room for."""
+        toggled, own = terms[:-1], None if self._terms is None else float(terms[-1])
         full = None if self.room is None else self.room.full(child, parents)
         if full is not None:
             toggled = np.where(full, -np.inf, toggled)

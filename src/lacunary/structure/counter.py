@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lacunary.budget import SMALL, reserve
 from lacunary.data.table import Table
-from lacunary.infer.parallel import in_parallel, in_runs, threads
+from lacunary.infer.parallel import in_parallel, in_runs, worth
 from lacunary.kernels.count import add_digit, count_alone, count_beside, count_bits, count_masks
 from lacunary.maths.arrays import Array, Integers
 from lacunary.structure.score import Parents
@@ -27,9 +27,8 @@ ROOM = 4
 WORD = 0.6
 """What it costs to look at a word of 64 rows at once, where adding one row's weight somewhere costs one."""
 
-SHARED = 2.0**21
-"""What counting must cost for threads to share it, where adding one row's weight somewhere costs one: about
-a millisecond."""
+ADDED = 5e-10
+"""Seconds that it takes to add one row's weight somewhere."""
 
 BITS = 2**27
 """Bytes that a bit for each row and state may take; above that, rows are counted one by one."""
@@ -198,15 +197,13 @@ class Counter:
     def _by_bits(self, heights: Heights, block: Block, bits: NDArray[np.uint64]) -> Array:
         """Count looking at 64 rows at once; threads share the places."""
         masks, counts = self._masks(heights.members), np.zeros((heights.height, block.width))
-        if WORD * heights.height * bits.size < SHARED:
-            count_bits(masks, bits, block.first, counts)
-            return counts
+        seconds = ADDED * WORD * heights.height * bits.size
 
         def count(some: range) -> None:
             here = slice(some.start, some.stop)
             count_bits(masks[here], bits, block.first, counts[here])
 
-        in_runs(count, len(counts), 2)
+        in_runs(count, len(counts), 2, seconds)
         return counts
 
     def _by_rows(self, heights: Heights, block: Block) -> Array:
@@ -228,10 +225,10 @@ class Counter:
             )
             return counts
 
-        if rows * (end - begin) < SHARED or not self._whole_weights:
-            return count(slice(rows))
-        step = -(-rows // threads())
-        first, *others = in_parallel(count, [slice(a, a + step) for a in range(0, rows, step)])
+        seconds = ADDED * rows * (end - begin)
+        step = -(-rows // worth(seconds)) if self._whole_weights else rows
+        runs = [slice(first, first + step) for first in range(0, rows, max(step, 1))]
+        first, *others = in_parallel(count, runs or [slice(0)], seconds)
         for other in others:
             first += other
         return first

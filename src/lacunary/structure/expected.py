@@ -7,7 +7,8 @@ present graph or not, are read off the rows' islands (`lacunary.infer.islands`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from math import prod
 from typing import Literal
 
@@ -15,21 +16,26 @@ import numpy as np
 
 from lacunary.errors import ParameterError
 from lacunary.evidence.charge import price
+from lacunary.infer import island_terms
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
 from lacunary.infer.islands import Islands, IslandSum
-from lacunary.kernels.count import bd_terms, log_likelihood_terms
+from lacunary.infer.parallel import worth
+from lacunary.kernels.families import BDEU, DIRICHLET, LIKELIHOOD, family_terms
 from lacunary.maths.arrays import Array, Integers
-from lacunary.structure.discrete import ALONE, table_evidence
+from lacunary.structure.discrete import ALONE, NO_ROOM, table_evidence
 from lacunary.structure.score import Parents, allowed_arcs, toggle
 
 __all__ = ["ExpectedCounts"]
 
 
+SLOTS = 31
+"""Sizes of tables for which log Γ of the prior's share is kept while a family is scored."""
+
+SCORED = 3e-5
+"""Seconds that scoring a family takes beside counting it."""
+
 CELLS = 2**25
 """Expected counts that are held at a time (256 MiB): a family for which they are more is not scored."""
-
-PARALLEL = 2**17
-"""Cells of a table from which on families are counted on several threads, each about a millisecond."""
 
 
 class ExpectedCounts:
@@ -56,10 +62,11 @@ class ExpectedCounts:
         self.islands, self.criterion = islands, criterion
         self.prior = BDeu(1.0) if prior is None else prior
         self.schema, self.size = islands.schema, islands.size
+        self._alike = criterion == "bic" or isinstance(self.prior, BDeu | Dirichlet)  # one α in a family
         self.allowed = allowed_arcs(self.schema)
-        #: Whether a family is so much work that several are worth a thread each.
-        self.parallel = isinstance(islands, Islands) and len(self.schema) * islands.distinct >= PARALLEL
-        self._first = np.concatenate([[0], np.cumsum(self.schema.sizes)]).astype(np.int64)
+        self._sizes = np.array(self.schema.sizes, dtype=np.int64)
+        # The last column, the family by itself, stands as a variable of one state.
+        self._first = np.concatenate([[0], np.cumsum(self._sizes), [self._sizes.sum() + 1]]).astype(np.int64)
 
     @property
     def variables(self) -> int:
@@ -70,12 +77,16 @@ class ExpectedCounts:
         """Return E[N_jk] of a family: parents first, in the order given, the child last."""
         return self.islands.counts((*parents, child))
 
-    def announce(self, families: Sequence[tuple[int, Parents]], toggled: bool) -> None:
-        """Tell the islands which families will be asked for, where they lie in many places."""
-        if isinstance(self.islands, IslandSum):
-            most = CELLS // (int(self._first[-1]) + 1 if toggled else 1)
-            some = [(*parents, child) for child, parents in families if self._cells(child, parents) <= most]
-            self.islands.announce(some, toggled)
+    @property
+    def announce(self) -> Callable[[Sequence[tuple[int, Parents]], bool], None] | None:
+        """What tells the islands which families will be asked for, where they lie in many places."""
+        return self._announce if isinstance(self.islands, IslandSum) else None
+
+    def _announce(self, families: Sequence[tuple[int, Parents]], toggled: bool) -> None:
+        assert isinstance(self.islands, IslandSum)
+        most = CELLS // (int(self._first[-1]) if toggled else 1)
+        some = [(*parents, child) for child, parents in families if self._cells(child, parents) <= most]
+        self.islands.announce(some, toggled)
 
     def family(self, child: int, parents: Parents) -> float:
         """Return the child's term, given its parents."""
@@ -89,23 +100,40 @@ class ExpectedCounts:
 
     def terms(self, child: int, parents: Parents) -> Array:
         """Return the toggled terms and, last, the term as it is, to the same bits as `family`; (n + 1,)."""
+        return self.several([(child, parents)])[0]
+
+    def several(self, families: Sequence[tuple[int, Parents]]) -> list[Array]:
+        """Return `terms` of several families; threads share them, or the rows of a single large one."""
+        islands, found = self.islands, dict[tuple[int, Parents], Array]()
+        if self._alike and isinstance(islands, Islands) and len(families) >= worth(islands.seconds):
+            most = 0 if len(islands.trees.row) else min(CELLS, island_terms.CELLS) // self._first[-1]
+            small = [one for one in dict.fromkeys(families) if self._cells(*one) <= most]
+            found |= zip(small, self._at_once(islands, small), strict=True)
+        return [found[one] if one in found else self._terms(*one) for one in families]
+
+    def _at_once(self, islands: Islands, families: Sequence[tuple[int, Parents]]) -> Array:
+        """Return the terms of families that are counted and scored in a few calls of a kernel."""
+        members = [(*parents, child) for child, parents in families]
+        out = island_terms.terms_of(islands, members, self._law, islands.seconds + SCORED)
+        out[:, :-1][~self.allowed.T[[child for child, _ in families]]] = -np.inf
+        return out
+
+    def _terms(self, child: int, parents: Parents) -> Array:
+        """Return the terms of a family that is large, or whose prior is asked for every cell."""
         out = np.zeros(self.variables + 1)
-        if self._cells(child, parents) * (self._first[-1] + 1) > CELLS:
+        if self._cells(child, parents) * self._first[-1] > CELLS:
             out[:-1], out[-1] = self._removed(child, parents), self.family(child, parents)
             return out
-        if self.criterion == "bd" and not isinstance(self.prior, BDeu | Dirichlet):
+        if not self._alike:
             others = np.flatnonzero(self.allowed[:, child])
             out[:-1], out[-1] = -np.inf, self.family(child, parents)
             out[others] = [self.family(child, toggle(parents, int(other))) for other in others]
             return out
-        wide = self.islands.counts_with_others((*parents, child))
-        self._terms(child, parents, wide, self._first, out[:-1])
-        alone = wide[:, -1].reshape([self.schema.sizes[v] for v in (*parents, child)])
-        for position, parent in enumerate(parents):
-            rest = parents[:position] + parents[position + 1 :]
-            out[parent] = self._one(child, rest, alone.sum(axis=position))
+        members = (*parents, child)
+        wide, found = self.islands.counts_with_others(members), np.empty(self.variables + 2)
+        self._put(members, self._first, wide, np.empty((2, len(wide), 1)), found)
+        out[:-1], out[-1] = found[:-2], found[-1]
         out[:-1][~self.allowed[:, child]] = -np.inf
-        out[-1] = self._one(child, parents, alone)
         return out
 
     def _removed(self, child: int, parents: Parents) -> Array:
@@ -119,25 +147,26 @@ class ExpectedCounts:
         return prod(self.schema.sizes[v] for v in (*parents, child))
 
     def _one(self, child: int, parents: Parents, counts: Array) -> float:
-        if self.criterion == "bd" and not isinstance(self.prior, BDeu | Dirichlet):
+        if not self._alike:
             return table_evidence(self.prior, self.schema, child, parents, counts)
-        out = np.zeros(1)
-        self._terms(child, parents, np.ascontiguousarray(counts.reshape(-1, 1)), ALONE, out)
+        out = np.empty(1)
+        self._put((*parents, child), ALONE, counts.reshape(-1, 1), NO_ROOM, out)
         return float(out[0])
 
-    def _terms(self, child: int, parents: Parents, counts: Array, first: Integers, out: Array) -> None:
-        """Write the child's term with each variable whose columns begin at ``first`` beside its parents."""
-        states = self.schema.sizes[child]
-        configurations = self._cells(child, parents) // states * np.diff(first).astype(np.float64)
-        if self.criterion == "bic":
-            log_likelihood_terms(counts, states, first, out)
-            out -= price(self.size) * (states - 1) * configurations
-        else:
-            bd_terms(counts, states, first, self._alpha(states * configurations), out)
+    def _put(self, members: Parents, first: Integers, counts: Array, room: Array, out: Array) -> None:
+        """Write the terms of a family, parents and child; see `family_terms`. Threads share no memory."""
+        many, keys = float(len(counts) // self.schema.sizes[members[-1]]), np.zeros((2, SLOTS))
+        memory = keys, np.empty((2, SLOTS, 1)), np.empty((2, len(first) - 1), dtype=np.int64)
+        family_terms(
+            counts, np.array(members), self._sizes, many, first, ALONE, self._law, *memory, room, out
+        )
 
-    def _alpha(self, cells: Array) -> Array:
-        """Return α_ijk of tables with so many cells."""
+    @cached_property
+    def _law(self) -> Array:
+        """What counts add to the score (`lacunary.kernels.families`)."""
+        if self.criterion == "bic":
+            return np.array([LIKELIHOOD, 0.0, price(self.size)])
         if isinstance(self.prior, BDeu):
-            return self.prior.ess / cells
+            return np.array([BDEU, float(self.prior.ess), 0.0])
         assert isinstance(self.prior, Dirichlet)
-        return np.full(cells.shape, float(self.prior.alpha))
+        return np.array([DIRICHLET, float(self.prior.alpha), 0.0])

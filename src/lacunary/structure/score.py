@@ -63,7 +63,7 @@ class FamilyScore(Protocol):
 
 def plans_ahead(score: FamilyScore) -> bool:
     """Whether it is anything to a score which families it will be asked for next (`announce`, `fetch`)."""
-    return getattr(score, "announce", None) is not None or bool(getattr(score, "parallel", False))
+    return getattr(score, "announce", None) is not None or getattr(score, "several", None) is not None
 
 
 def announce(score: FamilyScore, families: Iterable[tuple[int, Iterable[int]]], toggled: bool = True) -> None:
@@ -79,7 +79,7 @@ def announce(score: FamilyScore, families: Iterable[tuple[int, Iterable[int]]], 
 def fetch(score: FamilyScore, families: Iterable[tuple[int, Parents]], toggled: bool = True) -> None:
     """Let a score that remembers work out several families at once: they are asked for next, toggled or not.
 
-    It does so on several threads where the score beneath says that a family is worth one (``parallel``).
+    It does so where the score beneath can (``several``), on several threads if that pays.
     """
     together = getattr(score, "fetch", None)
     if together is not None:
