@@ -1,12 +1,12 @@
 """Paths whose particles move by Hamiltonian steps, for discrete networks with many rows.
 
 A particle is a vector of log odds or log probabilities, and all that is asked of rows is one E-step of all
-particles together: expected counts are the slopes of the log-likelihood. What it costs depends on how many rows
-are distinct, not on how many there are. A step follows the slopes for many small leaps, so that it goes far
-along directions in which the posterior is flat, where Gibbs sampling and random walks go by inches (Neal 2011).
-How long leaps are, and how many, is found by a pilot run and taken as it was found there: moves do not depend on
-what they move, and weights stay unbiased. The path may begin at the prior, as here, or at the posterior's
-peaks (`lacunary.evidence.peaks`).
+particles together: expected counts are the slopes of the log-likelihood. What it costs depends on how many
+rows are distinct, not on how many there are. A step follows the slopes for many small leaps, so that it goes
+far where the posterior is flat, where Gibbs sampling and random walks go by inches (Neal 2011). How long
+leaps are, and how many, is found by a pilot run and taken as it was found there: moves do not depend on what they
+move, and weights stay unbiased. The path may begin at the prior, as here, or at the posterior's peaks
+(`lacunary.evidence.peaks`).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from lacunary.evidence.problem import Problem
 from lacunary.learn.em import Maximize, maximize_rule
 from lacunary.maths.arrays import Array, Integers
 
-__all__ = ["Hamiltonian", "Pace", "PriorMover", "Slopes", "leaping", "prior_mover"]
+__all__ = ["Hamiltonian", "Pace", "PriorMover", "Slopes", "leaping", "prior_mover", "sweep_price"]
 
 ACCEPTED = 0.8
-"""The share of Hamiltonian steps that are accepted best (Beskos et al. 2013 have 0.65 for very many numbers)."""
+"""The share of Hamiltonian steps that are accepted; 0.65 is best in very many dimensions."""
 
 JITTER = 0.25
 """Deviation of the log of a leap's length: no length fits every turn of a path."""
@@ -71,7 +71,7 @@ class Slopes:
 
 @dataclass(frozen=True)
 class Pace:
-    """How long and how many leaps are at a temperature, and R: points differ by R v; (size,) or (size, size)."""
+    """How long and how many leaps are at a temperature, and R, by which speeds move points."""
 
     length: float
     leaps: int
@@ -86,6 +86,10 @@ class Hamiltonian:
     seeking: bool = field(default=True, init=False)
     paces: dict[float, Pace] = field(default_factory=dict, init=False)
     log_constant: float = field(default=0.0, init=False)
+
+    def begin(self, particles: int, rng: np.random.Generator) -> Slopes:
+        """Return draws from f₀."""
+        raise NotImplementedError
 
     def at(self, points: Array) -> Slopes:
         """Return particles at some points; (particles, size)."""
@@ -147,7 +151,7 @@ def leaping(vectors: Array, root: Array) -> Array:
 
 @dataclass(eq=False)
 class PriorMover(Hamiltonian):
-    """The path p(θ) p(y | θ)^τ; particles are log θ, and whatever is added to a distribution's logs is nothing.
+    """The path p(θ) p(y | θ)^τ; particles are log θ, up to a constant in each distribution.
 
     A leap is as long in each number as its deviation would be, were the holes filled with what is expected of
     them; it takes so many to go as far as the prior does, where rows say nothing.
@@ -187,12 +191,26 @@ class PriorMover(Hamiltonian):
     @cached_property
     def price(self) -> float:
         """What one step of a particle costs on average, in multiplications of an urn."""
-        layout, rows = self.problem.dag.layout, self.problem.rows("sampling")
+        layout = self.problem.dag.layout
         uniform = 1.0 / np.array(layout.states, dtype=np.float64)[layout.variable]
         alpha, counts = self.problem.belief.alpha, self.problem.prepared.expect(uniform[None]).counts[0]
         longest = ACROSS * float(np.mean(_deviation(alpha) / _deviation(alpha + counts)))
-        leaps = max(FEWEST, longest / 4)  # half of the temperatures are below a fiftieth, and leaps are few there
-        return leaps * (2000.0 + len(rows[2]) * layout.size / 8)
+        leaps = max(FEWEST, longest / 5)  # most temperatures are low, where leaps are few and particles many
+        return leaps * sweep_price(self.problem)
+
+
+def sweep_price(problem: Problem) -> float:
+    """Return what the slopes of one particle cost, in multiplications of an urn.
+
+    Rows that agree wherever holes have a bearing are swept as one.
+    """
+    codes, dag = problem.rows("sampling")[0], problem.dag
+    open_ = np.flatnonzero((codes < 0).any(axis=0)).tolist()
+    reached = set(open_)
+    for i, parents in enumerate(dag.parent_indices):
+        family = {i, *parents}
+        reached |= family if family & set(open_) else set()
+    return 2000.0 + len(np.unique(codes[:, sorted(reached)], axis=0)) * dag.layout.size / 8
 
 
 def _deviation(alpha: Array) -> Array:

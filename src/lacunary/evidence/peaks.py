@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from lacunary.evidence.bases import Optima, distinct
-from lacunary.evidence.hamiltonian import Hamiltonian, Pace, Slopes
+from lacunary.evidence.hamiltonian import Hamiltonian, Pace, Slopes, sweep_price
 from lacunary.evidence.hessian import curvature
 from lacunary.infer.covariance import free_places
 from lacunary.learn.em import Maximize, maximize_rule
@@ -101,10 +101,8 @@ class PeakMover(Hamiltonian):
     @cached_property
     def price(self) -> float:
         """What one step of a particle costs, in multiplications of an urn."""
-        rows, labels = len(self.optima.problem.rows("sampling")[2]), len(self._orders)
-        size, layout = self.peaks.shape[1], self.optima.problem.dag.layout
-        base = labels * len(self.peaks) * (150.0 + size**2 / 10)
-        return float(LEAPS * (2000.0 + rows * layout.size / 8 + base))
+        components, size = len(self._orders) * len(self.peaks), self.peaks.shape[1]
+        return float(LEAPS * (sweep_price(self.optima.problem) + components * (150.0 + size**2 / 10)))
 
     @property
     def _orders(self) -> Integers:
@@ -134,7 +132,7 @@ class PeakMover(Hamiltonian):
         return np.asarray(whole), np.einsum("cp,cpi->pi", np.exp(terms - whole), np.array(slopes))
 
     def _student(self, points: Array, k: int) -> tuple[Array, Array]:
-        """Return the log-density of a peak's t distribution, and its slope; (particles,), (particles, free)."""
+        """Return the log-density of a peak's t distribution, and its slope; (particles, free)."""
         size = points.shape[1]
         inverse, log_det, constant = self._densities
         far = (points - self.peaks[k]) @ inverse[k].T

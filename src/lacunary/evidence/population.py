@@ -232,7 +232,7 @@ def crowd(particles: int, first: float, tau: float) -> int:
 
     What is lost at first is lost for good, and moves are cheap there.
     """
-    return round(particles * min(first, max(tau, 1e-9) ** -0.5))
+    return round(particles * min(first, 1.0 / max(tau, 1e-9) ** 0.5))
 
 
 def _backwards(mover: Mover[S], tau: Array, ends: S, moves: int) -> list[S]:

@@ -89,10 +89,13 @@ PEAKED = 25.0
 """Curvature along any direction from which a peak is nearly normal: log odds are known to a fifth."""
 
 FLAT = 0.1
-"""Curvature along any direction from which a path from the peaks finds its way, if rows tell all parameters."""
+"""Curvature along any direction that a path from the peaks needs, if rows tell all parameters."""
 
 PILOTS: dict[type, int] = {WalkMover: 512, PriorMover: 128, PeakMover: 128}
-"""Particles of a pilot run: a random walk's steps go along their differences, others' paces are found by them."""
+"""Particles of a pilot run, along whose differences a random walk goes, or which tell how far steps go."""
+
+GLANCE = 0.5
+"""Effort of a first run from the prior where it is a second opinion."""
 
 CROWD = 8.0
 """Times as many particles at the prior as at the posterior."""
@@ -180,24 +183,24 @@ def samplers(problem: Problem, rng: np.random.Generator) -> tuple[list[Sampler],
     return ways or [annealing("annealing from the prior", from_prior(laid), price, rng)], peaks
 
 
-def _of_many_rows(
-    problem: Problem, peaks: Optima, rows: Sampler, rng: np.random.Generator
-) -> list[Sampler]:
+def _of_many_rows(problem: Problem, peaks: Optima, rows: Sampler, rng: np.random.Generator) -> list[Sampler]:
     """Return samplers that take all rows at once; none where it costs less to let them come in.
 
-    From the peaks only where rows tell all parameters: elsewhere the posterior has arms along which peaks are flat.
+    From the peaks only where rows tell all parameters: elsewhere the posterior has long arms.
     """
     near, prior = peak_mover(peaks, rng), prior_mover(problem, rng)
     there = [] if near is None else [_gliding("annealing from the posterior's peaks", near, near.price, rng)]
     if near is not None and near.flattest > PEAKED:
         return [*there, _gliding("annealing back to the peaks", near, near.price, rng, _walked(near))]
-    if prior is None:
+    if prior is None or FIRST_GLIDE * prior.price > BUDGET:
         walked = _walking(problem, rng)
         cheaper = FIRST_WALK * walked.price < FIRST_RUN * rows.price
         return [walked] if cheaper and problem.dag.layout.free <= WALKED else []
     along = _gliding("Hamiltonian steps from the prior", prior, prior.price, rng)
     along.prior = True
     if near is not None and near.flattest > FLAT and dimension(problem.dag).rank == problem.dag.layout.free:
+        briefly = along.attempt
+        along.attempt = lambda islands, effort, rng: briefly(islands, GLANCE * effort, rng)
         return [*there, along]
     if problem.dag.layout.free > WALKED:
         return []
