@@ -4,8 +4,8 @@ A particle is a vector of log odds or log probabilities, and all that is asked o
 particles together: expected counts are the slopes of the log-likelihood. What it costs depends on how many
 rows are distinct, not on how many there are. A step follows the slopes for many small leaps, so that it goes
 far where the posterior is flat, where Gibbs sampling and random walks go by inches (Neal 2011). How long
-leaps are, and how many, is found by a pilot run and taken as it was found there: moves do not depend on what they
-move, and weights stay unbiased. The path may begin at the prior, as here, or at the posterior's peaks
+leaps are, and how many, is found by a pilot run and taken as it was found there: moves do not depend on what
+they move, and weights stay unbiased. The path may begin at the prior, as here, or at the posterior's peaks
 (`lacunary.evidence.peaks`).
 """
 

@@ -201,11 +201,14 @@ def _of_many_rows(problem: Problem, peaks: Optima, rows: Sampler, rng: np.random
     if near is not None and near.flattest > FLAT and dimension(problem.dag).rank == problem.dag.layout.free:
         briefly = along.attempt
         along.attempt = lambda islands, effort, rng: briefly(islands, GLANCE * effort, rng)
-        return [*there, along]
+    else:
+        there = []
     if problem.dag.layout.free > WALKED:
         return []
     if FIRST_RUN * rows.price < BUDGET / 8:
-        return [rows, along]
+        return [rows, along, *there]
+    if there:
+        return [*there, along]
     return [along] if FIRST_GLIDE * along.price < FIRST_RUN * rows.price else []
 
 
@@ -345,7 +348,8 @@ def _grow(
         if agreed is None:
             until(problem, main, islands, stderr, budget, rng)
         main = agreed or main
-        second = next((way for way in ways if way is not main), None)
+        others = [way for way in ways if way is not main]
+        second = next((way for way in others if way.prior), others[0] if others else None)
         if second is not None:
             if second.found is None:
                 problem.say(f"{second.name}: a second opinion")
