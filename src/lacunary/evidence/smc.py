@@ -188,12 +188,11 @@ def _of_many_rows(problem: Problem, peaks: Optima, rows: Sampler, rng: np.random
 
     From the peaks only where rows tell all parameters: elsewhere the posterior has long arms.
     """
-    near, prior = peak_mover(peaks, rng), prior_mover(problem, rng)
+    near, prior, walked = peak_mover(peaks, rng), prior_mover(problem, rng), _walking(problem, rng)
     there = [] if near is None else [_gliding("annealing from the posterior's peaks", near, near.price, rng)]
     if near is not None and near.flattest > PEAKED:
         return [*there, _gliding("annealing back to the peaks", near, near.price, rng, _walked(near))]
-    if prior is None or FIRST_GLIDE * prior.price > BUDGET:
-        walked = _walking(problem, rng)
+    if prior is None or prior.price > walked.price:
         cheaper = FIRST_WALK * walked.price < FIRST_RUN * rows.price
         return [walked] if cheaper and problem.dag.layout.free <= WALKED else []
     along = _gliding("Hamiltonian steps from the prior", prior, prior.price, rng)
