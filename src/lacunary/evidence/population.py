@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from math import sqrt
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -232,7 +233,7 @@ def crowd(particles: int, first: float, tau: float) -> int:
 
     What is lost at first is lost for good, and moves are cheap there.
     """
-    return round(particles * min(first, 1.0 / max(tau, 1e-9) ** 0.5))
+    return round(particles * min(first, 1.0 / sqrt(max(tau, 1e-9))))
 
 
 def _backwards(mover: Mover[S], tau: Array, ends: S, moves: int) -> list[S]:
