@@ -16,6 +16,7 @@ from lacunary.data.table import HOLE
 from lacunary.errors import ParameterError
 from lacunary.evidence.bases import optima
 from lacunary.evidence.exact import exact
+from lacunary.evidence.hamiltonian import Hamiltonian, prior_mover
 from lacunary.evidence.imputation import sequence
 from lacunary.evidence.laplace import laplace
 from lacunary.evidence.movers import from_prior
@@ -72,7 +73,7 @@ def test_of_many_rows_that_do_not_tell_the_classes_it_is_the_closed_form(many: f
 
 
 def test_rows_that_all_differ_come_in_one_by_one() -> None:
-    """A random walk has to look at all of them at every step, sequential imputation now and then.
+    """Hamiltonian steps have to look at all of them at every leap, sequential imputation now and then.
 
     Nothing ties the columns together, so that no peak tells what the hidden class does.
     """
@@ -105,13 +106,63 @@ def test_annealing_from_variational_optima_counts_every_labelling_once() -> None
     mover = optima(problem, rng).mover(laid)
     assert mover is not None
     assert mover.log_constant == pytest.approx(np.log(2))
-    near = peak_mover(optima(problem, rng), rng)
+    near, along = peak_mover(optima(problem, rng), rng), prior_mover(problem, rng)
     assert near is not None
-    paths: list[Mover[Any]] = [mover, from_prior(laid), near]
+    assert along is not None
+    paths: list[Mover[Any]] = [mover, from_prior(laid), near, along]
     for path in paths:
-        log_z = anneal(path, finer(schedule(path, rng), 4.0), 32, 32, rng).log_z
+        tau = finer(schedule(path, rng), 1.0 if isinstance(path, Hamiltonian) else 4.0)
+        if isinstance(path, Hamiltonian):
+            path.seeking = False
+        log_z = anneal(path, tau, 32, 32, rng, first=2.0).log_z
         error = np.exp(log_z - true).std(ddof=1) / np.sqrt(32)
         assert abs(logsumexp(log_z) - np.log(32) - true) <= 5 * error + 0.02
+
+
+@pytest.mark.parametrize("alpha", [0.3, 1.0])
+def test_slopes_of_paths_are_those_of_their_densities(alpha: float) -> None:
+    """By central differences: h² |f‴| / 6 and rounding ε |f| / h are far below the tolerance."""
+    problem, rng, h = small(3, alpha), np.random.default_rng(1), 1e-4
+    near, along = peak_mover(optima(problem, rng), rng), prior_mover(problem, rng)
+    assert near is not None
+    assert along is not None
+    for path in (near, along):
+        state = path.begin(5, rng)
+        for tau in (0.0, 0.3, 1.0):
+            slope = state.base_slope + tau * state.log_slope
+            for i in range(state.counts.shape[1]):
+                step = np.zeros_like(state.counts)
+                step[:, i] = h
+                above, below = (path.height(tau, path.at(state.counts + sign * step)) for sign in (1, -1))
+                np.testing.assert_allclose((above - below) / (2 * h), slope[:, i], rtol=1e-5, atol=1e-5)
+
+
+def test_hamiltonian_steps_leave_the_posterior_as_it_is() -> None:
+    """Two rows of one cell: Beta(3, 1) has log θ and log (1 − θ) of known means, from wherever steps began.
+
+    E log θ = ψ(3) − ψ(4) and E log (1 − θ) = ψ(1) − ψ(4).
+    """
+    dag = lac.dag("A", states=2)
+    problem = pose(dag, lac.Table(dag.schema, np.zeros((2, 1), dtype=np.int16)), prior=Dirichlet(1.0))
+    path = prior_mover(problem, np.random.default_rng(0))
+    assert path is not None
+    schedule(path, np.random.default_rng(1), 128)
+    path.seeking = False
+    state = path.begin(20_000, np.random.default_rng(2))
+    path.move(state, 1.0, 20)
+    error = state.counts.std(axis=0) / np.sqrt(len(state.counts))
+    assert np.all(np.abs(state.counts.mean(axis=0) - (digamma([3.0, 1.0]) - digamma(4.0))) <= 5 * error)
+
+
+def test_there_may_be_more_particles_at_first() -> None:
+    problem, rng = small(3, 1.0), np.random.default_rng(0)
+    path = prior_mover(problem, rng)
+    assert path is not None
+    tau = schedule(path, rng)
+    path.seeking = False
+    found = anneal(path, tau, 3, 4, rng, first=8.0)
+    assert found.logs.shape == (3, 4)
+    assert found.steps == 3 * sum(round(4 * min(8.0, high**-0.5)) for high in tau[1:])
 
 
 def test_imputation_weighs_rows_by_the_urn() -> None:

@@ -12,20 +12,21 @@ has long arms, along which peaks are flat.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from lacunary.evidence.bases import Optima, distinct
+from lacunary.evidence.hamiltonian import Hamiltonian, Pace, Slopes, sweep_price
 from lacunary.evidence.hessian import curvature
-from lacunary.evidence.movers import Points
 from lacunary.infer.covariance import free_places
 from lacunary.learn.em import Maximize, maximize_rule
 from lacunary.learn.loop import climb
 from lacunary.learn.stop import Stop
 from lacunary.maths.arrays import Array, Integers
+from lacunary.model.layout import Layout
 
 __all__ = ["PeakMover", "peak_mover"]
 
@@ -35,13 +36,16 @@ FREEDOM = 5.0
 FLATTEST = 0.05
 """The least curvature that a base has along any direction."""
 
+LEAPS = 6
+"""Leaps of a step: near a peak, in its own deviations, few go far enough."""
+
 WIDEST = 400
 """Free parameters up to which a base with all their covariances is made."""
 
 
-@dataclass(frozen=True, eq=False)
-class PeakMover:
-    """The path q(φ)^(1 − τ) · p(φ, rows)^τ; particles are `Points` whose ``prior`` is log q.
+@dataclass(eq=False)
+class PeakMover(Hamiltonian):
+    """The path q(φ)^(1 − τ) · p(φ, rows)^τ.
 
     Attributes
     ----------
@@ -63,10 +67,8 @@ class PeakMover:
     roots: Array
     weights: Array
     flattest: float
-    rng: np.random.Generator
-    log_constant: float = 0.0
 
-    def begin(self, particles: int, rng: np.random.Generator) -> Points:
+    def begin(self, particles: int, rng: np.random.Generator) -> Slopes:
         """Return draws from the base, in one labelling."""
         which = rng.choice(len(self.peaks), particles, p=self.weights)
         normal = rng.standard_normal((particles, self.peaks.shape[1]))
@@ -75,38 +77,32 @@ class PeakMover:
             self.peaks[which] + np.einsum("pij,pj->pi", self.roots[which], normal) * scale[:, None]
         )
 
-    def at(self, points: Array) -> Points:
+    def at(self, points: Array) -> Slopes:
         """Return particles at some points; (particles, free)."""
-        theta = self._theta(points)
-        found = self.optima.problem.prepared.expect(theta).log_likelihood
-        return Points(points, self._log_base(theta), self.rule.log_prior(theta) + found)
+        layout, theta = self.optima.problem.dag.layout, self._theta(points)
+        found = self.optima.problem.prepared.expect(theta)
+        base, base_slope = self._base(theta)
+        held = found.counts + self.rule.pseudo
+        slope = (held - theta * layout.total(held)[:, layout.group])[:, free_places(layout)]
+        log = self.rule.log_prior(theta) + found.log_likelihood
+        return Slopes(points, base, log - base, base_slope, slope - base_slope)
 
-    def rise(self, low: float, high: float, state: Points) -> Array:
-        """Return log f_high − log f_low of each particle."""
-        return np.asarray((high - low) * (state.log - state.prior))
+    def pace(self, tau: float, state: Slopes) -> Pace:
+        """Return leaps along the deviations of a peak drawn at random."""
+        return Pace(self.last, LEAPS, self._root())
 
-    def height(self, tau: float, state: Points) -> Array:
-        """Return log f_τ of each particle."""
-        return np.asarray(state.prior + tau * (state.log - state.prior))
+    def known(self, tau: float) -> Pace:
+        """Return the pace that was found, along the deviations of a peak drawn anew."""
+        return replace(super().known(tau), root=self._root())
 
-    def move(self, state: Points, tau: float, steps: int) -> None:
-        """Move every particle: proposals have the covariance of a peak drawn at random."""
-        size = state.counts.shape[1]
-        for _ in range(steps * max(4, size // 4)):
-            root = self.roots[self.rng.choice(len(self.peaks), p=self.weights)]
-            far = self.rng.standard_normal(state.counts.shape) @ root.T
-            tried = self.at(state.counts + 2.38 / np.sqrt(size) * far)
-            ratio = self.height(tau, tried) - self.height(tau, state)
-            taken = np.flatnonzero(np.log1p(-self.rng.random(len(ratio))) < ratio)
-            state.put(taken, tried.take(taken))
+    def _root(self) -> Array:
+        return np.asarray(self.roots[self.rng.choice(len(self.peaks), p=self.weights)])
 
     @cached_property
     def price(self) -> float:
-        """What one move of a particle costs, in multiplications of an urn."""
-        rows, labels = len(self.optima.problem.rows("sampling")[2]), len(self._orders)
-        size, layout = self.peaks.shape[1], self.optima.problem.dag.layout
-        base = float(labels * len(self.peaks) * size**2)
-        return float(max(4, size // 4) * (8.0 * rows * layout.size + base))
+        """What one step of a particle costs, in multiplications of an urn."""
+        components, size = len(self._orders) * len(self.peaks), self.peaks.shape[1]
+        return float(LEAPS * (sweep_price(self.optima.problem) + components * (150.0 + size**2 / 10)))
 
     @property
     def _orders(self) -> Integers:
@@ -122,21 +118,27 @@ class PeakMover:
         np.maximum.at(top.T, layout.group, logs.T)
         return layout.normalize(np.exp(np.maximum(logs - top[:, layout.group], -700.0)))
 
-    def _log_base(self, theta: Array) -> Array:
-        """Return log q: the mean over labellings of the mixture of peaks; (particles,)."""
-        logs = np.log(theta)
-        terms = []
+    def _base(self, theta: Array) -> tuple[Array, Array]:
+        """Return log q, the mean over labellings of the mixture of peaks, and its slope; (particles, …)."""
+        logs, places = np.log(theta), free_places(self.optima.problem.dag.layout)
+        terms, slopes = [], []
         for order in self._orders:
             points = _coordinates(self.optima, logs[:, order])
-            terms += [self._log_student(points, k) + np.log(w) for k, w in enumerate(self.weights)]
-        return np.asarray(logsumexp(terms, axis=0) - np.log(len(self._orders)))
+            for k, weight in enumerate(self.weights):
+                log, slope = self._student(points, k)
+                terms.append(log + np.log(weight / len(self._orders)))
+                slopes.append(_renamed(self.optima, slope, order)[:, places])
+        whole = logsumexp(terms, axis=0)
+        return np.asarray(whole), np.einsum("cp,cpi->pi", np.exp(terms - whole), np.array(slopes))
 
-    def _log_student(self, points: Array, k: int) -> Array:
-        """Return the log-density of a peak's t distribution; (particles,)."""
+    def _student(self, points: Array, k: int) -> tuple[Array, Array]:
+        """Return the log-density of a peak's t distribution, and its slope; (particles, free)."""
         size = points.shape[1]
         inverse, log_det, constant = self._densities
-        square = (((points - self.peaks[k]) @ inverse[k].T) ** 2).sum(axis=1)
-        return np.asarray(constant - log_det[k] - 0.5 * (FREEDOM + size) * np.log1p(square / FREEDOM))
+        far = (points - self.peaks[k]) @ inverse[k].T
+        square = (far**2).sum(axis=1)
+        log = constant - log_det[k] - 0.5 * (FREEDOM + size) * np.log1p(square / FREEDOM)
+        return np.asarray(log), -(FREEDOM + size) / (FREEDOM + square)[:, None] * (far @ inverse[k])
 
     @cached_property
     def _densities(self) -> tuple[Array, Array, float]:
@@ -169,15 +171,32 @@ def peak_mover(optima: Optima, rng: np.random.Generator) -> PeakMover | None:
     share = np.exp(np.array(worth) - max(worth))
     weights = 0.5 * share / share.sum() + 0.5 / len(share)
     flattest = float(min(least))
-    return PeakMover(optima, rule, np.array(peaks), np.array(roots), weights, flattest, rng)
+    return PeakMover(rng, optima, rule, np.array(peaks), np.array(roots), weights, flattest)
 
 
 def _coordinates(optima: Optima, logs: Array) -> Array:
     """Return φ = log θ_k − log θ_r; (particles, size) → (particles, free)."""
     layout = optima.problem.dag.layout
     places = free_places(layout)
+    return np.asarray(logs[:, places] - logs[:, _last(layout)[layout.group[places]]])
+
+
+def _renamed(optima: Optima, slope: Array, order: Integers) -> Array:
+    """Return slopes along log θ of what has such slopes along φ of log θ[order]; (particles, size)."""
+    layout = optima.problem.dag.layout
+    places = free_places(layout)
+    out = np.zeros((len(slope), layout.size))
+    out[:, places] = slope
+    out[:, _last(layout)] = -layout.total(out)
+    back = np.empty_like(out)
+    back[:, order] = out
+    return back
+
+
+def _last(layout: Layout) -> Integers:
+    """Return the place of each distribution's last entry; (groups,)."""
     last = np.zeros(layout.groups, dtype=np.int64)
     ends = np.ones(layout.tables, dtype=bool)
-    ends[places] = False
+    ends[free_places(layout)] = False
     last[layout.group[ends]] = np.flatnonzero(ends)
-    return np.asarray(logs[:, places] - logs[:, last[layout.group[places]]])
+    return last

@@ -55,8 +55,9 @@ class Sampler:
 
     ``attempt`` runs all islands with so many times the effort of the first time, and ``price`` is what one
     move of a particle costs, in multiplications. Of ``conditional`` runs the inverse estimates are unbiased.
-    Particles that are ``points`` are parameters; others are counts. Islands were ``doubled`` so many times
-    because another sampler lay apart; ``before`` are value and error until then.
+    Particles that are ``points`` are parameters, else counts. From the ``prior`` nothing is out of reach.
+    Islands were ``doubled`` so many times because another sampler lay apart; ``before`` are value and error
+    until then.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Sampler:
     price: float
     conditional: bool = False
     points: bool = False
+    prior: bool = False
     effort: float = 0.0
     spent: float = 0.0
     doubled: int = 0

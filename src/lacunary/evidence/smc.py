@@ -5,7 +5,7 @@ gives an unbiased estimate, and islands are independent: their spread tells the 
 same with a particle that ends where Gibbs sampling led it from variational optima is a second opinion, run
 shorter. Where completions are too many, or rows so many that it is far cheaper, annealing begins at the
 variational optima, in all their labellings; where rows are too many to come in at all, at the posterior's
-peaks, or, where these are flat and rows alike, a random walk begins at the prior. Graphs with numeric
+peaks, or, where rows do not tell all parameters, at the prior, by Hamiltonian steps. Graphs with numeric
 families are annealed from the prior, with runs that end where Gibbs sampling led from the MAP as a second
 opinion, and those to which nothing is conjugate by a random walk.
 """
@@ -24,8 +24,9 @@ from lacunary.evidence.bases import Optima, optima
 from lacunary.evidence.chains import NumericChains, check_positive, lay_out
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.exact import complete_log_evidences
+from lacunary.evidence.hamiltonian import Hamiltonian, PriorMover, Slopes, prior_mover
 from lacunary.evidence.imputation import Sequence, sequence
-from lacunary.evidence.movers import NumericMover, Points, Statistics, WalkMover, from_prior
+from lacunary.evidence.movers import NumericMover, Statistics, WalkMover, from_prior
 from lacunary.evidence.peaks import PeakMover, peak_mover
 from lacunary.evidence.population import Annealed, Mover, Weights, anneal, finer, schedule
 from lacunary.evidence.problem import Problem
@@ -35,6 +36,7 @@ from lacunary.infer.walker import Walker
 from lacunary.maths.arrays import Array
 from lacunary.maths.mixing import split_rhat
 from lacunary.maths.psis import pareto_shape
+from lacunary.rank.dimension import dimension
 
 __all__ = [
     "LEAST",
@@ -86,14 +88,26 @@ DEAR = BUDGET / 32
 PEAKED = 25.0
 """Curvature along any direction from which a peak is nearly normal: log odds are known to a fifth."""
 
-PILOT = 512
-"""Particles of a random walk's pilot run, along whose differences steps go."""
+FLAT = 0.1
+"""Curvature along any direction that a path from the peaks needs, if rows tell all parameters."""
 
-FIRST_WALK = 100.0 * (PILOT + 2 * ISLANDS * LEAST)
+PILOTS: dict[type, int] = {WalkMover: 512, PriorMover: 128, PeakMover: 128}
+"""Particles of a pilot run, along whose differences a random walk goes, or which tell how far steps go."""
+
+GLANCE = 0.5
+"""Effort of a first run from the prior where it is a second opinion."""
+
+CROWD = 8.0
+"""Times as many particles at the prior as at the posterior."""
+
+FIRST_WALK = 100.0 * (PILOTS[WalkMover] + 2 * ISLANDS * LEAST)
 """Moves of a random walk's pilot and first run, with about a hundred temperatures."""
 
+FIRST_GLIDE = 100.0 * (PILOTS[PriorMover] + 2 * ISLANDS * LEAST * CROWD / 2)
+"""Steps of a pilot and first run from the prior that follow slopes."""
+
 WALKED = 100
-"""Free parameters up to which a random walk from the prior takes many rows that do not tell them all."""
+"""Free parameters up to which many rows that do not tell them all are taken at once, from the prior."""
 
 MIXED = 8
 """Particles of an island from which R̂ says something."""
@@ -159,19 +173,53 @@ def samplers(problem: Problem, rng: np.random.Generator) -> tuple[list[Sampler],
         return [annealing("annealing from the prior", numeric, price, rng), back], None
     peaks, rows = optima(problem, rng), sequence(problem)
     if rows is not None and FIRST_RUN * imputing(rows).price > DEAR:
-        near, walked = peak_mover(peaks, rng), _walking(problem, rng)
-        if near is not None and near.flattest > PEAKED:
-            back = annealing("annealing back to the peaks", near, near.price, rng, _walked(near))
-            there = annealing("annealing from the posterior's peaks", near, near.price, rng)
-            return [replace(there, points=True), replace(back, points=True)], peaks
-        cheaper = FIRST_WALK * walked.price < FIRST_RUN * imputing(rows).price
-        if cheaper and problem.dag.layout.free <= WALKED:
-            return [walked], peaks
+        many = _of_many_rows(problem, peaks, imputing(rows), rng)
+        if many:
+            return many, peaks
     mover, price = peaks.mover(laid), _draw_price(problem, laid)
     ways = [] if rows is None else [imputing(rows), _conditional(rows, peaks)]
     if mover is not None:
         ways.append(annealing("annealing from variational optima", mover, price, rng))
     return ways or [annealing("annealing from the prior", from_prior(laid), price, rng)], peaks
+
+
+def _of_many_rows(problem: Problem, peaks: Optima, rows: Sampler, rng: np.random.Generator) -> list[Sampler]:
+    """Return samplers that take all rows at once; none where it costs less to let them come in.
+
+    From the peaks only where rows tell all parameters: elsewhere the posterior has long arms.
+    """
+    near, prior, walked = peak_mover(peaks, rng), prior_mover(problem, rng), _walking(problem, rng)
+    there = [] if near is None else [_gliding("annealing from the posterior's peaks", near, near.price, rng)]
+    if near is not None and near.flattest > PEAKED:
+        return [*there, _gliding("annealing back to the peaks", near, near.price, rng, _walked(near))]
+    if prior is None or prior.price > walked.price:
+        cheaper = FIRST_WALK * walked.price < FIRST_RUN * rows.price
+        return [walked] if cheaper and problem.dag.layout.free <= WALKED else []
+    along = _gliding("Hamiltonian steps from the prior", prior, prior.price, rng)
+    along.prior = True
+    if near is not None and near.flattest > FLAT and dimension(problem.dag).rank == problem.dag.layout.free:
+        briefly = along.attempt
+        along.attempt = lambda islands, effort, rng: briefly(islands, GLANCE * effort, rng)
+    else:
+        there = []
+    if problem.dag.layout.free > WALKED:
+        return []
+    if FIRST_RUN * rows.price < BUDGET / 8:
+        return [rows, along, *there]
+    if there:
+        return [*there, along]
+    return [along] if FIRST_GLIDE * along.price < FIRST_RUN * rows.price else []
+
+
+def _gliding(
+    name: str,
+    mover: Hamiltonian,
+    price: float,
+    rng: np.random.Generator,
+    ends: Callable[[int, np.random.Generator], Any] | None = None,
+) -> Sampler:
+    """Return annealing by Hamiltonian steps."""
+    return replace(annealing(name, mover, price, rng, ends), points=True)
 
 
 def _walking(problem: Problem, rng: np.random.Generator) -> Sampler:
@@ -203,10 +251,10 @@ def _fitted(problem: Problem, mover: NumericMover) -> Callable[[int, np.random.G
     return ends
 
 
-def _walked(mover: PeakMover) -> Callable[[int, np.random.Generator], Points]:
-    """Return what makes draws that a random walk led to the posterior from its peaks."""
+def _walked(mover: PeakMover) -> Callable[[int, np.random.Generator], Slopes]:
+    """Return what makes draws that Hamiltonian steps led to the posterior from its peaks."""
 
-    def ends(islands: int, rng: np.random.Generator) -> Points:
+    def ends(islands: int, rng: np.random.Generator) -> Slopes:
         state = mover.begin(islands, rng)
         mover.move(state, 1.0, MOVES)
         return state
@@ -271,12 +319,13 @@ def annealing(
 
     def attempt(islands: int, effort: float, rng: np.random.Generator) -> Annealed:
         if not tau:
-            tau.append(schedule(mover, rng, PILOT if isinstance(mover, WalkMover) else 64))
-            if isinstance(mover, WalkMover):
+            tau.append(schedule(mover, rng, PILOTS.get(type(mover), 64)))
+            if isinstance(mover, WalkMover | Hamiltonian):
                 mover.seeking = False
-        more = effort**0.5
+        more, first = effort**0.5, CROWD if isinstance(mover, PriorMover) else 1.0
         led = None if ends is None else ends(islands, rng)
-        return anneal(mover, finer(tau[0], 2 * more), islands, round(LEAST * more), rng, ends=led)
+        path = finer(tau[0], 2 * more)
+        return anneal(mover, path, islands, round(LEAST * more), rng, ends=led, first=first)
 
     return Sampler(name, attempt, price, ends is not None)
 
@@ -298,7 +347,8 @@ def _grow(
         if agreed is None:
             until(problem, main, islands, stderr, budget, rng)
         main = agreed or main
-        second = next((way for way in ways if way is not main), None)
+        others = [way for way in ways if way is not main]
+        second = next((way for way in others if way.prior), others[0] if others else None)
         if second is not None:
             if second.found is None:
                 problem.say(f"{second.name}: a second opinion")
@@ -364,7 +414,7 @@ def _chosen(
             return first
     return min(
         (way for way in (first, *others) if not _misses(way, [first, *others])),
-        key=lambda way: way.wanted(stderr) * way.next_cost * (1 if way is first else CHEAPER),
+        key=lambda way: way.wanted(stderr) * way.next_cost * (1 if way is first or way.prior else CHEAPER),
     )
 
 
